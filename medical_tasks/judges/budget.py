@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from medical_tasks.errors import UsageError
-from medical_tasks.judges.base import Budget, Verdict
+from medical_tasks.judges.base import Verdict
 from medical_tasks.judges.case import Case
 from medical_tasks.spec import Message
 
@@ -45,35 +45,19 @@ class RunBudget:
         self.max_calls = max_calls
         self.max_tokens = max_tokens
         self._lock = threading.Lock()
-        self._calls = 0
+        self.calls = 0  # requests admitted so far
+        self.tokens = 0  # booked for requests that have ended
         self._reserved = 0
-        self._used = 0
-        self._estimated = False
-
-    @property
-    def calls(self) -> int:
-        """Requests admitted so far."""
-        return self._calls
-
-    @property
-    def tokens(self) -> int:
-        """Tokens booked for requests that have ended."""
-        return self._used
-
-    @property
-    def estimated(self) -> bool:
-        """Whether some of `tokens` are estimates, because the judge did not say."""
-        return self._estimated
 
     def admit(self, *, prompt_tokens: int, output_tokens: int) -> bool:
         """Asks for one request before it is sent."""
         wanted = prompt_tokens + output_tokens
         with self._lock:
-            if self.max_calls is not None and self._calls >= self.max_calls:
+            if self.max_calls is not None and self.calls >= self.max_calls:
                 return False
-            if self.max_tokens is not None and self._used + self._reserved + wanted > self.max_tokens:
+            if self.max_tokens is not None and self.tokens + self._reserved + wanted > self.max_tokens:
                 return False
-            self._calls += 1
+            self.calls += 1
             self._reserved += wanted
             return True
 
@@ -84,28 +68,7 @@ class RunBudget:
             if wanted > self._reserved:
                 raise ValueError(f"settle of {wanted} tokens, but only {self._reserved} are reserved")
             self._reserved -= wanted
-            self._used += wanted if used is None else used
-            self._estimated = self._estimated or used is None
-
-
-class CountedBudget:
-    """A budget that counts the requests of one use of it. Implements `judges.base.Budget`."""
-
-    def __init__(self, budget: Budget) -> None:
-        self._budget = budget
-        self._lock = threading.Lock()
-        self.admitted = 0
-
-    def admit(self, *, prompt_tokens: int, output_tokens: int) -> bool:
-        """As `RunBudget.admit`."""
-        admitted = self._budget.admit(prompt_tokens=prompt_tokens, output_tokens=output_tokens)
-        with self._lock:
-            self.admitted += admitted
-        return admitted
-
-    def settle(self, *, prompt_tokens: int, output_tokens: int, used: int | None) -> None:
-        """As `RunBudget.settle`."""
-        self._budget.settle(prompt_tokens=prompt_tokens, output_tokens=output_tokens, used=used)
+            self.tokens += wanted if used is None else used
 
 
 _MILLION = 1_000_000

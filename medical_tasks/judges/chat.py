@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
@@ -192,19 +192,19 @@ class _Desk:
         self._ended = asyncio.Event()
 
 
+@dataclass
 class _Spending:
     """One call's requests. Implements `models.chat_client.Spending`."""
 
-    def __init__(self, desk: _Desk, *, prompt: int, output: int) -> None:
-        self._desk = desk
-        self._prompt = prompt
-        self._output = output
+    desk: _Desk
+    prompt: int
+    output: int
 
     async def admit(self) -> bool:
-        return await self._desk.admit(prompt=self._prompt, output=self._output)
+        return await self.desk.admit(prompt=self.prompt, output=self.output)
 
     def settle(self, used: int | None) -> None:
-        self._desk.settle(used, prompt=self._prompt, output=self._output)
+        self.desk.settle(used, prompt=self.prompt, output=self.output)
 
 
 def open_chat(name: str, options: Mapping[str, str], *, log_dir: Path) -> ChatJudge:

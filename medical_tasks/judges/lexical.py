@@ -265,9 +265,7 @@ class Sentence:
         return {name: min(sides) for name, sides in found.items() if len(sides) == 1}
 
     def clashes(self, other: Sentence) -> bool:
-        """Whether negation and opposites differ an odd number of times (`not safe` and `unsafe`: twice), or all numbers of a
-        unit do.
-        """
+        """Whether negation and opposites differ an odd number of times (`not safe`/`unsafe`: twice), or all numbers of a unit."""
         flips = self.negated != other.negated
         for name, side in self.sides.items():
             flips ^= other.sides.get(name, side) != side

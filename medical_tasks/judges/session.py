@@ -21,7 +21,6 @@ from medical_tasks.io.progress import Progress
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import Backend, Call, JudgeOptions, NoReply, Question, Reply, Unscored, Verdict
 from medical_tasks.judges.budget import (
-    CountedBudget,
     Forecast,
     RunBudget,
     estimate_chat,
@@ -275,13 +274,13 @@ class JudgeSession:
                 self._book(calls[reply.key], reply)
                 progress.step()
 
-            counted = CountedBudget(self.budget)
+            before = self.budget.calls
             try:
-                self._backend.answer(list(calls.values()), counted, on_reply)
+                self._backend.answer(list(calls.values()), self.budget, on_reply)
             finally:
                 # Some requests end without an outcome of their own: all are given up when a key is refused.
                 told = sum(reply.attempts for reply in outcomes.values())
-                self.stats.calls += max(told, counted.admitted)
+                self.stats.calls += max(told, self.budget.calls - before)
         if len(outcomes) < len(calls):
             raise RuntimeError(f"the judge {self.name} left {len(calls) - len(outcomes)} calls without an outcome")
         # What was kept, and not what was heard: where another process was first, both go by its reply.

@@ -37,33 +37,21 @@ _OPERATION = "/chat/completions"
 
 @dataclass(frozen=True, kw_only=True)
 class ChatSettings:
-    """An OpenAI-compatible endpoint and the limits of asking it.
+    """An OpenAI-compatible endpoint and the limits of asking it; times are in seconds."""
 
-    Attributes:
-        base_url: address up to and including the version, as `http://127.0.0.1:8000/v1`, or `http+unix://%2Frun%2Fvllm.sock/v1`
-            for a server on a unix socket.
-        api_key: bearer token; servers that ask for none ignore it. Never printed, never part of an identity.
-        key_name: environment variable the key was read from, for error messages; "" when there was none.
-        timeout: seconds a single attempt may take, from first byte sent to last byte received.
-        total_time: seconds a call may take with all its attempts and waits.
-        first_wait: seconds of the first wait; each further one is twice as long.
-        token_field: body field that holds the longest answer (newer OpenAI models want `max_completion_tokens`).
-        purpose: what the endpoint is for, told to the data guard: `model` or `judge`.
-    """
-
-    base_url: str
+    base_url: str  # up to and including the version; `http+unix://%2Frun%2Fvllm.sock/v1` for a unix socket
     model: str
-    api_key: str = field(default="none", repr=False)
-    key_name: str = ""
+    api_key: str = field(default="none", repr=False)  # never printed, never part of an identity
+    key_name: str = ""  # environment variable the key was read from, for error messages
     concurrency: int = 16
-    timeout: float = 600.0
+    timeout: float = 600.0  # of a single attempt, from first byte sent to last byte received
     max_retries: int = 6
-    total_time: float = 1800.0
-    first_wait: float = 1.0
+    total_time: float = 1800.0  # of a call with all its attempts and waits
+    first_wait: float = 1.0  # each further one is twice as long
     longest_wait: float = 60.0
     token_field: str = "max_tokens"  # noqa: S105 - a field name
     seed: int = 0
-    purpose: str = "model"
+    purpose: str = "model"  # or `judge`: told to the data guard
 
     def __post_init__(self) -> None:
         check_base_url(self.base_url)
@@ -146,14 +134,10 @@ class _Errand(Generic[Result]):
 
 
 class CallFailed(Exception):  # noqa: N818 - an outcome that callers record, not a fault of the program
-    """A call ended without an answer.
+    """A call ended without an answer; `detail` never holds text of the question or the key.
 
-    Attributes:
-        reason: short class: `http 500`, `rate limited`, `timeout`, `connection`, `not json`, `empty choices`,
-            `empty content`, `tool call`, `prompt too long`, `refused by filter`, `quota exhausted`, `http <status>`,
-            `budget spent`.
-        detail: one line for a person; never holds text of the question or the key.
-        every_call: whether any other call to this endpoint must fail in the same way (wrong key, wrong model).
+    `reason` is a short class such as `http 500`, `timeout` or `prompt too long`. `every_call`: any other call would fail in the
+    same way (wrong key, wrong model).
     """
 
     def __init__(self, reason: str, detail: str, *, attempts: int, every_call: bool = False) -> None:

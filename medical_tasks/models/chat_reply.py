@@ -53,12 +53,7 @@ class Reply:
 
 
 class AttemptError(Exception):
-    """One attempt got no answer.
-
-    Attributes:
-        detail: one line for a person; never holds text of the question.
-        every_call: whether any other request to this endpoint must fail in the same way (wrong key, wrong model).
-    """
+    """One attempt got no answer; `detail` never holds text of the question."""
 
     def __init__(
         self, reason: str, detail: str, *, retry: bool, wait: float | None = None, every_call: bool = False

@@ -67,9 +67,7 @@ class ManagedServer:
         self.stop()
 
     def running(self, *, patience: float = 0.0) -> bool:
-        """Says whether the server runs; `patience` waits for an end under way, while a crashed server's workers are tidied
-        up.
-        """
+        """Says whether the server runs; `patience` waits for an end under way, as after a crash workers are tidied up."""
         if self._process is None:
             return False
         try:
