@@ -23,12 +23,6 @@ class ScriptedBackend:
     Args:
         script: from call to the text of the reply (a label for a judge that reads pairs), to a `Reply` or `NoReply` (whose
             key does not matter), or to an error, which is raised then and there.
-        reads: as of a backend.
-        samples: as of a backend.
-        endpoint: as of a backend.
-        name: as of a backend.
-        version: part of the identity.
-        order: order of completion; the calls' own by default.
     """
 
     comparable = True
@@ -97,7 +91,6 @@ class TableJudge:
 
     Args:
         verdicts: from question id to value; a question that is not there is unscored. Or a function, in which None is unscored.
-        comparable: as of a judge.
     """
 
     name = "table/judge"

@@ -48,8 +48,6 @@ def summed(folder: Path, text: str, continuation: str) -> tuple[float, int]:
     """By transformers alone, one text without padding: sum of log-probabilities in float32, and number of tokens.
 
     Args:
-        folder: the model's.
-        text: the rendered prompt.
         continuation: what stands after it, with the white space before it.
     """
     import torch

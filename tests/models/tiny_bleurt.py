@@ -115,10 +115,7 @@ def make_bleurt(folder: Path, *, torch_file: bool = False, prefix: str = "bleurt
     """Saves a checkpoint with a sentencepiece tokenizer; returns its tensors.
 
     Args:
-        folder: where.
         torch_file: weights as `pytorch_model.bin`, with the buffer that old files have.
-        prefix: of the encoder's tensors.
-        changes: of the configuration.
     """
     import torch
     from safetensors.torch import save_file
