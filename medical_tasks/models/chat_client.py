@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import json
 import logging
 import re
 import ssl
@@ -26,7 +25,8 @@ from urllib.parse import urlsplit
 from medical_tasks.errors import MedicalTasksError, RefusedError, UsageError
 from medical_tasks.guard import policy
 from medical_tasks.guard.addresses import UNIX_SCHEME, is_loopback_host, is_loopback_number, read_address
-from medical_tasks.models.chat_reply import AttemptError, Backoff, Reply, quoted_from, read_error, read_reply
+from medical_tasks.models.chat_reply import AttemptError, Backoff, Reply, quoted_from, read_error, read_json, read_reply
+from medical_tasks.models.encoder import readable
 from medical_tasks.spec import Message
 
 if TYPE_CHECKING:
@@ -250,7 +250,7 @@ class ChatClient:
             return str(response.text)
 
         found, _ = await self._with_retries(
-            _Errand(send=send, read=_read_json, tokens=lambda _: None, texts=texts), spending=None
+            _Errand(send=send, read=read_json, tokens=lambda _: None, texts=texts), spending=None
         )
         return found
 
@@ -355,14 +355,6 @@ def _total(reply: Reply) -> int | None:
     return reply.prompt_tokens + reply.output_tokens
 
 
-def _read_json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        detail = f"HTTP 200 with a body that is not JSON ({len(text)} characters)"
-        raise AttemptError("not json", detail, retry=True) from None
-
-
 def _beside(base_url: str, path: str) -> str:
     """Puts an address together; `/../` leads to what stands beside the API's version."""
     base = base_url.rstrip("/")
@@ -373,12 +365,7 @@ def _beside(base_url: str, path: str) -> str:
 
 def encodable_chat(messages: Sequence[Message]) -> list[Message]:
     """Returns a chat in which lone surrogates, which earlier answers can hold and no request body can, are replaced."""
-    return [Message(role=message["role"], content=encodable(message["content"])) for message in messages]
-
-
-def encodable(text: str) -> str:
-    """Replaces lone surrogates in a text."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return [Message(role=message["role"], content=readable(message["content"])) for message in messages]
 
 
 _HTTP_LOGGERS = ("httpcore", "httpcore2", "httpx", "httpx2", "openai")

@@ -66,18 +66,23 @@ class AttemptError(Exception):
         self.every_call = every_call
 
 
+def read_json(text: str) -> Any:
+    """Reads the body of a 200 response as JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise AttemptError(
+            "not json", f"HTTP 200 with a body that is not JSON ({len(text)} characters)", retry=True
+        ) from None
+
+
 def read_reply(text: str, *, sent: Sequence[str], secret: str = "") -> Reply:
     """Reads the body of a 200 response.
 
     Raises:
         AttemptError: The body is not JSON, or holds no usable answer.
     """
-    try:
-        body = json.loads(text)
-    except (ValueError, RecursionError):
-        raise AttemptError(
-            "not json", f"HTTP 200 with a body that is not JSON ({len(text)} characters)", retry=True
-        ) from None
+    body = read_json(text)
     choices = body.get("choices") if isinstance(body, dict) else None
     if not isinstance(choices, list) or not choices:
         told = _server_message(body, sent, secret)

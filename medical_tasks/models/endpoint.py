@@ -25,12 +25,11 @@ from medical_tasks.models.chat_client import (
     ChatSettings,
     Completion,
     check_base_url,
-    encodable,
     encodable_chat,
 )
 from medical_tasks.models.chat_reply import whole_number
 from medical_tasks.models.checkpoint import Checkpoint, check_config
-from medical_tasks.models.encoder import open_tokenizer
+from medical_tasks.models.encoder import open_tokenizer, readable
 from medical_tasks.models.endpoint_choices import ALTERNATIVES, ChoiceAsker, ChoiceSettings
 from medical_tasks.models.opener import TESTED_OPTIONS, read_options
 from medical_tasks.spec import Message
@@ -299,7 +298,7 @@ class LengthMeter:
         counted = self._counts(settings, [tuple(chat) for chat in chats])
         texts = dict.fromkeys(text for request in requests for text in request.continuations)
         new = [text for text in texts if text not in self._known]
-        sizes = self._counts(settings, [encodable(text) for text in new])
+        sizes = self._counts(settings, [readable(text) for text in new])
         self._known.update({text: size for text, size in zip(new, sizes, strict=True) if size is not None})
         return [self._length(request, count) for request, count in zip(requests, counted, strict=True)]
 
