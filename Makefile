@@ -110,4 +110,4 @@ check-vllm: env-vllm  ## what a machine without a GPU can check of it
 	$(VLLM_VENV)/bin/python scripts/check_vllm.py
 	$(VLLM_VENV)/bin/python -m pytest tests/models/test_toy.py tests/models/test_chat_template.py \
 		tests/models/test_lighteval_model.py tests/models/test_lighteval_setup.py tests/models/test_vllm_model.py \
-		tests/models/test_data_parallel.py tests/models/test_local_loglikelihood.py tests/models/test_answer_tokens.py
+		tests/models/test_data_parallel.py tests/models/test_local_loglikelihood.py

@@ -14,26 +14,6 @@ from typing import Any, Literal, Protocol
 
 from medical_tasks.spec import Message
 
-__all__ = [
-    "LABELS",
-    "Backend",
-    "Budget",
-    "Call",
-    "Judge",
-    "JudgeOptions",
-    "JudgePrompts",
-    "Judging",
-    "Label",
-    "NoReply",
-    "OnReply",
-    "Pair",
-    "Question",
-    "Reply",
-    "Unreadable",
-    "Unscored",
-    "Verdict",
-]
-
 Label = Literal["entailment", "neutral", "contradiction", "not_entailment"]
 LABELS: tuple[Label, ...] = ("entailment", "neutral", "contradiction", "not_entailment")
 """What an entailment model can say; `not_entailment` is all a two-way model knows of the rest."""
@@ -41,100 +21,64 @@ LABELS: tuple[Label, ...] = ("entailment", "neutral", "contradiction", "not_enta
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """The same question for a model of entailment, which reads no prompt.
-
-    Attributes:
-        premise: what is given.
-        hypothesis: what may or may not follow from it.
-        values: label to the verdict's value (JSON). A label that is not there means that such a judge cannot tell.
-    """
+    """The same question for a model of entailment, which reads no prompt."""
 
     premise: str
     hypothesis: str
+    # label to the verdict's value (JSON). A label that is not there means that such a judge cannot tell
     values: Mapping[Label, Any]
 
 
 @dataclass(frozen=True)
 class Unreadable:
-    """A reply that is no verdict.
+    """A reply that is no verdict."""
 
-    Attributes:
-        problem: what is wrong with its form, for the re-ask and the coverage; never quotes the reply.
-    """
-
-    problem: str
+    problem: str  # what is wrong with its form, for the re-ask and the coverage; never quotes the reply
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """One thing to decide.
+    """One thing to decide."""
 
-    Attributes:
-        id: name within its item and task (`<item id>/must/0`); unique in one `ask`.
-        messages: the chat that asks it, for judges that read prompts.
-        template: SHA-256 of the prompt texts it is made from; part of the key.
-        read: makes a value (JSON, hashable) of a reply's text, or says why it cannot. Pure, and never raises.
-        again: what is said when a reply cannot be read, with `{problem}` in it.
-        max_tokens: longest reply, in tokens.
-        pair: the question for judges of entailment; None when it cannot be put so.
-        once: only the first reply counts, as where authors' scripts are followed: one vote, and nothing is asked again.
-    """
-
-    id: str
-    messages: tuple[Message, ...]
-    template: str
+    id: str  # name within its item and task (`<item id>/must/0`); unique in one `ask`
+    messages: tuple[Message, ...]  # the chat that asks it, for judges that read prompts
+    template: str  # SHA-256 of the prompt texts it is made from; part of the key
+    # makes a value (JSON, hashable) of a reply's text, or says why it cannot. Pure, and never raises
     read: Callable[[str], Any | Unreadable] = field(compare=False)
-    again: str
+    again: str  # what is said when a reply cannot be read, with `{problem}` in it
     max_tokens: int = 512
-    pair: Pair | None = None
+    pair: Pair | None = None  # the question for judges of entailment; None when it cannot be put so
+    # only the first reply counts, as where authors' scripts are followed: one vote, and nothing is asked again
     once: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What a judge decided.
-
-    Attributes:
-        id: the question's.
-        value: as `Question.read` or `Pair.values` gives it.
-        votes: the value of each vote that was read, in order; one when a single vote was asked for.
-        text: the first reply with that value; "" from judges that say nothing but a label.
-        sha256: hash of what was asked (messages or pair); results of credentialed tasks hold it instead of texts.
-    """
+    """What a judge decided."""
 
     id: str
     value: Any
-    votes: tuple[Any, ...]
-    text: str = ""
+    votes: tuple[Any, ...]  # the value of each vote that was read, in order; one when a single vote was asked for
+    text: str = ""  # the first reply with that value; "" from judges that say nothing but a label
+    # hash of what was asked (messages or pair); results of credentialed tasks hold it instead of texts
     sha256: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Unscored:
-    """A question without a decision.
-
-    Attributes:
-        id: the question's.
-        reason: short class, counted in coverage (`judge: http 500`, `judge: unreadable reply`, ...); never a text.
-        sha256: as in `Verdict`.
-    """
+    """A question without a decision."""
 
     id: str
-    reason: str
+    reason: str  # short class, counted in coverage (`judge: http 500`, `judge: unreadable reply`, ...); never a text
     sha256: str = ""
 
 
 class Judge(Protocol):
-    """What benchmarks see.
-
-    Attributes:
-        name: the name the user gave (`lexical`, `openai-api/...`, `nli/...`).
-        comparable: False when numbers made with it cannot be set beside anybody else's.
-        reads: `prompt`, or `pair` for a judge of entailment, which decides nothing but `Question.pair`.
-    """
+    """What benchmarks see."""
 
     name: str
-    comparable: bool
+    comparable: bool  # False when numbers made with it cannot be set beside anybody else's
+    # `prompt`, or `pair` for a judge of entailment, which decides nothing but `Question.pair`
     reads: Literal["prompt", "pair"]
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
@@ -144,13 +88,7 @@ class Judge(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class JudgePrompts:
-    """The texts a benchmark asks its judge with.
-
-    Attributes:
-        name: `own`, or `official` when the authors' files are used.
-        sha256: hash of all of them; part of the recipe.
-        texts: the texts by the benchmark's names.
-    """
+    """The texts a benchmark asks its judge with."""
 
     name: str
     sha256: str
@@ -159,73 +97,44 @@ class JudgePrompts:
 
 @dataclass(frozen=True, kw_only=True)
 class Judging:
-    """How a task's answers are judged; what a benchmark's `score_items` is given.
-
-    Attributes:
-        judge: whom to ask.
-        prompts: from the benchmark's `judge_prompts.load_judge_prompts`.
-        mode: `single` (one call a statement) or `batched` (all statements of an answer in one call).
-    """
+    """How a task's answers are judged; what a benchmark's `score_items` is given."""
 
     judge: Judge
     prompts: JudgePrompts
+    # `single` (one call a statement) or `batched` (all statements of an answer in one call)
     mode: Literal["single", "batched"] = "single"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """One reply wanted from a backend.
+    """One reply wanted from a backend."""
 
-    Attributes:
-        key: content address of judge, prompt, vote and settings; unique in one `answer`.
-        question: what it belongs to.
-        messages: the question's chat, with what followed when it is asked again.
-        vote: number of the vote, from 0; a backend that samples derives its seed from it.
-    """
-
-    key: str
+    key: str  # content address of judge, prompt, vote and settings; unique in one `answer`
     question: Question
-    messages: tuple[Message, ...]
-    vote: int
+    messages: tuple[Message, ...]  # the question's chat, with what followed when it is asked again
+    vote: int  # number of the vote, from 0; a backend that samples derives its seed from it
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """What came back: a text, or a label.
-
-    Attributes:
-        key: the call's.
-        text: the reply; "" when `label` is given.
-        label: of an entailment model.
-        finish: why it ended, in the server's words; "" when it does not say. `case.was_cut` decides by it.
-        prompt_tokens: tokens read, None when unknown.
-        output_tokens: tokens written, None when unknown.
-        attempts: requests sent for it; 0 when nothing was sent anywhere.
-    """
+    """What came back: a text, or a label."""
 
     key: str
     text: str = ""
     label: Label | None = None
-    finish: str = ""
+    finish: str = ""  # why it ended, in the server's words; "" when it does not say. `case.was_cut` decides by it
     prompt_tokens: int | None = None
     output_tokens: int | None = None
-    attempts: int = 1
+    attempts: int = 1  # requests sent for it; 0 when nothing was sent anywhere
 
 
 @dataclass(frozen=True, kw_only=True)
 class NoReply:
-    """A call that finally got no reply; it is not kept, so that the next run asks again.
-
-    Attributes:
-        key: the call's.
-        reason: short class of the failure (`http 500`, `timeout`, `budget spent`, `prompt too long`, ...).
-        detail: one line for a person, without text of the question.
-        attempts: requests sent for it.
-    """
+    """A call that finally got no reply; it is not kept, so that the next run asks again."""
 
     key: str
-    reason: str
-    detail: str = ""
+    reason: str  # short class of the failure (`http 500`, `timeout`, `budget spent`, `prompt too long`, ...)
+    detail: str = ""  # one line for a person, without text of the question
     attempts: int = 0
 
 
@@ -236,11 +145,7 @@ class Budget(Protocol):
     """What may still be spent; safe to ask from several threads."""
 
     def admit(self, *, prompt_tokens: int, output_tokens: int) -> bool:
-        """Asks for one request before it is sent, with an upper estimate of its tokens.
-
-        Returns:
-            Whether it may be sent; its tokens are reserved until `settle`.
-        """
+        """Asks for one request before it is sent, with an upper estimate of its tokens."""
         ...
 
     def settle(self, *, prompt_tokens: int, output_tokens: int, used: int | None) -> None:
@@ -249,23 +154,15 @@ class Budget(Protocol):
 
 
 class Backend(Protocol):
-    """A kind of judge.
-
-    Attributes:
-        name: the name the user gave.
-        identity: everything that makes its replies what they are; part of every key and of the recipe. Never a secret.
-        endpoint: base URL the text is sent to, None when it runs in this process.
-        comparable: False for `lexical`.
-        samples: whether another vote can bring another reply; votes above one are refused where it is False.
-        reads: `prompt` when it is asked with `Call.messages`, `pair` when with `Question.pair`.
-    """
+    """A kind of judge."""
 
     name: str
+    # everything that makes its replies what they are; part of every key and of the recipe. Never a secret
     identity: Mapping[str, str]
-    endpoint: str | None
+    endpoint: str | None  # base URL the text is sent to, None when it runs in this process
     comparable: bool
-    samples: bool
-    reads: Literal["prompt", "pair"]
+    samples: bool  # whether another vote can bring another reply; votes above one are refused where it is False
+    reads: Literal["prompt", "pair"]  # `prompt` when it is asked with `Call.messages`, `pair` when with `Question.pair`
 
     def answer(self, calls: Sequence[Call], budget: Budget, on_reply: OnReply) -> None:
         """Calls `on_reply` exactly once for each call, in the calling thread, as soon as its outcome is known.
@@ -282,22 +179,13 @@ class Backend(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeOptions:
-    """How a judge is asked, whatever its kind.
-
-    Attributes:
-        votes: votes a question; the mode decides.
-        reasks: how often an unreadable reply is asked for again, in the same conversation.
-        max_calls: most requests sent in this run, None for no limit.
-        max_tokens: most tokens, prompt and reply together, None for no limit.
-        reply_tokens: longest reply instead of the questions' own, None for theirs; for judges that reason before they speak.
-        forecast: only say what would be asked; nothing is sent.
-        upstream: checkout of the authors' repository, for official prompts.
-    """
+    """How a judge is asked, whatever its kind."""
 
     votes: int = 1
-    reasks: int = 2
-    max_calls: int | None = None
-    max_tokens: int | None = None
+    reasks: int = 2  # how often an unreadable reply is asked for again, in the same conversation
+    max_calls: int | None = None  # most requests sent in this run, None for no limit
+    max_tokens: int | None = None  # most tokens, prompt and reply together, None for no limit
+    # longest reply instead of the questions' own, None for theirs; for judges that reason before they speak
     reply_tokens: int | None = None
     forecast: bool = False
     upstream: Path | None = None

@@ -10,12 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from medical_tasks.errors import UsageError
-from medical_tasks.judges.base import Budget, Verdict
+from medical_tasks.judges.base import Verdict
 from medical_tasks.judges.case import Case
 from medical_tasks.spec import Message
-
-__all__ = ["CountedBudget", "Forecast", "RunBudget", "estimate_chat", "estimate_tokens", "make_forecast"]
-
 
 _LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ \n\t"
 _LETTERS_A_TOKEN = 3
@@ -39,16 +36,7 @@ def estimate_chat(messages: Sequence[Message]) -> int:
 
 
 class RunBudget:
-    """What a run may still spend. Implements `judges.base.Budget`; safe to ask from several threads.
-
-    Args:
-        max_calls: most requests, None for no limit.
-        max_tokens: most tokens, prompt and reply together, None for no limit. What is under way counts with its estimate,
-            so the limit is never exceeded as long as no request takes more than was estimated for it.
-
-    Raises:
-        UsageError: A limit is below 0.
-    """
+    """What a run may still spend; implements `judges.base.Budget`. Thread-safe; requests in flight count with their estimate."""
 
     def __init__(self, max_calls: int | None = None, max_tokens: int | None = None) -> None:
         for name, limit in (("--max-judge-calls", max_calls), ("--max-judge-tokens", max_tokens)):
@@ -57,85 +45,30 @@ class RunBudget:
         self.max_calls = max_calls
         self.max_tokens = max_tokens
         self._lock = threading.Lock()
-        self._calls = 0
+        self.calls = 0  # requests admitted so far
+        self.tokens = 0  # booked for requests that have ended
         self._reserved = 0
-        self._used = 0
-        self._estimated = False
-
-    @property
-    def calls(self) -> int:
-        """Requests admitted so far."""
-        return self._calls
-
-    @property
-    def tokens(self) -> int:
-        """Tokens booked for requests that have ended."""
-        return self._used
-
-    @property
-    def estimated(self) -> bool:
-        """Whether some of `tokens` are estimates, because the judge did not say."""
-        return self._estimated
 
     def admit(self, *, prompt_tokens: int, output_tokens: int) -> bool:
-        """Asks for one request before it is sent.
-
-        Args:
-            prompt_tokens: upper estimate of what is read.
-            output_tokens: longest reply.
-
-        Returns:
-            Whether it may be sent; its tokens are reserved until `settle`.
-        """
+        """Asks for one request before it is sent."""
         wanted = prompt_tokens + output_tokens
         with self._lock:
-            if self.max_calls is not None and self._calls >= self.max_calls:
+            if self.max_calls is not None and self.calls >= self.max_calls:
                 return False
-            if self.max_tokens is not None and self._used + self._reserved + wanted > self.max_tokens:
+            if self.max_tokens is not None and self.tokens + self._reserved + wanted > self.max_tokens:
                 return False
-            self._calls += 1
+            self.calls += 1
             self._reserved += wanted
             return True
 
     def settle(self, *, prompt_tokens: int, output_tokens: int, used: int | None) -> None:
-        """Ends one admitted request.
-
-        Args:
-            prompt_tokens: as it was admitted with.
-            output_tokens: as it was admitted with.
-            used: tokens it really took, 0 when it never arrived; None when unknown, which books the estimate.
-        """
+        """Ends one admitted request; `used` is 0 if it never arrived, None if unknown, which books the estimate."""
         wanted = prompt_tokens + output_tokens
         with self._lock:
             if wanted > self._reserved:
                 raise ValueError(f"settle of {wanted} tokens, but only {self._reserved} are reserved")
             self._reserved -= wanted
-            self._used += wanted if used is None else used
-            self._estimated = self._estimated or used is None
-
-
-class CountedBudget:
-    """A budget that counts the requests of one use of it. Implements `judges.base.Budget`.
-
-    Args:
-        budget: what decides.
-    """
-
-    def __init__(self, budget: Budget) -> None:
-        self._budget = budget
-        self._lock = threading.Lock()
-        self.admitted = 0
-
-    def admit(self, *, prompt_tokens: int, output_tokens: int) -> bool:
-        """As `RunBudget.admit`."""
-        admitted = self._budget.admit(prompt_tokens=prompt_tokens, output_tokens=output_tokens)
-        with self._lock:
-            self.admitted += admitted
-        return admitted
-
-    def settle(self, *, prompt_tokens: int, output_tokens: int, used: int | None) -> None:
-        """As `RunBudget.settle`."""
-        self._budget.settle(prompt_tokens=prompt_tokens, output_tokens=output_tokens, used=used)
+            self.tokens += wanted if used is None else used
 
 
 _MILLION = 1_000_000
@@ -145,27 +78,16 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class Forecast:
-    """What is about to be asked. What depends on these verdicts is not foreseen.
-
-    Attributes:
-        judge: the judge's name.
-        label: what is judged; "" for nothing to say.
-        verdicts: verdicts wanted.
-        stored: those that the store decides.
-        calls: replies to be asked for; the most counts every vote and every re-ask.
-        prompt_tokens: estimated, when every reply can be read; None for a judge that reads no prompts.
-        output_tokens: the longest replies that are allowed, when every one can be read; None likewise.
-        prices: USD for a million tokens read and written, None when unknown.
-    """
+    """What is about to be asked. What depends on these verdicts is not foreseen."""
 
     judge: str
     label: str
     verdicts: int
     stored: int
-    calls: Span
-    prompt_tokens: Span | None
-    output_tokens: Span | None
-    prices: tuple[float, float] | None = None
+    calls: Span  # replies to be asked for; the most counts every vote and every re-ask
+    prompt_tokens: Span | None  # estimated, when every reply can be read; None for a judge that reads no prompts
+    output_tokens: Span | None  # the longest replies that are allowed, when every one can be read; None likewise
+    prices: tuple[float, float] | None = None  # USD for a million tokens read and written, None when unknown
 
     @property
     def cost(self) -> tuple[float, float] | None:
@@ -196,14 +118,7 @@ class Forecast:
 
 
 def make_forecast(cases: Sequence[Case], *, judge: str, label: str, prices: tuple[float, float] | None) -> Forecast:
-    """Makes the forecast of what is still undecided.
-
-    Args:
-        cases: every question of the round, with what the store knew already taken in.
-        judge: the judge's name.
-        label: what is judged.
-        prices: USD for a million tokens read and written.
-    """
+    """Forecasts what is still undecided; the cases have already taken in what the store knows."""
     calls, prompts, outputs = [0, 0], [0, 0], [0, 0]
     seen: set[str] = set()
     for case in cases:

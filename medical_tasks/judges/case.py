@@ -15,21 +15,6 @@ from medical_tasks.io.store import content_key
 from medical_tasks.judges.base import Pair, Question, Unreadable, Unscored, Verdict
 from medical_tasks.spec import Message
 
-__all__ = [
-    "CUT",
-    "NO_PAIR",
-    "UNREADABLE",
-    "Case",
-    "Decided",
-    "Rules",
-    "Thread",
-    "Undecided",
-    "asked_sha256",
-    "decide",
-    "was_cut",
-]
-
-
 UNREADABLE: Final = "judge: unreadable reply"
 CUT: Final = "judge: cut reply"
 NO_PAIR: Final = "judge: no question of entailment"
@@ -42,13 +27,7 @@ _ENDS: Final = frozenset({"stop", "eos", "eos_token", "stop_sequence", "end_turn
 
 
 def was_cut(finish: str, *, tokens: int | None, longest: int) -> bool:
-    """Says whether a reply ended before the model ended it: at its length, by a filter, by an error.
-
-    Args:
-        finish: why it ended, in the server's words; "" (for inspect `unknown`) when it does not say. Then the tokens tell.
-        tokens: that it has, None when unknown.
-        longest: that it may have.
-    """
+    """Says whether a reply was cut by its length, a filter or an error; without a finish reason its tokens decide."""
     said = finish.strip().casefold()
     if said in ("", "unknown"):
         return tokens is not None and tokens >= longest
@@ -57,41 +36,24 @@ def was_cut(finish: str, *, tokens: int | None, longest: int) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """How every question is asked.
-
-    Attributes:
-        identity: the judge's.
-        reads: whether it reads prompts or pairs.
-        votes: votes a question.
-        reasks: most re-asks of a reply that is cut or unreadable, a vote.
-    """
+    """How every question is asked."""
 
     identity: Mapping[str, str]
     reads: Literal["prompt", "pair"]
     votes: int
-    reasks: int
+    reasks: int  # most re-asks of a reply that is cut or unreadable, a vote
 
 
 @dataclass(slots=True)
 class Thread:
-    """One vote.
-
-    Attributes:
-        vote: its number, from 0.
-        messages: the chat so far, ending with what is to be answered.
-        key: content address of the reply that is wanted.
-        reasks: how often it was asked again.
-        value: the vote in a tuple, which tells a vote of None from none.
-        problem: why there is no vote, as a reason of `Unscored`; None while there is one or may be.
-        text: the last reply.
-    """
+    """One vote."""
 
     vote: int
-    messages: tuple[Message, ...]
+    messages: tuple[Message, ...]  # the chat so far, ending with what is to be answered
     key: str
     reasks: int = 0
-    value: tuple[Any] | None = None
-    problem: str | None = None
+    value: tuple[Any] | None = None  # the vote in a tuple, which tells a vote of None from none
+    problem: str | None = None  # why there is no vote, as a reason of `Unscored`; None while there is one or may be
     text: str = ""
 
     @property
@@ -101,12 +63,7 @@ class Thread:
 
 
 class Case:
-    """A question, the votes on it so far, and in the end its outcome.
-
-    Args:
-        question: what is to be decided.
-        rules: how.
-    """
+    """A question, the votes on it so far, and in the end its outcome."""
 
     def __init__(self, question: Question, rules: Rules) -> None:
         self.question = question
@@ -135,12 +92,7 @@ class Case:
         return [] if self.outcome is not None else [thread for thread in self.threads if thread.waits]
 
     def hear(self, thread: Thread, reply: Mapping[str, Any]) -> None:
-        """Takes a reply.
-
-        Args:
-            thread: the vote it belongs to.
-            reply: as the store has it: `text` and `finish` of a judge that reads prompts, `label` of one of entailment.
-        """
+        """Takes a reply as the store has it: `text` and `finish`, or the `label` of an entailment model."""
         question, label = self.question, reply["label"]
         thread.text = reply["text"]
         if label is not None:
@@ -221,12 +173,7 @@ def asked_sha256(asked: tuple[Message, ...] | Pair) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The mode of all votes, however the unknown ones would turn out.
-
-    Attributes:
-        value: what was decided.
-        vote: number of the first vote for it.
-    """
+    """The mode of all votes, however the unknown ones would turn out."""
 
     value: Any
     vote: int
@@ -234,28 +181,13 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """Not certain yet.
+    """Not certain yet."""
 
-    Attributes:
-        needed: fewest further votes with which it could become certain; 0 when no further votes could make it so.
-    """
-
-    needed: int
+    needed: int  # fewest further votes with which it could become certain; 0 when no further votes could make it so
 
 
 def decide(votes: Sequence[Any | None], k: int) -> Decided | Undecided:
-    """Decides by the mode of `k` votes of which some may be known.
-
-    Args:
-        votes: those asked for so far, by number; None for one that could not be had. Values are compared with `==`.
-        k: how many votes there are in all.
-
-    Returns:
-        The mode, or how many more votes it takes at least.
-
-    Raises:
-        ValueError: `k` is below 1, or there are more than `k` votes.
-    """
+    """Decides by the mode of `k` votes, of which some may be known; None stands for a vote that could not be had."""
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}")
     if len(votes) > k:

@@ -8,10 +8,9 @@ verdict is for the question to say. Every request, retries included, asks the bu
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
@@ -22,24 +21,14 @@ from medical_tasks.models.base import Answer, Failure, Model, Request
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import CallFailed, ChatClient, ChatSettings, Completion
 from medical_tasks.models.endpoint import PREFIX, open_endpoint
-from medical_tasks.models.opener import CHAT_OPTIONS, FLAG, Reader, read_options
+from medical_tasks.models.opener import CHAT_OPTIONS, FLAG, Reader, numbers, read_options
 from medical_tasks.models.server import SERVED_OPTIONS, TRANSFORMERS, open_served
-
-__all__ = ["CHAT_JUDGE_OPTIONS", "ChatJudge", "LocalJudge", "open_chat"]
-
 
 CONCURRENCY: Final = 32
 """Requests in flight when none are named: judged statements are short."""
 
 
-def _price(text: str) -> float:
-    value = float(text)
-    if not (value >= 0 and math.isfinite(value)):
-        raise ValueError(text)
-    return value
-
-
-_PRICE: Reader = (_price, "USD for a million tokens, from 0")
+_PRICE: Reader = (numbers(float, 0), "USD for a million tokens, from 0")
 CHAT_JUDGE_OPTIONS: Mapping[str, Reader] = {
     "n_choices": FLAG,
     "price_in": _PRICE,
@@ -53,19 +42,12 @@ _Group = tuple[Call, ...]
 
 
 class ChatPlace(Protocol):
-    """What a chat judge asks; `models.endpoint.EndpointModel` and `models.server.ServedModel` are two.
-
-    Attributes:
-        name: the name the user gave.
-        identity: what makes its replies what they are.
-        endpoint: base URL.
-        sampling: body fields that decide the reply; a `seed` is the first vote's.
-    """
+    """What a chat judge asks; `models.endpoint.EndpointModel` and `models.server.ServedModel` are two."""
 
     name: str
     identity: Mapping[str, str]
     endpoint: str | None
-    sampling: Mapping[str, Any]
+    sampling: Mapping[str, Any]  # body fields that decide the reply; a `seed` is the first vote's
 
     def asking(self) -> AbstractContextManager[ChatSettings]:
         """Makes sure that somebody answers, and gives the settings to ask with."""
@@ -76,14 +58,7 @@ class ChatPlace(Protocol):
 
 
 class ChatJudge:
-    """A judge asked over HTTP. Implements `judges.base.Backend`.
-
-    Args:
-        place: the endpoint.
-        n_choices: whether votes on one question share a request (`n`); a server that does not take it is asked singly.
-        varies: whether the server's replies differ also at temperature 0.
-        prices: USD for a million tokens read and written, None when unknown.
-    """
+    """A judge asked over HTTP; implements `judges.base.Backend`. With `n_choices` the votes on a question share one request."""
 
     comparable = True
     reads: Literal["prompt", "pair"] = "prompt"
@@ -106,19 +81,9 @@ class ChatJudge:
         self._shares = n_choices
 
     def answer(self, calls: Sequence[Call], budget: Budget, on_reply: OnReply) -> None:
-        """Asks for all replies; they are delivered in order of completion.
+        """Asks for all replies, delivered in order of completion.
 
-        Args:
-            calls: what is wanted.
-            budget: asked before each request. When it says no, and nothing under way can change that, the call ends with
-                `budget spent`.
-            on_reply: called in this thread, once for each call.
-
-        Raises:
-            MissingError: The endpoint cannot answer any request (key refused, nothing listens, quota spent); what it
-                answered before was delivered, and the rest was not.
-            RefusedError: The data guard does not let the text go there.
-            UsageError: It does not know the model, or rejects these requests; likewise.
+        A call ends with `budget spent` when nothing in flight can free any.
         """
         if not calls:
             return
@@ -205,10 +170,7 @@ def _reply(call: Call, completion: Completion, number: int) -> Reply:
 
 
 class _Desk:
-    """The budget as one round of calls sees it: a no is final only when none of their own requests is under way.
-
-    What is under way is reserved with its upper estimate, most of which comes back.
-    """
+    """The budget as one round of calls sees it: a refusal is final only when none of their own requests is in flight."""
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
@@ -230,33 +192,23 @@ class _Desk:
         self._ended = asyncio.Event()
 
 
+@dataclass
 class _Spending:
     """One call's requests. Implements `models.chat_client.Spending`."""
 
-    def __init__(self, desk: _Desk, *, prompt: int, output: int) -> None:
-        self._desk = desk
-        self._prompt = prompt
-        self._output = output
+    desk: _Desk
+    prompt: int
+    output: int
 
     async def admit(self) -> bool:
-        return await self._desk.admit(prompt=self._prompt, output=self._output)
+        return await self.desk.admit(prompt=self.prompt, output=self.output)
 
     def settle(self, used: int | None) -> None:
-        self._desk.settle(used, prompt=self._prompt, output=self._output)
+        self.desk.settle(used, prompt=self.prompt, output=self.output)
 
 
 def open_chat(name: str, options: Mapping[str, str], *, log_dir: Path) -> ChatJudge:
-    """Opens `openai-api/<host alias>/<model>`, `vllm-server/<name>` or `transformers-server/<path>`. Nothing is sent yet.
-
-    Args:
-        name: the judge's name, kind included.
-        options: the model's arguments, and `n_choices`, `varies`, `price_in`, `price_out`.
-        log_dir: where a server started for the run writes its log.
-
-    Raises:
-        UsageError: The name, an argument or the base URL does not follow its form.
-        MissingError: An address, key, program, model or GPU is not there; says how to get it.
-    """
+    """Opens `openai-api/<host alias>/<model>`, `vllm-server/<name>` or `transformers-server/<path>`. Nothing is sent yet."""
     model_options, values = read_chat_options(name, options)
     place: ChatPlace
     if name.startswith(PREFIX):
@@ -267,20 +219,7 @@ def open_chat(name: str, options: Mapping[str, str], *, log_dir: Path) -> ChatJu
 
 
 def read_chat_options(name: str, options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, Any]]:
-    """Takes a chat judge's arguments apart.
-
-    Args:
-        name: the judge's name, kind included.
-        options: as given.
-
-    Returns:
-        Arguments for opening its model, as text; and the judge's own: `n_choices`, `varies` (the server's replies differ also
-        at temperature 0, so that votes mean something), and `prices` (USD for a million tokens
-        read and written) when both are given.
-
-    Raises:
-        UsageError: A name is unknown, a text does not follow its rule, or one price is given without the other.
-    """
+    """Splits a chat judge's arguments: those for opening its model, as text, and the judge's own values."""
     kind = name.partition("/")[0]
     readers = {**SERVED_OPTIONS.get(kind, CHAT_OPTIONS), **CHAT_JUDGE_OPTIONS}
     values = read_options(options, readers, model=name, what="judge")
@@ -297,11 +236,7 @@ def read_chat_options(name: str, options: Mapping[str, str]) -> tuple[dict[str, 
 
 
 class LocalJudge:
-    """A model asked as a judge. Implements `judges.base.Backend`.
-
-    Args:
-        model: the model; closing the judge closes it.
-    """
+    """A model asked as a judge. Implements `judges.base.Backend`."""
 
     comparable = True
     reads: Literal["prompt", "pair"] = "prompt"
@@ -314,16 +249,7 @@ class LocalJudge:
         self._model = model
 
     def answer(self, calls: Sequence[Call], budget: Budget, on_reply: OnReply) -> None:
-        """Asks for all replies; they are delivered as the model's batches end.
-
-        What the budget does not admit at first is tried again when what was admitted has ended, since that takes less than
-        was reserved for it.
-
-        Args:
-            calls: what is wanted.
-            budget: asked for each call before it is handed to the model.
-            on_reply: called in this thread, once for each call.
-        """
+        """Asks for all replies, delivered batch by batch; calls that the budget refuses are tried again after each batch."""
         waiting = list(calls)
         while waiting:
             admitted: dict[str, Call] = {}

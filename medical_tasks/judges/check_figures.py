@@ -1,10 +1,8 @@
 """How well a judge's labels agree with people's: the figures of `medical-tasks judge-check`, and the page that it prints.
 
-Classes are data (`judges.checks.View`). Pairs of texts are labelled entailment, neutral or contradiction; beside the three
-classes stand the figures for two, entailed or not, which is all that some judges know. Answers are correct or incorrect. A
-pair without a verdict counts in no share: it is in the coverage, in a column of its own in the confusion matrix, and in the
-bounds of the accuracy. A pair on which people have no majority has no truth to be compared with; it is in the figures of each
-rater alone.
+Classes are data (`judges.checks.View`). A pair without a verdict counts in no share; it is in the coverage, in a column of
+its own in the confusion matrix, and in the bounds of the accuracy. A pair without a majority of people is in the figures of
+each rater alone.
 """
 
 from __future__ import annotations
@@ -27,26 +25,17 @@ from medical_tasks.scoring.bootstrap import bootstrap_statistic
 from medical_tasks.scoring.estimates import as_json
 from medical_tasks.scoring.intervals import bounds
 
-__all__ = ["CheckPair", "check_figures", "labels_of", "render_check", "same_labels", "subset"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class CheckPair:
-    """A pair with the label of people.
-
-    Attributes:
-        id: of the pair.
-        gold: the label it should get; None where people are evenly divided.
-        cluster: what it shares with others (the answer, the premise, the patient).
-        ratings: the label of each person where several labelled it, always in the same order; None from those who did not.
-        group: part of the set that is reported on its own; "" for none.
-    """
+    """A pair with the label of people."""
 
     id: str
-    gold: str | None
-    cluster: str
+    gold: str | None  # the label it should get; None where people are evenly divided
+    cluster: str  # what it shares with others (the answer, the premise, the patient)
+    # the label of each person where several labelled it, always in the same order; None from those who did not
     ratings: tuple[str | None, ...] = ()
-    group: str = ""
+    group: str = ""  # part of the set that is reported on its own; "" for none
 
 
 def subset(pairs: Sequence[CheckPair], most: int | None) -> list[CheckPair]:
@@ -59,11 +48,7 @@ def subset(pairs: Sequence[CheckPair], most: int | None) -> list[CheckPair]:
 
 
 def labels_of(answers: Sequence[str | Unscored]) -> tuple[list[str | None], dict[str, int]]:
-    """Tells labels from what is none.
-
-    Returns:
-        The label of each pair, None for those without; and how many there are without, by reason.
-    """
+    """Separates labels (None where there is none) from the reasons for missing ones, which are counted."""
     reasons = Counter(answer.reason for answer in answers if isinstance(answer, Unscored))
     return [None if isinstance(answer, Unscored) else answer for answer in answers], dict(reasons.most_common())
 
@@ -77,19 +62,10 @@ def check_figures(
     names: Sequence[str] = (),
     averages: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, Any]:
-    """Computes everything that is reported of a judge's labels.
+    """Computes everything that is reported of a judge's labels, as JSON values.
 
-    Args:
-        pairs: what was asked.
-        given: the judge's label of each pair, None where it gave none.
-        ways: how many classes the judge was asked for: 3, or 2 when only whether the premise entails the hypothesis.
-        views: the classes in which judge and people are compared.
-        names: of the raters, where each of them is compared with the judge.
-        averages: name of a mean of several groups' accuracies to the groups.
-
-    Returns:
-        JSON values: for each view its figures (None for classes that the judge does not know), `people` (None where not every
-        pair was labelled by the same two or more), with names `raters`, with several groups `groups`, and `averages` if asked for.
+    Each view has its figures (None for classes that the judge does not know); `people` is None unless the same two or more
+    people labelled every pair.
     """
     known = [view for view in views if len(view.classes) <= ways and view.holds(given)]
     figures: dict[str, Any] = {view.key: _compared(pairs, given, view) if view in known else None for view in views}
@@ -118,11 +94,7 @@ def check_figures(
 
 
 def same_labels(pairs: Sequence[CheckPair], one: Sequence[str | None], other: Sequence[str | None]) -> dict[str, Any]:
-    """Compares two ways of asking the same judge, over the pairs that both have a label for.
-
-    Returns:
-        `agreement` and `kappa` with intervals, the table of labels, and the number of pairs in it.
-    """
+    """Compares two ways of asking the same judge, over the pairs that have a label from both."""
     both = [
         (pair.cluster, a, b) for pair, a, b in zip(pairs, one, other, strict=True) if a is not None and b is not None
     ]
@@ -290,14 +262,7 @@ _NONE = "n/a"
 
 
 def render_check(check: Mapping[str, Any]) -> str:
-    """Writes a check for a person to read.
-
-    Args:
-        check: content of `check.json`.
-
-    Returns:
-        Lines: accuracy and kappa beside what people reach, then classes and the confusion matrix, then coverage and cost.
-    """
+    """Formats the content of `check.json` as text."""
     figures = check["figures"]
     known = _known(figures)
     lines = [_title(check), "", *_summary(figures, known)]

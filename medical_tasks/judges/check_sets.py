@@ -26,8 +26,6 @@ from medical_tasks.judges.nli_sets import (
 )
 from medical_tasks.spec import TaskSpec
 
-__all__ = ["GENERAL_SETS", "CheckRequest", "CheckSet", "CheckSetSource", "anli_set", "mednli_set", "nli_set"]
-
 Mode = Literal["single", "batched"]
 
 MEDNLI: Final = "MedNLI"
@@ -51,52 +49,25 @@ def _mednli_subject(name: str) -> Subject:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckSet:
-    """Labelled pairs and how a judge is asked about them.
-
-    Attributes:
-        name: under which a check is kept.
-        pairs: with the labels of people.
-        ask: asks a judge, in one of two modes, for the label of each pair in order.
-        ways: how many classes the judge is asked for.
-        views: the classes in which judge and people are compared.
-        source: files with labels, name to SHA-256.
-        prompts: `set` and `sha256` of the texts of the question.
-        raters: names of those who labelled, where each is compared with the judge.
-        averages: name of a mean of several groups' accuracies to the groups.
-        about: what else belongs into `check.json`.
-    """
+    """Labelled pairs and how a judge is asked about them."""
 
     name: str
     pairs: Sequence[CheckPair]
+    # asks a judge, in one of two modes, for the label of each pair in order
     ask: Callable[[Judge, Mode], Sequence[str | Unscored]]
     ways: int
     views: Sequence[View] = NLI
     source: Mapping[str, str]
     prompts: Mapping[str, Any]
-    raters: Sequence[str] = ()
+    raters: Sequence[str] = ()  # names of those who labelled, where each is compared with the judge
+    # name of a mean of several groups' accuracies to the groups
     averages: Mapping[str, Sequence[str]] = field(default_factory=dict)
     about: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckRequest:
-    """What a user asked of `judge-check`, beside the judge; None where an option was not given.
-
-    Attributes:
-        source: the file or folder with the labels.
-        max_pairs: how many pairs at most.
-        prompts: `own` or `official`.
-        upstream: the authors' checkout, for `official`.
-        format: how the models were asked whose answers people scored.
-        raters: the raters' columns.
-        data: folder of the built dataset.
-        config: its configuration.
-        ways: 3 for three classes, 2 for entailed or not.
-        round: ANLI's round.
-        split: which part.
-        style: how the reply is asked for.
-        mednli: MedNLI's file, for a set of both.
-    """
+    """What a user asked of `judge-check`, beside the judge; None where an option was not given."""
 
     source: Path | None = None
     max_pairs: int | None = None
@@ -113,11 +84,7 @@ class CheckRequest:
     mednli: Path | None = None
 
     def needed(self, name: str, wanted: str) -> Path:
-        """The source.
-
-        Raises:
-            UsageError: It was not given.
-        """
+        """The source."""
         if self.source is None:
             raise UsageError(f"judge-check {name} needs {wanted}: --source PATH. See: --help")
         return self.source
@@ -125,98 +92,41 @@ class CheckRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckSetSource:
-    """A set of labelled pairs before it is read.
-
-    Attributes:
-        read: reads it as asked.
-        takes: fields of `CheckRequest` that it takes beside those that all do.
-        subjects: what the guard has to know of it.
-        task: the task whose way of judging is checked, by the `format`; None for sets of no benchmark.
-        batched: whether the judge can be asked about several pairs at once.
-    """
+    """A set of labelled pairs before it is read."""
 
     read: Callable[[CheckRequest], CheckSet]
-    takes: frozenset[str]
+    takes: frozenset[str]  # fields of `CheckRequest` that it takes beside those that all do
     subjects: Sequence[Subject] = ()
+    # the task whose way of judging is checked, by the `format`; None for sets of no benchmark
     task: Callable[[str | None], TaskSpec] | None = None
-    batched: bool = False
+    batched: bool = False  # whether the judge can be asked about several pairs at once
 
 
-def anli_set(
-    source: Path,
-    *,
-    round_name: str | None = None,
-    split: str = "test",
-    ways: int = 3,
-    style: str = STYLE,
-    most: int | None = None,
-) -> CheckSet:
-    """ANLI, one round or all.
-
-    Args:
-        source: a file, the unpacked folder, or the folder of one round.
-        round_name: `R1`, `R2` or `R3`; None for all.
-        split: `train`, `dev` or `test`.
-        ways: 3 for three classes, 2 for entailed or not.
-        style: how the reply is asked for.
-        most: how many pairs at most.
-
-    Raises:
-        MissingError: A file is not there; says how to get it.
-        UsageError: A file is not of the official form.
-    """
-    files = find_anli(source, round_name=round_name, split=split)
+def _read_anli(request: CheckRequest) -> CheckSet:
+    split = request.split or "test"
+    files = find_anli(request.needed("anli", _OFFICIAL), round_name=request.round, split=split)
     averages = _ANLI_AVERAGE if set(files.values()) == set(ROUNDS) else {}
-    pairs = read_anli(files)
-    return _nli_set("anli", pairs, ways=ways, style=style, most=most, source=_hashes(files), averages=averages)
+    return _nli_set("anli", request, read_anli(files), source=_hashes(files), averages=averages)
 
 
-def mednli_set(
-    source: Path, *, split: str = "test", ways: int = 3, style: str = STYLE, most: int | None = None
-) -> CheckSet:
-    """MedNLI.
-
-    Args:
-        source: the file, or the folder with the files.
-        split: `train`, `dev` or `test`.
-        ways: 3 for three classes, 2 for entailed or not.
-        style: how the reply is asked for.
-        most: how many pairs at most.
-
-    Raises:
-        MissingError: The file is not there; says how to get it.
-        UsageError: It is not of the official form.
-    """
-    path = find_mednli(source, split=split)
-    source_hash = {path.name: file_sha256(path)}
-    return _nli_set("mednli", read_mednli(path), ways=ways, style=style, most=most, source=source_hash)
+def _read_mednli(request: CheckRequest) -> CheckSet:
+    path = find_mednli(request.needed("mednli", _OFFICIAL), split=request.split or "test")
+    return _nli_set("mednli", request, read_mednli(path), source={path.name: file_sha256(path)})
 
 
-def nli_set(
-    anli: Path, mednli: Path, *, split: str = "test", ways: int = 3, style: str = STYLE, most: int | None = None
-) -> CheckSet:
-    """ANLI's three rounds and MedNLI together, with the means that DocLens reports (tables 1 and 4).
-
-    Args:
-        anli: the unpacked folder.
-        mednli: the file, or the folder with the files.
-        split: `train`, `dev` or `test`.
-        ways: 3 for three classes, 2 for entailed or not.
-        style: how the reply is asked for.
-        most: how many pairs at most.
-
-    Raises:
-        MissingError: A file is not there; says how to get it.
-        UsageError: A file is not of the official form, or ANLI is not there in three rounds.
-    """
-    files, path = find_anli(anli, split=split), find_mednli(mednli, split=split)
+def _read_both(request: CheckRequest) -> CheckSet:
+    """ANLI's three rounds and MedNLI together, with the means that DocLens reports (tables 1 and 4)."""
+    anli, split = request.needed("nli", _OFFICIAL), request.split or "test"
+    if request.mednli is None:
+        raise UsageError("judge-check nli needs both: --source anli_v1.0 --mednli mli_test_v1.jsonl")
+    files, path = find_anli(anli, split=split), find_mednli(request.mednli, split=split)
     if set(files.values()) != set(ROUNDS):
         raise UsageError(f"{anli}: judge-check nli takes all three rounds of ANLI. Give the unpacked folder anli_v1.0.")
     pairs = [*read_anli(files), *(replace(pair, group=MEDNLI) for pair in read_mednli(path))]
     if len({pair.id for pair in pairs}) < len(pairs):
         raise UsageError(f"{path}: has ids of {anli}. Give MedNLI's own file to --mednli.")
     hashes = {**_hashes(files), path.name: file_sha256(path)}
-    return _nli_set("nli", pairs, ways=ways, style=style, most=most, source=hashes, averages=_AVERAGES)
+    return _nli_set("nli", request, pairs, source=hashes, averages=_AVERAGES)
 
 
 def _hashes(files: Mapping[Path, str]) -> dict[str, str]:
@@ -225,19 +135,18 @@ def _hashes(files: Mapping[Path, str]) -> dict[str, str]:
 
 def _nli_set(
     name: str,
+    request: CheckRequest,
     labelled: Sequence[LabelledPair],
     *,
-    ways: int,
-    style: str,
-    most: int | None,
     source: Mapping[str, str],
     averages: Mapping[str, Sequence[str]] | None = None,
 ) -> CheckSet:
+    ways, style = request.ways or 3, request.style or STYLE
     # Hypotheses about one premise are not independent.
     every = [
         CheckPair(id=pair.id, gold=pair.label, cluster=pair.premise, group=pair.group, ratings=()) for pair in labelled
     ]
-    pairs = subset(every, most)
+    pairs = subset(every, request.max_pairs)
     kept = {pair.id for pair in pairs}
     questions = [nli_question(pair, ways=ways, style=style) for pair in labelled if pair.id in kept]
 
@@ -258,30 +167,6 @@ def _nli_set(
 
 
 _NLI_OPTIONS: Final = frozenset({"ways", "split", "style"})
-
-
-def _asked(request: CheckRequest) -> dict[str, Any]:
-    return {
-        "ways": request.ways or 3,
-        "split": request.split or "test",
-        "style": request.style or STYLE,
-        "most": request.max_pairs,
-    }
-
-
-def _read_anli(request: CheckRequest) -> CheckSet:
-    return anli_set(request.needed("anli", _OFFICIAL), round_name=request.round, **_asked(request))
-
-
-def _read_mednli(request: CheckRequest) -> CheckSet:
-    return mednli_set(request.needed("mednli", _OFFICIAL), **_asked(request))
-
-
-def _read_both(request: CheckRequest) -> CheckSet:
-    anli = request.needed("nli", _OFFICIAL)
-    if request.mednli is None:
-        raise UsageError("judge-check nli needs both: --source anli_v1.0 --mednli mli_test_v1.jsonl")
-    return nli_set(anli, request.mednli, **_asked(request))
 
 
 _OFFICIAL: Final = "its official files"

@@ -1,9 +1,8 @@
 """The record of checks: how well each judge did when it was last compared with people.
 
-`medical-tasks judge-check` writes it, `run` and `score` show it. It is one small JSON file in the user's data home, since
-it belongs to the judge and not to a run. A judge is known by its identity, its votes, the way it is asked and the prompts: a
-check of one says little about another. A check also belongs to a set of labelled pairs: how a judge did on one benchmark's pairs
-says little about another benchmark, and is not shown there. A `View` is the classes in which judge and people are compared.
+`medical-tasks judge-check` writes it to one JSON file in the user's data home; `run` and `score` show it. A judge is known
+by its identity, votes, judging mode and prompts, and a check belongs to a set of labelled pairs. A `View` is the classes in
+which judge and people are compared.
 """
 
 from __future__ import annotations
@@ -21,23 +20,6 @@ from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.io.files import WholeFile, read_text
 from medical_tasks.io.store import content_key
 from medical_tasks.spec import TaskSpec
-
-__all__ = [
-    "CORRECTNESS",
-    "NLI",
-    "THREE_WAY",
-    "TWO_WAY",
-    "VIEWS",
-    "View",
-    "check_key",
-    "check_set_of",
-    "checks_file",
-    "describe",
-    "last_check",
-    "record_check",
-    "summary_of",
-]
-
 
 FORMAT: Final = 1
 _GENERAL = ("anli", "mednli", "nli")
@@ -61,33 +43,12 @@ def checks_file() -> Path:
 
 
 def check_key(identity: Mapping[str, Any], *, votes: int = 1, mode: str = "single", prompts: str = "own") -> str:
-    """What a check is filed under.
-
-    Args:
-        identity: the backend's.
-        votes: votes a question.
-        mode: `single` or `batched`.
-        prompts: `own` or `official`.
-    """
+    """What a check is filed under."""
     return content_key({"identity": dict(identity), "votes": votes, "mode": mode, "prompts": prompts})
 
 
 def record_check(key: str, check: Mapping[str, Any]) -> bool:
-    """Keeps a check as the last one of its judge on its set of pairs.
-
-    A check of fewer pairs does not take the place of one of more, so that a quick try does not wipe out the whole.
-
-    Args:
-        key: from `check_key`.
-        check: from `summary_of`.
-
-    Returns:
-        Whether it was kept.
-
-    Raises:
-        UsageError: The record is damaged.
-        IncompleteError: The record cannot be written.
-    """
+    """Keeps a check as the last one of its judge on its set of pairs, unless the one recorded has more pairs."""
     path = checks_file()
     with _alone(path.parent):
         checks = _read(path)
@@ -134,19 +95,9 @@ def last_check(
     prompts: str = "own",
     name: str = "kqa",
 ) -> dict[str, Any] | None:
-    """Looks up the last check of a judge: on a benchmark's own pairs, or on pairs that belong to none.
+    """Looks up the last check of a judge: on a benchmark's own pairs, else on pairs of no benchmark.
 
-    A record that cannot be read does not end a run: what is wrong with it is returned, for `describe` to tell.
-
-    Args:
-        identity: the backend's.
-        votes: votes a question.
-        mode: `single` or `batched`.
-        prompts: `own` or `official`.
-        name: the benchmark's own set, from `check_set_of`.
-
-    Returns:
-        The check as it was recorded; None when there is none; `{"problem": ...}` when the record is damaged.
+    Returns `{"problem": ...}` for a damaged record, which does not end a run.
     """
     try:
         found = _read(checks_file()).get(check_key(identity, votes=votes, mode=mode, prompts=prompts), {})
@@ -167,16 +118,7 @@ def describe(
     prompts: str = "own",
     name: str = "kqa",
 ) -> str:
-    """Says in one line how far a judge is to be trusted.
-
-    Args:
-        check: from `last_check`.
-        judge: the name the user gave.
-        votes: as in `last_check`; for the command that would check it.
-        mode: likewise.
-        prompts: likewise.
-        name: likewise.
-    """
+    """Says in one line how far a judge is to be trusted."""
     if check is None:
         return f"judge {judge} was never checked{_command(judge, votes, mode, prompts, name)}"
     if "problem" in check:
@@ -285,19 +227,12 @@ def _alone(folder: Path) -> Iterator[None]:
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """Classes, and how labels become them.
-
-    Attributes:
-        key: name in `check.json`.
-        title: name in tables.
-        classes: the labels, in the order of tables.
-        rest: the class that every other label counts as; None where there are no others.
-    """
+    """Classes, and how labels become them."""
 
     key: str
     title: str
     classes: tuple[str, ...]
-    rest: str | None = None
+    rest: str | None = None  # the class that every other label counts as; None where there are no others
 
     def of(self, label: str) -> str:
         """The class of a label."""

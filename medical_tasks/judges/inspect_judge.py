@@ -23,8 +23,6 @@ from medical_tasks.models.opener import CHAT_OPTIONS, Reader, read_options
 if TYPE_CHECKING:
     from inspect_ai.model import ChatMessage, Model, ModelOutput
 
-__all__ = ["INSPECT_OPTIONS", "InspectJudge", "open_inspect"]
-
 PREFIX = "inspect/"
 IN_PROCESS = frozenset({"hf", "mockllm", "nnterp", "none", "transformer_lens"})
 """Providers that send nothing anywhere."""
@@ -45,16 +43,7 @@ _HOPELESS = ("connection", "http 400", "http 401", "http 403", "http 404", "http
 
 
 def open_inspect(name: str, options: Mapping[str, str]) -> InspectJudge:
-    """Opens `inspect/<provider>/<model>`. Nothing is sent yet.
-
-    Args:
-        name: the judge's name, prefix included.
-        options: its arguments, see `INSPECT_OPTIONS`.
-
-    Raises:
-        UsageError: The name or an argument does not follow its form, or inspect knows no such provider.
-        MissingError: inspect_ai, the provider's package or its key is not there; says how to get it.
-    """
+    """Opens `inspect/<provider>/<model>`. Nothing is sent yet."""
     provider, slash, model = name.removeprefix(PREFIX).partition("/")
     if not name.startswith(PREFIX) or not provider or not slash or not model:
         raise UsageError(f"a judge behind inspect is named inspect/<provider>/<model>, got {name!r}.")
@@ -62,17 +51,7 @@ def open_inspect(name: str, options: Mapping[str, str]) -> InspectJudge:
 
 
 class InspectJudge:
-    """A judge behind an inspect provider. Implements `judges.base.Backend`; works also where an event loop is running.
-
-    Args:
-        name: `inspect/<provider>/<model>`.
-        values: arguments as `read_options` returns them.
-        model_args: more for the provider's constructor.
-
-    Raises:
-        UsageError: inspect knows no such provider.
-        MissingError: inspect_ai, the provider's package or its key is not there.
-    """
+    """A judge behind an inspect provider. Implements `judges.base.Backend`; works also where an event loop is running."""
 
     comparable = True
     reads: Literal["prompt", "pair"] = "prompt"
@@ -101,17 +80,7 @@ class InspectJudge:
         self._model: Model | None = None if self.endpoint is None else self._open()
 
     def answer(self, calls: Sequence[Call], budget: Budget, on_reply: OnReply) -> None:
-        """Asks for all replies, at most `concurrency` at once; they are delivered in order of completion.
-
-        Args:
-            calls: what is wanted.
-            budget: asked for each call.
-            on_reply: called in this thread, once for each call.
-
-        Raises:
-            MissingError: No call is answered; what was answered before was delivered.
-            RefusedError: Text of a credentialed source is held: where a provider sends it cannot be seen from here.
-        """
+        """Asks for all replies, at most `concurrency` at once; refused while credentialed text is held."""
         if self.endpoint is not None:
             policy.require_visible_endpoint(self.name, "judge")
         if not calls:
@@ -264,11 +233,7 @@ def _reason(error: BaseException) -> str:
 
 
 class _LoopThread:
-    """An event loop on a thread of its own, started when first needed, for clients that are bound to one.
-
-    Args:
-        name: the thread's name.
-    """
+    """An event loop on a thread of its own, started when first needed, for clients that are bound to one."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -289,13 +254,8 @@ class _LoopThread:
     ) -> Generator[Any, None, None]:
         """Runs something that brings results one by one, and yields them in the calling thread.
 
-        Leaving the iterator early, by an exception as well, cancels what is still under way.
-
-        Args:
-            work: is given a function that takes each result.
-
-        Raises:
-            BaseException: What `work` raises, after the results it brought before; the first when there are several.
+        Leaving the iterator early cancels what is in flight. What `work` raises is raised after the results it brought
+        before.
         """
         results: queue.SimpleQueue[tuple[Any] | None] = queue.SimpleQueue()
 

@@ -17,9 +17,6 @@ from typing import Literal
 from medical_tasks.judges.base import Budget, Call, Label, NoReply, OnReply, Reply
 from medical_tasks.judges.windows import sentence_spans
 
-__all__ = ["LexicalJudge", "Sentence", "decide"]
-
-
 VERSION = "1"
 """Counts up with every change that can move a label."""
 
@@ -85,17 +82,13 @@ def decide(premise: str, hypothesis: str) -> Label:
     In this order:
 
     1. A blank premise or hypothesis: neutral.
-    2. The hypothesis stands in the premise as a line or as whole sentences, but for case, white space, a bullet or a quote in
-       front and punctuation at the end: entailment, whatever else stands there.
-    3. Its content overlaps with a sentence of the premise by `SAME_FROM` (the most similar one), and the two clash in
-       negation, opposites or numbers: contradiction.
-    4. All of its numbers stand in the premise, and of its content `ENTAILS_FROM`, on average of the best `WINDOW` sentences
-       and the whole premise: entailment.
-    5. Else neutral.
-
-    Args:
-        premise: what is given; any text.
-        hypothesis: what may follow; any text.
+    2. The hypothesis is a line or whole sentences of the premise, up to case, white space, bullets, quotes and end
+    punctuation: entailment.
+    3. Its content overlaps with the most similar sentence by `SAME_FROM`, and the two clash (negation, opposites, numbers):
+    contradiction.
+    4. All of its numbers and `ENTAILS_FROM` of its content are in the premise, on average of the best window and the whole:
+    entailment.
+    5. Otherwise neutral.
     """
     return _decide(_Premise(premise), hypothesis)
 
@@ -232,11 +225,7 @@ def split_sentences(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A text read as words.
-
-    Attributes:
-        text: as it is written.
-    """
+    """A text read as words."""
 
     text: str
 
@@ -276,11 +265,7 @@ class Sentence:
         return {name: min(sides) for name, sides in found.items() if len(sides) == 1}
 
     def clashes(self, other: Sentence) -> bool:
-        """Whether one says the opposite of the other, if they are about the same.
-
-        So it is when negation and opposites differ an odd number of times (`not safe` against `unsafe` differs twice), or
-        when all numbers with a unit differ from all numbers with this unit in the other.
-        """
+        """Whether negation and opposites differ an odd number of times (`not safe`/`unsafe`: twice), or all numbers of a unit."""
         flips = self.negated != other.negated
         for name, side in self.sides.items():
             flips ^= other.sides.get(name, side) != side

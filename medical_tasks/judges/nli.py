@@ -6,7 +6,6 @@ premises are read in windows, not cut; docs/judges_local.md describes forms, win
 
 from __future__ import annotations
 
-import importlib.metadata
 import logging
 import re
 from collections import defaultdict
@@ -16,24 +15,18 @@ from typing import Any, Literal
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Backend, Budget, Call, Label, NoReply, OnReply, Reply
 from medical_tasks.judges.nli_models import (
-    CPU_TOKENS,
-    GPU_TOKENS,
     SMALLEST_ROOM,
-    Batches,
     ClassifierForm,
+    Columns,
     Form,
     OfficialTrueForm,
-    Row,
     TrueForm,
     longest_input,
     make_rows,
 )
 from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, fingerprint, quiet_libraries
-from medical_tasks.models.encoder import check_packages
-from medical_tasks.models.opener import COUNT, WORD, Reader, read_options
-
-__all__ = ["NliJudge", "combine", "find_family", "open_nli", "read_label", "read_labels"]
-
+from medical_tasks.models.encoder import LOAD_ERRORS, Batches, Opened, check_packages, engine, open_tokenizer
+from medical_tasks.models.opener import COUNT, DTYPES, FLAG, WORD, Reader, read_options, words
 
 WINDOWS = "1"
 """Version of how premises are cut and windows combined; counts up with every change that can move a label."""
@@ -42,16 +35,7 @@ _CALLS_AT_ONCE = 4096  # sorted by length together
 
 
 def open_nli(name: str, options: Mapping[str, str]) -> Backend:
-    """Opens a local model as judge.
-
-    Args:
-        name: `nli/` and a folder or a repository of the Hub, which is downloaded unless `HF_HUB_OFFLINE` is set.
-        options: `batch_size`, `dtype`, `labels`, `max_length`, `official`, `revision`.
-
-    Raises:
-        UsageError: Bad options, or a model of neither family, that does not load, or whose labels mean nothing.
-        MissingError: A package or the model is not here; says how to get it.
-    """
+    """Opens `nli/` and a folder or a repository of the Hub, which is downloaded unless `HF_HUB_OFFLINE` is set."""
     target = name.removeprefix("nli/")
     if target == name or not target:
         raise UsageError(f"{name!r}: name the judge nli/ and a folder or a repository, as in nli/models/true-t5.")
@@ -73,22 +57,15 @@ def open_nli(name: str, options: Mapping[str, str]) -> Backend:
         "windows": WINDOWS,
         "dtype": dtype,
         "device": form.model.device.type,
-        "engine": f"transformers {importlib.metadata.version('transformers').split('.')[0]}",
+        "engine": engine(),
     }
     if checkpoint.revision:
         identity["revision"] = checkpoint.revision
     return NliJudge(name, identity, form, batch_size=values.get("batch_size"))
 
 
-class NliJudge:
-    """A model of entailment in this process.
-
-    Args:
-        name: the name the user gave.
-        identity: what makes its labels what they are.
-        form: the loaded model.
-        batch_size: most rows a batch; None: by tokens.
-    """
+class NliJudge(Opened[Form]):
+    """A model of entailment in this process."""
 
     reads: Literal["prompt", "pair"] = "pair"
     endpoint: str | None = None
@@ -96,66 +73,47 @@ class NliJudge:
     samples = False
 
     def __init__(self, name: str, identity: Mapping[str, str], form: Form, *, batch_size: int | None = None) -> None:
-        import torch
-
+        super().__init__(form, name)
         self.name = name
         self.identity = identity
-        self._form: Form | None = form
         # Without a padding token, rows of different length cannot stand side by side.
         alone = form.tokenizer.pad_token_id is None or form.model.config.pad_token_id is None
         self._batches = Batches(
-            lambda rows: self._loaded.score(rows),
-            memory_full=(torch.OutOfMemoryError,),
-            tokens=CPU_TOKENS if form.model.device.type == "cpu" else GPU_TOKENS,
+            name,
+            form.model.device,
             rows=1 if alone else batch_size,
+            full="one pair of {tokens} tokens: {reason} Give a smaller max_length, or dtype=bfloat16; what was decided is kept.",
         )
 
     def answer(self, calls: Sequence[Call], budget: Budget, on_reply: OnReply) -> None:
-        """Labels every call's pair. Nothing is sent, so the budget is not asked.
-
-        Raises:
-            UsageError: One pair alone fills the device's memory.
-        """
+        """Labels every call's pair. Nothing is sent, so the budget is not asked."""
         for start in range(0, len(calls), _CALLS_AT_ONCE):
             self._answer(calls[start : start + _CALLS_AT_ONCE], on_reply)
-
-    def close(self) -> None:
-        """Frees the model's memory."""
-        import torch
-
-        self._form = None
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
 
     def _answer(self, calls: Sequence[Call], on_reply: OnReply) -> None:
         form = self._loaded
         pairs = {number: call.question.pair for number, call in enumerate(calls)}
         asked = {number: pair for number, pair in pairs.items() if pair is not None}
         made = dict(zip(asked, make_rows(form, list(asked.values())), strict=True))
-        groups: dict[int, list[Row]] = {}
+        rows: list[tuple[int, Columns]] = []
         for number, call in enumerate(calls):
             columns = made.get(number)
             if columns is not None:
-                groups[number] = [Row(pair=number, columns=row) for row in columns]
+                rows += [(number, row) for row in columns]
             elif number in asked:
                 detail = f"the hypothesis leaves less than {SMALLEST_ROOM} of {form.max_length} tokens for the premise"
                 on_reply(NoReply(key=call.key, reason="prompt too long", detail=detail))
             else:
                 on_reply(NoReply(key=call.key, reason="no pair", detail="the question has no premise and hypothesis"))
         said: dict[int, list[Sequence[float]]] = defaultdict(list)
-        for row, chances in self._batches.read([row for group in groups.values() for row in group]):
-            said[row.pair].append(chances)
-            group = groups[row.pair]
-            if len(said[row.pair]) == len(group):
-                label = combine(said.pop(row.pair), form.labels)
-                tokens = sum(map(len, group))
-                on_reply(Reply(key=calls[row.pair].key, label=label, prompt_tokens=tokens, attempts=0))
-
-    @property
-    def _loaded(self) -> Form:
-        if self._form is None:
-            raise RuntimeError(f"{self.name} was closed")
-        return self._form
+        for place, chances in self._batches.pieces([row for _, row in rows], form.score):
+            number = rows[place][0]
+            said[number].append(chances)
+            windows = made[number] or []
+            if len(said[number]) == len(windows):
+                label = combine(said.pop(number), form.labels)
+                tokens = sum(len(row["input_ids"]) for row in windows)
+                on_reply(Reply(key=calls[number].key, label=label, prompt_tokens=tokens, attempts=0))
 
 
 Family = Literal["true", "classifier"]
@@ -163,40 +121,22 @@ Family = Literal["true", "classifier"]
 TRUE_TOKENS = 2048
 """Longest input of a T5, in tokens, unless `max_length` says otherwise. Its positions are relative and set no bound."""
 
-_DTYPES = ("auto", "float32", "float16", "bfloat16")
 _T5 = frozenset({"t5", "mt5", "umt5"})
-
-
-def _one_of(words: Mapping[str, Any]) -> Reader:
-    def read(text: str) -> Any:
-        if text not in words:
-            raise ValueError(text)
-        return words[text]
-
-    return read, f"one of {', '.join(words)}"
 
 
 NLI_OPTIONS: Mapping[str, Reader] = {
     "batch_size": COUNT,
-    "dtype": _one_of({word: word for word in _DTYPES}),
+    "dtype": words(*DTYPES),
     "labels": WORD,
     "max_length": COUNT,
-    "official": _one_of({"true": True, "false": False}),
+    "official": FLAG,
     "revision": WORD,
 }
 """What `nli/...` takes."""
 
 
 def find_family(config: Mapping[str, Any], *, model: str) -> Family:
-    """Finds out how a model is asked.
-
-    Args:
-        config: its `config.json`.
-        model: its name, for messages.
-
-    Raises:
-        UsageError: It is neither a T5 that writes text nor a sequence classifier, or brings code of its own.
-    """
+    """Finds out how a model is asked."""
     names = [str(name) for name in config.get("architectures") or ()]
     kind = str(config.get("model_type", ""))
     if kind in _T5 and (not names or any(name.endswith("ForConditionalGeneration") for name in names)):
@@ -212,11 +152,7 @@ def find_family(config: Mapping[str, Any], *, model: str) -> Family:
 
 
 def read_nli_options(options: Mapping[str, str], family: Family, *, model: str) -> dict[str, Any]:
-    """Reads the arguments and refuses those that the family has no use for.
-
-    Raises:
-        UsageError: An unknown argument, a value against its rule, or one for the other family.
-    """
+    """Reads the arguments and refuses those that the family has no use for."""
     values = read_options(options, NLI_OPTIONS, model=model)
     if family == "true" and "labels" in values:
         raise UsageError(f"labels={options['labels']}: {model} is a T5 that answers 1 or 0; labels is for classifiers.")
@@ -248,19 +184,7 @@ def read_label(name: str) -> Label | None:
 
 
 def read_labels(config: Mapping[str, object], given: str | None, *, model: str) -> tuple[Label, ...]:
-    """Finds what the outputs of a classifier mean.
-
-    Args:
-        config: its `config.json`.
-        given: the option `labels`, which goes before the config; None when it was not given.
-        model: its name, for messages.
-
-    Returns:
-        The label of each output, in order: all three of a three-way model, or both of a two-way model.
-
-    Raises:
-        UsageError: The names mean nothing, are not one of the two sets, or are of another number than the outputs.
-    """
+    """Finds what the outputs of a classifier mean, in order; the option `labels` goes before the config."""
     names = _config_names(config)
     if given is not None:
         listed = [name.strip() for name in given.split(",")]
@@ -289,16 +213,11 @@ def _config_names(config: Mapping[str, object]) -> list[str]:
 
 
 def combine(windows: Sequence[Sequence[float]], labels: Sequence[Label]) -> Label:
-    """Makes one label of the windows of a premise.
+    """Combines the windows of a premise into one label.
 
-    Each window says what it holds most likely (at a tie: the more cautious, entailment last). Entailment, if a window says
-    so with a probability at least as high as that of any window that says contradiction; else contradiction, if a window
-    says so; else neutral. Windows that are neutral decide nothing: what a statement needs stands in one place.
-    Two-way: entailment, if the largest probability of entailment among the windows is above one half.
-
-    Args:
-        windows: probabilities of each window, windows x labels, at least one window.
-        labels: what the columns mean.
+    Each window votes for its most likely label (at a tie the more cautious). Entailment wins if a window is at least as sure
+    of it as any is of contradiction; then contradiction; then neutral. With two labels, entailment needs a probability above
+    one half.
     """
     surest: dict[Label, float] = {}
     for row in windows:
@@ -313,27 +232,8 @@ def combine(windows: Sequence[Sequence[float]], labels: Sequence[Label]) -> Labe
     return "neutral" if "neutral" in labels else "not_entailment"
 
 
-_LOAD_ERRORS = (OSError, ValueError, ImportError, KeyError, RuntimeError)
-
-
 def load_form(name: str, checkpoint: Checkpoint, family: Family, values: Mapping[str, Any]) -> tuple[Form, str]:
-    """Loads tokenizer and weights.
-
-    Weights go to the accelerators where there are any (accelerate's `device_map="auto"`, which spreads a model that is
-    larger than one), else to the CPU. Code that a repository brings is never run.
-
-    Args:
-        name: the judge's name, for messages.
-        checkpoint: the model's folder.
-        family: how it is asked.
-        values: the arguments read.
-
-    Returns:
-        The model with its way of being asked, and the type of its weights.
-
-    Raises:
-        UsageError: It does not load here, lacks weights, has labels that mean nothing, or does not fit into memory.
-    """
+    """Loads tokenizer and weights, onto the accelerators where there are any; returns the form and the type of its weights."""
     import torch
 
     config = checkpoint.read("config.json")
@@ -341,7 +241,12 @@ def load_form(name: str, checkpoint: Checkpoint, family: Family, values: Mapping
     dtype = values.get("dtype", "auto")
     dtype = _best_dtype(torch) if dtype == "auto" else dtype
     with quiet_libraries(logging.ERROR):
-        tokenizer = _load_tokenizer(name, checkpoint)
+        tokenizer = open_tokenizer(
+            name,
+            checkpoint.folder,
+            "\nA tokenizer made of a sentencepiece file needs sentencepiece and protobuf (pip install sentencepiece protobuf); one "
+            "saved by transformers 5 does not load in 4.",
+        )
         model = _load_network(name, checkpoint, family, getattr(torch, dtype))
     wanted = values.get("max_length")
     if family == "classifier":
@@ -357,21 +262,6 @@ def _best_dtype(torch: Any) -> str:
     if torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False):
         return "bfloat16"
     return "float32"
-
-
-def _load_tokenizer(name: str, checkpoint: Checkpoint) -> Any:
-    import transformers
-
-    try:
-        return transformers.AutoTokenizer.from_pretrained(
-            str(checkpoint.folder), local_files_only=True, trust_remote_code=False
-        )
-    except _LOAD_ERRORS as error:
-        raise UsageError(
-            f"{name}: its tokenizer does not load with transformers {transformers.__version__}: {error}\n"
-            "A tokenizer made of a sentencepiece file needs sentencepiece and protobuf (pip install sentencepiece protobuf); one "
-            "saved by transformers 5 does not load in 4."
-        ) from error
 
 
 def _load_network(name: str, checkpoint: Checkpoint, family: Family, dtype: Any) -> Any:
@@ -394,7 +284,7 @@ def _load_network(name: str, checkpoint: Checkpoint, family: Family, dtype: Any)
             f"{name}: the model does not fit into the device's memory: {str(error).splitlines()[0]} Give dtype=bfloat16, or "
             "show this process more devices."
         ) from error
-    except _LOAD_ERRORS as error:
+    except LOAD_ERRORS as error:
         raise UsageError(f"{name} does not load with transformers {transformers.__version__}: {error}") from error
     missing = sorted(report["missing_keys"])
     if missing:

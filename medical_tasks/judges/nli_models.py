@@ -11,47 +11,21 @@ al. 2022). It is asked in two ways:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Label, Pair
 from medical_tasks.judges.windows import text_windows
-from medical_tasks.models.encoder import AFTER_PADDING, UNBOUNDED
-
-__all__ = [
-    "CPU_TOKENS",
-    "GPU_TOKENS",
-    "OFFICIAL_WORDS",
-    "SMALLEST_ROOM",
-    "Batches",
-    "ClassifierForm",
-    "Columns",
-    "Form",
-    "OfficialTrueForm",
-    "Row",
-    "TrueForm",
-    "answer_tokens",
-    "longest_input",
-    "make_rows",
-]
-
+from medical_tasks.models.encoder import AFTER_PADDING, UNBOUNDED, Row, pad
 
 Columns = dict[str, list[int]]
 """What a model reads of each token, by the name of its argument."""
 
 
 class Form(ABC):
-    """A loaded model with its way of being asked.
-
-    Args:
-        model: of transformers, in evaluation mode.
-        tokenizer: of transformers.
-        labels: what its probabilities are of, in order.
-        max_length: most tokens it is given at once, special ones included; None for no bound.
-    """
+    """A loaded model with its way of being asked; `max_length` counts special tokens, and None is no bound."""
 
     def __init__(self, model: Any, tokenizer: Any, *, labels: tuple[Label, ...], max_length: int | None) -> None:
         self.model = model
@@ -73,11 +47,7 @@ class Form(ABC):
         return [len(columns["input_ids"]) for columns in self.tokenize(list(texts), add_special_tokens=False)]
 
     def tokenize(self, *texts: list[str], add_special_tokens: bool = True) -> list[Columns]:
-        """Calls the tokenizer.
-
-        What looks like a special token in a judged text must not end or divide it. Most tokenizers can be told to take it
-        for text; those of T5's kind find it among their pieces all the same, and there it is left out.
-        """
+        """Calls the tokenizer. Special tokens inside a judged text are read as text or, by tokenizers of T5's kind, left out."""
         if not texts[0]:
             return []
         made = self.tokenizer(
@@ -104,20 +74,8 @@ class Form(ABC):
         }
 
     def tensors(self, rows: Sequence[Row]) -> dict[str, Any]:
-        """Pads rows on the right to the longest, and masks the padding."""
-        import torch
-
-        longest = max(map(len, rows))
-        fill = {"input_ids": self.tokenizer.pad_token_id or 0}
-        made = {
-            name: torch.tensor(
-                [row.columns[name] + [fill.get(name, 0)] * (longest - len(row)) for row in rows],
-                device=self.model.device,
-            )
-            for name in rows[0].columns
-        }
-        mask = [[1] * len(row) + [0] * (longest - len(row)) for row in rows]
-        return {**made, "attention_mask": torch.tensor(mask, device=self.model.device)}
+        """Rows as the model reads them."""
+        return pad(rows, padding=self.tokenizer.pad_token_id, device=self.model.device)
 
 
 SMALLEST_ROOM = 32
@@ -129,15 +87,7 @@ _Cut = Callable[[str, int], list[str]]
 
 
 def make_rows(form: Form, pairs: Sequence[Pair]) -> list[list[Columns] | None]:
-    """Tokenises pairs, and cuts premises that are too long into windows.
-
-    Args:
-        form: the loaded model.
-        pairs: what is asked.
-
-    Returns:
-        For each pair its rows, one a window; None when the hypothesis leaves no room for a window of the premise.
-    """
+    """Tokenises pairs, one row a window of the premise; None where the hypothesis leaves no room for a window."""
     whole = form.encode([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs])
     longest = form.max_length
     if longest is None:
@@ -167,101 +117,8 @@ def _windows(form: Form, pair: Pair, longest: int, cut: _Cut) -> list[Columns] |
     return None
 
 
-CPU_TOKENS = 2048
-"""Tokens a batch, padding included, on a CPU: larger ones leave its caches."""
-
-GPU_TOKENS = 32768
-"""Tokens a batch on a GPU. Where that is too much, the batch is halved."""
-
-Probabilities = Sequence[Sequence[float]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """One window of one pair, as the model reads it.
-
-    Attributes:
-        pair: number of the pair it belongs to.
-        columns: what the model reads of each token: `input_ids`, and for some models `token_type_ids`.
-    """
-
-    pair: int
-    columns: dict[str, list[int]] = field(compare=False)
-
-    def __len__(self) -> int:
-        """Tokens, special ones included."""
-        return len(self.columns["input_ids"])
-
-
-class Batches:
-    """Reads rows in batches, and finds out how large these can be.
-
-    Args:
-        score: probabilities of each of some rows, rows x labels.
-        memory_full: what `score` raises when the device's memory is full.
-        tokens: most tokens a batch, padding included; a row that is longer is read alone.
-        rows: most rows a batch, instead of tokens; None for no such limit.
-    """
-
-    def __init__(
-        self,
-        score: Callable[[Sequence[Row]], Probabilities],
-        *,
-        memory_full: tuple[type[Exception], ...],
-        tokens: int,
-        rows: int | None = None,
-    ) -> None:
-        self._score = score
-        self._memory_full = memory_full
-        self.tokens = tokens
-        self.rows = rows
-
-    def read(self, rows: Sequence[Row]) -> Iterator[tuple[Row, Sequence[float]]]:
-        """Scores all rows, longest first.
-
-        Raises:
-            UsageError: One row alone fills the device's memory.
-        """
-        ordered = sorted(rows, key=len, reverse=True)
-        place = 0
-        while place < len(ordered):
-            batch = ordered[place : place + self._size(len(ordered[place]))]
-            try:
-                scores = self._score(batch)
-            except self._memory_full as error:
-                self._halve(batch, error)
-                continue
-            yield from zip(batch, scores, strict=True)
-            place += len(batch)
-
-    def _size(self, longest: int) -> int:
-        return self.rows if self.rows is not None else max(1, self.tokens // longest)
-
-    def _halve(self, batch: Sequence[Row], error: Exception) -> None:
-        """Halves the limit; later batches are of rows no longer than these, so that it holds for them."""
-        if len(batch) == 1:
-            raise UsageError(
-                f"the device's memory does not suffice for one pair of {len(batch[0])} tokens: "
-                f"{str(error).splitlines()[0]} Give a smaller max_length, or dtype=bfloat16; what was decided is kept."
-            ) from error
-        if self.rows is not None:
-            self.rows = len(batch) // 2
-        else:
-            self.tokens = len(batch) // 2 * len(batch[0])
-
-
 def longest_input(config: Mapping[str, Any], tokenizer: Any, wanted: int | None, *, model: str) -> int:
-    """Finds how many tokens a classifier can be given, special ones included.
-
-    Args:
-        config: its `config.json`.
-        tokenizer: of transformers.
-        wanted: the option `max_length`.
-        model: its name, for messages.
-
-    Raises:
-        UsageError: More is wanted than the model has positions for, or nothing says how long its inputs can be.
-    """
+    """Finds how many tokens a classifier can be given, special ones included."""
     positions = config.get("max_position_embeddings")
     if positions is not None and config.get("model_type") in AFTER_PADDING:
         positions -= int(config.get("pad_token_id", 1)) + 1
@@ -302,20 +159,9 @@ _TRUE_LABELS: tuple[Label, ...] = ("entailment", "not_entailment")
 
 
 def answer_tokens(tokenizer: Any, *, model: str) -> tuple[list[int], int, int]:
-    """Finds the step at which `1` and `0` part.
+    """Finds the step at which `1` and `0` part: the tokens both begin with, and the next token of each.
 
-    T5's own vocabulary has one token for `1` and two for `0`, a blank and the digit: then the first tokens decide. Where
-    both begin with the same tokens, the decoder is given those, and the step after them decides.
-
-    Args:
-        tokenizer: of transformers.
-        model: its name, for messages.
-
-    Returns:
-        The tokens both begin with, and the next token of `1` and of `0`.
-
-    Raises:
-        UsageError: The tokenizer cannot tell them apart.
+    T5's own vocabulary has one token for `1` and two for `0`, a blank and the digit: then the first tokens decide.
     """
     yes, no = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("1", "0"))
     shared = 0
@@ -331,17 +177,7 @@ def answer_tokens(tokenizer: Any, *, model: str) -> tuple[list[int], int, int]:
 
 
 class TrueForm(Form):
-    """One step of the decoder.
-
-    Args:
-        model: `T5ForConditionalGeneration`.
-        tokenizer: of transformers.
-        name: the model's name, for messages.
-        max_length: most tokens at once; None for no bound.
-
-    Raises:
-        UsageError: The tokenizer cannot tell 1 and 0 apart, or the config does not say what decoding starts with.
-    """
+    """One step of the decoder."""
 
     def __init__(self, model: Any, tokenizer: Any, *, name: str, max_length: int | None) -> None:
         super().__init__(model, tokenizer, labels=_TRUE_LABELS, max_length=max_length)

@@ -1,15 +1,11 @@
 """ANLI and MedNLI, the labelled pairs to check a judge on, and the plain question of entailment about them.
 
-    ANLI    Nie et al. (2020), https://github.com/facebookresearch/anli: anli_v1.0/R1|R2|R3/train|dev|test.jsonl, a line
-            {"uid", "context", "hypothesis", "label": "e" | "n" | "c", ...}
-    MedNLI  Romanov and Shivade (2018), https://physionet.org/content/mednli/: mli_train|dev|test_v1.jsonl, a line
-            {"pairID", "sentence1", "sentence2", "gold_label": "entailment" | "neutral" | "contradiction", ...}.
-            Its premises are sentences of MIMIC-III notes: credentialed, they stay on this machine
+    ANLI    Nie et al. (2020), https://github.com/facebookresearch/anli: anli_v1.0/R1|R2|R3/train|dev|test.jsonl
+    MedNLI  Romanov and Shivade (2018), https://physionet.org/content/mednli/: mli_train|dev|test_v1.jsonl; credentialed
 
-DocLens reports its judges on both (its appendix A.1, tables 4 and 5). Benchmarks ask their judges in their own words; this
-question is for pairs that belong to no benchmark. Texts are given as JSON strings, so that a verdict or an instruction in them is
-text to be judged. The reply is asked for in one of four styles: a JSON object or a line, after a reason or without one (DocLens,
-section 3.5 and tables 1, 4 and 5, where a worked example of each class precedes the question; here there is none).
+DocLens reports its judges on both (its appendix A.1, tables 4 and 5). Texts are given as JSON strings, so that a verdict or
+an instruction in them is text to be judged. The reply has one of four styles, as in DocLens (section 3.5 and tables 1, 4 and
+5, where a worked example of each class precedes the question; here there is none).
 """
 
 from __future__ import annotations
@@ -26,21 +22,6 @@ from medical_tasks.io.files import read_text
 from medical_tasks.judges.base import Label, Pair, Question, Unreadable
 from medical_tasks.judges.reading import one_of, quoted, read_choice, read_object
 
-__all__ = [
-    "ROUNDS",
-    "STYLE",
-    "STYLES",
-    "TEMPLATE_SHA256",
-    "LabelledPair",
-    "find_anli",
-    "find_mednli",
-    "nli_question",
-    "read_anli",
-    "read_mednli",
-    "template_sha256",
-]
-
-
 ROUNDS: Final = ("R1", "R2", "R3")
 SPLITS: Final = ("train", "dev", "test")
 
@@ -55,15 +36,7 @@ _MEDNLI_STEPS = (
 
 @dataclass(frozen=True, kw_only=True)
 class LabelledPair:
-    """A premise, a hypothesis and what is between them.
-
-    Attributes:
-        id: upstream's id.
-        premise: what is given.
-        hypothesis: what may or may not follow from it.
-        label: entailment, neutral or contradiction.
-        group: round of ANLI; "" elsewhere.
-    """
+    """A premise, a hypothesis and what is between them."""
 
     id: str
     premise: str
@@ -73,20 +46,7 @@ class LabelledPair:
 
 
 def find_anli(source: Path, *, round_name: str | None = None, split: str = "test") -> dict[Path, str]:
-    """Finds the files of ANLI.
-
-    Args:
-        source: one file, the unpacked folder, or the folder of one round.
-        round_name: `R1`, `R2` or `R3`; None for all rounds.
-        split: `train`, `dev` or `test`; of a single file it is up to the file.
-
-    Returns:
-        Each file with its round ("" for a file whose folder is named after none).
-
-    Raises:
-        MissingError: A file is not there.
-        UsageError: A round was asked of a file of another one.
-    """
+    """Finds the files of ANLI, each with its round ("" for a file whose folder is named after none)."""
     source = source.expanduser()
     if source.is_file() or (source.is_dir() and (source / f"{split}.jsonl").is_file()):
         path = source if source.is_file() else source / f"{split}.jsonl"
@@ -107,15 +67,7 @@ def find_anli(source: Path, *, round_name: str | None = None, split: str = "test
 
 
 def find_mednli(source: Path, *, split: str = "test") -> Path:
-    """Finds the file of MedNLI.
-
-    Args:
-        source: the file, or the folder with the files.
-        split: `train`, `dev` or `test`; of a single file it is up to the file.
-
-    Raises:
-        MissingError: It is not there.
-    """
+    """Finds the file of MedNLI, or of one split in its folder."""
     source = source.expanduser()
     path = source / f"mli_{split}_v1.jsonl" if source.is_dir() else source
     if not path.is_file():
@@ -124,14 +76,7 @@ def find_mednli(source: Path, *, split: str = "test") -> Path:
 
 
 def read_anli(files: Mapping[Path, str]) -> list[LabelledPair]:
-    """Reads files of ANLI in order.
-
-    Args:
-        files: from `find_anli`.
-
-    Raises:
-        UsageError: A line is not of the official form; names the file, the line and the field.
-    """
+    """Reads files of ANLI in order."""
     pairs: list[LabelledPair] = []
     for path, group in files.items():
         fields = ("uid", "context", "hypothesis", "label")
@@ -142,14 +87,7 @@ def read_anli(files: Mapping[Path, str]) -> list[LabelledPair]:
 
 
 def read_mednli(path: Path) -> list[LabelledPair]:
-    """Reads a file of MedNLI. Messages never quote its sentences.
-
-    Args:
-        path: from `find_mednli`.
-
-    Raises:
-        UsageError: A line is not of the official form; names the file, the line and the field.
-    """
+    """Reads a file of MedNLI. Messages never quote its sentences."""
     fields = ("pairID", "sentence1", "sentence2", "gold_label")
     form = '{"pairID", "sentence1", "sentence2", "gold_label": "entailment|neutral|contradiction"}'
     return _unique(_read(path, fields, _MEDNLI_LABELS, group="", form=form), str(path))
@@ -266,16 +204,9 @@ _LABELS: Final[dict[int, tuple[Label, ...]]] = {
 
 
 def nli_question(pair: LabelledPair, *, ways: int = 3, style: str = STYLE) -> Question:
-    """Makes the question whether a premise entails a hypothesis.
+    """Makes the question whether a premise entails a hypothesis; the values of its verdicts are labels.
 
-    Args:
-        pair: premise and hypothesis.
-        ways: 3 for entailment, neutral or contradiction; 2 for entailment or not.
-        style: one of `STYLES`; makes no difference to a judge that reads the pair alone.
-
-    Returns:
-        A question whose verdicts' values are labels. A judge of two classes may answer the question of three with
-        `not_entailment`, which is all that it knows.
+    A judge of two classes may answer the question of three with `not_entailment`.
     """
     labels = _LABELS[ways]
     form, again = _FORMS[style]

@@ -15,20 +15,6 @@ from typing import Any, TypeVar
 
 from medical_tasks.judges.base import Unreadable
 
-__all__ = [
-    "Checker",
-    "boolean",
-    "free_text",
-    "one_of",
-    "quoted",
-    "read_choice",
-    "read_closing_claim",
-    "read_json",
-    "read_object",
-    "read_score",
-    "whole_number",
-]
-
 Checker = Callable[[Any], str | None]
 """Looks at one value of an object: None when it may stand, otherwise the rule that it breaks ("must be ...")."""
 
@@ -122,8 +108,8 @@ _OF_EITHER = _claim_pattern(_SAID, _ASKED, "entail(?:s|ed|ment)")
 def quoted(text: str) -> str:
     """Writes judged text as one JSON string, for a prompt.
 
-    Everything outside ASCII is escaped, and so is what could be read as a tag of a chat template (`<`, `[INST]`): nothing
-    inside can look like the end of the string, of the turn or of a reasoning part. `json.loads` gives the text back.
+    Everything outside ASCII is escaped, and so are tags of chat templates (`<`, `[INST]`): nothing inside can look like the
+    end of the string, of the turn or of a reasoning part.
     """
     return _TAG.sub(r"\\u005b", json.dumps(text).replace("<", "\\u003c"))
 
@@ -151,13 +137,9 @@ def whole_number(low: int, high: int) -> Checker:
 
 
 def read_json(text: str) -> Any | Unreadable:
-    """Reads a reply that is one JSON object or array and nothing else, bare or in one fenced block.
+    """Reads a reply that is one JSON object or array and nothing else, bare or in one fenced block, after any `</think>`.
 
-    Args:
-        text: the judge's raw text. Reasoning that ends with `</think>` is passed over.
-
-    Returns:
-        A dict or list; `Unreadable` for text around it, keys that stand twice at any depth, `NaN`, numbers too large.
+    `Unreadable` for text around it, duplicate keys at any depth, `NaN`, and numbers too large.
     """
     # An object can hold the end mark of reasoning inside a string: what begins as JSON has no reasoning before it.
     spoken = text if text.lstrip().startswith(("{", "[", "```")) else _spoken(text)
@@ -175,15 +157,7 @@ def read_json(text: str) -> Any | Unreadable:
 
 
 def read_object(text: str, keys: Mapping[str, Checker]) -> dict[str, Any] | Unreadable:
-    """Reads a reply that is one JSON object with exactly the given keys.
-
-    Args:
-        text: the judge's raw text.
-        keys: each key with the check of its value.
-
-    Returns:
-        The object, or what is wrong with the first thing that is wrong.
-    """
+    """Reads a reply that is one JSON object with exactly the given keys; else says what is wrong first."""
     value = read_json(text)
     if isinstance(value, Unreadable):
         return value
@@ -199,16 +173,7 @@ def read_object(text: str, keys: Mapping[str, Checker]) -> dict[str, Any] | Unre
 
 
 def read_choice(text: str, allowed: Sequence[str], *, label: str = "Answer") -> str | Unreadable:
-    """Reads a word of a list: alone, or as `Answer: word` on the last line and nowhere else with another word.
-
-    Args:
-        text: the judge's raw text.
-        allowed: the words; upper and lower case are the same.
-        label: what stands before the colon.
-
-    Returns:
-        The word as `allowed` spells it.
-    """
+    """Reads a word of a list: alone, or as `Answer: word` on the last line and nowhere else with another word."""
     words = {word.casefold(): word for word in allowed}
 
     def read(written: str) -> str | Unreadable:
@@ -219,17 +184,7 @@ def read_choice(text: str, allowed: Sequence[str], *, label: str = "Answer") -> 
 
 
 def read_score(text: str, low: int, high: int, *, label: str = "Score") -> int | Unreadable:
-    """Reads a whole number: alone, or as `Score: 4` on the last line and nowhere else with another number.
-
-    Args:
-        text: the judge's raw text.
-        low: smallest score.
-        high: largest score.
-        label: what stands before the colon.
-
-    Returns:
-        The score. `4.0`, `5/5`, `4 of 5` and what is out of range are unreadable.
-    """
+    """Reads a whole number: alone, or as `Score: 4` on the last line and nowhere else with another number; no `4.0` or `5/5`."""
 
     def read(written: str) -> int | Unreadable:
         if not _NUMBER.fullmatch(written):
@@ -245,15 +200,12 @@ def read_score(text: str, low: int, high: int, *, label: str = "Score") -> int |
 def read_closing_claim(text: str, *, of_statement: bool = True) -> bool | Unreadable:
     """Reads free text by its closing claim, the last sentence (K-QA's judge; for replies asked for in no stricter form).
 
-    A claim is a verdict word, alone or said of the answer ("the answer is True", "verdict: false", "I conclude that it is true"),
-    maybe behind a reason or a word such as "therefore", maybe with "because ..." behind it. "not true" and "untrue" are false.
-    Everything else is none: another negation ("cannot be true", "not false"), a hedge, a question, a condition, an alternative,
-    a quotation, a verdict word in another sentence. Two claims that differ are none either.
+    A claim is a verdict word, alone or said of the answer ("the answer is True", "verdict: false"), maybe with a reason
+    before or after it. "not true" and "untrue" are false. Everything else is unreadable: another negation ("not false"), a
+    hedge, a question, a condition, an alternative, a quotation, a verdict word in another sentence, two claims that differ.
 
-    Args:
-        text: the judge's raw text.
-        of_statement: whether what was asked about may be called true in place of the answer ("the hypothesis is true"). No where
-            the question is one of contradiction, which a true statement denies.
+    `of_statement`: whether the statement may be called true in place of the answer; not in questions of contradiction, which
+    a true statement denies.
     """
     if (spoken := _spoken(text)) is None:
         return _NO_ANSWER

@@ -21,8 +21,6 @@ from medical_tasks.judges.base import Question, Unscored, Verdict
 from medical_tasks.judges.case import CUT, asked_sha256, was_cut
 from medical_tasks.judges.session import SessionStats
 
-__all__ = ["RecordedJudge"]
-
 NOT_RECORDED = "judge: not in the recorded verdicts"
 NO_VERDICT = "judge: recorded without a verdict"
 _REASON = re.compile(r"judge: [a-z0-9_ ]{1,60}")
@@ -30,16 +28,7 @@ OTHER_QUESTION = "judge: recorded for another question"
 
 
 class RecordedJudge:
-    """Verdicts read from a file. Implements `judges.base.Judge`; asks nobody.
-
-    Args:
-        path: the JSON lines.
-        name: what it is called in results; the file's name by default.
-
-    Raises:
-        MissingError: There is no such file.
-        UsageError: A line has not the stated form, or two lines contradict each other.
-    """
+    """Verdicts read from a file. Implements `judges.base.Judge`; asks nobody."""
 
     def __init__(self, path: Path, *, name: str = "") -> None:
         try:
@@ -66,17 +55,7 @@ class RecordedJudge:
                 self._add(number, line)
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
-        """Looks every question up, in order.
-
-        Args:
-            questions: any.
-
-        Returns:
-            The recorded verdicts; unscored is what is not in the file, or was recorded for another question of that id.
-
-        Raises:
-            UsageError: A value is of another kind than this question's values.
-        """
+        """Looks every question up, in order; unscored if not in the file, or recorded for another question of that id."""
         return [self._look_up(question) for question in questions]
 
     def close(self) -> None:

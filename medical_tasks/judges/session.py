@@ -21,7 +21,6 @@ from medical_tasks.io.progress import Progress
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import Backend, Call, JudgeOptions, NoReply, Question, Reply, Unscored, Verdict
 from medical_tasks.judges.budget import (
-    CountedBudget,
     Forecast,
     RunBudget,
     estimate_chat,
@@ -30,19 +29,6 @@ from medical_tasks.judges.budget import (
 )
 from medical_tasks.judges.case import CUT, NO_PAIR, UNREADABLE, Case, Rules, Thread
 from medical_tasks.models.opener import NEUTRAL_ARGS
-
-__all__ = [
-    "JUDGE_KINDS",
-    "NEUTRAL_JUDGE_ARGS",
-    "VERDICT",
-    "JudgeSession",
-    "SessionStats",
-    "next_step",
-    "open_judge",
-    "open_session",
-    "require_votes",
-]
-
 
 _RECORDED = ("judge: not in the recorded verdicts", "judge: recorded ")
 # What the same judge with the same settings does the same way again; an unreadable reply is kept, and not asked for anew.
@@ -68,21 +54,7 @@ def open_session(
     label: str = "",
     must_read: bool = False,
 ) -> Iterator[JudgeSession]:
-    """Opens a judge for the length of a `with` block.
-
-    Args:
-        name: for example `openai-api/my-host/my-model`.
-        args: settings of its backend.
-        options: how it is asked.
-        store: file of finished replies.
-        log_dir: where a server started for it writes its log.
-        label: what is judged, for progress and forecast.
-        must_read: whether it has to read prompts, which judges of entailment do not.
-
-    Raises:
-        UsageError: Unknown kind of judge, bad options, votes of a judge that always says the same, or one that cannot read.
-        MissingError: A package, key or file it needs is not there.
-    """
+    """Opens a judge for the length of a `with` block; with `must_read` it has to read prompts."""
     backend = open_judge(name, args, votes=options.votes, log_dir=log_dir)
     try:
         if must_read and backend.reads != "prompt":
@@ -97,11 +69,7 @@ def open_session(
 
 
 def next_step(reasons: Collection[str]) -> str:
-    """Says what can be done about questions without a verdict.
-
-    Args:
-        reasons: why they have none.
-    """
+    """Says what can be done about questions without a verdict."""
     again = "Give the same command again to ask for the missing ones."
     lasting = "What cannot be read, or is too long, stays so with this judge; another one, or other --judge-args, may do better."
     if CUT in reasons:
@@ -133,18 +101,7 @@ _SAMPLING = ("openai-api", "vllm-server", "transformers-server", "hf", "vllm", "
 
 
 def open_judge(name: str, options: Mapping[str, str], *, votes: int = 1, log_dir: Path) -> Backend:
-    """Opens a judge. Nothing is sent anywhere yet, but what can be checked is checked.
-
-    Args:
-        name: for example `lexical`, or `openai-api/my-host/my-model`.
-        options: arguments of its kind. With several votes and no `temperature` it is 1: votes at 0 are all the same.
-        votes: votes a question.
-        log_dir: where a server started for the run writes its log.
-
-    Raises:
-        UsageError: Unknown kind, or bad arguments.
-        MissingError: A package, key, file or server is not there; says how to get it.
-    """
+    """Opens a judge. Nothing is sent yet, but what can be checked is; with several votes the default temperature is 1."""
     kind, slash, rest = name.partition("/")
     if kind not in JUDGE_KINDS or (kind == "lexical") == bool(slash) or (slash and not rest):
         kinds = "\n".join(f"  {line}" for line in JUDGE_KINDS.values())
@@ -186,21 +143,7 @@ _Waiting = dict[str, list[tuple[Case, Thread]]]
 
 @dataclass(slots=True)
 class SessionStats:
-    """What a session did so far.
-
-    Attributes:
-        asked: questions put to it.
-        decided: those that got a verdict.
-        unscored: those that did not, by reason.
-        from_store: replies that were in the store.
-        replies: replies got now.
-        calls: requests sent now, retries and failures included.
-        saved: votes that decided questions did not need, against asking all of them.
-        reasked: unreadable replies that were asked for again.
-        prompt_tokens: tokens read for the replies got now.
-        output_tokens: tokens written for them.
-        estimated: whether some of the tokens are estimates, because the judge did not say.
-    """
+    """What a session did so far."""
 
     asked: int = 0
     decided: int = 0
@@ -208,24 +151,15 @@ class SessionStats:
     from_store: int = 0
     replies: int = 0
     calls: int = 0
-    saved: int = 0
+    saved: int = 0  # votes that decided questions did not need, against asking all of them
     reasked: int = 0
     prompt_tokens: int = 0
     output_tokens: int = 0
-    estimated: bool = False
+    estimated: bool = False  # whether some of the tokens are estimates, because the judge did not say
 
 
 def require_votes(name: str, votes: int, *, samples: bool) -> None:
-    """Refuses several votes of a judge that gives the same reply each time.
-
-    Args:
-        name: the judge's.
-        votes: votes a question.
-        samples: whether another vote can bring another reply.
-
-    Raises:
-        UsageError: There are several, and it cannot.
-    """
+    """Refuses several votes of a judge that gives the same reply each time."""
     if votes > 1 and not samples:
         raise UsageError(
             f"the judge {name} gives the same reply each time, so that votes must be 1, got {votes}. "
@@ -234,19 +168,7 @@ def require_votes(name: str, votes: int, *, samples: bool) -> None:
 
 
 class JudgeSession:
-    """A judge as benchmarks see it. Implements `judges.base.Judge`; use from one thread.
-
-    Args:
-        backend: whom to ask.
-        options: how.
-        store: where replies are kept; other processes may use the same file.
-        budget: what may be spent, when several sessions share it; by default one is made from the options.
-        label: what is judged, for progress and forecast.
-        quiet: show neither.
-
-    Raises:
-        UsageError: Several votes of a judge that gives the same reply each time, or a number out of range.
-    """
+    """A judge as benchmarks see it; implements `judges.base.Judge`. Use from one thread. Several sessions may share a budget."""
 
     def __init__(
         self,
@@ -292,20 +214,10 @@ class JudgeSession:
         self._backend.close()
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
-        """Decides all questions, in order.
+        """Decides all questions, in order. Questions that ask the same share their replies.
 
-        First the votes that every question needs at least, all together; then what could not be read is asked again, and
-        where the votes so far leave it open, further votes. Questions that ask the same share their replies.
-
-        Args:
-            questions: with ids that differ.
-
-        Returns:
-            An outcome for each. A judge of entailment leaves a question without `pair` unscored.
-
-        Raises:
-            MissingError: The judge can answer nothing; what it answered before is kept.
-            UsageError: It can answer none of these calls; likewise.
+        First come the votes that every question needs at least, all together; then re-asks, and further votes where the mode
+        is open.
         """
         longest = self._options.reply_tokens
         if longest is not None:
@@ -362,13 +274,13 @@ class JudgeSession:
                 self._book(calls[reply.key], reply)
                 progress.step()
 
-            counted = CountedBudget(self.budget)
+            before = self.budget.calls
             try:
-                self._backend.answer(list(calls.values()), counted, on_reply)
+                self._backend.answer(list(calls.values()), self.budget, on_reply)
             finally:
                 # Some requests end without an outcome of their own: all are given up when a key is refused.
                 told = sum(reply.attempts for reply in outcomes.values())
-                self.stats.calls += max(told, counted.admitted)
+                self.stats.calls += max(told, self.budget.calls - before)
         if len(outcomes) < len(calls):
             raise RuntimeError(f"the judge {self.name} left {len(calls) - len(outcomes)} calls without an outcome")
         # What was kept, and not what was heard: where another process was first, both go by its reply.

@@ -10,8 +10,6 @@ import itertools
 import re
 from collections.abc import Callable, Sequence
 
-__all__ = ["cut_windows", "plan_windows", "sentence_spans", "text_windows"]
-
 _BREAK = re.compile(r"(?<=[.!?])\s+|(?<=[a-z][.!?])(?=[A-Z])|(?<=[。！？])|[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
 OVERLAP = 4
 """One part in so many of a window stands in the next one as well."""
@@ -21,33 +19,15 @@ Count = Callable[[Sequence[str]], Sequence[int]]
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Splits a text at line ends and after `.`, `!` and `?`.
-
-    Abbreviations end a sentence too: what is done with the spans must bear that.
-
-    Args:
-        text: any text.
-
-    Returns:
-        Start and end of each sentence with the white space behind it; together they are the whole text, in order.
-    """
+    """Splits a text at line ends and after `.`, `!` and `?`, abbreviations included; the spans are the whole text."""
     cuts = sorted({0, len(text), *(found.end() for found in _BREAK.finditer(text))})
     return list(itertools.pairwise(cuts))
 
 
 def text_windows(text: str, room: int, count: Count) -> list[str]:
-    """Cuts a text into windows of whole sentences.
+    """Cuts a text into windows of whole sentences, slices that fit the room unless a single character does not.
 
-    A sentence that is longer than the room is cut at white space, or anywhere when it has none, into pieces of a quarter
-    of the room, which then count as sentences.
-
-    Args:
-        text: any text.
-        room: most tokens a window, at least 1.
-        count: tokens of each of some texts.
-
-    Returns:
-        Slices of the text, in order. Their counted tokens add up to no more than the room, unless a single character does.
+    A sentence longer than the room is cut at white space, else anywhere, into pieces of a quarter of the room.
     """
     return [text[start:end] for start, end in plan_windows(text, room, count)]
 
@@ -66,15 +46,10 @@ def plan_windows(text: str, room: int, count: Count) -> list[tuple[int, int]]:
 
 
 def cut_windows(lengths: Sequence[int], room: int) -> list[tuple[int, int]]:
-    """Packs consecutive pieces into windows.
+    """Packs consecutive pieces into windows, given as start and end (exclusive); a piece longer than the room is a window.
 
-    Args:
-        lengths: tokens of each piece.
-        room: most tokens a window; a longer piece is a window by itself.
-
-    Returns:
-        Start and end (exclusive) of each window. Every piece is in one; each window goes further than the one before; it
-        begins up to a quarter of the room before that one's end, and at least one piece before where both pieces fit.
+    Each window goes further than the one before, and begins up to a quarter of the room before that one's end, at least one
+    piece before where both pieces fit.
     """
     windows: list[tuple[int, int]] = []
     start = end = 0

@@ -15,7 +15,6 @@ alone, which runs nothing, and what training left in it is not brought into memo
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import logging
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -27,14 +26,19 @@ import numpy as np
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import open_file, read_bytes
-from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, model_files, quiet_libraries
+from medical_tasks.models.checkpoint import Checkpoint, model_files, quiet_libraries
 from medical_tasks.models.encoder import (
     LOAD_ERRORS,
     Batches,
+    Opened,
     Row,
     check_packages,
     device,
+    engine,
+    fill_network,
+    find_folder,
     first_line,
+    linear_layer,
     load_tokenizer,
     longest_text,
     pad,
@@ -42,9 +46,6 @@ from medical_tasks.models.encoder import (
 )
 from medical_tasks.scoring.content_overlap import CHUNK_WORDS, best_and_mean, chunk_context
 from medical_tasks.scoring.sentences import Punkt, Rules, read_punkt, rules_name, split_sentences
-
-__all__ = ["MODES", "Mode", "alignscore_identity", "cut_pair", "kept_lengths", "open_alignscore"]
-
 
 Mode = Literal["nli_sp", "nli", "bin_sp", "bin", "reg_sp", "reg"]
 """Which head answers; `_sp`: of chunks and sentences, otherwise of the pair as it is."""
@@ -62,17 +63,10 @@ _STEPS = (
 def open_alignscore(
     checkpoint: str | Path, *, backbone: str | Path, sentences: str | Path | Punkt = "medical"
 ) -> AlignScore:
-    """Opens a checkpoint.
+    """Opens a checkpoint; `backbone` is the folder with configuration and tokenizer of the model it was trained on.
 
-    Args:
-        checkpoint: the authors' file, such as `AlignScore-base.ckpt`.
-        backbone: folder with `config.json` and tokenizer of the model it was trained on.
-        sentences: how texts are split: `medical`, `punkt` (untrained), or a folder of NLTK's `punkt_tab`, with which the splits are
-            those of the authors' code.
-
-    Raises:
-        MissingError: A file or a package is not here; says how to get it.
-        UsageError: The files do not load or do not fit each other.
+    `sentences`: how texts are split: `medical`, `punkt` (untrained), or a folder of NLTK's `punkt_tab`, as the authors' code
+    does.
     """
     files = _find(checkpoint, backbone, sentences)
     return AlignScore(AlignNetwork(files.checkpoint, files.backbone.folder), files.identity(), files=files)
@@ -81,21 +75,7 @@ def open_alignscore(
 def alignscore_identity(
     checkpoint: str | Path, *, backbone: str | Path, sentences: str | Path | Punkt = "medical"
 ) -> dict[str, str]:
-    """Says what makes the numbers what they are, for the recipe; reads the files and loads no weights.
-
-    Args:
-        checkpoint: as in `open_alignscore`.
-        backbone: likewise.
-        sentences: likewise.
-
-    Returns:
-        `model`, `weights` (SHA-256 of the file, as `sha256sum` prints it), `backbone` (a hash of its configuration and tokenizer),
-        `sentences`, `max_length` and more.
-
-    Raises:
-        MissingError: As `open_alignscore`.
-        UsageError: As `open_alignscore`.
-    """
+    """Says what decides the numbers, for the recipe; reads the files and loads no weights."""
     return _find(checkpoint, backbone, sentences).identity()
 
 
@@ -123,43 +103,26 @@ class _Files:
             "chunk_words": str(CHUNK_WORDS),
             "max_length": str(self.longest),
             "dtype": "float32",
-            "engine": f"transformers {importlib.metadata.version('transformers').split('.')[0]}",
+            "engine": engine(),
         }
 
 
-class AlignScore:
-    """A checkpoint in this process, made by `open_alignscore`.
-
-    Args:
-        network: the loaded checkpoint.
-        identity: what makes its numbers what they are.
-        files: where it came from.
-    """
+class AlignScore(Opened["AlignNetwork"]):
+    """A checkpoint in this process, made by `open_alignscore`."""
 
     def __init__(self, network: AlignNetwork, identity: dict[str, str], *, files: _Files) -> None:
+        super().__init__(network, identity["model"])
         self.identity = identity
         self.truncated = 0
         """How many distinct pairs were longer than the model takes, and were cut, in the last call of `score`."""
-        self._network: AlignNetwork | None = network
         self._rules = files.rules
         self._longest = files.longest
         self._batches = Batches(self.identity["model"], network.device)
 
     def score(self, contexts: Sequence[str], claims: Sequence[str], *, mode: Mode = "nli_sp") -> list[float]:
-        """Scores claims; equal pairs of chunk and sentence are read once.
+        """Scores claims, 0-1 (`reg` modes are unbounded); equal pairs of chunk and sentence are read once.
 
-        Args:
-            contexts: the text each claim is held against.
-            claims: what is scored.
-            mode: `nli_sp` is the metric of the paper.
-
-        Returns:
-            One number a claim; 0-1, and without bounds in the modes of the regression. A claim without words has 0 in every mode:
-            it says nothing that its context could bear out. An empty context is read as it is.
-
-        Raises:
-            ValueError: Lists of different lengths, something that is no text, an unknown mode.
-            UsageError: The checkpoint gives numbers that are none, or the memory does not suffice for one pair.
+        A claim without words has 0 in every mode. An empty context is read as it is.
         """
         if mode not in MODES:
             raise ValueError(f"mode must be one of {', '.join(MODES)}; got {mode!r}")
@@ -172,14 +135,6 @@ class AlignScore:
         scores = dict(zip(pairs, self._read(list(pairs), mode.removesuffix("_sp")), strict=True))
         return [best_and_mean([[scores[chunk, part] for chunk in chunks] for part in parts]) for chunks, parts in asked]
 
-    def close(self) -> None:
-        """Frees the memory it holds."""
-        import torch
-
-        self._network = None
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
-
     def _parts(self, context: str, claim: str, mode: Mode) -> tuple[list[str], list[str]]:
         if not mode.endswith("_sp"):
             return [context], [claim]
@@ -187,9 +142,7 @@ class AlignScore:
         return chunk_context(context, sentences), split_sentences(claim, rules=self._rules)
 
     def _read(self, pairs: Sequence[tuple[str, str]], head: str) -> list[float]:
-        network = self._network
-        if network is None:
-            raise RuntimeError(f"{self.identity['model']} was closed")
+        network = self._loaded
         self.truncated = 0
         if not pairs:
             return []
@@ -225,12 +178,10 @@ def _check(contexts: Sequence[str], claims: Sequence[str]) -> None:
 
 def _find(checkpoint: str | Path, backbone: str | Path, sentences: str | Path | Punkt) -> _Files:
     check_packages("AlignScore")
-    file, folder = Path(checkpoint).expanduser(), Path(backbone).expanduser()
+    file = Path(checkpoint).expanduser()
     if not file.is_file():
         raise MissingError(f"{checkpoint}: no such file, a checkpoint of AlignScore is expected. {_STEPS}")
-    if not (folder / "config.json").is_file():
-        raise MissingError(f"{backbone}: no folder with a config.json, a backbone of AlignScore is expected. {_STEPS}")
-    found = find_checkpoint(str(folder.resolve()), revision=None)
+    found = find_folder(backbone, f", a backbone of AlignScore is expected. {_STEPS}")
     return _Files(checkpoint=file, backbone=found, rules=_rules(sentences), longest=longest_text(found))
 
 
@@ -245,15 +196,9 @@ def _rules(sentences: str | Path | Punkt) -> Rules:
 
 
 def kept_lengths(context: int, claim: int, room: int) -> tuple[int, int]:
-    """How many tokens of each side stay.
+    """How many tokens of each side stay: the context is cut at its end, down to one token.
 
-    The context alone is cut, at its end, as long as a token of it is left. Where the claim leaves no room for one, both are cut:
-    the longer one until they are equal, then both.
-
-    Args:
-        context: tokens it has.
-        claim: tokens it has.
-        room: tokens both can have together, special ones left out.
+    Where the claim leaves no room for one, both are cut: the longer one until they are equal, then both.
     """
     if context + claim <= room:
         return context, claim
@@ -267,12 +212,7 @@ def kept_lengths(context: int, claim: int, room: int) -> tuple[int, int]:
 
 
 def cut_pair(sides: Sequence[int | None], longest: int) -> list[int]:
-    """The places of a tokenised pair's tokens that stay.
-
-    Args:
-        sides: for each token whether it is of the first text (0), of the second (1), or special (None).
-        longest: most tokens of the pair, special ones included.
-    """
+    """The places of a tokenised pair's tokens that stay; `sides`: of the context (0), the claim (1) or special (None)."""
     context, claim = sides.count(0), sides.count(1)
     left = dict(zip((0, 1), kept_lengths(context, claim, longest - (len(sides) - context - claim)), strict=True))
     places = []
@@ -299,39 +239,22 @@ _NOT_LOADED = "embeddings.position_ids"
 
 
 class AlignNetwork:
-    """The loaded checkpoint, in float32.
-
-    Args:
-        checkpoint: the authors' file.
-        backbone: folder with the backbone's `config.json` and tokenizer; its weights, if any, are not read.
-
-    Raises:
-        UsageError: A file does not load, or the two do not fit each other.
-    """
+    """The loaded checkpoint, in float32; of the backbone's folder only configuration and tokenizer are read."""
 
     def __init__(self, checkpoint: Path, backbone: Path) -> None:
-        import torch
-
         state, trained_on = _read_checkpoint(checkpoint)
         with quiet_libraries(logging.ERROR):
             self.tokenizer = load_tokenizer(backbone.name, backbone, fast=True)
             self._model = _load_network(checkpoint, backbone, state, trained_on)
         self._heads: dict[str, Any] = {}
         for mode, (layer, outputs) in HEADS.items():
-            weight, bias = (state.get(f"{layer}.{part}") for part in ("weight", "bias"))
             width = int(self._model.config.hidden_size)
-            if (
-                weight is None
-                or bias is None
-                or tuple(weight.shape) != (outputs, width)
-                or tuple(bias.shape) != (outputs,)
-            ):
+            self._heads[mode] = linear_layer(state, layer, inputs=width, outputs=outputs)
+            if self._heads[mode] is None:
                 raise UsageError(
                     f"{checkpoint.name}: its {layer} must have {outputs} outputs of {width} inputs. Give a checkpoint of "
                     "AlignScore and the folder of its backbone."
                 )
-            self._heads[mode] = torch.nn.Linear(width, outputs)
-            self._heads[mode].load_state_dict({"weight": weight.float(), "bias": bias.float()})
         self.device = device()
         for part in (self._model, *self._heads.values()):
             part.to(self.device).eval()
@@ -348,12 +271,7 @@ class AlignNetwork:
         )
 
     def score(self, rows: Sequence[Row], mode: str) -> list[float]:
-        """Reads some rows together.
-
-        Args:
-            rows: pairs as the tokenizer made them.
-            mode: `nli` and `bin`: the probability of being aligned, 0-1; `reg`: the regression's number, without bounds.
-        """
+        """Reads some rows together: `nli` and `bin` give the probability of being aligned, `reg` a number without bounds."""
         import torch
 
         columns = pad(rows, padding=self.tokenizer.pad_token_id, device=self.device)
@@ -391,19 +309,16 @@ def _read_checkpoint(checkpoint: Path) -> tuple[dict[str, Any], str]:
 
 def _load_network(checkpoint: Path, backbone: Path, state: Mapping[str, Any], trained_on: str) -> Any:
     """The backbone with the checkpoint's weights in it."""
-    import torch
     import transformers
 
     said = f" It was trained on {trained_on}." if trained_on else ""
     try:
         config = transformers.AutoConfig.from_pretrained(str(backbone), local_files_only=True, trust_remote_code=False)
-        with torch.random.fork_rng(devices=[]):  # the first weights are drawn, and replaced
-            model = transformers.AutoModel.from_config(config, trust_remote_code=False)
         weights = {
             key.removeprefix(_BACKBONE): value.float() for key, value in state.items() if key.startswith(_BACKBONE)
         }
         weights.pop(_NOT_LOADED, None)
-        missing, strange = model.load_state_dict(weights, strict=False)
+        model, missing, strange = fill_network(config, weights)
     except LOAD_ERRORS as error:
         raise UsageError(
             f"{checkpoint.name} does not fit the backbone {backbone.name}: {first_line(error)}{said} Give that model's folder."

@@ -17,55 +17,34 @@ from typing import Any, Protocol
 
 from medical_tasks.spec import Message
 
-__all__ = ["Answer", "ChoiceScores", "Failure", "Length", "Model", "OnResult", "Request"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """One question to a model.
+    """One question to a model."""
 
-    Attributes:
-        key: content address of the question for this model (`store.request_key`); unique in a run.
-        messages: the chat, ending with a user turn.
-        max_new_tokens: longest answer asked for, in tokens.
-        stop: sequences that end the answer.
-        continuations: when there are any, nothing is generated: asked is how probable each of them is as the answer.
-    """
-
-    key: str
+    key: str  # content address of the question for this model (`store.request_key`); unique in a run
     messages: tuple[Message, ...]
     max_new_tokens: int
     stop: tuple[str, ...] = ()
+    # when there are any, nothing is generated: asked is how probable each of them is as the answer
     continuations: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Length:
-    """How much of a model's context a request takes.
-
-    Attributes:
-        tokens: the prompt and, with continuations, the longest of them.
-        room: tokens there are for it: the context, less the longest answer asked for.
-    """
+    """How much of a model's context a request takes."""
 
     tokens: int
-    room: int
+    room: int  # tokens there are for it: the context, less the longest answer asked for
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """A model's finished answer.
-
-    Attributes:
-        key: the request's key.
-        text: the answer, without the prompt; may truly be empty when the model said nothing. For a request with
-            continuations `ChoiceScores.to_text()`.
-        prompt_tokens: tokens read, None when the backend does not say.
-        output_tokens: tokens generated, likewise.
-        finish: `stop`, `length` (cut at `max_new_tokens`) or "" when unknown.
-    """
+    """A model's finished answer."""
 
     key: str
+    # the answer, without the prompt; may truly be empty when the model said nothing. For a request with continuations
+    # `ChoiceScores.to_text()`
     text: str
     prompt_tokens: int | None = None
     output_tokens: int | None = None
@@ -74,16 +53,10 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """A request that finally got no answer.
-
-    Attributes:
-        key: the request's key.
-        reason: short class of the failure, counted in coverage (`http 500`, `timeout`, `prompt too long`, ...).
-        detail: one line for a person.
-    """
+    """A request that finally got no answer."""
 
     key: str
-    reason: str
+    reason: str  # short class of the failure, counted in coverage (`http 500`, `timeout`, `prompt too long`, ...)
     detail: str
 
 
@@ -91,20 +64,14 @@ OnResult = Callable[[Answer | Failure], None]
 
 
 class Model(Protocol):
-    """A model under test.
-
-    Attributes:
-        name: the name the user gave (`hf/...`, `openai-api/...`, `baseline/...`).
-        identity: everything that makes its answers what they are (weights fingerprint, dtype, generation settings, served
-            name); part of every request key and of the recipe. Never a secret.
-        endpoint: base URL the text is sent to, or None when the model runs in this process.
-        is_main: False in all but the first process of a distributed run; only the main one writes and prints.
-    """
+    """A model under test."""
 
     name: str
+    # everything that makes its answers what they are (weights fingerprint, dtype, generation settings, served name);
+    # part of every request key and of the recipe. Never a secret
     identity: Mapping[str, str]
-    endpoint: str | None
-    is_main: bool
+    endpoint: str | None  # base URL the text is sent to, or None when the model runs in this process
+    is_main: bool  # False in all but the first process of a distributed run; only the main one writes and prints
 
     def share(self, keys: list[str]) -> list[str]:
         """Returns the main process's list of texts in every process (the list itself when there is one process)."""
@@ -137,18 +104,13 @@ _LARGEST_NUMBER = 2**53  # whole numbers of JSON can be too large for a float
 
 @dataclass(frozen=True, kw_only=True)
 class ChoiceScores:
-    """What a model says of the choices of one item.
+    """What a model says of the choices of one item."""
 
-    Attributes:
-        logprobs: natural logarithm of the probability of each choice's tokens after the prompt, summed; None where a server
-            tells the most probable tokens only and the choice is not among them.
-        tokens: number of tokens each was summed over.
-        below: no log-probability that is None is above this; None when all are known.
-    """
-
+    # natural logarithm of the probability of each choice's tokens after the prompt, summed; None where a server tells
+    # the most probable tokens only and the choice is not among them
     logprobs: tuple[float | None, ...]
     tokens: tuple[int, ...]
-    below: float | None = None
+    below: float | None = None  # no log-probability that is None is above this; None when all are known
 
     def __post_init__(self) -> None:
         known = [value for value in self.logprobs if value is not None]
@@ -171,11 +133,7 @@ class ChoiceScores:
 
     @classmethod
     def from_text(cls, text: str) -> ChoiceScores:
-        """Reads what `to_text` wrote.
-
-        Raises:
-            ValueError: It is not of that form; says what is wrong, without the text.
-        """
+        """Reads what `to_text` wrote."""
         try:
             record = json.loads(text)
         except (ValueError, RecursionError):

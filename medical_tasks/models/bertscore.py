@@ -1,33 +1,33 @@
 """BERTScore by any encoder on this machine's disk: how close the tokens of two texts are in one of its layers.
 
     scorer = open_bertscore("models/distilbert-base-uncased", layer=4)
-    score = scorer.score(["No sign of a fracture."], ["There is no fracture."])[0]
-    score.f1, score.rescaled(DISTILBERT_LAYER_4).f1
+    scorer.score(["No sign of a fracture."], ["There is no fracture."])[0].rescaled(DISTILBERT_LAYER_4).f1
 
-Source: Zhang et al. (2020), BERTScore: Evaluating text generation with BERT, https://arxiv.org/abs/1904.09675, sections 3 and 4;
-reference implementation https://github.com/Tiiiger/bert_score (0.3.13), without weights of rarity (idf).
+Source: Zhang et al. (2020), https://arxiv.org/abs/1904.09675, sections 3 and 4; reference implementation
+https://github.com/Tiiiger/bert_score (0.3.13), without weights of rarity (idf).
 
-A text without a token scores 0 in all three numbers, and so does everything that is compared with one. Nothing is clamped:
-rescaled, that 0 is below 0 (-1.51 with the baselines below), as in the reference. Who averages over items that can be empty and
-wants 0 to be the least gives `floor=0`.
+A text without a token scores 0 in all three numbers. Nothing is clamped: rescaled, that 0 is below 0 (-1.51 with the
+baselines below), as in the reference; `floor=0` makes 0 the least.
 """
 
 from __future__ import annotations
 
-import importlib.metadata
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, fingerprint, quiet_libraries
+from medical_tasks.errors import UsageError
+from medical_tasks.models.checkpoint import Checkpoint, fingerprint, quiet_libraries
 from medical_tasks.models.encoder import (
     Batches,
+    Opened,
     Row,
     check_packages,
     device,
+    engine,
+    find_folder,
     load_model,
     load_tokenizer,
     longest_text,
@@ -35,8 +35,6 @@ from medical_tasks.models.encoder import (
     readable,
 )
 from medical_tasks.scoring.text_pairs import References, as_segments
-
-__all__ = ["DISTILBERT_LAYER_4", "Baseline", "BertScore", "BertScorer", "bertscore_identity", "open_bertscore"]
 
 _BLOCK = 128
 """Pairs whose tokens' states are in memory together."""
@@ -47,13 +45,7 @@ _LEADING_SPACE = frozenset({"roberta", "gpt2"})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Baseline:
-    """What texts that have nothing to do with each other score on average; it becomes 0.
-
-    Attributes:
-        precision: of the layer.
-        recall: of the layer.
-        f1: of the layer; not that of the other two.
-    """
+    """What texts that have nothing to do with each other score on average; it becomes 0."""
 
     precision: float
     recall: float
@@ -66,25 +58,14 @@ DISTILBERT_LAYER_4: Final = Baseline(precision=0.6019937, recall=0.6019904, f1=0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BertScore:
-    """What a prediction and its reference share.
+    """What a prediction and its reference share."""
 
-    Attributes:
-        precision: mean over the prediction's tokens of the closest token's cosine.
-        recall: the same over the reference's tokens.
-        f1: their harmonic mean.
-    """
-
-    precision: float
+    precision: float  # mean over the prediction's tokens of the closest token's cosine
     recall: float
     f1: float
 
     def rescaled(self, baseline: Baseline, *, floor: float | None = None) -> BertScore:
-        """Stretches the scale so that the baseline is 0 and 1 stays 1; each number by its own.
-
-        Args:
-            baseline: of the same model and layer.
-            floor: the least any number becomes; by default there is none.
-        """
+        """Stretches the scale so that the baseline is 0 and 1 stays 1; each number by its own."""
 
         def stretch(value: float, base: float) -> float:
             found = (value - base) / (1 - base)
@@ -101,16 +82,9 @@ _NOTHING: Final = BertScore(precision=0.0, recall=0.0, f1=0.0)
 
 
 def open_bertscore(folder: str | Path, *, layer: int, max_length: int | None = None) -> BertScorer:
-    """Opens a checkpoint; nothing is downloaded.
+    """Opens a checkpoint without downloading; layers behind `layer` (0: the embeddings) are not loaded.
 
-    Args:
-        folder: of an encoder.
-        layer: whose states are compared; 0 are the embeddings. Layers behind it are not loaded.
-        max_length: cut texts at this many tokens, special ones included, instead of where the checkpoint says.
-
-    Raises:
-        MissingError: The folder or a package is not here; says how to get it.
-        UsageError: It does not load, or has no such layer.
+    `max_length`: cut texts at this many tokens, special ones included, instead of where the checkpoint says.
     """
     checkpoint, longest = _find(folder, layer, max_length)
     with quiet_libraries(logging.ERROR):
@@ -120,55 +94,29 @@ def open_bertscore(folder: str | Path, *, layer: int, max_length: int | None = N
 
 
 def bertscore_identity(folder: str | Path, *, layer: int, max_length: int | None = None) -> dict[str, str]:
-    """Says what makes the numbers what they are, for the recipe; loads no weights.
-
-    Args:
-        folder: as in `open_bertscore`.
-        layer: likewise.
-        max_length: likewise.
-
-    Raises:
-        MissingError: As `open_bertscore`.
-        UsageError: As `open_bertscore`.
-    """
+    """Says what makes the numbers what they are, for the recipe; loads no weights."""
     checkpoint, longest = _find(folder, layer, max_length)
     return _identity(checkpoint, layer, longest)
 
 
-class BertScorer:
-    """A checkpoint in this process, made by `open_bertscore`.
-
-    Args:
-        model: an encoder whose last layer is the one that is compared.
-        tokenizer: its tokenizer.
-        identity: what makes its numbers what they are.
-        max_length: most tokens of a text, special ones included.
-    """
+class BertScorer(Opened[Any]):
+    """A checkpoint in this process, made by `open_bertscore`."""
 
     def __init__(self, model: Any, tokenizer: Any, identity: Mapping[str, str], *, max_length: int) -> None:
+        super().__init__(model.to(device()), identity["model"])
         self.identity = dict(identity)
         self.max_length = max_length
         self.truncated = 0
         """How many distinct texts were longer than `max_length`, and were cut, in the last call of `score`."""
         self._device = device()
-        self._model: Any = model.to(self._device)
         self._tokenizer = tokenizer
         self._lead = " " if model.config.model_type in _LEADING_SPACE else ""
         self._batches = Batches(self.identity["model"], self._device)
 
     def score(self, predictions: Sequence[str], references: Sequence[References]) -> list[BertScore]:
-        """Compares predictions with references.
+        """Compares predictions with references; of several references each number is the best one's.
 
-        Args:
-            predictions: one text an item. White space at both ends plays no part.
-            references: one text, or several, an item; of several each number is the best one's, also where these differ.
-
-        Returns:
-            Raw scores in order, the same to 1e-5 whatever other items there are.
-
-        Raises:
-            ValueError: Lists of different lengths, no reference, or something that is no text.
-            UsageError: The checkpoint gives numbers that are none, or the memory does not suffice for one text.
+        Raw scores in order, the same to 1e-5 in every batch. White space at both ends is ignored.
         """
         segments = as_segments(predictions, references)
         pairs = list(dict.fromkeys((text.strip(), one.strip()) for text, known in segments for one in known))
@@ -182,18 +130,9 @@ class BertScorer:
             found.update((pair, self._compare(*(states.get(text) for text in pair))) for pair in block)
         return [_best([found[text.strip(), one.strip()] for one in known]) for text, known in segments]
 
-    def close(self) -> None:
-        """Frees the memory it holds."""
-        import torch
-
-        self._model = None
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
-
     def _rows(self, texts: Sequence[str]) -> dict[str, Row]:
         """Tokenises texts, cut where they are too long; `counts` says which tokens are of the text."""
-        if self._model is None:
-            raise RuntimeError(f"{self.identity['model']} was closed")
+        _ = self._loaded
         self.truncated = 0
         if not texts:
             return {}
@@ -222,7 +161,7 @@ class BertScorer:
         columns = pad(rows, padding=self._tokenizer.pad_token_id, device=self._device)
         counts = columns.pop("counts").cpu().bool()
         with torch.inference_mode():
-            states = self._model(**columns).last_hidden_state.float()
+            states = self._loaded(**columns).last_hidden_state.float()
             states = torch.nn.functional.normalize(states, dim=-1).cpu()
         if not states.isfinite().all():
             raise UsageError(f"{self.identity['model']} gives numbers that are not finite. Download it again.")
@@ -254,14 +193,11 @@ def _best(scores: Sequence[BertScore]) -> BertScore:
 
 def _find(folder: str | Path, layer: int, max_length: int | None) -> tuple[Checkpoint, int]:
     check_packages("BERTScore")
-    place = Path(folder).expanduser()
-    if not (place / "config.json").is_file():
-        raise MissingError(
-            f"{folder}: no folder with a config.json. Nothing is downloaded here. On a machine with internet: `hf download "
-            "distilbert/distilbert-base-uncased --local-dir models/distilbert-base-uncased` (or another encoder); then bring the "
-            "folder here and give its path."
-        )
-    checkpoint = find_checkpoint(str(place.resolve()), revision=None)
+    checkpoint = find_folder(
+        folder,
+        ". Nothing is downloaded here. On a machine with internet: `hf download distilbert/distilbert-base-uncased --local-dir "
+        "models/distilbert-base-uncased` (or another encoder); then bring the folder here and give its path.",
+    )
     layers = checkpoint.setting("num_hidden_layers", "n_layers", "n_layer")
     if layer < 0 or (layers is not None and layer > int(layers)):
         raise UsageError(f"layer={layer}: {checkpoint.label} has layers 0 to {layers}.")
@@ -277,5 +213,5 @@ def _identity(checkpoint: Checkpoint, layer: int, longest: int) -> dict[str, str
         "idf": "false",
         "max_length": str(longest),
         "dtype": "float32",
-        "engine": f"transformers {importlib.metadata.version('transformers').split('.')[0]}",
+        "engine": engine(),
     }

@@ -1,20 +1,15 @@
-"""BLEURT by the user's checkpoint: how well a text says what its reference says, by a regression trained on people's ratings.
+"""BLEURT by the user's checkpoint: how well a text says what its reference says, by a regression trained on human ratings.
 
-    bleurt_scores("models/BLEURT-20", [(reference, candidate), ...])
+    open_bleurt("models/BLEURT-20").score([(reference, candidate), ...])
 
-Source: Sellam et al. (2020), BLEURT: Learning robust metrics for text generation, https://aclanthology.org/2020.acl-main.704; Pu
-et al. (2021) for BLEURT-20; reference implementation https://github.com/google-research/bleurt. A folder is either a PyTorch
-conversion, which is read here and needs torch and transformers alone, or one of the authors' checkpoints, which their package
-runs with TensorFlow. Numbers are around 0-1 and have no bounds. Nothing is downloaded.
+Source: Sellam et al. (2020), https://aclanthology.org/2020.acl-main.704; Pu et al. (2021) for BLEURT-20; reference
+implementation https://github.com/google-research/bleurt. A folder is a PyTorch conversion, or one of the authors'
+checkpoints, which their package runs with TensorFlow. Numbers are around 0-1 without bounds. Nothing is downloaded.
 
-A row is `[CLS] reference [SEP] candidate [SEP]`. A pair that is too long loses last tokens one by one, always of the longer side,
-and of the candidate where both are as long. The network is an encoder, BERT's pooling of the first token and one linear output, in
-one of these layouts, by `model_type` of `config.json`:
-
-    bleurt      that of bleurt-pytorch (lucadiliello/BLEURT-20 and others): `bleurt.*`, `classifier.*`. With an `embedding_size`,
-                as BLEURT-20 has it, the encoder is RemBERT's, whose projection is called otherwise there; without one it is BERT's
-    bert        BertForSequenceClassification with one label (Elron/bleurt-base-512): `bert.*`, `classifier.*`
-    rembert     RemBertForSequenceClassification with one label: `rembert.*`, `classifier.*`
+A row is `[CLS] reference [SEP] candidate [SEP]`. A pair that is too long loses last tokens one by one, always of the longer
+side, and of the candidate at a tie. The network is an encoder, BERT's pooling of the first token and one linear output.
+Layouts by `model_type`: `bleurt` (bleurt-pytorch: `bleurt.*`, `classifier.*`; with an `embedding_size` RemBERT's encoder,
+else BERT's), `bert` (BertForSequenceClassification with one label) and `rembert`.
 """
 
 from __future__ import annotations
@@ -22,7 +17,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib
-import importlib.metadata
 import importlib.util
 import io
 import logging
@@ -33,21 +27,24 @@ from typing import Any, Final, Protocol
 
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.io.files import open_file
-from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, fingerprint, quiet_libraries
+from medical_tasks.models.checkpoint import Checkpoint, fingerprint, quiet_libraries
 from medical_tasks.models.encoder import (
     LOAD_ERRORS,
     Batches,
+    Opened,
     Row,
     check_packages,
     device,
+    engine,
+    fill_network,
+    find_folder,
     first_line,
+    linear_layer,
     longest_text,
     pad,
+    read_tensors,
     readable,
 )
-
-__all__ = ["BleurtNetwork", "bleurt_identity", "bleurt_scores", "kept_lengths", "make_row", "open_bleurt"]
-
 
 _STEPS: Final = (
     "Nothing is downloaded here. On a machine with internet: `hf download lucadiliello/BLEURT-20 --local-dir models/BLEURT-20` "
@@ -65,47 +62,16 @@ class BleurtScorer(Protocol):
     """How many distinct pairs were too long, and were cut, in the last call of `score`; -1 where nobody counts."""
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """Scores pairs of reference and candidate, in order."""
+        """Scores pairs of reference and candidate, in order. Empty texts are scored like any other."""
 
     def close(self) -> None:
         """Frees the memory it holds."""
 
 
-def bleurt_scores(
-    folder: str | Path, pairs: Sequence[tuple[str, str]], *, max_length: int | None = None
-) -> list[float]:
-    """Scores candidates.
-
-    Args:
-        folder: of a checkpoint.
-        pairs: reference and candidate of each item. Empty texts are scored like any other.
-        max_length: most tokens of a pair, special ones included, instead of what the checkpoint says.
-
-    Returns:
-        One number a pair, without bounds.
-
-    Raises:
-        MissingError: The folder or a package is not here; says how to get it.
-        UsageError: It does not load, or gives numbers that are none.
-        ValueError: Something is no pair of texts.
-    """
-    scorer = open_bleurt(folder, max_length=max_length)
-    try:
-        return scorer.score(pairs)
-    finally:
-        scorer.close()
-
-
 def open_bleurt(folder: str | Path, *, max_length: int | None = None) -> BleurtScorer:
     """Opens a checkpoint.
 
-    Args:
-        folder: as in `bleurt_scores`.
-        max_length: likewise.
-
-    Raises:
-        MissingError: As `bleurt_scores`.
-        UsageError: As `bleurt_scores`.
+    `max_length`: most tokens of a pair, special ones included, instead of what the checkpoint says.
     """
     found = _find(folder, max_length)
     if isinstance(found, Path):
@@ -115,46 +81,28 @@ def open_bleurt(folder: str | Path, *, max_length: int | None = None) -> BleurtS
 
 
 def bleurt_identity(folder: str | Path, *, max_length: int | None = None) -> dict[str, str]:
-    """Says what makes the numbers what they are, for the recipe; reads the files and loads no weights.
-
-    Args:
-        folder: as in `bleurt_scores`.
-        max_length: likewise.
-
-    Raises:
-        MissingError: As `bleurt_scores`.
-        UsageError: As `bleurt_scores`.
-    """
+    """Says what makes the numbers what they are, for the recipe; reads the files and loads no weights."""
     found = _find(folder, max_length)
     return _authors_identity(found) if isinstance(found, Path) else _identity(found, _longest(found, max_length))
 
 
-class _Conversion:
+class _Conversion(Opened["BleurtNetwork"]):
     """A conversion to PyTorch in this process."""
 
     def __init__(self, network: BleurtNetwork, identity: dict[str, str], *, longest: int) -> None:
+        super().__init__(network, identity["model"])
         self.identity = identity
         self.truncated = 0
-        self._network: BleurtNetwork | None = network
         self._longest = longest
         self._batches = Batches(identity["model"], network.device)
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        network = self._network
-        if network is None:
-            raise RuntimeError(f"{self.identity['model']} was closed")
+        network = self._loaded
         distinct = _distinct(pairs)
         self.truncated = 0
         rows = self._rows(network, distinct)
         scores = dict(zip(distinct, self._batches.read(rows, network.score), strict=True))
         return _finite([scores[reference, candidate] for reference, candidate in pairs], self.identity["model"])
-
-    def close(self) -> None:
-        import torch
-
-        self._network = None
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
 
     def _rows(self, network: BleurtNetwork, pairs: Sequence[tuple[str, str]]) -> list[Row]:
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
@@ -218,9 +166,7 @@ def _find(folder: str | Path, max_length: int | None) -> Checkpoint | Path:
             )
         return place.resolve()
     check_packages("BLEURT")
-    if not (place / "config.json").is_file():
-        raise MissingError(f"{folder}: no folder with a config.json, a checkpoint of BLEURT is expected. {_STEPS}")
-    found = find_checkpoint(str(place.resolve()), revision=None)
+    found = find_folder(folder, f", a checkpoint of BLEURT is expected. {_STEPS}")
     check_layout(found)
     return found
 
@@ -246,7 +192,7 @@ def _identity(checkpoint: Checkpoint, longest: int) -> dict[str, str]:
         "fingerprint": fingerprint(checkpoint.folder),
         "max_length": str(longest),
         "dtype": "float32",
-        "engine": f"transformers {importlib.metadata.version('transformers').split('.')[0]}",
+        "engine": engine(),
     }
 
 
@@ -267,30 +213,13 @@ Cut = Callable[[Sequence[str]], list[list[int]]]
 
 
 def kept_lengths(reference: int, candidate: int, room: int) -> tuple[int, int]:
-    """How many tokens of each side stay.
-
-    Args:
-        reference: tokens it has.
-        candidate: tokens it has.
-        room: tokens both can have together.
-    """
+    """How many tokens of each side stay."""
     kept = min(candidate, max(room // 2, room - reference))
     return min(reference, room - kept), kept
 
 
 def make_row(reference: Sequence[int], candidate: Sequence[int], longest: int, *, first: int, between: int) -> Row:
-    """Puts a pair together.
-
-    Args:
-        reference: its tokens.
-        candidate: its tokens.
-        longest: most tokens of the row.
-        first: the token in front.
-        between: the token behind each side.
-
-    Returns:
-        `input_ids`, and `token_type_ids`, 1 for the candidate and what closes it.
-    """
+    """Puts a pair together."""
     one, two = kept_lengths(len(reference), len(candidate), longest - SPECIAL_TOKENS)
     return {
         "input_ids": [first, *reference[:one], between, *candidate[:two], between],
@@ -299,14 +228,7 @@ def make_row(reference: Sequence[int], candidate: Sequence[int], longest: int, *
 
 
 class Tokens:
-    """A tokenizer.
-
-    Args:
-        cut: texts to ids.
-        first: id of `[CLS]`.
-        between: id of `[SEP]`.
-        padding: id of `[PAD]`.
-    """
+    """A tokenizer."""
 
     def __init__(self, cut: Cut, *, first: int, between: int, padding: int) -> None:
         self.cut = cut
@@ -316,16 +238,7 @@ class Tokens:
 
 
 def open_tokens(name: str, folder: Path) -> Tokens:
-    """Opens the tokenizer of a folder: sentencepiece where it has a `*.model`, as BLEURT-20 has; else BERT's word pieces.
-
-    Args:
-        name: the checkpoint's, for messages.
-        folder: with its files.
-
-    Raises:
-        MissingError: sentencepiece is not installed.
-        UsageError: It has none, several, or one that does not load.
-    """
+    """Opens the tokenizer of a folder: sentencepiece where it has a `*.model`, as BLEURT-20 has; else BERT's word pieces."""
     models = sorted(folder.glob("*.model"))
     if len(models) > 1:
         found = ", ".join(path.name for path in models)
@@ -406,41 +319,25 @@ _NOT_LOADED = ("embeddings.position_ids", "embeddings.token_type_ids")
 
 
 class BleurtNetwork:
-    """The loaded checkpoint, in float32.
-
-    Args:
-        checkpoint: its folder.
-
-    Raises:
-        MissingError: sentencepiece is not installed.
-        UsageError: It does not load, lacks weights, or is no regression.
-    """
+    """The loaded checkpoint, in float32."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
-        import torch
-
         layout = check_layout(checkpoint)
         self.device = device()
         with quiet_libraries(logging.ERROR):
             self.tokens = open_tokens(checkpoint.label, checkpoint.folder)
             state = _read_weights(checkpoint)
             self._model = _encoder(checkpoint, layout, state).eval().to(self.device)
-        weight, bias = (state.get(f"classifier.{part}") for part in ("weight", "bias"))
         width = int(self._model.config.hidden_size)
-        if weight is None or bias is None or tuple(weight.shape) != (1, width):
+        head = linear_layer(state, "classifier", inputs=width, outputs=1)
+        if head is None:
             raise UsageError(
                 f"{checkpoint.label}: no regression in it (classifier.* with one output of {width} numbers)."
             )
-        self._head = torch.nn.Linear(width, 1)
-        self._head.load_state_dict({"weight": weight.float(), "bias": bias.float()})
-        self._head.eval().to(self.device)
+        self._head = head.to(self.device)
 
     def score(self, rows: Sequence[Row]) -> list[float]:
-        """Reads some pairs together.
-
-        Args:
-            rows: as `make_row` makes them.
-        """
+        """Reads some pairs together."""
         import torch
 
         columns = pad(rows, padding=self.tokens.padding, device=self.device)
@@ -451,14 +348,7 @@ class BleurtNetwork:
 
 
 def check_layout(checkpoint: Checkpoint) -> str:
-    """Says which layout a folder has.
-
-    Args:
-        checkpoint: its folder.
-
-    Raises:
-        UsageError: None of `LAYOUTS`.
-    """
+    """Says which layout a folder has."""
     layout = checkpoint.setting("model_type")
     if layout not in LAYOUTS:
         raise UsageError(
@@ -469,23 +359,16 @@ def check_layout(checkpoint: Checkpoint) -> str:
 
 
 def _read_weights(checkpoint: Checkpoint) -> dict[str, Any]:
-    """The tensors of all files; torch's own ones are read as tensors alone, which runs nothing."""
-    import torch
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
     files = sorted(checkpoint.folder.glob("*.safetensors")) or sorted(checkpoint.folder.glob("pytorch_model*.bin"))
     if not files:
         raise MissingError(
             f"{checkpoint.label}: no weights (*.safetensors or pytorch_model*.bin). Download it again, with all of its files."
         )
-    refused = torch.serialization.pickle.UnpicklingError
     state: dict[str, Any] = {}
     try:
         for file in files:
-            safe = file.suffix == ".safetensors"
-            state.update(load_file(file) if safe else torch.load(file, map_location="cpu", weights_only=True))
-    except (*LOAD_ERRORS, SafetensorError, TypeError, AttributeError, EOFError, refused) as error:
+            state.update(read_tensors(file))
+    except (ValueError, TypeError) as error:
         raise UsageError(
             f"{checkpoint.label}: its weights do not load ({first_line(error)}). Download it again."
         ) from error
@@ -494,7 +377,6 @@ def _read_weights(checkpoint: Checkpoint) -> dict[str, Any]:
 
 def _encoder(checkpoint: Checkpoint, layout: str, state: Mapping[str, Any]) -> Any:
     """The encoder with the checkpoint's weights in it."""
-    import torch
     import transformers
 
     prefix = f"{layout}."
@@ -504,9 +386,7 @@ def _encoder(checkpoint: Checkpoint, layout: str, state: Mapping[str, Any]) -> A
         if key.startswith(prefix) and key.removeprefix(prefix) not in _NOT_LOADED
     }
     try:
-        with torch.random.fork_rng(devices=[]):  # the first weights are drawn, and replaced
-            model = transformers.AutoModel.from_config(_config(checkpoint, layout), trust_remote_code=False)
-        missing, strange = model.load_state_dict(weights, strict=False)
+        model, missing, strange = fill_network(_config(checkpoint, layout), weights)
     except LOAD_ERRORS as error:
         raise UsageError(
             f"{checkpoint.label} does not load with transformers {transformers.__version__}: {first_line(error)}"

@@ -1,9 +1,8 @@
 """Thousands of calls to one endpoint from ordinary, synchronous code.
 
-The calls run in an event loop on a thread of their own, so this works the same in a script, in a notebook whose loop is
-already running, and under Ctrl-C: the first waits for the requests that are under way, which may be paid for, and keeps what they
-give; the second ends at once. Results come back to the calling thread as they finish. A slot is free again when its result was
-taken, not when it came: whatever ends the process, no more than `concurrency` results are lost.
+The calls run in an event loop on a thread of their own, so this works in a script, in a notebook and under Ctrl-C: the first
+waits for the requests in flight, the second ends at once. A slot is free again when its result was taken, not when it came:
+no more than `concurrency` results are ever lost.
 """
 
 from __future__ import annotations
@@ -19,8 +18,6 @@ from typing import Generic, TypeVar
 
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from medical_tasks.models.chat_client import CallFailed, ChatClient, ChatSettings
-
-__all__ = ["GIVE_UP_AFTER", "run_calls"]
 
 GIVE_UP_AFTER = 8
 """Calls that fail in the same hopeless way, with no answer between them, before the rest is not even tried."""
@@ -39,15 +36,10 @@ def run_calls(
 ) -> None:
     """Runs one call for each job and delivers each outcome, in order of completion.
 
-    Args:
-        settings: the endpoint and its limits; at most `settings.concurrency` jobs are under way.
-        jobs: what to call with.
-        call: asks the client, once or several times, for one job. `CallFailed` raised by it is that job's outcome.
-        deliver: receives each job with its outcome, in the calling thread.
+    `settings`: the endpoint and its limits; at most `settings.concurrency` jobs are under way.
+    `call`: asks the client, once or several times, for one job. `CallFailed` raised by it is that job's outcome.
 
     Raises:
-        MissingError: The endpoint cannot answer any request (key refused, nothing listens, quota spent).
-        UsageError: The endpoint can answer none of these requests (unknown model, rejected parameters).
         KeyboardInterrupt: Ctrl-C; what was under way was delivered, or cancelled by a second one.
     """
     if not jobs:

@@ -1,19 +1,17 @@
-"""A client for any OpenAI-compatible `/v1/chat/completions`: bounded, patient, and honest about what it did not get.
+"""A client for any OpenAI-compatible `/v1/chat/completions`.
 
-A call returns a `Completion` or raises `CallFailed` with the class of the failure; there is no third outcome, so an
-empty text is always something the model said. Retries are this module's own: the library's would multiply with them
-and cannot be bounded in time.
+A call returns a `Completion` or raises `CallFailed` with the class of the failure, so an empty text is always something the
+model said. Retries are this module's own: the library's cannot be bounded in time.
 
-The HTTP client goes to the endpoint named, and to nothing else. It follows no redirects. Requests to this machine never take a
-proxy. While credentialed text is held (`guard.protect`), a proxy is a further host that sees the text: it must be allowed like the
-endpoint itself, and every single request asks the guard once more by the address that is really connected to.
+The HTTP client follows no redirects, and requests to this machine never take a proxy. While credentialed text is held
+(`guard.protect`), a proxy must be allowed like the endpoint itself, and every request asks the guard again by the address
+really connected to.
 """
 
 from __future__ import annotations
 
 import asyncio
 import importlib
-import json
 import logging
 import re
 import ssl
@@ -27,66 +25,33 @@ from urllib.parse import urlsplit
 from medical_tasks.errors import MedicalTasksError, RefusedError, UsageError
 from medical_tasks.guard import policy
 from medical_tasks.guard.addresses import UNIX_SCHEME, is_loopback_host, is_loopback_number, read_address
-from medical_tasks.models.chat_reply import AttemptError, Backoff, Choice, Reply, quoted_from, read_error, read_reply
+from medical_tasks.models.chat_reply import AttemptError, Backoff, Reply, quoted_from, read_error, read_json, read_reply
+from medical_tasks.models.encoder import readable
 from medical_tasks.spec import Message
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, DefaultAsyncHttpxClient
-
-__all__ = [
-    "CallFailed",
-    "ChatClient",
-    "ChatSettings",
-    "Completion",
-    "check_base_url",
-    "check_peer",
-    "encodable",
-    "encodable_chat",
-    "is_loopback_host",
-    "proxy_for",
-]
-
 
 _OPERATION = "/chat/completions"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChatSettings:
-    """An OpenAI-compatible endpoint and the limits of asking it.
+    """An OpenAI-compatible endpoint and the limits of asking it; times are in seconds."""
 
-    Attributes:
-        base_url: address up to and including the version, as `http://127.0.0.1:8000/v1`, or `http+unix://%2Frun%2Fvllm.sock/v1`
-            for a server on a unix socket.
-        model: name under which the server knows the model.
-        api_key: bearer token; servers that ask for none ignore it. Never printed, never part of an identity.
-        key_name: environment variable the key was read from, for error messages; "" when there was none.
-        concurrency: most requests in flight.
-        timeout: seconds a single attempt may take, from first byte sent to last byte received.
-        max_retries: attempts after the first one.
-        total_time: seconds a call may take with all its attempts and waits.
-        first_wait: seconds of the first wait; each further one is twice as long.
-        longest_wait: seconds above which waits do not grow.
-        token_field: body field that holds the longest answer (newer OpenAI models want `max_completion_tokens`).
-        seed: seed of the waits' jitter.
-        purpose: what the endpoint is for, told to the data guard: `model` or `judge`.
-
-    Raises:
-        UsageError: A limit is out of range, or the address is not one that text may be sent to.
-    """
-
-    base_url: str
+    base_url: str  # up to and including the version; `http+unix://%2Frun%2Fvllm.sock/v1` for a unix socket
     model: str
-    api_key: str = field(default="none", repr=False)
-    key_name: str = ""
+    api_key: str = field(default="none", repr=False)  # never printed, never part of an identity
+    key_name: str = ""  # environment variable the key was read from, for error messages
     concurrency: int = 16
-    timeout: float = 600.0
+    timeout: float = 600.0  # of a single attempt, from first byte sent to last byte received
     max_retries: int = 6
-    total_time: float = 1800.0
-    first_wait: float = 1.0
+    total_time: float = 1800.0  # of a call with all its attempts and waits
+    first_wait: float = 1.0  # each further one is twice as long
     longest_wait: float = 60.0
     token_field: str = "max_tokens"  # noqa: S105 - a field name
     seed: int = 0
-    purpose: str = "model"
+    purpose: str = "model"  # or `judge`: told to the data guard
 
     def __post_init__(self) -> None:
         check_base_url(self.base_url)
@@ -99,15 +64,7 @@ class ChatSettings:
 
 
 def check_base_url(url: str) -> None:
-    """Refuses addresses that cannot work or that carry a secret.
-
-    Args:
-        url: base URL of an endpoint.
-
-    Raises:
-        UsageError: It is not http(s) or a unix socket, has no host, carries a user, password, query or fragment, or names an
-            operation.
-    """
+    """Refuses addresses that cannot work or that carry a secret."""
     try:
         parts = urlsplit(url)
         host, secret = parts.hostname, parts.username is not None or parts.password is not None
@@ -143,22 +100,10 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Completion:
-    """What a call brought.
+class Completion(Reply):
+    """What a call brought; `attempts`: requests sent for it."""
 
-    Attributes:
-        choices: the answers, at least one; fewer than `n` when the server ignores `n`.
-        prompt_tokens: tokens read, None when the server does not say.
-        output_tokens: tokens generated over all choices, None when the server does not say.
-        attempts: requests sent for it.
-        prompt_logprobs: what the server says of the prompt's own tokens, as it sent it; None when it says nothing.
-    """
-
-    choices: tuple[Choice, ...]
-    prompt_tokens: int | None
-    output_tokens: int | None
     attempts: int
-    prompt_logprobs: Sequence[Any] | None = None
 
     @property
     def text(self) -> str:
@@ -180,31 +125,19 @@ class Spending(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class _Errand(Generic[Result]):
-    """A request that can be sent again, and how its answer is read.
+    """A request that can be sent again, and how its answer is read."""
 
-    Attributes:
-        send: sends it once, and returns the body of a success.
-        read: reads that body.
-        tokens: tokens it took, None when nobody knows.
-        texts: what no detail may quote.
-    """
-
-    send: Callable[[AsyncOpenAI], Awaitable[str]]
+    send: Callable[[AsyncOpenAI], Awaitable[str]]  # sends it once, and returns the body of a success
     read: Callable[[str], Result]
     tokens: Callable[[Result], int | None]
     texts: Sequence[str]
 
 
 class CallFailed(Exception):  # noqa: N818 - an outcome that callers record, not a fault of the program
-    """A call ended without an answer.
+    """A call ended without an answer; `detail` never holds text of the question or the key.
 
-    Attributes:
-        reason: short class: `http 500`, `rate limited`, `timeout`, `connection`, `not json`, `empty choices`,
-            `empty content`, `tool call`, `prompt too long`, `refused by filter`, `quota exhausted`, `http <status>`,
-            `budget spent`.
-        detail: one line for a person; never holds text of the question or the key.
-        attempts: requests sent.
-        every_call: whether any other call to this endpoint must fail in the same way (wrong key, wrong model).
+    `reason` is a short class such as `http 500`, `timeout` or `prompt too long`. `every_call`: any other call would fail in the
+    same way (wrong key, wrong model).
     """
 
     def __init__(self, reason: str, detail: str, *, attempts: int, every_call: bool = False) -> None:
@@ -219,9 +152,6 @@ class ChatClient:
     """Calls to one endpoint, at most `settings.concurrency` in flight.
 
     Use as an async context manager, inside one event loop; leaving it closes every connection.
-
-    Args:
-        settings: the endpoint and the limits.
     """
 
     def __init__(self, settings: ChatSettings) -> None:
@@ -270,18 +200,7 @@ class ChatClient:
     ) -> Completion:
         """Asks once, and again while that can help and time is left.
 
-        Args:
-            messages: the chat.
-            max_tokens: longest answer, in tokens.
-            temperature: None leaves it to the server.
-            stop: sequences that end the answer; not sent when there are none (some servers fail on an empty list).
-            n: answers wanted; not sent when 1.
-            logprobs: alternatives a token whose log-probabilities are wanted, None for none.
-            extra: further fields of the request body.
-            spending: asked before each request; None when nothing limits them.
-
-        Returns:
-            The completion.
+        `stop`: sequences that end the answer; not sent when there are none (some servers fail on an empty list).
 
         Raises:
             CallFailed: No answer; says why.
@@ -313,24 +232,12 @@ class ChatClient:
         reply, attempts = await self._with_retries(
             _Errand(send=send, read=read, tokens=_total, texts=texts), spending=spending
         )
-        return Completion(
-            choices=reply.choices,
-            prompt_tokens=reply.prompt_tokens,
-            output_tokens=reply.output_tokens,
-            attempts=attempts,
-            prompt_logprobs=reply.prompt_logprobs,
-        )
+        return Completion(**vars(reply), attempts=attempts)
 
     async def fetch(self, path: str, body: Mapping[str, Any] | None = None, *, texts: Sequence[str] = ()) -> Any:
         """Asks the server at another of its addresses; with the same guard, limits and retries as `complete`.
 
-        Args:
-            path: begins with `/`; below the base URL, or with `/../` beside the version that it ends in.
-            body: posted; without one the address is read.
-            texts: texts in it that no detail may quote.
-
-        Returns:
-            The decoded JSON.
+        `path`: begins with `/`; below the base URL, or with `/../` beside the version that it ends in.
 
         Raises:
             CallFailed: No answer; says why.
@@ -343,7 +250,7 @@ class ChatClient:
             return str(response.text)
 
         found, _ = await self._with_retries(
-            _Errand(send=send, read=_read_json, tokens=lambda _: None, texts=texts), spending=None
+            _Errand(send=send, read=read_json, tokens=lambda _: None, texts=texts), spending=None
         )
         return found
 
@@ -394,11 +301,7 @@ class ChatClient:
             ) from failure
 
     async def _attempt(self, errand: _Errand[Result], limit: float) -> Result:
-        """Sends the request once.
-
-        Raises:
-            AttemptError: It brought no answer.
-        """
+        """Sends the request once."""
         from openai import APIConnectionError, APIStatusError, APITimeoutError
 
         if self._api is None:
@@ -452,14 +355,6 @@ def _total(reply: Reply) -> int | None:
     return reply.prompt_tokens + reply.output_tokens
 
 
-def _read_json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        detail = f"HTTP 200 with a body that is not JSON ({len(text)} characters)"
-        raise AttemptError("not json", detail, retry=True) from None
-
-
 def _beside(base_url: str, path: str) -> str:
     """Puts an address together; `/../` leads to what stands beside the API's version."""
     base = base_url.rstrip("/")
@@ -470,12 +365,7 @@ def _beside(base_url: str, path: str) -> str:
 
 def encodable_chat(messages: Sequence[Message]) -> list[Message]:
     """Returns a chat in which lone surrogates, which earlier answers can hold and no request body can, are replaced."""
-    return [Message(role=message["role"], content=encodable(message["content"])) for message in messages]
-
-
-def encodable(text: str) -> str:
-    """Replaces lone surrogates in a text."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return [Message(role=message["role"], content=readable(message["content"])) for message in messages]
 
 
 _HTTP_LOGGERS = ("httpcore", "httpcore2", "httpx", "httpx2", "openai")
@@ -505,10 +395,6 @@ def proxy_for(base_url: str) -> str | None:
 
 def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
     """Opens a client for one endpoint.
-
-    Args:
-        base_url: the endpoint's.
-        purpose: what it is for, for the guard.
 
     Raises:
         RefusedError: The environment's proxy may not see the text.
@@ -564,10 +450,6 @@ def _asks_guard(base_url: str, purpose: str) -> Callable[[Any], Awaitable[None]]
 
 async def check_peer(event: str, info: Mapping[str, Any]) -> None:
     """Looks at a new connection before a byte is sent: a local name may lead elsewhere since it was last looked up.
-
-    Args:
-        event: httpcore's name of what happened.
-        info: what it tells of it.
 
     Raises:
         RefusedError: The connection does not lead to this machine.

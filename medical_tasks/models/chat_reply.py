@@ -17,9 +17,6 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-__all__ = ["AttemptError", "Backoff", "Choice", "Reply", "quoted_from", "read_error", "read_reply", "requested_wait"]
-
-
 _SHOWN = 300  # characters of a server's message in a detail
 _RUN = 3  # consecutive words that count as a quotation
 
@@ -36,46 +33,27 @@ _NOT_OFFERED = 501  # the server will not do it later either
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """One of the answers to a call.
+    """One of the answers to a call."""
 
-    Attributes:
-        text: the answer; "" only when the model truly said nothing.
-        finish: the server's finish reason, "" when it gave none.
-        logprobs: token entries as the server sent them (`token`, `logprob`, `top_logprobs`), None when there are none.
-    """
-
-    text: str
+    text: str  # the answer; "" only when the model truly said nothing
     finish: str = ""
+    # token entries as the server sent them (`token`, `logprob`, `top_logprobs`), None when there are none
     logprobs: tuple[Mapping[str, Any], ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """A well-formed answer body.
+    """A well-formed answer body."""
 
-    Attributes:
-        choices: at least one; fewer than asked for when the server ignores `n`.
-        prompt_tokens: tokens read, None when the server does not say.
-        output_tokens: tokens generated over all choices, None when the server does not say.
-        prompt_logprobs: what the server says of the prompt's own tokens, as it sent it; None when it says nothing.
-    """
-
-    choices: tuple[Choice, ...]
+    choices: tuple[Choice, ...]  # at least one; fewer than asked for when the server ignores `n`
     prompt_tokens: int | None = None
-    output_tokens: int | None = None
+    output_tokens: int | None = None  # tokens generated over all choices, None when the server does not say
+    # what the server says of the prompt's own tokens, as it sent it; None when it says nothing
     prompt_logprobs: Sequence[Any] | None = None
 
 
 class AttemptError(Exception):
-    """One attempt got no answer.
-
-    Attributes:
-        reason: short class of the failure.
-        detail: one line for a person; never holds text of the question.
-        retry: whether the same request may succeed later.
-        wait: seconds the server asked to wait, if it did.
-        every_call: whether any other request to this endpoint must fail in the same way (wrong key, wrong model).
-    """
+    """One attempt got no answer; `detail` never holds text of the question."""
 
     def __init__(
         self, reason: str, detail: str, *, retry: bool, wait: float | None = None, every_call: bool = False
@@ -88,36 +66,33 @@ class AttemptError(Exception):
         self.every_call = every_call
 
 
-def read_reply(text: str, *, sent: Sequence[str], secret: str = "") -> Reply:
-    """Reads the body of a 200 response.
-
-    Args:
-        text: the body.
-        sent: the texts of the question, which a detail must not quote.
-        secret: the key, which a detail must not show.
-
-    Returns:
-        The reply.
-
-    Raises:
-        AttemptError: The body is not JSON, or holds no usable answer.
-    """
+def read_json(text: str) -> Any:
+    """Reads the body of a 200 response as JSON."""
     try:
-        body = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError):
         raise AttemptError(
             "not json", f"HTTP 200 with a body that is not JSON ({len(text)} characters)", retry=True
         ) from None
+
+
+def read_reply(text: str, *, sent: Sequence[str], secret: str = "") -> Reply:
+    """Reads the body of a 200 response.
+
+    Raises:
+        AttemptError: The body is not JSON, or holds no usable answer.
+    """
+    body = read_json(text)
     choices = body.get("choices") if isinstance(body, dict) else None
     if not isinstance(choices, list) or not choices:
         told = _server_message(body, sent, secret)
         raise AttemptError("empty choices", f"HTTP 200 without an answer{told}", retry=True)
     usage = body.get("usage")
     usage = usage if isinstance(usage, dict) else {}
-    output_tokens = _count(usage.get("completion_tokens"))
+    output_tokens = whole_number(usage.get("completion_tokens"))
     return Reply(
         choices=tuple(_read_choice(choice, output_tokens) for choice in choices),
-        prompt_tokens=_count(usage.get("prompt_tokens")),
+        prompt_tokens=whole_number(usage.get("prompt_tokens")),
         output_tokens=output_tokens,
         prompt_logprobs=_read_prompt_logprobs(body),
     )
@@ -164,13 +139,6 @@ def read_error(
     status: int, headers: Mapping[str, str], text: str, *, sent: Sequence[str], secret: str = ""
 ) -> AttemptError:
     """Classifies a response that is not a success.
-
-    Args:
-        status: HTTP status.
-        headers: its headers, case-insensitive or with lower-case names.
-        text: its body.
-        sent: the texts of the question, which a detail must not quote.
-        secret: the key, which a detail must not show.
 
     Returns:
         The failure of this attempt; redirects (which are never followed), 408, 409, 429 and 5xx may be retried.
@@ -229,10 +197,6 @@ def _server_message(body: object, sent: Sequence[str], secret: str) -> str:
 def quoted_from(message: str, sent: Sequence[str]) -> bool:
     """Says whether a message quotes what was sent.
 
-    Args:
-        message: a server's words.
-        sent: the texts of the question.
-
     Returns:
         True when three consecutive words of the message (all of them, in a shorter one), or anything it puts between
         quotation marks, stand in one of the texts. Case and punctuation do not matter.
@@ -253,18 +217,13 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text.lower())
 
 
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+def whole_number(value: object, least: int = 0) -> int | None:
+    """A count of tokens as a server says it; None for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= least else None
 
 
 class Backoff:
-    """Waits that double, each shortened by up to half at random so that clients do not come back together.
-
-    Args:
-        first: seconds before the first retry.
-        longest: seconds above which waits do not grow.
-        seed: seed of the jitter.
-    """
+    """Waits that double, each shortened by up to half at random so that clients do not come back together."""
 
     def __init__(self, *, first: float, longest: float, seed: int) -> None:
         self._first = first
@@ -272,11 +231,7 @@ class Backoff:
         self._random = random.Random(seed)  # noqa: S311 - jitter, not a secret
 
     def wait(self, retry: int) -> float:
-        """Returns the seconds to wait before a retry.
-
-        Args:
-            retry: 0 for the first retry.
-        """
+        """Returns the seconds to wait before a retry."""
         # The exponent is bounded so that a huge retry number does not overflow.
         return min(self._longest, self._first * 2.0 ** min(retry, 60)) * self._random.uniform(0.5, 1.0)
 
@@ -284,13 +239,8 @@ class Backoff:
 def requested_wait(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
     """Reads how long the server asks to be left alone.
 
-    Args:
-        headers: response headers, lower-case names or a case-insensitive mapping. `retry-after-ms` goes before
-            `retry-after`, which may be seconds or an HTTP date (RFC 9110, section 10.2.3).
-        now: the present, for tests.
-
-    Returns:
-        Seconds, not negative; None when nothing readable was asked.
+    `headers`: response headers, lower-case names or a case-insensitive mapping. `retry-after-ms` goes before
+    `retry-after`, which may be seconds or an HTTP date (RFC 9110, section 10.2.3).
     """
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         seconds = _seconds(headers.get(name))

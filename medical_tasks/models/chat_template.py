@@ -1,14 +1,8 @@
-"""From chat messages to the one text a local model reads.
+"""From chat messages to the one text a local model reads, by the tokenizer's own chat template.
 
-lighteval knows one system prompt a model and no dialogues, so messages are rendered here, by the tokenizer's own chat
-template, and handed over as plain text. Three things go wrong easily, and are settled here once for every prompt:
-
-- **The beginning token.** A template writes it, and a tokenizer may add another. The text and `add_special_tokens` are such
-  that there is exactly one, or none when neither the template nor the tokenizer has it.
-- **The system message.** Some templates refuse it and some drop it without a word. Then its text goes before the first
-  user message.
-- **Today's date.** Some templates write it into the prompt, so that a run would not be repeatable. `TEMPLATE_DAY` is put
-  in its place.
+lighteval knows one system prompt a model and no dialogues, so messages are rendered here, for every prompt with exactly one
+beginning token (or none where the model has none), with the system text before the first user message where the template
+refuses or drops it, and with `TEMPLATE_DAY` for today's date, so that a run can be repeated.
 """
 
 from __future__ import annotations
@@ -22,8 +16,6 @@ from typing import Any
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Message
 
-__all__ = ["PLAIN_ROLES", "TEMPLATE_DAY", "ChatLayout", "fold_system", "plain_chat"]
-
 TEMPLATE_DAY = datetime.datetime(2025, 1, 1, tzinfo=datetime.UTC)
 """The day that templates take for today."""
 
@@ -35,14 +27,7 @@ _TODAY = re.compile(r"""\bstrftime_now\(\s*(["'])(?P<form>.*?)\1\s*\)""")
 
 
 def fold_system(messages: Sequence[Message]) -> list[Message]:
-    """Moves the text of system messages to the head of the first user message.
-
-    Args:
-        messages: a chat with at least one user message.
-
-    Returns:
-        The chat without system messages.
-    """
+    """Moves the text of system messages to the head of the first user message."""
     system = [message["content"] for message in messages if message["role"] == "system"]
     folded: list[Message] = []
     for message in messages:
@@ -73,19 +58,13 @@ class ChatLayout:
     """How one model's prompts are written.
 
     Args:
-        tokenizer: of transformers.
-        model: the model's name, for messages.
         enable_thinking: the switch of that name in the templates of some reasoning models; None leaves it to the template.
 
     Attributes:
         name: `chat template`, `chat template, system text in the first user message` or `plain`.
         add_special_tokens: whether the tokenizer shall add its own special tokens to the rendered text.
-        stop: stop sequences that the layout needs.
         gap: white space that stands between a rendered text and an answer: a space in the plain layout, what the template
             writes there itself otherwise, mostly nothing.
-
-    Raises:
-        UsageError: The template cannot render a plain question, or there is no template for `enable_thinking`.
     """
 
     def __init__(self, tokenizer: Any, *, model: str, enable_thinking: bool | None = None) -> None:
@@ -121,15 +100,7 @@ class ChatLayout:
             self._prefix = bos if adds_bos else ""
 
     def render(self, messages: Sequence[Message]) -> str:
-        """Renders a chat, ready for the model's answer.
-
-        Args:
-            messages: ends with a message of the user, or of the model, which then takes another turn. Messages of the model
-                that follow each other are one, since many templates want turns to alternate.
-
-        Raises:
-            ValueError: It ends otherwise.
-        """
+        """Renders a chat that ends with the user's or the model's message; consecutive messages of the model are joined."""
         if not messages or messages[-1]["role"] == "system":
             raise ValueError("a chat must end with a message of the user or of the model")
         if not self._templated:
@@ -144,18 +115,9 @@ class ChatLayout:
     def answer_tokens(self, text: str, answers: Sequence[str]) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
         """Token ids of a rendered text, and those that answers have after it.
 
-        The text's are always those of the text alone, as the model gets them when it writes an answer itself, and so the
-        same for all answers. An answer's, `gap` before it, are those that text and answer written together have more. Where
-        the tokenizer joins the end of the text with the beginning of the answer there are none; then they are the ids that
-        the answer has behind a line break, provided that after the text's ids they read as the answer.
-
-        Args:
-            text: a rendered text.
-            answers: what may stand after it.
-
-        Returns:
-            The text's, and each answer's; an empty tuple for an answer that has none of its own: one that is empty, or of which
-            no ids after the text's read as it does.
+        The text's are those of the text alone. An answer's, `gap` before it, are those that both written together have more.
+        Where the tokenizer joins the two, they are the ids that the answer has behind a line break, if they read as the
+        answer; else the tuple is empty.
         """
         wholes = [f"{text}{self.gap}{answer}" for answer in answers]
         rows = self._tokenizer([text, *wholes], add_special_tokens=self.add_special_tokens, verbose=False)["input_ids"]

@@ -1,9 +1,8 @@
 """A model's folder on this machine: found by what the user named, identified by one hash, loaded without noise.
 
-A checkpoint is a local folder, or a repository of the Hub. Its fingerprint covers configuration, tokenizer and weights. Small files
-are hashed whole. Of a large safetensors file the hash takes its size, its header (names, types, shapes and places of all tensors)
-and the first bytes of every tensor; of another large file, blocks spread over its length. A 100 GB model takes a second or two, and
-any training changes it. It is no protection against someone who forges a file on purpose.
+The fingerprint covers configuration, tokenizer and weights. Small files are hashed whole; of a large safetensors file the
+size, the header and the first bytes of every tensor; of another large file, blocks spread over its length. Any training
+changes it; it does not protect against forgery on purpose.
 """
 
 from __future__ import annotations
@@ -22,41 +21,20 @@ from typing import Any, BinaryIO
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import open_file, read_text
 
-__all__ = [
-    "Checkpoint",
-    "check_config",
-    "find_checkpoint",
-    "fingerprint",
-    "model_files",
-    "quiet_libraries",
-    "without_cache_and_bars",
-]
-
-
-_REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)?")
+REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "n_ctx", "max_sequence_length", "seq_length")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Checkpoint:
-    """A model on this machine's disk.
-
-    Attributes:
-        folder: absolute path, with `config.json` in it.
-        label: repository, or the folder's own name: what is told about it without naming places on this machine.
-        revision: commit of the repository; "" for a folder.
-    """
+    """A model on this machine's disk."""
 
     folder: Path
-    label: str
+    label: str  # repository, or the folder's own name: what is told about it without naming places on this machine
     revision: str
 
     def read(self, file: str) -> Mapping[str, Any]:
-        """Reads one of its JSON files; empty when it is not there.
-
-        Raises:
-            UsageError: The file is not a JSON object.
-        """
+        """Reads one of its JSON files; empty when it is not there."""
         path = self.folder / file
         if not path.is_file():
             return {}
@@ -95,22 +73,13 @@ class Checkpoint:
 
 
 def find_checkpoint(target: str, *, revision: str | None) -> Checkpoint:
-    """Finds a model folder; downloads it when it is a repository that is not in the Hub's cache.
-
-    Args:
-        target: folder or repository.
-        revision: branch, tag or commit of a repository.
-
-    Raises:
-        MissingError: Neither a folder nor a repository that can be had.
-        UsageError: Neither a path nor a repository's name, a revision of a folder, or a configuration that `check_config` refuses.
-    """
+    """Finds a model folder; downloads it when it is a repository that is not in the Hub's cache."""
     path = Path(target).expanduser()
     if path.is_dir():
         if revision is not None:
             raise UsageError(f"revision={revision}: {target} is a folder, and a folder has no revisions; leave it out.")
         found = Checkpoint(folder=path.resolve(), label=path.resolve().name, revision="")
-    elif path.is_absolute() or target.startswith((".", "~")) or not _REPOSITORY.fullmatch(target):
+    elif path.is_absolute() or target.startswith((".", "~")) or not REPOSITORY.fullmatch(target):
         raise MissingError(f"{target}: no such folder. Give a folder with a model in it, or a repository (org/name).")
     else:
         folder = _download(target, revision or "main")
@@ -127,12 +96,6 @@ def check_config(folder: Path) -> None:
     """Refuses a configuration that makes transformers run code of another repository.
 
     It does so whatever `trust_remote_code` says: below 5.3 by CVE-2026-4372 (kernels), below 5.5 by CVE-2026-5241 (LightGlue).
-
-    Args:
-        folder: a model's or tokenizer's, with or without `config.json`.
-
-    Raises:
-        UsageError: It is such a configuration, or not a JSON object.
     """
     parts: list[Any] = [Checkpoint(folder=folder, label="", revision="").read("config.json")]
     while parts:
@@ -215,20 +178,7 @@ def model_files(folder: Path) -> list[Path]:
 
 
 def fingerprint(folder: Path) -> str:
-    """Hashes a model folder.
-
-    Times, owners, links and the folder's own name play no part.
-
-    Args:
-        folder: with `config.json`, tokenizer files and weights.
-
-    Returns:
-        64 hexadecimal digits.
-
-    Raises:
-        MissingError: There are no weights.
-        UsageError: A safetensors file is broken or cut off.
-    """
+    """Hashes a model folder; times, owners, links and the folder's own name do not count."""
     files = model_files(folder)
     if not any(path.suffix in (".safetensors", ".bin") for path in files):
         raise MissingError(
@@ -287,11 +237,7 @@ _LOGGERS = ("lighteval", "accelerate", "vllm", "ray")
 
 @contextlib.contextmanager
 def quiet_libraries(level: int) -> Iterator[None]:
-    """Lets lighteval, transformers, accelerate and vLLM log from `level` on, and draw no bars of their own.
-
-    Args:
-        level: of `logging`.
-    """
+    """Lets lighteval, transformers, accelerate and vLLM log from `level` on, and draw no bars of their own."""
     from transformers.utils import logging as transformers_logging
 
     loggers = [logging.getLogger(name) for name in _LOGGERS]
@@ -315,12 +261,8 @@ def quiet_libraries(level: int) -> Iterator[None]:
 def without_cache_and_bars(module: ModuleType) -> Iterator[None]:
     """Takes the response cache and the progress bars out of one of lighteval's model modules.
 
-    lighteval's cache has no switch. Its mere creation makes a folder inside the model's own, it re-uses answers after a
-    prompt has changed, and the processes of a distributed run overwrite each other's. Here every finished answer is in the
-    store already. The bars have no switch either.
-
-    Args:
-        module: with the names `SampleCache` and `tqdm` in it.
+    lighteval's cache has no switch: it makes a folder inside the model's, re-uses answers after a prompt has changed, and is
+    overwritten by the processes of a distributed run.
     """
     cache, bars = module.SampleCache, module.tqdm
 

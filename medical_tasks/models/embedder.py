@@ -4,21 +4,17 @@
     vectors = embedder.embed(["No known allergies.", "Allergic to penicillin."])
     float(vectors[0] @ vectors[1])
 
-Vectors have length 1, so that a dot product is the cosine. Text longer than the checkpoint takes is cut at its end, as
-Sentence-BERT does, and counted. A text without a word has the vector of zeros: it says nothing, so it is like nothing, and
-its cosine with everything is 0 and not that of a checkpoint's idea of an empty line.
+Vectors have length 1, so a dot product is the cosine. Longer texts are cut at their end, as Sentence-BERT does, and counted.
+A text without a word has the vector of zeros, and so cosine 0 with everything.
 
-A folder with `modules.json` (Reimers and Gurevych 2019, https://arxiv.org/abs/1908.10084; https://www.sbert.net) lists a
-transformer, its pooling and the layers after it. Any other folder is a transformer alone, such as ClinicalBERT: its states are
-averaged over the tokens of the text.
+A folder with `modules.json` (Reimers and Gurevych 2019, https://arxiv.org/abs/1908.10084) lists a transformer, its pooling
+and the layers after it. Any other folder is a transformer alone, whose states are averaged over the tokens.
 """
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import logging
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,23 +25,23 @@ import numpy.typing as npt
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_text
-from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, fingerprint, quiet_libraries
+from medical_tasks.models.checkpoint import REPOSITORY, Checkpoint, find_checkpoint, fingerprint, quiet_libraries
 from medical_tasks.models.encoder import (
     LOAD_ERRORS,
     Batches,
+    Opened,
     Row,
     check_packages,
     device,
+    engine,
     first_line,
     load_model,
     load_tokenizer,
     longest_text,
     pad,
+    read_tensors,
     readable,
 )
-
-__all__ = ["CLINICAL_BERT", "MINILM", "Embedder", "embedder_identity", "open_embedder"]
-
 
 Vectors = npt.NDArray[np.float32]
 
@@ -58,23 +54,13 @@ REVISIONS: Final[Mapping[str, str]] = {
 }
 """The revision of each checkpoint that is meant; messages name it. Whichever is used, identities hold a hash of its weights."""
 
-_REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)?")
-
 
 def open_embedder(
     target: str | Path, *, revision: str | None = None, max_length: int | None = None, example: str = MINILM
 ) -> Embedder:
     """Opens a checkpoint; nothing is downloaded.
 
-    Args:
-        target: its folder, or a repository that lies in the Hub's cache.
-        revision: commit, tag or branch of a repository; `main` by default.
-        max_length: cut texts at this many tokens, special ones included, instead of where the checkpoint says.
-        example: a repository to name where there is nothing.
-
-    Raises:
-        MissingError: The checkpoint or a package is not here; says how to get it.
-        UsageError: It is none whose texts can be embedded here, or `max_length` is more than it takes.
+    `max_length`: cut texts at this many tokens, special ones included, instead of where the checkpoint says.
     """
     checkpoint, layout = _find(target, revision, example)
     longest = longest_text(checkpoint, max_length, asked=layout.max_length)
@@ -85,59 +71,26 @@ def open_embedder(
 def embedder_identity(
     target: str | Path, *, revision: str | None = None, max_length: int | None = None, example: str = MINILM
 ) -> dict[str, str]:
-    """Says what of a checkpoint makes its vectors what they are; loads no weights.
-
-    Args:
-        target: as in `open_embedder`.
-        revision: likewise.
-        max_length: likewise.
-        example: likewise.
-
-    Returns:
-        `model` (repository or folder's name), `weights` and the layers' fingerprints, `pooling`, `max_length`, and more. The
-        device is not in it: float32 differs between devices in the last digits.
-
-    Raises:
-        MissingError: As `open_embedder`.
-        UsageError: As `open_embedder`.
-    """
+    """Says what decides a checkpoint's vectors, for the recipe; loads no weights."""
     checkpoint, layout = _find(target, revision, example)
     return _identity(checkpoint, layout, longest_text(checkpoint, max_length, asked=layout.max_length))
 
 
-class Embedder:
-    """A checkpoint in this process, made by `open_embedder`.
-
-    Args:
-        network: the loaded checkpoint.
-        identity: what makes its vectors what they are.
-        max_length: most tokens of a text, special ones included.
-        lower_case: whether texts are put into small letters first.
-    """
+class Embedder(Opened["Network"]):
+    """A checkpoint in this process, made by `open_embedder`."""
 
     def __init__(self, network: Network, identity: Mapping[str, str], *, max_length: int, lower_case: bool) -> None:
+        super().__init__(network, identity["model"])
         self.identity = dict(identity)
         self.max_length = max_length
         self.truncated = 0
         """How many of the texts embedded so far were longer than `max_length`, and were cut; equal texts count once."""
-        self._network: Network | None = network
         self._lower_case = lower_case
         self._batches = Batches(self.identity["model"], network.device)
         self._cut: set[str] = set()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embeds texts; equal ones are read once.
-
-        Args:
-            texts: what to embed. White space at both ends plays no part.
-
-        Returns:
-            Shape (texts, dimensions), each of length 1, and zeros where there is no text; the same numbers to 1e-5 whatever
-            other texts there are.
-
-        Raises:
-            UsageError: The checkpoint gives numbers that are none, or the memory does not suffice for one text.
-        """
+        """Embeds texts: shape (texts, dimensions), each of length 1, or zeros without text; the same to 1e-5 in every batch."""
         network = self._loaded
         stripped = [text.strip() for text in texts]
         distinct = list(dict.fromkeys(text.lower() if self._lower_case else text for text in stripped if text))
@@ -152,14 +105,6 @@ class Embedder:
             raise UsageError(f"{self.identity['model']} gives numbers that are not finite. Download it again.")
         wanted = [place.get(text.lower() if self._lower_case else text, len(distinct)) for text in stripped]
         return found[wanted]
-
-    def close(self) -> None:
-        """Frees the memory it holds."""
-        import torch
-
-        self._network = None
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
 
     def _rows(self, texts: Sequence[str]) -> dict[int, Row]:
         """Tokenises texts, cut where they are too long; those without a token are not there."""
@@ -184,12 +129,6 @@ class Embedder:
             number: {name: made[name][number] for name in made} for number, ids in enumerate(made["input_ids"]) if ids
         }
 
-    @property
-    def _loaded(self) -> Network:
-        if self._network is None:
-            raise RuntimeError(f"{self.identity['model']} was closed")
-        return self._network
-
 
 def _find(target: str | Path, revision: str | None, example: str) -> tuple[Checkpoint, Layout]:
     """Finds a checkpoint and reads what it is made of."""
@@ -208,15 +147,11 @@ def _find(target: str | Path, revision: str | None, example: str) -> tuple[Check
 
 
 def _cached(target: str, revision: str | None, example: str) -> Path:
-    """The folder of a repository in the Hub's cache.
-
-    Raises:
-        MissingError: It is not there, or the name is none of a repository.
-    """
+    """The folder of a repository in the Hub's cache."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
-    named = _REPOSITORY.fullmatch(target) is not None and not target.startswith(".")
+    named = REPOSITORY.fullmatch(target) is not None and not target.startswith(".")
     if named:
         try:
             return Path(snapshot_download(target, revision=revision or "main", local_files_only=True))
@@ -243,7 +178,7 @@ def _identity(checkpoint: Checkpoint, layout: Layout, longest: int) -> dict[str,
         "lower_case": str(layout.lower_case).lower(),
         "normalised": "true",
         "dtype": "float32",
-        "engine": f"transformers {importlib.metadata.version('transformers').split('.')[0]}",
+        "engine": engine(),
     }
     return identity | ({"revision": checkpoint.revision} if checkpoint.revision else {})
 
@@ -273,15 +208,7 @@ _MODES: Mapping[str, Pooling] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Dense:
-    """A dense layer behind the pooling.
-
-    Attributes:
-        folder: with its weights.
-        inputs: numbers it takes.
-        outputs: numbers it gives.
-        bias: whether it has one.
-        activation: one of `ACTIVATIONS`.
-    """
+    """A dense layer behind the pooling."""
 
     folder: Path
     inputs: int
@@ -292,32 +219,19 @@ class Dense:
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """How texts become vectors.
-
-    Attributes:
-        transformer: folder of the transformer and its tokenizer.
-        pooling: how the states of a text's tokens become one.
-        layers: what comes behind, in order; `normalize` divides by the length.
-        max_length: longest text the checkpoint asks for, in tokens with special ones; None: what the transformer takes.
-        lower_case: whether texts are put into small letters before the tokenizer sees them.
-    """
+    """How texts become vectors."""
 
     transformer: Path
     pooling: Pooling = "mean"
+    # what comes behind, in order; `normalize` divides by the length
     layers: tuple[Dense | Literal["normalize"], ...] = ()
+    # longest text the checkpoint asks for, in tokens with special ones; None: what the transformer takes
     max_length: int | None = None
-    lower_case: bool = False
+    lower_case: bool = False  # whether texts are put into small letters before the tokenizer sees them
 
 
 def read_layout(folder: Path) -> Layout:
-    """Reads what a folder says of itself.
-
-    Args:
-        folder: the checkpoint's.
-
-    Raises:
-        UsageError: A file is damaged or not there, or it asks for what this package does not do.
-    """
+    """Reads what a folder says of itself."""
     listing = folder / "modules.json"
     if not listing.is_file():
         return Layout(transformer=folder)
@@ -427,15 +341,7 @@ def _read_json(path: Path, kind: type[list[Any]] | type[dict[str, Any]]) -> Any:
 
 
 class Network:
-    """The loaded checkpoint, in float32: the numbers of half precision would differ from machine to machine.
-
-    Args:
-        name: the checkpoint's, for messages.
-        layout: what it is made of.
-
-    Raises:
-        UsageError: It does not load, lacks weights, or its parts do not fit each other.
-    """
+    """The loaded checkpoint, in float32: the numbers of half precision would differ from machine to machine."""
 
     def __init__(self, name: str, layout: Layout) -> None:
         with quiet_libraries(logging.ERROR):
@@ -461,14 +367,7 @@ class Network:
         """Numbers a vector has."""
 
     def vectors(self, rows: Sequence[Row]) -> Any:
-        """Reads some rows together, padded to the longest of them.
-
-        Args:
-            rows: what the tokenizer made of each text, at least one token each.
-
-        Returns:
-            A tensor on the CPU, float32, shape (rows, width), each of length 1 (or 0, where a network gives zeros).
-        """
+        """Reads some rows together: a float32 tensor on the CPU, shape (rows, width), each of length 1, or zeros."""
         import torch
 
         padding = self.tokenizer.pad_token_id
@@ -496,18 +395,14 @@ def _pool(states: Any, mask: Any, pooling: Pooling) -> Any:
 
 
 def _make_dense(name: str, layer: Dense) -> Any:
-    """Loads a dense layer; torch's own files are read as tensors alone, which runs nothing."""
     import torch
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
 
     linear = torch.nn.Linear(layer.inputs, layer.outputs, bias=layer.bias)
-    unreadable = torch.serialization.pickle.UnpicklingError  # what torch raises where more than tensors would be read
     safe, other = layer.folder / "model.safetensors", layer.folder / "pytorch_model.bin"
     try:
-        found = load_file(safe) if safe.is_file() else torch.load(other, map_location="cpu", weights_only=True)
+        found = read_tensors(safe if safe.is_file() else other)
         linear.load_state_dict({key.removeprefix("linear."): value.float() for key, value in found.items()})
-    except (*LOAD_ERRORS, SafetensorError, AttributeError, EOFError, unreadable) as error:
+    except (*LOAD_ERRORS, AttributeError) as error:
         raise UsageError(
             f"{name}: its dense layer {layer.folder.name} does not load: {first_line(error)} Download it again, with all of its "
             "folders."

@@ -6,29 +6,14 @@ would differ from machine to machine. Nothing is downloaded, and code that a fol
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from medical_tasks.errors import MissingError, UsageError, install_command
-from medical_tasks.models.checkpoint import Checkpoint
-
-__all__ = [
-    "AFTER_PADDING",
-    "LOAD_ERRORS",
-    "UNBOUNDED",
-    "Batches",
-    "Row",
-    "check_packages",
-    "device",
-    "first_line",
-    "load_model",
-    "load_tokenizer",
-    "longest_text",
-    "pad",
-    "readable",
-]
+from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint
 
 Row = Mapping[str, Sequence[int]]
 """What a model reads of a text, by the name of its argument: `input_ids`, and for some models `token_type_ids`."""
@@ -37,6 +22,7 @@ LOAD_ERRORS: Final = (OSError, ValueError, ImportError, KeyError, RuntimeError)
 """What transformers raises where a folder is not what it should be."""
 
 _T = TypeVar("_T")
+_Network = TypeVar("_Network")
 
 UNBOUNDED = 1_000_000  # a tokenizer without a length says 10**30
 AFTER_PADDING = frozenset({"roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "longformer", "mpnet", "ernie_m"})
@@ -48,19 +34,24 @@ _TOKENS_ELSEWHERE = 32768
 
 
 def check_packages(name: str, *packages: str) -> None:
-    """Says how to get the packages when one is missing.
-
-    Args:
-        name: the checkpoint's, for the message.
-        packages: what it needs, all of the extra `local-judges`; torch and transformers by default.
-
-    Raises:
-        MissingError: One is not here.
-    """
+    """Says how to get the packages, by default torch and transformers, when one is missing."""
     wanted = packages or ("torch", "transformers")
     missing = [package for package in wanted if importlib.util.find_spec(package) is None]
     if missing:
         raise MissingError(f"{name} needs {', '.join(missing)}: {install_command('local-judges')}")
+
+
+def find_folder(folder: str | Path, missing: str) -> Checkpoint:
+    """Finds a checkpoint's folder by its `config.json`; `missing` says what to do where there is none."""
+    place = Path(folder).expanduser()
+    if not (place / "config.json").is_file():
+        raise MissingError(f"{folder}: no folder with a config.json{missing}")
+    return find_checkpoint(str(place.resolve()), revision=None)
+
+
+def engine() -> str:
+    """What computes, for identities: a small update of transformers changes no number."""
+    return f"transformers {importlib.metadata.version('transformers').split('.')[0]}"
 
 
 def device() -> Any:
@@ -70,27 +61,21 @@ def device() -> Any:
     return torch.accelerator.current_accelerator() if torch.accelerator.is_available() else torch.device("cpu")
 
 
-def load_tokenizer(name: str, folder: Path, *, fast: bool = False) -> Any:
-    """Loads the tokenizer of a folder.
-
-    Args:
-        name: the checkpoint's, for messages.
-        folder: with its files.
-        fast: whether it must be one that says which text a token is of.
-
-    Raises:
-        UsageError: It does not load, knows no words, or is none of that kind.
-    """
+def open_tokenizer(name: str, folder: Path, hint: str = "") -> Any:
+    """Loads the tokenizer of a folder; where that fails, `hint` follows the reason."""
     import transformers
 
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(
-            str(folder), local_files_only=True, trust_remote_code=False
-        )
+        return transformers.AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
     except LOAD_ERRORS as error:
         raise UsageError(
-            f"{name}: its tokenizer does not load with transformers {transformers.__version__}: {first_line(error)}"
+            f"{name}: its tokenizer does not load with transformers {transformers.__version__}: {first_line(error)}{hint}"
         ) from error
+
+
+def load_tokenizer(name: str, folder: Path, *, fast: bool = False) -> Any:
+    """Loads the tokenizer of an encoder; `fast`: it must be one that says which text a token is of."""
+    tokenizer = open_tokenizer(name, folder)
     if tokenizer.get_vocab().keys() <= {*tokenizer.all_special_tokens}:
         # transformers makes an empty one where the files are not there, to which all words are the same.
         raise UsageError(
@@ -104,16 +89,7 @@ def load_tokenizer(name: str, folder: Path, *, fast: bool = False) -> Any:
 
 
 def load_model(name: str, folder: Path, *, layers: int | None = None) -> Any:
-    """Loads an encoder in evaluation mode, on the CPU.
-
-    Args:
-        name: the checkpoint's, for messages.
-        folder: with its configuration and weights.
-        layers: how many of its layers, from the first; all by default.
-
-    Raises:
-        UsageError: It does not load, has a decoder or fewer layers, or lacks weights.
-    """
+    """Loads an encoder in evaluation mode, on the CPU."""
     import torch
     import transformers
     from safetensors import SafetensorError
@@ -151,16 +127,7 @@ def load_model(name: str, folder: Path, *, layers: int | None = None) -> Any:
 
 
 def longest_text(checkpoint: Checkpoint, wanted: int | None = None, *, asked: int | None = None) -> int:
-    """Most tokens an input can have, special ones included: what is wanted, or what tokenizer and positions allow.
-
-    Args:
-        checkpoint: its folder.
-        wanted: what the user wants.
-        asked: what a layout around the checkpoint asks for, instead of its tokenizer.
-
-    Raises:
-        UsageError: More is wanted than there are positions for, or nothing says how long an input can be.
-    """
+    """Most tokens an input can have: `wanted`, else what the layout (`asked`) or tokenizer and positions allow."""
     positions = checkpoint.context()
     if positions is not None and checkpoint.setting("model_type") in AFTER_PADDING:
         padding = checkpoint.setting("pad_token_id")
@@ -179,16 +146,7 @@ def longest_text(checkpoint: Checkpoint, wanted: int | None = None, *, asked: in
 
 
 def pad(rows: Sequence[Row], *, padding: int | None, device: Any) -> dict[str, Any]:
-    """Pads rows on the right to the longest of them.
-
-    Args:
-        rows: at least one, all with the same names.
-        padding: the padding's token; any one does where a tokenizer has none, since padding is masked.
-        device: where to.
-
-    Returns:
-        The columns and `attention_mask` as tensors of shape (rows, tokens of the longest).
-    """
+    """Pads rows on the right to the longest, as tensors with an `attention_mask`, which makes any padding token do."""
     import torch
 
     longest = max(len(row["input_ids"]) for row in rows)
@@ -205,52 +163,111 @@ def readable(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def read_tensors(file: Path) -> dict[str, Any]:
+    """The tensors of a file; torch's own format is read as tensors alone, which runs nothing.
+
+    Raises:
+        ValueError: It does not load, or holds more than tensors.
+    """
+    import torch
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    refused = torch.serialization.pickle.UnpicklingError
+    try:
+        safe = file.suffix == ".safetensors"
+        found: dict[str, Any] = load_file(file) if safe else torch.load(file, map_location="cpu", weights_only=True)
+    except (*LOAD_ERRORS, SafetensorError, TypeError, AttributeError, EOFError, refused) as error:
+        raise ValueError(first_line(error)) from error
+    return found
+
+
+def fill_network(config: Any, weights: Mapping[str, Any]) -> tuple[Any, list[str], list[str]]:
+    """A network with these weights, the names of those it lacks, and of those that have no place in it."""
+    import torch
+    import transformers
+
+    with torch.random.fork_rng(devices=[]):  # the first weights are drawn, and replaced
+        model = transformers.AutoModel.from_config(config, trust_remote_code=False)
+    missing, strange = model.load_state_dict(weights, strict=False)
+    return model, missing, strange
+
+
+def linear_layer(state: Mapping[str, Any], name: str, *, inputs: int, outputs: int) -> Any | None:
+    """A linear layer of a checkpoint, in float32; None where it is missing or of another shape."""
+    import torch
+
+    weight, bias = (state.get(f"{name}.{part}") for part in ("weight", "bias"))
+    if weight is None or bias is None or (*weight.shape, *bias.shape) != (outputs, inputs, outputs):
+        return None
+    layer = torch.nn.Linear(inputs, outputs)
+    layer.load_state_dict({"weight": weight.float(), "bias": bias.float()})
+    return layer.eval()
+
+
+class Opened(Generic[_Network]):
+    """A checkpoint in this process, until it is closed."""
+
+    def __init__(self, network: _Network, name: str) -> None:
+        self._network: _Network | None = network
+        self._named = name
+
+    def close(self) -> None:
+        """Frees the memory it holds."""
+        import torch
+
+        self._network = None
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+
+    @property
+    def _loaded(self) -> _Network:
+        if self._network is None:
+            raise RuntimeError(f"{self._named} was closed")
+        return self._network
+
+
 class Batches:
     """Reads rows longest first, as many together as fit, and less where the device's memory is full.
 
-    Args:
-        name: the checkpoint's, for messages.
-        device: what it is on.
+    `rows`: most rows together, instead of tokens. `full`: what to do where one row alone fills the memory.
     """
 
-    def __init__(self, name: str, device: Any) -> None:
-        self._name = name
+    def __init__(self, name: str, device: Any, *, rows: int | None = None, full: str = "") -> None:
         self.tokens = _TOKENS.get(device.type, _TOKENS_ELSEWHERE)
         """Tokens read together, padding included; a row that is longer is read alone."""
+        self._rows = rows
+        self._full = full or (
+            f"one text of {{tokens}} tokens with {name}. Show this process no device (CUDA_VISIBLE_DEVICES=), or another one."
+        )
 
     def read(self, rows: Sequence[Row], score: Callable[[Sequence[Row]], Sequence[_T]]) -> list[_T]:
-        """Reads all rows.
+        """Reads all rows, and gives the results in their order."""
+        found = dict(self.pieces(rows, score))
+        return [found[number] for number in range(len(rows))]
 
-        Args:
-            rows: what the tokenizer made, at least one token each.
-            score: reads some rows together; one result a row.
-
-        Returns:
-            The results in the order of the rows.
-
-        Raises:
-            UsageError: One row alone fills the device's memory.
-        """
+    def pieces(self, rows: Sequence[Row], score: Callable[[Sequence[Row]], Sequence[_T]]) -> Iterator[tuple[int, _T]]:
+        """Yields the number of each row with its result, as soon as it is known."""
         import torch
 
         order = sorted(range(len(rows)), key=lambda number: (-len(rows[number]["input_ids"]), number))
-        found: dict[int, _T] = {}
         while order:
             longest = len(rows[order[0]]["input_ids"])
-            batch = order[: max(1, self.tokens // longest)]
+            batch = order[: self._rows or max(1, self.tokens // longest)]
             try:
                 results = score([rows[number] for number in batch])
             except torch.OutOfMemoryError as error:
                 if len(batch) == 1:
-                    raise UsageError(
-                        f"the device's memory does not suffice for one text of {longest} tokens with {self._name}. Show this "
-                        "process no device (CUDA_VISIBLE_DEVICES=), or another one."
-                    ) from error
-                self.tokens = len(batch) // 2 * longest
+                    advice = self._full.format(tokens=longest, reason=first_line(error))
+                    raise UsageError(f"the device's memory does not suffice for {advice}") from error
+                # Later batches are of rows no longer than these, so that the limit holds for them.
+                if self._rows is not None:
+                    self._rows = len(batch) // 2
+                else:
+                    self.tokens = len(batch) // 2 * longest
                 continue
-            found.update(zip(batch, results, strict=True))
+            yield from zip(batch, results, strict=True)
             order = order[len(batch) :]
-        return [found[number] for number in range(len(rows))]
 
 
 def first_line(error: BaseException) -> str:

@@ -1,12 +1,8 @@
 """A model behind an OpenAI-compatible endpoint: `openai-api/<host alias>/<model>`.
 
-The alias stands for a host, as in inspect: for `my-host` the address is read from `MY_HOST_BASE_URL` and the key from
-`MY_HOST_API_KEY`. The endpoint applies the chat template; questions are sent as messages.
-
-How much of the context a question takes is measured before it is asked. The number of tokens comes from a tokenizer in a folder, or
-from the server (`/tokenize`, vLLM's). The context comes from the user, from the server's list of models (vLLM's `max_model_len`),
-or from the folder's `config.json`. Where one of the two cannot be had, lengths are unknown, and no text is sent a second time to
-find out.
+As in inspect, the alias `my-host` reads the address from `MY_HOST_BASE_URL` and the key from `MY_HOST_API_KEY`. The endpoint
+applies the chat template. Questions are measured with a tokenizer in a folder or by the server (`/tokenize`, vLLM's), and
+the context comes from the user, the server's list of models or the folder's `config.json`; otherwise lengths are unknown.
 """
 
 from __future__ import annotations
@@ -29,45 +25,24 @@ from medical_tasks.models.chat_client import (
     ChatSettings,
     Completion,
     check_base_url,
-    encodable,
     encodable_chat,
 )
+from medical_tasks.models.chat_reply import whole_number
 from medical_tasks.models.checkpoint import Checkpoint, check_config
+from medical_tasks.models.encoder import open_tokenizer, readable
 from medical_tasks.models.endpoint_choices import ALTERNATIVES, ChoiceAsker, ChoiceSettings
 from medical_tasks.models.opener import TESTED_OPTIONS, read_options
 from medical_tasks.spec import Message
-
-__all__ = [
-    "PREFIX",
-    "EndpointModel",
-    "FolderTokens",
-    "alias_variables",
-    "asked_of",
-    "chat_settings",
-    "limits_of",
-    "open_endpoint",
-    "sampling_of",
-]
-
 
 PREFIX = "openai-api/"
 _NO_KEY = "none"  # sent where no key is known; servers that check keys answer 401, which stops the run and says so
 
 
 class EndpointModel:
-    """A model under test that answers over HTTP. Implements `models.base.Model`.
+    """A model under test that answers over HTTP; implements `models.base.Model`.
 
-    Args:
-        name: the name the user gave.
-        settings: the endpoint and its limits.
-        sampling: fields of the request body that decide the answer (`temperature`, `top_p`, `seed`); a field left out
-            is the server's to choose.
-        backend: first word of the identity.
-        identity: more that makes the answers what they are; the default is the base URL. A server started for the run
-            gives its own, without the port, which is another one each time.
-        choices: how probabilities are asked for.
-        context: longest prompt and answer together, in tokens; None to ask the server.
-        tokens: counts the tokens of a question; None to ask the server.
+    `sampling`: fields of the request body that decide the answer. `identity`: instead of the base URL, for servers started
+    for the run, whose port changes.
     """
 
     def __init__(
@@ -102,16 +77,7 @@ class EndpointModel:
         return keys
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Answers all requests, at most `concurrency` in flight; results come in order of completion.
-
-        Args:
-            requests: the questions.
-            on_result: called in this thread, once for each request.
-
-        Raises:
-            MissingError: The endpoint cannot answer any request; those finished before were delivered.
-            UsageError: The endpoint does not know the model, or rejects these requests; likewise.
-        """
+        """Answers all requests, at most `concurrency` in flight; results come in order of completion."""
 
         def deliver(request: Request, outcome: Completion | CallFailed) -> None:
             on_result(_result(request.key, outcome))
@@ -120,16 +86,7 @@ class EndpointModel:
             run_calls(settings, requests, self._ask, deliver)
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Says how probable the continuations of each request are; results come in order of completion.
-
-        Args:
-            requests: the questions, each with its continuations.
-            on_result: called in this thread, once for each request.
-
-        Raises:
-            MissingError: As in `generate`.
-            UsageError: The endpoint gives no log-probabilities, or not in the way these questions need; says what to use.
-        """
+        """Says how probable the continuations of each request are; results come in order of completion."""
 
         def deliver(request: Request, outcome: ChoiceScores | CallFailed) -> None:
             on_result(_scored(request.key, outcome))
@@ -139,12 +96,7 @@ class EndpointModel:
             run_calls(settings, requests, asker.ask, deliver)
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
-        """Measures requests before they are asked; None for all when neither folder nor server tells.
-
-        Raises:
-            MissingError: The server has to be asked, and nothing answers.
-            UsageError: The folder's tokenizer cannot be used.
-        """
+        """Measures requests before they are asked; None for all when neither folder nor server tells."""
         with self.asking() as settings:
             return self.meter.measure(settings, requests)
 
@@ -188,17 +140,7 @@ def _scored(key: str, outcome: ChoiceScores | CallFailed) -> Answer | Failure:
 
 
 def alias_variables(alias: str) -> tuple[str, str]:
-    """Names the environment variables of a host alias.
-
-    Args:
-        alias: letters, digits, `-` and `_`, as in `openai-api/<alias>/<model>`.
-
-    Returns:
-        The variable of the base URL, and that of the key.
-
-    Raises:
-        UsageError: The alias cannot stand in a variable's name.
-    """
+    """Names the environment variables of a host alias."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", alias):
         raise UsageError(f"a host alias starts with a letter and holds letters, digits, - and _, got {alias!r}.")
     stem = alias.upper().replace("-", "_")
@@ -206,20 +148,7 @@ def alias_variables(alias: str) -> tuple[str, str]:
 
 
 def chat_settings(alias: str, model: str, values: Mapping[str, Any]) -> ChatSettings:
-    """Puts an endpoint's settings together from arguments and environment.
-
-    Args:
-        alias: the host alias.
-        model: name under which the server knows the model.
-        values: arguments as `read_options` returns them; `base_url` goes before the environment.
-
-    Returns:
-        The settings.
-
-    Raises:
-        MissingError: A variable that is needed is not set; says how to set it.
-        UsageError: The base URL is not usable.
-    """
+    """Puts an endpoint's settings together from arguments and environment."""
     url_name, key_name = alias_variables(alias)
     key_name = values.get("api_key_env", key_name)
     base_url = values.get("base_url") or os.environ.get(url_name, "")
@@ -263,11 +192,7 @@ def sampling_of(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def asked_of(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Picks from the arguments what `EndpointModel` takes besides the endpoint.
-
-    Raises:
-        MissingError: No tokenizer lies in the folder named.
-    """
+    """Picks from the arguments what `EndpointModel` takes besides the endpoint."""
     folder = values.get("tokenizer")
     return {
         "sampling": sampling_of(values),
@@ -280,19 +205,7 @@ def asked_of(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def open_endpoint(name: str, *, options: Mapping[str, str]) -> EndpointModel:
-    """Opens `openai-api/<host alias>/<model>`. Nothing is sent yet.
-
-    Args:
-        name: the model's name, prefix included; the model part may hold slashes.
-        options: model arguments (`TESTED_OPTIONS`).
-
-    Returns:
-        The model. Whether its `endpoint` may be sent to is the caller's to ask the guard.
-
-    Raises:
-        UsageError: The name, an argument or the base URL does not follow its form.
-        MissingError: The base URL or the key is not set, or no tokenizer is in the folder named; says what to do.
-    """
+    """Opens `openai-api/<host alias>/<model>`. Nothing is sent yet; asking the guard is up to the caller."""
     alias, _, model = name.removeprefix(PREFIX).partition("/")
     if not name.startswith(PREFIX) or not alias or not model:
         raise UsageError(f"an endpoint model is named openai-api/<host alias>/<model>, got {name!r}.")
@@ -307,14 +220,7 @@ _Text = tuple[Message, ...] | str
 
 
 class FolderTokens:
-    """Counts tokens with a tokenizer on this machine, laid out by its own chat template.
-
-    Args:
-        folder: of the tokenizer; of the whole model, often.
-
-    Raises:
-        MissingError: No tokenizer lies there.
-    """
+    """Counts tokens with a tokenizer on this machine, laid out by its own chat template."""
 
     def __init__(self, folder: Path) -> None:
         if not (folder / "tokenizer_config.json").is_file():
@@ -329,11 +235,7 @@ class FolderTokens:
         return Checkpoint(folder=self._folder, label=self._folder.name, revision="").context()
 
     def counts(self, texts: Sequence[_Text]) -> list[int]:
-        """Counts tokens.
-
-        Raises:
-            UsageError: The tokenizer does not load here, or has no chat template.
-        """
+        """Counts tokens."""
         from medical_tasks.models.checkpoint import quiet_libraries
 
         with quiet_libraries(logging.ERROR):
@@ -341,18 +243,14 @@ class FolderTokens:
 
     @cached_property
     def _count(self) -> Callable[[_Text], int]:
-        import transformers
-
         from medical_tasks.models.chat_template import ChatLayout
 
         check_config(self._folder)
-        try:
-            tokenizer = transformers.AutoTokenizer.from_pretrained(str(self._folder), local_files_only=True)
-        except (ValueError, OSError, ImportError, KeyError) as error:
-            raise UsageError(
-                f"tokenizer={self._folder} does not load with transformers {transformers.__version__}: {error}\nAnother folder "
-                "is named with --model-args tokenizer=FOLDER."
-            ) from error
+        tokenizer = open_tokenizer(
+            f"tokenizer={self._folder}",
+            self._folder,
+            "\nAnother folder is named with --model-args tokenizer=FOLDER.",
+        )
         if tokenizer.chat_template is None:
             raise UsageError(
                 f"tokenizer={self._folder} has no chat template, so that it cannot tell how long a chat is. Give the folder of "
@@ -369,13 +267,7 @@ class FolderTokens:
 
 
 class LengthMeter:
-    """Measures requests to one model.
-
-    Args:
-        context: longest prompt and answer together, in tokens; None to ask the server.
-        tokens: counts them; None to ask the server.
-        generated: tokens the server must leave room for behind a request's text.
-    """
+    """Measures requests to one model; a `context` of None is asked of the server."""
 
     def __init__(
         self, *, context: int | None, tokens: FolderTokens | None, generated: Callable[[Request], int]
@@ -393,19 +285,7 @@ class LengthMeter:
         return self._context is None or self._tokens is None
 
     def measure(self, settings: ChatSettings, requests: Sequence[Request]) -> list[Length | None]:
-        """Measures requests.
-
-        Args:
-            settings: the endpoint.
-            requests: what is going to be asked.
-
-        Returns:
-            One length each; None where it cannot be known.
-
-        Raises:
-            MissingError: Nothing answers at the endpoint.
-            UsageError: The tokenizer of the folder cannot be used.
-        """
+        """Measures requests."""
         nothing: list[Length | None] = [None] * len(requests)
         if not requests or self._unknown:
             return nothing
@@ -418,7 +298,7 @@ class LengthMeter:
         counted = self._counts(settings, [tuple(chat) for chat in chats])
         texts = dict.fromkeys(text for request in requests for text in request.continuations)
         new = [text for text in texts if text not in self._known]
-        sizes = self._counts(settings, [encodable(text) for text in new])
+        sizes = self._counts(settings, [readable(text) for text in new])
         self._known.update({text: size for text, size in zip(new, sizes, strict=True) if size is not None})
         return [self._length(request, count) for request, count in zip(requests, counted, strict=True)]
 
@@ -450,7 +330,7 @@ def _served_context(settings: ChatSettings) -> int | None:
     async def ask(client: ChatClient, _: str) -> int | None:
         return _context_in(await _fetch(client, _MODELS), settings.model)
 
-    run_calls(settings, [_MODELS], ask, lambda _, outcome: found.append(_whole_number(outcome)))
+    run_calls(settings, [_MODELS], ask, lambda _, outcome: found.append(whole_number(outcome, 1)))
     return found[0]
 
 
@@ -467,20 +347,16 @@ def _served_counts(settings: ChatSettings, texts: Sequence[_Text]) -> list[int |
             body |= {"messages": list(text), "add_generation_prompt": True}
             said = [message["content"] for message in text]
         reply = await _fetch(client, _TOKENIZE, body, texts=said)
-        return _whole_number(reply.get("count") if isinstance(reply, dict) else None)
+        return whole_number(reply.get("count") if isinstance(reply, dict) else None, 1)
 
-    run_calls(settings, range(len(texts)), ask, lambda index, outcome: found.update({index: _whole_number(outcome)}))
+    run_calls(settings, range(len(texts)), ask, lambda index, outcome: found.update({index: whole_number(outcome, 1)}))
     return [found[index] for index in range(len(texts))]
 
 
 async def _fetch(
     client: ChatClient, path: str, body: Mapping[str, Any] | None = None, *, texts: Sequence[str] = ()
 ) -> Any:
-    """Asks one of the server's addresses; None when it has none such, or refuses.
-
-    Raises:
-        CallFailed: Nothing answers at all.
-    """
+    """Asks one of the server's addresses; None when it has none such, or refuses."""
     try:
         return await client.fetch(path, body, texts=texts)
     except CallFailed as failed:
@@ -494,10 +370,5 @@ def _context_in(reply: Any, model: str) -> int | None:
     listed = reply.get("data") if isinstance(reply, dict) else None
     for entry in listed if isinstance(listed, list) else []:
         if isinstance(entry, dict) and entry.get("id") == model:
-            return _whole_number(entry.get("max_model_len"))
+            return whole_number(entry.get("max_model_len"), 1)
     return None
-
-
-def _whole_number(value: object) -> int | None:
-    """A number of tokens, from 1; None for anything else."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 1 else None

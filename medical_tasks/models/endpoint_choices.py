@@ -1,13 +1,11 @@
 """Asking a model behind HTTP how probable given answers are, and reading what it says of tokens.
 
-Two ways, since servers differ:
+- `top`: one token is generated, and the server names the most probable ones (`logprobs` with `top_logprobs`). For letters;
+one that is not named is unknown, up to a bound.
+- `prompt`: the answer is sent as the assistant's, and the server says how probable each token is (`prompt_logprobs`, vLLM
+alone).
 
-- `top`: one token is generated, and the server names the most probable tokens for it (OpenAI's `logprobs` with `top_logprobs`).
-  Good for letters; a letter that is not among them is unknown, but for a bound.
-- `prompt`: the answer is sent as the assistant's, and the server says how probable each token of the prompt is (`prompt_logprobs`).
-  Good for any text; vLLM alone does it for chats.
-
-The question alone decides which is taken (`auto`), so that an answer's key need not name it. Details of errors hold no token's
+The question alone decides which is taken (`auto`), so an answer's key need not name it. Details of errors hold no token's
 text: it may be the question's.
 """
 
@@ -26,21 +24,6 @@ from medical_tasks.models.base import ChoiceScores, Request
 from medical_tasks.models.chat_client import CallFailed, ChatClient, ChatSettings, Completion
 from medical_tasks.spec import Message
 
-__all__ = [
-    "ALTERNATIVES",
-    "APART",
-    "MALFORMED",
-    "MISSING",
-    "ChoiceAsker",
-    "ChoiceSettings",
-    "OddScoresError",
-    "is_letter",
-    "read_continuation",
-    "read_first_token",
-    "read_prompt",
-]
-
-
 Way = Literal["top", "prompt"]
 ALTERNATIVES: Final = 20
 """Tokens named for the answer's first one: the most that OpenAI, and vLLM as it comes, name."""
@@ -57,15 +40,10 @@ _INSTEAD: Final = "Use hf/PATH or vllm/PATH, or a vLLM server (vllm-server/PATH,
 
 @dataclass(frozen=True, kw_only=True)
 class ChoiceSettings:
-    """How probabilities are asked for.
+    """How probabilities are asked for."""
 
-    Attributes:
-        way: `top`, `prompt`, or `auto`: `top` where every continuation is one letter, `prompt` otherwise.
-        alternatives: tokens named for the answer's first one, in the way `top`.
-    """
-
-    way: str = "auto"
-    alternatives: int = ALTERNATIVES
+    way: str = "auto"  # `top`, `prompt`, or `auto`: `top` where every continuation is one letter, `prompt` otherwise
+    alternatives: int = ALTERNATIVES  # tokens named for the answer's first one, in the way `top`
 
     @property
     def identity(self) -> dict[str, str]:
@@ -74,11 +52,7 @@ class ChoiceSettings:
         return named | ({} if self.alternatives == ALTERNATIVES else {"top_logprobs": str(self.alternatives)})
 
     def way_of(self, continuations: Sequence[str]) -> Way:
-        """Chooses the way for a question.
-
-        Raises:
-            UsageError: `top` was demanded, and a continuation is more than one letter.
-        """
+        """Chooses the way for a question."""
         letters = all(map(is_letter, continuations))
         if self.way == "top" and not letters:
             raise UsageError(
@@ -91,13 +65,8 @@ class ChoiceSettings:
 class ChoiceAsker:
     """Asks one endpoint about continuations, for `call_pool.run_calls`.
 
-    When the first question fails in a way that can be the server's, the same is asked about a chat of ours: if that fails as well,
-    nothing will ever come and the run ends; otherwise the failure is that question's alone.
-
-    Args:
-        settings: the endpoint.
-        choices: how to ask.
-        sampling: the model's; of it only counts whether the server takes a temperature, since nothing is sampled.
+    When the first question fails in a way that may be the server's fault, a chat of our own is asked: if that fails as well,
+    the run ends; otherwise only that question fails.
     """
 
     def __init__(self, settings: ChatSettings, choices: ChoiceSettings, *, sampling: Mapping[str, Any]) -> None:
@@ -108,12 +77,7 @@ class ChoiceAsker:
         self._lock = asyncio.Lock()
 
     async def ask(self, client: ChatClient, request: Request) -> ChoiceScores:
-        """Asks about one request.
-
-        Raises:
-            CallFailed: No answer for this request.
-            UsageError: The endpoint can answer no such request; says what to use instead.
-        """
+        """Asks about one request; raises `CallFailed` when it gets no answer."""
         way = self._choices.way_of(request.continuations)
         try:
             scores = await self._ask(client, way, request.messages, request.continuations)
@@ -166,11 +130,7 @@ class ChoiceAsker:
         return await client.complete(messages, max_tokens=1, logprobs=logprobs, extra={**self._body, **fields})
 
     async def _prove(self, client: ChatClient, way: Way) -> None:
-        """Finds out, once, whether the server can be asked in this way at all.
-
-        Raises:
-            UsageError: It cannot.
-        """
+        """Finds out, once, whether the server can be asked in this way at all."""
         async with self._lock:
             if way in self._proven:
                 return
@@ -230,12 +190,7 @@ _UNREADABLE: Final = "\ufffd"  # part of a character that several tokens make
 
 
 class OddScoresError(Exception):
-    """A reply does not say how probable the answers are.
-
-    Attributes:
-        reason: one of the three above.
-        detail: one line for a person.
-    """
+    """A reply does not say how probable the answers are."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(f"{reason}: {detail}")
@@ -250,20 +205,10 @@ def is_letter(continuation: str) -> bool:
 
 
 def read_first_token(entries: Sequence[Mapping[str, Any]] | None, letters: Sequence[str]) -> ChoiceScores:
-    """Reads the probability that an answer begins with each of some letters as a token of their own.
+    """Reads the log-probability that an answer begins with each of some letters as a token; None where no spelling is listed.
 
-    The probabilities of a letter's spellings are added up: the letter alone, or with white space before or after it. Everything
-    else means nothing, in particular tokens that hold more (`(A`, `A.`, `The`), and the letter in the other case.
-
-    Args:
-        entries: the answer's tokens as the server sent them.
-        letters: continuations of one letter each.
-
-    Returns:
-        The log-probability of each letter; None where no spelling of it is among the alternatives.
-
-    Raises:
-        OddScoresError: There are no alternatives, or what stands there is no log-probability.
+    The probabilities of a letter's spellings are added up: alone, or with white space around it. Tokens that hold more
+    (`(A`, `A.`) and the letter in the other case do not count.
     """
     if not entries:
         raise OddScoresError(MISSING, "the reply names no tokens and no log-probabilities")
@@ -314,11 +259,7 @@ def _added(logprobs: Sequence[float]) -> float | None:
 
 
 def _logprob(value: Any) -> float:
-    """Checks a log-probability.
-
-    Raises:
-        OddScoresError: It is no number, not a number (nan), or above 0.
-    """
+    """Checks a log-probability."""
     if type(value) not in (int, float) or not value <= _TOLERANCE:  # nan is not
         shown = repr(value)[:20] if type(value) in (int, float) else type(value).__name__
         raise OddScoresError(MALFORMED, f"a log-probability must be a number up to 0, got {shown}")
@@ -326,20 +267,9 @@ def _logprob(value: Any) -> float:
 
 
 def read_prompt(entries: Sequence[Any] | None, *, prompt_tokens: int | None) -> list[Any]:
-    """Checks what a server says of a prompt's tokens.
+    """Checks what a server says of a prompt's tokens: a pair of id and statement for each, None for the first.
 
-    With `prompt_logprobs=0` vLLM names the prompt's own token at each place and no other: `{"1234": {"logprob": ...}}`, and null
-    for the first one, before which nothing stands.
-
-    Args:
-        entries: as the server sent them, one a token.
-        prompt_tokens: length of the prompt by the server's own count, None when it does not say.
-
-    Returns:
-        For each token a pair of its id and what is said of it; None for the first.
-
-    Raises:
-        OddScoresError: There are none, they are fewer or more than the prompt's tokens, or of another form.
+    With `prompt_logprobs=0` vLLM names the prompt's own token at each place and no other: `{"1234": {"logprob": ...}}`.
     """
     if entries is None:
         raise OddScoresError(MISSING, "the reply says nothing of the prompt's tokens (prompt_logprobs)")
@@ -357,16 +287,7 @@ def read_prompt(entries: Sequence[Any] | None, *, prompt_tokens: int | None) -> 
 
 
 def read_continuation(context: Sequence[Any], whole: Sequence[Any], continuation: str) -> Score:
-    """Adds up the log-probabilities of what stands behind a context.
-
-    Args:
-        context: `read_prompt` of the chat, ready for an answer.
-        whole: `read_prompt` of the chat with the continuation as its answer.
-        continuation: its text.
-
-    Raises:
-        OddScoresError: The context's tokens are not the first ones of the whole, or what follows them is not the continuation.
-    """
+    """Adds up the log-probabilities behind a context; an error where the rest does not read as the continuation."""
     size = len(context)
     if [pair and pair[0] for pair in whole[:size]] != [pair and pair[0] for pair in context]:
         raise OddScoresError(

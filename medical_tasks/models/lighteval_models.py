@@ -1,23 +1,13 @@
 """Local models through lighteval: `hf/<folder or repository>` with transformers, `vllm/<folder or repository>` with vLLM.
 
-`hf/` runs under accelerate in one process, or in several that share the work (each with the whole model)::
+`hf/` runs under accelerate, in one process or several (torchrun). `vllm/` starts its own workers, never under torchrun, and
+needs the second environment (`make env-vllm`). lighteval's model classes are used without its task registry and pipeline:
+nothing is scanned or downloaded. docs/models_local.md describes the options.
 
-    medical-tasks run --tasks medcalc --model hf/models/llama
-    torchrun --nproc_per_node=4 -m medical_tasks run --tasks medcalc --model hf/models/llama
-
-`vllm/` uses the GPUs of this machine and starts its own worker processes, so it is run by the plain command, never under torchrun.
-vLLM and the newest transformers cannot be in one environment: it needs the second one (`make env-vllm`)::
-
-    medical-tasks run --tasks medcalc --model vllm/models/llama-70b --model-args tensor_parallel_size=4
-
-lighteval's model classes are used as they are, without its task registry and pipeline: nothing is scanned or downloaded, and
-both major versions of huggingface_hub will do. docs/models_local.md describes the options.
-
-For log-likelihoods, lighteval's transformers backend takes logits over the whole vocabulary at every position of every text and
-computes log-probabilities of them all, in the model's own type, although it reads those of the continuation alone. For a prompt of
-8,000 tokens and a vocabulary of 128,000 that is 4 GB a text in float32, and again as much for the logarithms. Here the model
-computes those of the last positions only, and they are made float32 before anything is summed: half-precision log-probabilities
-are off in the second or third digit.
+For log-likelihoods, lighteval's transformers backend computes logits and log-probabilities over the whole vocabulary at
+every position, in the model's own type: 4 GB a text for 8,000 tokens and a vocabulary of 128,000, twice. Here the model
+computes those of the last positions only, and they are made float32 before anything is summed: in half precision they are
+off in the second or third digit.
 """
 
 from __future__ import annotations
@@ -39,9 +29,6 @@ from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, quiet_l
 from medical_tasks.models.local_model import ChoicePrompt, LocalModel, LocalSetup, Prompt, make_identity, open_layout
 from medical_tasks.models.opener import HF_OPTIONS, LOG_LEVELS, SAMPLING, VLLM_OPTIONS, read_options
 
-__all__ = ["generation_settings", "lighteval_settings", "open_hf", "open_vllm", "vllm_settings"]
-
-
 CPU_BATCH = 8
 """Prompts a batch where trying out how many fit would fill the machine's own memory."""
 
@@ -50,16 +37,7 @@ _WAIT = datetime.timedelta(hours=2)  # how long a process waits for the others a
 
 
 def open_hf(name: str, *, options: Mapping[str, str]) -> Model:
-    """Opens a local model on the transformers backend.
-
-    Args:
-        name: `hf/` and a folder or a repository.
-        options: model arguments, see `opener.HF_OPTIONS`.
-
-    Raises:
-        UsageError: Bad options, a model that does not load, or processes that do not see each other.
-        MissingError: lighteval, the model or a package it needs is not here; says how to get it.
-    """
+    """Opens a local model on the transformers backend."""
     if importlib.util.find_spec("lighteval") is None:
         raise MissingError(f"{name} needs lighteval, torch and transformers: {install_command('lighteval')}")
     values = read_options(options, HF_OPTIONS, model=name)
@@ -103,11 +81,7 @@ def open_hf(name: str, *, options: Mapping[str, str]) -> Model:
 
 
 def start_processes() -> Any:
-    """Joins the processes that torchrun or `accelerate launch` started; returns accelerate's `Accelerator`.
-
-    Raises:
-        UsageError: Several processes were started, but each would take itself for the only one.
-    """
+    """Joins the processes that torchrun or `accelerate launch` started; returns accelerate's `Accelerator`."""
     from accelerate import Accelerator, InitProcessGroupKwargs
 
     started = int(os.environ.get("WORLD_SIZE", "1"))
@@ -121,12 +95,7 @@ def start_processes() -> Any:
 
 
 def lighteval_settings(values: Mapping[str, Any], *, device: str) -> dict[str, Any]:
-    """Turns model arguments into those of lighteval's `TransformersModelConfig`.
-
-    Args:
-        values: model arguments read.
-        device: kind of device, `cpu` or `cuda`.
-    """
+    """Turns model arguments into those of lighteval's `TransformersModelConfig`."""
     return {
         "batch_size": values.get("batch_size", None if device == "cuda" else CPU_BATCH),
         "max_length": values.get("max_length"),
@@ -282,16 +251,7 @@ _PASSED_ON = (
 
 
 def open_vllm(name: str, *, options: Mapping[str, str]) -> Model:
-    """Opens a local model on vLLM, in this process.
-
-    Args:
-        name: `vllm/` and a folder or a repository.
-        options: model arguments, see `opener.VLLM_OPTIONS`.
-
-    Raises:
-        UsageError: Bad options, several processes, or a model that does not load.
-        MissingError: vLLM, a GPU or the model is not here; says how to get it.
-    """
+    """Opens a local model on vLLM, in this process."""
     values = read_options(options, VLLM_OPTIONS, model=name)
     check_vllm_ready(name)
     log_level = values.get("log_level", LOG_LEVELS["error"])
@@ -323,12 +283,7 @@ def open_vllm(name: str, *, options: Mapping[str, str]) -> Model:
 
 
 def check_vllm_ready(name: str) -> None:
-    """Checks that vLLM can run here, before anything large is read.
-
-    Raises:
-        MissingError: No vLLM that lighteval can use, or no GPU.
-        UsageError: Started as one of several processes.
-    """
+    """Checks that vLLM can run here, before anything large is read."""
     if importlib.util.find_spec("vllm") is None or importlib.util.find_spec("lighteval") is None:
         raise MissingError(
             f"{name} needs vLLM inside this Python, and it is not installed. It has an environment of its own, because it "
@@ -363,14 +318,6 @@ def vllm_settings(values: Mapping[str, Any], checkpoint: Checkpoint, *, name: st
     """Turns model arguments into those of lighteval's `VLLMModelConfig`.
 
     The context is always stated: left out, lighteval takes the length of vLLM's CUDA graphs for it, and cuts prompts there.
-
-    Args:
-        values: model arguments read.
-        checkpoint: the model's folder.
-        name: the model's name, for messages.
-
-    Raises:
-        UsageError: The model does not say how long its context is, or less than was asked for.
     """
     own = checkpoint.context()
     context = values.get("max_model_length", own)
@@ -451,11 +398,7 @@ class _VllmModel(LocalModel):
 
 @contextlib.contextmanager
 def tail_logits(inner: Any) -> Iterator[None]:
-    """Lets lighteval's log-likelihood loop work with the end of each text.
-
-    Args:
-        inner: lighteval's `TransformersModel`.
-    """
+    """Lets lighteval's log-likelihood loop work with the end of each text."""
     model = inner.model
     end = _End(model, inner.prepare_batch_logprob)
     names = vars(inner)

@@ -1,12 +1,9 @@
-"""What models that run in this process share: rendering, chunks, length checks, and reading answers back.
+"""What models in this process share: rendering, chunks, length checks, and reading answers back.
 
-A backend only answers, or scores, a chunk of prompts with lighteval. Everything a user can notice is decided here, so that
-`hf/` and `vllm/` ask the same text, refuse the same prompts and end an answer at the same place.
-
-For probabilities of choices, lighteval gets one document for each continuation, so that its batches count texts and not questions,
-and our token ids instead of its own. Its own rule differs between backends and from the rule by which prompts are written: it
-encodes prompt and continuation apart, and hands white space at the prompt's end (the line break with which most chat templates
-end) over to the continuation.
+A backend only answers, or scores, a chunk of prompts with lighteval, so `hf/` and `vllm/` ask the same text, refuse the same
+prompts and end an answer at the same place. For probabilities of choices, lighteval gets one document for each continuation,
+and our token ids: its own rule differs between backends, encodes prompt and continuation apart, and hands white space at the
+prompt's end over to the continuation.
 """
 
 from __future__ import annotations
@@ -23,30 +20,13 @@ from medical_tasks.errors import UsageError
 from medical_tasks.models.base import Answer, ChoiceScores, Failure, Length, OnResult, Request
 from medical_tasks.models.chat_template import ChatLayout
 from medical_tasks.models.checkpoint import Checkpoint, fingerprint
+from medical_tasks.models.encoder import open_tokenizer
 from medical_tasks.models.opener import decoding
-
-__all__ = [
-    "ChoicePrompt",
-    "LocalModel",
-    "LocalSetup",
-    "Prompt",
-    "make_identity",
-    "open_layout",
-    "plan_chunks",
-    "read_answer",
-]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prompt:
-    """A request as the model gets it.
-
-    Attributes:
-        request: the question.
-        text: the rendered chat.
-        tokens: the text's token ids, special tokens included.
-        stop: the request's stop sequences and those of the layout.
-    """
+    """A request as the model gets it."""
 
     request: Request
     text: str
@@ -55,20 +35,11 @@ class Prompt:
 
 
 def plan_chunks(prompts: Sequence[Prompt], size: int | None) -> Iterator[list[Prompt]]:
-    """Sorts prompts by length, longest first, and cuts them into chunks.
+    """Sorts prompts by length, longest first, and cuts them into chunks of one answer length and one set of stop sequences.
 
-    A chunk has one answer length and one set of stop sequences. The order depends on the prompts alone, so that every
-    process of a distributed run makes the same chunks.
-
-    lighteval cuts prompts silently at the token count of the prompt with the most *characters*, plus the answer length. A
-    text of many tokens and few characters (numbers, other scripts) can be over that; such prompts get another chunk.
-
-    Args:
-        prompts: what to answer.
-        size: most prompts a chunk, None for no limit.
-
-    Yields:
-        Non-empty chunks that hold each prompt once.
+    The order depends on the prompts alone, so every process of a distributed run makes the same chunks. lighteval silently
+    cuts prompts at the token count of the prompt with the most *characters*, plus the answer length; prompts over that get
+    another chunk.
     """
     groups: dict[tuple[int, tuple[str, ...]], list[Prompt]] = {}
     for prompt in prompts:
@@ -90,13 +61,7 @@ def plan_chunks(prompts: Sequence[Prompt], size: int | None) -> Iterator[list[Pr
 
 @dataclass(frozen=True, kw_only=True)
 class ChoicePrompt:
-    """A request with continuations as the model gets it.
-
-    Attributes:
-        request: the question.
-        tokens: the rendered chat's token ids, special tokens included.
-        continuations: token ids of each continuation, at least one each.
-    """
+    """A request with continuations as the model gets it."""
 
     request: Request
     tokens: tuple[int, ...]
@@ -110,12 +75,7 @@ class ChoicePrompt:
 
 @dataclass(frozen=True, kw_only=True)
 class ChoiceText:
-    """One text to be scored: a prompt and one of its continuations.
-
-    Attributes:
-        prompt: the prompt.
-        index: which of its continuations.
-    """
+    """One text to be scored: a prompt and one of its continuations."""
 
     prompt: ChoicePrompt
     index: int
@@ -127,17 +87,7 @@ class ChoiceText:
 
 
 def plan_texts(prompts: Sequence[ChoicePrompt], size: int | None) -> Iterator[list[ChoiceText]]:
-    """Lays texts out, those of the longest prompt first and those of one prompt together, and cuts them into chunks.
-
-    The order depends on the prompts alone, so that every process of a distributed run makes the same chunks.
-
-    Args:
-        prompts: what to score.
-        size: most texts a chunk, None for no limit.
-
-    Yields:
-        Non-empty chunks that hold each text once. A prompt's texts can stand in two chunks.
-    """
+    """Cuts texts into chunks, those of the longest prompt first and those of one prompt together, alike in every process."""
     ordered = sorted(prompts, key=lambda prompt: (-prompt.longest, prompt.request.key))
     texts = [ChoiceText(prompt=prompt, index=index) for prompt in ordered for index in range(len(prompt.continuations))]
     step = size or len(texts)
@@ -156,12 +106,7 @@ def choice_docs(texts: Sequence[ChoiceText]) -> list[Any]:
 
 @contextlib.contextmanager
 def our_tokens(inner: Any, texts: Sequence[ChoiceText]) -> Iterator[None]:
-    """Lets lighteval's model score our token ids for the documents of `choice_docs`.
-
-    Args:
-        inner: lighteval's model.
-        texts: those of the documents.
-    """
+    """Lets lighteval's model score our token ids for the documents of `choice_docs`."""
     by_label = dict(zip(_labels(len(texts)), texts, strict=True))
 
     def encode(context: str, continuations: list[str], pairwise: bool = False) -> tuple[list[list[int]], ...]:
@@ -177,18 +122,7 @@ def our_tokens(inner: Any, texts: Sequence[ChoiceText]) -> Iterator[None]:
 
 
 def read_logprobs(texts: Sequence[ChoiceText], responses: Sequence[Any]) -> list[float]:
-    """Reads lighteval's responses.
-
-    Args:
-        texts: what was scored.
-        responses: lighteval's, one a text.
-
-    Returns:
-        The sum of each continuation's log-probabilities; nan where the model's numbers broke down.
-
-    Raises:
-        RuntimeError: What was scored is not what was meant.
-    """
+    """Sums of each continuation's log-probabilities (nan where the numbers broke down); raises if other tokens were scored."""
     found: list[float] = []
     for text, response in zip(texts, responses, strict=True):
         if (_ids(response.input_tokens), _ids(response.output_tokens)) != (text.prompt.tokens, text.continuation):
@@ -199,12 +133,7 @@ def read_logprobs(texts: Sequence[ChoiceText], responses: Sequence[Any]) -> list
 
 
 def scored_answer(prompt: ChoicePrompt, logprobs: Sequence[float]) -> Answer | Failure:
-    """Makes the answer of a prompt of which all continuations are scored.
-
-    Args:
-        prompt: the prompt.
-        logprobs: one for each continuation, in order.
-    """
+    """Makes the answer of a prompt of which all continuations are scored."""
     key = prompt.request.key
     if any(math.isnan(logprob) for logprob in logprobs):
         detail = "the model computed nan; float16 is too narrow for some models: give dtype=bfloat16 or float32"
@@ -233,17 +162,7 @@ _Made = TypeVar("_Made", Prompt, ChoicePrompt)
 
 @dataclass(frozen=True, kw_only=True)
 class LocalSetup:
-    """What is known of a local model before its weights are loaded.
-
-    Attributes:
-        name: the name the user gave.
-        identity: everything that makes its answers what they are.
-        layout: how prompts are written.
-        tokenizer: of transformers.
-        ends: token ids that end an answer.
-        context: longest prompt and answer together, in tokens.
-        log_level: from which level on the libraries may log.
-    """
+    """What is known of a local model before its weights are loaded."""
 
     name: str
     identity: Mapping[str, str]
@@ -255,20 +174,9 @@ class LocalSetup:
 
 
 def open_layout(checkpoint: Checkpoint, name: str, values: Mapping[str, Any]) -> tuple[Any, ChatLayout]:
-    """Loads the tokenizer and finds out how its prompts are written.
-
-    Raises:
-        UsageError: The tokenizer does not load here, or has no end token.
-    """
-    import transformers
-
-    try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(str(checkpoint.folder), local_files_only=True)
-    except (ValueError, OSError, ImportError, KeyError) as error:
-        raise UsageError(
-            f"{name}: its tokenizer does not load with transformers {transformers.__version__}: {error}\n"
-            "A tokenizer saved by transformers 5 does not load in 4: then save it again with the version in use."
-        ) from error
+    """Loads the tokenizer and finds out how its prompts are written."""
+    hint = "\nA tokenizer saved by transformers 5 does not load in 4: then save it again with the version in use."
+    tokenizer = open_tokenizer(name, checkpoint.folder, hint)
     if tokenizer.eos_token is None:
         raise UsageError(
             f"{name}: its tokenizer names no end token (eos_token), which lighteval needs to end and pad answers."
@@ -286,19 +194,9 @@ def make_identity(
     engines: Mapping[str, int],
     **more: str,
 ) -> dict[str, str]:
-    """Collects what makes a local model's answers what they are.
+    """Collects what makes a local model's answers what they are; batches, processes and places change nothing.
 
-    Batch and chunk sizes, the number of processes and the place of the files are left out: they are meant to change nothing.
-
-    Args:
-        checkpoint: the model's folder.
-        values: model arguments read.
-        backend: `hf` or `vllm`.
-        dtype: type of the weights while running.
-        layout: how prompts are written.
-        engines: packages that compute the answer, each with how many parts of its version count. A resumed run asks again
-            after these parts change, and not after a small update; full versions stand in the recipe.
-        more: what only this backend has.
+    `engines`: packages that compute the answer, each with how many parts of its version count.
     """
     versions = []
     for package, parts in engines.items():
@@ -328,12 +226,6 @@ def read_answer(
 
     A row of a batch goes on after its end token until all rows have ended, and lighteval knows one end token where a
     model may have several; so the end is looked for here.
-
-    Args:
-        prompt: what was asked.
-        tokens: what came, padding included.
-        ends: token ids that end an answer.
-        decode: from ids to text, special tokens left out.
     """
     kept = list(tokens)
     end = next((place for place, token in enumerate(kept) if token in ends), None)
@@ -349,12 +241,7 @@ def read_answer(
 
 
 class LocalModel(ABC):
-    """A model in this process, behind lighteval.
-
-    Args:
-        setup: what was found out before loading.
-        is_main: False in all but the first process of a distributed run.
-    """
+    """A model in this process, behind lighteval."""
 
     endpoint: str | None = None
     inner: Any
@@ -371,16 +258,7 @@ class LocalModel(ABC):
         return keys
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Answers all requests, longest prompts first; a chunk's answers are handed over as soon as it is done.
-
-        Args:
-            requests: the same in every process.
-            on_result: called in the main process only.
-
-        Raises:
-            RuntimeError: The processes were given different requests, or lighteval changed a prompt.
-            UsageError: The GPU's memory does not suffice for the batch size.
-        """
+        """Answers all requests, longest prompts first; a chunk's answers are handed over as soon as it is done."""
         prompts = self._askable(requests, self._prompt, on_result)
         if not prompts:
             return
@@ -395,19 +273,7 @@ class LocalModel(ABC):
                     on_result(read_answer(prompt, tokens, self.setup.ends, self._decode))
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Says how probable each continuation of each request is, longest prompts first.
-
-        Continuations have the tokens that `ChatLayout.answer_tokens` gives them. An answer is handed over with the chunk that
-        holds the last of its continuations. It depends on batches and processes only as far as floating-point sums do.
-
-        Args:
-            requests: the same in every process, each with continuations.
-            on_result: called in the main process only.
-
-        Raises:
-            RuntimeError: The processes were given different requests, or lighteval scored other tokens.
-            UsageError: The GPU's memory does not suffice for the batch size.
-        """
+        """Says how probable each continuation is, longest prompts first; an answer comes with the chunk of its last one."""
         prompts = self._askable(requests, self._choice_prompt, on_result)
         if not prompts:
             return

@@ -18,9 +18,6 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import open_file
 from medical_tasks.models import supervisor
 
-__all__ = ["HOST", "ManagedServer", "answers_chat", "free_port"]
-
-
 HOST = "127.0.0.1"
 _LINES = 20  # of the log, in an error
 _POLL_S = 0.2
@@ -37,18 +34,9 @@ def free_port() -> int:
 
 
 class ManagedServer:
-    """One server process with all it starts, under a supervisor that outlives no one.
+    """One server process with all it starts; however this process ends (`kill -9` included), the server ends.
 
-    Use as a context manager, or `start` and `stop`. However this process ends (`kill -9` included), the server ends.
-
-    Args:
-        command: the server's command line.
-        ready: says whether the server answers; asked again and again. What it raises ends the start.
-        log: file for the server's output, begun anew, readable by its owner alone.
-        timeout: seconds until it must be ready.
-        grace: seconds it gets to end by itself before it is killed.
-        environment: variables added to this process's own; those that would point a server at this process's packages
-            are left out.
+    `ready` is asked again and again, and what it raises ends the start. The log is readable by its owner alone.
     """
 
     def __init__(
@@ -79,11 +67,7 @@ class ManagedServer:
         self.stop()
 
     def running(self, *, patience: float = 0.0) -> bool:
-        """Says whether the server was started and has not ended.
-
-        Args:
-            patience: seconds to wait for an end that may be under way: after a crash its workers are still tidied up.
-        """
+        """Says whether the server runs; `patience` waits for an end under way, as after a crash workers are tidied up."""
         if self._process is None:
             return False
         try:
@@ -93,12 +77,7 @@ class ManagedServer:
         return False
 
     def start(self) -> None:
-        """Starts the server and returns when it answers.
-
-        Raises:
-            MissingError: It ended, or did not answer in time; the message holds the end of its log.
-            UsageError: It answers, but rejects what `ready` asks.
-        """
+        """Starts the server and returns when it answers."""
         if self._process is not None:
             raise RuntimeError("the server was started before")
         self.log.parent.mkdir(parents=True, exist_ok=True)
@@ -166,21 +145,9 @@ _SHOWN_CHARACTERS = 500
 
 
 def answers_chat(base_url: str, model: str, *, api_key: str = "", timeout: float = 120.0) -> bool:
-    """Asks a server for a one-token answer.
+    """Asks a server for a one-token answer; False when it is not ready (nothing listens, or 5xx, 404 or 429 while it loads).
 
     A chat is the only sure sign: some servers list no models, or answer their health check while the model still loads.
-
-    Args:
-        base_url: http address on this machine, up to the version.
-        model: name under which the server knows the model.
-        api_key: bearer token, "" for none.
-        timeout: seconds the answer may take; the first one can include compilation.
-
-    Returns:
-        True when it answered; False when it is not ready (nothing listens, or 5xx, 404 or 429 while it loads).
-
-    Raises:
-        UsageError: The server rejects a plain chat: no chat template, wrong name. It would reject every question.
     """
     parts = urlsplit(base_url)
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=timeout)

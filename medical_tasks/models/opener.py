@@ -15,12 +15,6 @@ from typing import Any
 from medical_tasks.errors import UsageError
 from medical_tasks.models.base import Model
 
-__all__ = [
-    "CHAT_OPTIONS", "COUNT", "FLAG", "HF_OPTIONS", "KINDS", "LOG_LEVELS", "NEUTRAL_ARGS", "SAMPLING", "SECONDS",
-    "TESTED_OPTIONS", "VLLM_OPTIONS", "WORD", "Reader", "decoding", "open_model", "parse_model_args", "read_options",
-]  # fmt: skip
-
-
 KINDS: dict[str, str] = {
     "hf": "hf/PATH_OR_REPO: a local model through lighteval's transformers backend",
     "vllm": "vllm/PATH_OR_REPO: a local model through lighteval's vLLM backend (second environment)",
@@ -42,15 +36,7 @@ NEUTRAL_ARGS = frozenset(
 
 
 def parse_model_args(text: str, *, option: str = "--model-args") -> dict[str, str]:
-    """Reads `k=v,k=v`; a value with commas stands in double quotes.
-
-    Args:
-        text: what the user gave.
-        option: under which option, for messages.
-
-    Raises:
-        UsageError: A part has no `=`, a name stands twice, or a quote is open.
-    """
+    """Reads `k=v,k=v`; a value with commas stands in double quotes."""
     import csv
 
     if not text.strip():
@@ -79,17 +65,7 @@ def _quote_fields(text: str) -> str:
 
 
 def open_model(name: str, options: Mapping[str, str], *, log_dir: Path) -> Model:
-    """Opens the model under test.
-
-    Args:
-        name: for example `hf/models/llama`.
-        options: settings of its backend.
-        log_dir: where a server started for the run writes its log.
-
-    Raises:
-        UsageError: Unknown kind of model, or bad options.
-        MissingError: A package, key, file or server is not there; says how to get it.
-    """
+    """Opens the model under test."""
     kind, slash, rest = name.partition("/")
     if kind not in KINDS or not slash or not rest:
         kinds = "\n".join(f"  {line}" for line in KINDS.values())
@@ -113,53 +89,36 @@ def open_model(name: str, options: Mapping[str, str], *, log_dir: Path) -> Model
     raise UsageError(f"{name!r} is a baseline; it is asked without opening a model.")
 
 
-def _count(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError(text)
-    return value
+Reader = tuple[Callable[[str], Any], str]
+"""A function from text to value, raising ValueError, and the rule in words."""
 
 
-def _whole(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise ValueError(text)
-    return value
+def numbers(
+    kind: Callable[[str], Any], low: float, high: float = math.inf, *, above: bool = False
+) -> Callable[[str], Any]:
+    """Makes a function from text to a number that is finite and in range; `above`: `low` itself is not."""
+
+    def read(text: str) -> Any:
+        value = kind(text)
+        if value == math.inf or not low <= value <= high or (above and value == low):
+            raise ValueError(text)
+        return value
+
+    return read
 
 
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not (value > 0 and math.isfinite(value)):
-        raise ValueError(text)
-    return value
+def words(*allowed: str) -> Reader:
+    """Makes the reader of one of some words."""
+    return _one_of({word: word for word in allowed}), f"one of {', '.join(allowed)}"
 
 
-def _temperature(text: str) -> float | None:
-    if text == "none":
-        return None
-    value = float(text)
-    if not 0 <= value <= 2:
-        raise ValueError(text)
-    return value
+def _one_of(values: Mapping[str, Any]) -> Callable[[str], Any]:
+    def read(text: str) -> Any:
+        if text not in values:
+            raise ValueError(text)
+        return values[text]
 
-
-def _share(text: str) -> float:
-    value = float(text)
-    if not 0 < value <= 1:
-        raise ValueError(text)
-    return value
-
-
-def _token_field(text: str) -> str:
-    if text not in ("max_tokens", "max_completion_tokens"):
-        raise ValueError(text)
-    return text
-
-
-def _way(text: str) -> str:
-    if text not in ("auto", "top", "prompt"):
-        raise ValueError(text)
-    return text
+    return read
 
 
 def _word(text: str) -> str:
@@ -168,11 +127,12 @@ def _word(text: str) -> str:
     return text.strip()
 
 
-Reader = tuple[Callable[[str], Any], str]
-"""A function from text to value, raising ValueError, and the rule in words."""
-
-COUNT: Reader = (_count, "a whole number from 1")
-SECONDS: Reader = (_seconds, "seconds above 0")
+_TEMPERATURE = numbers(float, 0, 2)
+COUNT: Reader = (numbers(int, 1), "a whole number from 1")
+WHOLE: Reader = (numbers(int, 0), "a whole number from 0")
+SECONDS: Reader = (numbers(float, 0, above=True), "seconds above 0")
+SHARE: Reader = (numbers(float, 0, 1, above=True), "a number above 0, up to 1")
+FLAG: Reader = (_one_of({"true": True, "false": False}), "true or false")
 WORD: Reader = (_word, "some text")
 
 CHAT_OPTIONS: Mapping[str, Reader] = {
@@ -181,17 +141,20 @@ CHAT_OPTIONS: Mapping[str, Reader] = {
     "concurrency": COUNT,
     "timeout": SECONDS,
     "total_time": SECONDS,
-    "max_retries": (_whole, "a whole number from 0"),
-    "temperature": (_temperature, "a number from 0 to 2, or none to leave it to the server"),
-    "top_p": (_share, "a number above 0, up to 1"),
+    "max_retries": WHOLE,
+    "temperature": (
+        lambda text: None if text == "none" else _TEMPERATURE(text),
+        "a number from 0 to 2, or none to leave it to the server",
+    ),
+    "top_p": SHARE,
     "seed": (int, "a whole number"),
-    "max_tokens_field": (_token_field, "max_tokens or max_completion_tokens"),
+    "max_tokens_field": (words("max_tokens", "max_completion_tokens")[0], "max_tokens or max_completion_tokens"),
 }
 """What every model behind HTTP takes, a judge as well."""
 
 TESTED_OPTIONS: Mapping[str, Reader] = {
     **CHAT_OPTIONS,
-    "logprobs": (_way, "auto, top or prompt"),
+    "logprobs": (words("auto", "top", "prompt")[0], "auto, top or prompt"),
     "top_logprobs": COUNT,
     "context": COUNT,
     "tokenizer": WORD,
@@ -202,20 +165,7 @@ TESTED_OPTIONS: Mapping[str, Reader] = {
 def read_options(
     options: Mapping[str, str], readers: Mapping[str, Reader], *, model: str, what: str = "model"
 ) -> dict[str, Any]:
-    """Reads model arguments.
-
-    Args:
-        options: name to text, as given.
-        readers: the names this model takes.
-        model: the model's name, for messages.
-        what: whose arguments they are, for messages: `model`, or `judge`.
-
-    Returns:
-        Name to value, for the names given.
-
-    Raises:
-        UsageError: A name is unknown, or a text does not follow its rule.
-    """
+    """Reads model arguments."""
     unknown = [name for name in options if name not in readers]
     if unknown:
         raise UsageError(
@@ -242,31 +192,11 @@ LOG_LEVELS = {
 DTYPES = ("auto", "float32", "float16", "bfloat16")
 
 
-def _number(text: str, *, low: float, high: float, open_low: bool) -> float:
-    value = float(text)
-    if not math.isfinite(value) or value > high or value < low or (open_low and value == low):
-        raise ValueError(text)
-    return value
-
-
-def _one_of(words: Mapping[str, Any]) -> Callable[[str], Any]:
-    def read(text: str) -> Any:
-        if text not in words:
-            raise ValueError(text)
-        return words[text]
-
-    return read
-
-
-WHOLE: Reader = (_whole, "a whole number from 0")
-FLAG: Reader = (_one_of({"true": True, "false": False}), "true or false")
-SHARE: Reader = (lambda text: _number(text, low=0, high=1, open_low=True), "a number above 0, up to 1")
-
 SAMPLING: Mapping[str, Reader] = {
-    "temperature": (lambda text: _number(text, low=0, high=2, open_low=False), "a number from 0 (greedy) to 2"),
+    "temperature": (_TEMPERATURE, "a number from 0 (greedy) to 2"),
     "top_p": SHARE,
     "top_k": COUNT,
-    "repetition_penalty": (lambda text: _number(text, low=0, high=10, open_low=True), "a number above 0, up to 10"),
+    "repetition_penalty": (numbers(float, 0, 10, above=True), "a number above 0, up to 10"),
     "seed": WHOLE,
 }
 """How the next token is chosen; nothing given is greedy."""
@@ -281,7 +211,7 @@ _LOCAL_OPTIONS: Mapping[str, Reader] = {
 
 HF_OPTIONS: Mapping[str, Reader] = {
     **_LOCAL_OPTIONS,
-    "dtype": (_one_of({word: word for word in (*DTYPES, "4bit", "8bit")}), f"one of {', '.join(DTYPES)}, 4bit, 8bit"),
+    "dtype": words(*DTYPES, "4bit", "8bit"),
     "batch_size": (lambda text: None if text == "auto" else COUNT[0](text), "a whole number from 1, or auto"),
     "max_length": COUNT,
     "model_parallel": (_one_of({"auto": None, "true": True, "false": False}), "one of auto, true, false"),
@@ -290,7 +220,7 @@ HF_OPTIONS: Mapping[str, Reader] = {
 
 VLLM_OPTIONS: Mapping[str, Reader] = {
     **_LOCAL_OPTIONS,
-    "dtype": (_one_of({word: word for word in DTYPES}), f"one of {', '.join(DTYPES)}"),
+    "dtype": words(*DTYPES),
     "tensor_parallel_size": COUNT,
     "pipeline_parallel_size": COUNT,
     "data_parallel_size": COUNT,
@@ -305,14 +235,7 @@ VLLM_OPTIONS: Mapping[str, Reader] = {
 
 
 def decoding(values: Mapping[str, Any]) -> str:
-    """Says in one line how the next token is chosen, for the model's identity.
-
-    Args:
-        values: the arguments read.
-
-    Returns:
-        `greedy`, or the settings given; a repetition penalty stands with either.
-    """
+    """Says in one line how the next token is chosen, for the model's identity."""
     if not values.get("temperature"):
         penalty = values.get("repetition_penalty")
         return "greedy" if penalty is None else f"greedy, repetition_penalty={penalty:g}"

@@ -38,31 +38,13 @@ from medical_tasks.models.checkpoint import check_config
 from medical_tasks.models.encoder import LOAD_ERRORS, first_line, readable
 from medical_tasks.scoring.content_overlap import REWARDS, Reward, radgraph_reward
 
-__all__ = ["f1_radgraph", "find_radgraph", "radgraph_annotate", "radgraph_identity", "staged"]
-
-
 _INSTALL = "pip install 'radgraph==0.1.18'"
 
 
 def f1_radgraph(
     folder: str | Path, pairs: Sequence[tuple[str, str]], *, reward: Reward = "partial", exact_case: bool = False
 ) -> list[float]:
-    """Scores reports.
-
-    Args:
-        folder: of a RadGraph model.
-        pairs: reference and output of each report; every text is read once.
-        reward: which of the three.
-        exact_case: as in the released package, see `medical_tasks.scoring.content_overlap`.
-
-    Returns:
-        F1 of each pair, 0-1. Where a text is blank it is 0, and no model reads it.
-
-    Raises:
-        MissingError: The package, the folder or a file of it is not here; says how to get it.
-        UsageError: It is no RadGraph model, does not load, or cannot read a text.
-        ValueError: There is no such reward.
-    """
+    """Scores reports by F1, 0-1. A blank text scores 0, and no model reads it."""
     if reward not in REWARDS:
         raise ValueError(f"reward must be one of {', '.join(REWARDS)}; got {reward!r}")
     both = [pair for pair in pairs if all(text.strip() for text in pair)]
@@ -76,19 +58,7 @@ def f1_radgraph(
 
 
 def radgraph_annotate(texts: Sequence[str], folder: str | Path) -> list[Mapping[str, Any]]:
-    """Finds the entities of reports and their relations.
-
-    Args:
-        texts: reports.
-        folder: of a RadGraph model.
-
-    Returns:
-        An annotation a text, as the package makes it; a blank text has no entities.
-
-    Raises:
-        MissingError: As `f1_radgraph`.
-        UsageError: As `f1_radgraph`.
-    """
+    """Finds the entities of reports and their relations, as the package gives them; a blank text has none."""
     place = _find(folder)
     found: list[Mapping[str, Any]] = [{"entities": {}} for _ in texts]
     wanted = [number for number, text in enumerate(texts) if text.strip()]
@@ -103,17 +73,7 @@ def radgraph_annotate(texts: Sequence[str], folder: str | Path) -> list[Mapping[
 
 
 def radgraph_identity(folder: str | Path, *, reward: Reward = "partial", exact_case: bool = False) -> dict[str, str]:
-    """Says what makes the numbers what they are, for the recipe; reads the files and loads no weights.
-
-    Args:
-        folder: as in `f1_radgraph`.
-        reward: likewise.
-        exact_case: likewise.
-
-    Raises:
-        MissingError: As `f1_radgraph`.
-        UsageError: As `f1_radgraph`.
-    """
+    """Says what makes the numbers what they are, for the recipe; reads the files and loads no weights."""
     place = _find(folder)
     return {
         "model": place.label,
@@ -221,13 +181,7 @@ _ENTRIES = (("dataset_reader", "token_indexers"), ("model", "embedder", "token_e
 
 @dataclass(frozen=True, kw_only=True)
 class RadGraphFolder:
-    """A RadGraph model on this machine's disk.
-
-    Attributes:
-        place: absolute path.
-        kind: one of `KINDS`.
-        config: content of `config.json`.
-    """
+    """A RadGraph model on this machine's disk."""
 
     place: Path
     kind: str
@@ -257,15 +211,7 @@ class RadGraphFolder:
 
 
 def find_radgraph(folder: str | Path) -> RadGraphFolder:
-    """Finds a model, without reading its weights.
-
-    Args:
-        folder: what the user named.
-
-    Raises:
-        MissingError: The folder or a file of it is not here; says how to get it.
-        UsageError: It is no RadGraph model.
-    """
+    """Finds a model, without reading its weights."""
     given = Path(folder).expanduser()
     place = given.resolve()
     if not place.is_dir():
@@ -297,14 +243,7 @@ def find_radgraph(folder: str | Path) -> RadGraphFolder:
 
 @contextlib.contextmanager
 def staged(found: RadGraphFolder) -> Iterator[Path]:
-    """Makes the cache folder in which the package looks for a model, with the encoder named by its path; it is gone behind it.
-
-    Args:
-        found: the model.
-
-    Yields:
-        What is given to the package as `model_cache_dir`.
-    """
+    """Makes the temporary `model_cache_dir` in which the package looks for a model, with the encoder named by its path."""
     changed = json.loads(json.dumps(found.config))
     for path in _ENTRIES:
         _entry(changed, path)["model_name"] = str(found.place / _ENCODER)

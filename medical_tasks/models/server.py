@@ -15,6 +15,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -26,21 +27,6 @@ from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, fingerp
 from medical_tasks.models.endpoint import EndpointModel, FolderTokens, asked_of, chat_settings, limits_of
 from medical_tasks.models.managed_server import HOST, ManagedServer, answers_chat, free_port
 from medical_tasks.models.opener import CHAT_OPTIONS, COUNT, SECONDS, TESTED_OPTIONS, WORD, Reader, read_options
-
-__all__ = [
-    "SERVED_OPTIONS",
-    "TRANSFORMERS",
-    "ServedModel",
-    "find_vllm",
-    "gpu_nodes",
-    "open_served",
-    "read_flags",
-    "vllm_context",
-    "vllm_version",
-    "wants_cpu",
-    "writes_as_folder",
-]
-
 
 VLLM = "vllm-server"
 TRANSFORMERS = "transformers-server"
@@ -69,31 +55,15 @@ _TIDY_S = 10.0  # until a crashed server's workers are gone as well
 _SILENT = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
 
 
+@dataclass(frozen=True, kw_only=True)
 class ServerPlan:
-    """How a server is started and asked; nothing of it depends on the port but what is made from it.
+    """How a server is started and asked; nothing of it depends on the port but what is made from it."""
 
-    Attributes:
-        command: from port to command line.
-        settings: from base URL to the endpoint's settings.
-        environment: further variables for the server.
-        start_timeout: seconds until it must answer.
-        log: file for its output.
-    """
-
-    def __init__(
-        self,
-        *,
-        command: Callable[[int], list[str]],
-        settings: Callable[[str], ChatSettings],
-        environment: Mapping[str, str],
-        start_timeout: float,
-        log: Path,
-    ) -> None:
-        self.command = command
-        self.settings = settings
-        self.environment = {**_SILENT, **environment}
-        self.start_timeout = start_timeout
-        self.log = log
+    command: Callable[[int], list[str]]
+    settings: Callable[[str], ChatSettings]
+    environment: Mapping[str, str]
+    start_timeout: float
+    log: Path
 
     def server(self) -> tuple[ManagedServer, ChatSettings]:
         """Returns a server on a free port, not started, and the settings to ask it."""
@@ -104,21 +74,15 @@ class ServerPlan:
             ready=lambda: answers_chat(settings.base_url, settings.model, api_key=settings.api_key),
             log=self.log,
             timeout=self.start_timeout,
-            environment=self.environment,
+            environment={**_SILENT, **self.environment},
         )
         return server, settings
 
 
 class ServedModel:
-    """A managed server and the endpoint model in front of it. Implements `models.base.Model`.
+    """A managed server and the endpoint model in front of it; implements `models.base.Model`.
 
-    Args:
-        name: the name the user gave.
-        plan: how to start and ask the server.
-        asked: what `EndpointModel` takes besides name and endpoint (`endpoint.asked_of`).
-        backend: `vllm-server` or `transformers-server`.
-        identity: what makes the answers what they are; no path of this machine, no port.
-        measures: whether the server can tell how long its context and a question are.
+    `measures`: whether the server can tell its context and how long a question is.
     """
 
     def __init__(
@@ -150,42 +114,19 @@ class ServedModel:
         return keys
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Answers all requests, starting the server when it does not run yet.
-
-        Args:
-            requests: the questions.
-            on_result: called in this thread, once for each request, in order of completion.
-
-        Raises:
-            MissingError: The server does not start, or has ended.
-            UsageError: The server rejects the model or the requests.
-        """
+        """Answers all requests, starting the server when it does not run yet."""
         if requests:
             with self.asking():
                 self._model.generate(requests, on_result)
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Says how probable the continuations of each request are, starting the server when it does not run yet.
-
-        Args:
-            requests: the questions, each with its continuations.
-            on_result: called in this thread, once for each request, in order of completion.
-
-        Raises:
-            MissingError: The server does not start, or has ended.
-            UsageError: The server gives no log-probabilities, or not in the way these questions need; says what to use.
-        """
+        """Says how probable the continuations of each request are, starting the server when it does not run yet."""
         if requests:
             with self.asking():
                 self._model.loglikelihood(requests, on_result)
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
-        """Measures requests by the model's own folder; a server is started for it only where that does not tell.
-
-        Raises:
-            MissingError: The server has to be asked, and does not start.
-            UsageError: The folder's tokenizer cannot be used, and the server counts no tokens.
-        """
+        """Measures requests by the model's own folder; a server is started for it only where that does not tell."""
         if not requests or (self._model.meter.needs_server and not self._measures):
             return [None] * len(requests)
         if not self._model.meter.needs_server:
@@ -195,11 +136,7 @@ class ServedModel:
 
     @contextmanager
     def asking(self) -> Iterator[ChatSettings]:
-        """Starts the server when it does not run yet, and gives the settings to ask it with.
-
-        Raises:
-            MissingError: The server does not start, or has ended while it was asked.
-        """
+        """Starts the server when it does not run yet, and gives the settings to ask it with."""
         if self._server is None:
             self._server = self._start()
         try:
@@ -227,20 +164,7 @@ class ServedModel:
 
 
 def open_served(name: str, *, options: Mapping[str, str], log_dir: Path) -> EndpointModel | ServedModel:
-    """Opens `vllm-server/<name>` or `transformers-server/<path>`. No server is started yet.
-
-    Args:
-        name: the model's name, kind included; a folder or a repository follows it.
-        options: model arguments. `base_url` makes `vllm-server/` use a server that already runs.
-        log_dir: folder for the server's log; a private one, since a server may quote questions in it.
-
-    Returns:
-        The model.
-
-    Raises:
-        UsageError: The name or an argument does not follow its form.
-        MissingError: The server's program, the model or a GPU is not there; says how to get it.
-    """
+    """Opens `vllm-server/<name>` or `transformers-server/<path>`; no server is started yet. `log_dir` must be private."""
     kind, _, target = name.partition("/")
     if target and kind == VLLM:
         values = read_options(options, {**_VLLM_OPTIONS, **_TESTED}, model=name)
@@ -358,17 +282,7 @@ _MULTIPLES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "K": 2**10, "M": 2**20,
 
 
 def find_vllm(given: str | None = None) -> Path:
-    """Finds the `vllm` program, which lives in an environment of its own.
-
-    Args:
-        given: path from the model arguments; goes before all else, then the variable `MEDICAL_TASKS_VLLM`.
-
-    Returns:
-        The program: as given, or of `.env-vllm` in the working folder or beside the project, or from PATH.
-
-    Raises:
-        MissingError: There is none; says how to make the environment.
-    """
+    """Finds the `vllm` program: as given, `MEDICAL_TASKS_VLLM`, `.env-vllm` in the working folder or the project, or PATH."""
     for source, named in (("executable", given), (VLLM_VARIABLE, os.environ.get(VLLM_VARIABLE))):
         if named:
             if not _is_program(Path(named)):
@@ -393,21 +307,14 @@ def _is_program(path: Path) -> bool:
 
 
 def vllm_version(executable: Path) -> str:
-    """Reads vLLM's version from its environment's metadata, `unknown` where there is none.
-
-    The program itself takes many seconds to say it.
-    """
+    """Reads vLLM's version from its environment's metadata (the program needs many seconds); `unknown` where there is none."""
     environment = executable.resolve().parent.parent
     found = sorted(environment.glob("lib/python3*/site-packages/vllm-*.dist-info"))
     return found[-1].name.removeprefix("vllm-").removesuffix(".dist-info") if found else "unknown"
 
 
 def find_transformers() -> Path:
-    """Finds the `transformers` program of this environment.
-
-    Raises:
-        MissingError: It is not installed; says how to install it.
-    """
+    """Finds the `transformers` program of this environment."""
     beside = Path(sys.executable).parent / "transformers"
     found = str(beside) if _is_program(beside) else shutil.which("transformers")
     if found is None:
@@ -428,11 +335,7 @@ def hub_cache() -> Path:
 
 
 def gpu_nodes(dev: Path = Path("/dev")) -> list[Path]:
-    """Lists the device nodes of GPUs that vLLM can use: NVIDIA, AMD (`kfd`), and either under WSL (`dxg`).
-
-    Args:
-        dev: folder of device nodes.
-    """
+    """Lists the device nodes of GPUs that vLLM can use: NVIDIA, AMD (`kfd`), and either under WSL (`dxg`)."""
     return sorted(node for pattern in ("nvidia[0-9]*", "kfd", "dxg") for node in dev.glob(pattern))
 
 
@@ -442,17 +345,7 @@ def wants_cpu(device: str | None, flags: list[str]) -> bool:
 
 
 def read_flags(text: str) -> list[str]:
-    """Splits the flags that are passed through to a server, as a shell would.
-
-    Args:
-        text: for example `--max-model-len 8192 --quantization fp8`.
-
-    Returns:
-        The words.
-
-    Raises:
-        UsageError: A quotation is open, or a flag is not the user's to set here.
-    """
+    """Splits the flags that are passed through to a server, as a shell would."""
     try:
         flags = shlex.split(text)
     except ValueError as error:
@@ -472,15 +365,7 @@ def writes_as_folder(flags: list[str]) -> bool:
 
 
 def vllm_context(flags: list[str], checkpoint: Checkpoint) -> int | None:
-    """Works out the longest prompt and answer together that vLLM takes.
-
-    Args:
-        flags: of `vllm serve`, as `read_flags` returns them.
-        checkpoint: the model.
-
-    Returns:
-        `--max-model-len`, else what the model's files say; None where only the server knows.
-    """
+    """The longest prompt and answer together: `--max-model-len`, else by the model's files; None where only the server knows."""
     values = [
         flag.partition("=")[2] if "=" in flag else following
         for flag, following in pairwise([*flags, ""])

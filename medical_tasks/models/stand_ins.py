@@ -24,9 +24,6 @@ from medical_tasks.errors import UsageError
 from medical_tasks.models.checkpoint import quiet_libraries
 from medical_tasks.spec import Item, TaskSpec
 
-__all__ = ["BASELINES", "CONTEXT", "COPY_EXAMPLE", "baseline_responses", "make_toy_model"]
-
-
 COPY_EXAMPLE = "copy-example"
 BASELINES = ("reference", "empty", "random", COPY_EXAMPLE)
 _SEED = 20240617
@@ -35,20 +32,7 @@ GoldResponse = Callable[[TaskSpec, Item], str]
 
 
 def baseline_responses(name: str, task: TaskSpec, items: Sequence[Item], gold_response: GoldResponse) -> list[str]:
-    """Answers every item without a model.
-
-    Args:
-        name: one of `BASELINES` but `copy-example`.
-        task: the task.
-        items: its items.
-        gold_response: the benchmark's own way to write an item's gold as a model would.
-
-    Returns:
-        One response an item.
-
-    Raises:
-        UsageError: There is no such baseline.
-    """
+    """Answers every item without a model; `gold_response` writes an item's gold as a model would."""
     if name == "reference":
         return [gold_response(task, item) for item in items]
     if name == "empty":
@@ -93,20 +77,9 @@ END_AT = 1.93
 
 
 def make_toy_model(folder: Path, texts: Sequence[str], *, seed: int = 0) -> Path:
-    """Makes a tiny random causal language model that knows the words of `texts`.
+    """Makes a tiny random causal language model that knows the words of `texts`, in an empty folder.
 
     The same texts, seed and package versions give the same files, byte for byte.
-
-    Args:
-        folder: where config, tokenizer and safetensors go; made when absent, must be empty otherwise.
-        texts: what the tokenizer learns its words from.
-        seed: seed of the weights.
-
-    Returns:
-        The folder.
-
-    Raises:
-        UsageError: `texts` hold nothing, or the folder holds other files.
     """
     if not any(text.strip() for text in texts):
         raise UsageError("texts: the toy's tokenizer needs at least one text that is not blank; got none")

@@ -21,8 +21,6 @@ from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
-__all__ = ["main"]
-
 _POLL_S = 0.1
 _WORKERS_S = 3.0  # for what the command left behind, between SIGTERM and SIGKILL
 _PR_SET_PDEATHSIG = 1
@@ -141,14 +139,7 @@ def _descendants(root: int) -> list[int]:
 
 
 def main(arguments: list[str]) -> int:
-    """Runs the supervisor.
-
-    Args:
-        arguments: pid of the parent, seconds of grace, command and its arguments.
-
-    Returns:
-        The command's exit code; 127 when it cannot be started.
-    """
+    """Runs the supervisor."""
     parent, grace, *command = arguments
     try:
         supervisor = _Supervisor(int(parent), float(grace), command)

@@ -14,8 +14,6 @@ from medical_tasks.judges.base import LABELS, Budget, Call, NoReply, OnReply, Pa
 from medical_tasks.judges.base import Unreadable as Unreadable
 from medical_tasks.judges.budget import estimate_chat
 
-__all__ = ["ScriptedBackend", "TableJudge", "question", "read_word"]
-
 Script = Callable[[Call], str | Reply | NoReply | BaseException]
 
 
@@ -25,12 +23,6 @@ class ScriptedBackend:
     Args:
         script: from call to the text of the reply (a label for a judge that reads pairs), to a `Reply` or `NoReply` (whose
             key does not matter), or to an error, which is raised then and there.
-        reads: as of a backend.
-        samples: as of a backend.
-        endpoint: as of a backend.
-        name: as of a backend.
-        version: part of the identity.
-        order: order of completion; the calls' own by default.
     """
 
     comparable = True
@@ -99,7 +91,6 @@ class TableJudge:
 
     Args:
         verdicts: from question id to value; a question that is not there is unscored. Or a function, in which None is unscored.
-        comparable: as of a judge.
     """
 
     name = "table/judge"

@@ -121,11 +121,7 @@ FAULTS = {
 
 
 class Chaos:
-    """Spoils a share of all attempts, each with a fault drawn by seed, conversation, vote and attempt alone.
-
-    Attributes:
-        met: how often each fault was met.
-    """
+    """Spoils a share of all attempts, each with a fault drawn by seed, conversation, vote and attempt alone."""
 
     def __init__(self, probability: float, *, seed: int) -> None:
         self.met: Counter[str] = Counter()

@@ -79,7 +79,7 @@ def test_replies_come_with_their_tokens(mock: Callable[..., InspectJudge]) -> No
         )
         for number in range(20)
     }
-    assert (budget.calls, budget.tokens, budget.estimated) == (20, 200, False)
+    assert (budget.calls, budget.tokens) == (20, 200)
     assert judge.identity == {"backend": "inspect", "model": "mockllm/model", "temperature": "0.0"}
     assert (judge.endpoint, judge.samples, judge.reads) == (None, False, "prompt")
     assert asked(judge, calls(2))["key q1"] == outcomes["key q1"]  # a second round, the same clients

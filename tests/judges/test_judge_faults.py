@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,14 +11,11 @@ import pytest
 
 from medical_tasks.errors import MissingError
 from medical_tasks.io.store import Store
-from medical_tasks.judges.base import Call as Wanted
-from medical_tasks.judges.base import JudgeOptions, NoReply, Reply, Unscored, Verdict
-from medical_tasks.judges.budget import RunBudget
+from medical_tasks.judges.base import JudgeOptions, Unscored, Verdict
 from medical_tasks.judges.chat import ChatJudge
 from medical_tasks.judges.session import VERDICT, JudgeSession
 from tests.fault_server import Call, Fault, FaultServer
 from tests.judges.scripted_judge import (
-    CONCURRENCY,
     FAULTS,
     Chaos,
     answer,
@@ -140,79 +136,3 @@ def test_a_judge_that_is_down_says_so_and_loses_nothing(store: Store) -> None:
         outcomes = session(judge_at(server.base_url), store).ask(questions(range(100)))
     assert sorted(number_of(call) for call in server.calls) == list(range(40, 100))
     assert values(outcomes) == {f"q{number}": truth(number) for number in range(100)}
-
-
-def test_a_judge_that_dies_on_the_way_keeps_what_it_said(store: Store) -> None:
-    def dies(call: Call) -> Fault | None:
-        return Fault.refuse() if call.number > 120 else None
-
-    with FaultServer(dies, answer=answer) as server, pytest.raises(MissingError):
-        session(judge_at(server.base_url, max_retries=1), store).ask(questions(range(COUNT)))
-    kept = store.counts(VERDICT)[0]
-    assert 120 - CONCURRENCY < kept <= 120  # what was under way when it was given up may be lost
-    with FaultServer(answer=answer) as server:
-        outcomes = session(judge_at(server.base_url), store).ask(questions(range(COUNT)))
-    assert len({number_of(call) for call in server.calls}) == len(server.calls) == COUNT - kept
-    assert values(outcomes) == {f"q{number}": truth(number) for number in range(COUNT)}
-
-
-def test_a_key_that_is_revoked_on_the_way(store: Store) -> None:
-    def revoked(call: Call) -> Fault | None:
-        return Fault.status_code(401, "revoked") if call.number > 50 else None
-
-    with (
-        FaultServer(revoked, answer=answer) as server,
-        pytest.raises(MissingError, match="refused the key"),
-    ):
-        session(judge_at(server.base_url, concurrency=4), store).ask(questions(range(COUNT)))
-    assert len(server.calls) <= 54
-    assert store.counts(VERDICT)[0] >= 47
-
-
-def test_a_spent_budget_leaves_the_rest_for_the_next_run(store: Store) -> None:
-    with FaultServer(Chaos(0.2, seed=9), answer=answer) as server:
-        first = JudgeSession(judge_at(server.base_url, timeout=0.4), JudgeOptions(max_calls=80), store, quiet=True)
-        outcomes = first.ask(questions(range(100)))
-    assert len(server.calls) == 80
-    decided = {outcome.id for outcome in outcomes if isinstance(outcome, Verdict)}
-    assert {outcome.reason for outcome in outcomes if isinstance(outcome, Unscored)} == {"judge: budget spent"}
-    assert 0 < len(decided) < 80
-    with FaultServer(answer=answer) as server:
-        outcomes = session(judge_at(server.base_url), store).ask(questions(range(100)))
-    assert {f"q{number_of(call)}" for call in server.calls} == {f"q{n}" for n in range(100)} - decided
-    assert values(outcomes) == {f"q{number}": truth(number) for number in range(100)}
-
-
-def test_each_reply_is_what_the_server_said_to_that_prompt() -> None:
-    """The backend alone, without readers and re-asks: a text is the server's own, or there is none."""
-    said: dict[str, str | None] = {}
-    chaos = Chaos(0.5, seed=1)
-
-    def plan(call: Call) -> Fault | None:
-        fault = chaos(call)
-        said[call.prompt] = answer(call)[0] if fault is None else content_of(fault)
-        return fault
-
-    wanted = [Wanted(key=asked.id, question=asked, messages=asked.messages, vote=0) for asked in questions(range(200))]
-    found: dict[str, Reply | NoReply] = {}
-    with FaultServer(plan, answer=answer) as server:
-        judge = judge_at(server.base_url, timeout=0.4, max_retries=0)
-        judge.answer(wanted, RunBudget(), lambda reply: found.update({reply.key: reply}))
-    assert set(found) == {call.key for call in wanted}
-    replies = {key: reply.text for key, reply in found.items() if isinstance(reply, Reply)}
-    assert 60 < len(replies) < 180
-    for call in wanted:
-        if call.key in replies:
-            assert replies[call.key] == said[call.messages[0]["content"]]
-
-
-def content_of(fault: Fault) -> str | None:
-    """The text in a reply that is a chat's, None when it has none."""
-    if "choices" not in fault.body or fault.kind != "reply":
-        return None
-    choices = json.loads(fault.body)["choices"]
-    if not choices:
-        return None
-    spent = choices[0]["finish_reason"] == "length"
-    text: str | None = choices[0]["message"]["content"]
-    return "" if text is None and spent else text

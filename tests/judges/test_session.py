@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.errors import MissingError, UsageError
@@ -224,26 +224,6 @@ def test_a_vote_that_stays_unreadable_counts_for_nobody(store: Store) -> None:
     first = judge.rows[0]
     assert first["votes"] == ["yes", "yes"]
     assert judge.rows[2]["votes"] == ["yes", "no"]
-
-
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    st.integers(1, 7).flatmap(
-        lambda votes: st.tuples(st.just(votes), st.lists(st.text("yn", min_size=votes, max_size=votes), max_size=6))
-    )
-)
-def test_the_decision_is_that_of_all_votes(
-    tmp_path_factory: pytest.TempPathFactory, case: tuple[int, list[str]]
-) -> None:
-    votes, ballots = case
-    script = voting({f"q{number}": ballot for number, ballot in enumerate(ballots)})
-    with Store(tmp_path_factory.mktemp("votes") / "store.sqlite") as store:
-        judge = session(ScriptedBackend(script), store, votes=votes)
-        expected = [
-            {"y": "yes", "n": "no"}[max(dict.fromkeys(ballot), key=ballot.count)] for ballot in ballots
-        ]  # max takes the first of those that tie
-        assert values(judge.ask(questions(len(ballots)))) == expected
-        assert judge.stats.replies + judge.stats.saved == votes * len(ballots)
 
 
 def test_votes_of_a_judge_that_never_changes_its_mind_are_refused(store: Store) -> None:

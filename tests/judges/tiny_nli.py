@@ -12,8 +12,6 @@ from typing import Any
 
 from medical_tasks.judges.base import LABELS, Call, NoReply, Pair, Question, Reply
 
-__all__ = ["NLI_LABELS", "answers", "calls", "make_classifier", "make_true", "pairs", "save_true", "train_pieces"]
-
 NLI_LABELS = {0: "contradiction", 1: "neutral", 2: "entailment"}
 
 _SUBJECTS = ("The patient", "An infant", "A retired teacher", "The second twin", "A marathon runner", "Her neighbour")

@@ -9,8 +9,6 @@ from medical_tasks.models.base import Answer, ChoiceScores, Failure, Model, Requ
 from tests.models.local_runs import reference
 from tests.models.toy_texts import TEXTS
 
-__all__ = ["CHOICES", "LETTERS", "choose", "results", "scores", "summed"]
-
 LETTERS = ("A", "B", "C", "D", "E")
 
 
@@ -50,8 +48,6 @@ def summed(folder: Path, text: str, continuation: str) -> tuple[float, int]:
     """By transformers alone, one text without padding: sum of log-probabilities in float32, and number of tokens.
 
     Args:
-        folder: the model's.
-        text: the rendered prompt.
         continuation: what stands after it, with the white space before it.
     """
     import torch

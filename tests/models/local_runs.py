@@ -10,8 +10,6 @@ from typing import Any
 from medical_tasks.models.base import Answer, Failure, Model, Request
 from tests.models.toy_texts import TEXTS, ask
 
-__all__ = ["QUESTIONS", "Opener", "alone", "answers", "collect", "count_calls", "decode"]
-
 Opener = Callable[..., Any]
 
 QUESTIONS = [ask(f"q{index}", text, system="Be brief." if index % 2 else "") for index, text in enumerate(TEXTS[::8])]

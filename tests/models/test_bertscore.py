@@ -174,10 +174,3 @@ def test_the_identity_names_what_decides(bert: Path, scorer: Any) -> None:
     assert (identity["model"], identity["layer"], identity["idf"]) == ("tiny-bert", "1", "false")
     assert bertscore_identity(bert, layer=2) != identity
     assert str(bert.parent) not in json.dumps(identity)
-
-
-def test_closed(bert: Path) -> None:
-    scorer = open_bertscore(bert, layer=1)
-    scorer.close()
-    with pytest.raises(RuntimeError, match="tiny-bert was closed"):
-        scorer.score(["a"], ["b"])

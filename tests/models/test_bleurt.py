@@ -15,7 +15,6 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.bleurt import (
     BleurtNetwork,
     bleurt_identity,
-    bleurt_scores,
     kept_lengths,
     make_row,
     open_bleurt,
@@ -54,7 +53,7 @@ def test_the_numbers_of_the_conversions_own_code(folder: Path, tmp_path: Path) -
     rows = [make_row(one, two, LIMIT, first=2, between=3) for one, two, _ in RECORDED_ROWS]
     assert network.score(rows) == pytest.approx([number for _, _, number in RECORDED_ROWS], abs=1e-6)
     make_word_bleurt(tmp_path / "words")  # BERT's kind, with word pieces
-    assert bleurt_scores(tmp_path / "words", PAIRS) == pytest.approx(RECORDED_WORDS, abs=1e-6)
+    assert open_bleurt(tmp_path / "words").score(PAIRS) == pytest.approx(RECORDED_WORDS, abs=1e-6)
 
 
 def test_each_pair_alone_by_transformers(folder: Path) -> None:
@@ -132,7 +131,7 @@ def test_other_layouts_give_the_same_numbers(layout: str, tmp_path: Path) -> Non
         for name, value in state.items()
     }
     torch.save(named, tmp_path / "b" / "pytorch_model.bin")
-    assert bleurt_scores(tmp_path / "b", PAIRS) == bleurt_scores(tmp_path / "a", PAIRS)
+    assert open_bleurt(tmp_path / "b").score(PAIRS) == open_bleurt(tmp_path / "a").score(PAIRS)
 
 
 def test_length_and_texts_that_are_odd(folder: Path) -> None:
@@ -159,7 +158,7 @@ def test_the_identity_names_what_decides(folder: Path, changed: Path) -> None:
 
 def test_what_is_not_there_is_said_with_the_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MissingError, match="hf download lucadiliello/BLEURT-20 --local-dir models/BLEURT-20"):
-        bleurt_scores(tmp_path / "none", PAIRS)
+        open_bleurt(tmp_path / "none").score(PAIRS)
     write_json(tmp_path / "config.json", {"model_type": "bleurt", "max_position_embeddings": LIMIT})
     with pytest.raises(MissingError, match="no weights"):
         bleurt_identity(tmp_path)
@@ -211,7 +210,7 @@ def test_numbers_that_are_none(changed: Path) -> None:
     state["classifier.bias"][0] = float("nan")
     save_file(state, changed / "model.safetensors")
     with pytest.raises(UsageError, match="gives numbers that are not finite"):
-        bleurt_scores(changed, PAIRS)
+        open_bleurt(changed).score(PAIRS)
 
 
 def test_code_in_weights_is_not_run(changed: Path) -> None:
@@ -252,7 +251,7 @@ def test_a_checkpoint_of_the_authors_needs_their_package(tmp_path: Path) -> None
     with pytest.raises(
         MissingError, match="is a checkpoint for TensorFlow. .*git\\+https://github.com/google-research/bleurt"
     ):
-        bleurt_scores(folder, PAIRS)
+        open_bleurt(folder).score(PAIRS)
 
 
 def test_a_checkpoint_of_the_authors_is_run_by_their_package(tmp_path: Path) -> None:
@@ -263,10 +262,11 @@ def test_a_checkpoint_of_the_authors_is_run_by_their_package(tmp_path: Path) -> 
     script = (
         "import json, sys\n"
         "sys.path.insert(0, sys.argv[1])\n"
-        "from medical_tasks.models.bleurt import bleurt_identity, bleurt_scores, open_bleurt\n"
+        "from medical_tasks.models.bleurt import bleurt_identity, open_bleurt\n"
         "from medical_tasks.errors import UsageError\n"
         "pairs = [('abc', 'ab'), ('', 'a'), ('abc', 'ab')]\n"
-        "print(json.dumps([bleurt_scores(sys.argv[2], pairs), bleurt_scores(sys.argv[2], []), bleurt_identity(sys.argv[2])]))\n"
+        "scorer = open_bleurt(sys.argv[2])\n"
+        "print(json.dumps([scorer.score(pairs), scorer.score([]), bleurt_identity(sys.argv[2])]))\n"
         "try:\n    open_bleurt(sys.argv[2], max_length=9)\n"
         "except UsageError as error:\n    print(error)\n"
     )

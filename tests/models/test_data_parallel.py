@@ -77,11 +77,3 @@ def test_two_processes_give_the_tokens_of_one(warm: WarmProcess, toy_model: Path
     check_choices(alone["choices"], main["choices"], other["choices"])
     # Request keys are made from the identity in every process.
     assert alone["identity"] == main["identity"] == other["identity"]
-
-
-def test_processes_that_do_not_see_each_other_stop(warm: WarmProcess, toy_model: Path, tmp_path: Path) -> None:
-    # Without ACCELERATE_USE_CPU, on a machine without a GPU, each of them would answer everything.
-    done = start(warm, [str(toy_model), str(tmp_path), "2"], processes=2, CUDA_VISIBLE_DEVICES="")
-    assert done.returncode != 0
-    assert "2 processes were started (WORLD_SIZE=2), but accelerate sees one" in done.stderr
-    assert list(tmp_path.glob("rank*.json")) == []

@@ -152,27 +152,6 @@ def test_one_text_that_is_not_counted_is_unknown_alone(toy_model: Path) -> None:
     assert [length for index, length in enumerate(found) if index != 3] == wanted(toy_model, asked[:3] + asked[4:])
 
 
-def test_lost_connections_are_asked_again(toy_model: Path) -> None:
-    faults = {1: Fault.status_code(503), 3: Fault.refuse(), 5: Fault.cut(), 7: Fault.not_json()}
-    asked = [question(index) for index in range(6)]
-    with ToyServer(toy_model, plan=lambda number, sent: faults.get(number)) as server:
-        assert model_at(server, max_retries=4).lengths(asked) == wanted(toy_model, asked)
-    assert len(server.asked) == 1 + 6 + len(faults)
-
-
-def test_server_that_is_gone_is_told_at_once(toy_model: Path) -> None:
-    with ToyServer(toy_model) as server:
-        model = model_at(server, max_retries=0)
-    with pytest.raises(MissingError, match="nothing answers at"):
-        model.lengths([question(0)])
-
-
-def test_no_requests_ask_nothing(toy_model: Path) -> None:
-    with ToyServer(toy_model) as server:
-        assert model_at(server).lengths([]) == []
-    assert server.asked == []
-
-
 def test_lone_surrogates_are_measured(toy_model: Path) -> None:
     odd = Request(
         key="k", messages=(Message(role="user", content="a\ud800b"),), max_new_tokens=1, continuations=("x\udfff y",)
@@ -276,11 +255,6 @@ def test_folder_of_the_model_tells_without_a_server(kind: str, toy_model: Path, 
 def test_vllm_flag_sets_the_context(toy_model: Path, tmp_path: Path) -> None:
     model = served("vllm-server", toy_model, tmp_path, flags="--max-model-len 1k")
     assert model.lengths([question(0)]) == wanted(toy_model, [question(0)], context=1000)
-
-
-def test_user_goes_before_folder_and_flags(toy_model: Path, tmp_path: Path) -> None:
-    model = served("vllm-server", toy_model, tmp_path, flags="--max-model-len 1k", context="900")
-    assert model.lengths([question(0)]) == wanted(toy_model, [question(0)], context=900)
 
 
 def test_server_is_started_only_where_the_folder_does_not_tell(toy_model: Path, tmp_path: Path) -> None:

@@ -209,9 +209,3 @@ def test_different_requests_in_the_processes_are_noticed(toy_model: Path, opened
     model.share = types.MethodType(lambda self, keys: ["other"], model)
     with pytest.raises(RuntimeError, match="given different requests"):
         model.generate(QUESTIONS[:2], lambda _: None)
-
-
-def test_no_requests(toy_model: Path, default: Any) -> None:
-    assert collect(default, []) == []
-    assert default.share(["a", "b"]) == ["a", "b"]
-    assert (default.is_main, default.endpoint, default.name) == (True, None, f"hf/{toy_model}")

@@ -119,10 +119,6 @@ def test_generation_settings_never_hold_the_answer_length() -> None:
     assert generation_settings({"batch_size": 4}) == {}
 
 
-def test_model_parallel_is_handed_to_lighteval(toy_model: Path, opened: Opener) -> None:
-    assert opened(toy_model, model_parallel="false").inner.config.model_parallel is False
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

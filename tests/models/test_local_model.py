@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from medical_tasks.models.local_model import Prompt, read_answer
+from medical_tasks.models.base import Request
+from medical_tasks.models.local_model import Prompt, plan_chunks, read_answer
 from tests.models.toy_texts import ask
 
 ENDS = frozenset({2, 9})
@@ -29,3 +32,60 @@ def test_reading_an_answer(tokens: list[int], stop: tuple[str, ...], expected: t
     prompt = Prompt(request=ask("k", "x", size=4), text="x", tokens=(1,), stop=stop)
     answer = read_answer(prompt, tokens, ENDS, lambda ids: " ".join(map(str, ids)))
     assert (answer.text, answer.output_tokens, answer.finish) == expected
+
+
+Shape = tuple[int, int, int, bool]
+
+
+def prompt(key: int, characters: int, tokens: int, room: int = 10, *, stops: bool = False) -> Prompt:
+    request = Request(key=f"{key:03}", messages=({"role": "user", "content": "x"},), max_new_tokens=room)
+    return Prompt(request=request, text="x" * characters, tokens=tuple(range(tokens)), stop=("\n",) if stops else ())
+
+
+def lighteval_limit(chunk: list[Prompt]) -> int:
+    """Where lighteval 0.13.0 cuts a batch: tokens of the first prompt, sorted by characters, plus the answer length."""
+    first = sorted(chunk, key=lambda one: -(len(one.text) + one.request.max_new_tokens))[0]
+    return len(first.tokens) + first.request.max_new_tokens
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    shapes=st.lists(
+        st.tuples(st.integers(1, 400), st.integers(1, 100), st.sampled_from([1, 10]), st.booleans()), max_size=30
+    ),
+    size=st.one_of(st.none(), st.integers(1, 8)),
+)
+def test_chunks_hold_each_prompt_once_and_none_is_cut(shapes: list[Shape], size: int | None) -> None:
+    prompts = [prompt(key, chars, tokens, room, stops=stops) for key, (chars, tokens, room, stops) in enumerate(shapes)]
+    chunks = list(plan_chunks(prompts, size))
+    assert sorted(one.request.key for chunk in chunks for one in chunk) == [one.request.key for one in prompts]
+    for chunk in chunks:
+        assert 0 < len(chunk) <= (size or len(prompts))
+        assert len({(one.request.max_new_tokens, one.stop) for one in chunk}) == 1
+        assert max(len(one.tokens) for one in chunk) <= lighteval_limit(chunk)
+        assert [len(one.tokens) for one in chunk] == sorted((len(one.tokens) for one in chunk), reverse=True)
+
+
+@settings(deadline=None, max_examples=50)
+@given(shapes=st.lists(st.tuples(st.integers(1, 400), st.integers(1, 100)), max_size=20), seed=st.randoms())
+def test_chunks_do_not_depend_on_the_order_given(shapes: list[tuple[int, int]], seed: object) -> None:
+    prompts = [prompt(key, chars, tokens) for key, (chars, tokens) in enumerate(shapes)]
+    shuffled = list(prompts)
+    seed.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert list(plan_chunks(prompts, 4)) == list(plan_chunks(shuffled, 4))
+
+
+def test_one_chunk_without_a_limit() -> None:
+    prompts = [prompt(key, 4 * tokens, tokens) for key, tokens in enumerate((5, 30, 12))]
+    assert [[len(one.tokens) for one in chunk] for chunk in plan_chunks(prompts, None)] == [[30, 12, 5]]
+
+
+def test_many_tokens_in_few_characters_stand_apart() -> None:
+    dense, wordy = prompt(1, 100, 90), prompt(2, 300, 60)
+    # Together, lighteval would cut the dense one at 60 + 10 tokens.
+    assert lighteval_limit([dense, wordy]) == 70
+    assert list(plan_chunks([wordy, dense], 8)) == [[dense], [wordy]]
+
+
+def test_nothing_gives_no_chunk() -> None:
+    assert list(plan_chunks([], 4)) == []

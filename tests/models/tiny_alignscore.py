@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["CLAIMS", "CONTEXTS", "LIMIT", "make_alignscore", "make_roberta", "plain_score"]
-
 LIMIT = 48
 """Most tokens of a pair."""
 

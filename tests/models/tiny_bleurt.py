@@ -10,8 +10,6 @@ from typing import Any
 
 from tests.models.tiny_embedder import write_json
 
-__all__ = ["CONFIG", "LIMIT", "PAIRS", "deterministic", "make_bleurt", "make_pieces", "make_word_bleurt"]
-
 LIMIT = 32
 """Most tokens of a pair."""
 
@@ -117,10 +115,7 @@ def make_bleurt(folder: Path, *, torch_file: bool = False, prefix: str = "bleurt
     """Saves a checkpoint with a sentencepiece tokenizer; returns its tensors.
 
     Args:
-        folder: where.
         torch_file: weights as `pytorch_model.bin`, with the buffer that old files have.
-        prefix: of the encoder's tensors.
-        changes: of the configuration.
     """
     import torch
     from safetensors.torch import save_file

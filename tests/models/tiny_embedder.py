@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["LIMIT", "TEXTS", "WIDTH", "make_bert", "make_layout", "write_json"]
-
 LIMIT = 24
 WIDTH = 32
 TEXTS = (
@@ -79,13 +77,7 @@ def make_layout(
     """A BERT in the layout of Sentence-Transformers.
 
     Args:
-        folder: where.
-        pooling: content of `1_Pooling/config.json`.
         dense: activation of a dense layer to 8 numbers; "" for none.
-        normalize: with a Normalize behind it.
-        settings: content of `sentence_bert_config.json`.
-        inner: folder of the transformer.
-        torch_file: the dense layer's weights as `pytorch_model.bin`.
     """
     import torch
     from safetensors.torch import save_file

@@ -21,8 +21,6 @@ from typing import Any
 from tests.fault_server import Fault
 from tests.models.local_runs import reference
 
-__all__ = ["Asked", "ToyServer", "logprob_rows", "together"]
-
 Asked = tuple[str, Mapping[str, Any]]
 """Path and body of a request; an empty body when the address was read."""
 
@@ -55,15 +53,9 @@ class ToyServer:
     """The server, on a free loopback port, for the length of a `with` block.
 
     Args:
-        folder: the toy model.
         plan: says what goes wrong with a request, given its number from 1; None for nothing.
-        most: alternatives a token it names at most.
         context: longest prompt and answer by its list of models; None for a list that does not say.
-        counts: whether it has `/tokenize`.
         scores_prompts: whether it knows `prompt_logprobs`; `ignores` takes the field and gives nothing.
-        continues: whether it heeds `continue_final_message`.
-        change: changes each good reply.
-        socket: listens there instead, on a unix socket.
     """
 
     model = "toy"

@@ -8,8 +8,6 @@ from pathlib import Path
 from medical_tasks.models.base import Request
 from medical_tasks.spec import Message
 
-__all__ = ["TEXTS", "ask", "change_json"]
-
 _SUBJECTS = (
     "The patient",
     "An infant",
