@@ -292,9 +292,6 @@ class Chart:
             known: probability that the note speaks of it when it is absent; what is there is always said.
             forced: whether it is there, where that is decided already.
             clouds: whether a patient who has it tells nothing.
-
-        Returns:
-            True, False, or None when it is left out.
         """
         finding = FINDINGS[name or parameter]
         self.concepts |= finding.concepts

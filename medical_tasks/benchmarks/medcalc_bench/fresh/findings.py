@@ -55,21 +55,15 @@ class Finding:
     keeps it to women or men. Sentences may use {He}, {he}, {His}, {his}, {him}, {side} and {other}.
 
     Attributes:
-        kind: of its phrases.
-        yes: phrases when it is there.
-        no: phrases that can be denied (after "no", joined by "or"); for `impression`, `habit` and `course` whole
-            statements.
-        told: sentences that say it is there.
-        denied: sentences that say it is not.
-        concepts: what it tells of; see `Amount.concepts`.
+        no: phrases that can be denied (after "no", joined by "or"); for `impression`, `habit` and `course` whole statements.
     """
 
     kind: Kind
-    yes: tuple[str, ...]
+    yes: tuple[str, ...]  # phrases when it is there
     no: tuple[str, ...]
-    told: tuple[str, ...] = ()
-    denied: tuple[str, ...] = ()
-    concepts: frozenset[str] = field(default_factory=frozenset)
+    told: tuple[str, ...] = ()  # sentences that say it is there
+    denied: tuple[str, ...] = ()  # sentences that say it is not
+    concepts: frozenset[str] = field(default_factory=frozenset)  # what it tells of; see `Amount.concepts`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,18 +71,14 @@ class Grade:
     """One class of a finding that has several.
 
     Attributes:
-        word: as the entities name it.
-        kind: of its phrases.
         phrases: for lists of what is there; whole statements as in `Finding.no`. Of what is absent, what is denied.
-        told: sentences.
-        absent: whether it is the class of those who do not have the finding.
     """
 
-    word: str
+    word: str  # as the entities name it
     kind: Kind
     phrases: tuple[str, ...]
     told: tuple[str, ...] = ()
-    absent: bool = False
+    absent: bool = False  # whether it is the class of those who do not have the finding
 
 
 def finding(kind: Kind, concepts: str, **wordings: Sequence[str]) -> Finding:

@@ -74,33 +74,19 @@ MARGIN = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class Form:
-    """One way to write a quantity.
+    """One way to write a quantity."""
 
-    Attributes:
-        unit: as it stands in the entities; "" for a pure number, `ft in` for feet and inches.
-        texts: what may follow the number in a note, its own blank included.
-        digits: decimals printed.
-        factor: of the amount's base unit to this one.
-        shift: added after the factor (degrees Fahrenheit).
-        step: smallest difference between two values, in the last digit printed.
-        exact: whether published thresholds convert to this unit without rounding.
-        system: the laboratory's system of units it belongs to; None where both write it.
-        names: names in prose that go with this unit, instead of the amount's.
-        short: the same in telegraphic notes.
-        grouped: whether thousands are set off by a comma.
-    """
-
-    unit: str
-    texts: tuple[str, ...]
-    digits: int = 0
-    factor: float = 1.0
-    shift: float = 0.0
-    step: int = 1
-    exact: bool = True
-    system: System | None = None
-    names: tuple[str, ...] = ()
-    short: tuple[str, ...] = ()
-    grouped: bool = False
+    unit: str  # as it stands in the entities; "" for a pure number, `ft in` for feet and inches
+    texts: tuple[str, ...]  # what may follow the number in a note, its own blank included
+    digits: int = 0  # decimals printed
+    factor: float = 1.0  # of the amount's base unit to this one
+    shift: float = 0.0  # added after the factor (degrees Fahrenheit)
+    step: int = 1  # smallest difference between two values, in the last digit printed
+    exact: bool = True  # whether published thresholds convert to this unit without rounding
+    system: System | None = None  # the laboratory's system of units it belongs to; None where both write it
+    names: tuple[str, ...] = ()  # names in prose that go with this unit, instead of the amount's
+    short: tuple[str, ...] = ()  # the same in telegraphic notes
+    grouped: bool = False  # whether thousands are set off by a comma
 
     def grid(self, base: float) -> int:
         """Number of the grid point next to a value in the base unit."""
@@ -150,17 +136,14 @@ class Amount:
     """A quantity that notes state.
 
     Attributes:
-        short: its names in telegraphic notes.
-        forms: ways to write it; the first form's unit need not be the base unit.
-        usual: range in which it says nothing, in the base unit.
         concepts: what it tells of; a note that needs one of them from elsewhere does not state this by the way.
     """
 
     names: tuple[str, ...]
-    short: tuple[str, ...]
-    forms: tuple[Form, ...]
+    short: tuple[str, ...]  # its names in telegraphic notes
+    forms: tuple[Form, ...]  # ways to write it; the first form's unit need not be the base unit
     place: Place
-    usual: tuple[float, float]
+    usual: tuple[float, float]  # range in which it says nothing, in the base unit
     concepts: frozenset[str]
 
     def read(
