@@ -58,17 +58,13 @@ class Sorted:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A number the calculation needs.
-
-    `used` is the number in the formula's unit, `accepted` the forms in which it may be stated at all, `forms` the fewer
-    ones in which a calculation takes it.
-    """
+    """A number the calculation needs."""
 
     parameter: str
     name: str
-    used: float
-    accepted: tuple[float, ...]
-    forms: tuple[float, ...]
+    used: float  # in the formula's unit
+    accepted: tuple[float, ...]  # the forms in which it may be stated at all
+    forms: tuple[float, ...]  # the fewer ones in which a calculation takes it
 
 
 @dataclass(frozen=True, slots=True)
