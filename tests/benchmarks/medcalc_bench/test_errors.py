@@ -41,54 +41,13 @@ def row(calculator_id: int, entities: Mapping[str, Any], **cells: Any) -> dict[s
     }
 
 
-CRCL = row(
-    2, {"sex": "Male", "age": [87, "years"], "weight": [48, "kg"], "height": [163, "cm"], "creatinine": [1.4, "mg/dL"]}
-)  # (140 - 87) x 48 / (72 x 1.4) = 25.24
-LDL = row(
-    44,
-    {
-        "Total cholesterol": [215, "mg/dL"],
-        "high-density lipoprotein cholesterol": [10, "mg/dL"],
-        "Triglycerides": [385, "mg/dL"],
-    },
-)  # 215 - 10 - 385/5 = 128
-GAP = row(39, {"Sodium": [139, "mEq/L"], "Chloride": [104, "mEq/L"], "Bicarbonate": [20, "mEq/L"]})  # 15
-MAP = row(5, {"Systolic Blood Pressure": [140, "mm Hg"], "Diastolic Blood Pressure": [80, "mm Hg"]})  # 100
-CALCIUM = row(7, {"Calcium": [8.6, "mg/dL"], "Albumin": [3.1, "g/dL"]})  # 9.32
-EGFR = row(3, {"sex": "Female", "age": [50, "years"], "creatinine": [1.1, "mg/dL"]})
-BAZETT = row(11, {"Heart Rate or Pulse": [90, "beats per minute"], "QT interval": [360, "msec"]})  # 440.9
-IBW = row(10, {"sex": "Female", "height": [168, "cm"]})  # 59.63
-STEROID = row(24, {"input steroid": ["Dexamethasone PO", 6, "mg"], "target steroid": "PredniSONE PO"})  # 40
-MME = row(49, {"OxyCODONE Dose": [10, "mg"], "OxyCODONE Dose Per Day": [3, "per day"]})  # 45
-DUE = row(13, {"Last menstrual date": "03/10/2023", "cycle length": 28})  # 12/15/2023
-CONCEPTION = row(68, {"Last menstrual date": "03/10/2023"})  # 03/24/2023
-AGE = row(69, {"Current Date": "06/20/2023", "Last menstrual date": "03/01/2023"})  # 15 weeks 6 days
-HAS_BLED = row(
-    25,
-    {
-        "Hypertension history": True,
-        "Stroke": True,
-        "Renal disease criteria for the HAS-BLED rule": False,
-        "age": [70, "years"],
-        "Number of Alcoholic Drinks Per Week": 2,
-    },
-)  # hypertension 1, stroke 1, age over 65 1 = 3
-WELLS = row(
-    8,
-    {
-        "Heart Rate or Pulse": [110, "beats per minute"],
-        "Pulmonary Embolism is #1 diagnosis OR equally likely": True,
-        "Hemoptysis": True,
-    },
-)  # 1.5 + 3 + 1 = 5.5
-
+PLANTED: dict[str, Any] = json.loads((Path(__file__).parent / "planted_errors.json").read_text(encoding="utf-8"))
+ROWS = {name: row(calculator_id, entities) for name, (calculator_id, entities) in PLANTED["rows"].items()}
+LDL, DUE, HAS_BLED = ROWS["LDL"], ROWS["DUE"], ROWS["HAS_BLED"]
 # A: a constant that is missing, another formula, other points, a criterion that is not known. B: another value for an entity,
 # the other sex, a finding that is there and said not to be. C: a calculation with another result than stated (paper, table 3),
 # a sum, the calendar. Undetermined: no working, right steps with another answer, working that cannot be read.
-CASES: list[tuple[str, Mapping[str, Any], str, str]] = [
-    (each["type"], globals()[each["row"]], each["reasoning"], each["answer"])
-    for each in json.loads((Path(__file__).parent / "planted_errors.json").read_text(encoding="utf-8"))
-]
+CASES = [(each["type"], ROWS[each["row"]], each["reasoning"], each["answer"]) for each in PLANTED["replies"]]
 
 
 @pytest.mark.parametrize(("wanted", "case", "reasoning", "answer"), CASES)

@@ -21,6 +21,7 @@ from medical_tasks.benchmarks.medcalc_bench.expression import (
     MAX_DEPTH,
     ExpressionError,
     evaluate,
+    formula_value,
 )
 
 
@@ -175,3 +176,18 @@ def test_any_text_has_a_value_or_an_expression_error(text: str) -> None:
         evaluate(text, FORMULA)
     except ExpressionError:
         return
+
+
+def test_formulas_as_models_write_them() -> None:
+    values = {
+        "(140-87)*48/(72*1.4))": 25.238095238095237,
+        "round((140 - 87) * 48 / (72 * 1.4), 2": 25.24,
+        "5^2 + 0.238": 25.238,
+        "25.238 # (a comment)": 25.238,
+        "180 mg/dL / 18 + 140 mEq/L": 150.0,
+        "max(3, ln(e))": 3.0,
+        "log10(1000) × 2": 6.0,
+    }
+    assert {text: formula_value(text) for text in values} == pytest.approx(values, rel=1e-12)
+    for text in ("140 - age", "", "1/0", "9**9**9", "True", "sqrt(-1)"):
+        assert formula_value(text) is None

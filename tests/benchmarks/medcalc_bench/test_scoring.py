@@ -362,13 +362,6 @@ def test_a_unit_of_another_dimension_is_noted() -> None:
     assert entry["notes"] == {"unit_mismatch": 2}
 
 
-def test_rows_without_entities_have_two_numbers() -> None:
-    (score,) = score_items(TASK, [_item(2, "25", "23.75", "26.25")], ["25"])
-    assert score.values["accuracy"] == 1
-    assert math.isnan(score.values["accuracy_recomputed"])
-    assert math.isnan(score.values["accuracy_agreed"])
-
-
 def test_a_decision_that_differs_says_why() -> None:
     item = _item(21, "16", "16", "16", "integer")
     item = replace(item, fields={**item.fields, "relevant_entities": json.dumps(COMA)})
