@@ -28,6 +28,8 @@ from medical_tasks.spec import Item
 from tests.judges.scripted import ScriptedBackend
 from tests.support import SHARED, needs_shared
 
+TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+
 GOOD = '{"error_type": "B", "reason": "Took the wrong sodium."}'
 
 
@@ -90,28 +92,7 @@ def test_no_errors_no_questions(store: Store) -> None:
     assert judge.stats.asked == 0
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "A",
-        "null",
-        "[]",
-        '"A"',
-        '{"error_type": "A"}',
-        '{"error_type": "E", "reason": "x"}',
-        '{"error_type": "a", "reason": "x"}',
-        '{"error_type": ["A"], "reason": "x"}',
-        '{"error_type": "A", "reason": ""}',
-        '{"error_type": "A", "reason": 1}',
-        '{"error_type": "A", "reason": "x", "score": 1}',
-        '{"error_type": "A", "error_type": "B", "reason": "x"}',
-        'The reply says {"error_type": "A", "reason": "x"}',
-        '{"error_type": "A", "reason": "x"} {"error_type": "B", "reason": "y"}',
-        '{"error_type": "A", "reason": "x"',
-        "[" * 100_000,
-    ],
-)
+@pytest.mark.parametrize("text", [*TABLES["unreadable_verdicts"], "[" * 100_000])
 def test_unreadable_verdicts(text: str) -> None:
     assert isinstance(read_type(text), Unreadable)
 

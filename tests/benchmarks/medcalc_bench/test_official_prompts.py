@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.medcalc_bench.data import load_items
@@ -30,9 +30,8 @@ from medical_tasks.benchmarks.medcalc_bench.spec import (
 from medical_tasks.cli.entry import main
 from medical_tasks.data.task_data import leaking_examples
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.models.chat_template import fold_system
 from medical_tasks.runs.results import read_items
-from medical_tasks.spec import Item, TaskSpec
+from medical_tasks.spec import Item
 from tests.benchmarks.medcalc_bench.official_tree import CODE, EXAMPLES, RUN, write_tree
 from tests.fault_server import Call, FaultServer
 from tests.support import SHARED, needs_shared
@@ -80,19 +79,7 @@ def test_the_messages_of_each_style(tree: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("task", ASKED, ids=lambda task: task.name)
-def test_a_template_without_a_system_role_gets_both_texts(tree: Path, task: TaskSpec) -> None:
-    system, user = load_prompts(task, "official", tree).render(ITEMS[0])
-    assert (system["role"], user["role"]) == ("system", "user")
-    assert fold_system([system, user]) == [{"role": "user", "content": f"{system['content']}\n\n{user['content']}"}]
-
-
-def test_a_calculator_whose_example_has_a_question_of_its_own(tree: Path) -> None:
-    system, user = load_prompts(MEDCALC_ONE_SHOT, "official", tree).render(item_with("n", "q?", 24))
-    assert "Asked:\n\nAnother question?" in system["content"]
-    assert user["content"] == "Now:\n\nn\n\nq?"
-
-
+@example(note="n", question="q?", calculator=24)  # its example has a question of its own
 @given(note=st.text(max_size=60), question=st.text(max_size=30), calculator=st.integers(1, 69))
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_the_functions_of_the_file_would_make(tree: Path, note: str, question: str, calculator: int) -> None:

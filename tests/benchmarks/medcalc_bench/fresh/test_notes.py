@@ -81,7 +81,7 @@ def number_pattern(value: Any) -> str:
     if isinstance(value, list) and len(value) == 4:
         return rf"{value[0]} ft {value[2]} in"
     number, unit = value if isinstance(value, list) else (value, "")
-    return written(number) + UNITS.get(unit, " " + re.escape(unit)) + r"(?![\w/])"
+    return f"{written(number)}{UNITS.get(unit, ' ' + re.escape(unit))}(?![\\w/])"
 
 
 def test_notes_are_of_the_promised_length() -> None:
