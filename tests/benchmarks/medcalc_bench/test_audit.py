@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -376,4 +377,8 @@ def test_the_document_has_the_table_of_v1() -> None:
     table = summary(v1_audit())
     assert len(table) == len(CALCULATORS) + 2
     assert table[0] == ("id", "calculator", "output", "rows", *VERDICTS)
-    assert [line for line in ("| " + " | ".join(cells) + " |" for cells in table) if line not in text] == []
+    told = {tuple(re.split(r"  +", line.strip())) for line in text.splitlines() if line.startswith("    ")}
+    # Calculators whose labels all agree are left out of the document.
+    shown = [tuple(filter(None, cells)) for cells in table if cells[3] != cells[4]]
+    assert len(shown) == 25
+    assert set(shown) <= told
