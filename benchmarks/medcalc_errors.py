@@ -737,22 +737,15 @@ def is_right(truth: str, given: str) -> bool:
     return given == truth or (truth == "none" and given in ("D", "undetermined"))
 
 
-def markdown(counts: Mapping[tuple[str, str, str], int]) -> str:
-    """A table of found and wrong types, by layout."""
-    lines = ["| planted | " + " | ".join(LAYOUTS) + " | all |", "|---|" + "---|" * (len(LAYOUTS) + 1)]
-    for truth in TRUTHS:
-        cells = []
-        for layouts in (*((layout,) for layout in LAYOUTS), LAYOUTS):
-            total: Counter[str] = Counter()
-            for (t, layout, given), n in counts.items():
-                if t == truth and layout in layouts:
-                    total[given] += n
-            number = sum(total.values())
-            right = sum(n for given, n in total.items() if is_right(truth, given))
-            wrong = number - right - total["undetermined"] * (truth != "none")
-            cells.append(f"{100 * right / number:.1f} / {100 * wrong / number:.1f} ({number})" if number else "-")
-        lines.append(f"| {truth} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+def cell(counts: Mapping[tuple[str, str, str], int], truth: str) -> str:
+    """Found and wrong types of one planted error, over all layouts."""
+    total: Counter[str] = Counter()
+    for (planted, _, given), n in counts.items():
+        total[given] += n * (planted == truth)
+    number = sum(total.values())
+    right = sum(n for given, n in total.items() if is_right(truth, given))
+    wrong = number - right - total["undetermined"] * (truth != "none")
+    return f"{100 * right / number:.1f} / {100 * wrong / number:.1f} ({number})"
 
 
 def main() -> int:
@@ -779,10 +772,9 @@ def main() -> int:
                         )
                     )
         return 0
-    text = "\n\n".join(
-        f"{kind.capitalize()}, {arguments.rows} fresh rows of seed {arguments.seed}:\n\n"
-        + markdown(tally(replies(arguments.seed, arguments.rows, kind)))
-        for kind in ("scores", "equations")
+    scores, equations = (tally(replies(arguments.seed, arguments.rows, kind)) for kind in ("scores", "equations"))
+    text = "| planted | scores | equations |\n|---|---|---|\n" + "\n".join(
+        f"| {truth} | {cell(scores, truth)} | {cell(equations, truth)} |" for truth in TRUTHS
     )
     print(text)
     if arguments.write:

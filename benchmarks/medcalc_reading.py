@@ -169,20 +169,14 @@ def count(author: str, *, right: bool) -> Count:
 
 
 def table(counts: Mapping[str, tuple[Count, Count]]) -> str:
-    """Both tables in Markdown.
-
-    Args:
-        counts: author to what was counted on right and on wrong replies.
-    """
+    """Both tables in Markdown."""
     lines = []
     for side, title in enumerate(("the gold is stated", "the gold is mentioned, not stated")):
         lines += [f"| {title} | replies | `accuracy` accepts | `accuracy_official` accepts |", "|---|---|---|---|"]
         for author, both in counts.items():
             made = both[side]
-            if author == "first":
-                lines += [_row(kind, n, made.sane[kind], made.official[kind]) for kind, n in made.replies.items()]
             total = made.replies.total()
-            lines.append(_row(f"**{author} author**", total, made.sane.total(), made.official.total()))
+            lines.append(_row(f"{author} author", total, made.sane.total(), made.official.total()))
         lines.append("")
     return "\n".join(lines).rstrip()
 

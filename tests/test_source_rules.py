@@ -39,8 +39,8 @@ def _lines(trees: Mapping[str, ast.Module], is_wrong: Callable[[ast.AST], bool])
 
 def test_a_module_says_what_it_is_and_stays_small(trees: Mapping[str, ast.Module]) -> None:
     assert [name for name, tree in trees.items() if not ast.get_docstring(tree)] == []
-    long = {path.name for path in SOURCES if len(path.read_text(encoding="utf-8").splitlines()) > 600}
-    assert long == {"criteria.py", "errors.py"}  # a whole idea of 200 to 600 lines; these two are to be made smaller
+    # A whole idea of 200 to 600 lines.
+    assert [path.name for path in SOURCES if len(path.read_text(encoding="utf-8").splitlines()) > 600] == []
 
 
 def test_no_assert_stands_for_a_check(trees: Mapping[str, ast.Module]) -> None:

@@ -12,7 +12,7 @@ Benchmarks, https://arxiv.org/abs/2406.12036. Reference implementation: https://
       reading          where a reply states its answer; `statements` and `grammar` say what is stated there
       quantities       the numbers, dates and ages of a text; `expression` works out arithmetic
       official         the authors' decision, bug for bug
-    errors           wrong answers by type, from `working` and `criteria`; `errors_report` adds a judge's types
+    errors           wrong answers by type, from `working`, `criteria` and `score_reading`; `errors_report` adds a judge's types
     audit            labels against the published rules, and why they differ (docs/medcalc_audit.md)
     fresh            new questions from a seed (docs/medcalc_fresh.md)
 

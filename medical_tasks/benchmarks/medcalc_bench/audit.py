@@ -68,32 +68,19 @@ COLUMNS: Final = ("row", "calculator", "label", "recomputed", "verdict", "reason
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditedRow:
-    """A row's label and what the published rule makes of its entities.
-
-    Attributes:
-        row: the row's number in its release.
-        calculator_id: the dataset's id.
-        calculator: the dataset's name of it.
-        label: as released.
-        recomputed: the published rule's answer, "" where it has none.
-        verdict: see the module.
-        reason: one line for a clinician.
-    """
+    """A row's label and what the published rule makes of its entities."""
 
     row: int
     calculator_id: int
     calculator: str
     label: str
-    recomputed: str
+    recomputed: str  # the published rule's answer, "" where it has none
     verdict: Verdict
-    reason: str
+    reason: str  # one line for a clinician
 
 
 def audit_row(row: Mapping[str, Any]) -> AuditedRow:
     """Audits one row.
-
-    Args:
-        row: as built from an official file (`medcalc_bench.data.COLUMNS`).
 
     Raises:
         UsageError: The label or a limit cannot be read.
@@ -208,12 +195,6 @@ def _alternatives(entry: AnyCalculator, name: str, raw: object) -> list[object] 
 def audit_file(source: Path) -> Iterator[AuditedRow]:
     """Audits an official CSV file, of any release.
 
-    Args:
-        source: the file.
-
-    Yields:
-        One entry a row, in the file's order.
-
     Raises:
         MissingError: There is no such file.
         UsageError: It is a folder, or not a whole file of the official form; the message names line and column.
@@ -230,13 +211,6 @@ def audit_file(source: Path) -> Iterator[AuditedRow]:
 def write_audit(rows: Iterable[AuditedRow], out: Path) -> list[AuditedRow]:
     """Writes audited rows as CSV.
 
-    Args:
-        rows: from `audit_file`.
-        out: where to; the file appears when it is whole.
-
-    Returns:
-        The rows.
-
     Raises:
         IncompleteError: The file cannot be written.
     """
@@ -252,9 +226,6 @@ def write_audit(rows: Iterable[AuditedRow], out: Path) -> list[AuditedRow]:
 
 def summary(rows: Sequence[AuditedRow]) -> list[tuple[str, ...]]:
     """Counts verdicts by calculator.
-
-    Args:
-        rows: audited rows.
 
     Returns:
         A header; for each calculator, by id: id, name, output, rows and the count of each of `VERDICTS`; the totals.
@@ -289,14 +260,9 @@ _MOVED: Final = 0.01
 
 @dataclass(frozen=True, slots=True)
 class ScoreItem:
-    """One item of a score as the published rule counted it.
+    """One item of a score as the published rule counted it."""
 
-    Attributes:
-        what: the finding or the class of the value, in words.
-        points: what it gives.
-    """
-
-    what: str
+    what: str  # the finding or the class of the value, in words
     points: float
 
 
@@ -410,10 +376,6 @@ def _recalculated(entry: AnyCalculator, entities: Mapping[str, object], item: In
 def origin(row: Mapping[str, Any], result: Result) -> tuple[str, frozenset[str]]:
     """Where a label that differs from the published answer comes from.
 
-    Args:
-        row: as built.
-        result: of the published calculator.
-
     Returns:
         A sentence without its end, and the folded first words of what it names.
     """
@@ -434,12 +396,7 @@ def _distance(row: Mapping[str, Any], result: Result) -> str:
 
 
 def doubts(row: Mapping[str, Any], result: Result) -> list[str]:
-    """What a reader should know of the row's own entities before the verdict is taken for proven.
-
-    Args:
-        row: as built.
-        result: of the published calculator.
-    """
+    """What a reader should know of the row's own entities before the verdict is taken for proven."""
     check = _DOUBTS.get(result.calculator_id)
     return check(row, entities_of(row), result) if check is not None else []
 

@@ -92,14 +92,6 @@ _SHOWN_CHARS = 60
 def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
     """Reads the rows of a configuration.
 
-    Args:
-        config: `v1.0`, `v1.2`, `verified` or `demo`.
-        split: always `test`.
-        files: the official file under `test`; empty for `demo`.
-
-    Yields:
-        One mapping a row, with the names and types of `COLUMNS`.
-
     Raises:
         UsageError: The file is not a whole file of that release; the message names line, column and value.
     """
@@ -183,10 +175,6 @@ def _is_date(text: str) -> bool:
 
 def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
     """Makes items of built rows.
-
-    Args:
-        task: any task of this benchmark.
-        rows: as `read_rows` yields them.
 
     Returns:
         One item a row; its id is the row number, its groups the category and the calculator, its cluster the note.

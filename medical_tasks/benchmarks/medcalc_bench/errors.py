@@ -12,20 +12,14 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from medical_tasks.benchmarks.medcalc_bench.criteria import (
-    Criterion,
-    Reading,
-    ScoreReading,
-    criteria_of,
-    other_points,
-    read_score,
-    words_of,
-)
+from medical_tasks.benchmarks.medcalc_bench.criteria import Criterion, criteria_of, words_of
 from medical_tasks.benchmarks.medcalc_bench.gold import (
     decimal_or_none,
     entities_of,
@@ -34,6 +28,7 @@ from medical_tasks.benchmarks.medcalc_bench.gold import (
     recompute_or_none,
 )
 from medical_tasks.benchmarks.medcalc_bench.quantities import dates, plain
+from medical_tasks.benchmarks.medcalc_bench.score_reading import Reading, ScoreReading, other_points, read_score
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 from medical_tasks.benchmarks.medcalc_bench.working import NUMBER, Equation, Working, close, read_working
 from medical_tasks.calculators import Result, find
@@ -55,12 +50,7 @@ TYPES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Sorted:
-    """What a wrong answer was sorted as.
-
-    Attributes:
-        error_type: its type.
-        reason: the evidence in one line.
-    """
+    """What a wrong answer was sorted as, with the evidence in one line."""
 
     error_type: ErrorType
     reason: str
@@ -68,17 +58,13 @@ class Sorted:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A number the calculation needs.
-
-    `used` is the number in the formula's unit, `accepted` the forms in which it may be stated at all, `forms` the fewer
-    ones in which a calculation takes it.
-    """
+    """A number the calculation needs."""
 
     parameter: str
     name: str
-    used: float
-    accepted: tuple[float, ...]
-    forms: tuple[float, ...]
+    used: float  # in the formula's unit
+    accepted: tuple[float, ...]  # the forms in which it may be stated at all
+    forms: tuple[float, ...]  # the fewer ones in which a calculation takes it
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,15 +122,7 @@ def short(text: str) -> str:
 
 
 def sort_error(row: Mapping[str, Any], response: str) -> Sorted | None:
-    """Sorts one answer.
-
-    Args:
-        row: as built (`data.COLUMNS`).
-        response: the model's raw text.
-
-    Returns:
-        The type with its reason; None for a right answer, and for a row whose label cannot be relied on.
-    """
+    """Sorts one answer; None for a right one, and for a row whose label cannot be relied on."""
     result = recompute_or_none(row)
     if result is None or not label_agrees(row, result.answer):
         return None
@@ -287,78 +265,31 @@ def _wrong_sum(case: Case, found: ScoreReading, gold: float, *, count: int, comp
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A constant of a formula.
+    """A constant of a formula and its equivalents."""
 
-    Attributes:
-        name: how reasons call it.
-        values: the constant and its equivalents.
-        words: a pattern of words that say the same, "" for none.
-        by_sex: whether it depends on the patient's sex.
-    """
-
-    name: str
+    name: str  # in reasons
     values: tuple[float, ...]
-    words: str = ""
-    by_sex: bool = False
+    words: str = ""  # a pattern of words that say the same
+    by_sex: bool = False  # whether it depends on the patient's sex
 
 
-def _c(*values: float, words: str = "", by_sex: bool = False) -> Constant:
-    return Constant(f"{values[0]:g}", values, words, by_sex)
+def _constant(entry: Mapping[str, Any], *, by_sex: bool = False) -> Constant:
+    return Constant(f"{entry['values'][0]:g}", tuple(entry["values"]), entry.get("words", ""), by_sex)
 
 
-_GAP_12 = _c(12)
-_GAP_24 = _c(24)
-_ALBUMIN = (_c(2.5, 0.25), _c(4, 40))
-_BEATS = _c(60, 60000)
-
-CONSTANTS: Mapping[int, tuple[Constant, ...]] = {
-    2: (_c(140), _c(72, 1.23, 1.04, 0.814, 0.815, 0.81)),
-    3: (_c(142), _c(0.9938)),
-    5: (_c(3, 0.333, 0.33, words=r"third"),),
-    7: (_c(0.8, 0.02), _c(4, 40)),
-    9: (_c(175, 30849), _c(1.154), _c(0.203)),
-    10: (_c(2.3, 0.91, 0.9055), _c(60, 152.4, 152, 5, words=r"five f(?:ee|oo)t")),
-    11: (_BEATS,),
-    13: (_c(280, 40, 7, words=r"naegele"),),
-    22: (_c(40, 4, 1000, 100, 60, 1500),),
-    23: (_c(0.957, 9.57), _c(0.378, 3.78), _c(1.12, 11.2), _c(0.643, 6.43)),
-    26: (_c(0.024, 2.4), _c(100, 5.6, 5.55)),
-    30: (_c(2, 1.86, words=r"twice|double|two"), _c(2.8, 1, words=r"urea \+"), _c(18, 1, words=r"glucose \+")),
-    31: (_c(405, 22.5),),
-    38: (_c(140),),
-    44: (_c(5, 0.2, 2.2, 0.45, words=r"fifth|five"),),
-    46: (_c(0.9402, 0.98767, 0.9877),),
-    56: (_BEATS,),
-    57: (_c(154, 0.154), _BEATS),
-    58: (_c(1.75, 105),),
-    59: (_c(120), _c(180)),
-    60: (_c(3600, 60, 3131, 6),),
-    62: (_c(0.4, 40, 0.6, words=r"two.fifths"), _c(2.3, 0.91, 0.9055)),
-    63: (_GAP_12,),
-    64: (_GAP_12, _GAP_24),
-    65: _ALBUMIN,
-    66: (*_ALBUMIN, _GAP_12),
-    67: (*_ALBUMIN, _GAP_12, _GAP_24),
-    68: (_c(14, 2, 13, 15, words=r"two weeks|fourteen"),),
+_DATA: Final = json.loads(Path(__file__).with_name("equation_constants.json").read_text(encoding="utf-8"))
+CONSTANTS: Final[Mapping[int, tuple[Constant, ...]]] = {
+    int(number): tuple(map(_constant, entries)) for number, entries in _DATA["constants"].items()
 }
 """Calculator id to the constants that every form of its formula has. Not listed: formulas without any, scores."""
-
-_BY_SEX: Mapping[int, Mapping[str, Constant]] = {
-    2: {"female": _c(0.85, 1.04, words=r"15 ?%", by_sex=True)},
-    3: {"female": _c(1.012, by_sex=True)},
-    9: {"female": _c(0.742, by_sex=True)},
-    10: {"male": _c(50, by_sex=True), "female": _c(45.5, 45, by_sex=True)},
-    62: {"male": _c(50, by_sex=True), "female": _c(45.5, 45, by_sex=True)},
+_BY_SEX: Final[Mapping[int, Mapping[str, Constant]]] = {
+    int(number): {sex: _constant(entry, by_sex=True) for sex, entry in entries.items()}
+    for number, entries in _DATA["by_sex"].items()
 }
 
 
 def constants_of(calculator_id: int, used: Mapping[str, Any]) -> tuple[Constant, ...]:
-    """The constants that the formula needs for this patient.
-
-    Args:
-        calculator_id: id in the dataset.
-        used: the calculator's arguments (`Result.used`).
-    """
+    """The constants that the formula needs for this patient, whose arguments are `used`."""
     found = CONSTANTS.get(calculator_id, ())
     for_sex = _BY_SEX.get(calculator_id, {}).get(str(used.get("sex")))
     if for_sex is not None:
@@ -376,19 +307,7 @@ def constants_of(calculator_id: int, used: Mapping[str, Any]) -> tuple[Constant,
     return found
 
 
-_CONVERSIONS: Mapping[str, tuple[float, ...]] = {
-    "weight_kg": (2.2046,),
-    "height_cm": (2.54, 30.48),
-    "glucose_mg_dl": (18.0,),
-    "creatinine_mg_dl": (88.42,),
-    "urine_creatinine_mg_dl": (88.42,),
-    "bilirubin_mg_dl": (17.1,),
-    "bun_mg_dl": (2.8, 2.14),
-    "total_cholesterol_mg_dl": (38.67,),
-    "hdl_mg_dl": (38.67,),
-    "triglycerides_mg_dl": (88.57,),
-    "calcium_mg_dl": (4.008, 2.004),
-}
+_CONVERSIONS: Final[Mapping[str, Sequence[float]]] = _DATA["conversions"]
 """Factors between the usual units of a value."""
 _POWERS = (1.0, 10.0, 100.0, 1e3, 1e6, 0.1, 0.01, 1e-3, 1e-6)
 

@@ -119,9 +119,6 @@ def verdict_rows(wrong: Iterable[WrongAnswer], verdicts: Mapping[str, ErrorVerdi
 def distribution(rows: Sequence[ErrorRow]) -> dict[str, Any]:
     """The share of each type among wrong answers.
 
-    Args:
-        rows: of one source.
-
     Returns:
         `n` (answers with a type), `coverage` with the `undetermined` and the `unscored` ones, and for each type `count`, its share
         `value` among those with a type with `ci_low` and `ci_high` (95 %, Wilson's, at the effective sample size where
@@ -182,17 +179,7 @@ def _storable(text: str) -> str:
 def write_attributes(
     folder: Path, task: str, model: str, scored: Iterable[tuple[Mapping[str, Any], bool, str]]
 ) -> tuple[list[Path], dict[str, Any]]:
-    """Writes accuracy by number of attributes as CSV and as two plots.
-
-    Args:
-        folder: the run's folder.
-        task: task name, in file names.
-        model: model name, in titles.
-        scored: as `accuracy_by_attributes` takes them.
-
-    Returns:
-        The files, and the same data for `errors.json`.
-    """
+    """Writes accuracy by number of attributes as CSV and as two plots; returns the files and the data for `errors.json`."""
     points, left_out = accuracy_by_attributes(scored)
     table = folder / f"attributes_{task}.csv"
     rows = points_as_rows(points)
@@ -255,24 +242,14 @@ _KEYS: Final = {"error_type": one_of("A", "B", "C", "D"), "reason": free_text}
 
 @dataclass(frozen=True, slots=True)
 class ErrorVerdict:
-    """What the judge says of one wrong answer.
+    """What the judge says of one wrong answer."""
 
-    Attributes:
-        error_type: `A` to `D`; None when unscored.
-        reason: the judge's reason, or why there is no verdict.
-    """
-
-    error_type: str | None
-    reason: str
+    error_type: str | None  # `A` to `D`; None when unscored
+    reason: str  # the judge's reason, or why there is no verdict
 
 
 def judge_messages(item: Item, response: str) -> tuple[Message, ...]:
-    """Makes the judge's question about one wrong answer.
-
-    Args:
-        item: the item, with the dataset's columns.
-        response: the model's raw text; its last `MAX_REPLY` characters are shown, as in scoring.
-    """
+    """The judge's question about one wrong answer; the reply's last `MAX_REPLY` characters are shown, as in scoring."""
     case = CASE.format(
         question=item.fields["question"],
         explanation=item.fields["ground_truth_explanation"],
@@ -284,28 +261,13 @@ def judge_messages(item: Item, response: str) -> tuple[Message, ...]:
 
 
 def read_type(text: str) -> str | Unreadable:
-    """Reads a verdict: one JSON object, alone or in one fenced block.
-
-    Args:
-        text: the judge's raw text.
-
-    Returns:
-        `A` to `D`, or what is wrong with the text.
-    """
+    """Reads a verdict: one JSON object, alone or in one fenced block."""
     found = read_object(text, _KEYS)
     return found if isinstance(found, Unreadable) else str(found["error_type"])
 
 
 def judge_errors(pairs: Sequence[tuple[Item, str]], judge: Judge) -> dict[str, ErrorVerdict]:
-    """Asks a judge about wrong answers.
-
-    Args:
-        pairs: item and the model's raw text, for each wrong answer.
-        judge: one that reads prompts.
-
-    Returns:
-        Item id to verdict, scored or not, for each pair.
-    """
+    """Asks a judge about wrong answers; item id to verdict, scored or not, for each."""
     questions = [
         Question(
             id=item.id,
@@ -338,24 +300,14 @@ KINDS: Mapping[Kind, frozenset[str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributePoint:
-    """The answers to questions of one kind with the same number of attributes.
-
-    Attributes:
-        kind: `equation` or `rule`.
-        attributes: number of attributes.
-        n: answers that are scored.
-        correct: those that are right.
-        accuracy: their share.
-        ci_low: lower end of its 95 % interval.
-        ci_high: upper end.
-    """
+    """The answers to questions of one kind with the same number of attributes."""
 
     kind: Kind
     attributes: int
-    n: int
-    correct: int
-    accuracy: float
-    ci_low: float
+    n: int  # answers that are scored
+    correct: int  # those that are right
+    accuracy: float  # their share
+    ci_low: float  # lower end of its 95 % interval
     ci_high: float
 
 
@@ -389,15 +341,10 @@ def count_attributes(row: Mapping[str, Any]) -> int | None:
 def accuracy_by_attributes(scored: Iterable[tuple[Mapping[str, Any], bool, str]]) -> tuple[list[AttributePoint], int]:
     """Groups scored answers by kind and number of attributes.
 
-    Args:
-        scored: row, whether its answer is right, and the cluster (note) it belongs to.
-
     Returns:
         The points by kind and number, and how many answers could not be counted. Intervals are Wilson's, at the effective
         sample size where answers share a note.
     """
-    from medical_tasks.scoring.intervals import proportion_interval
-
     groups: dict[tuple[Kind, int], list[tuple[bool, str]]] = {}
     left_out = 0
     for row, right, cluster in scored:
@@ -436,12 +383,7 @@ _PLOT_TITLES: Final = {
 
 
 def attribute_plots(rows: Sequence[Mapping[str, Any]], items: Mapping[str, Item]) -> list[Plot]:
-    """Accuracy by kind of calculator and number of attributes, as `medical-tasks errors` counts them.
-
-    Args:
-        rows: of `items.parquet`.
-        items: the run's items; none where its data are not here, which makes no plot.
-    """
+    """Accuracy by kind of calculator and number of attributes, as `medical-tasks errors` counts them."""
     scored = [
         (items[row["id"]].fields, row["accuracy"] == 1.0, row["cluster"])
         for row in rows

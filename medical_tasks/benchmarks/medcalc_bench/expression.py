@@ -122,9 +122,6 @@ def evaluate(text: str, names: Mapping[str, Value]) -> Value:
         names: what its names mean: constants, and functions by plain or dotted name (`math.sqrt`). A function may raise
             ArithmeticError, LookupError, TypeError or ValueError for arguments it has no value for.
 
-    Returns:
-        The value Python's own evaluation gives.
-
     Raises:
         ExpressionError: The text is not in the language, is out of bounds, or has no value.
     """
@@ -374,9 +371,6 @@ _KEYWORDS = frozenset({"and", "or", "not", "if", "else", "in", "is", "lambda", "
 
 def tokens(text: str) -> list[tuple[str, str]]:
     """Kind and spelling of each token; the last is `END`.
-
-    Args:
-        text: the expression, of bounded length.
 
     Raises:
         ExpressionError: A character that starts no token, or a second line outside of brackets.

@@ -54,19 +54,12 @@ RELATIVE = Decimal("0.05")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """Right or wrong, and why.
-
-    Attributes:
-        correct: the decision.
-        parsed: the answer as it was read, "" where none was found.
-        why: one line for a person.
-        notes: what a reader of the score should know of this answer, such as `unit_mismatch`.
-    """
+    """Right or wrong, and why."""
 
     correct: bool
-    parsed: str
-    why: str
-    notes: tuple[str, ...] = ()
+    parsed: str  # the answer as it was read, "" where none was found
+    why: str  # one line for a person
+    notes: tuple[str, ...] = ()  # what a reader of the score should know of this answer, such as `unit_mismatch`
 
 
 def known_kind(calculator_id: int) -> AnswerKind | None:
@@ -82,10 +75,6 @@ def known_kind(calculator_id: int) -> AnswerKind | None:
 
 def answer_kind(calculator_id: int, output_type: str | None = None) -> AnswerKind:
     """The form in which a calculator's answer is given.
-
-    Args:
-        calculator_id: id in the dataset.
-        output_type: the dataset's `Output Type`, asked only for an id that is not one of the 55.
 
     Raises:
         UsageError: The id is unknown and the output type does not say either.
@@ -153,9 +142,6 @@ _DIGITS = re.compile("[0-9]+")
 def entities_of(row: Mapping[str, Any]) -> dict[str, object]:
     """The row's entities.
 
-    Args:
-        row: as built, with `relevant_entities` as canonical JSON.
-
     Raises:
         CalculatorInputError: The row has none, or a text of another form.
     """
@@ -171,10 +157,6 @@ def entities_of(row: Mapping[str, Any]) -> dict[str, object]:
 
 def recompute(row: Mapping[str, Any], conventions: frozenset[str] = _NO_CONVENTIONS) -> Result:
     """Applies the published rule to a row's entities.
-
-    Args:
-        row: as built, with `calculator_id` and `relevant_entities`.
-        conventions: names of departures from the published rule to follow.
 
     Raises:
         CalculatorInputError: The calculator is not one of the 55, the rule has no answer for these entities, or a unit
@@ -240,9 +222,6 @@ def parse_entities(text: str) -> Entities:
         text: a JSON object or a Python dict literal, entity name to value; values are numbers, strings, booleans, nulls, or
             lists of them (value and unit).
 
-    Returns:
-        The entities in the order of the text, tuples as lists.
-
     Raises:
         ValueError: The text is too long, of another form, holds a name twice, or a number that JSON cannot hold.
     """
@@ -262,12 +241,6 @@ def parse_entities(text: str) -> Entities:
 
 def canonical_entities(text: str) -> str:
     """Rewrites the entities of one row as canonical JSON: sorted names, no spaces, text as it is.
-
-    Args:
-        text: as for `parse_entities`.
-
-    Returns:
-        JSON text; equal for equal entities, however they were written.
 
     Raises:
         ValueError: As for `parse_entities`.

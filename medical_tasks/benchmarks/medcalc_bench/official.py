@@ -78,18 +78,7 @@ _REPLACEMENTS = (
 
 
 def official_decision(response: str, *, calculator_id: int, gold: object, lower: object, upper: object) -> Decision:
-    """Decides about a model's reply as the authors' scorer does.
-
-    Args:
-        response: the model's raw text.
-        calculator_id: id in the dataset; any other than the 55 is wrong, as there.
-        gold: the row's ground truth answer, as text.
-        lower: the row's lower limit, as text.
-        upper: the row's upper limit, as text.
-
-    Returns:
-        Right or wrong, the answer as the authors read it, and how that came about. No reply raises.
-    """
+    """Decides about a model's reply as the authors' scorer does; no reply raises, and an unknown calculator is wrong."""
     kind = known_kind(calculator_id)
     if kind is None:
         return Decision(correct=False, parsed="", why=f"the authors' scorer knows no calculator {calculator_id}")
@@ -108,13 +97,6 @@ def official_code_decision(
     """Decides about the end of a dialogue about code as the authors' script for that does.
 
     It means to read the answer as `official_answer` does; the call lacks an argument, so that the text itself is checked.
-
-    Args:
-        response: the answer as `medcalc_code` keeps it, a JSON object with the key `answer`; or a reply with the tags, or text.
-        calculator_id: as in `official_decision`, and so are the others.
-        gold: likewise.
-        lower: likewise.
-        upper: likewise.
     """
     answer = tagged_answer(response)
     if answer is None:
@@ -147,13 +129,6 @@ def _single_spaced(text: str) -> str:
 def official_answer(response: str, kind: AnswerKind) -> str:
     """Reads the answer out of a reply, in the form the authors store as "LLM Answer".
 
-    Args:
-        response: the reply, its white space already as their `extract_answer` gets it.
-        kind: form of the calculator's answer.
-
-    Returns:
-        The answer as text, or `NOT_FOUND`.
-
     Raises:
         ValueError: Where the authors' reader ends in an exception.
         ArithmeticError: Likewise, for a percentage beyond every float.
@@ -173,18 +148,7 @@ def official_answer(response: str, kind: AnswerKind) -> str:
 
 
 def official_check(answer: object, *, calculator_id: int | str, gold: object, lower: object, upper: object) -> Decision:
-    """Compares an answer that was read before with the gold, as the authors' check does.
-
-    Args:
-        answer: the answer, as `official_answer` gives it or as recorded under "LLM Answer".
-        calculator_id: id in the dataset.
-        gold: the row's ground truth answer; wrong unless text, as there.
-        lower: the row's lower limit, likewise.
-        upper: the row's upper limit, likewise.
-
-    Returns:
-        Right or wrong; whatever makes the authors' check raise is wrong.
-    """
+    """Compares an answer, as `official_answer` or "LLM Answer" has it, with the gold; what makes their check raise is wrong."""
     parsed = answer if isinstance(answer, str) else ""
     try:
         kind = known_kind(int(calculator_id))
@@ -198,9 +162,6 @@ def official_check(answer: object, *, calculator_id: int | str, gold: object, lo
 
 def official_summary(results: Iterable[tuple[str, bool]]) -> dict[str, dict[str, float]]:
     """The authors' table: average and standard deviation by category and overall.
-
-    Args:
-        results: category and decision of each item.
 
     Returns:
         By category, in order of appearance, and `overall`: `average`, in per cent with two decimals, and `std`,

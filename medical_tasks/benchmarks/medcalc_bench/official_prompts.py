@@ -71,16 +71,14 @@ class OfficialQuestions:
     """How `run.py` asks.
 
     Attributes:
-        messages: role and template of each message.
         example_questions: calculator id to the question over its example, where that is not the item's own.
         examples: calculator id, as text, to note and reply; empty but for one-shot.
-        files: path in the checkout to git blob id.
     """
 
-    messages: tuple[tuple[str, Template], ...]
+    messages: tuple[tuple[str, Template], ...]  # role and template of each message
     example_questions: Mapping[str, str]
     examples: Mapping[str, tuple[str, Mapping[str, Any]]]
-    files: Mapping[str, str]
+    files: Mapping[str, str]  # path in the checkout to git blob id
 
     def render(self, item: Item) -> tuple[Message, ...]:
         """Writes an item's chat.
@@ -115,23 +113,14 @@ class OfficialQuestions:
 
 @dataclass(frozen=True, kw_only=True)
 class OfficialCode:
-    """How `generate_code_prompt.py` asks, and goes on.
+    """How `generate_code_prompt.py` asks, and goes on."""
 
-    Attributes:
-        opening: role and template of the first messages.
-        no_code: what is said to a reply without a Python block.
-        no_print: what is said to a program without `print`.
-        console: what is said when a program was run.
-        tries: how many replies there are at most.
-        files: path in the checkout to git blob id.
-    """
-
-    opening: tuple[tuple[str, Template], ...]
-    no_code: Template
-    no_print: Template
-    console: Template
-    tries: int
-    files: Mapping[str, str]
+    opening: tuple[tuple[str, Template], ...]  # role and template of the first messages
+    no_code: Template  # what is said to a reply without a Python block
+    no_print: Template  # what is said to a program without `print`
+    console: Template  # what is said when a program was run
+    tries: int  # how many replies there are at most
+    files: Mapping[str, str]  # path in the checkout to git blob id
 
     def render(self, item: Item) -> tuple[Message, ...]:
         """Writes an item's first messages."""
@@ -150,10 +139,6 @@ class OfficialCode:
 
 def read_questions(style: str, upstream: Path | None) -> OfficialQuestions:
     """Reads the questions of one style.
-
-    Args:
-        style: `cot`, `direct` or `one_shot`.
-        upstream: the checkout, or its folder `evaluation`.
 
     Raises:
         MissingError: A file is not there, or not of the form that is known.
@@ -175,9 +160,6 @@ def read_questions(style: str, upstream: Path | None) -> OfficialQuestions:
 
 def read_code(upstream: Path | None) -> OfficialCode:
     """Reads the dialogue about code.
-
-    Args:
-        upstream: the checkout, or its folder `evaluation`.
 
     Raises:
         MissingError: The file is not there, or not of the form that is known.

@@ -169,21 +169,13 @@ def _digest(texts: list[str]) -> str:
 
 
 def follow_up(problem: str) -> str:
-    """Makes the message of `medcalc_code` that asks for another program.
-
-    Args:
-        problem: what was wrong with the last one, in a sentence or with the error's text.
-    """
+    """Makes the message of `medcalc_code` that asks for another program."""
     return f"{problem}\n\n{AGAIN}"
 
 
 @lru_cache(maxsize=1)
 def own_exemplars() -> Mapping[str, Exemplar]:
-    """Draws our worked example of every calculator.
-
-    Returns:
-        Calculator id, as text, to its example; all 55, the same on every machine.
-    """
+    """Our worked example of every calculator, by its id as text; the same on every machine."""
     from medical_tasks.benchmarks.medcalc_bench.fresh import draw_item
 
     exemplars: dict[str, Exemplar] = {}
@@ -211,20 +203,11 @@ def _further_texts(style: str) -> list[str]:
 
 
 def _reference(item: Item) -> str:
-
     return REFERENCE.format(specification=render_specification(int(item.fields["calculator_id"])))
 
 
 def gold_response(task: TaskSpec, item: Item) -> str:
-    """Writes an item's gold as a model that follows the format would.
-
-    Args:
-        task: decides whether the explanation stands before the answer; for programs it is the answer they print.
-        item: the item.
-
-    Returns:
-        The JSON object asked for.
-    """
+    """Writes an item's gold as a model that follows the format would."""
     answer = item.fields["ground_truth_answer"]
     if task.options["style"] in ("direct", "code"):
         return json.dumps({"answer": answer}, ensure_ascii=False)
@@ -270,12 +253,6 @@ def specifications() -> dict[int, str]:
 @functools.cache
 def render_specification(calculator_id: int) -> str:
     """Renders one calculator's specification.
-
-    Args:
-        calculator_id: id in the dataset.
-
-    Returns:
-        Name, rule, rules it builds on, inputs with units and conversions, and the result's form.
 
     Raises:
         UsageError: There is no such calculator.

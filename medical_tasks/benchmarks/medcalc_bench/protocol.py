@@ -60,11 +60,6 @@ capture_exec_output_and_errors({program!r})
 def open_protocol(task: TaskSpec, *, prompts: str = "own", upstream: Path | None = None) -> MultiStep:
     """Opens the protocol of a task.
 
-    Args:
-        task: the task.
-        prompts: `own` or `official`.
-        upstream: for `official`, a checkout of the authors' repository.
-
     Raises:
         MissingError: Programs cannot be closed off on this machine (no program is run then), or the authors' file is not there.
     """
@@ -74,11 +69,7 @@ def open_protocol(task: TaskSpec, *, prompts: str = "own", upstream: Path | None
 
 
 class _Programs:
-    """Runs programs, each once.
-
-    Args:
-        limits: what a program may use.
-    """
+    """Runs programs, each once."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -115,12 +106,7 @@ class _Programs:
 
 
 class CodeProtocol:
-    """Programs, run and asked for again until one prints an answer.
-
-    Args:
-        limits: what a program may use.
-        max_tries: how many replies a model may write for an item.
-    """
+    """Programs, run and asked for again until one prints an answer."""
 
     def __init__(self, *, limits: Limits | None = None, max_tries: int = MAX_TRIES) -> None:
         self.max_tries = max_tries
@@ -158,12 +144,7 @@ class CodeProtocol:
 
 
 class OfficialCodeProtocol:
-    """The authors' dialogue: code, what it wrote, and an answer in tags.
-
-    Args:
-        texts: what the authors' script says.
-        limits: what a program may use.
-    """
+    """The authors' dialogue: code, what it wrote, and an answer in tags."""
 
     def __init__(self, texts: OfficialCode, *, limits: Limits | None = None) -> None:
         self._texts = texts
@@ -226,9 +207,6 @@ def _their_program(reply: str) -> str:
 
 def program_of(reply: str) -> str:
     """Takes the program out of a reply.
-
-    Args:
-        reply: the model's raw text.
 
     Returns:
         Its blocks marked as Python, one after the other; without any, its unmarked blocks that print something; without any
@@ -305,14 +283,7 @@ def _is_python(text: str) -> bool:
 
 
 def answer_of(stdout: str) -> str:
-    """Writes the last line a program printed in the form that both scorers read.
-
-    Args:
-        stdout: what the program printed.
-
-    Returns:
-        A JSON object with the key `answer`; "" when only white space was printed.
-    """
+    """Writes the last line a program printed in the form that both scorers read."""
     lines = [line.strip() for line in stdout.splitlines() if line.strip()]
     return _as_json(lines[-1][-_MOST_PRINTED:]) if lines else ""
 

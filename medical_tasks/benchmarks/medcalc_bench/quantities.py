@@ -151,17 +151,13 @@ class Quantity:
 
     Attributes:
         value: a number, a number of days for a gestational age, a date, or None for a date that the calendar does not have.
-        start: where it begins in the text.
-        end: where what belongs to it ends: its unit, the "out of 9" of a score.
-        unit: as written, "" without one.
-        undone: an arithmetic expression that is not worked out ("4 + 3 + 5"), and so no quantity.
     """
 
     value: float | date | None
-    start: int
-    end: int
-    unit: str = ""
-    undone: bool = False
+    start: int  # where it begins in the text
+    end: int  # where what belongs to it ends: its unit, the "out of 9" of a score
+    unit: str = ""  # as written, "" without one
+    undone: bool = False  # an arithmetic expression that is not worked out ("4 + 3 + 5"), and so no quantity
 
 
 Scanner: TypeAlias = Callable[[str], list[Quantity]]

@@ -99,12 +99,7 @@ _BULLET: Final = re.compile(r"^\s*(?:[-*•]\s+|>\s+(?![0-9.~≈-]))+")
 
 
 def read_answer(response: str, subject: Subject) -> Statement:
-    """Reads the answer of a reply.
-
-    Args:
-        response: the model's raw text; its last `MAX_REPLY` characters are looked at.
-        subject: what is asked for.
-    """
+    """Reads the answer of a reply."""
     text = spoken(response[-MAX_REPLY:]).replace(Q, " ").replace(HERE, " ")
     if not text.isascii():
         for sign, usual in _QUOTES.items():

@@ -54,15 +54,6 @@ __all__ = ["decide", "score_items"]
 def score_items(task: TaskSpec, items: Sequence[Item], responses: Sequence[str]) -> list[ItemScore]:
     """Scores the replies to a task's items.
 
-    Args:
-        task: any task of the benchmark; all are scored alike.
-        items: the items, with the dataset's columns in `fields`.
-        responses: the model's raw text for each item, in the same order.
-
-    Returns:
-        For each item `accuracy` and `accuracy_official`, 0 or 1, and `accuracy_recomputed` and `accuracy_agreed`, 0 or 1 or
-        nan. No item is unscored: what cannot be read is wrong.
-
     Raises:
         UsageError: There are not as many responses as items, or a row's gold cannot be read.
     """
@@ -115,18 +106,6 @@ def decide(
     output_type: str | None = None,
 ) -> Decision:
     """Decides whether a reply gives the right answer, in whatever form it is written.
-
-    Args:
-        response: the model's raw text.
-        calculator_id: id in the dataset.
-        gold: the row's ground truth answer.
-        lower: the row's lower limit; used for decimals, in either order. Without limits 5 % of the gold to both sides.
-        upper: the row's upper limit.
-        output_type: the row's output type, asked only for an id that is not one of the 55.
-
-    Returns:
-        Right or wrong, the answer as read, and why. Where a reply leaves open which of several values it means, each
-        has to be right.
 
     Raises:
         UsageError: The gold or the limits cannot be read, or the form of the answer is unknown.

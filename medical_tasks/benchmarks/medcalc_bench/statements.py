@@ -34,17 +34,13 @@ class Subject:
     """What is asked for.
 
     Attributes:
-        scan: finds the quantities of its form.
-        numeric: whether they are numbers, so that `str(<arithmetic>)` can be worked out.
-        points: whether it is a number of points, which has no unit.
-        unit: its unit, "" without one.
         own: words that usually name something else and here are part of what is asked for ("weight").
     """
 
-    scan: Scanner
-    numeric: bool = False
-    points: bool = False
-    unit: str = ""
+    scan: Scanner  # finds the quantities of its form
+    numeric: bool = False  # whether they are numbers, so that `str(<arithmetic>)` can be worked out
+    points: bool = False  # whether it is a number of points, which has no unit
+    unit: str = ""  # its unit, "" without one
     own: frozenset[str] = frozenset()
 
 
@@ -54,15 +50,12 @@ class Statement:
 
     Attributes:
         stated: the quantity, several where the passage leaves open which, none where it states none.
-        why: where it states none: what its last quantity is instead.
-        strength: how plainly it does, `g.PLAIN` and more behind "is", "=" and the like, or at the beginning.
-        settled: the passage is about the answer, so that no other place is looked at.
     """
 
     stated: tuple[Quantity, ...] = ()
-    why: str = ""
-    strength: float = 0.0
-    settled: bool = False
+    why: str = ""  # where it states none: what its last quantity is instead
+    strength: float = 0.0  # how plainly it does, `g.PLAIN` and more behind "is", "=" and the like, or at the beginning
+    settled: bool = False  # the passage is about the answer, so that no other place is looked at
 
     @property
     def plainly(self) -> bool:

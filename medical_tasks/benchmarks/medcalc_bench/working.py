@@ -56,55 +56,33 @@ _DATE = re.compile(r"\d{1,4}[/-]\d{1,2}[/-]\d{2,4}")
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """A stated calculation.
+    """A stated calculation."""
 
-    Attributes:
-        text: its left side as it was read.
-        value: what the left side gives.
-        stated: what the reply says it gives; None where the right side is no number.
-        numbers: numbers of the left side.
-        right: whether the stated result is the value, up to rounding; True where nothing is stated.
-    """
-
-    text: str
-    value: float
-    stated: float | None
-    numbers: tuple[float, ...]
-    right: bool
+    text: str  # its left side as it was read
+    value: float  # what the left side gives
+    stated: float | None  # what the reply says it gives; None where the right side is no number
+    numbers: tuple[float, ...]  # numbers of the left side
+    right: bool  # whether the stated result is the value, up to rounding; True where nothing is stated
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A line of the working, a row of a table or an object of JSON.
+    """A line of the working, a row of a table or an object of JSON."""
 
-    Attributes:
-        text: its words in plain signs, cells and members joined by " ; ".
-        name: the first cell or member of a row or object, "" for a line.
-        points: what its column or member of points says.
-        depth: indentation of a list item; None for a line that is none.
-    """
-
-    text: str
-    name: str = ""
-    points: float | None = None
-    depth: int | None = None
+    text: str  # its words in plain signs, cells and members joined by " ; "
+    name: str = ""  # the first cell or member of a row or object, "" for a line
+    points: float | None = None  # what its column or member of points says
+    depth: int | None = None  # indentation of a list item; None for a line that is none
 
 
 @dataclass(frozen=True, slots=True)
 class Working:
-    """What a reply shows of its way, without the final answer of a JSON object.
+    """What a reply shows of its way, without the final answer of a JSON object."""
 
-    Attributes:
-        text: in plain signs.
-        pieces: its lines, rows and objects.
-        numbers: every number in it.
-        equations: its calculations, in order.
-    """
-
-    text: str
-    pieces: tuple[Piece, ...]
-    numbers: tuple[float, ...]
-    equations: tuple[Equation, ...]
+    text: str  # in plain signs
+    pieces: tuple[Piece, ...]  # its lines, rows and objects
+    numbers: tuple[float, ...]  # every number in it
+    equations: tuple[Equation, ...]  # its calculations, in order
 
 
 def close(a: float, b: float, tolerance: float = 0.005) -> bool:
@@ -113,11 +91,7 @@ def close(a: float, b: float, tolerance: float = 0.005) -> bool:
 
 
 def read_working(response: str) -> Working:
-    """Reads a reply.
-
-    Args:
-        response: the model's raw text; its last `MAX_REPLY` characters are looked at.
-    """
+    """Reads a reply."""
     pieces = tuple(_pieces(response[-MAX_REPLY:]))[:MAX_LINES]
     return Working(
         text="\n".join(piece.text for piece in pieces),

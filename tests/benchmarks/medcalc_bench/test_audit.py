@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -27,6 +28,8 @@ from medical_tasks.benchmarks.medcalc_bench.gold import answer_text, label_agree
 from medical_tasks.calculators import CALCULATORS, calculate, find
 from medical_tasks.errors import UsageError
 from tests.support import ROOT, SHARED, needs_shared
+
+TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 
 V1 = SHARED / "data" / "medcalc" / "test_data_v1.csv"
 
@@ -166,27 +169,7 @@ def test_entities_that_leave_a_doubt_are_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cells", "label", "verdict", "said"),
-    [
-        # 39 °C gives a point; 9440 cells are 9.44 10^9/L per µL (no point) and next to none per L (a point).
-        (
-            [9440.0, "L"],
-            "3",
-            "wrong",
-            "9440 cells/µL would be usual. Check the unit. Whatever was meant, the answer is 1 to 2,",
-        ),
-        ([9440.0, "L"], "2", "not computable", "9440 cells/µL would be usual. Check the unit"),
-        ([9440.0, "L"], "1", "not computable", "9440 cells/µL would be usual. Check the unit"),
-        (
-            [1.0, "L"],
-            "5",
-            "wrong",
-            "1 10^9/L would be usual. Check the unit. Whatever was meant, the answer is 2, not 5",
-        ),
-        ([3e6, "L"], "5", "not computable", "0.003 10^9/L is far from any usual value. Check the unit"),
-        ([1e9, "µL"], "5", "not computable", "outside what is possible"),
-        ([9440.0, "µL"], "1", "agrees", "The published rule gives the same"),
-    ],
+    ("cells", "label", "verdict", "said"), TABLES["a_unit_that_cannot_be_meant_has_no_recomputed_answer"]
 )
 def test_a_unit_that_cannot_be_meant_has_no_recomputed_answer(
     cells: list[object], label: str, verdict: str, said: str
@@ -226,21 +209,7 @@ def test_entities_that_are_none(text: object) -> None:
 # Agreement, by the dataset's own tolerance.
 
 
-@pytest.mark.parametrize(
-    ("label", "lower", "upper", "answer", "agrees"),
-    [
-        ("100", "95", "105", 95.0, True),
-        ("100", "95", "105", 94.99, False),
-        ("-8", "-7.6", "-8.4", -8.4, True),  # rows with a negative label have their limits in this order
-        ("-8", "-7.6", "-8.4", -8.41, False),
-        ("0", "0", "0", 0.0, True),
-        ("0", "0", "0", 0.001, False),
-        ("100", None, None, 105.0, True),
-        ("100", "", "", 105.1, False),
-        ("3.5", "3.5", "3.5", 3.54, True),  # limits that coincide ask for the digits the label gives
-        ("3.5", "3.5", "3.5", 3.56, False),
-    ],
-)
+@pytest.mark.parametrize(("label", "lower", "upper", "answer", "agrees"), TABLES["decimals_agree_within_the_limits"])
 def test_decimals_agree_within_the_limits(label: str, lower: Any, upper: Any, answer: float, agrees: bool) -> None:
     entry = {"ground_truth_answer": label, "lower_limit": lower, "upper_limit": upper}
     assert label_agrees(entry, answer) is agrees
@@ -408,4 +377,8 @@ def test_the_document_has_the_table_of_v1() -> None:
     table = summary(v1_audit())
     assert len(table) == len(CALCULATORS) + 2
     assert table[0] == ("id", "calculator", "output", "rows", *VERDICTS)
-    assert [line for line in ("| " + " | ".join(cells) + " |" for cells in table) if line not in text] == []
+    told = {tuple(re.split(r"  +", line.strip())) for line in text.splitlines() if line.startswith("    ")}
+    # Calculators whose labels all agree are left out of the document.
+    shown = [tuple(filter(None, cells)) for cells in table if cells[3] != cells[4]]
+    assert len(shown) == 25
+    assert set(shown) <= told

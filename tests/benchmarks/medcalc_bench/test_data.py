@@ -25,6 +25,8 @@ from medical_tasks.errors import UsageError
 from tests.benchmarks.medcalc_bench.official_csv import csv_text, official_row, v12_rows, write_csv
 from tests.support import SHARED, needs_shared
 
+TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+
 V1_FILE = SHARED / "data" / "medcalc" / "test_data_v1.csv"
 
 
@@ -90,36 +92,7 @@ def test_a_missing_column_is_named(tmp_path: Path) -> None:
         read(path)
 
 
-@pytest.mark.parametrize(
-    ("column", "value", "message"),
-    [
-        ("Row Number", "7.0", "column 'Row Number': expected a whole number, got '7.0'"),
-        ("Row Number", "", "column 'Row Number': expected a whole number, got ''"),
-        ("Row Number", "-3", "column 'Row Number': expected a whole number"),
-        ("Calculator ID", "forty", "Row Number 2, column 'Calculator ID': expected a whole number, got 'forty'"),
-        ("Calculator Name", " ", "column 'Calculator Name': must not be empty, got ' '"),
-        ("Patient Note", "", "column 'Patient Note': must not be empty"),
-        ("Question", "", "column 'Question': must not be empty"),
-        ("Note ID", "", "column 'Note ID': must not be empty"),
-        (
-            "Category",
-            "laboratory",
-            "column 'Category': expected one of lab, physical, .*dosage conversion, got 'laboratory'",
-        ),
-        ("Category", "lab test", "column 'Category': this name is of a later release than v1.0"),
-        ("Output Type", "float", "column 'Output Type': expected one of decimal, integer, date, got 'float'"),
-        ("Ground Truth Answer", "sixteen", "column 'Ground Truth Answer': expected a number for output type decimal"),
-        (
-            "Ground Truth Answer",
-            "nan",
-            "column 'Ground Truth Answer': expected a number for output type decimal, got 'nan'",
-        ),
-        ("Lower Limit", "", "column 'Lower Limit': expected a number for output type decimal, got ''"),
-        ("Upper Limit", "inf", "column 'Upper Limit': expected a number"),
-        ("Relevant Entities", "{'a': ", r"column 'Relevant Entities': cannot be read \(neither a JSON object nor"),
-        ("Relevant Entities", "{'a': 1, 'a': 2}", r"cannot be read \(the name 'a' stands twice\)"),
-    ],
-)
+@pytest.mark.parametrize(("column", "value", "message"), TABLES["bad_cells_name_line_row_and_column"])
 def test_bad_cells_name_line_row_and_column(tmp_path: Path, column: str, value: str, message: str) -> None:
     path = write_csv(tmp_path / "x.csv", [official_row(1), official_row(2, **{column: value})])
     with pytest.raises(UsageError, match=message) as caught:
@@ -129,25 +102,7 @@ def test_bad_cells_name_line_row_and_column(tmp_path: Path, column: str, value: 
     assert str(caught.value).startswith(f"{path}: line {line}, Row Number ")
 
 
-@pytest.mark.parametrize(
-    ("output_type", "answer", "good"),
-    [
-        ("decimal", "-1.25", True),
-        ("decimal", "1e-3", True),
-        ("decimal", "('3 weeks', '1 days')", False),
-        ("integer", "-1", True),
-        ("integer", "160.0", True),
-        ("integer", "1.5", False),
-        ("integer", "('3 weeks', '1 days')", True),
-        ("date", "('1 week', '1 day')", True),
-        ("date", "02/29/2024", True),
-        ("date", "2/9/2024", True),
-        ("date", "13/01/2024", False),
-        ("date", "01/32/2024", False),
-        ("date", "2024-01-02", False),
-        ("date", "('x weeks', '1 days')", False),
-    ],
-)
+@pytest.mark.parametrize(("output_type", "answer", "good"), TABLES["forms_of_the_gold"])
 def test_forms_of_the_gold(tmp_path: Path, output_type: str, answer: str, good: bool) -> None:
     gold = dict.fromkeys(("Ground Truth Answer", "Lower Limit", "Upper Limit"), answer)
     path = write_csv(tmp_path / "x.csv", [official_row(1, **{"Output Type": output_type}, **gold)])

@@ -41,104 +41,13 @@ def row(calculator_id: int, entities: Mapping[str, Any], **cells: Any) -> dict[s
     }
 
 
-CRCL = row(
-    2, {"sex": "Male", "age": [87, "years"], "weight": [48, "kg"], "height": [163, "cm"], "creatinine": [1.4, "mg/dL"]}
-)  # (140 - 87) x 48 / (72 x 1.4) = 25.24
-LDL = row(
-    44,
-    {
-        "Total cholesterol": [215, "mg/dL"],
-        "high-density lipoprotein cholesterol": [10, "mg/dL"],
-        "Triglycerides": [385, "mg/dL"],
-    },
-)  # 215 - 10 - 385/5 = 128
-GAP = row(39, {"Sodium": [139, "mEq/L"], "Chloride": [104, "mEq/L"], "Bicarbonate": [20, "mEq/L"]})  # 15
-MAP = row(5, {"Systolic Blood Pressure": [140, "mm Hg"], "Diastolic Blood Pressure": [80, "mm Hg"]})  # 100
-CALCIUM = row(7, {"Calcium": [8.6, "mg/dL"], "Albumin": [3.1, "g/dL"]})  # 9.32
-EGFR = row(3, {"sex": "Female", "age": [50, "years"], "creatinine": [1.1, "mg/dL"]})
-BAZETT = row(11, {"Heart Rate or Pulse": [90, "beats per minute"], "QT interval": [360, "msec"]})  # 440.9
-IBW = row(10, {"sex": "Female", "height": [168, "cm"]})  # 59.63
-STEROID = row(24, {"input steroid": ["Dexamethasone PO", 6, "mg"], "target steroid": "PredniSONE PO"})  # 40
-MME = row(49, {"OxyCODONE Dose": [10, "mg"], "OxyCODONE Dose Per Day": [3, "per day"]})  # 45
-DUE = row(13, {"Last menstrual date": "03/10/2023", "cycle length": 28})  # 12/15/2023
-CONCEPTION = row(68, {"Last menstrual date": "03/10/2023"})  # 03/24/2023
-AGE = row(69, {"Current Date": "06/20/2023", "Last menstrual date": "03/01/2023"})  # 15 weeks 6 days
-HAS_BLED = row(
-    25,
-    {
-        "Hypertension history": True,
-        "Stroke": True,
-        "Renal disease criteria for the HAS-BLED rule": False,
-        "age": [70, "years"],
-        "Number of Alcoholic Drinks Per Week": 2,
-    },
-)  # hypertension 1, stroke 1, age over 65 1 = 3
-WELLS = row(
-    8,
-    {
-        "Heart Rate or Pulse": [110, "beats per minute"],
-        "Pulmonary Embolism is #1 diagnosis OR equally likely": True,
-        "Hemoptysis": True,
-    },
-)  # 1.5 + 3 + 1 = 5.5
-
-CASES: list[tuple[str, Mapping[str, Any], str, str]] = [
-    # A: a constant that is missing, another formula, other points, a criterion that is not known.
-    ("A", CRCL, "CrCl = (140 - age) × weight / (70 × creatinine) = (140 - 87) × 48 / (70 × 2) = 18.17", "18.17"),
-    ("A", LDL, "LDL = 215 - 10 - 385/6 = 140.83", "140.83"),
-    ("A", LDL, "LDL = total cholesterol - HDL = 215 - 10 = 205 mg/dL (triglycerides 385 are not needed)", "205"),
-    ("A", GAP, "Anion gap = sodium - chloride + bicarbonate = 139 - 104 + 20 = 55", "55"),
-    ("A", CALCIUM, "corrected calcium = calcium + 1.5 × (4.4 − albumin) = 8.6 + 1.5 × (4.4 − 3.1) = 10.55", "10.55"),
-    ("A", EGFR, "The woman is 50. eGFR = 141 × (1.1/0.7)^-1.209 × 0.993^50 × 1.018 = 58.5", "48"),
-    ("A", MAP, "MAP = (140 + 80) / 2 = 110 mmHg", "110"),
-    ("A", STEROID, "Dexamethasone 1 mg is prednisone 10 mg, so 6 × 10 = 60 mg", "60"),
-    ("A", MME, "Oxycodone 10 mg, 3 per day, factor 2: 10 × 3 × 2 = 60", "60"),
-    ("A", DUE, "LMP: 03/10/2023. Add 266 days: 12/01/2023", "12/01/2023"),
-    ("A", HAS_BLED, "Hypertension: present, 2 points\nStroke: present, 1 point\nAge 70: 1 point\nTotal 4", "4"),
-    ("A", HAS_BLED, "Hypertension: yes, +1\nStroke: yes, +2\nAge 70: +1\nTotal: 4", "4"),
-    (
-        "A",
-        WELLS,
-        "Heart rate 110: 1.5 points\nHemoptysis present: 2 points\nPulmonary embolism likely: 3 points",
-        "6.5",
-    ),
-    # B: another value for an entity, the other sex, a finding that is there and said not to be.
-    ("B", CRCL, "Age: 78 years, weight 48 kg, creatinine = 1.4. (140 - 78) × 48 / (72 × 1.4) = 29.52", "29.52"),
-    ("B", LDL, "HDL is 10, TC = 251, TG = 385. LDL = 251 - 10 - 385/5 = 164", "164"),
-    ("B", GAP, "Sodium: 135 mEq/L, chloride: 104, bicarbonate: 20. 135 - (104 + 20) = 11", "11"),
-    ("B", MAP, "SBP = 120, DBP = 80: (120 + 2 × 80) / 3 = 93.33", "93.33"),
-    ("B", CALCIUM, "Albumin is 2.1 g/dL: 8.6 + 0.8 × (4 - 2.1) = 10.12", "10.12"),
-    ("B", EGFR, "A man of 50: 142 × (1.1/0.9)^-1.2 × 0.9938^50 = 81.7", "81.7"),
-    ("B", IBW, "Height: 178 cm = 70.08 in. IBW (female) = 45.5 + 2.3 × (70.08 - 60) = 68.68", "68.68"),
-    ("B", BAZETT, "QT interval is 420 msec, heart rate 90, RR = 60/90 = 0.667. QTc = 420/sqrt(0.667) = 514.3", "514.3"),
-    ("B", DUE, "Last menstrual period: 03/20/2023, plus 280 days: 12/25/2023", "12/25/2023"),
-    ("B", HAS_BLED, "Hypertension absent: 0 points\nStroke present: 1 point\nAge 70: 1 point\n", "2"),
-    ("B", HAS_BLED, "Hypertension present: +1\nStroke present: +1\nRenal disease present: +1\nAge 70: +1", "4"),
-    ("B", HAS_BLED, "Hypertension present: 1 point\nStroke present: 1 point\nAge 60: 0 points", "2"),
-    # C: a calculation with another result than stated (paper, table 3), a sum, the calendar.
-    ("C", LDL, "TC is 215, HDL is 10, TG are 385. LDL = 215 - 10 - (385 / 5) = 142", "142"),
-    ("C", LDL, r"\[ LDL = 215 - 10 - \frac{385}{5} = 142 \]", r"142"),
-    ("C", CRCL, "(140 - 87) x 48 kg / (72 x 1.4 mg/dL) = 31.0 mL/min", "31.0"),
-    ("C", GAP, "139 - (104 + 20) = 139 - 124 = 25", "25"),
-    ("C", CALCIUM, "8.6 + 0.8 * (4.0 - 3.1) = 8.6 + 0.8 * 0.9 = 8.6 + 0.9 = 9.9", "9.9"),
-    ("C", MAP, "MAP = (140 + 2 * 80) / 3 = 300/3 = 120", "120"),
-    ("C", BAZETT, "RR = 60/90 = 0.667 s. QTc = 360 / sqrt(0.667) = 480", "480"),
-    ("C", IBW, "168 / 2.54 = 66.14. IBW of a woman: 45.5 + 2.3 × (66.14 − 60) = 69.6", "69.6"),
-    ("C", STEROID, "0.75 mg dexamethasone are 5 mg prednisone: 6 × 5 / 0.75 = 50", "50"),
-    ("C", HAS_BLED, "Hypertension, stroke, age 70 count: 1 + 1 + 1 = 4", "4"),
-    ("C", WELLS, "1.5 + 3 + 1 = 6.5 points", "6.5"),
-    ("C", CONCEPTION, "LMP 03/10/2023 + 14 days = 03/25/2023", "03/25/2023"),
-    ("C", AGE, "From 03/01/2023 to 06/20/2023: 16 weeks 1 day", "(16 weeks, 1 days)"),
-    # Undetermined: no working, right steps with another answer, working that cannot be read.
-    ("undetermined", LDL, "", "142"),
-    ("undetermined", HAS_BLED, "The score is high.", "5"),
-    ("undetermined", CALCIUM, "Calcium 8.6 and albumin 3.1 give a corrected calcium of 12", "12"),
-    ("undetermined", GAP, "Chloride (98-107 is normal) and sodium (135-145) are in range.", "12"),
-    ("undetermined", MAP, "BP 140/80 = MAP 93", "93"),
-    ("undetermined", EGFR, "Using CKD-EPI 2021 for 50 years and 1.1 mg/dL, eGFR is about 90.", "90"),
-    ("undetermined", DUE, "03/10/2023 and nine months", "12/01/2023"),
-    ("undetermined", LDL, "215 bananas minus 10 of the 385", "142"),
-]
+PLANTED: dict[str, Any] = json.loads((Path(__file__).parent / "planted_errors.json").read_text(encoding="utf-8"))
+ROWS = {name: row(calculator_id, entities) for name, (calculator_id, entities) in PLANTED["rows"].items()}
+LDL, DUE, HAS_BLED = ROWS["LDL"], ROWS["DUE"], ROWS["HAS_BLED"]
+# A: a constant that is missing, another formula, other points, a criterion that is not known. B: another value for an entity,
+# the other sex, a finding that is there and said not to be. C: a calculation with another result than stated (paper, table 3),
+# a sum, the calendar. Undetermined: no working, right steps with another answer, working that cannot be read.
+CASES = [(each["type"], ROWS[each["row"]], each["reasoning"], each["answer"]) for each in PLANTED["replies"]]
 
 
 @pytest.mark.parametrize(("wanted", "case", "reasoning", "answer"), CASES)
@@ -198,25 +107,7 @@ def test_rows_with_a_label_of_their_own_are_refused() -> None:
     assert sort_error({**LDL, "relevant_entities": "{}"}, "142") is None
 
 
-@pytest.mark.parametrize(
-    ("text", "wrong"),
-    [
-        ("2 × 3 = 6 + 1 = 7", []),  # running on is no error
-        ("the cube root of 60/118 = 0.798", []),
-        ("RR^(1/3) = 0.8 and QT / 0.798 = 413", []),
-        ("0.0192 / 7.7787 = 0.247%", []),
-        ("BP 120/80 = 93", []),
-        ("Age 45-64 = 1 point", []),
-        ("On 12/11/2013 + 280 days = 09/17/2014", []),
-        ("330 units2 / 0.458 = 9", []),
-        ("1.63 m = 163 cm / 100 = 1.63", []),
-        ("47 × 213 / (149 × √309) = 3.82", []),
-        ("1,200 / 4 = 300", []),
-        ("2 + 2 = 5", ["2 + 2"]),
-        ("So: (140 - 87) * 48 = 2,644", ["(140 - 87) * 48"]),
-        ("10 - 4 = 6, 6 * 2 = 13", ["6 * 2"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "wrong"), PLANTED["calculations"])
 def test_what_counts_as_a_wrong_calculation(text: str, wrong: list[str]) -> None:
     found = [each.text for each in read_working(text).equations if not each.right]
     assert found == wrong

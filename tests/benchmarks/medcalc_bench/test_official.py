@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,6 @@ from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY, known_kind
 from medical_tasks.benchmarks.medcalc_bench.official import (
-    NOT_FOUND,
     official_answer,
     official_check,
     official_code_decision,
@@ -21,6 +21,8 @@ from medical_tasks.benchmarks.medcalc_bench.official import (
     official_summary,
 )
 from tests.support import SHARED, needs_shared
+
+TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 
 MEDCALC = SHARED / "data" / "medcalc"
 AGE = "('4 weeks', '3 days')"
@@ -119,44 +121,9 @@ def test_gold_in_full_marks_out() -> None:
         assert decision.correct, (row["Row Number"], decision)
 
 
-@pytest.mark.parametrize(
-    ("reply", "kind", "answer"),
-    [
-        # What the authors' patterns capture (facts stated in their run.py; worked out by hand).
-        ('{"answer": "25.2", "weight": "48"}', "decimal", "48"),
-        ('{"answer": "1,234.5"}', "decimal", "234.5"),
-        ('{"answer": "17.1%"}', "decimal", str(17.1 / 100)),
-        ('{"answer": "1.2.3%"}', "decimal", str(2.3 / 100)),
-        ('{"answer": "1.2.3"}', "decimal", "3"),
-        ('{"answer": "1.2.3.4"}', "decimal", "3.4"),
-        ('{"answer": "-1.2"}', "decimal", "-1.2"),
-        ('{"answer": "8.1 mL/min/1.73 m2 of 9"}', "decimal", "8.1"),
-        ('{"answer": "5-3 \t mL/min/1x73"}', "decimal", "-3"),
-        ('{"answer": "25.20"}', "decimal", "25.2"),
-        ('{"answer": ""}', "decimal", NOT_FOUND),
-        ("25.2", "decimal", NOT_FOUND),
-        ('{"answer":\n 25.2}', "decimal", "25.2"),
-        ('{"answer": 25.2\n}', "decimal", NOT_FOUND),
-        ('{"answer": str(5^2)}', "decimal", "25"),
-        ('{"answer": str(weight 25 kg)}', "decimal", "25"),
-        ('{"answer": str(3 if 88 is even else x)}', "decimal", "3"),
-        ('{"answer": str(log(10))}', "decimal", NOT_FOUND),
-        ('{"answer": str(max(1, 2))}', "decimal", NOT_FOUND),
-        ("{\"answer\": str('1+1')}", "decimal", "1+1"),
-        ('{"answer": str(1, 2)}', "decimal", "(1, 2)"),
-        ('{"answer": "1,500"}', "integer", "2"),
-        ('{"answer": "3, 4, -5"}', "integer", "3"),
-        ('{"answer": "3 out of 9, 2 out of 4"}', "integer", "3"),
-        ('{"answer": "3.2% of 10.5"}', "integer", "10.5"),
-        ('{"answer": "3/7/2021 or so"}', "date", "03/07/2021"),
-        ('{"answer": "due 3/7/2021"}', "date", NOT_FOUND),
-        ('{"answer": "24 weeks"}', "gestational_age", "(2, 4)"),
-        ('{"answer": "4 weeks", "3 days"}', "gestational_age", "(4, 3)"),
-        ('{"answer": ["4 weeks", "3 days"]}', "gestational_age", "(4, 3)"),
-        ('{"answer": "at 1, 2 or 4 weeks, 3 days"}', "gestational_age", "(1, 2)"),
-    ],
-)
+@pytest.mark.parametrize(("reply", "kind", "answer"), TABLES["what_is_read"])
 def test_what_is_read(reply: str, kind: Any, answer: str) -> None:
+    """What the authors' patterns capture (facts stated in their run.py; worked out by hand)."""
     assert official_answer(reply, kind) == answer
 
 
@@ -169,27 +136,9 @@ def test_white_space_is_single_spaces_before_anything_is_read(gaps: list[str]) -
     assert official_decision(reply, calculator_id=2, gold="25.238", lower="24", upper="26").correct
 
 
-@pytest.mark.parametrize(
-    ("reply", "correct"),
-    [
-        # The call that should read the answer lacks an argument there: the text itself is checked.
-        ("25.2", True),
-        ("<answer> 25.2 <\\answer>", True),
-        ('{"answer": "25.2"}', True),
-        ("I say <answer>25.2<\\answer>, not <answer>1<\\answer>.", True),
-        ("5 * 5.04", True),
-        ("25.2 mg", False),
-        ("25.2%", False),
-        ('{"answer": "25.2 mg"}', False),
-        ("<answer>\n25.2\n<\\answer>", False),
-        ("<answer>25.2</answer>", False),
-        ("<answer> <\\answer>", False),
-        ("N/A", False),
-        ("", False),
-        ("[" * 5000, False),
-    ],
-)
+@pytest.mark.parametrize(("reply", "correct"), TABLES["the_answer_of_a_dialogue_about_code_is_checked_as_it_is"])
 def test_the_answer_of_a_dialogue_about_code_is_checked_as_it_is(reply: str, correct: bool) -> None:
+    """The call that should read the answer lacks an argument there: the text itself is checked."""
     decision = official_code_decision(reply, calculator_id=2, gold="25.238", lower="24", upper="26")
     assert decision.correct is correct
 
@@ -235,24 +184,7 @@ def test_limits_are_inclusive_and_in_order() -> None:
     assert not official_check("-5.5", calculator_id=63, gold="-5.5", lower="-5.225", upper="-5.775").correct
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        None,
-        25.2,
-        "",
-        "N/A",
-        "1/0",
-        "float('nan')",
-        "[25.2]",
-        "'25.2'",
-        "lambda: 25.2",
-        "25.2; 1",
-        "9" * 400,
-        "open('x')",
-        "math.pi",
-    ],
-)
+@pytest.mark.parametrize("answer", TABLES["whatever_raises_there_is_wrong"])
 def test_whatever_raises_there_is_wrong(answer: object) -> None:
     assert not official_check(answer, calculator_id=2, gold="25.238", lower="0", upper="99").correct
 

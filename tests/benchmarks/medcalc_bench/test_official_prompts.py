@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.medcalc_bench.data import load_items
@@ -30,12 +30,13 @@ from medical_tasks.benchmarks.medcalc_bench.spec import (
 from medical_tasks.cli.entry import main
 from medical_tasks.data.task_data import leaking_examples
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.models.chat_template import fold_system
 from medical_tasks.runs.results import read_items
-from medical_tasks.spec import Item, TaskSpec
+from medical_tasks.spec import Item
 from tests.benchmarks.medcalc_bench.official_tree import CODE, EXAMPLES, RUN, write_tree
 from tests.fault_server import Call, FaultServer
 from tests.support import SHARED, needs_shared
+
+TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 
 ITEMS = load_items(MEDCALC, demo_rows())
 ASKED = (MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT, MEDCALC_CODE)
@@ -78,19 +79,7 @@ def test_the_messages_of_each_style(tree: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("task", ASKED, ids=lambda task: task.name)
-def test_a_template_without_a_system_role_gets_both_texts(tree: Path, task: TaskSpec) -> None:
-    system, user = load_prompts(task, "official", tree).render(ITEMS[0])
-    assert (system["role"], user["role"]) == ("system", "user")
-    assert fold_system([system, user]) == [{"role": "user", "content": f"{system['content']}\n\n{user['content']}"}]
-
-
-def test_a_calculator_whose_example_has_a_question_of_its_own(tree: Path) -> None:
-    system, user = load_prompts(MEDCALC_ONE_SHOT, "official", tree).render(item_with("n", "q?", 24))
-    assert "Asked:\n\nAnother question?" in system["content"]
-    assert user["content"] == "Now:\n\nn\n\nq?"
-
-
+@example(note="n", question="q?", calculator=24)  # its example has a question of its own
 @given(note=st.text(max_size=60), question=st.text(max_size=30), calculator=st.integers(1, 69))
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_the_functions_of_the_file_would_make(tree: Path, note: str, question: str, calculator: int) -> None:
@@ -149,31 +138,7 @@ def test_nothing_of_a_checkout_is_run(tmp_path: Path) -> None:
     assert not {name for name in set(sys.modules) - modules if "run" in name.split(".")}
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [
-        ("def zero_shot(note", "def zero_shots(note", "one function zero_shot, found 0"),
-        ("def zero_shot(note", "def zero_shot(note", ""),
-        ("import json", "import json as", "a Python file in UTF-8"),
-        ("zero_shot(patient_note, question)", "zero_shot(patient_note, question=question)", "2 arguments by position"),
-        ("zero_shot(patient_note, question)", "zero_shot(question)", "2 arguments by position"),
-        ("zero_shot(patient_note, question)", "zero_shot(patient_note[:9], question)", "a text in place of `note`"),
-        ("{question}\\nGive", "{question.upper()}\\nGive", "a text in place of `question.upper()`"),
-        ("{question}\\nGive", "{question:>5}\\nGive", "a text in place of"),
-        ("{question}\\nGive", "{question!r}\\nGive", "a text in place of"),
-        ('row["Patient Note"]', 'row["Note"]', "the statement `patient_note = row['Patient Note']`"),
-        (
-            'question = row["Question"]',
-            'question = row["Question"].strip()',
-            "the statement `question = row['Question']`",
-        ),
-        ('{"role": "system", "content": system},', "system,", "messages with role and content"),
-        ('"role": "system"', '"role": "tool"', "messages with role and content, of system or user"),
-        ("messages = [", "chat = [", "one list `messages`"),
-        ("return system_msg, user_temp", "return user_temp", "zero_shot ends by returning two texts"),
-        ("    user_temp = f'Note", "    if note:\n        pass\n    user_temp = f'Note", "texts that are joined"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "expected"), TABLES["a_script_of_another_form_is_refused"])
 def test_a_script_of_another_form_is_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
     assert old in RUN
     write_tree(tmp_path, run=RUN.replace(old, new, 1))
@@ -188,25 +153,7 @@ def test_a_script_of_another_form_is_refused(tmp_path: Path, old: str, new: str,
     assert told.value.exit_code == 3
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [
-        ("json.dumps(example_output)", "json.dumps(example_output, indent=1)", "a text in place of `json.dumps("),
-        ("json.dumps(example_output)", "example_output", "a text in place of `example_output`"),
-        ('calculator_id == "24"', 'note_id == "24"', "one_shot_question goes by calculator_id"),
-        ('"Another question?"', "question.lower()", "a literal one_shot_question for calculator 24"),
-        (
-            "one_shot_question = question\n",
-            "one_shot_question = None\n",
-            "the item's question for all other calculators",
-        ),
-        (
-            "import json\n",
-            "import json\none_shot_question = 1\n",
-            "one_shot_question by calculator_id, and nowhere else",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "expected"), TABLES["an_example_of_another_form_is_refused"])
 def test_an_example_of_another_form_is_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
     assert old in RUN
     write_tree(tmp_path, run=RUN.replace(old, new, 1))
@@ -215,22 +162,7 @@ def test_an_example_of_another_form_is_refused(tmp_path: Path, old: str, new: st
     load_prompts(MEDCALC, "official", tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [
-        ("def apply_calc", "def apply", "one function apply_calc"),
-        ("(.*?)```", "(.*)```", "for blocks of code"),
-        ('"<answer>" in output and', '"answer" in output and', "one check `'<answer>' in output"),
-        ('if "```python" not', 'if "```py" not', "`'```python' not in output` as the next check"),
-        ('elif "print" not in', 'elif "print" in', "`'print' not in message_code` as the next check"),
-        ('elif "input(" in message_code', "elif 0", "`'input(' in message_code` as the next check"),
-        ("n >= 20", "n == 20", "the number of tries"),
-        ('f"No print in {output}!"', '"".join(output)', "a text in place of `''.join(output)`"),
-        ('f"No code in {output}!"\n', 'f"No code in {output}!"\n                continue\n', ""),
-        ('"content": new_output', '"content": "new"', "a text new_output that is sent"),
-        ("import nowhere", "import \0", "a Python file in UTF-8"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "expected"), TABLES["a_dialogue_of_another_form_is_refused"])
 def test_a_dialogue_of_another_form_is_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
     assert old in CODE
     write_tree(tmp_path, code=CODE.replace(old, new, 1))
@@ -241,20 +173,7 @@ def test_a_dialogue_of_another_form_is_refused(tmp_path: Path, old: str, new: st
         load_prompts(MEDCALC_CODE, "official", tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("not json", "JSONDecodeError"),
-        ("[1, 2]", "AttributeError"),
-        ({"2": {"Response": {}}}, "KeyError 'Patient Note'"),
-        ({"2": {"Patient Note": "n"}}, "KeyError 'Response'"),
-        ({"2": {"Patient Note": "n", "Response": {"answer": "1"}}}, "KeyError 'step_by_step_thinking'"),
-        ({"2": "text"}, "TypeError"),
-        ({}, "it holds no example"),
-        ({"two": EXAMPLES["2"]}, "the key 'two' is no calculator id"),
-        ({"2": {**EXAMPLES["2"], "Patient Note": 5}}, "the note of calculator 2 is no text"),
-    ],
-)
+@pytest.mark.parametrize(("content", "message"), TABLES["examples_of_another_form"])
 def test_examples_of_another_form(tmp_path: Path, content: Any, message: str) -> None:
     write_tree(tmp_path, examples=content)
     with pytest.raises(MissingError, match=rf"{EXAMPLES_FILE}: not the authors' file of worked.*{re.escape(message)}"):

@@ -6,7 +6,6 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
@@ -144,15 +143,6 @@ def test_the_page_stands_before_the_note_and_nothing_of_the_answer_does(items: l
         assert item.fields["ground_truth_explanation"] not in text
 
 
-def test_a_page_depends_on_the_calculator_alone(items: list[Item]) -> None:
-    pages: dict[int, set[str]] = {}
-    prompts = load_prompts(MEDCALC_OPEN_BOOK)
-    for item in items:
-        content = prompts.render(item)[0]["content"]
-        pages.setdefault(int(item.fields["calculator_id"]), set()).add(content.split("Patient note:")[0])
-    assert all(len(texts) == 1 for texts in pages.values())
-
-
 def test_the_hash_covers_every_page(monkeypatch: pytest.MonkeyPatch) -> None:
     before = load_prompts(MEDCALC_OPEN_BOOK).sha256
     assert before == load_prompts(MEDCALC_OPEN_BOOK).sha256
@@ -160,11 +150,6 @@ def test_the_hash_covers_every_page(monkeypatch: pytest.MonkeyPatch) -> None:
     changed = {**PAGES, 69: PAGES[69] + "."}
     monkeypatch.setattr("medical_tasks.benchmarks.medcalc_bench.prompts.specifications", lambda: changed)
     assert load_prompts(MEDCALC_OPEN_BOOK).sha256 != before
-
-
-def test_there_is_no_official_open_book(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="medcalc_open_book has no official prompts"):
-        load_prompts(MEDCALC_OPEN_BOOK, "official", tmp_path)
 
 
 @pytest.mark.upstream

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,45 +26,13 @@ from medical_tasks.sandbox.probe import probe
 from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, Turn
 from tests.benchmarks.medcalc_bench.official_tree import write_tree
 
+TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+
 ITEM = Item(id="1", fields={}, groups={}, cluster="1")
 OPENING: tuple[Message, ...] = ({"role": "user", "content": "question"},)
 
 
-@pytest.mark.parametrize(
-    ("reply", "program"),
-    [
-        ("```python\nprint(1)\n```", "print(1)"),
-        ("Here it is:\n\n```python\nprint(1)\n```\nDone.", "print(1)"),
-        ("```Python\r\nprint(1)\r\n```", "print(1)"),
-        ("```py\nprint(1)\n```", "print(1)"),
-        ("``` python3 \nprint(1)\n```", "print(1)"),
-        ("```python\nx = 1\n```\nand\n```python\nprint(x)\n```", "x = 1\nprint(x)"),
-        ("```python\nprint(1)\n```\nIt prints:\n```\n1\n```", "print(1)"),
-        ("```\nprint(1)\n```", "print(1)"),
-        ("```python\nprint(1)", "print(1)"),
-        ("```python\ns = '```'\nprint(s)\n```", "s = '```'\nprint(s)"),
-        ("```python\nx = 2\nprint(x)```", "x = 2\nprint(x)"),
-        ("```python print(1)```", "print(1)"),
-        ("```python\n    if 1:\n        print(1)\n```", "if 1:\n    print(1)"),
-        ("````markdown\n```python\nprint(1)\n```\n````", "print(1)"),
-        ('~~~~python\ns = """\n~~~\n"""\nprint(s)\n~~~~', 's = """\n~~~\n"""\nprint(s)'),
-        ("print(1)", "print(1)"),
-        ("bmi = 80 / 1.8 ** 2\nprint(f'{bmi}\\d')", "bmi = 80 / 1.8 ** 2\nprint(f'{bmi}\\d')"),
-        ("The answer is 3.", ""),
-        ("I cannot compute it; print(x) would show it.", ""),
-        ("Sorry", ""),
-        ("```\nI cannot help with that.\n```", ""),
-        ('```json\n{"answer": 3}\n```', ""),
-        ("```text\nprint(1)\n```", ""),
-        ("print(" + "(" * 9000, ""),
-        ("<think>```python\nprint(0)\n```</think>```python\nprint(1)\n```", "print(1)"),
-        ("<think>hm</think>\n```python\nif 1:\n    print(1)\n```", "if 1:\n    print(1)"),
-        ("```python\n```", ""),
-        ("", ""),
-        (" \n ", ""),
-        ("<think>only thoughts</think>", ""),
-    ],
-)
+@pytest.mark.parametrize(("reply", "program"), TABLES["the_program_of_a_reply"])
 def test_the_program_of_a_reply(reply: str, program: str) -> None:
     assert program_of(reply) == program
 
@@ -109,19 +78,7 @@ def test_prose_is_no_program(words: list[str]) -> None:
     assert program_of("I am sorry: " + " ".join(words)) == ""
 
 
-@pytest.mark.parametrize(
-    ("stdout", "answer"),
-    [
-        ("42\n", "42"),
-        ("weight 80\nheight 180\n24.7\n\n", "24.7"),
-        ("  24.7  ", "24.7"),
-        ("(12 weeks, 3 days)\n", "(12 weeks, 3 days)"),
-        ("('12 weeks', '3 days')\n", "('12 weeks', '3 days')"),
-        ('say "x"\n', 'say "x"'),
-        ("µ\n", "µ"),
-        ("x" * 1000 + "7", "x" * 299 + "7"),
-    ],
-)
+@pytest.mark.parametrize(("stdout", "answer"), TABLES["the_answer_of_a_print"])
 def test_the_answer_of_a_print(stdout: str, answer: str) -> None:
     assert json.loads(answer_of(stdout)) == {"answer": answer}
 

@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,6 +30,8 @@ from medical_tasks.errors import UsageError
 from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item, TaskSpec
 from tests.support import SHARED, needs_shared
+
+TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 
 SOURCE = SHARED / "data" / "medcalc" / "test_data_v1.csv"
 TASK = TaskSpec(
@@ -286,60 +289,13 @@ def _views(calculator_id: int, entities: object, gold: str, reply: str) -> tuple
     return score.values["accuracy"], score.values["accuracy_recomputed"], score.values["accuracy_agreed"]
 
 
-NAN = pytest.approx(math.nan, nan_ok=True)
-
-
-@pytest.mark.parametrize(
-    ("calculator_id", "entities", "gold", "reply", "views"),
-    [
-        # Label right: all three say the same.
-        (21, COMA, "12", "12", (1, 1, 1)),
-        (21, COMA, "12", "13", (0, 0, 0)),
-        (7, CALCIUM, "9.978", "10.1", (1, 1, 1)),
-        # Label wrong: who follows the rule is right by it, who repeats the mistake is not, and neither counts as agreed.
-        (21, COMA, "16", "12", (0, 1, NAN)),
-        (21, COMA, "16", "16", (1, 0, NAN)),
-        (7, CALCIUM, "8.96", "9.978", (0, 1, NAN)),
-        # A label that is off within its limits agrees; the tolerance of the recomputed value is around that value.
-        (7, CALCIUM, "10.4", "9.9", (1, 1, 1)),
-        (7, CALCIUM, "10.4", "9.6", (0, 1, 0)),
-        (7, CALCIUM, "10.4", "10.8", (1, 0, 1)),
-        # Dates and gestational ages.
-        (13, {"Last menstrual date": "12/11/2013", "cycle length": 22}, "09/23/2014", "9/11/2014", (0, 1, NAN)),
-        (
-            69,
-            {"Current Date": "06/20/2023", "Last menstrual date": "03/01/2023"},
-            "('15 weeks', '6 days')",
-            "15 weeks, 6 days",
-            (1, 1, 1),
-        ),
-        # An answer of nothing takes only nothing.
-        (
-            39,
-            {"Sodium": [140, "mEq/L"], "Chloride": [116, "mEq/L"], "Bicarbonate": [24, "mEq/L"]},
-            "0",
-            "0.0",
-            (1, 1, 1),
-        ),
-        (
-            39,
-            {"Sodium": [140, "mEq/L"], "Chloride": [116, "mEq/L"], "Bicarbonate": [24, "mEq/L"]},
-            "0",
-            "0.1",
-            (0, 0, 0),
-        ),
-        # No rule has an answer.
-        (49, PATCH, "240", "240", (1, NAN, NAN)),
-        (49, PATCH, "240", "", (0, NAN, NAN)),
-        (7, {}, "9", "9", (1, NAN, NAN)),
-        (7, "text", "9", "9", (1, NAN, NAN)),
-        (7, None, "9", "9", (1, NAN, NAN)),
-    ],
-)
+@pytest.mark.parametrize(("calculator_id", "entities", "gold", "reply", "views"), TABLES["views_of_the_label"])
 def test_views_of_the_label(
-    calculator_id: int, entities: object, gold: str, reply: str, views: tuple[float, float, float]
+    calculator_id: int, entities: object, gold: str, reply: str, views: list[float | None]
 ) -> None:
-    assert _views(calculator_id, entities, gold, reply) == views
+    """Without a value where no rule has an answer, and `accuracy_agreed` where the label is wrong; the limit of 0 is 0."""
+    found = _views(calculator_id, entities, gold, reply)
+    assert [None if math.isnan(value) else value for value in found] == views
 
 
 def test_a_unit_of_another_dimension_is_noted() -> None:
@@ -360,13 +316,6 @@ def test_a_unit_of_another_dimension_is_noted() -> None:
         recipe={},
     )
     assert entry["notes"] == {"unit_mismatch": 2}
-
-
-def test_rows_without_entities_have_two_numbers() -> None:
-    (score,) = score_items(TASK, [_item(2, "25", "23.75", "26.25")], ["25"])
-    assert score.values["accuracy"] == 1
-    assert math.isnan(score.values["accuracy_recomputed"])
-    assert math.isnan(score.values["accuracy_agreed"])
 
 
 def test_a_decision_that_differs_says_why() -> None:

@@ -4,7 +4,7 @@ The released test sets have been on the web for years; a model may have read the
 that nobody has read before: an invented patient, a note of our own wording in one of five styles, a question, the entities
 that the note states, and the answer with its steps from `medical_tasks.calculators`.
 
-    cases_*.py  ->  a case: the chart's entities and statements, entered together
+    cases.py    ->  a case: the chart's entities and statements, entered together (cases.json)
     remarks.py  ->  distractors that touch nothing the calculator asks for
     chart.py    ->  the note
     rows.py     ->  the row

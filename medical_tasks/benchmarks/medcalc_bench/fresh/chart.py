@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from medical_tasks.benchmarks.medcalc_bench.fresh.findings import (
+    FINDINGS,
+    GRADES,
     STATEMENTS,
     Finding,
-    Grade,
     Kind,
     Place,
     Voice,
@@ -22,11 +23,11 @@ from medical_tasks.benchmarks.medcalc_bench.fresh.findings import (
     place_of,
     values_sentence,
 )
-from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import Amount, Draw, Reading, System
+from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import AMOUNTS, Draw, Reading, System
 from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import Place as ValuePlace
 from medical_tasks.calculators import AnyCalculator
 
-__all__ = ["Chart", "Setting", "draw_person", "note_text"]
+__all__ = ["Chart", "Person", "Setting", "draw_person", "note_text"]
 
 
 Sex: TypeAlias = Literal["male", "female"]
@@ -41,23 +42,16 @@ _FEMALE = {"He": "She", "he": "she", "His": "Her", "his": "her", "him": "her", "
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A patient.
-
-    Attributes:
-        sex: `male` or `female`.
-        age: completed years; months for infants.
-        months: whether `age` counts months.
-        initials: two letters, the only name.
-    """
+    """A patient."""
 
     sex: Sex
-    age: int
-    months: bool
+    age: int  # completed
+    months: bool  # whether `age` counts months
     initials: str
 
     @property
     def child(self) -> bool:
-        """Whether the patient is under 18."""
+        """Whether the patient is a minor."""
         return self.months or self.age < _ADULT
 
     @property
@@ -96,20 +90,11 @@ class Person:
 
 
 def draw_person(
-    draw: Draw, low: int, high: int, *, near: tuple[int, ...] = (), sex: Sex | None = None, months: bool = False
+    draw: Draw, low: int, high: int, *, near: Sequence[int] = (), sex: Sex | None = None, months: bool = False
 ) -> Person:
-    """Draws a patient.
+    """Draws a patient from `low` to `high` years (or months) old.
 
-    Args:
-        draw: source of chance.
-        low: youngest age.
-        high: oldest age.
-        near: ages at which the calculator's points change; every third patient stands on one or a year beside it.
-        sex: where only one is possible.
-        months: whether ages count months.
-
-    Returns:
-        The patient.
+    Every third stands on an age of `near`, where the calculator's points change, or a year beside it.
     """
     age = draw.pick(near) + draw.pick((-1, 0, 0, 1)) if near and draw.chance(1 / 3) else draw.whole(low, high)
     initials = draw.pick(_LETTERS) + draw.pick(_LETTERS)
@@ -138,21 +123,8 @@ _SENTENCE_SHARE = 0.5  # of the findings that have sentences of their own, how m
 class Chart:
     """One patient's statements.
 
-    Attributes:
-        calculator: what will be asked.
-        draw: source of chance.
-        person: the patient.
-        setting: where the note is written.
-        reason: why the patient is seen; begins with `with`, `for`, `after` or the like.
-        story: what is told of it, before the findings.
-        voice: who tells the story.
-        style: the kind of note.
-        system: units of the laboratory.
-        entities: name to value, for the dataset.
-        concepts: what the calculator needs to know of, stated or left out.
-        sentences: part of the note to its sentences, as templates.
-        phrases: kind and presence to phrases that share a sentence.
-        values: kind of value to the values.
+    `entities` are what the dataset has of them, `concepts` what the calculator needs to know of, stated or left out. Sentences
+    and phrases are templates; phrases of one kind share a sentence.
     """
 
     def __init__(
@@ -173,7 +145,8 @@ class Chart:
             draw: source of chance.
             person: the patient.
             setting: where the note is written.
-            reason: reasons of which one is taken; templates. After `//` follow sentences of the story.
+            reason: why the patient is seen, templates of which one is taken; each begins with `with`, `for`, `after` or
+                the like. After `//` follow sentences of the story.
             voice: who tells the story.
             blocks: further concepts that the scene speaks of, with blanks between them.
         """
@@ -181,6 +154,7 @@ class Chart:
         self.draw = draw
         self.person = person
         self.setting = setting
+        self.scene = ""  # which of a case's scenes, where it has several
         self.reason, *self.story = draw.pick(reason).split("//")
         quiet = any(word in self.reason for word in _CLOUDED)
         self.voice: Voice = "none" if quiet else voice
@@ -218,26 +192,15 @@ class Chart:
     def measure(
         self,
         parameter: str,
-        amount: Amount,
+        amount_name: str,
         low: float,
         high: float,
         *,
-        near: tuple[float, ...] = (),
-        printed: Mapping[str, tuple[float, ...]] | None = None,
+        near: Sequence[float] = (),
+        printed: Mapping[str, Sequence[float]] | None = None,
     ) -> Reading:
-        """States a measured value.
-
-        Args:
-            parameter: of the calculator.
-            amount: the quantity.
-            low: smallest value, in the amount's base unit.
-            high: largest value.
-            near: thresholds of the rule.
-            printed: thresholds printed for a unit of its own.
-
-        Returns:
-            The value.
-        """
+        """States a measured value; see `Amount.read`."""
+        amount = AMOUNTS[amount_name]
         self.concepts |= amount.concepts
         # One value in eight is written in the other laboratory's units, as in notes that quote an outside result.
         system = self.system if not self.draw.chance(0.125) else ("si" if self.system == "us" else "us")
@@ -250,14 +213,14 @@ class Chart:
         self,
         known: float,
         parameter: str,
-        amount: Amount,
+        amount: str,
         low: float,
         high: float,
         *,
-        near: tuple[float, ...] = (),
+        near: Sequence[float] = (),
     ) -> Reading | None:
-        """States a measured value with probability `known`, or leaves it out of note and entities; see `measure`."""
-        self.concepts |= amount.concepts
+        """States a measured value with probability `known`, or leaves it out of note and entities."""
+        self.concepts |= AMOUNTS[amount].concepts
         return self.measure(parameter, amount, low, high, near=near) if self.draw.chance(known) else None
 
     def pressure(
@@ -265,28 +228,19 @@ class Chart:
         low: int,
         high: int,
         *,
-        near: tuple[int, ...] = (),
-        near_diastolic: tuple[int, ...] = (),
-        near_mean: tuple[int, ...] = (),
+        near: Sequence[int] = (),
+        near_diastolic: Sequence[int] = (),
+        near_mean: Sequence[int] = (),
         known: float = 1.0,
-    ) -> float | None:
-        """States a blood pressure, or leaves it out; enters what the calculator has of systole and diastole.
+    ) -> None:
+        """States a blood pressure with probability `known`; enters what the calculator has of systole and diastole.
 
-        Args:
-            low: smallest systolic pressure in mm Hg.
-            high: largest.
-            near: thresholds of the systolic pressure.
-            near_diastolic: thresholds of the diastolic pressure.
-            near_mean: thresholds of the mean pressure.
-            known: probability that it is stated.
-
-        Returns:
-            The mean pressure, None when it is left out.
+        `low`, `high` and `near` are systolic pressures in mm Hg, `near` and the others thresholds of the rule.
         """
         self.concepts.add("pressure")
         draw = self.draw
         if known < 1 and not draw.chance(known):
-            return None
+            return
         systolic = draw.pick(near) + draw.pick((-1, 0, 0, 1)) if near and draw.chance(0.35) else draw.whole(low, high)
         diastolic = round(systolic * draw.between(0.52, 0.68))
         if near_diastolic and draw.chance(0.35):
@@ -309,38 +263,45 @@ class Chart:
         self.enter("systolic_mm_hg", [systolic, "mm Hg"])
         if "diastolic_mm_hg" in self._names:
             self.enter("diastolic_mm_hg", [diastolic, "mm Hg"])
-        return (systolic + 2 * diastolic) / 3
 
     def note_value(self, place: ValuePlace, reading: Reading) -> None:
         """Writes a value into the note alone."""
         self.values[place].append(reading)
 
-    def leave_open(self, *findings: Finding) -> None:
+    def leave_open(self, *names: str) -> None:
         """Keeps distractors off findings that the calculator asks for, whether or not the note will state them."""
-        for finding in findings:
-            self.concepts |= finding.concepts
+        for name in names:
+            self.concepts |= FINDINGS[name].concepts
 
     def find(
-        self, parameter: str, finding: Finding, *, present: float = 0.4, known: float = 0.8, forced: bool | None = None
+        self,
+        parameter: str,
+        name: str = "",
+        *,
+        present: float = 0.4,
+        known: float = 0.8,
+        forced: bool | None = None,
+        clouds: bool = False,
     ) -> bool | None:
         """States a finding, denies it, or leaves it out of note and entities.
 
         Args:
             parameter: of the calculator.
-            finding: the finding.
+            name: of the finding, where it is not the parameter's.
             present: probability that it is there.
             known: probability that the note speaks of it when it is absent; what is there is always said.
             forced: whether it is there, where that is decided already.
-
-        Returns:
-            True, False, or None when it is left out.
+            clouds: whether a patient who has it tells nothing.
         """
+        finding = FINDINGS[name or parameter]
         self.concepts |= finding.concepts
         there = self.draw.chance(present) if forced is None else forced
         if not there and not self.draw.chance(known):
             return None
         self.state(finding, there=there)
         self.enter(parameter, there)
+        if there and clouds:
+            self.voice = "none"
         return there
 
     def state(self, finding: Finding, *, there: bool) -> None:
@@ -353,14 +314,19 @@ class Chart:
         else:
             self.phrases[finding.kind, there].append(self.draw.pick(phrases))
 
-    def choose(self, parameter: str, grade: Grade) -> None:
-        """States one class of a finding that has several."""
+    def choose(self, parameter: str, name: str = "", *places: int) -> int:
+        """States one class of a graded finding and returns its place: one of `places`, of all where none are given."""
+        grades = GRADES[name or parameter]
+        among = places or range(len(grades))
+        place = among[0] if len(among) == 1 else self.draw.pick(among)
+        grade = grades[place]
         self.enter(parameter, grade.word)
         sentences, phrases = self._fitting(grade.told), self._fitting(grade.phrases)
         if sentences and not self.brief:
             self.say(place_of(grade.kind), self.draw.pick(sentences))
         else:
             self.phrases[grade.kind, not grade.absent].append(self.draw.pick(phrases))
+        return place
 
     def _fitting(self, wordings: tuple[str, ...]) -> list[str]:
         """The wordings for this patient's sex, without their mark."""
@@ -388,14 +354,7 @@ _Texts = Mapping[Place, str]
 
 
 def note_text(chart: Chart) -> str:
-    """Writes the note of a chart.
-
-    Args:
-        chart: the patient, complete.
-
-    Returns:
-        The text, paragraphs between line breaks.
-    """
+    """The note of a complete chart."""
     texts: dict[Place, list[str]] = {place: list(sentences) for place, sentences in chart.sentences.items()}
     for (kind, present), phrases in chart.phrases.items():
         sentence = list_sentence(

@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,20 +16,36 @@ from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_rows
 from medical_tasks.benchmarks.medcalc_bench.fresh.rows import LONGEST, SHORTEST
 from medical_tasks.calculators import CALCULATORS, find
 from medical_tasks.calculators.inputs import Choice, Flag, Quantity
-from tests.benchmarks.medcalc_bench.fresh.lexicon import (
-    ABSENCES,
-    CLASSES,
-    DENIAL,
-    FLAGS,
-    HARMLESS,
-    MEN,
-    MEN_ONLY,
-    QUANTITIES,
-    UNITS,
-    VERDICTS,
-    WOMEN,
-    WOMEN_ONLY,
+
+# A second reader of the notes: patterns apart from the generator's own wordings. For each entity they know by which words a
+# note speaks of it (`flags`, and `absences` of entities that are the absence of what a note speaks of), what it says where a
+# denial does not decide (`verdicts`), what it says for each class, what a quantity is called, and how its unit is written.
+LEXICON: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("lexicon.json").read_text(encoding="utf-8"))
+FLAGS, ABSENCES, VERDICTS = LEXICON["flags"], LEXICON["absences"], LEXICON["verdicts"]
+CLASSES, QUANTITIES, UNITS = LEXICON["classes"], LEXICON["quantities"], LEXICON["units"]
+
+# A sentence that denies: the words of denial, and the near misses (another time, another cause) that amount to one.
+DENIAL = re.compile(
+    r"\b(no|not|never|none|denies|without|neither|negative|nothing)\b|\bnon-smoker|gave it up|lives at home|own home|"
+    r"last (major )?operation|up and about|on (his|her) feet|one day in bed|was cured|of the same girth|"
+    r"measures 1 cm more|the same on both sides|stools are brown|only slightly reddened|fully oriented|"
+    r"alert and oriented|knows the date|normal at every visit|kidney function is normal|in the normal range|"
+    r"stable within|single session|five days ago|six days ago|more than a week|four days\b.*throat|throat.*four days|"
+    r"of normal size|blood tests show",
+    re.IGNORECASE,
 )
+
+# What reads like a denial and is none: part of a disease's name, or of what a finding looks like.
+HARMLESS = re.compile(r"without (cirrhosis|complications)|does not know|, not varicose,", re.IGNORECASE)
+
+MEN = re.compile(r"\b(he|his|him|man|boy|(?-i:Mr))\b", re.IGNORECASE)
+WOMEN = re.compile(r"\b(she|her|woman|girl|(?-i:Ms))\b", re.IGNORECASE)
+WOMEN_ONLY = re.compile(
+    r"pregnan|antenatal|menstrual|\bLMP\b|hysterectomy|contraceptive|oestrogen patch|irregular periods|"
+    r"\bG\dP\d\b|breast cancer",
+    re.IGNORECASE,
+)
+MEN_ONLY = re.compile(r"prostate|testic", re.IGNORECASE)
 
 Row = dict[str, Any]
 BED_OR_SURGERY = "Bedridden recently >3 days or major surgery within 12 weeks"
@@ -64,7 +81,7 @@ def number_pattern(value: Any) -> str:
     if isinstance(value, list) and len(value) == 4:
         return rf"{value[0]} ft {value[2]} in"
     number, unit = value if isinstance(value, list) else (value, "")
-    return written(number) + UNITS.get(unit, " " + re.escape(unit)) + r"(?![\w/])"
+    return f"{written(number)}{UNITS.get(unit, ' ' + re.escape(unit))}(?![\\w/])"
 
 
 def test_notes_are_of_the_promised_length() -> None:

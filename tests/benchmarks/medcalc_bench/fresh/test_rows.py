@@ -5,13 +5,11 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import math
 import os
 import re
 import subprocess
 import sys
 from collections import Counter
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -98,19 +96,6 @@ def test_rows_have_the_dataset_s_form() -> None:
     assert len({item.cluster for item in load_items(MEDCALC, made_rows())}) == len(made_rows())
 
 
-def test_names_and_kinds_are_those_of_v1() -> None:
-    v1 = {
-        3: ("lab", "decimal"),
-        8: ("risk", "decimal"),
-        13: ("date", "date"),
-        69: ("date", "integer"),
-        24: ("dosage", "decimal"),
-    }
-    for row in made_rows()[:55]:
-        if row["calculator_id"] in v1:
-            assert (row["category"], row["output_type"]) == v1[row["calculator_id"]]
-
-
 def test_gold_in_full_marks_out() -> None:
     items = load_items(MEDCALC, made_rows())
     for task in (MEDCALC, MEDCALC_DIRECT):
@@ -128,16 +113,6 @@ def test_entities_are_used_all_and_give_the_gold() -> None:
         assert result.ignored == ()
 
 
-def last_step(row: Row) -> str:
-    """What stands after the last equals sign of the explanation's last line, without the unit and the full stop."""
-    line = row["ground_truth_explanation"].splitlines()[-1]
-    found = re.fullmatch(
-        rf"{re.escape(row['calculator_name'])} = (.+?)( [a-zA-Z%/][^0-9]*(?:1\.73 m\^2|\^2)?)?\.", line
-    )
-    assert found, line
-    return found[1] if row["calculator_id"] != 69 else line.rsplit(" = ", 1)[1].removesuffix(".")
-
-
 def test_no_unit_leaves_a_doubt() -> None:
     insulin = 0
     for row in made_rows():
@@ -148,18 +123,6 @@ def test_no_unit_leaves_a_doubt() -> None:
             insulin += 1
             assert "insulin in µIU/mL" in row["question"]
     assert insulin >= 2
-
-
-def test_golds_agree_with_the_last_line_of_the_explanation() -> None:
-    for row in made_rows():
-        told, gold = last_step(row), row["ground_truth_answer"]
-        if row["calculator_id"] == 69:
-            weeks, days = re.findall(r"\d+", gold)
-            assert told == f"{weeks} weeks {days} days"
-        elif row["output_type"] == "date":
-            assert told == gold
-        else:
-            assert math.isclose(float(told), float(gold), rel_tol=1e-5), (told, gold)
 
 
 def as_argument(value: object) -> str:
@@ -175,17 +138,6 @@ def test_golds_agree_with_the_entities_typed_at_the_command_line() -> None:
         arguments = [f"{name}={as_argument(value)}" for name, value in given_entities.items()]
         typed = calculate(row["calculator_id"], from_arguments(row["calculator_id"], arguments))
         assert typed.answer_text == row["ground_truth_answer"], arguments
-
-
-def test_limits_are_five_percent_for_decimals_and_the_gold_otherwise() -> None:
-    for row in made_rows():
-        gold, low, high = row["ground_truth_answer"], row["lower_limit"], row["upper_limit"]
-        if row["output_type"] == "decimal":
-            assert sorted([Decimal(low), Decimal(high)]) == [Decimal(low), Decimal(high)]
-            expected = sorted([Decimal(gold) * Decimal("0.95"), Decimal(gold) * Decimal("1.05")])
-            assert [Decimal(low), Decimal(high)] == expected
-        else:
-            assert low == high == gold
 
 
 @pytest.mark.parametrize("calculator_id", [4, 8, 15, 16, 17, 18, 20, 25, 27, 28, 29, 32, 33, 36, 43, 45, 48, 51])

@@ -1,0 +1,501 @@
+"""Reads what a reply says of each criterion of a score: the patient's finding or number, and the points given for it.
+
+A threshold, a range or a rule's text is never the patient's number, and what could belong to two criteria belongs to none.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from medical_tasks.benchmarks.medcalc_bench.criteria import Criterion
+from medical_tasks.benchmarks.medcalc_bench.quantities import NUMBER_WORDS
+from medical_tasks.benchmarks.medcalc_bench.working import NUMBER, Piece, Working, close
+
+__all__ = ["Reading", "ScoreReading", "other_points", "read_score"]
+
+
+@dataclass
+class Reading:
+    """What a reply says of one criterion, all its passages together."""
+
+    criterion: Criterion
+    points: set[float] = field(default_factory=set)
+    perhaps: set[float] = field(default_factory=set)
+    texts: list[str] = field(default_factory=list)
+    deciding: list[str] = field(default_factory=list)
+
+    @property
+    def given(self) -> float | None:
+        """The points it gives; None where it gives none, or several."""
+        own = self.criterion
+        mine = {form for forms in own.accepted.values() for form in forms}
+        weak = {n for n in self.perhaps if n in own.possible or (abs(n) <= _MOST_GUESSED and n not in mine)}
+        said = self.points or weak or self._implied()
+        if len(said) != 1:
+            return None
+        (number,) = said
+        if (
+            own.present is not None
+            and number
+            and number in own.possible
+            and _state(" ; ".join(self.deciding), own) is False
+        ):
+            return None if own.present else 0.0  # what the finding would give stands beside one that is not there
+        return number
+
+    def _implied(self) -> set[float]:
+        """Points that are not written: of a criterion that is met or not, of a finding that is there or not."""
+        own, text = self.criterion, " ; ".join(self.texts)
+        if own.possible == {0.0, 1.0} and (_NOT_MET.search(text) or _MET.search(text)):
+            return {0.0} if _NOT_MET.search(text) else {1.0}
+        state = _state(text, own) if own.present is not None else None
+        return set() if state is None else set(own.possible) - {0.0} if state else {0.0}
+
+
+@dataclass
+class ScoreReading:
+    """What a reply says of a score; criteria are numbered in our order."""
+
+    readings: dict[int, Reading]
+    named: set[int]  # criteria that are named at all
+    extras: list[tuple[str, float]]  # passages with points that no criterion of ours has
+    totals: list[float]
+
+
+_WORD_NUMBERS: Final = {
+    **{word: float(place) for place, word in enumerate(NUMBER_WORDS)},
+    "no": 0.0,
+    "a": 1.0,
+    "an": 1.0,
+    "single": 1.0,
+}
+_N: Final = r"[+-]?\d+(?:\.\d+)?|" + "|".join((*NUMBER_WORDS, "no", "an?", "single"))
+_TOTALS: Final = re.compile(
+    r"\b(?:(?:running |current |final |overall |grand )?(?:total|tally|sum)(?: (?:score|points|count|of|so far|criteria))*|"
+    r"(?:the |current |running |overall |final )+(?:score|count)|score(?= (?:is|=|remains|stays|at|to|becomes))|an? score(?= of)|"
+    r"(?:number of )?(?:\w+ )?criteria (?:that are )?met(?= ?(?:=|:|is))|"
+    r"\b(?:adding|summing)\b[\w ,]*?\b(?:gives|yields|makes|results in|get|have)\b(?: an?)?(?: total| score| of)*)"
+    r"(?:\s*(?:is|now|=|:|to|of|at|becomes|remains|stays|therefore|then|unchanged|goes|comes)\b|\s*[=:])*\s*"
+    r"(?P<expression>[-+(]*\d+(?:\.\d+)?\)?(?:\s*[-+]\s*\(?-?\d+(?:\.\d+)?\)?)*(?:\s*=\s*-?\d+(?:\.\d+)?)?)",
+    re.IGNORECASE,
+)
+_RUNNING: Final = re.compile(r"-?\d+(?:\.\d+)?\s*(?P<sign>[-+])\s*\(?(?P<n>-?\d+(?:\.\d+)?)\)?\s*=\s*-?\d+(?:\.\d+)?")
+_LESS: Final = r"subtract\w*|deduct\w*|minus|decreas\w*|reduc\w*|los\w+"
+_AWARDS: Final = (
+    re.compile(
+        rf"(?P<less>(?:{_LESS})[\w ]{{0,16}} )?(?<![\w.])(?P<n>{_N})(?: (?:additional|full|more|extra))?[ -]?(?:points?|pts?)\b",
+        re.I,
+    ),
+    re.compile(
+        rf"\b(?:(?P<less>{_LESS})|add\w*|increas\w*|increment\w*|plus)"
+        rf"(?: (?:the|it|its|our|score|total|count|criteria|current|by|of|another)){{0,5}} (?P<n>{_N})\b(?! (?:years|mg|mm))",
+        re.I,
+    ),
+    re.compile(r"\b(?:points?|pts|score)\s*[:=]\s*(?P<n>[+-]?\d+(?:\.\d+)?)(?![\d.]*\s*[/+=%])", re.I),
+    re.compile(r"(?<![\w.)/+-])(?<!\d )(?P<n>\+\s?\d+(?:\.\d+)?)(?![\d.]*\s*[=%])(?! ?(?:years|mg|mm))"),
+    re.compile(r":\s*(?P<n>-\d+(?:\.\d)?)(?=\s*(?:[,.;)]|$))"),
+)
+_WEAK: Final = (
+    re.compile(
+        r"(?:→|\bscor(?:es?|ing|ed)|\bearns?|\bgets?|\bgiv(?:es|ing)|\bworth|\bcontribut\w+|\bcounts?(?: as| for)?)"
+        r"\s*(?P<n>[+-]?\d+(?:\.\d+)?)(?=\s*(?:[.,;)\]]?\s*$|[,;)\]]|for\b))",
+        re.I,
+    ),
+    re.compile(r"[\[(]\s*(?P<n>[+-]?\d+(?:\.\d+)?)\s*[\])]"),
+    re.compile(r"(?:=|→|:|-)\s*(?P<n>[+-]?\d+(?:\.\d)?)\s*(?:\([^()]*\))?[\s.,;]*$"),
+    re.compile(r"^\s*(?P<n>[+-]?\d+(?:\.\d)?) (?:for|:|due to)"),
+)
+_NOTHING: Final = re.compile(
+    r"\b(?:(?:score|total|count|tally)? ?(?:remains?|stays?|is|keep\w*)(?: \w+){0,3} (?:unchanged|the same)|"
+    r"points? (?:should|is|are|was|were|will|would|can)(?: not|n't)\b[\w ]{0,16}|points?(?: \w+)? not (?:be )?\w+|"
+    r"(?:does|do|did|is|are)(?: not|n't) (?:score|count\w*|add\w*|earn|contribute|awarded|given)\w*|"
+    r"(?:scores?|adds?|earns?|contributes?|counts?(?: for)?) (?:nothing|none|zero)|nothing (?:is )?added|"
+    r"no (?:additional |extra )?points?)\b|"
+    r"\bkeeping the (?:current |running )?total",
+    re.IGNORECASE,
+)
+_RULE: Final = re.compile(
+    r"(?:\bno\b|\byes\b|absent|present)\s*(?:=|:|→)\s*[+-]?\d.*(?:\byes\b|\bno\b|absent|present)\s*(?:=|:|→)\s*[+-]?\d|"
+    r"\bpoints?\b[^.;]{0,20}\b(?:if|when|for each|per)\b|\bif (?:the|a|present|yes|any)\b|\bassigns?\b.*\bfor\b",
+    re.IGNORECASE,
+)
+_CLASSES: Final = re.compile(
+    r"[=:→(]\s*[+-]?\d+(?:\.\d)? points?\b.*[,;/].*[=:→(]\s*[+-]?\d+(?:\.\d)? points?\b", re.IGNORECASE
+)
+_CLOSING: Final = re.compile(
+    r"^\W*(?:the )?(?:total|sum|final|overall|adding|summing|add(?:ed)? (?:up|together)|therefore|hence|thus|in total|answer|"
+    r"altogether|"
+    r"current (?:score|total|count)|score|step_by|result|so the (?:total|score))\b",
+    re.IGNORECASE,
+)
+_MET: Final = re.compile(r"\b(?:met|meets|meeting|satisf(?:ied|ies|ying)|fulfil\w+)\b", re.IGNORECASE)
+_NOT_MET: Final = re.compile(
+    r"(?:\bnot|n't|\bfails? to|\bneither|\bwithout)\b[\w ,]{0,16}\b(?:met|meet\w*|satisf\w+|fulfil\w+)", re.IGNORECASE
+)
+_WEIGHT: Final = re.compile(
+    r"\(\s*(?:\+|max\w* |up to |worth )?(?P<n>-?\d+(?:\.\d+)?)\s*(?:points?|pts?)\s*\)\s*[:?]\s*(?=\S)", re.IGNORECASE
+)
+_PURE_SUM: Final = re.compile(r"^\W*\d[-\d.+()\s]*=\s*-?[\d.]+(?: points?)?\W*$")
+_FOR: Final = re.compile(r"(?<![\w.])(?P<n>[+-]?\d+(?:\.\d)?|one|two|three|four|five) for\b", re.IGNORECASE)
+_NAMED_TOTAL: Final = re.compile(
+    r"^\W*(?!points?\b)[A-Z][\w' -]{1,40}?\s*(?:=|:|\bis|\bof)\s*(?P<n>-?\d+(?:\.\d+)?)(?: points?)?\W*$", re.I
+)
+_OBJECT: Final = re.compile(r".{0,4}\W*(?:each )?(?:for|to|because|due|on account)\b", re.IGNORECASE | re.DOTALL)
+_EACH: Final = re.compile(
+    r"\b(?:each|both|all|none|neither|respectively|nor|no points? for|nothing for)\b", re.IGNORECASE
+)
+_SENTENCE: Final = re.compile(
+    r"(?<=[^\W\d][^\W\d])[.!?]\s+|(?<=\d)\.\s+(?=[A-Z])|(?<=[)\]\"'%])[.!]\s+|\s+;\s+(?=[A-Z][a-z]+ [a-z]+ )"
+)
+MAX_SENTENCE: Final = 3000
+"""How much of a sentence is looked at, in characters."""
+_MOST_GUESSED: Final = 4
+"""A bare number that is larger is taken for points only if the rule has it."""
+_BREAK: Final = re.compile(
+    r"[,;]\s+(?:and |but |while |whereas |with )?|\s+(?:and|but|while|whereas|plus)\s+|\)\s*|:\s+"
+)
+
+
+def read_score(working: Working, criteria: Sequence[Criterion]) -> ScoreReading:
+    """Finds what a reply says of each criterion."""
+    found = ScoreReading({}, set(), [], [])
+    current: int | None = None
+    depth: int | None = None
+    for piece in working.pieces:
+        for match in _TOTALS.finditer(piece.text):
+            found.totals.append(
+                float(NUMBER.findall(match["expression"])[-1].replace(",", ""))
+                * (-1 if re.search(r"(?:^|=)\s*-\s*[\d.]+$", match["expression"]) else 1)
+            )
+        if piece.points is not None:
+            _read_row(piece, piece.points, criteria, found)
+            current = None
+            continue
+        mentions = _mentions(piece.text, criteria)
+        ruled = _RULE.search(piece.text) or (len({each[0] for each in mentions}) < 2 and _CLASSES.search(piece.text))
+        if ruled and not re.search(r"\bpatient|\bso we\b|\btherefore\b", piece.text):
+            found.named |= {place for place, _, _ in mentions}
+            current = None
+            continue
+        if piece.depth is not None and depth is not None and piece.depth <= depth:
+            current = None
+        if piece.depth is not None and mentions:
+            depth = piece.depth if current is None or depth is None else depth
+        for sentence in _SENTENCE.split(piece.text):
+            current = _read_sentence(sentence[:MAX_SENTENCE], criteria, found, current, listed=piece.depth is not None)
+    return found
+
+
+def _read_row(piece: Piece, points: float, criteria: Sequence[Criterion], found: ScoreReading) -> None:
+    if _CLOSING.search(piece.name):
+        found.totals.append(points)
+        return
+    for text in (piece.name, piece.text):
+        places = {place for place, _, _ in _mentions(text, criteria)}
+        if len(places) == 1:
+            (place,) = places
+            if points and place in found.readings and found.readings[place].points:
+                break  # a second row that only shares a word with the first
+            _attach(found, criteria, place, piece.text, ({points}, set()))
+            found.named.add(place)
+            return
+        if places:
+            found.named |= places
+            break
+    found.extras.append((piece.name, points))
+
+
+def _read_sentence(
+    sentence: str, criteria: Sequence[Criterion], found: ScoreReading, current: int | None, *, listed: bool
+) -> int | None:
+    mentions = _mentions(sentence, criteria)
+    places = list(dict.fromkeys(place for place, _, _ in mentions))
+    found.named |= set(places)
+    if len(places) == 1:
+        own, perhaps, more = _points(sentence, mentions)
+        _attach(found, criteria, places[0], sentence, (own, perhaps))
+        found.extras.extend((sentence, each) for each in more)
+        return places[0]
+    if not places:
+        if _CLOSING.search(sentence) or _PURE_SUM.search(sentence):
+            return None
+        total = None if listed else _NAMED_TOTAL.match(sentence)
+        if total:
+            found.totals.append(float(total["n"]))
+            return None
+        points = _points(sentence, ())[:2]
+        if current is not None and not (points[0] and found.readings[current].points):
+            _attach(found, criteria, current, sentence, points)
+            return current
+        found.extras.extend((sentence, each) for each in points[0] or (points[1] if listed else ()))
+        return current
+    for place, text, points in _clauses(sentence, mentions, found.extras):
+        _attach(found, criteria, place, text, points)
+    return None
+
+
+def _attach(
+    found: ScoreReading, criteria: Sequence[Criterion], place: int, text: str, points: tuple[set[float], set[float]]
+) -> None:
+    reading = found.readings.setdefault(place, Reading(criteria[place]))
+    reading.texts.append(text)
+    if points[0] or points[1]:
+        reading.deciding.append(text)
+    reading.points |= points[0]
+    reading.perhaps |= points[1]
+
+
+def _mentions(text: str, criteria: Sequence[Criterion]) -> list[tuple[int, int, int]]:
+    """Which criteria are named where; of overlapping names the longest counts, of equal ones none."""
+    spans = [
+        (place, *match.span())
+        for place, each in enumerate(criteria)
+        for names in each.names
+        for match in names.finditer(text)
+    ]
+    spans.sort(key=lambda span: (span[1] - span[2], span[1]))
+    kept: list[tuple[int, int, int]] = []
+    for place, start, end in spans:
+        over = [each for each in kept if start < each[2] and each[1] < end]
+        if not over:
+            kept.append((place, start, end))
+    return sorted(kept, key=lambda span: span[1])
+
+
+def _awards(text: str, patterns: Sequence[re.Pattern[str]]) -> Iterator[tuple[float, int, int]]:
+    for pattern in patterns:
+        for match in pattern.finditer(text):
+            word = match["n"].lower().replace(" ", "")
+            number = _WORD_NUMBERS[word] if word in _WORD_NUMBERS else float(word)
+            less = match.groupdict().get("less")
+            yield (-abs(number) if less and number else number), match.start(), match.end()
+
+
+def _without_totals(text: str) -> str:
+    return _TOTALS.sub(lambda match: " " * len(match[0]), text)
+
+
+def _points(text: str, mentions: Sequence[tuple[int, int, int]]) -> tuple[set[float], set[float], list[float]]:
+    """The points that a sentence about one criterion gives, the bare numbers that may be points, and the points of others."""
+    weight = _WEIGHT.search(text)
+    if weight:
+        text = text[: weight.start()] + "_" * (weight.end() - weight.start()) + text[weight.end() :]
+    bare = list(_without_totals(text))
+    for _, start, end in mentions:
+        bare[start:end] = "_" * (end - start)
+    said = "".join(bare)
+    silent = _NOTHING.sub(lambda match: " " * len(match[0]), said)
+    awards = sorted({(start, end, number) for number, start, end in _awards(silent, _AWARDS)})
+    awards = [
+        each for each in awards if not any(o[0] <= each[0] and each[1] <= o[1] and o[:2] != each[:2] for o in awards)
+    ]
+    nothing = _NOTHING.search(said)
+    if nothing:
+        awards = sorted([*awards, (nothing.start(), nothing.end(), 0.0)])
+    own = {number for start, _, number in awards if not _apart(said[awards[0][1] : start])} if awards else set()
+    more = [number for start, _, number in awards if _apart(said[awards[0][1] : start])]
+    running = None if own else _RUNNING.search(text)
+    if running:
+        own.add(float(running["n"]) * (-1 if running["sign"] == "-" else 1))
+    if weight and not own:
+        own.add(0.0 if _NO.search(text, weight.end()) else float(weight["n"]))
+    return own, set() if own else {number for number, _, _ in _awards(said, _WEAK)}, more
+
+
+def _apart(between: str) -> bool:
+    """Whether another thing is named between two numbers of points."""
+    return _BREAK.search(between) is not None and re.search(r"[A-Za-z]{4}|_{3}", _EACH.sub("", between)) is not None
+
+
+def _clauses(
+    sentence: str, mentions: Sequence[tuple[int, int, int]], extras: list[tuple[str, float]]
+) -> Iterator[tuple[int, str, tuple[set[float], set[float]]]]:
+    """Parts of a sentence that names several criteria, each with the criterion it is about and its points."""
+    text = _without_totals(sentence)
+    awards = sorted(
+        {(a, b) for _, a, b in _awards(text, _AWARDS)} | {match.span() for match in _NOTHING.finditer(text)}
+    )
+    awards = awards or sorted({(a, b) for _, a, b in _awards(text, _WEAK[:2])})
+    awards = sorted({*awards, *(match.span() for match in _FOR.finditer(text))})
+    first = (
+        bool(awards) and awards[0][0] < mentions[0][1] and _OBJECT.match(text, awards[0][1] - 4) is not None
+    )  # "1 point for hypertension", not "hypertension (1 point)"
+    cuts, last = [0], {}
+    named = [each for at, each in enumerate(mentions) if not at or mentions[at - 1][0] != each[0]]
+    for place, _, end in mentions:  # a second name of the same criterion goes on with it
+        last[place] = end
+    for (place, _, end), (_, after, _) in itertools.pairwise(named):
+        before = max(end, last[place]) if last[place] <= after else end
+        between = [span for span in awards if before <= span[0] and span[1] <= after]
+        breaks = list(_BREAK.finditer(sentence, before, after))
+        if first and between:
+            cuts.append(between[-1][0])
+        elif between:
+            cuts.append(min([*(match.end() for match in breaks if match.start() >= between[-1][1]), after]))
+        else:
+            cuts.append(breaks[-1].end() if breaks else after)
+    cuts.append(len(sentence))
+    parts = []
+    for (place, start, end), a, b in zip(named, cuts, cuts[1:], strict=False):
+        own, perhaps, more = _points(sentence[a:b], ((place, start - a, end - a),))
+        parts.append((place, sentence[a:b], (own, perhaps)))
+        extras.extend((sentence[a:b], each) for each in more)
+    shared: tuple[set[float], set[float]] = (set(), set())
+    for place, part, points in parts if first else reversed(parts):
+        if points[0]:
+            shared = points if points[0] == {0.0} or _EACH.search(sentence) else (set(), set())
+        yield place, part, points if points[0] or points[1] else shared
+
+
+_YES: Final = re.compile(
+    r"\b(?:yes|present|positive|true|met|meets|confirmed|documented|reported|noted|describ\w+|appl(?:y|ies)|known|"
+    r"has|had|have|there (?:is|was)|shows?|gives?|suffers|with|"
+    r"diagnosed|is on|takes|underwent|evidence of|history of|mentions)\b",
+    re.IGNORECASE,
+)
+_NO: Final = re.compile(
+    r"\b(?:no|not|absent|none|negative|denie[sd]|without|false|never|missing|nothing|lack\w*|neither|nor|absence|unlikely|unremarkable)\b|n't\b",
+    re.IGNORECASE,
+)
+_BOUND: Final = re.compile(
+    r"(?:[<>≤≥]|\b(?:under|over|above|below|(?:less|more|greater|fewer|older|younger|lower|higher) (?:than|or equal)|"
+    r"at least|at most|"
+    r"exceed\w*|between|up to|within|last|past|previous|threshold|normal|range|cut-?off|limit|class|reaches|equal to))"
+    r"(?: (?:of|or equal to|or|equal to|than|the|is|from|a))*\s*\d[\d.,]*"
+    r"(?:\s*[^\s\d]{0,12}?\s*(?:-|to|and|or)\s*(?:under |over |less than |/)?\d[\d.,]*)*|"
+    r"\d[\d.,]*\s*(?:-|to)\s*(?:under |less than |<)?\d[\d.,]*|"
+    r"\d[\d.,]*\s*[^\s\d]{0,8}\s*(?:or|and) (?:more|less|older|above|over|higher|below|under|lower|fewer|greater|younger)\b|\d+\+|"
+    r"\d+\s*-?(?:days?|weeks?|months?|hours?|h)\b|\bstep \d+|\d+ of \d+",
+    re.IGNORECASE,
+)
+_SCALE: Final = re.compile(r"[x×*]?\s*10\s?\^\s?\d+(?:/\w+)?|/\s?(?:mm|m|kg/m)\^?\d|\bm\^\d")
+_GREATEST: Final = 4
+
+
+def other_points(reading: Reading) -> tuple[bool | None, set[float]]:
+    """What the patient's data are by a reply, as far as it says so.
+
+    Returns:
+        True where it states the patient's own data, False for other data, None where it states none; and the points that the
+        rule gives for what it leaves open, or for the other data.
+    """
+    own = reading.criterion
+    text = " ; ".join(reading.texts)
+    said: bool | None = None
+    changes: dict[str, list[object]] = {}
+    if own.present is not None or "cough" in own.label.lower():
+        state = next(
+            filter(
+                lambda each: each is not None, (_state(" ; ".join(t), own) for t in (reading.deciding, reading.texts))
+            ),
+            None,
+        )
+        truth = own.present if own.present is not None else own.label.startswith("No")
+        if state is not None:
+            return state == truth, {own.points} if state == truth else set(own.possible) - {own.points}
+        return None, set(own.possible)
+    for name, words in own.choices.items():
+        stated = _choice(text, name, words, own)
+        if stated is not None:
+            same = stated == own.own[name]
+            said = same if said is None else said and same
+            if not same:
+                changes[name] = [stated]
+        else:
+            changes[name] = list(dict.fromkeys(words.values()))
+    findings = [name for name in own.inputs if isinstance(own.own[name], bool)]
+    for name in findings:
+        state = _state(text, own) if len(findings) == 1 else None
+        changes[name] = [True, False] if state is None else [state]
+        if state is not None and state != own.own[name]:
+            said = False
+    if own.accepted:
+        bare = _bare(text, own)
+        numbers = {float(match[0].replace(",", "")) for match in NUMBER.finditer(bare)}
+        mine = {name for name, forms in own.accepted.items() if any(close(abs(n), f) for n in numbers for f in forms)}
+        others = {n for n in numbers if not any(close(n, f) for forms in own.accepted.values() for f in forms)}
+        needed = [name for name in own.accepted if name]
+        if "" in mine or (set(needed) <= mine and not (others and len(needed) > 1)):
+            said = True if said is None else said
+        elif len(own.accepted) == 1 and len(others) == 1:
+            said = False
+            (number,) = others
+            changes[needed[0]] = [*_in_our_unit(number, needed[0], own)]
+        elif said is not False:
+            return None, set(own.possible)
+    found = {own.points} if said else set()
+    for name, values in changes.items():
+        for value in values:
+            points = own.rule({name: value})
+            if points is not None:
+                found.add(points)
+    return said, found
+
+
+def _bare(text: str, own: Criterion) -> str:
+    text = _TOTALS.sub(" ", _RUNNING.sub(" ", text))
+    for pattern in (*_AWARDS, *_WEAK):
+        text = pattern.sub(
+            lambda match: " " * len(match[0]) if match[0].strip()[:1] not in "(" or len(match[0]) < 5 else match[0],
+            text,
+        )
+    text = _BOUND.sub(" ", _SCALE.sub(" ", text))
+    for names in own.names:
+        text = names.sub(" ", text)
+    return text
+
+
+def _in_our_unit(number: float, name: str, own: Criterion) -> Iterator[float]:
+    used = float(own.own[name])
+    yield number
+    if name == "temperature_c" and number > 45:
+        yield (number - 32) / 1.8
+    for form in own.accepted[name]:  # the scale of another form of the patient's number
+        if form and used and 0.2 < number / form < _GREATEST:
+            yield number / form * used
+
+
+def _state(text: str, own: Criterion) -> bool | None:
+    """Whether a finding is said to be there; of a criterion that counts an absence, whether the absence is."""
+    bare = _NOTHING.sub(" ", _without_totals(text))
+    for pattern in _AWARDS:
+        bare = pattern.sub(" ", bare)
+    no, yes = _NO.search(bare) is not None, _YES.search(bare) is not None
+    if "cough" in own.label.lower():
+        told = re.search(
+            r"absen\w+[\w ]*\W{1,4}(?:(?:finding|evidence|value)\W{1,3})?(no|false|not|absent|yes|true|present)\b",
+            bare,
+            re.IGNORECASE,
+        )
+        if told:
+            return told[1].lower() in ("yes", "true", "present")
+        bare = re.sub(r"absence of (?:a )?cough", " ", bare, flags=re.IGNORECASE)
+        no, yes = _NO.search(bare) is not None, _YES.search(bare) is not None
+        return no if yes or no else None
+    if no:
+        inside = any(_NO.search(match[0]) for names in own.names for match in names.finditer(bare))
+        return None if inside else False
+    return True if yes else None
+
+
+def _choice(text: str, name: str, words: Mapping[str, object], own: Criterion) -> object | None:
+    bare = _without_totals(text)
+    for pattern in _AWARDS:
+        bare = pattern.sub(" ", bare)
+    found: set[object] = set()
+    if name.endswith("_response"):
+        match = re.search(rf"\b{name[0]}\s?([1-6])\b", bare, re.I)
+        if match:
+            return int(match[1])
+    for word, value in sorted({**words, **{str(v): v for v in words.values()}}.items(), key=lambda each: -len(each[0])):
+        if len(word) < 2 or word in ("True", "False"):
+            continue
+        form = rf"(?<![\w-]){re.escape(word)}(?![\w-])"
+        if re.search(form, bare, re.IGNORECASE):
+            found.add(value)
+            bare = re.sub(form, " ", bare, flags=re.IGNORECASE)
+    return next(iter(found)) if len(found) == 1 else None
