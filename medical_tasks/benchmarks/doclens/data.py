@@ -3,7 +3,6 @@
 `mimic_data` and `own_data` build the other two. Notes are generated and evaluated for the visits of ACI-BENCH's `test1`, summaries
 for the 100 questions of MEDIQA 2021's test set; worked examples of questions come from its validation set (Xie et al. 2024,
 appendices). An item has the same few fields in every form, so prompts and scoring need not know the dataset.
-
 """
 
 from __future__ import annotations
@@ -65,19 +64,7 @@ _ACI_ROWS = {"train": 67, "validation": 20, "test1": 40}
 
 
 def read_aci_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
-    """Reads the rows of a split.
-
-    Args:
-        config: `doclens`, `full` or `demo`.
-        split: one of the configuration's.
-        files: the file of each split; empty for `demo`.
-
-    Yields:
-        One mapping a visit, with the names and types of `ACI_COLUMNS`, in the file's order.
-
-    Raises:
-        UsageError: The file is not of the official form; the message names line, column and rule.
-    """
+    """Reads the rows of a split."""
     if config == "demo":
         for visit in demo_visits(split):
             yield visit_row(id=visit.id, dataset=visit.dataset, dialogue=visit.dialogue, note=visit.note)
@@ -114,17 +101,7 @@ def visit_row(
     dialogue: str,
     note: str,
 ) -> dict[str, Any]:
-    """Puts a row together, with the columns in their order.
-
-    Args:
-        id: of the encounter.
-        dataset: which part of ACI-BENCH it is of.
-        dialogue: the whole dialogue, a turn a line.
-        note: the whole note.
-
-    Returns:
-        Column name to value.
-    """
+    """Puts a row together, with the columns in their order."""
     return {"id": id, "dataset": dataset, "turns": split_turns(dialogue), "note": note, **divide_note(note)}
 
 
@@ -224,19 +201,7 @@ _MEQSUM_FILES = {
 
 
 def read_meqsum_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
-    """Reads the rows of a split.
-
-    Args:
-        config: `full` or `demo`.
-        split: `train`, `validation` or `test`.
-        files: the file of each split; empty for `demo`.
-
-    Yields:
-        One mapping a question, with the names and types of `MEQSUM_COLUMNS`, in the file's order.
-
-    Raises:
-        UsageError: The file is not of the official form; the message names row, column and rule.
-    """
+    """Reads the rows of a split."""
     if config == "demo":
         for entry in demo_questions(split):
             yield question_row(
@@ -264,18 +229,7 @@ def question_row(
     focus: str = "",
     types: str = "",
 ) -> dict[str, Any]:
-    """Puts a row together, with the columns in their order.
-
-    Args:
-        id: of the question.
-        question: the whole question.
-        summary: its summary.
-        focus: what it is about.
-        types: what is asked, one or several with semicolons between them.
-
-    Returns:
-        Column name to value.
-    """
+    """Puts a row together, with the columns in their order."""
     return {
         "id": id,
         "question": question,
@@ -299,16 +253,7 @@ def _check_question(path: Path, row: XlsxRow, values: Mapping[str, str], names: 
 
 @dataclass(frozen=True, kw_only=True)
 class DemoQuestion:
-    """One synthetic question.
-
-    Attributes:
-        id: of the question.
-        split: `train`, `validation` or `test`.
-        question: as somebody would send it.
-        summary: the same in one sentence.
-        focus: what it is about; only in `validation`.
-        types: what is asked, with semicolons between several; only there.
-    """
+    """One synthetic question."""
 
     id: str
     split: str
@@ -412,14 +357,7 @@ _DEMO_QUESTIONS = (
 
 
 def demo_questions(split: str) -> list[DemoQuestion]:
-    """Returns the questions of a split, in order.
-
-    Args:
-        split: `train`, `validation` or `test`.
-
-    Returns:
-        Its questions.
-    """
+    """Returns the questions of a split, in order."""
     return [entry for entry in _DEMO_QUESTIONS if entry.split == split]
 
 
@@ -475,20 +413,12 @@ SOURCES = (ACI_SOURCE, MEQSUM_SOURCE, MIMIC_SOURCE, OWN_SOURCE)
 def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
     """Makes the items of a task.
 
-    Args:
-        task: `options["form"]` is `note`, `section`, `impression`, `question` or `text`.
-        rows: rows of the task's dataset, of any split.
-
     Returns:
         One item a row, in order; for `section` four a row, named `ENCOUNTER/SECTION`. Each has the fields
-
         - `form`: the task's
         - `sentences`: what can be cited, a list of sentences, or of the turns of a dialogue; a number is a place in it, from 0
         - `reference`: what is wanted; "" for a section that the note does not have
         - `sections`, for `note` alone: section to its text in the reference, for all four
-
-    Raises:
-        UsageError: Two rows have the same id.
     """
     make = _FORMS[task.options["form"]]
     items = [item for row in rows for item in make(row)]

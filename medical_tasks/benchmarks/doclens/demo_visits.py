@@ -2,7 +2,6 @@
 
 Their shapes are those of the release: a turn over two lines, a guest who speaks, commands to the device, headings of several
 wordings. Each note has all four sections.
-
 """
 
 from __future__ import annotations
@@ -14,15 +13,7 @@ __all__ = ["EXAMPLE_VISITS", "TEST_VISITS", "DemoVisit"]
 
 @dataclass(frozen=True, kw_only=True)
 class DemoVisit:
-    """One synthetic visit.
-
-    Attributes:
-        id: of the visit.
-        split: `train`, `validation` or `test1`.
-        dialogue: what doctor and patient say, a turn a line, in the small letters of a transcript.
-        note: the clinical note of it, with headings.
-        dataset: the part of ACI-BENCH that it is like.
-    """
+    """One synthetic visit."""
 
     id: str
     split: str

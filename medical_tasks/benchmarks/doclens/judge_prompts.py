@@ -13,7 +13,6 @@
 Each but `make` comes in the paper's four styles: as JSON or as lines, with an explanation before the verdict or without. What all
 questions share comes first, so that servers that cache prefixes read a text once; whatever a model may have written stands in the
 prompt as a JSON string. A judge of entailment is asked the same as pairs.
-
 """
 
 from __future__ import annotations
@@ -59,17 +58,8 @@ def again(style: str) -> str:
 def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None) -> JudgePrompts:
     """Loads the texts that a task's judge is asked with.
 
-    Args:
-        task: any task of the benchmark.
-        name: `own` or `official`.
-        upstream: for `official`, a checkout of the authors' repository.
-
     Returns:
         Ours by kind and style (`claims/json_cot`), or the authors' files for the task's form by name.
-
-    Raises:
-        UsageError: Unknown set, `official` without a checkout, or a file that is not of the expected form.
-        MissingError: A file of the authors' is not there.
     """
     if name not in PROMPT_SETS:
         raise UsageError(f"unknown set of judge prompts {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
@@ -80,11 +70,7 @@ def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None 
 
 
 def check_judging(judging: Judging, style: str) -> None:
-    """Refuses what does not go together, before anybody is asked.
-
-    Raises:
-        UsageError: An unknown style, one the authors have no prompts for, or lines in a batch.
-    """
+    """Refuses what does not go together, before anybody is asked."""
     if style not in STYLES:
         raise UsageError(f"style must be one of {', '.join(STYLES)}; got {style!r}.")
     if judging.prompts.name == "official" and style not in OFFICIAL_STYLES:
@@ -105,15 +91,7 @@ def quoted_lines(texts: Sequence[tuple[str, str]]) -> str:
 
 
 def own_messages(prompts: JudgePrompts, kind: str, style: str, *, form: str, **values: str) -> tuple[Message, ...]:
-    """Fills one of our texts.
-
-    Args:
-        prompts: ours.
-        kind: what is asked.
-        style: how.
-        form: of the text that is judged.
-        **values: what stands in its slots, quoted already.
-    """
+    """Fills one of our texts."""
     what, source = FORMS[form]
     known = {"what": what, "source": source, **values}
     # All slots at once: what stands in a text is never a slot, and braces of the forms are none.
@@ -145,12 +123,7 @@ def claim_pair(text: str, claim: str) -> Pair:
 
 
 class QuestionMaker:
-    """Makes questions of one set of prompts and one style.
-
-    Args:
-        prompts: ours or the authors'.
-        style: one of `judge_prompts.STYLES`, that the prompts have.
-    """
+    """Makes questions of one set of prompts and one style."""
 
     def __init__(self, prompts: JudgePrompts, style: str) -> None:
         self._prompts = prompts

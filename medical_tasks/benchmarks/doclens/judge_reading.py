@@ -10,7 +10,6 @@ scripts (`official_reading`):
 | verdicts of GPT on claims | a list of objects, each with its claim as it was given | counted as they come |
 | verdict of GPT | an object; `prediction` will do as name | exact names |
 | verdict of Mistral | the last line, `prediction: 1` or `prediction: 0` | the first line with that in it, `prediction: 10` too |
-
 """
 
 from __future__ import annotations
@@ -81,10 +80,6 @@ def read_verdict_lines(text: str) -> bool | Unreadable:
 def read_batch(ids: Sequence[str], *, explained: bool) -> Callable[[str], Batch | Unreadable]:
     """Makes a reader of verdicts on several claims.
 
-    Args:
-        ids: of the claims that were asked about.
-        explained: whether explanations were asked for.
-
     Returns:
         The reader. Ids that were not asked about or stand twice make a reply unreadable, and so does one without any verdict.
     """
@@ -115,12 +110,7 @@ def read_batch(ids: Sequence[str], *, explained: bool) -> Callable[[str], Batch 
 
 
 def read_cited_object(numbers: Sequence[int], *, explained: bool) -> Callable[[str], Cited | Unreadable]:
-    """Makes a reader of a verdict on a sentence, a JSON object.
-
-    Args:
-        numbers: of what was shown.
-        explained: whether an explanation was asked for.
-    """
+    """Makes a reader of a verdict on a sentence, a JSON object."""
 
     def read(text: str) -> Cited | Unreadable:
         value = read_object(text, _keys({"provenance": _is_list, **_ENTAILED}, explained=explained))
@@ -132,11 +122,7 @@ def read_cited_object(numbers: Sequence[int], *, explained: bool) -> Callable[[s
 
 
 def read_cited_lines(numbers: Sequence[int]) -> Callable[[str], Cited | Unreadable]:
-    """Makes a reader of a verdict on a sentence, lines `provenance: 3, 7` (or `none`) and `entailed: yes`.
-
-    Args:
-        numbers: of what was shown.
-    """
+    """Makes a reader of a verdict on a sentence, lines `provenance: 3, 7` (or `none`) and `entailed: yes`."""
 
     def read(text: str) -> Cited | Unreadable:
         entailed = read_verdict_lines(text)
@@ -152,9 +138,6 @@ def read_cited_lines(numbers: Sequence[int]) -> Callable[[str], Cited | Unreadab
 
 def provenance_line(text: str) -> list[int] | Unreadable:
     """Reads the one line with the provenance of a reply in lines.
-
-    Args:
-        text: the reply. Reasoning that ends with `</think>` is passed over.
 
     Returns:
         The numbers, in order; none for `none`. Of two such lines none can be known to be the judge's own.
@@ -174,11 +157,6 @@ def provenance_line(text: str) -> list[int] | Unreadable:
 
 def cited_value(entailed: bool, provenance: Any, numbers: Sequence[int]) -> Cited | Unreadable:
     """Checks a verdict on a sentence against what was shown.
-
-    Args:
-        entailed: the judge's word.
-        provenance: what it gives as provenance.
-        numbers: of what was shown.
 
     Returns:
         The value. A number that was not shown makes the reply unreadable, however many were shown and whatever is decided: the
@@ -251,9 +229,6 @@ def read_official_made(text: str) -> str | Unreadable:
 def read_official_batch(claims: Sequence[str]) -> Callable[[str], Batch | Unreadable]:
     """Makes a reader of GPT's verdicts on several claims.
 
-    Args:
-        claims: as they were asked about.
-
     Returns:
         The reader. Its value is by the claims' places; a claim that was not asked about, or comes back more often than it was
         asked about, makes the reply unreadable. Capitals, white space and what is at a claim's ends do not count.
@@ -302,11 +277,7 @@ def read_official_lines(text: str) -> bool | Unreadable:
 
 
 def read_official_cited(numbers: Sequence[int]) -> Callable[[str], Cited | Unreadable]:
-    """Makes a reader of GPT's verdict on a sentence.
-
-    Args:
-        numbers: of what was shown.
-    """
+    """Makes a reader of GPT's verdict on a sentence."""
 
     def read(text: str) -> Cited | Unreadable:
         value = read_json(text)

@@ -20,7 +20,6 @@ then a citation c is precise if c alone entails the sentence, or if C without c 
 
 So k citations take one call if C does not entail the sentence; otherwise one for k = 1, three for k = 2, and 1 + k to 1 + 2k above.
 Questions name sentences by number, so recorded answers hold no text.
-
 """
 
 from __future__ import annotations
@@ -77,12 +76,6 @@ class Unit:
 
     Attributes:
         id: `ITEM` or `ITEM/SECTION`; unique.
-        item: the item's id.
-        section: its name; `full` where there is but one.
-        form: `note`, `section`, `impression`, `question` or `text`.
-        output: raw text of this section of the output, with its markers.
-        reference: text of this section of the reference.
-        sources: what can be cited, by number.
     """
 
     id: str
@@ -101,8 +94,6 @@ class UnitVerdict:
     Attributes:
         section: the verdicts. Without citations it has no sentences.
         reference_claims: the reference's claims; None where they could not be made.
-        output_claims: the output's, likewise.
-        reasons: why something is missing, each reason once.
     """
 
     section: Section
@@ -122,20 +113,7 @@ def judge_units(
 ) -> list[UnitVerdict]:
     """Asks a judge about outputs.
 
-    Args:
-        units: the sections.
-        judging: whom to ask, with which texts, about all claims of a text in one call or about each in one.
-        style: one of `judge_prompts.STYLES`.
-        reference_claims: claims of references that are there already, by unit's id; those of others are made.
-        output_claims: likewise of outputs.
-        citations: whether sentences are asked about.
-
-    Returns:
-        A verdict a unit, in order.
-
-    Raises:
-        UsageError: What `judge_prompts.check_judging` refuses (also of no units), two units of one id, or recorded verdicts of
-            another kind.
+    `reference_claims`: claims of references that are there already, by unit's id; those of others are made.
     """
     check_judging(judging, style)
     require_unique([unit.id for unit in units])
@@ -265,12 +243,7 @@ class CitationRequest:
     """A sentence, and what it cites.
 
     Attributes:
-        id: start of its questions' ids; unique.
-        sentence: without its citations.
         cited: the numbers that the source has, in the order in which they are shown. Without any nothing is asked.
-        sources: number to text, of those at least.
-        form: of the output, one of `judge_prompts.FORMS`.
-        section: of the output, which the authors' prompts for notes need.
     """
 
     id: str
@@ -286,10 +259,8 @@ class CitationVerdict:
     """What is known of it.
 
     Attributes:
-        entailed: whether what it cites entails it; None where there is no verdict.
         supports: for each number cited, whether it is precise: it entails the sentence alone or is needed. All False for a
             sentence that is not entailed; None where there is no verdict.
-        reasons: why there is none, each reason once.
         text: the judge's reply; "" from judges that say a label and no more.
     """
 
@@ -309,19 +280,7 @@ class CitationVerdict:
 def entail_citations(
     requests: Sequence[CitationRequest], judging: Judging, *, style: str = "json_cot"
 ) -> list[CitationVerdict]:
-    """Asks whether what sentences cite entails them, and which citations are precise.
-
-    Args:
-        requests: the sentences.
-        judging: whom to ask; one call a sentence in either mode.
-        style: one of `judge_prompts.STYLES`.
-
-    Returns:
-        What is known of each, in order.
-
-    Raises:
-        UsageError: What `judge_prompts.check_judging` refuses, two requests of one id, or recorded verdicts of another kind.
-    """
+    """Asks whether what sentences cite entails them, and which citations are precise."""
     check_judging(judging, style)
     require_unique([request.id for request in requests])
     return ask_together(judging.judge, [citation_line(request, judging, style=style) for request in requests])
@@ -412,12 +371,7 @@ Ids = tuple[int, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class CitationQuestion:
-    """Whether some sentences of the source together entail a sentence of the output.
-
-    Attributes:
-        sentence: place of the output's sentence, from 0.
-        cited: numbers of the source's sentences, ascending.
-    """
+    """Whether some sentences of the source together entail a sentence of the output."""
 
     sentence: int
     cited: Ids
@@ -428,24 +382,12 @@ Answer = Callable[[Sequence[CitationQuestion]], Sequence[bool | None]]
 
 
 def premise(question: CitationQuestion, sources: Mapping[int, str]) -> str:
-    """Writes the premise of a question: the cited sentences in the source's order, joined by spaces.
-
-    Args:
-        question: as asked.
-        sources: number to sentence.
-    """
+    """Writes the premise of a question: the cited sentences in the source's order, joined by spaces."""
     return " ".join(sources[number] for number in question.cited)
 
 
 def call_bounds(citations: int) -> tuple[int, int]:
-    """States how many questions a sentence takes, at least and at most.
-
-    Args:
-        citations: how many of what it cites the source has.
-
-    Raises:
-        ValueError: A negative number.
-    """
+    """States how many questions a sentence takes, at least and at most."""
     if citations < 0:
         raise ValueError(f"citations must not be negative; got {citations}")
     return min(citations, 1), {0: 0, 1: 1, 2: 3}.get(citations, 1 + 2 * citations)
@@ -455,9 +397,6 @@ def citation_plan(
     citations: Ids,
 ) -> Generator[list[Ids], Mapping[Ids, bool | None], tuple[bool | None, dict[int, bool | None]]]:
     """Asks for one sentence: yields sets of numbers, and is sent what is known of each.
-
-    Args:
-        citations: what it cites and the source has, ascending, at least one.
 
     Returns:
         Whether they entail it together; and for each, if they do, whether it is precise.
@@ -476,20 +415,7 @@ def citation_plan(
 
 
 def judge_sentences(sentences: Sequence[Sentence], *, known: Collection[int], answer: Answer) -> list[SentenceVerdict]:
-    """Gets the verdicts on the sentences of an output, in at most three rounds.
-
-    Args:
-        sentences: as `pieces.read_sentences` gives them.
-        known: the numbers that the source has.
-        answer: the judge. It is called with all questions of a round, never with none.
-
-    Returns:
-        A verdict a sentence. One that says nothing, or cites nothing that the source has, is unsupported and not asked about;
-        what the source does not have takes no part in the others and is an imprecise citation.
-
-    Raises:
-        ValueError: The judge gave another number of answers than there were questions.
-    """
+    """Gets the verdicts on the sentences of an output, in at most three rounds."""
     plans = {
         place: citation_plan(cited)
         for place, sentence in enumerate(sentences)
@@ -513,9 +439,6 @@ def judge_sentences(sentences: Sequence[Sentence], *, known: Collection[int], an
 
 def replay(recorded: Mapping[CitationQuestion, bool | None]) -> Answer:
     """Makes a judge of recorded answers, to score them again without a model.
-
-    Args:
-        recorded: question to answer.
 
     Returns:
         A judge that raises a `UsageError` for a question that was never asked: another text, or another reading of it.

@@ -92,12 +92,6 @@ def read_note_rows(path: Path, *, sample: int = SAMPLE, train_each: int = TRAIN_
 
     The result of the last file is kept, for splits are asked for one after another.
 
-    Args:
-        path: `NOTEEVENTS.csv.gz`, or the same unpacked.
-        sample: reports of `test`.
-        train_each: most reports of a kind in `train`.
-        seed: of the sample.
-
     Returns:
         Split to rows, by growing ROW_ID.
 
@@ -119,18 +113,7 @@ def _drawn_notes(path: Path, stamp: tuple[int, ...], sample: int, train_each: in
 
 
 def stream_reports(path: Path, *, size: int) -> Iterator[Candidate | LeftOut]:
-    """Reads the radiology reports, with progress on standard error.
-
-    Args:
-        path: the file.
-        size: its bytes.
-
-    Yields:
-        Each report that can be used, for each other one the reason; in the order of the file.
-
-    Raises:
-        UsageError: As `read_note_rows`.
-    """
+    """Reads the radiology reports, with progress on standard error."""
     megabytes = size // _MEGABYTE + 1
     with Progress(f"{path.name}, MB read", megabytes) as progress:
         rows = stream_rows(
@@ -201,19 +184,10 @@ def read_table_rows(
 ) -> Iterator[dict[str, Any]]:
     """Reads the rows of a split; of a CSV table the memory is that of its ids, or of what may be sampled.
 
-    Args:
-        path: the table; JSON Lines if its name says so (`.jsonl`), else CSV.
-        split: `train` or `test`.
-        sample: reports of `test`, where the table has no splits.
-        train_each: most reports of a kind in `train`, likewise.
-        seed: of the sample, likewise.
+    `path`: the table; JSON Lines if its name says so (`.jsonl`), else CSV.
 
     Yields:
         Rows with the names and types of `MIMIC_COLUMNS`: of a table with splits in its order, else by growing id.
-
-    Raises:
-        UsageError: The table is not as it must be, has no row of the split, or fewer than the sample; the message names line,
-            column and rule, never a text.
     """
     stamp = file_stamp(path)
     first = next(_table_lines(path))
@@ -313,19 +287,7 @@ def _wrong_line(path: Path, number: int, name: str, rule: str, values: Mapping[s
 
 
 def read_mimic_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
-    """Reads the rows of a split.
-
-    Args:
-        config: `notes`, `table` or `demo`.
-        split: `train` or `test`.
-        files: of `notes` and `table` the one file, under their name; empty for `demo`.
-
-    Yields:
-        One mapping a report, with the names and types of `MIMIC_COLUMNS`.
-
-    Raises:
-        UsageError: The file is not of the form it must be, or has too few reports; messages never hold a report's text.
-    """
+    """Reads the rows of a split."""
     if config == "demo":
         yield from map(report_row, demo_reports(split))
     elif config == "table":

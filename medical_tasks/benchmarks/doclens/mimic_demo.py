@@ -15,17 +15,7 @@ __all__ = ["demo_reports"]
 
 @dataclass(frozen=True, kw_only=True)
 class _DemoReport:
-    """One synthetic report.
-
-    Attributes:
-        id: of the report.
-        patient_id: whose it is.
-        split: `train` or `test`.
-        modality: `CT` or `MR`.
-        anatomy: what was examined.
-        findings: what was seen.
-        impression: what it means.
-    """
+    """One synthetic report."""
 
     id: str
     patient_id: str
@@ -37,14 +27,7 @@ class _DemoReport:
 
 
 def demo_reports(split: str) -> list[Candidate]:
-    """Returns the reports of a split, in order.
-
-    Args:
-        split: `train` or `test`.
-
-    Returns:
-        Its reports.
-    """
+    """Returns the reports of a split, in order."""
     return [
         Candidate(
             id=each.id,

@@ -57,12 +57,7 @@ ANATOMIES: Final = ("head", "abdomen", "chest", "spine", "neck", "sinus", "pelvi
 
 
 class Kind(NamedTuple):
-    """What a report is of.
-
-    Attributes:
-        modality: of `MODALITIES`.
-        anatomy: of `ANATOMIES`.
-    """
+    """What a report is of."""
 
     modality: str
     anatomy: str
@@ -119,12 +114,6 @@ def kind_of(description: str) -> Kind | LeftOut:
     """Tells what a report is of.
 
     Abdomen and pelvis together, one examination in most hospitals, are `abdomen`; any other two anatomies are ambiguous.
-
-    Args:
-        description: the row's DESCRIPTION.
-
-    Returns:
-        The kind, or the reason for which it has none.
     """
     words = _WORD.findall(description.upper())
     modalities = {_MODALITY_OF[word] for word in words if word in _MODALITY_OF}
@@ -151,12 +140,7 @@ FEWEST_IMPRESSION_WORDS: Final = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """What is used of a report: lines joined to paragraphs, between which an empty line stands.
-
-    Attributes:
-        findings: what was seen.
-        impression: what it means.
-    """
+    """What is used of a report: lines joined to paragraphs, between which an empty line stands."""
 
     findings: str
     impression: str
@@ -231,12 +215,6 @@ def read_report(text: str) -> Report | LeftOut:
     Several findings sections, as of a report on head and face, are joined. A report without one whose findings stand under what was
     examined (`CT HEAD WITHOUT CONTRAST:`) has those. Sections of other names, other readings (a wet read, an addendum) and who
     signed belong to neither; behind both sections another reading ends the report.
-
-    Args:
-        text: a note, as released.
-
-    Returns:
-        Both sections, or the reason for which the report cannot be used.
     """
     body = _body(text.replace("\r\n", "\n"))
     parts: dict[str, list[str]] = {"findings": [], "impression": [], "examined": []}
@@ -263,14 +241,7 @@ def read_report(text: str) -> Report | LeftOut:
 
 
 def check_report(report: Report) -> LeftOut | None:
-    """Says why a report with both sections cannot be used.
-
-    Args:
-        report: its sections.
-
-    Returns:
-        The reason; None for a report that can be used.
-    """
+    """Says why a report with both sections cannot be used."""
     if sum(any(map(str.isalnum, word)) for word in report.findings.split()) < FEWEST_FINDINGS_WORDS:
         return LeftOut.SHORT_FINDINGS
     words = _LETTERS.findall(report.impression.lower())
@@ -367,9 +338,6 @@ def joined_lines(text: str) -> str:
     line, as a page's end leaves one, it goes on with a heading that ends in a colon, and where the line before has no end mark and
     it begins with a small letter. A number at its beginning is an item's only where the line before has ended: `measures up to`
     is followed by no item.
-
-    Args:
-        text: lines, of any indentation.
 
     Returns:
         Paragraphs and items, one a line, paragraphs with an empty line before them; no other white space but single spaces.

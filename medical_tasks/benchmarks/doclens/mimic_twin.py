@@ -56,15 +56,7 @@ _WRITE_CHARS = 1_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class TwinNote:
-    """A row, and what a reader should find in it.
-
-    Attributes:
-        cells: column name to text, all of them.
-        modality: of a report that can be used; else "".
-        anatomy: likewise.
-        sentences: of its findings; else none.
-        impression: with single spaces; else "".
-    """
+    """A row, and what a reader should find in it."""
 
     cells: dict[str, str]
     modality: str = ""
@@ -76,16 +68,7 @@ class TwinNote:
 def twin_notes(*, seed: int, notes: int, ct_mr: float = CT_MR_SHARE) -> Iterator[TwinNote]:
     """Generates notes, by growing ROW_ID.
 
-    Args:
-        seed: decides all.
-        notes: how many.
-        ct_mr: share of them that are CT and MR reports.
-
-    Yields:
-        The notes.
-
-    Raises:
-        UsageError: Fewer than one note, or a share that is none.
+    `ct_mr`: share of them that are CT and MR reports.
     """
     if notes < 1 or not 0 <= ct_mr <= 1:
         raise UsageError(f"a twin needs at least 1 note and a share from 0 to 1, got {notes} and {ct_mr}.")
@@ -122,22 +105,7 @@ def write_twin(
     compresslevel: int = 6,
     sums: bool = True,
 ) -> Path:
-    """Writes a twin of the official file.
-
-    Args:
-        folder: where to; made when absent.
-        seed: as `twin_notes`, as the next two.
-        notes: see there.
-        ct_mr: see there.
-        compresslevel: of gzip, 1 to 9.
-        sums: whether to write the list of checksums too.
-
-    Returns:
-        The folder, for `--source`.
-
-    Raises:
-        UsageError: As `twin_notes`.
-    """
+    """Writes a twin of the official file."""
     folder.mkdir(parents=True, exist_ok=True)
     with (
         (folder / NOTES_FILE).open("wb") as raw,
@@ -211,11 +179,7 @@ def _csv_row(cells: dict[str, str]) -> str:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Writes a twin; returns the exit code.
-
-    Args:
-        words: of the command line; those of the process by default.
-    """
+    """Writes a twin; returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m medical_tasks.benchmarks.doclens.mimic_twin",
         description="Write a synthetic file in the shape of the official one.",
@@ -241,13 +205,7 @@ _WITHOUT_FINDINGS, _WITHOUT_IMPRESSION, _POINTING = 0.12, 0.08, 0.03
 
 @dataclass(frozen=True, kw_only=True)
 class _TwinReport:
-    """A report, and what a reader should find in it.
-
-    Attributes:
-        text: of the note.
-        sentences: of its findings; empty for a report that cannot be used.
-        impression: with single spaces; "" for one that cannot be used.
-    """
+    """A report, and what a reader should find in it."""
 
     text: str
     sentences: tuple[str, ...]

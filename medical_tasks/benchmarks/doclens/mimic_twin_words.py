@@ -12,9 +12,6 @@ class Examination:
     """A description as the files have it, and what it is of.
 
     Attributes:
-        description: the row's DESCRIPTION.
-        modality: `CT` or `MR`.
-        anatomy: one of the seven.
         share: how often, against the others.
     """
 
@@ -30,7 +27,6 @@ class Seen:
 
     Attributes:
         finding: a sentence, `{n}` in it for a number of millimeters.
-        meaning: what the impression says of it, likewise.
     """
 
     finding: str

@@ -68,12 +68,7 @@ METHODS: Final[Mapping[str, SplitMethod]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class OfficialVerdict:
-    """What the authors' scripts count of a unit.
-
-    Attributes:
-        tallies: metric to counts; nothing at all is a share of 0.
-        reasons: why a judgement on a sentence is missing.
-    """
+    """What the authors' scripts count of a unit."""
 
     tallies: Mapping[str, Tally]
     reasons: tuple[str, ...] = ()
@@ -88,22 +83,7 @@ def judge_official(
     citations: bool = True,
     given: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
 ) -> list[OfficialVerdict]:
-    """Asks about the authors' sentences of outputs, and counts as they do.
-
-    Args:
-        units: the outputs.
-        verdicts: what `judging.judge_units` found of each.
-        judging: whom to ask, as there. All sentences go to it together.
-        style: how.
-        citations: whether sentences are asked about.
-        given: claims that are there already, by `reference` or `output` and unit's id.
-
-    Returns:
-        What counts of each unit, in order.
-
-    Raises:
-        UsageError: As `judging.entail_citations`.
-    """
+    """Asks about the authors' sentences of outputs, and counts as they do."""
     split = [_sentences(unit) if citations else [] for unit in units]
     if judging.prompts.name == "official" and judging.judge.reads == "prompt":
         return _Replies(judging, style).verdicts(units, split, given or {})
@@ -132,20 +112,13 @@ def judge_official(
 def official_claims_of(claims: Sequence[bool | None] | None, *, whole: bool) -> tuple[bool | None, ...]:
     """What their score file has of a text's claims.
 
-    Args:
-        claims: the verdicts; None when there is no list of claims.
-        whole: whether they were asked about in one call.
+    `whole`: whether they were asked about in one call.
     """
     return tuple(one for one in claims or () if one is not None or not whole)
 
 
 def official_sentence(sentence: OfficialSentence, answer: CitationVerdict | None) -> SentenceVerdict:
-    """What their score file has of a sentence: a citation counts as often as it is listed.
-
-    Args:
-        sentence: as they split it.
-        answer: what the judge said; None when it is not asked.
-    """
+    """What their score file has of a sentence: a citation counts as often as it is listed."""
     if answer is None or answer.entailed is False:
         return unsupported(len(sentence.citations))
     return SentenceVerdict(
@@ -154,14 +127,7 @@ def official_sentence(sentence: OfficialSentence, answer: CitationVerdict | None
 
 
 def official_tallies(section: Section) -> dict[str, Tally]:
-    """Counts what a score file has.
-
-    Args:
-        section: its records.
-
-    Returns:
-        Metric to counts; a share of nothing is 0.
-    """
+    """Counts what a score file has."""
     return {metric: replace(tally, due=True) for metric, tally in section_tallies(section).items()}
 
 

@@ -61,10 +61,6 @@ class OwnText:
     """One record.
 
     Attributes:
-        id: its id.
-        source: the input, as given.
-        sentences: of the source, numbered by their place.
-        reference: what an output is compared with; "" for an empty one.
         sections: the reference's sections by name, where the record has any; "" for an empty one.
     """
 
@@ -77,12 +73,6 @@ class OwnText:
 
 def read_own_texts(path: Path) -> list[OwnText]:
     """Reads a file of one's own texts.
-
-    Args:
-        path: the file, JSON in UTF-8.
-
-    Returns:
-        Its records in order, one or more.
 
     Raises:
         UsageError: It cannot be read, is not of the form, has an id twice or a source whose numbering is wrong. Names record,
@@ -143,31 +133,12 @@ def _not_the_mark(text: str) -> str:
 
 
 def own_row(text: OwnText) -> dict[str, Any]:
-    """Puts a row together, with the columns in their order.
-
-    Args:
-        text: the record.
-
-    Returns:
-        Column name to value.
-    """
+    """Puts a row together, with the columns in their order."""
     return {"id": text.id, "source": text.source, "sentences": list(text.sentences), "reference": text.reference}
 
 
 def read_own_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
-    """Reads the rows of a configuration.
-
-    Args:
-        config: `own` or `demo`.
-        split: always `test`.
-        files: the file under `test`; empty for `demo`.
-
-    Yields:
-        One mapping a text, with the names and types of `OWN_COLUMNS`, in the file's order.
-
-    Raises:
-        UsageError: As `read_own_texts`.
-    """
+    """Reads the rows of a configuration."""
     if config == "demo":
         for demo in demo_texts():
             sentences = tuple(source_sentences(demo.source))
@@ -195,9 +166,6 @@ def source_sentences(source: str) -> list[str]:
     """Splits a source into its sentences.
 
     In a numbered one a number begins a sentence when it goes on from the one before (`a dose of [5]` behind `[2]` is text).
-
-    Args:
-        source: any text.
 
     Returns:
         The sentences without their numbers, white space run together, in order; a numbered one can be blank. None for a blank
@@ -242,9 +210,6 @@ def read_sources(text: str) -> dict[int, str]:
 
     A number counts when it goes on from the one before, or is the first; another one (`a dose of [5]`) is part of a sentence.
 
-    Args:
-        text: the source.
-
     Returns:
         Number to sentence, white space run together, blank ones included. What stands before the first number is not there.
     """
@@ -258,13 +223,7 @@ def read_sources(text: str) -> dict[int, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class DemoText:
-    """One synthetic text.
-
-    Attributes:
-        id: of it.
-        source: what an output is made from.
-        reference: what it should say.
-    """
+    """One synthetic text."""
 
     id: str
     source: str

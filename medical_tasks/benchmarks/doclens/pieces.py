@@ -15,7 +15,6 @@ line runs on. Markers behind the end mark belong to it, on its line or alone on 
 - A heading (`CHIEF COMPLAINT`, `Plan:`, `## Results`) belongs to the sentence under it, a number without words (`2.`) to the next.
 - A point behind a title, an initial, the number of an item or `e.g.` ends nothing, nor does one within a number.
 - A line broken by its width runs on: the next begins with a small letter, or it is long and has no end mark.
-
 """
 
 from __future__ import annotations
@@ -67,9 +66,6 @@ def split_turns(dialogue: str) -> list[str]:
 
     A line that names nobody goes on with the turn before it, line feed included; DocLens numbers its files this way.
 
-    Args:
-        dialogue: the whole dialogue.
-
     Returns:
         The turns, each with its speaker; joined by line feeds they are the dialogue. None for an empty dialogue.
     """
@@ -83,14 +79,7 @@ def split_turns(dialogue: str) -> list[str]:
 
 
 def numbered_dialogue(turns: Sequence[str]) -> str:
-    """Puts each turn's number before it, as in DocLens's files: `[0][doctor] ...`, one turn behind the other.
-
-    Args:
-        turns: as `split_turns` returns them.
-
-    Returns:
-        The numbered dialogue.
-    """
+    """Puts each turn's number before it, as in DocLens's files: `[0][doctor] ...`, one turn behind the other."""
     return "\n".join(f"[{number}]{turn}" for number, turn in enumerate(turns))
 
 
@@ -131,12 +120,6 @@ def heading_section(line: str) -> str | None:
 
     A heading stands alone on its line: in capitals, in words with a capital first and a colon behind, or marked up
     (`## Plan`, `**Plan:**`). A line of prose that holds such a word is none.
-
-    Args:
-        line: one line of a note.
-
-    Returns:
-        One of `SECTIONS`; None for any other line.
     """
     if len(line) > _LONGEST or not line.strip():
         return None
@@ -150,9 +133,6 @@ def heading_section(line: str) -> str | None:
 
 def divide_note(note: str) -> dict[str, str]:
     """Divides a note.
-
-    Args:
-        note: the whole note.
 
     Returns:
         Text of each of `SECTIONS`, headings included, "" for those it does not have. What stands before the first heading is
@@ -177,9 +157,6 @@ _PUNKT: Final = Punkt(abbreviations=frozenset({"dr", "mr", "mrs", "prof", "vs", 
 def split_question(question: str) -> list[str]:
     """Splits a question into its sentences.
 
-    Args:
-        question: what somebody wrote, of any length.
-
     Returns:
         The sentences as they are written, without the white space around them; nothing else is left out. None for a question
         of white space.
@@ -188,14 +165,7 @@ def split_question(question: str) -> list[str]:
 
 
 def numbered_question(sentences: Sequence[str]) -> str:
-    """Puts each sentence's number before it, as in DocLens's files: `[0] ... [1] ...`.
-
-    Args:
-        sentences: as `split_question` returns them.
-
-    Returns:
-        The numbered question, on one line if its sentences are.
-    """
+    """Puts each sentence's number before it, as in DocLens's files: `[0] ... [1] ...`."""
     return " ".join(f"[{number}] {sentence}" for number, sentence in enumerate(sentences))
 
 
@@ -209,7 +179,6 @@ class Sentence:
     """One sentence.
 
     Attributes:
-        raw: as it stands, with its markers and the white space around it.
         text: what is judged: without markers, white space run together. "" where there are markers and nothing else.
         citations: what it cites, each number once, in order of first mention.
     """
@@ -221,9 +190,6 @@ class Sentence:
 
 def read_sentences(text: str) -> tuple[Sentence, ...]:
     """Reads a generated text.
-
-    Args:
-        text: a model's output.
 
     Returns:
         Its sentences, none for a blank text. Their `raw`, one behind the other, are the text: nothing is lost.
@@ -251,8 +217,6 @@ class Marker:
     """One pair of brackets.
 
     Attributes:
-        start: of the opening bracket, in characters.
-        end: behind the closing one.
         ids: numbers of the sentences it cites, in its order, as they stand there: whether the source has them is not asked.
     """
 
@@ -263,9 +227,6 @@ class Marker:
 
 def find_markers(text: str) -> list[Marker]:
     """Finds all markers of a text, in order.
-
-    Args:
-        text: any text.
 
     Returns:
         The markers. A range that runs backwards (`[5-3]`, `[120-80]`) or over more than `MAX_RANGE` sentences makes the whole
@@ -286,14 +247,7 @@ def cited_ids(text: str) -> tuple[int, ...]:
 
 
 def remove_citations(text: str) -> str:
-    """Takes the markers out, each with the spaces before it, or behind it where it begins a line.
-
-    Args:
-        text: any text.
-
-    Returns:
-        Everything else as it was, brackets that are no markers and line ends included.
-    """
+    """Takes the markers out, each with the spaces before it, or behind it where it begins a line."""
     kept: list[str] = []
     start, last = 0, ""
     for marker in find_markers(text):
@@ -330,9 +284,6 @@ _SHORTENED = frozenset(
 
 def sentence_pieces(text: str) -> list[str]:
     """Cuts a text into sentences.
-
-    Args:
-        text: any text.
 
     Returns:
         The pieces, which joined are the text; none for a blank one. Each has a letter, or else a number or sign that cites.
@@ -433,13 +384,7 @@ def _ends(block: str, stop: re.Match[str], *, start: int, end: int, behind_marke
 
 
 def _point_ends(word: str, following: str, *, before: str) -> bool:
-    """Whether a point behind a word ends a sentence when a space follows.
-
-    Args:
-        word: what stands before it, "" for a bracket or the like.
-        following: the next sign.
-        before: the word before that, "" where it is the first of its line or piece.
-    """
+    """Whether a point behind a word ends a sentence when a space follows."""
     key = word.replace(".", "").casefold()
     if key in _NEVER_LAST:
         return False

@@ -14,7 +14,6 @@ stems, function words and small talk apart:
 
 On the two notes that the authors cited by hand (91 cited sentences), 80 % of the rule's citations are theirs, it finds 48 % of
 theirs, and 82 % of the sentences have one in common.
-
 """
 
 from __future__ import annotations
@@ -76,20 +75,10 @@ def load_prompts(
 ) -> PromptSet:
     """Makes the prompts of a task.
 
-    Args:
-        task: `options["form"]` says what is written, `options["shots"]` how many worked examples are shown.
-        name: `own` or `official`.
-        upstream: for `official`, a checkout of the authors' repository.
-        arguments: `citations` may be `yes` or `no`.
-        exemplars: rows of the split `TaskSpec.exemplars`; not used by the authors' prompts, which have examples of their own.
+    `arguments`: `citations` may be `yes` or `no`.
 
     Returns:
         The prompts. `settings` say whether citations are asked for and, by seed and ids, which examples are shown.
-
-    Raises:
-        UsageError: Unknown set or argument, `official` without a checkout, for a task of which the authors released none or
-            without citations, or a file of theirs that is not of its form.
-        MissingError: Too few rows to draw the examples from, or a file of theirs that is not there.
     """
     if name not in PROMPT_SETS:
         raise UsageError(f"unknown prompt set {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
@@ -117,15 +106,7 @@ def load_prompts(
 
 
 def asks_citations(task: TaskSpec, arguments: Mapping[str, str]) -> bool:
-    """Reads whether the answers are asked to cite.
-
-    Args:
-        task: the task, for the message.
-        arguments: settings of its questions.
-
-    Raises:
-        UsageError: A setting that the task does not have, or another value than `yes` or `no`.
-    """
+    """Reads whether the answers are asked to cite."""
     if unknown := [key for key in arguments if key not in task.arguments]:
         raise UsageError(
             f"{task.name}: {', '.join(map(repr, unknown))} is no setting of this task. It takes: {', '.join(task.arguments)}."
@@ -146,10 +127,6 @@ def numbered_source(item: Item) -> str:
 
 def gold_response(task: TaskSpec, item: Item) -> str:
     """Writes an item's gold as an answer: the reference, with citations by the rule of `cite`.
-
-    Args:
-        task: any task of this benchmark; it decides nothing here.
-        item: the item.
 
     Returns:
         The reference with markers; "" where it is blank. A reference that is cited already keeps what it has.
@@ -233,10 +210,6 @@ class Texts:
 
     Attributes:
         given: what stands below, and how it is numbered.
-        task: what to write; in form `section` `SECTION_TASKS` goes on with it.
-        citing: how to cite.
-        source: label of what is given.
-        answer: label of what is wanted.
     """
 
     given: str
@@ -358,15 +331,8 @@ KINDS: Final = 6
 def draw_exemplars(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Item, ...]]:
     """Draws the worked examples of a task.
 
-    Args:
-        task: `options["shots"]` says how many there are.
-        rows: of the split `TaskSpec.exemplars`, in any order.
-
     Returns:
         Section to its examples, which are of the same visits for all four; for other forms all of them under "".
-
-    Raises:
-        MissingError: There are not enough rows to draw from.
     """
     form, shots = task.options["form"], int(task.options["shots"])
     items = [item for item in load_items(task, rows) if item.fields["reference"].strip() and item.fields["sentences"]]
@@ -456,11 +422,7 @@ _SKIPPED: Final = frozenset(
 
 
 class Source:
-    """The turns or sentences that can be cited, by their words.
-
-    Args:
-        texts: one for each number, from 0.
-    """
+    """The turns or sentences that can be cited, by their words."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         bare = [_SPEAKER.sub("", text, count=1) if _SPEAKER.match(text) else text for text in texts]
@@ -469,9 +431,6 @@ class Source:
 
     def cited_by(self, sentence: str) -> tuple[int, ...]:
         """Says what a sentence cites.
-
-        Args:
-            sentence: without markers.
 
         Returns:
             One to `MAX_CITED` numbers, ascending; none where there is nothing to cite.
@@ -498,10 +457,6 @@ class Source:
 
 def cite(text: str, source: Source) -> str:
     """Writes citations into a text: `[3][4]` behind the last word of each sentence, before its full stop.
-
-    Args:
-        text: a reference.
-        source: what it cites.
 
     Returns:
         The text with markers and nothing else changed: `remove_citations` gives it back, and its sections stay the same. A

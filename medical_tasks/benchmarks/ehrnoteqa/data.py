@@ -10,7 +10,6 @@ ClinicalNLP 2022, https://physionet.org/content/discq/1.0/, code https://github.
 the words that prompted each (its trigger) and the name of the text they stand in; the texts are those of the n2c2 2010 challenge
 on relations. Nobody has written answers: the paper's three clinicians judged those of models, one hundred questions each
 (section 4.3, table 12).
-
 """
 
 from __future__ import annotations
@@ -91,14 +90,8 @@ CLINICIANS = tuple(_SAMPLE_ROWS)
 def paper_sample(clinician: str) -> tuple[int, ...]:
     """Returns the questions of one clinician.
 
-    Args:
-        clinician: `A`, `B` or `C`.
-
     Returns:
         One hundred rows of `discq_questions_final.csv`, from 0, in the paper's order; the clinicians share none.
-
-    Raises:
-        UsageError: There is no such clinician.
     """
     if clinician not in _SAMPLE_ROWS:
         raise UsageError(f"clinician must be one of {', '.join(CLINICIANS)} (paper, table 12), got {clinician!r}.")
@@ -153,11 +146,6 @@ def read_discq_rows(path: Path) -> Iterator[dict[str, Any]]:
     Yields:
         The dataset's rows, in the order of the file; the id is the row's number from 0, as the paper counts them. `clinician`
         is `A`, `B` or `C` for the questions of the paper's sample, if the file has as many rows as the paper's.
-
-    Raises:
-        UsageError: The question file or a text is not of the official form; the message names line, field and rule, of the
-            texts only how long they are.
-        MissingError: Some texts are not there (the message lists the first ten).
     """
     asked = [
         _asked(path, row.line, row.cells) for row in read_csv(path, _DISCQ_COLUMNS, release=_DISCQ_RELEASE, others=True)
@@ -184,13 +172,6 @@ def with_respect_to(trigger: str, question: str) -> str:
 
     The trigger stays as it is; the question loses its first capital, unless its first word is an abbreviation (`CT`, `HbA1c`,
     `X-ray`, `Hgb`), a day or a month, or has its capital in the trigger too. White space becomes single spaces.
-
-    Args:
-        trigger: the words of the note.
-        question: what was asked there.
-
-    Returns:
-        One sentence.
     """
     trigger, question = (" ".join(text.split()) for text in (trigger, question))
     return f"With respect to {trigger}, {_within_a_sentence(question, trigger)}"
@@ -289,11 +270,7 @@ DEMO_SCALE = 0.25
 
 
 def demo_pairs() -> Iterator[tuple[Question, list[Note]]]:
-    """Generates the demo.
-
-    Yields:
-        Questions, each with its notes, the oldest first, prepared as those of the official files.
-    """
+    """Generates the demo."""
     for patient in twin_patients(seed=DEMO_SEED, questions=DEMO_QUESTIONS, scale=DEMO_SCALE):
         if patient.question is not None:
             yield patient.question, sorted(map(_note, patient.notes), key=lambda note: (note.charttime, note.seq))
@@ -316,18 +293,12 @@ _LEVEL_OF = {"level1": (1,), "level2": (2,), "all": tuple(LEVELS.values())}
 def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
     """Reads the rows of a configuration.
 
-    Args:
-        config: one of the dataset's.
-        split: always `test`.
-        files: the question file under `questions`; for `level1`, `level2` and `all` the notes under `notes`; empty for `demo`.
+    `files`: the question file under `questions`; for `level1`, `level2` and `all` the notes under `notes`; empty for
+    `demo`.
 
     Returns:
         One mapping a question, with the names and types of `COLUMNS`, in the order of the question file. Notes are being read
         from now on, beside whatever is done before the first row is asked for.
-
-    Raises:
-        UsageError: A file is not of the official form, or some questions have not exactly their notes.
-        MissingError: Texts that the questions of `discq` are about are not there.
     """
     if config == "demo":
         return (joined_row(question, notes) for question, notes in demo_pairs())
@@ -360,10 +331,6 @@ def keeps(task: TaskSpec, row: Mapping[str, Any]) -> bool:
 
 def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
     """Makes the items of a task.
-
-    Args:
-        task: a task of this benchmark.
-        rows: rows of the dataset, of any level.
 
     Returns:
         One item for each row that the task keeps, in order; questions about one patient share its cluster.

@@ -17,7 +17,6 @@ Both are SQuAD-form JSON of any size, read one note with its questions at a time
     ANSWER       {"text": text}, or emrQA's {"text": text or list, "evidence": the line, or lines, in which it stands}
 
 Other members are passed over. The files are credentialed: messages show no value.
-
 """
 
 from __future__ import annotations
@@ -54,17 +53,11 @@ def read_evidence_rows(path: Path) -> Iterator[dict[str, Any]]:
     A question without a passage (`is_impossible`, no answers or blank ones) is left out, since nothing says whether an answer
     to it is right; how many there were is told on standard error. Of paraphrases the first is asked.
 
-    Args:
-        path: the file.
-
     Yields:
         The dataset's rows, in the order of the file. The note's id is the paragraph's `note_id`, else the entry's title, with
         `/2`, `/3` behind it for its second and third paragraph, and `#2`, `#3` where an entry with that title and another text
         came before. The question's id is the file's, or a hash of note and question
         where it has none; one that stands in the file already gets `#2`, `#3` behind it.
-
-    Raises:
-        UsageError: The file is not of that form; the message names line, place and rule, of the texts only how long they are.
     """
     try:
         megabytes = path.stat().st_size // _MEGABYTE + 1
@@ -172,8 +165,6 @@ class SquadPlace:
     """Where in the file one is, for messages, and the checks of what is there.
 
     Attributes:
-        path: the file.
-        paragraph: of it.
         question: number of the paragraph's question, from 1; 0 for the paragraph itself.
     """
 
@@ -227,12 +218,7 @@ class SquadPlace:
 
 @dataclass(frozen=True)
 class SquadQuestion:
-    """A question of a paragraph.
-
-    Attributes:
-        place: where it is.
-        content: as it stands in the file.
-    """
+    """A question of a paragraph."""
 
     place: SquadPlace
     content: Mapping[str, Any]
@@ -295,11 +281,7 @@ class Paragraph:
     """A paragraph as it stands in the file.
 
     Attributes:
-        line: on which it begins, from 1.
-        entry: number of the entry it is of, from 1.
-        number: of the paragraph in its entry, from 1.
         title: of the entry, where it stands before the paragraphs; None where not.
-        value: the paragraph, any JSON value.
     """
 
     line: int
@@ -312,16 +294,8 @@ class Paragraph:
 def read_paragraphs(path: Path, *, on_read: Callable[[int], None] = lambda _: None) -> Iterator[Paragraph]:
     """Reads the paragraphs of a file.
 
-    Args:
-        path: the file, UTF-8; a byte order mark is skipped.
-        on_read: called with the number of bytes that were read so far.
-
     Yields:
         The paragraphs in order.
-
-    Raises:
-        UsageError: The file cannot be read, is cut off or damaged, or is of none of the shapes; the message says where and
-            never quotes the file.
     """
     for entry, title, line, value in _walk(path, on_read):
         if value is not None:
@@ -330,17 +304,7 @@ def read_paragraphs(path: Path, *, on_read: Callable[[int], None] = lambda _: No
 
 
 def read_titles(path: Path) -> dict[int, Any]:
-    """Reads the titles of the entries alone, wherever they stand.
-
-    Args:
-        path: the file.
-
-    Returns:
-        Number of the entry to its title, for those that have one.
-
-    Raises:
-        UsageError: As `read_paragraphs`.
-    """
+    """Reads the titles of the entries alone, wherever they stand."""
     return {entry: title for entry, title, _, value in _walk(path, lambda _: None) if value is None}
 
 

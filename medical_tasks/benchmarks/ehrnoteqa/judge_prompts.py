@@ -135,17 +135,8 @@ _SLOT: Final = re.compile(r"\{(note|question|correct_answer|evidence|choices|ans
 def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None) -> JudgePrompts:
     """Loads the texts that a task's judge is asked with.
 
-    Args:
-        task: a judged task of the benchmark; all are asked with texts of one set.
-        name: `own` or `official`.
-        upstream: for `official`, a checkout of the authors' repository.
-
     Returns:
         The texts `open`, `evidence` and `choice`. Of `official` the first and last are the authors', `evidence` is ours.
-
-    Raises:
-        UsageError: Unknown set, `official` without a checkout, or a file that is not of the expected form.
-        MissingError: The authors' file is not there.
     """
     if name not in PROMPT_SETS:
         raise UsageError(f"unknown set of judge prompts {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
@@ -184,15 +175,7 @@ def template(prompts: JudgePrompts, kind: str) -> str:
 def open_messages(
     prompts: JudgePrompts, *, notes: Sequence[Mapping[str, Any]], question: str, right: str, output: str
 ) -> tuple[Message, ...]:
-    """Asks whether an answer is right, given the right one.
-
-    Args:
-        prompts: from `load_judge_prompts`.
-        notes: the dataset's `notes`, the oldest first.
-        question: what was asked.
-        right: the right answer.
-        output: the model's.
-    """
+    """Asks whether an answer is right, given the right one."""
     return _message(
         prompts, OPEN, note=note_blocks(notes), question=question, correct_answer=right.strip(), output=output
     )
@@ -207,14 +190,7 @@ def evidence_messages(
 
 
 def choice_messages(prompts: JudgePrompts, *, choices: Sequence[str], letter: str, output: str) -> tuple[Message, ...]:
-    """Asks whether an answer is the right choice.
-
-    Args:
-        prompts: from `load_judge_prompts`.
-        choices: the choices' texts, A first.
-        letter: of the right one.
-        output: the model's answer.
-    """
+    """Asks whether an answer is the right choice."""
     lines = [f"{name}. {choice.strip()}" for name, choice in zip(LETTERS, choices, strict=True)]
     return _message(prompts, CHOICE, choices="\n".join(lines), answer=lines[LETTERS.index(letter)], output=output)
 

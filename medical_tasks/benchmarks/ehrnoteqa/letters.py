@@ -37,12 +37,7 @@ __all__ = ["Letter", "read_letter"]
 
 @dataclass(frozen=True)
 class Letter:
-    """A choice that an answer takes.
-
-    Attributes:
-        letter: `A` is the first choice.
-        why: which rule found it; no text of the answer.
-    """
+    """A choice that an answer takes."""
 
     letter: str
     why: str
@@ -50,10 +45,6 @@ class Letter:
 
 def read_letter(text: str, choices: Sequence[str]) -> Letter | None:
     """Reads the choice that an answer takes.
-
-    Args:
-        text: the model's raw text.
-        choices: the texts of the choices, A first; at most 26.
 
     Returns:
         The letter and the rule, or None when the answer takes none, or several.
@@ -427,11 +418,7 @@ class _Claim:
 
 
 class _Answer:
-    """An answer with its mentions as single signs.
-
-    Attributes:
-        claimed: whether any claim was found.
-    """
+    """An answer with its mentions as single signs."""
 
     def __init__(self, text: str) -> None:
         if text[:2] == f"{chr(_LETTER0)}:" and self._label_of_answer(text[2:]):

@@ -12,7 +12,6 @@ one it repeats.
 Notes too long for a model lose words from the oldest on, and the prompt says how many. Length is counted in words, runs of
 non-white space, so that a number leaves out the same text whatever the tokenizer. This rule is ours; the paper asked only models
 whose context holds all notes.
-
 """
 
 from __future__ import annotations
@@ -78,17 +77,8 @@ _OFFICIAL_CHOICES: Final = tuple(f"choice_{letter.lower()}" for letter in LETTER
 def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None) -> PromptSet:
     """Makes the prompts of a task.
 
-    Args:
-        task: `options["format"]` is `open`, `mc`, `mc_prob_index` or `mc_prob_value`.
-        name: `own` or `official`.
-        upstream: for `official`, a checkout of the authors' repository, or the folder with their `utils.py` of generation.
-
     Returns:
         The prompts; all can leave out words of the notes, those of the probability tasks have continuations.
-
-    Raises:
-        UsageError: Unknown set, `official` for a probability task or without a checkout, or a file not of the expected form.
-        MissingError: The authors' file is not there.
     """
     form = task.options["format"]
     if name not in PROMPT_SETS:
@@ -124,10 +114,6 @@ def choice_lines(item: Item) -> str:
 
 def gold_response(task: TaskSpec, item: Item) -> str:
     """Writes an item's gold as an answer.
-
-    Args:
-        task: decides the form.
-        item: the item.
 
     Returns:
         `open`: the text of the right choice; in a set without choices its evidence, a passage a line. `mc`: letter and text.
@@ -227,15 +213,7 @@ def shortened(item: Item, words: int) -> Item:
 
     Headers stay. What stays of a body is as it was, white space included.
 
-    Args:
-        item: an item with all its notes, the oldest first.
-        words: how many to leave out; with more than there are, all bodies are left out.
-
-    Returns:
-        The item with other notes and nothing else changed; the item itself for 0 words.
-
-    Raises:
-        ValueError: `words` is negative.
+    `words`: how many to leave out; with more than there are, all bodies are left out.
     """
     if words < 0:
         raise ValueError(f"words must be at least 0, got {words}")

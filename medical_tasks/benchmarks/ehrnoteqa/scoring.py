@@ -10,7 +10,6 @@ The choice with the largest score is the model's; the score is the sum of its to
 number of tokens or of characters (Unicode code points), which offsets the disadvantage of long texts. A tie is wrong. A server
 that reports only its most probable tokens leaves some choices without a score: such a choice ranks below all that have one, and
 its sum is at most `below`. What is certain all the same is decided; the rest is absent, with its limits.
-
 """
 
 from __future__ import annotations
@@ -48,20 +47,8 @@ def score_items(
 ) -> list[ItemScore]:
     """Scores the answers to a task's items.
 
-    Args:
-        task: a task of the benchmark; its format decides how.
-        items: the items.
-        responses: the model's raw text for each item, in the same order; of the probability tasks a `ChoiceScores` as text.
-        judging: who decides, and how it is asked, for the judged tasks. All questions go to it together.
-        arguments: of an open task's `scoring_arguments`; each adds its metric.
-
-    Returns:
-        A score an item.
-
-    Raises:
-        UsageError: There are not as many responses as items, a judged task has no judge, an argument is unknown, or a response of
-            a probability task is not of its form; the message names the item and not the text.
-        MissingError: A checkpoint for an argument is not there.
+    `responses`: the model's raw text for each item, in the same order; of the probability tasks a `ChoiceScores` as
+    text.
     """
     if len(items) != len(responses):
         raise UsageError(
@@ -84,19 +71,7 @@ def score_items(
 
 
 def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
-    """Says what decides the metrics that a task's `scoring_arguments` add.
-
-    Args:
-        task: a task of the benchmark.
-        arguments: name to folder.
-
-    Returns:
-        For each argument the identity of its checkpoint, JSON values.
-
-    Raises:
-        UsageError: An argument the task does not take.
-        MissingError: A checkpoint is not there.
-    """
+    """Says what decides the metrics that a task's `scoring_arguments` add."""
     _check_arguments(task, arguments)
     if not arguments:
         return {}
@@ -108,10 +83,8 @@ def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, 
 def text_metrics(answer: str, golds: Sequence[str]) -> dict[str, float]:
     """Compares an open answer with what is right, by words.
 
-    Args:
-        answer: without its reasoning.
-        golds: the right answer, or passages of evidence. Each metric is that of the most similar one; of several passages all
-            together are one more.
+    `golds`: the right answer, or passages of evidence. Each metric is that of the most similar one; of several
+    passages all together are one more.
 
     Returns:
         `rouge_l` (F1, no stemming), `bleu` (sacreBLEU of a sentence, over the orders it is long enough for) and `exact_match`
@@ -130,26 +103,13 @@ def text_metrics(answer: str, golds: Sequence[str]) -> dict[str, float]:
 def open_score(
     item: Item, answer: str, verdict: AnswerVerdict, *, similar: Mapping[str, float] | None = None
 ) -> ItemScore:
-    """Makes the score of an open answer.
-
-    Args:
-        item: what was asked.
-        answer: the answer, without its reasoning.
-        verdict: what the judge said of it.
-        similar: metrics computed for it elsewhere.
-    """
+    """Makes the score of an open answer."""
     values = text_metrics(answer, gold_texts(item)) | dict(similar or {})
     return _judged_score(item, verdict, values, parsed="" if verdict.right is None else str(int(verdict.right)))
 
 
 def choice_score(item: Item, verdict: AnswerVerdict, letter: Letter | None) -> ItemScore:
-    """Makes the score of an answered choice.
-
-    Args:
-        item: what was asked.
-        verdict: what the judge said of the answer.
-        letter: the choice it takes by the rules.
-    """
+    """Makes the score of an answered choice."""
     right = letter is not None and letter.letter == item.fields["answer"]
     return _judged_score(
         item,
@@ -163,13 +123,7 @@ def choice_score(item: Item, verdict: AnswerVerdict, letter: Letter | None) -> I
 def probability_score(task: TaskSpec, item: Item, response: str) -> ItemScore:
     """Scores what a model says of how probable each choice is.
 
-    Args:
-        task: a probability task.
-        item: what was asked.
-        response: a `ChoiceScores` as text; an empty one says nothing and scores 0.
-
-    Raises:
-        UsageError: It is not of that form, or not about as many choices as the item has.
+    `response`: a `ChoiceScores` as text; an empty one says nothing and scores 0.
     """
     names = [metric.name for metric in task.metrics]
     gold = item.fields["answer"]
@@ -298,13 +252,7 @@ class ProbabilityScore:
 def score_choices(scores: ChoiceScores, choices: Sequence[str], gold: int) -> ProbabilityScore:
     """Computes every metric of one item.
 
-    Args:
-        scores: of the choices, in their order.
-        choices: their texts.
-        gold: place of the right one.
-
-    Raises:
-        ValueError: There are not as many scores as choices.
+    `scores`: of the choices, in their order.
     """
     count = len(scores.logprobs)
     if count != len(choices):

@@ -27,18 +27,9 @@ def similarities(name: str, folder: str | Path, pairs: Sequence[tuple[str, str]]
 
     Texts that are longer than the checkpoint takes are cut, as Sentence-BERT does; how many there are is told on stderr.
 
-    Args:
-        name: the metric, `sentence_bert` or `clinical_bert`; for messages.
-        folder: the checkpoint's folder, or a repository that lies in the Hub's cache.
-        pairs: answer and right answer.
-
     Returns:
         One number a pair, -1 to 1, in order. It is 1 for equal texts, and 0 where a text is empty: an answer that says nothing
         is like nothing, and leaving it out would reward not answering.
-
-    Raises:
-        MissingError: The checkpoint is not on this machine, or a package is not; says how to get it.
-        UsageError: It is no checkpoint whose texts can be embedded here.
     """
     embedder = open_embedder(folder, example=CHECKPOINTS.get(name, MINILM))
     try:
@@ -60,15 +51,7 @@ def similarities(name: str, folder: str | Path, pairs: Sequence[tuple[str, str]]
 
 
 def similarity_identity(folder: str | Path) -> dict[str, Any]:
-    """Says what of a checkpoint makes its numbers what they are, for the recipe; reads its files and loads no weights.
-
-    Args:
-        folder: as in `similarities`.
-
-    Raises:
-        MissingError: As `similarities`.
-        UsageError: As `similarities`.
-    """
+    """Says what of a checkpoint makes its numbers what they are, for the recipe; reads its files and loads no weights."""
     return dict(embedder_identity(folder))
 
 

@@ -5,7 +5,6 @@
 The same seed and numbers give the same bytes. Files are written row by row, so that size costs time and no memory. A note tells one
 invented stay, filled up to a length with laboratory lines and paragraphs that are wrapped once for many notes. The questions cover
 all ten categories of the paper.
-
 """
 
 from __future__ import annotations
@@ -48,17 +47,7 @@ _BLANK = " \n"  # blank lines of these files hold a space
 
 @dataclass(frozen=True, kw_only=True)
 class TwinStay:
-    """One admission of an invented patient.
-
-    Attributes:
-        about: what it was about.
-        creatinine: at discharge, as the note gives it.
-        pressure: the blood pressure on admission.
-        past: an operation of former years, the same in all stays of a patient.
-        activity: what the patient could do at discharge.
-        advice: what the patient was told to do at home.
-        date: charted, `YYYY-MM-DD`.
-    """
+    """One admission of an invented patient."""
 
     about: Stay
     creatinine: str
@@ -73,13 +62,6 @@ def draw_stays(draw: random.Random, count: int) -> list[TwinStay]:
     """Draws admissions of one patient, oldest first.
 
     Up to as many as there are kinds of stays, no two are about the same or have the same creatinine.
-
-    Args:
-        draw: the source of chance.
-        count: how many.
-
-    Returns:
-        The admissions.
     """
     distinct = count <= len(STAYS)
     kinds = draw.sample(STAYS, count) if distinct else draw.choices(STAYS, k=count)
@@ -105,11 +87,7 @@ def draw_stays(draw: random.Random, count: int) -> list[TwinStay]:
 
 
 class Writer:
-    """Writes notes; what they are filled up with depends on the seed alone.
-
-    Args:
-        seed: of the filling.
-    """
+    """Writes notes; what they are filled up with depends on the seed alone."""
 
     def __init__(self, seed: int) -> None:
         draw = random.Random(f"{seed}-filling")  # noqa: S311  # invented notes, not secrets
@@ -119,14 +97,7 @@ class Writer:
     def note(self, draw: random.Random, stay: TwinStay, *, sex: str, length: int) -> str:
         """Writes a note.
 
-        Args:
-            draw: the source of chance.
-            stay: what it tells.
-            sex: `F` or `M`.
-            length: characters it should have; a note without any filling has about 1,500.
-
-        Returns:
-            Its text.
+        `length`: characters it should have; a note without any filling has about 1,500.
         """
         about = stay.about
         head = (
@@ -189,13 +160,7 @@ def _lab_line(draw: random.Random) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class AskedChoices:
-    """A question with its choices.
-
-    Attributes:
-        text: the question.
-        choices: five, A to E.
-        answer: letter of the right one.
-    """
+    """A question with its choices."""
 
     text: str
     choices: tuple[str, ...]
@@ -270,13 +235,7 @@ KINDS = len(_KINDS)
 
 
 def ask_one(draw: random.Random, stay: TwinStay, *, kind: int) -> AskedChoices:
-    """Asks about one note, by its date.
-
-    Args:
-        draw: the source of chance.
-        stay: what the note tells.
-        kind: 0 to `KINDS` - 1.
-    """
+    """Asks about one note, by its date."""
     asked = _KINDS[kind]
     right = asked.right(stay)
     text = asked.text.format(note=f"the discharge summary charted on {stay.date}")
@@ -286,10 +245,8 @@ def ask_one(draw: random.Random, stay: TwinStay, *, kind: int) -> AskedChoices:
 def ask_across(draw: random.Random, stays: Sequence[TwinStay], *, kind: int) -> AskedChoices:
     """Asks something that takes the first and the last note.
 
-    Args:
-        draw: the source of chance.
-        stays: what the notes tell, the oldest first; no two about the same, nor with the same creatinine.
-        kind: even: the diagnoses; odd: how the creatinine changed.
+    `stays`: what the notes tell, the oldest first; no two about the same, nor with the same creatinine. `kind`: even:
+    the diagnoses; odd: how the creatinine changed.
     """
     if kind % 2 == 0:
         text = "Which primary diagnoses did the patient have in the first and in the last of the discharge summaries?"
@@ -341,7 +298,6 @@ class TwinPatient:
     """An invented patient.
 
     Attributes:
-        question: what is asked; None of most patients of a large file.
         notes: in the order of the file, which is not that of time.
     """
 
@@ -352,17 +308,10 @@ class TwinPatient:
 def twin_patients(*, seed: int, questions: int, notes: int | None = None, scale: float = 1.0) -> Iterator[TwinPatient]:
     """Generates patients, by growing id.
 
-    Args:
-        seed: decides all.
-        questions: how many of them have a question.
-        notes: how many notes there are in all; only those of the questions' patients by default.
-        scale: of the notes' lengths; 1 is as in MIMIC-IV.
+    `scale`: of the notes' lengths; 1 is as in MIMIC-IV.
 
     Yields:
         The patients, those with a question spread evenly among the others.
-
-    Raises:
-        UsageError: A number is not positive, or there are fewer notes than the questions' patients have.
     """
     if questions < 1 or scale <= 0:
         raise UsageError(f"a twin needs at least 1 question and a scale above 0, got {questions} and {scale}.")
@@ -409,23 +358,7 @@ def write_twin(
     compresslevel: int = 6,
     sums: bool = True,
 ) -> Path:
-    """Writes a twin of the two official files.
-
-    Args:
-        folder: where to; made when absent.
-        seed: as `twin_patients`, as the next three.
-        questions: see there.
-        notes: see there.
-        scale: see there.
-        compresslevel: of gzip, 1 to 9.
-        sums: whether to write the list of checksums too.
-
-    Returns:
-        The folder, for `--source`.
-
-    Raises:
-        UsageError: As `twin_patients`.
-    """
+    """Writes a twin of the two official files."""
     folder.mkdir(parents=True, exist_ok=True)
     with (
         (folder / QUESTIONS_FILE).open("w", encoding="utf-8", newline="") as question_file,
@@ -521,11 +454,7 @@ def _question_fields(question: Question) -> dict[str, str | int]:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Writes a twin; returns the exit code.
-
-    Args:
-        words: of the command line; those of the process by default.
-    """
+    """Writes a twin; returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m medical_tasks.benchmarks.ehrnoteqa.twin",
         description="Write synthetic files in the shape of the official ones.",

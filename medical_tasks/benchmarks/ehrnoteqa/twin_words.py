@@ -9,16 +9,7 @@ __all__ = ["ACTIVITIES", "ADVICE", "LABS", "PAST", "PRESSURES", "SENTENCES", "ST
 
 @dataclass(frozen=True, kw_only=True)
 class Stay:
-    """What an admission was about.
-
-    Attributes:
-        service: of the hospital.
-        complaint: why the patient came.
-        diagnosis: what it was.
-        procedure: what was done.
-        drug: what was newly prescribed.
-        clinic: where the patient is seen next.
-    """
+    """What an admission was about."""
 
     service: str
     complaint: str

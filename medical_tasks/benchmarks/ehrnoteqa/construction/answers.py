@@ -3,7 +3,6 @@
 Answers come from finished runs of the open-ended tasks. Those of all models stand one below the other, in an order of each
 question's own; whose they are is in `key.json` alone, which is not handed out. From the marks come a table of scores, which
 `medical-tasks correlate` takes (tables 13 to 15), and every mark beside its answer, which `judge-check ehrnoteqa` takes.
-
 """
 
 from __future__ import annotations
@@ -56,12 +55,7 @@ class AnswerSheetOptions:
     """How answers are put onto sheets.
 
     Attributes:
-        reviewers: who marks.
         overlap: how many questions everybody gets.
-        seed: decides who gets what, and the models' order.
-        most: how many questions at most, None for all.
-        data: the built dataset, or None for the user's data home.
-        upstream: the authors' checkout, for runs that asked with their prompts.
     """
 
     reviewers: Sequence[str]
@@ -85,19 +79,6 @@ def export_answers(runs: Sequence[Path], folder: Path, options: AnswerSheetOptio
     """Writes a sheet a reviewer, the patients' notes, the answers, and the key.
 
     Sheets that are there stay as they are, so a stopped export goes on.
-
-    Args:
-        runs: folders of finished runs, of several models and levels.
-        folder: where to.
-        options: how.
-
-    Returns:
-        Content of `key.json`.
-
-    Raises:
-        MissingError: A folder holds no finished run, or its answers are gone.
-        UsageError: A run has no open-ended task, a model answered a question twice, no question has an answer of every
-            model, or the folder holds sheets of something else.
     """
     if options.most is not None and options.most < 1:
         raise UsageError(f"--max-samples must be 1 or more, got {options.most}.")
@@ -288,18 +269,9 @@ class _Marks:
 def write_scores(folder: Path, out: Path, *, partial: bool = False) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Reads the filled sheets and writes both tables.
 
-    Args:
-        folder: what `answer-sheet` wrote, its sheets filled in.
-        out: the table of scores, which holds no text.
-        partial: whether rows may be without a mark; they then count for nobody.
-
     Returns:
         The table's header and rows as printed, percent. An answer that says nothing is wrong for everybody who has its question,
         except those who marked none of the other answers to it.
-
-    Raises:
-        MissingError: The folder holds no key, or a sheet is gone.
-        UsageError: A sheet is not as it must be; lists everything, by file, row and column.
     """
     key = files.read_json(folder / KEY, step="answer-sheet")
     if (folder / ANSWERS).exists() and files.text_sha256(folder / ANSWERS) != key.get("answers_sha256"):

@@ -65,10 +65,6 @@ class Patient:
     """A sampled patient.
 
     Attributes:
-        id: the patient's.
-        level: 1 or 2.
-        num_notes: how many discharge summaries there are.
-        tokens: of all of them.
         notes: `note_id`, `hadm_id`, `charttime`, `text` of each, the oldest first, prepared.
     """
 
@@ -80,12 +76,7 @@ class Patient:
 
 
 def load_patients(folder: Path) -> list[Patient]:
-    """Reads the sample of a construction.
-
-    Raises:
-        MissingError: There is none.
-        UsageError: Its files are not as they were written.
-    """
+    """Reads the sample of a construction."""
     made = read_json(folder / SAMPLE, step="sample")
     notes = {
         record.values["patient_id"]: record.values["notes"]

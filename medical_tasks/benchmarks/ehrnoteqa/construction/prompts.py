@@ -68,16 +68,7 @@ _TEXTS: Final = (
 
 
 def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None) -> PromptSet:
-    """Makes the prompts of the drafting task; they are ours alone.
-
-    Args:
-        task: of `drafting_task`.
-        name: `own`.
-        upstream: not used here.
-
-    Raises:
-        UsageError: Another set is asked for.
-    """
+    """Makes the prompts of the drafting task; they are ours alone."""
     if name != "own":
         raise UsageError(f"{task.name}: has the prompt set own alone, got {name!r}.")
 
@@ -88,34 +79,18 @@ def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None
 
 
 def question_messages(notes: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:
-    """Asks for a question and its answer.
-
-    Args:
-        notes: the patient's, the oldest first; their `text` is shown.
-    """
+    """Asks for a question and its answer."""
     return _user(SETTING, QUESTION_TASK, QUESTION_FORM, note_blocks(notes))
 
 
 def choices_messages(notes: Sequence[Mapping[str, Any]], question: str, answer: str) -> tuple[Message, ...]:
-    """Asks for five choices to a question.
-
-    Args:
-        notes: as above.
-        question: from the first step.
-        answer: from the first step.
-    """
+    """Asks for five choices to a question."""
     case = CASE.format(question=quoted(question), answer=quoted(answer))
     return _user(SETTING, CHOICES_TASK, CHOICES_FORM, case, note_blocks(notes))
 
 
 def follow_up(messages: Sequence[Message], reply: str, problem: str) -> tuple[Message, ...]:
-    """Asks once more, saying what was wrong with the reply.
-
-    Args:
-        messages: what was asked.
-        reply: what the model said.
-        problem: what is wrong with it, without a full stop.
-    """
+    """Asks once more, saying what was wrong with the reply."""
     said: Message = {"role": "assistant", "content": reply if reply.strip() else NOTHING_SAID}
     return (*messages, said, {"role": "user", "content": AGAIN.format(problem=problem)})
 

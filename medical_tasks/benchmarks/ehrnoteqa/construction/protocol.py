@@ -4,7 +4,6 @@ Any model of ours drafts, under the data guard, and the two steps go through the
 are in the private store as soon as they arrive, and the same command goes on where it was stopped. A reply must be strict JSON of
 the right form; otherwise it is asked for again, with what was wrong, a bounded number of times a step. Only when all patients
 have been asked are the drafts written, whole.
-
 """
 
 from __future__ import annotations
@@ -60,11 +59,7 @@ class DraftOptions:
     """How drafts are made.
 
     Attributes:
-        model: as `run --model` names it.
         model_args: settings of its backend; temperature is 1 unless it is among them.
-        tries: most replies of a step.
-        seed: shuffles the choices.
-        max_new_tokens: longest reply.
     """
 
     model: str
@@ -101,17 +96,8 @@ def drafting_task(tries: int) -> TaskSpec:
 def generate_drafts(folder: Path, options: DraftOptions) -> dict[str, Any] | None:
     """Drafts a question for each patient and writes them.
 
-    Args:
-        folder: of the construction.
-        options: how.
-
     Returns:
         Content of `drafts.json`: recipe, figures and who has no draft, no text; None in all but the main process.
-
-    Raises:
-        MissingError: There is no sample, or the model is not there.
-        RefusedError: The model is not on this machine.
-        UsageError: Bad option, other settings than an earlier command's here, or sheets of other drafts were exported.
     """
     check_counts((("--tries", options.tries), ("--max-new-tokens", options.max_new_tokens)))
     patients = load_patients(folder)
@@ -194,11 +180,6 @@ def _check_sheets(folder: Path, drafts: Sequence[Mapping[str, Any]]) -> None:
 def shuffled(choices: Sequence[str], answer: str, *, key: str) -> tuple[list[str], str, str]:
     """Puts choices into an order that a key decides: models favour places when they write choices.
 
-    Args:
-        choices: in the model's order.
-        answer: letter of the right one there.
-        key: seed and id.
-
     Returns:
         The choices, the right one's new letter, and the letters they had before, in the new order.
     """
@@ -256,11 +237,7 @@ def open_protocol(task: TaskSpec) -> MultiStep:
 
 
 class TwoSteps:
-    """Question first, choices second.
-
-    Args:
-        tries: most replies of a step.
-    """
+    """Question first, choices second."""
 
     def __init__(self, *, tries: int) -> None:
         self.tries = tries
@@ -305,13 +282,7 @@ _LABEL = re.compile(r"\(?([A-E])\s?[.:)]\s", re.IGNORECASE)
 
 @dataclass(frozen=True, kw_only=True)
 class DraftedQuestion:
-    """The first step's outcome.
-
-    Attributes:
-        question: on one line.
-        answer: on one line.
-        reason: why, as the model wrote it.
-    """
+    """The first step's outcome."""
 
     question: str
     answer: str
@@ -320,13 +291,7 @@ class DraftedQuestion:
 
 @dataclass(frozen=True, kw_only=True)
 class DraftedChoices:
-    """The second step's outcome.
-
-    Attributes:
-        choices: five texts, each on one line, in the model's order.
-        answer: letter of the right one in that order.
-        reason: why, as the model wrote it.
-    """
+    """The second step's outcome."""
 
     choices: tuple[str, ...]
     answer: str

@@ -3,7 +3,6 @@
 A sheet is never overwritten: somebody may have edited it. Edited sheets are checked row by row; all that is wrong is reported at
 once, by file, row and column and never by what stands there, and then nothing is written. What clinicians changed is counted as the
 paper counts it, and so is how far two of them agree.
-
 """
 
 from __future__ import annotations
@@ -65,15 +64,7 @@ _DRAFT_FIELDS: Final = {
 
 
 def load_drafts(folder: Path) -> dict[str, Mapping[str, Any]]:
-    """Reads the drafts of a construction.
-
-    Returns:
-        Id to draft, in the order of the sample.
-
-    Raises:
-        MissingError: There are none.
-        UsageError: The file is not as it was written.
-    """
+    """Reads the drafts of a construction."""
     made = files.read_json(folder / files.DRAFTS_RECIPE, step="generate")
     place = folder / files.DRAFTS
     if place.exists() and made.get("sha256") != files.text_sha256(place):
@@ -88,19 +79,6 @@ def export_sheets(folder: Path, reviewers: Sequence[str], *, overlap: int = 0, s
     """Writes a sheet a reviewer, and each patient's notes as one text.
 
     `shares.json` comes first and sheets that are there stay as they are, so a stopped export goes on.
-
-    Args:
-        folder: of the construction.
-        reviewers: their names.
-        overlap: how many questions everybody gets.
-        seed: decides who gets what.
-
-    Returns:
-        Content of `shares.json`: ids and names, no text.
-
-    Raises:
-        MissingError: There are no drafts.
-        UsageError: Sheets of other drafts or with other settings were exported before.
     """
     drafts = load_drafts(folder)
     shares = share_out(list(drafts), reviewers, overlap=overlap, seed=seed)
@@ -272,20 +250,7 @@ def _content_problems(row: SheetRow, content: Content) -> Iterator[str]:
 
 
 def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) -> dict[str, Any]:
-    """Reads edited sheets and writes the questions, the history of edits and the figures.
-
-    Args:
-        folder: of the construction.
-        sheets: the edited files; a reviewer's may be in several.
-        options: how they are read.
-
-    Returns:
-        Content of `review.json`: counts, agreement, no text.
-
-    Raises:
-        MissingError: Something that an earlier step writes, or a sheet, is not there.
-        UsageError: A sheet is not as it must be; lists everything, by file, row and column.
-    """
+    """Reads edited sheets and writes the questions, the history of edits and the figures."""
     drafts = load_drafts(folder)
     shares = files.read_json(folder / files.SHARES, step="sheet")
     if shares.get("drafts_sha256") != files.text_sha256(folder / files.DRAFTS):
@@ -409,13 +374,7 @@ Inclusion = Literal["keep", "drop"]
 
 @dataclass(frozen=True, kw_only=True)
 class Content:
-    """What of a question can be edited.
-
-    Attributes:
-        question: its text.
-        answer: letter of the right choice.
-        choices: the five texts.
-    """
+    """What of a question can be edited."""
 
     question: str
     answer: str
@@ -438,9 +397,6 @@ class Reviewed:
     """A question after review.
 
     Attributes:
-        id: the question's.
-        reviewer: who decides about it.
-        before: the draft.
         after: what is kept; None for a question that was removed.
     """
 
@@ -466,12 +422,6 @@ def revision_counts(reviewed: Sequence[Reviewed]) -> dict[str, Any]:
     An answer is revised when the right choice's text is another one, also where another letter was made the right one; a
     wrong choice when its text was none of the draft's wrong ones, so that changing places counts for nothing. (The paper gives
     3,842 wrong choices for 962 questions.)
-
-    Args:
-        reviewed: the questions.
-
-    Returns:
-        JSON values, over all and by reviewer.
     """
     names = sorted({each.reviewer for each in reviewed})
     return {
@@ -496,15 +446,7 @@ def _counts(reviewed: Sequence[Reviewed]) -> dict[str, int]:
 
 
 def agreement(marks: Mapping[str, Mapping[str, Inclusion]]) -> list[dict[str, Any]]:
-    """Compares each two reviewers on the questions that both marked.
-
-    Args:
-        marks: reviewer to question id to mark.
-
-    Returns:
-        JSON values for each pair with a question in common: how many, on how many they agree, Cohen's kappa with its interval
-        (null where one of the two marks is all there is).
-    """
+    """Compares each two reviewers on the questions that both marked."""
     from medical_tasks.scoring.agreement import cohen_interval
     from medical_tasks.scoring.estimates import as_json
 

@@ -6,7 +6,6 @@ patient; the notes of the sampled ones are then read through `csv_stream`, with 
 
 The paper does not say which tokenizer its 3,000 and 7,000 tokens are of. Lengths are counted by a tokenizer of transformers or by
 an estimate that needs nothing, and the recipe of a sample says which.
-
 """
 
 from __future__ import annotations
@@ -70,8 +69,6 @@ class SampleSpec:
     Attributes:
         cells: level and number of notes to the number of patients.
         bounds: most tokens of level 1 and of level 2.
-        seed: decides who.
-        allow_fewer: whether a cell may have fewer patients than asked for.
     """
 
     cells: Mapping[Cell, int]
@@ -103,11 +100,7 @@ def parse_cells(text: str) -> dict[Cell, int]:
 
 
 def parse_bounds(text: str) -> tuple[int, int]:
-    """Reads `LEVEL1,LEVEL2`, the most tokens of each.
-
-    Raises:
-        UsageError: It is not two growing whole numbers.
-    """
+    """Reads `LEVEL1,LEVEL2`, the most tokens of each."""
     found = re.fullmatch(r"([0-9]{1,9}),([0-9]{1,9})", text.replace(" ", ""))
     bounds = (int(found[1]), int(found[2])) if found else (0, 0)
     if not 0 < bounds[0] < bounds[1]:
@@ -123,15 +116,8 @@ def level_of(tokens: int, bounds: tuple[int, int]) -> int | None:
 def draw(lengths: Mapping[str, PatientLength], spec: SampleSpec) -> dict[Cell, list[str]]:
     """Draws patients.
 
-    Args:
-        lengths: patient id to lengths, in any order.
-        spec: what is drawn.
-
     Returns:
         Cell to patient ids, in an order that depends on seed and ids alone.
-
-    Raises:
-        UsageError: A cell has fewer patients than asked for and that is not allowed.
     """
     members: dict[Cell, list[str]] = {cell: [] for cell in spec.cells}
     for patient, each in lengths.items():
@@ -159,19 +145,6 @@ def make_sample(source: Path, folder: Path, counter: TokenCounter, spec: SampleS
     """Measures all patients, draws some and writes them with their notes.
 
     A folder whose sample is made already is left as it is; measured lengths are kept for the next draw.
-
-    Args:
-        source: `discharge.csv.gz`, or a file of the same columns.
-        folder: of the construction.
-        counter: counts tokens.
-        spec: what is drawn.
-
-    Returns:
-        Content of `sample.json`: the recipe and the counts, no text and no ids.
-
-    Raises:
-        MissingError: There is no such file.
-        UsageError: It is not of the form, a cell has too few patients, or the folder holds another sample.
     """
     if not source.is_file():
         raise MissingError(f"{source}: no such file. Give --source the file of discharge summaries, discharge.csv.gz.")
@@ -303,7 +276,6 @@ class PatientLength:
     """A patient's accumulated discharge summaries.
 
     Attributes:
-        num_notes: how many there are.
         tokens: of all together, prepared as models get them, header included.
     """
 
@@ -312,19 +284,7 @@ class PatientLength:
 
 
 def measure_patients(path: Path, counter: TokenCounter) -> dict[str, PatientLength]:
-    """Measures all patients of a file.
-
-    Args:
-        path: `discharge.csv.gz`, or a file of the same columns.
-        counter: counts tokens.
-
-    Returns:
-        Patient id to lengths, in the order in which they first appear.
-
-    Raises:
-        MissingError: There is no such file.
-        UsageError: It is not of the form; names line and rule, never text.
-    """
+    """Measures all patients of a file."""
     notes: dict[str, int] = {}
     tokens: dict[str, int] = {}
     try:
@@ -393,9 +353,6 @@ def estimate_tokens(text: str) -> int:
     removed names), every other sign and every line end. Byte-pair tokenizers of present models come near this on English
     clinical text; it is no substitute where a limit must hold to the token.
 
-    Args:
-        text: any text.
-
     Returns:
         A number that depends on the text alone.
     """
@@ -424,15 +381,7 @@ class _Transformers:
 
 
 def open_counter(name: str) -> TokenCounter:
-    """Opens a counter.
-
-    Args:
-        name: `estimate`, or a folder with a tokenizer's files.
-
-    Raises:
-        MissingError: There is no such folder, or no tokenizer in it.
-        UsageError: The tokenizer cannot be read, or may not be (`check_config`).
-    """
+    """Opens a counter."""
     if name == ESTIMATE:
         return _Estimate()
     folder = Path(name).expanduser()
@@ -482,18 +431,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 def read_all(path: Path, columns: Sequence[str], *, on_read: Callable[[int], None]) -> Iterator[list[str]]:
     """Yields the cells of every row.
 
-    Args:
-        path: the file, UTF-8, gzip or not by its content.
-        columns: names the header must have, in any order, and no others.
-        on_read: called with the number of bytes of the file that were read so far, at every row.
-
-    Yields:
-        A row's cells in the order of `columns`.
-
-    Raises:
-        MissingError: There is no such file.
-        UsageError: It cannot be read, is cut off or damaged, has other columns or a row of another length; the message names
-            the line and no text.
+    `on_read`: called with the number of bytes of the file that were read so far, at every row.
     """
     csv.field_size_limit(max(csv.field_size_limit(), ROW_LIMIT_BYTES))
     line = 0
