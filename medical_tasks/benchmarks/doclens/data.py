@@ -10,12 +10,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.benchmarks.doclens.datasets import ACI_BENCH, MEQSUM
-from medical_tasks.benchmarks.doclens.demo_visits import EXAMPLE_VISITS, TEST_VISITS, DemoVisit
+from medical_tasks.benchmarks.doclens.datasets import ACI_BENCH, MEQSUM, demo_entries
 from medical_tasks.benchmarks.doclens.mimic_data import MIMIC_SOURCE
 from medical_tasks.benchmarks.doclens.own_data import OWN_SOURCE
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS, begins_turn, divide_note, split_question, split_turns
@@ -25,21 +23,6 @@ from medical_tasks.io.columns import Column
 from medical_tasks.io.csv_files import CsvRow, read_csv
 from medical_tasks.io.xml_files import XlsxRow, read_xlsx
 from medical_tasks.spec import Item, TaskSpec
-
-__all__ = [
-    "ACI_COLUMNS",
-    "ACI_OFFICIAL_COLUMNS",
-    "ACI_SOURCE",
-    "MEQSUM_COLUMNS",
-    "MEQSUM_SOURCE",
-    "SOURCES",
-    "demo_questions",
-    "demo_visits",
-    "load_items",
-    "read_aci_rows",
-    "read_meqsum_rows",
-]
-
 
 ACI_OFFICIAL_COLUMNS = ("dataset", "encounter_id", "dialogue", "note")
 
@@ -66,8 +49,7 @@ _ACI_ROWS = {"train": 67, "validation": 20, "test1": 40}
 def read_aci_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
     """Reads the rows of a split."""
     if config == "demo":
-        for visit in demo_visits(split):
-            yield visit_row(id=visit.id, dataset=visit.dataset, dialogue=visit.dialogue, note=visit.note)
+        yield from (visit_row(**visit) for visit in demo_entries("visits", split))
         return
     path = files[split]
     silent = []
@@ -87,11 +69,6 @@ def read_aci_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterato
             "without a speaker, and kept as released",
             file=sys.stderr,
         )
-
-
-def demo_visits(split: str) -> list[DemoVisit]:
-    """The synthetic visits of a split, in order."""
-    return [visit for visit in (*EXAMPLE_VISITS, *TEST_VISITS) if visit.split == split]
 
 
 def visit_row(
@@ -152,7 +129,7 @@ ACI_SOURCE = DatasetSource(
     published_rows={
         "doclens": _ACI_ROWS,
         "full": {**_ACI_ROWS, "test2": 40, "test3": 40},
-        "demo": {split: len(demo_visits(split)) for split in _ACI_FILES},
+        "demo": {"train": 2, "validation": 1, "test1": 6},
     },
     files={"doclens": _official(_ACI_FILES), "full": _official({**_ACI_FILES, **_MORE_ACI_FILES}), "demo": {}},
     read=read_aci_rows,
@@ -203,10 +180,7 @@ _MEQSUM_FILES = {
 def read_meqsum_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
     """Reads the rows of a split."""
     if config == "demo":
-        for entry in demo_questions(split):
-            yield question_row(
-                id=entry.id, question=entry.question, summary=entry.summary, focus=entry.focus, types=entry.types
-            )
+        yield from (question_row(**entry) for entry in demo_entries("questions", split))
         return
     path, names = files[split], MEQSUM_OFFICIAL_COLUMNS[split]
     for row in read_xlsx(path, tuple(names.values()), release=_MEQSUM_FILES[split][1]):
@@ -251,116 +225,6 @@ def _check_question(path: Path, row: XlsxRow, values: Mapping[str, str], names: 
         raise wrong("id", f"must be a whole number, got {values['id'][:60]!r}")
 
 
-@dataclass(frozen=True, kw_only=True)
-class DemoQuestion:
-    """One synthetic question."""
-
-    id: str
-    split: str
-    question: str
-    summary: str
-    focus: str = ""
-    types: str = ""
-
-
-_DEMO_QUESTIONS = (
-    DemoQuestion(
-        id="demo-1.txt",
-        split="train",
-        question="SUBJECT: gout and diet\nMESSAGE: My husband (54) was told that he has gout. Nobody said a word about food. "
-        "What should he eat, and what not? Thank you.",
-        summary="What diet is recommended for gout?",
-    ),
-    DemoQuestion(
-        id="demo-2.txt",
-        split="train",
-        question="who makes a thicker for drinks that has no starch in it\nmy aunt cannot swallow well since her stroke and "
-        "starch makes her bloated.",
-        summary="Which thickeners for drinks contain no starch?",
-    ),
-    DemoQuestion(
-        id="1",
-        split="validation",
-        question="Hello, I have had ringing in my left ear for two months. My doctor says the hearing test is fine. I work in "
-        "a print shop. Is there anything that makes it stop? Best regards",
-        summary="What are the treatments for tinnitus?",
-        focus="tinnitus",
-        types="Treatment",
-    ),
-    DemoQuestion(
-        id="2",
-        split="validation",
-        question="I take warfarin. Can I drink cranberry juice with it? And does it matter if I have green tea in the evening?",
-        summary="Does warfarin interact with cranberry juice or green tea?",
-        focus="warfarin",
-        types="Interaction",
-    ),
-    DemoQuestion(
-        id="3",
-        split="validation",
-        question="Our son is 9 and was just found to have celiac disease. How is it passed on? Should his two sisters be "
-        "tested, too? They have no symptoms at all...",
-        summary="Is celiac disease inherited, and should siblings be tested?",
-        focus="celiac disease",
-        types="Inheritance; Diagnosis",
-    ),
-    DemoQuestion(
-        id="4",
-        split="test",
-        question="I fell off my bike 3 weeks ago and broke my collarbone. The sling is a pain. How long until it heals? I am "
-        "61 and otherwise healthy.",
-        summary="How long does a broken collarbone take to heal?",
-    ),
-    DemoQuestion(
-        id="5",
-        split="test",
-        question="is it safe to get the shingles vaccine while taking 5 mg of prednisone a day",
-        summary="Is the shingles vaccine safe while taking prednisone?",
-    ),
-    DemoQuestion(
-        id="6",
-        split="test",
-        question="SUBJECT: Restless legs. MESSAGE: Every night the same!!! As soon as I lie down my legs want to walk. I "
-        "have tried magnesium, stretching and cold showers. My sister has it as well. Dr. Moll has no time for me. Which "
-        "medicines help? I would be so grateful for an answer.",
-        summary="What medicines help with restless legs syndrome?",
-    ),
-    DemoQuestion(
-        id="7",
-        split="test",
-        question="My baby is four weeks old and has yellow eyes. She drinks well. The nurse told us to put her at the window. "
-        "Is jaundice at this age dangerous? When must we go to a hospital?",
-        summary="Is jaundice dangerous in a four-week-old baby, and when does it need care in a hospital?",
-    ),
-    DemoQuestion(
-        id="8",
-        split="test",
-        question="I had a kidney stone in 2019. it was calcium oxalate. Do I have to give up spinach and nuts for good? "
-        "Some say yes, some say it is only about drinking water.",
-        summary="Should people who had calcium oxalate kidney stones avoid spinach and nuts?",
-    ),
-    DemoQuestion(
-        id="9",
-        split="test",
-        question="Dear all, my mother lives alone and forgets her pills. she takes donepezil since May and has bad dreams now. "
-        "could the dreams be from the pill? can she take it in the morning? kind regards",
-        summary="Can donepezil cause nightmares, and can it be taken in the morning?",
-    ),
-    DemoQuestion(
-        id="10",
-        split="test",
-        question="Where can I find a center that does cochlear implants for adults? I live in a small town, and the next ENT "
-        "doctor is two hours away.",
-        summary="Where can I find a center for cochlear implants in adults?",
-    ),
-)
-
-
-def demo_questions(split: str) -> list[DemoQuestion]:
-    """Returns the questions of a split, in order."""
-    return [entry for entry in _DEMO_QUESTIONS if entry.split == split]
-
-
 MEQSUM_SOURCE = DatasetSource(
     spec=MEQSUM,
     summary=(
@@ -383,7 +247,7 @@ MEQSUM_SOURCE = DatasetSource(
     # Abstract of the MeQSum paper; section 3.1 of the MEDIQA 2021 overview.
     published_rows={
         "full": {"train": 1000, "validation": 50, "test": 100},
-        "demo": {split: len(demo_questions(split)) for split in _MEQSUM_FILES},
+        "demo": {"train": 2, "validation": 3, "test": 7},
     },
     files={
         "full": {

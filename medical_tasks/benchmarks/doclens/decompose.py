@@ -23,15 +23,6 @@ from medical_tasks.runs.responses import Answer
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Item, TaskSpec
 
-__all__ = [
-    "Part",
-    "built_references",
-    "check_task",
-    "claims_text",
-    "outputs",
-    "own_references",
-]
-
 NOTES: Final = ("note", "section")
 """Forms of texts that have sections."""
 

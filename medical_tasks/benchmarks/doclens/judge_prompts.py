@@ -34,9 +34,6 @@ from medical_tasks.judges.base import JudgePrompts, Judging, Label, Pair, Questi
 from medical_tasks.judges.reading import quoted
 from medical_tasks.spec import Message, TaskSpec
 
-__all__ = ["FORMS", "STYLES", "QuestionMaker", "check_judging", "claim_pair", "load_judge_prompts"]
-
-
 PROMPT_SETS: Final = ("own", "official")
 FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "note": ("a section of a clinical note", "turns of the visit's dialogue"),

@@ -24,26 +24,6 @@ from medical_tasks.benchmarks.doclens.measures import MAX_CLAIMS, MIN_CLAIMS, re
 from medical_tasks.judges.base import Unreadable
 from medical_tasks.judges.reading import Checker, boolean, free_text, read_choice, read_json, read_object
 
-__all__ = [
-    "AGAIN_CLAIMS",
-    "AGAIN_JSON",
-    "AGAIN_LINES",
-    "Cited",
-    "read_batch",
-    "read_cited_lines",
-    "read_cited_object",
-    "read_made",
-    "read_official_batch",
-    "read_official_cited",
-    "read_official_cited_lines",
-    "read_official_lines",
-    "read_official_made",
-    "read_official_object",
-    "read_verdict_lines",
-    "read_verdict_object",
-]
-
-
 Batch = tuple[bool | None, ...]
 """Value of a batched verdict: for each claim, in order, whether it is entailed; None for one that the reply leaves out."""
 

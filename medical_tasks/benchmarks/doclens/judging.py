@@ -36,7 +36,6 @@ from medical_tasks.benchmarks.doclens.judging_claims import (
     Line,
     ask_together,
     claim_line,
-    entail_claims,
     judged_text,
     make_claims,
     require_unique,
@@ -47,23 +46,6 @@ from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict, 
 from medical_tasks.benchmarks.doclens.pieces import EMPTY, Sentence, read_sentences
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging, Question, Unscored, Verdict
-
-__all__ = [
-    "CitationQuestion",
-    "CitationRequest",
-    "CitationVerdict",
-    "Unit",
-    "UnitVerdict",
-    "call_bounds",
-    "entail_citations",
-    "entail_claims",
-    "judge_sentences",
-    "judge_units",
-    "make_claims",
-    "premise",
-    "replay",
-]
-
 
 _Claims = Mapping[str, tuple[str, ...]]
 _Made = Mapping[str, tuple[str, ...] | Unscored]

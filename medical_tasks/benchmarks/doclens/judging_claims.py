@@ -20,21 +20,6 @@ from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judge, Judging, Question, Unscored, Verdict
 from medical_tasks.judges.case import CUT, NO_PAIR, UNREADABLE
 
-__all__ = [
-    "ClaimRequest",
-    "ClaimVerdicts",
-    "Line",
-    "ask_together",
-    "claim_line",
-    "entail_claims",
-    "judged_text",
-    "make_claims",
-    "require_unique",
-    "side_by_side",
-    "verdict_bool",
-]
-
-
 _FORM_REASONS: Final = (UNREADABLE, CUT, NO_PAIR, "judge: prompt too long")
 """Reasons that a smaller question may cure."""
 

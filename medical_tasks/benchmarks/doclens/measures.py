@@ -27,13 +27,6 @@ from medical_tasks.judges.base import Unreadable
 from medical_tasks.judges.reading import read_json
 from medical_tasks.spec import Counts, Verdicts
 
-__all__ = [
-    "FULL", "MAX_CLAIMS", "METRICS", "MIN_CLAIMS", "ClaimRecord", "Limits", "Section", "SentenceVerdict", "Side",
-    "Tally", "claim_rows", "meqsum_section", "provenance_verdict", "read_claim_file", "read_claims_reply",
-    "section_tallies", "total", "unsupported",
-]  # fmt: skip
-
-
 Limits = tuple[float, float]
 
 METRICS: Final = ("claim_recall", "claim_precision", "citation_recall", "citation_precision")

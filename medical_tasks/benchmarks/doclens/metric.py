@@ -29,9 +29,6 @@ from medical_tasks.runs.results import flat, summarise
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Item, TaskSpec
 
-__all__ = ["given_verdict", "score_texts"]
-
-
 FORMS: Final = ("text", "note", "question")
 LEXICAL: Final = "lexical (not comparable)"
 GIVEN: Final = "given by the caller"

@@ -20,8 +20,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.benchmarks.doclens.datasets import MIMIC_RRS
-from medical_tasks.benchmarks.doclens.mimic_demo import demo_reports
+from medical_tasks.benchmarks.doclens.datasets import MIMIC_RRS, demo_entries
 from medical_tasks.benchmarks.doclens.mimic_report import (
     ANATOMIES,
     MODALITIES,
@@ -52,17 +51,6 @@ from medical_tasks.errors import UsageError
 from medical_tasks.io.csv_files import StreamedRow, read_csv, stream_rows
 from medical_tasks.io.json_records import LONGEST_ID, Field, is_text, is_text_or_null, optional, read_records
 from medical_tasks.io.progress import Progress
-
-__all__ = [
-    "MIMIC_SOURCE",
-    "NOTE_COLUMNS",
-    "OPTIONAL",
-    "REQUIRED",
-    "read_mimic_rows",
-    "read_note_rows",
-    "read_table_rows",
-    "stream_reports",
-]
 
 NOTE_COLUMNS = (
     "ROW_ID",
@@ -286,6 +274,19 @@ def _wrong_line(path: Path, number: int, name: str, rule: str, values: Mapping[s
     return UsageError(f"{path}: line {number}, column {name!r}: {rule}, got a text of {length} characters.")
 
 
+def demo_reports(split: str) -> list[Candidate]:
+    """The synthetic reports of a split, in order; two of `test` are of one patient."""
+    return [
+        Candidate(
+            id=each["id"],
+            patient_id=each["patient_id"],
+            kind=Kind(each["modality"], each["anatomy"]),
+            report=Report(findings=each["findings"], impression=each["impression"]),
+        )
+        for each in demo_entries("reports", split)
+    ]
+
+
 def read_mimic_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
     """Reads the rows of a split."""
     if config == "demo":
@@ -325,7 +326,7 @@ MIMIC_SOURCE = DatasetSource(
     splits=dict.fromkeys(MIMIC_RRS.configs, SPLITS),
     published_rows={
         "notes": {"test": SAMPLE},
-        "demo": {split: len(demo_reports(split)) for split in SPLITS},
+        "demo": {"train": 12, "test": 12},
     },
     files={
         "notes": {"notes": OfficialFile(places=_PLACES, description="MIMIC-III's notes, a CSV file")},

@@ -18,21 +18,6 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-__all__ = [
-    "ANATOMIES",
-    "FEWEST_FINDINGS_WORDS",
-    "FEWEST_IMPRESSION_WORDS",
-    "MODALITIES",
-    "TRAIN_KINDS",
-    "Kind",
-    "LeftOut",
-    "Report",
-    "check_report",
-    "joined_lines",
-    "kind_of",
-    "read_report",
-]
-
 
 class LeftOut(StrEnum):
     """A reason; its text is what counts are told under."""

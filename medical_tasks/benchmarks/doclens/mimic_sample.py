@@ -24,22 +24,6 @@ from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.io.columns import Column
 from medical_tasks.scoring.sentences import split_sentences
 
-__all__ = [
-    "MIMIC_COLUMNS",
-    "SAMPLE",
-    "SEED",
-    "SPLITS",
-    "TRAIN_EACH",
-    "Candidate",
-    "Rows",
-    "Sampler",
-    "file_stamp",
-    "largest_remainder",
-    "report_row",
-    "report_sentences",
-    "sampled_rows",
-]
-
 SAMPLE: Final = 200
 """Reports in `test` (paper, appendix on the experiments)."""
 

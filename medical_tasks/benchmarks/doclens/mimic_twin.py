@@ -9,28 +9,20 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import json
 import random
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from medical_tasks.benchmarks.doclens.mimic_data import NOTE_COLUMNS
-from medical_tasks.benchmarks.doclens.mimic_twin_words import (
-    EXAMINATIONS,
-    FILLING,
-    NORMAL,
-    OTHER_EXAMINATIONS,
-    SEEN,
-    Examination,
-)
 from medical_tasks.data.building import SUMS_FILE
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import MedicalTasksError, UsageError
-
-__all__ = ["CT_MR_SHARE", "NOTES_FILE", "TwinNote", "main", "twin_notes", "write_twin"]
 
 NOTES_FILE = "NOTEEVENTS.csv.gz"
 CT_MR_SHARE = 0.06
@@ -55,6 +47,27 @@ _WRITE_CHARS = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
+class Examination:
+    """A description as the files have it, and what it is of; `share` is how often, against the others."""
+
+    description: str
+    modality: str
+    anatomy: str
+    share: int
+
+
+@cache
+def twin_words() -> dict[str, Any]:
+    """Examinations, findings with what they mean, and filling.
+
+    In a finding `{n}` is a number of millimeters, in filling `{a}` and `{b}` are small numbers. Its quotes, commas and marks of
+    de-identification are meant: files of notes have them.
+    """
+    words: dict[str, Any] = json.loads(Path(__file__).with_name("mimic_twin_words.json").read_text(encoding="utf-8"))
+    return words | {"examinations": [Examination(**each) for each in words["examinations"]]}
+
+
+@dataclass(frozen=True, kw_only=True)
 class TwinNote:
     """A row, and what a reader should find in it."""
 
@@ -74,7 +87,8 @@ def twin_notes(*, seed: int, notes: int, ct_mr: float = CT_MR_SHARE) -> Iterator
         raise UsageError(f"a twin needs at least 1 note and a share from 0 to 1, got {notes} and {ct_mr}.")
     draw = random.Random(f"{seed}-notes")  # noqa: S311  # invented notes, not secrets
     paragraphs = [_paragraph(draw) for _ in range(_PARAGRAPHS)]
-    shares = [each.share for each in EXAMINATIONS]
+    examinations = twin_words()["examinations"]
+    shares = [each.share for each in examinations]
     patients = 1 + int(notes * ct_mr / _REPORTS_A_PATIENT)
     row = 0
     for _ in range(notes):
@@ -91,7 +105,7 @@ def twin_notes(*, seed: int, notes: int, ct_mr: float = CT_MR_SHARE) -> Iterator
             "STORETIME": "",
         }
         if draw.random() < ct_mr:
-            yield _imaging(draw, common, draw.choices(EXAMINATIONS, shares)[0], date)
+            yield _imaging(draw, common, draw.choices(examinations, shares)[0], date)
         else:
             yield _other(draw, common, paragraphs)
 
@@ -154,7 +168,7 @@ def _other(draw: random.Random, common: dict[str, str], paragraphs: Sequence[str
     while length > 0:
         chosen.append(paragraphs[int(draw.random() * len(paragraphs))])
         length -= len(chosen[-1])
-    of = OTHER_EXAMINATIONS if category == "Radiology" else ("Report",)
+    of = twin_words()["other_examinations"] if category == "Radiology" else ("Report",)
     return TwinNote(
         cells=common
         | {
@@ -168,7 +182,7 @@ def _other(draw: random.Random, common: dict[str, str], paragraphs: Sequence[str
 
 
 def _paragraph(draw: random.Random) -> str:
-    sentences = draw.sample(FILLING, draw.randrange(1, 4))
+    sentences = draw.sample(twin_words()["filling"], draw.randrange(1, 4))
     text = "  ".join(each.format(a=draw.randrange(2, 9), b=draw.randrange(50, 120)) for each in sentences)
     return textwrap.fill(text, 78) + "\n"
 
@@ -247,17 +261,18 @@ def _write_report(draw: random.Random, examination: Examination, *, date: str, l
 
 
 def _content(draw: random.Random, anatomy: str, length: int) -> tuple[list[str], list[str]]:
-    seen = draw.sample(SEEN[anatomy], draw.randrange(1, len(SEEN[anatomy]) + 1))
+    abnormal, usual = twin_words()["seen"][anatomy], twin_words()["normal"][anatomy]
+    seen = draw.sample(abnormal, draw.randrange(1, len(abnormal) + 1))
     numbers = [draw.randrange(3, 60) for _ in seen]
-    sentences = [each.finding.format(n=number) for each, number in zip(seen, numbers, strict=True)]
-    normal = draw.sample(NORMAL[anatomy], len(NORMAL[anatomy]))
+    sentences = [finding.format(n=number) for (finding, _), number in zip(seen, numbers, strict=True)]
+    normal = draw.sample(usual, len(usual))
     level = 0
     while normal or sum(map(len, sentences)) < length:
         sentences.append(
             normal.pop() if normal else f"Level {(level := level + 1)} is unremarkable and of normal signal."
         )
     draw.shuffle(sentences)
-    return sentences, [each.meaning.format(n=number) for each, number in zip(seen, numbers, strict=True)]
+    return sentences, [meaning.format(n=number) for (_, meaning), number in zip(seen, numbers, strict=True)]
 
 
 def _order(draw: random.Random, examination: Examination, date: str) -> str:

@@ -25,18 +25,6 @@ from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_text
 from medical_tasks.spec import Message, TaskSpec
 
-__all__ = [
-    "OFFICIAL_STYLES",
-    "REPOSITORY",
-    "official_citation_messages",
-    "official_claim_messages",
-    "official_file",
-    "official_make_messages",
-    "official_pair_messages",
-    "read_official",
-    "read_official_texts",
-]
-
 OFFICIAL_STYLES: Final = ("json_cot", "cot")
 """The styles they have judge prompts in: for GPT and for Mistral."""
 

@@ -39,26 +39,6 @@ from typing import Any, Final, Literal
 from medical_tasks.errors import UsageError
 from medical_tasks.scoring.sentences import UNTRAINED, Punkt, punkt_spans
 
-__all__ = [
-    "OfficialSentence",
-    "SplitMethod",
-    "counted_citation",
-    "counted_claims",
-    "gpt_citation_reply",
-    "gpt_claims_reply",
-    "gpt_question_reply",
-    "mistral_citation_reply",
-    "mistral_claim_reply",
-    "official_claims",
-    "official_ids",
-    "official_segments",
-    "official_sentences",
-    "official_sources",
-    "remove_citations_official",
-    "without_item_numbers",
-]
-
-
 SplitMethod = Literal["sent", "citation", "meqsum"]
 
 MAX_CITATIONS: Final = 10

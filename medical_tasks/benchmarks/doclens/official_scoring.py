@@ -47,15 +47,6 @@ from medical_tasks.benchmarks.doclens.official_reading import (
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging, Question, Unreadable, Unscored, Verdict
 
-__all__ = [
-    "METHODS",
-    "OfficialVerdict",
-    "judge_official",
-    "official_claims_of",
-    "official_sentence",
-    "official_tallies",
-]
-
 METHODS: Final[Mapping[str, SplitMethod]] = {
     "note": "sent",
     "section": "sent",

@@ -27,26 +27,6 @@ from typing import Final
 
 from medical_tasks.scoring.sentences import Punkt, punkt_spans
 
-__all__ = [
-    "EMPTY",
-    "MAX_RANGE",
-    "SECTIONS",
-    "Sentence",
-    "begins_turn",
-    "cited_ids",
-    "divide_note",
-    "find_markers",
-    "heading_section",
-    "numbered_dialogue",
-    "numbered_question",
-    "read_sentences",
-    "remove_citations",
-    "sentence_pieces",
-    "split_question",
-    "split_turns",
-]
-
-
 _SPEAKER = re.compile(r"\s*\[\s*([A-Za-z]\w*)\s*\]")
 _HEARD = frozenset(
     "background cough coughing coughs crosstalk foreign garbled inaudible indiscernible laugh laughing laughs laughter music noise "

@@ -42,23 +42,6 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.scoring.porter import stem
 from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
 
-__all__ = [
-    "ALONE",
-    "AMONG",
-    "ASKED",
-    "HEADINGS",
-    "KINDS",
-    "SECTION_TASKS",
-    "TEXTS",
-    "Source",
-    "cite",
-    "draw_exemplars",
-    "gold_response",
-    "load_prompts",
-    "numbered_source",
-]
-
-
 PROMPT_SETS: Final = ("own", "official")
 
 _CITATIONS: Final = "citations"

@@ -43,17 +43,6 @@ from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec
 if TYPE_CHECKING:
     from medical_tasks.benchmarks.doclens.judging import Unit
 
-__all__ = [
-    "NOTE_WORDS",
-    "item_score",
-    "join_claims",
-    "read_joined",
-    "score_items",
-    "scoring_identity",
-    "text_units",
-    "unanswered_limits",
-]
-
 
 NOTE_WORDS = frozenset(
     "recall precision sentences citations to up no list of claims the reference output without judge reply".split()

@@ -23,9 +23,6 @@ from medical_tasks.scoring.text_overlap import rouge, sacrebleu_sentence
 from medical_tasks.scoring.umls.index import UmlsIndex
 from medical_tasks.scoring.umls.matcher import Matcher
 
-__all__ = ["checkpoint_layer", "medcon_metrics", "text_identity", "text_metrics", "word_metrics"]
-
-
 Pairs = Sequence[tuple[str, str]]
 """Output and reference of each item."""
 

@@ -38,9 +38,6 @@ from medical_tasks.judges.checks import CORRECTNESS, check_set_of
 from medical_tasks.scoring.agreement import majority
 from medical_tasks.spec import Item, TaskSpec
 
-__all__ = ["CHECK_SET", "LONGEST_MODEL", "RATER", "read_human_scores"]
-
-
 CORRECT, INCORRECT = CORRECTNESS.classes
 
 

@@ -37,9 +37,6 @@ from medical_tasks.io.files import open_file
 from medical_tasks.io.json_records import is_text
 from medical_tasks.io.progress import Progress
 
-__all__ = ["read_evidence_rows", "read_paragraphs", "read_titles"]
-
-
 # Ids are shown in results and messages: what could be a text of the file is replaced by its hash.
 _PLAIN_ID = re.compile(r"[!-~]{1,60}")
 _HASH_DIGITS = 16

@@ -32,21 +32,6 @@ from medical_tasks.judges.base import JudgePrompts
 from medical_tasks.judges.reading import quoted
 from medical_tasks.spec import Message, TaskSpec
 
-__all__ = [
-    "CHOICE",
-    "EVIDENCE",
-    "OFFICIAL_KEYS",
-    "OPEN",
-    "PROMPT_SETS",
-    "again",
-    "choice_messages",
-    "evidence_messages",
-    "load_judge_prompts",
-    "open_messages",
-    "speaks_officially",
-    "template",
-]
-
 PROMPT_SETS: Final = ("own", "official")
 
 OPEN: Final = "open"

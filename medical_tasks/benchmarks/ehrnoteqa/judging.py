@@ -24,22 +24,6 @@ from medical_tasks.judges.base import JudgePrompts, Judging, Label, Pair, Questi
 from medical_tasks.judges.reading import free_text, one_of, read_choice, read_object, read_score, whole_number
 from medical_tasks.spec import Item, Message
 
-__all__ = [
-    "NO_GOLD",
-    "AnswerVerdict",
-    "Case",
-    "choice_question",
-    "evidence_question",
-    "gold_texts",
-    "judge_answers",
-    "open_question",
-    "read_official_choice",
-    "read_official_score",
-    "read_own_choice",
-    "read_own_score",
-]
-
-
 NO_GOLD: Final = "no gold: for people to score"
 
 

@@ -32,8 +32,6 @@ from typing import Final
 
 from medical_tasks.scoring.reasoning import spoken
 
-__all__ = ["Letter", "read_letter"]
-
 
 @dataclass(frozen=True)
 class Letter:

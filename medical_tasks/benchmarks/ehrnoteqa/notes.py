@@ -18,8 +18,6 @@ from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.io.csv_files import StreamedRow, stream_rows
 from medical_tasks.io.progress import Progress
 
-__all__ = ["COLUMNS", "Note", "NoteReading", "prepared_text", "read_notes", "reduced_space"]
-
 COLUMNS = ("note_id", "subject_id", "hadm_id", "note_type", "note_seq", "charttime", "storetime", "text")
 
 _RELEASE = "MIMIC-IV-Note file of discharge summaries"

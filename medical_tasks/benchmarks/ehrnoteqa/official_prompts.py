@@ -16,8 +16,6 @@ from medical_tasks.data.dataset_source import repository_file
 from medical_tasks.data.upstream_source import parse_python
 from medical_tasks.errors import UsageError
 
-__all__ = ["REPOSITORY", "check_template", "fill_template", "read_prompt_dict"]
-
 REPOSITORY: Final = "https://github.com/ji-youn-kim/EHRNoteQA"
 
 _NAME: Final = "PROMPT_DICT"

@@ -37,9 +37,6 @@ from medical_tasks.errors import UsageError
 from medical_tasks.models.base import ChoiceScores
 from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
 
-__all__ = ["MARKER", "choice_lines", "gold_response", "load_prompts", "note_blocks", "shortened", "word_count"]
-
-
 PROMPT_SETS: Final = ("own", "official")
 
 INTRODUCTION: Final = (

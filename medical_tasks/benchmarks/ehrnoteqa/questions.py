@@ -26,23 +26,6 @@ from medical_tasks.benchmarks.ehrnoteqa.notes import Note
 from medical_tasks.io.columns import Column
 from medical_tasks.io.json_records import Field, Record, is_list_of, is_text, one_of, optional, read_records
 
-__all__ = [
-    "CATEGORIES",
-    "COLUMNS",
-    "DEFINITIONS",
-    "FALLBACK",
-    "LETTERS",
-    "LEVELS",
-    "OWN_FIELDS",
-    "Question",
-    "joined_row",
-    "one_note_row",
-    "question_categories",
-    "read_own_rows",
-    "read_questions",
-]
-
-
 DEFINITIONS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "treatment": "what was done about a problem: drugs, operations, other management",

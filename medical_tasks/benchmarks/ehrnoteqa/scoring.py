@@ -30,9 +30,6 @@ from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.scoring.text_overlap import exact_match, rouge, sacrebleu_sentence
 from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec, Verdicts
 
-__all__ = ["NOT_TOLD", "open_score", "score_choices", "score_items", "scoring_identity", "text_metrics"]
-
-
 _OPEN: Final = (0.0, 1.0)
 _PUNCTUATION: Final = str.maketrans("", "", string.punctuation)
 

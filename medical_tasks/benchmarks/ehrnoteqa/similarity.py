@@ -16,8 +16,6 @@ import numpy as np
 
 from medical_tasks.models.embedder import CLINICAL_BERT, MINILM, embedder_identity, open_embedder
 
-__all__ = ["CHECKPOINTS", "similarities", "similarity_identity"]
-
 CHECKPOINTS: Final[Mapping[str, str]] = {"sentence_bert": MINILM, "clinical_bert": CLINICAL_BERT}
 """For each metric the repository that is meant, at its revision in `models.embedder.REVISIONS`."""
 

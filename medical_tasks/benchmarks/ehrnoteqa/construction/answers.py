@@ -22,6 +22,7 @@ from medical_tasks.benchmarks.ehrnoteqa.construction.files import Patient
 from medical_tasks.benchmarks.ehrnoteqa.construction.review import NOTES_FOLDER, write_notes
 from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
+from medical_tasks.data import construction
 from medical_tasks.data.construction import (
     SheetRow,
     escaped,
@@ -37,9 +38,6 @@ from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.json_records import Field, is_text
 from medical_tasks.spec import Item
-
-__all__ = ["COLUMNS", "RATINGS", "AnswerSheetOptions", "export_answers", "write_scores"]
-
 
 KEY: Final = "key.json"
 ANSWERS: Final = "answers.jsonl"
@@ -101,17 +99,17 @@ def export_answers(runs: Sequence[Path], folder: Path, options: AnswerSheetOptio
         "models": models,
         "seed": options.seed,
         "overlap": options.overlap,
-        "answers_sha256": files.lines_sha256(answers),
+        "answers_sha256": construction.lines_sha256(answers),
         "left_out": len(found.items) - len(complete),
         "sheets": {name: sheet_order(shares, name, seed=options.seed) for name in options.reviewers},
         "first": {name: names[0] for name, names in shares.items()},
     }
-    files.make_folder(folder)
+    construction.make_folder(folder)
     if (folder / KEY).exists() and files.read_json(folder / KEY, step="answer-sheet") != made:
         raise UsageError(f"{folder}: holds sheets of other answers or with other settings. Give another --out.")
-    files.write_lines(folder / ANSWERS, answers)
-    files.write_json(folder / KEY, made)
-    sheets = files.make_folder(folder / files.SHEETS)
+    construction.write_lines(folder / ANSWERS, answers)
+    construction.write_json(folder / KEY, made)
+    sheets = construction.make_folder(folder / files.SHEETS)
     write_notes(sheets / NOTES_FOLDER, [_patient(item) for item in chosen.values()])
     of_question: dict[str, list[Mapping[str, Any]]] = {}
     for each in answers:
@@ -209,7 +207,7 @@ _FIELDS: Final = {
     "id": is_text(),
     "answer_number": Field(holds=lambda value: type(value) is int and value >= 1, rule="a whole number from 1"),
     "model": is_text(),
-    "response": files.private_field(is_text(blank=True)),
+    "response": construction.private_field(is_text(blank=True)),
 }
 
 Answer = tuple[str, int]
@@ -274,7 +272,7 @@ def write_scores(folder: Path, out: Path, *, partial: bool = False) -> tuple[tup
         except those who marked none of the other answers to it.
     """
     key = files.read_json(folder / KEY, step="answer-sheet")
-    if (folder / ANSWERS).exists() and files.text_sha256(folder / ANSWERS) != key.get("answers_sha256"):
+    if (folder / ANSWERS).exists() and construction.text_sha256(folder / ANSWERS) != key.get("answers_sha256"):
         raise UsageError(
             f"{folder / ANSWERS}: was changed since it was written. Give the folder as answer-sheet left it."
         )

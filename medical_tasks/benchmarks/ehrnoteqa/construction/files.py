@@ -9,23 +9,9 @@ from typing import Any, Final
 
 from medical_tasks.benchmarks.ehrnoteqa.questions import OWN_FIELDS
 from medical_tasks.data import construction
-from medical_tasks.data.construction import (
-    lines_sha256,
-    make_folder,
-    private_field,
-    text_sha256,
-    write_json,
-    write_lines,
-)
+from medical_tasks.data.construction import text_sha256
 from medical_tasks.errors import UsageError
 from medical_tasks.io.json_records import Field, Record
-
-__all__ = [
-    "DRAFTS", "DRAFTS_RECIPE", "GENERATION", "HISTORY", "LENGTHS", "NOTES", "PATIENTS", "QUESTIONS", "REVIEW", "SAMPLE",
-    "SHARES", "SHEETS", "Patient", "lines_sha256", "load_patients", "make_folder", "private_field", "read_json",
-    "read_lines", "text_sha256", "write_json", "write_lines",
-]  # fmt: skip
-
 
 SAMPLE: Final = "sample.json"
 LENGTHS: Final = "lengths.json"

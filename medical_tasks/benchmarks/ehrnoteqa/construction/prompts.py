@@ -17,8 +17,6 @@ from medical_tasks.errors import UsageError
 from medical_tasks.judges.reading import quoted
 from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
 
-__all__ = ["NOTHING_SAID", "choices_messages", "follow_up", "load_prompts", "question_messages"]
-
 SETTING: Final = (
     "When a patient is admitted again, the discharge summaries of earlier stays are what the physician decides by. Below are all "
     "discharge summaries of one patient, the oldest first. Each stands between a line [note N start] and a line [note N end], and "

@@ -22,6 +22,7 @@ from medical_tasks.benchmarks.ehrnoteqa.construction.files import Patient, load_
 from medical_tasks.benchmarks.ehrnoteqa.construction.prompts import choices_messages, follow_up, load_prompts
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
+from medical_tasks.data import construction
 from medical_tasks.data.task_data import TaskData
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.private_store import redact_reason
@@ -29,23 +30,6 @@ from medical_tasks.judges.base import Unreadable
 from medical_tasks.judges.reading import free_text, one_of, read_object
 from medical_tasks.runs.asking import AskingOptions, Construction, ask_model, check_counts
 from medical_tasks.spec import Ask, Dialogue, Done, Item, MultiStep, PromptSet, Records, TaskSpec, Turn
-
-__all__ = [
-    "MAX_NEW_TOKENS",
-    "TRIES",
-    "DraftOptions",
-    "DraftedChoices",
-    "DraftedQuestion",
-    "TwoSteps",
-    "drafting_task",
-    "generate_drafts",
-    "one_line",
-    "read_choices",
-    "read_question",
-    "same_text",
-    "shuffled",
-]
-
 
 TEMPERATURE: Final = "1"
 """The paper's; GPT-4's other settings were left as they were."""
@@ -102,7 +86,7 @@ def generate_drafts(folder: Path, options: DraftOptions) -> dict[str, Any] | Non
     check_counts((("--tries", options.tries), ("--max-new-tokens", options.max_new_tokens)))
     patients = load_patients(folder)
     task = drafting_task(options.tries)
-    sample = files.text_sha256(folder / files.NOTES)
+    sample = construction.text_sha256(folder / files.NOTES)
     data = TaskData(
         items=[Item(id=each.id, fields={"notes": each.notes}, groups={}, cluster=each.id) for each in patients],
         config="own",
@@ -146,7 +130,7 @@ def _written(folder: Path, patients: Sequence[Patient], answered: Any, options: 
         else:
             drafts.append(_draft(patient, outcome, options.seed))
     _check_sheets(folder, drafts)
-    digest = files.write_lines(folder / files.DRAFTS, drafts)
+    digest = construction.write_lines(folder / files.DRAFTS, drafts)
     recipe = {
         name: answered.recipe[name] for name in ("suite", "prompts", "model", "generation", "protocol", "packages")
     }
@@ -160,7 +144,7 @@ def _written(folder: Path, patients: Sequence[Patient], answered: Any, options: 
         "figures": _figures(drafts),
         "sha256": digest,
     }
-    files.write_json(folder / files.DRAFTS_RECIPE, made)
+    construction.write_json(folder / files.DRAFTS_RECIPE, made)
     return made
 
 
@@ -170,7 +154,7 @@ def _check_sheets(folder: Path, drafts: Sequence[Mapping[str, Any]]) -> None:
     if not place.exists():
         return
     known = files.read_json(place, step="sheet").get("drafts_sha256")
-    if known != files.lines_sha256(drafts):
+    if known != construction.lines_sha256(drafts):
         raise UsageError(
             f"{folder}: sheets of other drafts were exported from here, and somebody may be reviewing them. The drafts are left as "
             "they are. Move the sheets and shares.json away first, or work in another --folder."

@@ -18,6 +18,7 @@ from medical_tasks.benchmarks.ehrnoteqa.construction import files
 from medical_tasks.benchmarks.ehrnoteqa.construction.files import Patient, load_patients
 from medical_tasks.benchmarks.ehrnoteqa.construction.protocol import one_line, same_text
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS, OWN_FIELDS, question_categories
+from medical_tasks.data import construction
 from medical_tasks.data.construction import (
     SheetRow,
     file_name,
@@ -31,21 +32,6 @@ from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.json_records import Field, is_text
 
-__all__ = [
-    "COLUMNS",
-    "NOTES_FOLDER",
-    "Content",
-    "ReviewOptions",
-    "Reviewed",
-    "agreement",
-    "changed_fields",
-    "export_sheets",
-    "import_sheets",
-    "revision_counts",
-    "write_notes",
-]
-
-
 CHOICE_COLUMNS: Final = tuple(f"choice_{letter.lower()}" for letter in LETTERS)
 COLUMNS: Final = ("index", "id", "reviewer", "notes", "inclusion", "question", "answer", *CHOICE_COLUMNS, "comment")
 NOTES_FOLDER: Final = "notes"
@@ -55,11 +41,11 @@ _DRAFT_FIELDS: Final = {
     "question": OWN_FIELDS["question"],
     "choices": OWN_FIELDS["choices"],
     "answer": OWN_FIELDS["answer"],
-    "drafted_answer": files.private_field(is_text()),
-    "question_reason": files.private_field(is_text()),
-    "choices_reason": files.private_field(is_text()),
-    "written_order": files.private_field(is_text()),
-    "tries": files.private_field(Field(holds=lambda value: isinstance(value, list), rule="a list")),
+    "drafted_answer": construction.private_field(is_text()),
+    "question_reason": construction.private_field(is_text()),
+    "choices_reason": construction.private_field(is_text()),
+    "written_order": construction.private_field(is_text()),
+    "tries": construction.private_field(Field(holds=lambda value: isinstance(value, list), rule="a list")),
 }
 
 
@@ -67,7 +53,7 @@ def load_drafts(folder: Path) -> dict[str, Mapping[str, Any]]:
     """Reads the drafts of a construction."""
     made = files.read_json(folder / files.DRAFTS_RECIPE, step="generate")
     place = folder / files.DRAFTS
-    if place.exists() and made.get("sha256") != files.text_sha256(place):
+    if place.exists() and made.get("sha256") != construction.text_sha256(place):
         raise UsageError(
             f"{place}: was changed since it was written. Edit the sheets instead; to write it anew, move it away and do this step "
             "again: construct ehrnoteqa generate."
@@ -84,7 +70,7 @@ def export_sheets(folder: Path, reviewers: Sequence[str], *, overlap: int = 0, s
     shares = share_out(list(drafts), reviewers, overlap=overlap, seed=seed)
     made: dict[str, Any] = {
         "schema_version": 1,
-        "drafts_sha256": files.text_sha256(folder / files.DRAFTS),
+        "drafts_sha256": construction.text_sha256(folder / files.DRAFTS),
         "reviewers": list(reviewers),
         "overlap": overlap,
         "seed": seed,
@@ -97,8 +83,8 @@ def export_sheets(folder: Path, reviewers: Sequence[str], *, overlap: int = 0, s
             f"{folder}: sheets were exported from here with other settings or of other drafts. Repeat that command, or move "
             f"{files.SHARES} and {files.SHEETS} away first."
         )
-    files.write_json(place, made)
-    sheets = files.make_folder(folder / files.SHEETS)
+    construction.write_json(place, made)
+    sheets = construction.make_folder(folder / files.SHEETS)
     write_notes(sheets / NOTES_FOLDER, [each for each in load_patients(folder) if each.id in drafts])
     for name in reviewers:
         path = sheets / f"{name}.csv"
@@ -110,7 +96,7 @@ def export_sheets(folder: Path, reviewers: Sequence[str], *, overlap: int = 0, s
 
 def write_notes(folder: Path, patients: Sequence[Patient]) -> None:
     """Writes the notes of each patient as one text, for its owner alone."""
-    files.make_folder(folder)
+    construction.make_folder(folder)
     for patient in patients:
         with WholeFile(folder / file_name(patient.id), private=True) as part:
             for number, note in enumerate(patient.notes, start=1):
@@ -253,7 +239,7 @@ def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) 
     """Reads edited sheets and writes the questions, the history of edits and the figures."""
     drafts = load_drafts(folder)
     shares = files.read_json(folder / files.SHARES, step="sheet")
-    if shares.get("drafts_sha256") != files.text_sha256(folder / files.DRAFTS):
+    if shares.get("drafts_sha256") != construction.text_sha256(folder / files.DRAFTS):
         raise UsageError(f"{folder}: the sheets were exported of other drafts than are there now. Export them again.")
     check = _Check(
         first=shares["first"],
@@ -351,8 +337,8 @@ def _written(
                 "notes": list(patient.notes),
             }
         )
-    files.write_lines(folder / files.HISTORY, history)
-    digest = files.write_lines(folder / files.QUESTIONS, rows)
+    construction.write_lines(folder / files.HISTORY, history)
+    digest = construction.write_lines(folder / files.QUESTIONS, rows)
     marks: dict[str, dict[str, Inclusion]] = {}
     for (reviewer, identifier), opinion in check.opinions.items():
         marks.setdefault(reviewer, {})[identifier] = opinion.inclusion
@@ -365,7 +351,7 @@ def _written(
         "agreement": agreement(marks),
         "questions_sha256": digest,
     }
-    files.write_json(folder / files.REVIEW, made)
+    construction.write_json(folder / files.REVIEW, made)
     return made
 
 

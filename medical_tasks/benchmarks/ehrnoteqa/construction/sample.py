@@ -26,29 +26,13 @@ from typing import Any, BinaryIO, Protocol
 from medical_tasks.benchmarks.ehrnoteqa.construction import files
 from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS, prepared_text, read_notes
 from medical_tasks.benchmarks.ehrnoteqa.questions import OWN_FIELDS
+from medical_tasks.data import construction
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.csv_files import ROW_LIMIT_BYTES
 from medical_tasks.io.files import csv_lines, open_file, read_text
 from medical_tasks.io.progress import Progress
 from medical_tasks.models.checkpoint import check_config
-
-__all__ = [
-    "BOUNDS",
-    "CELLS",
-    "ESTIMATE",
-    "PatientLength",
-    "SampleSpec",
-    "draw",
-    "estimate_tokens",
-    "level_of",
-    "make_sample",
-    "measure_patients",
-    "open_counter",
-    "parse_bounds",
-    "parse_cells",
-]
-
 
 Cell = tuple[int, int]
 """Level and number of notes."""
@@ -148,7 +132,7 @@ def make_sample(source: Path, folder: Path, counter: TokenCounter, spec: SampleS
     """
     if not source.is_file():
         raise MissingError(f"{source}: no such file. Give --source the file of discharge summaries, discharge.csv.gz.")
-    files.make_folder(folder)
+    construction.make_folder(folder)
     recipe: dict[str, Any] = {
         "source": {"name": source.name, "sha256": file_sha256(source)},
         "tokenizer": dict(counter.identity),
@@ -176,11 +160,11 @@ def make_sample(source: Path, folder: Path, counter: TokenCounter, spec: SampleS
         )
     notes = _notes(source, {patient: lengths[patient].num_notes for patient in level})
     digests = {
-        files.NOTES: files.write_lines(
+        files.NOTES: construction.write_lines(
             folder / files.NOTES,
             ({"patient_id": patient, "notes": notes[patient]} for patient in level),
         ),
-        files.PATIENTS: files.write_lines(
+        files.PATIENTS: construction.write_lines(
             folder / files.PATIENTS,
             (
                 {
@@ -194,7 +178,7 @@ def make_sample(source: Path, folder: Path, counter: TokenCounter, spec: SampleS
         ),
     }
     made = {"schema_version": 1, "recipe": recipe, **_counts(lengths, drawn, spec), "sha256": digests}
-    files.write_json(place, made)
+    construction.write_json(place, made)
     return made
 
 
@@ -222,7 +206,7 @@ def _lengths(source: Path, folder: Path, counter: TokenCounter, recipe: Mapping[
         if kept.get("about") == about:
             return from_json(kept["patients"])
     lengths = measure_patients(source, counter)
-    files.write_json(place, {"about": about, "patients": as_json(lengths)}, indent=None)
+    construction.write_json(place, {"about": about, "patients": as_json(lengths)}, indent=None)
     return lengths
 
 
