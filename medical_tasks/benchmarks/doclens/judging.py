@@ -19,12 +19,11 @@ then a citation c is precise if c alone entails the sentence, or if C without c 
 | 3 | C without c | c alone does not entail it; for two citations step 2 has asked about the other one |
 
 So k citations take one call if C does not entail the sentence; otherwise one for k = 1, three for k = 2, and 1 + k to 1 + 2k above.
-Questions name sentences by number, so recorded answers hold no text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -43,7 +42,7 @@ from medical_tasks.benchmarks.doclens.judging_claims import (
     verdict_bool,
 )
 from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict, meqsum_section, unsupported
-from medical_tasks.benchmarks.doclens.pieces import EMPTY, Sentence, read_sentences
+from medical_tasks.benchmarks.doclens.pieces import EMPTY, read_sentences
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging, Question, Unscored, Verdict
 
@@ -317,8 +316,7 @@ def _pairs(request: CitationRequest) -> Line[CitationVerdict]:
 
 
 def _pair(request: CitationRequest, numbers: tuple[int, ...]) -> Question:
-    asked = CitationQuestion(sentence=0, cited=numbers)
-    pair = claim_pair(premise(asked, request.sources), request.sentence)
+    pair = claim_pair(" ".join(request.sources[number] for number in numbers), request.sentence)
     return Question(
         id=f"{request.id}/{','.join(map(str, numbers))}",
         # For judges of entailment alone: the messages say the same, and are sent to nobody.
@@ -351,30 +349,6 @@ def _cited(outcome: Verdict, shown: Sequence[int]) -> Cited:
 Ids = tuple[int, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class CitationQuestion:
-    """Whether some sentences of the source together entail a sentence of the output."""
-
-    sentence: int
-    cited: Ids
-
-
-Answer = Callable[[Sequence[CitationQuestion]], Sequence[bool | None]]
-"""A judge: an answer a question, in order; None where it gives none."""
-
-
-def premise(question: CitationQuestion, sources: Mapping[int, str]) -> str:
-    """Writes the premise of a question: the cited sentences in the source's order, joined by spaces."""
-    return " ".join(sources[number] for number in question.cited)
-
-
-def call_bounds(citations: int) -> tuple[int, int]:
-    """States how many questions a sentence takes, at least and at most."""
-    if citations < 0:
-        raise ValueError(f"citations must not be negative; got {citations}")
-    return min(citations, 1), {0: 0, 1: 1, 2: 3}.get(citations, 1 + 2 * citations)
-
-
 def citation_plan(
     citations: Ids,
 ) -> Generator[list[Ids], Mapping[Ids, bool | None], tuple[bool | None, dict[int, bool | None]]]:
@@ -396,60 +370,8 @@ def citation_plan(
     return True, {number: _precise(known[(number,)], known.get(others[number])) for number in citations}
 
 
-def judge_sentences(sentences: Sequence[Sentence], *, known: Collection[int], answer: Answer) -> list[SentenceVerdict]:
-    """Gets the verdicts on the sentences of an output, in at most three rounds."""
-    plans = {
-        place: citation_plan(cited)
-        for place, sentence in enumerate(sentences)
-        if sentence.text and (cited := tuple(sorted(number for number in sentence.citations if number in known)))
-    }
-    found: dict[int, SentenceVerdict] = {}
-    waiting = {place: next(plan) for place, plan in plans.items()}
-    while waiting:
-        questions = [CitationQuestion(sentence=place, cited=ids) for place, wanted in waiting.items() for ids in wanted]
-        answers = dict(zip(questions, answer(questions), strict=True))
-        asked, waiting = waiting, {}
-        for place, wanted in asked.items():
-            try:
-                waiting[place] = plans[place].send(
-                    {ids: answers[CitationQuestion(sentence=place, cited=ids)] for ids in wanted}
-                )
-            except StopIteration as done:
-                found[place] = _verdict(sentences[place], *done.value, known=known)
-    return [found.get(place) or unsupported(len(one.citations)) for place, one in enumerate(sentences)]
-
-
-def replay(recorded: Mapping[CitationQuestion, bool | None]) -> Answer:
-    """Makes a judge of recorded answers, to score them again without a model.
-
-    Returns:
-        A judge that raises a `UsageError` for a question that was never asked: another text, or another reading of it.
-    """
-
-    def answer(questions: Sequence[CitationQuestion]) -> list[bool | None]:
-        missing = [question for question in questions if question not in recorded]
-        if missing:
-            first = missing[0]
-            raise UsageError(
-                f"sentence {first.sentence} with {list(first.cited)}: no recorded answer, and {len(missing) - 1} more are "
-                "missing. The records are of another output; judge this one."
-            )
-        return [recorded[question] for question in questions]
-
-    return answer
-
-
 def _precise(alone: bool | None, without: bool | None) -> bool | None:
     """Whether a citation of a supported sentence is precise; `without` is not asked for where `alone` is true."""
     if alone or without is False:
         return True
     return None if alone is None or without is None else False
-
-
-def _verdict(
-    sentence: Sentence, together: bool | None, precise: Mapping[int, bool | None], *, known: Collection[int]
-) -> SentenceVerdict:
-    if together is False:
-        return unsupported(len(sentence.citations))
-    supports = tuple(precise.get(number) if number in known else False for number in sentence.citations)
-    return SentenceVerdict(entailed=together, supports=supports)

@@ -15,7 +15,7 @@ claims has the authors' form: a JSON list with a record an example, in it `examp
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -144,36 +144,12 @@ def unsupported(citations: int = 0) -> SentenceVerdict:
     return SentenceVerdict(entailed=False, supports=(False,) * citations)
 
 
-def provenance_verdict(
-    citations: Sequence[int], *, known: Collection[int], entailed: bool | None, provenance: Collection[int]
-) -> SentenceVerdict:
-    """Makes a sentence's verdict of a judge's reply that says in one call whether it is entailed, and by which citations."""
-    if not any(number in known for number in citations):
-        return unsupported(len(citations))
-    if entailed is None:
-        supports = tuple(None if number in known else False for number in citations)
-    else:
-        supports = tuple(entailed and number in known and number in provenance for number in citations)
-    return SentenceVerdict(entailed=entailed, supports=supports)
-
-
-def meqsum_section(
-    *,
-    recall: bool | None,
-    precision: bool | None,
-    same: bool | None = False,
-    said: bool = True,
-    sentences: tuple[SentenceVerdict, ...] = (),
-) -> Section:
+def meqsum_section(*, recall: bool | None, precision: bool | None, same: bool | None = False) -> Section:
     """Makes the section of a question's summary: each question is one claim, judged both ways, or both are one question.
 
     `same`: whether a judge finds them to be the same question, which makes both true; False when it is not asked.
     """
-    if not said:
-        return Section(reference_claims=(False,), output_claims=())
-    return Section(
-        reference_claims=(_either(recall, same),), output_claims=(_either(precision, same),), sentences=sentences
-    )
+    return Section(reference_claims=(_either(recall, same),), output_claims=(_either(precision, same),))
 
 
 def _either(first: bool | None, second: bool | None) -> bool | None:

@@ -48,7 +48,6 @@ _RUN = re.compile(r"[\[\d+\]]+")
 _OPEN = re.compile(r"\[(\d+)")
 _REMOVED = re.compile(r" ?\[\d+")
 _SOURCE = re.compile(r"\[(\d+)\]")
-_ITEM = re.compile(r"\d+. ")
 _MAX_DIGITS = 640  # the fewest digits Python can be set to refuse; no source has as many sentences
 
 
@@ -89,11 +88,6 @@ def remove_citations_official(text: str) -> str:
     """Takes `[1` with the space before it away, then each ` |` and each `]` of the text."""
     # One pass takes what their two take: a number behind a bracket is never followed by what makes another.
     return _REMOVED.sub("", text).replace(" |", "").replace("]", "")
-
-
-def without_item_numbers(text: str) -> str:
-    """Takes each number with any character and a space behind it away, as they do before TRUE judges a radiology summary."""
-    return _ITEM.sub("", text)
 
 
 def official_sources(text: str) -> dict[int, str]:

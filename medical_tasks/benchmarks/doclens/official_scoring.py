@@ -335,7 +335,7 @@ def _sentences(unit: Unit) -> list[OfficialSentence]:
 
 
 def _request(unit: Unit, number: int, sentence: OfficialSentence) -> CitationRequest:
-    # Before TRUE judges a radiology summary they take numbers of items out (`without_item_numbers`). No sentence of theirs has one
+    # Before TRUE judges a radiology summary they take numbers of items out. No sentence of theirs has one
     # there: each number ends a sentence.
     return CitationRequest(
         id=f"{unit.id}/official/{number}",

@@ -19,6 +19,7 @@ theirs, and 82 % of the sentences have one in common.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -218,74 +219,9 @@ HEADINGS: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Section to its heading and what it holds."""
 
-_DIALOGUE: Final = (
-    "Below is what a doctor and a patient said at a visit, one turn after the other. A turn begins with its number and with who "
-    "speaks, like this: [0][doctor]"
-)
-
-_CITING: Final = (
-    "Say in every sentence which {units} it rests on: behind its last word, before the full stop, their numbers, each in square "
-    "brackets of its own, like this: [3][4]. Give all the {units} that the sentence needs and no others; at least one, at most "
-    "ten. An item of a list is a sentence; a heading is none."
-)
-
 TEXTS: Final[Mapping[str, Texts]] = {
-    "note": Texts(
-        given=_DIALOGUE,
-        task=(
-            "Write the doctor's note of this visit. A heading stands alone on its line, in capitals. The sections are, in this "
-            "order:\n\n"
-            + "\n".join(f"- {heading}: {holds}." for heading, holds in HEADINGS.values())
-            + "\n\nA section that nothing was said about is left out, heading and all. Take everything from the dialogue; add "
-            "nothing of your own."
-        ),
-        citing=_CITING.format(units="turns"),
-        source="Dialogue",
-        answer="Note",
-    ),
-    "section": Texts(
-        given=_DIALOGUE,
-        task="Write one section of the doctor's note of this visit, and none of the others.",
-        citing=_CITING.format(units="turns"),
-        source="Dialogue",
-        answer="Section",
-    ),
-    "impression": Texts(
-        given="Below are the findings of a radiology report, in sentences with a number before each, like this: [0]",
-        task=(
-            "Write the report's impression: in a few short sentences, what the colleague who ordered the study has to know, the "
-            "most important first. Take everything from the findings; add nothing of your own."
-        ),
-        citing=_CITING.format(units="sentences"),
-        source="Findings",
-        answer="Impression",
-    ),
-    "question": Texts(
-        given=(
-            "Below is what somebody wrote to a medical library, in sentences with a number before each, like this: [0]"
-        ),
-        task=(
-            "Put into one question, in 15 words or fewer, what this person wants to know. Whoever answers the short question "
-            "must have answered the long one."
-        ),
-        citing=(
-            "Say which sentences it rests on: behind its last word, before the question mark, their numbers, each in square "
-            "brackets of its own, like this: [3][4]. Give all the sentences that it needs and no others; at least one, at most "
-            "ten."
-        ),
-        source="Message",
-        answer="Question",
-    ),
-    "text": Texts(
-        given="Below is a medical text, in sentences with a number before each, like this: [0]",
-        task=(
-            "Write a summary of it: everything that matters for the patient's care, and nothing beside it. Take everything from "
-            "the text; add nothing of your own."
-        ),
-        citing=_CITING.format(units="sentences"),
-        source="Text",
-        answer="Summary",
-    ),
+    form: Texts(**texts)
+    for form, texts in json.loads(Path(__file__).with_name("prompts.json").read_text(encoding="utf-8")).items()
 }
 
 SECTION_TASKS: Final[Mapping[str, str]] = {

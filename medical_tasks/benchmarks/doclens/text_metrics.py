@@ -217,6 +217,3 @@ _IDENTITIES: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
     "bleurt": bleurt_told,
     "radgraph": radgraph_told,
 }
-
-TEXT_ARGUMENTS: Final = tuple(_COMPUTED)
-"""Scoring arguments that add metrics of texts."""

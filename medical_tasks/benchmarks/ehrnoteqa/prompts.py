@@ -200,11 +200,6 @@ _LABELS: Final = tuple(
 _HEADER = re.compile("".join(rf"{re.escape(label)}[^\n]*\n" for label in _LABELS))
 
 
-def word_count(item: Item) -> int:
-    """Counts the words of an item's notes, those of their headers left aside."""
-    return sum(_count(note["text"][_body_start(note["text"]) :]) for note in item.fields["notes"])
-
-
 def shortened(item: Item, words: int) -> Item:
     """Leaves out words of an item's notes: the oldest note's first, from the beginning of its body.
 
@@ -239,7 +234,3 @@ def _without(note: dict[str, Any], words: int) -> tuple[dict[str, Any], int]:
 def _body_start(text: str) -> int:
     header = _HEADER.match(text)
     return header.end() if header else 0
-
-
-def _count(text: str) -> int:
-    return sum(1 for _ in _WORD.finditer(text))

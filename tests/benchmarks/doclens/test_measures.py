@@ -16,10 +16,8 @@ from medical_tasks.benchmarks.doclens.measures import (
     Section,
     SentenceVerdict,
     meqsum_section,
-    provenance_verdict,
     section_tallies,
     total,
-    unsupported,
 )
 
 NAN = (math.nan, math.nan)
@@ -52,29 +50,6 @@ def test_by_hand() -> None:
     # Claims 2 of 3 and 1 of 2; sentences 2 of 4 (the third cites nothing); citations 3 of 5.
     section = _section("ttf", "tf", "t:ttf", "t:t", "f:", "f:f")
     assert _limits(section) == [(2 / 3, 2 / 3), (0.5, 0.5), (0.5, 0.5), (3 / 5, 3 / 5)]
-
-
-def test_figure_3_of_the_paper() -> None:
-    # "[21] [22] [23]" of which 23 is of no use: citation precision 2/3, citation recall 1.
-    verdict = provenance_verdict((21, 22, 23), known=range(40), entailed=True, provenance=[21, 22])
-    assert verdict == SentenceVerdict(entailed=True, supports=(True, True, False))
-
-
-@pytest.mark.parametrize(
-    ("citations", "entailed", "provenance", "verdict"),
-    [
-        ((), True, [], unsupported()),  # an uncited sentence is unsupported, whatever is said
-        ((99,), True, [99], unsupported(1)),  # the source has no such sentence
-        ((1, 99), True, [1, 99], SentenceVerdict(entailed=True, supports=(True, False))),
-        ((1, 2), True, [2, 5], SentenceVerdict(entailed=True, supports=(False, True))),  # 5 is not cited
-        ((1, 2), False, [2], unsupported(2)),
-        ((1, 99), None, [], SentenceVerdict(entailed=None, supports=(None, False))),
-    ],
-)
-def test_provenance(
-    citations: tuple[int, ...], entailed: bool | None, provenance: list[int], verdict: SentenceVerdict
-) -> None:
-    assert provenance_verdict(citations, known=range(10), entailed=entailed, provenance=provenance) == verdict
 
 
 def test_no_citation_supports_an_unsupported_sentence() -> None:
@@ -142,11 +117,6 @@ def test_sections_and_the_pool_count_claims_not_examples() -> None:
 )
 def test_meqsum(recall: bool | None, precision: bool | None, same: bool | None, values: tuple[Limits, Limits]) -> None:
     assert tuple(_limits(meqsum_section(recall=recall, precision=precision, same=same))[:2]) == values
-
-
-def test_meqsum_without_an_output() -> None:
-    section = meqsum_section(recall=None, precision=None, same=None, said=False)
-    assert section == Section(reference_claims=(False,), output_claims=())
 
 
 def test_everything_right_is_1_in_all_four() -> None:

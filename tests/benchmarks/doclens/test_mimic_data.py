@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from medical_tasks.benchmarks.doclens.mimic_data import MIMIC_SOURCE, read_mimic_rows
-from medical_tasks.benchmarks.doclens.mimic_demo import demo_reports
+from medical_tasks.benchmarks.doclens.mimic_data import MIMIC_SOURCE, demo_reports, read_mimic_rows
 from medical_tasks.benchmarks.doclens.mimic_report import (
     ANATOMIES,
     MODALITIES,
@@ -48,4 +47,3 @@ def test_the_source() -> None:
     assert MIMIC_SOURCE.spec.access == "credentialed"
     assert MIMIC_SOURCE.splits == dict.fromkeys(("notes", "table", "demo"), ("train", "test"))
     assert MIMIC_SOURCE.published_rows["notes"] == {"test": 200}  # paper, appendix on the experiments
-    assert demo_reports("validation") == []

@@ -17,7 +17,6 @@ from medical_tasks.benchmarks.doclens.official_reading import (
     official_sentences,
     official_sources,
     remove_citations_official,
-    without_item_numbers,
 )
 from medical_tasks.errors import UsageError
 from medical_tasks.scoring.sentences import Punkt
@@ -88,11 +87,6 @@ def test_the_parameters_of_punkt_are_the_callers() -> None:
 )
 def test_sources(text: str, sources: dict[int, str]) -> None:
     assert official_sources(text) == sources
-
-
-def test_item_numbers() -> None:
-    # "12 " is a digit, any sign and a space too.
-    assert without_item_numbers("1. No change. 12 mm nodule, 3x per day") == "No change. mm nodule, per day"
 
 
 @given(TEXTS)

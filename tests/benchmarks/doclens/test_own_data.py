@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.doclens.own_data import OWN_COLUMNS, demo_texts, read_own_rows, read_own_texts
+from medical_tasks.benchmarks.doclens.datasets import demo_entries
+from medical_tasks.benchmarks.doclens.own_data import OWN_COLUMNS, read_own_rows, read_own_texts
 from medical_tasks.errors import UsageError
 from tests.support import SHARED, needs_shared
 
@@ -91,7 +92,7 @@ def test_the_demo_has_sources_of_both_kinds() -> None:
     rows = list(read_own_rows("demo", "test", {}))
     assert (
         [row["id"] for row in rows]
-        == [text.id for text in demo_texts()]
+        == [text["id"] for text in demo_entries("texts", "test")]
         == ["call-1", "call-2", "report-1", "letter-1"]
     )
     assert [len(row["sentences"]) for row in rows] == [9, 9, 5, 6]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.doclens.data import demo_visits
+from medical_tasks.benchmarks.doclens.datasets import demo_entries
 from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.doclens.measures import METRICS
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS, divide_note
@@ -70,7 +70,7 @@ def _of_metrics(score: ItemScore) -> list[float]:
 
 @pytest.mark.parametrize("mode", ["single", "batched"])
 def test_gold_of_the_demo(mode: str) -> None:
-    pairs = [_gold(visit.id, visit.note) for visit in demo_visits("test1")]
+    pairs = [_gold(visit["id"], visit["note"]) for visit in demo_entries("visits", "test1")]
     assert len(pairs) == 6
     items, cited = [item for item, _ in pairs], [text for _, text in pairs]
     for score in _scored("aci_bench", items, cited, arguments={"official": "yes"}, mode=mode):
@@ -233,8 +233,8 @@ def test_a_judge_of_entailment_takes_sentences_for_claims(tmp_path: Path) -> Non
 
 
 def test_recorded_judgements_score_the_same_without_a_model(tmp_path: Path) -> None:
-    visit = demo_visits("test1")[0]
-    item, cited = _gold(visit.id, visit.note)
+    visit = demo_entries("visits", "test1")[0]
+    item, cited = _gold(visit["id"], visit["note"])
     judge = PerfectJudge(lambda text, said: len(said) % 3 != 0 and said_in(text, said))
     (score,) = _scored("aci_bench", [item], [cited], judge, {"official": "yes"})
     assert 0 < score.values["claim_recall"] < 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.ehrnoteqa.data import demo_pairs
-from medical_tasks.benchmarks.ehrnoteqa.prompts import MARKER, shortened, word_count
+from medical_tasks.benchmarks.ehrnoteqa.prompts import MARKER, shortened
 from medical_tasks.benchmarks.ehrnoteqa.questions import joined_row
 from medical_tasks.spec import Item
 from tests.benchmarks.ehrnoteqa.tiny_items import item, note
@@ -22,10 +23,16 @@ def texts(shown: Item) -> list[str]:
     return [each["text"] for each in shown.fields["notes"]]
 
 
+def words_of(shown: Item) -> int:
+    """Of the bodies."""
+    headers = re.compile(r"Patient ID : .*\nAdmission ID : .*\nChartdate : .*\n")
+    return sum(len(headers.sub("", text, count=1).split()) for text in texts(shown))
+
+
 def test_the_oldest_first_from_its_beginning() -> None:
     whole = item(note("one two\n three"), note("four five", hadm_id="22", date="2150-03-04"))
     second = SECOND + "four five"
-    assert word_count(whole) == 5
+    assert words_of(whole) == 5
     assert shortened(whole, 0) is whole
     assert texts(shortened(whole, 1)) == [f"{FIRST}[words left out here: 1]\ntwo\n three", second]
     assert texts(shortened(whole, 2)) == [f"{FIRST}[words left out here: 2]\nthree", second]
@@ -50,13 +57,13 @@ def test_nothing_else_changes() -> None:
 
 def test_a_note_without_a_header_is_all_body() -> None:
     whole = item(note("Patient ID : 7 was seen", header=False))
-    assert word_count(whole) == 6
+    assert words_of(whole) == 6
     assert texts(shortened(whole, 4)) == ["[words left out here: 4]\nwas seen"]
 
 
 def test_an_empty_body() -> None:
     whole = item(note(""), note("left", header=False))
-    assert word_count(whole) == 1
+    assert words_of(whole) == 1
     assert texts(shortened(whole, 1)) == [FIRST, "[words left out here: 1]\n"]
 
 
@@ -68,7 +75,7 @@ def test_a_negative_number() -> None:
 def test_the_demo() -> None:
     for question, notes in demo_pairs():
         whole = item(**joined_row(question, notes))
-        words = word_count(whole)
+        words = words_of(whole)
         assert words == sum(len(each.text.split("\n", 3)[3].split()) for each in notes) > 100
         assert all(
             text.count("\n") == 4 and text.startswith("Patient ID : ") for text in texts(shortened(whole, words))
@@ -100,8 +107,7 @@ def parts(shown: Item, whole: Item) -> list[tuple[str, int, str]]:
 @settings(deadline=None, max_examples=150)
 @given(made, st.integers(0, 40))
 def test_laws(whole: Item, words: int) -> None:
-    total = word_count(whole)
-    assert total == sum(len(text.removeprefix(FIRST).split()) for text in texts(whole))
+    total = words_of(whole)
     cut = shortened(whole, words)
     found = parts(cut, whole)
     assert sum(gone for _, gone, _ in found) == min(words, total)
