@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.ehrnoteqa.data import COLUMNS, SOURCES, load_items, read_rows
+from medical_tasks.benchmarks.ehrnoteqa.data import SOURCES, load_items, read_rows
 from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS as COLUMNS_OF_FILE
-from medical_tasks.benchmarks.ehrnoteqa.questions import question_categories, read_questions
+from medical_tasks.benchmarks.ehrnoteqa.questions import COLUMNS, question_categories, read_questions
 from medical_tasks.benchmarks.ehrnoteqa.spec import BENCHMARK, TASKS
 from medical_tasks.benchmarks.ehrnoteqa.twin import twin_patients, write_twin
 from medical_tasks.data.dataset_source import find_files
