@@ -120,11 +120,7 @@ ACI_SOURCE = DatasetSource(
     ),
     columns=ACI_COLUMNS,
     key="id",
-    splits={
-        "doclens": tuple(_ACI_FILES),
-        "full": (*_ACI_FILES, *_MORE_ACI_FILES),
-        "demo": tuple(_ACI_FILES),
-    },
+    splits={"doclens": tuple(_ACI_FILES), "full": (*_ACI_FILES, *_MORE_ACI_FILES), "demo": tuple(_ACI_FILES)},
     # README of wyim/aci-bench.
     published_rows={
         "doclens": _ACI_ROWS,

@@ -259,13 +259,7 @@ def _only(claim: str) -> _Read:
 
 
 def _question(
-    name: str,
-    messages: tuple[Message, ...],
-    text: str,
-    again: str,
-    read: _Read,
-    tokens: int,
-    pair: Pair | None = None,
+    name: str, messages: tuple[Message, ...], text: str, again: str, read: _Read, tokens: int, pair: Pair | None = None
 ) -> Question:
     return Question(
         id=name,

@@ -287,9 +287,7 @@ def citation_line(request: CitationRequest, judging: Judging, *, style: str) -> 
         return CitationVerdict(entailed=None, supports=dict.fromkeys(request.cited), reasons=(outcome.reason,))
     entailed, provenance = _cited(outcome, request.cited)
     return CitationVerdict(
-        entailed=entailed,
-        supports={number: number in provenance for number in request.cited},
-        text=outcome.text,
+        entailed=entailed, supports={number: number in provenance for number in request.cited}, text=outcome.text
     )
 
 

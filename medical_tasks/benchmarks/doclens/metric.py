@@ -129,11 +129,7 @@ def _judged(
     }
     with _judging(task, name) as judging:
         verdicts = judge_units(
-            units,
-            judging,
-            reference_claims=joined["reference"],
-            output_claims=joined["output"],
-            citations=citations,
+            units, judging, reference_claims=joined["reference"], output_claims=joined["output"], citations=citations
         )
     found = iter(verdicts)
     return [{unit.section: next(found) for unit in some} for some in parts]

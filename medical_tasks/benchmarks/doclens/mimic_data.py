@@ -324,10 +324,7 @@ MIMIC_SOURCE = DatasetSource(
     columns=MIMIC_COLUMNS,
     key="id",
     splits=dict.fromkeys(MIMIC_RRS.configs, SPLITS),
-    published_rows={
-        "notes": {"test": SAMPLE},
-        "demo": {"train": 12, "test": 12},
-    },
+    published_rows={"notes": {"test": SAMPLE}, "demo": {"train": 12, "test": 12}},
     files={
         "notes": {"notes": OfficialFile(places=_PLACES, description="MIMIC-III's notes, a CSV file")},
         "table": {

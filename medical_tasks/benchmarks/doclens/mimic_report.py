@@ -63,10 +63,7 @@ def _words(**lists: str) -> dict[str, str]:
     return {word: name for name, words in lists.items() for word in words.split()}
 
 
-_MODALITY_OF: Final = _words(
-    CT="CT CTA CTV CTP CTU CAT",
-    MR="MR MRI MRA MRV MRS MRCP MRU FMRI",
-)
+_MODALITY_OF: Final = _words(CT="CT CTA CTV CTP CTU CAT", MR="MR MRI MRA MRV MRS MRCP MRU FMRI")
 
 _PROCEDURES: Final = frozenset(
     "ABLATION ASPIRATION ASP BIOPSY BX DRAIN DRAINAGE GUIDANCE GUIDE GUIDED INJECTION INTERVENTIONAL NEEDLE PERC "
@@ -165,10 +162,7 @@ _READING = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 # What was examined, before a colon: `CHEST, PA AND LATERAL:`, `CT OF THE ABDOMEN WITHOUT IV CONTRAST:`.
-_EXAMINATION = re.compile(
-    r"^[ \t]*([A-Z](?:[A-Za-z0-9&/,.() -]|\[\*\*[^\]\n]*\*\*\]){2,80}?)[ \t]*:",
-    re.MULTILINE,
-)
+_EXAMINATION = re.compile(r"^[ \t]*([A-Z](?:[A-Za-z0-9&/,.() -]|\[\*\*[^\]\n]*\*\*\]){2,80}?)[ \t]*:", re.MULTILINE)
 _MASKED = re.compile(r"\[\*\*.*?\*\*\]")
 _VIEWS: Final = frozenset(
     "AND AP AXIAL BONE C CERVICAL CONTRAST CORONAL FOR FRONTAL I INTRAVENOUS IV L LATERAL LEFT LUMBAR NON O OF ORAL PA PORTABLE "

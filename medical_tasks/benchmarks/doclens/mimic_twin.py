@@ -111,13 +111,7 @@ def twin_notes(*, seed: int, notes: int, ct_mr: float = CT_MR_SHARE) -> Iterator
 
 
 def write_twin(
-    folder: Path,
-    *,
-    seed: int,
-    notes: int,
-    ct_mr: float = CT_MR_SHARE,
-    compresslevel: int = 6,
-    sums: bool = True,
+    folder: Path, *, seed: int, notes: int, ct_mr: float = CT_MR_SHARE, compresslevel: int = 6, sums: bool = True
 ) -> Path:
     """Writes a twin of the official file."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -82,10 +82,7 @@ def load_prompts(
         settings |= {"seed": SEED, "examples": drawn}
     said = [part for section in openings for part in (section, *openings[section])]
     return PromptSet(
-        name=name,
-        sha256=_digest(form, *said, LABELLED, texts.source, texts.answer),
-        render=render,
-        settings=settings,
+        name=name, sha256=_digest(form, *said, LABELLED, texts.source, texts.answer), render=render, settings=settings
     )
 
 

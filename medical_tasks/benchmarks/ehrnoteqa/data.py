@@ -362,11 +362,7 @@ SOURCES = (
         key="id",
         splits=dict.fromkeys(DATASET.configs, ("test",)),
         # PhysioNet 1.0.1 has 961 of the paper's 962 questions; how many of each level is not published.
-        published_rows={
-            "all": {"test": 961},
-            "discq": {"test": DISCQ_ROWS},
-            "demo": {"test": DEMO_QUESTIONS},
-        },
+        published_rows={"all": {"test": 961}, "discq": {"test": DISCQ_ROWS}, "demo": {"test": DEMO_QUESTIONS}},
         living=frozenset({"all", "discq"}),
         files={
             "level1": _FILES,

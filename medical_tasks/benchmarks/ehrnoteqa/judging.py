@@ -278,12 +278,7 @@ def choice_question(
     messages = prompts_of.choice_messages(prompts, choices=choices, letter=letter, output=output)
     premise = f"{output}\n{chosen}" if chosen else output
     return _question(
-        prompts,
-        prompts_of.CHOICE,
-        name,
-        messages,
-        premise=premise,
-        hypothesis=choices[LETTERS.index(letter)],
+        prompts, prompts_of.CHOICE, name, messages, premise=premise, hypothesis=choices[LETTERS.index(letter)]
     )
 
 

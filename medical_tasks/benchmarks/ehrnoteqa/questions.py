@@ -324,9 +324,7 @@ COLUMNS = (
     ),
     Column(name="question", description="The question"),
     Column(
-        name="choices",
-        repeated=True,
-        description="Five answers, A to E in this order, of which one is right; or none",
+        name="choices", repeated=True, description="Five answers, A to E in this order, of which one is right; or none"
     ),
     Column(name="answer", description="Letter of the right answer, `A` to `E`; '' where there are no choices"),
     Column(

@@ -107,10 +107,7 @@ def test_who_speaks_is_told_in_words() -> None:
         question = QuestionMaker(OWN, "json").citation("q", sentence="S.", cited=cited, form=form, section="full")
         part = str(question.messages[0]["content"]).partition("behind its number:\n")[2].split("\n")
         lines[form] = [json.loads(line.partition(": ")[2]) for line in part[:2]]
-    assert lines == {
-        "note": ["doctor: does [it] hurt", "no name"],
-        "text": ["[doctor] does [it] hurt", "no name"],
-    }
+    assert lines == {"note": ["doctor: does [it] hurt", "no name"], "text": ["[doctor] does [it] hurt", "no name"]}
 
 
 def test_templates_differ_by_kind_and_style() -> None:
@@ -132,12 +129,7 @@ def test_the_same_question_for_a_model_of_entailment() -> None:
     pair = maker.claim("q", text="A.", claim="B.", form="text").pair
     assert pair is not None
     assert (pair.premise, pair.hypothesis) == ("A.", "B.")
-    assert dict(pair.values) == {
-        "entailment": True,
-        "neutral": False,
-        "contradiction": False,
-        "not_entailment": False,
-    }
+    assert dict(pair.values) == {"entailment": True, "neutral": False, "contradiction": False, "not_entailment": False}
     assert maker.questions("q", "question", first="A", second="B").pair is not None
     assert maker.questions("q", "same", first="A", second="B").pair is None
     assert maker.claims("q", text="A.", claims=["B."], form="text").pair is None

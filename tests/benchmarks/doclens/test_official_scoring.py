@@ -16,11 +16,7 @@ from hypothesis import strategies as st
 from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.doclens.judging import CitationVerdict, Unit, UnitVerdict
 from medical_tasks.benchmarks.doclens.measures import FULL, METRICS, Section
-from medical_tasks.benchmarks.doclens.official_reading import (
-    OfficialSentence,
-    official_sentences,
-    official_sources,
-)
+from medical_tasks.benchmarks.doclens.official_reading import OfficialSentence, official_sentences, official_sources
 from medical_tasks.benchmarks.doclens.official_scoring import (
     OfficialVerdict,
     judge_official,

@@ -14,14 +14,7 @@ import pytest
 from medical_tasks.benchmarks.ehrnoteqa.data import DEMO_QUESTIONS, demo_pairs
 from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS
 from medical_tasks.benchmarks.ehrnoteqa.questions import CATEGORIES, LETTERS, Question, question_categories
-from medical_tasks.benchmarks.ehrnoteqa.twin import (
-    KINDS,
-    TwinNote,
-    main,
-    possible_answers,
-    twin_patients,
-    write_twin,
-)
+from medical_tasks.benchmarks.ehrnoteqa.twin import KINDS, TwinNote, main, possible_answers, twin_patients, write_twin
 from medical_tasks.errors import UsageError
 
 

@@ -98,12 +98,7 @@ def generate_drafts(folder: Path, options: DraftOptions) -> dict[str, Any] | Non
         model_args={"temperature": TEMPERATURE, **options.model_args},
         max_new_tokens=options.max_new_tokens,
     )
-    settings = {
-        "construct": DATASET.name,
-        "sample": sample,
-        "prompts": load_prompts(task).sha256,
-        "seed": options.seed,
-    }
+    settings = {"construct": DATASET.name, "sample": sample, "prompts": load_prompts(task).sha256, "seed": options.seed}
     answered = ask_model(
         folder / files.GENERATION,
         task,

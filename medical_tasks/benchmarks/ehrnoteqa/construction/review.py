@@ -186,11 +186,7 @@ class _Check:
         self.problems += problems
         if not problems:
             self.opinions[reviewer, identifier] = _Opinion(
-                row=row,
-                reviewer=reviewer,
-                inclusion=inclusion,
-                content=content,
-                comment=row.cells["comment"].strip(),
+                row=row, reviewer=reviewer, inclusion=inclusion, content=content, comment=row.cells["comment"].strip()
             )
 
     def _place(self, row: SheetRow, reviewer: str, identifier: str) -> str | None:

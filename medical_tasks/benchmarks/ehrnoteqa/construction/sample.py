@@ -161,8 +161,7 @@ def make_sample(source: Path, folder: Path, counter: TokenCounter, spec: SampleS
     notes = _notes(source, {patient: lengths[patient].num_notes for patient in level})
     digests = {
         files.NOTES: construction.write_lines(
-            folder / files.NOTES,
-            ({"patient_id": patient, "notes": notes[patient]} for patient in level),
+            folder / files.NOTES, ({"patient_id": patient, "notes": notes[patient]} for patient in level)
         ),
         files.PATIENTS: construction.write_lines(
             folder / files.PATIENTS,

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.benchmarks.ehrnoteqa.construction import files
-from medical_tasks.data import construction
 from medical_tasks.benchmarks.ehrnoteqa.twin import NOTES_FILE, write_twin
 from medical_tasks.cli.entry import main
+from medical_tasks.data import construction
 from tests.benchmarks.ehrnoteqa.twin_files import SECRET
 from tests.fault_server import Call
 
@@ -105,5 +105,7 @@ def by_hand(folder: Path, count: int, *, texts: Callable[[int], dict[str, Any]] 
         }
         for number, name in enumerate(names)
     ]
-    construction.write_json(folder / files.DRAFTS_RECIPE, {"sha256": construction.write_lines(folder / files.DRAFTS, drafts)})
+    construction.write_json(
+        folder / files.DRAFTS_RECIPE, {"sha256": construction.write_lines(folder / files.DRAFTS, drafts)}
+    )
     return folder

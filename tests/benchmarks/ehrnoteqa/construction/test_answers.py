@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.benchmarks.ehrnoteqa.checking import read_human_scores
-from medical_tasks.benchmarks.ehrnoteqa.construction import files
-from medical_tasks.data import construction
 from medical_tasks.benchmarks.ehrnoteqa.construction.answers import COLUMNS, write_scores
 from medical_tasks.cli.entry import main
+from medical_tasks.data import construction
 from medical_tasks.data.construction import plain, write_sheet
 from medical_tasks.io.score_table import read_scores
 from tests.benchmarks.ehrnoteqa.construction.construction_files import edit_sheet, read_lines, read_rows, write_rows
