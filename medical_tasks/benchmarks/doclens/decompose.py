@@ -29,11 +29,7 @@ NOTES: Final = ("note", "section")
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """One text to be taken apart.
-
-    Attributes:
-        text: without citations; "" for a blank one.
-    """
+    """One text to be taken apart. `text`: without citations; "" for a blank one."""
 
     record: str
     section: str
@@ -54,8 +50,7 @@ def check_task(task: TaskSpec) -> None:
 def own_references(texts: Iterable[OwnText], task: TaskSpec) -> list[Part]:
     """The references of a user's own file.
 
-    Returns:
-        Each reference, for clinical notes in sections: the record's own if it has any, else by their headings.
+    Returns each reference, for clinical notes in sections: the record's own if it has any, else by their headings.
     """
     if task.options["form"] not in NOTES:
         return [_part(text.id, FULL, text.reference) for text in texts]
@@ -108,8 +103,7 @@ def _part(record: str, section: str, text: str) -> Part:
 def claims_text(parts: Sequence[Part], claims: Mapping[str, tuple[str, ...] | Unscored], *, side: Side) -> str:
     """Writes a file of claims.
 
-    Returns:
-        JSON in the authors' form, a record an example in order. What was not taken apart is not there.
+    Returns JSON in the authors' form, a record an example in order. What was not taken apart is not there.
     """
     texts: dict[str, dict[str, str]] = {}
     made: dict[str, dict[str, tuple[str, ...]]] = {}

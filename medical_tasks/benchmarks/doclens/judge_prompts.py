@@ -1,18 +1,9 @@
 """What the judge of DocLens is asked (paper, sections 3.1 to 3.4 and appendix A.2), with our prompts or the authors'.
 
-| kind | asks for |
-|---|---|
-| `make` | the claims of a text |
-| `claims` | whether a text entails each of several claims |
-| `claim` | whether it entails one |
-| `question` | whether one short question is a special case of another (MeQSum, both ways) |
-| `same` | whether both are the same question (MeQSum) |
-| `citation` | whether cited sentences entail a sentence of the output together, and which of them it needs |
-| `summary` | the same where the output is a question |
-
-Each but `make` comes in the paper's four styles: as JSON or as lines, with an explanation before the verdict or without. What all
-questions share comes first, so that servers that cache prefixes read a text once; whatever a model may have written stands in the
-prompt as a JSON string. A judge of entailment is asked the same as pairs.
+Kinds: `make` (the claims of a text), `claims` and `claim` (whether a text entails them), `question` and `same` (whether one short
+question is a special case of another, or the same), `citation` and `summary` (whether cited sentences together entail a sentence
+or ask a question, and which of them are needed). All but `make` come in the paper's four styles. Shared text stands first, so
+that servers cache it; texts of models stand in the prompt as JSON strings. Judges of entailment are asked the same as pairs.
 """
 
 from __future__ import annotations
@@ -55,8 +46,7 @@ def again(style: str) -> str:
 def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None) -> JudgePrompts:
     """Loads the texts that a task's judge is asked with.
 
-    Returns:
-        Ours by kind and style (`claims/json_cot`), or the authors' files for the task's form by name.
+    Returns ours by kind and style (`claims/json_cot`), or the authors' files for the task's form by name.
     """
     if name not in PROMPT_SETS:
         raise UsageError(f"unknown set of judge prompts {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")

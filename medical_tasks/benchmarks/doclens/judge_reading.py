@@ -119,8 +119,7 @@ def read_cited_lines(numbers: Sequence[int]) -> Callable[[str], Cited | Unreadab
 def provenance_line(text: str) -> list[int] | Unreadable:
     """Reads the one line with the provenance of a reply in lines.
 
-    Returns:
-        The numbers, in order; none for `none`. Of two such lines none can be known to be the judge's own.
+    Returns the numbers, in order; none for `none`. Of two such lines none can be known to be the judge's own.
     """
     spoken = text.rpartition("</think>")[2]
     lines = [found[1] for line in spoken.split("\n") if (found := _PROVENANCE.fullmatch(line.strip()))]
@@ -138,9 +137,8 @@ def provenance_line(text: str) -> list[int] | Unreadable:
 def cited_value(entailed: bool, provenance: Any, numbers: Sequence[int]) -> Cited | Unreadable:
     """Checks a verdict on a sentence against what was shown.
 
-    Returns:
-        The value. A number that was not shown makes the reply unreadable, however many were shown and whatever is decided: the
-        judge did not read what it was asked. The only citation of an entailed sentence need not be named.
+    Returns the value. A number that was not shown makes the reply unreadable, however many were shown and whatever is
+    decided: the judge did not read what it was asked. The only citation of an entailed sentence need not be named.
     """
     numbered = isinstance(provenance, list) and all(type(number) is int for number in provenance)
     if numbered and not set(provenance) <= set(numbers):
@@ -209,9 +207,8 @@ def read_official_made(text: str) -> str | Unreadable:
 def read_official_batch(claims: Sequence[str]) -> Callable[[str], Batch | Unreadable]:
     """Makes a reader of GPT's verdicts on several claims.
 
-    Returns:
-        The reader. Its value is by the claims' places; a claim that was not asked about, or comes back more often than it was
-        asked about, makes the reply unreadable. Capitals, white space and what is at a claim's ends do not count.
+    Returns the reader. Its value is by the claims' places; a claim that was not asked about, or comes back more often than
+    it was asked about, makes the reply unreadable. Capitals, white space and what is at a claim's ends do not count.
     """
     asked = Counter(map(_bare, claims))
 

@@ -1,24 +1,13 @@
 """Gets the verdicts on outputs of DocLens: claims of references and outputs both ways, and sentences with what they cite.
 
-First all claims to be made are asked for together, then everything about claims and citations; further rounds hold what a batched
-reply left out and what a judge of entailment is asked next. What got no verdict stays without one.
+All claims are made first, then everything is judged; further rounds hold what a batched reply left out and the next steps of a
+judge of entailment. A blank output entails nothing; a blank reference has no claims; a sentence without valid citations is
+unsupported: nobody is asked about these.
 
-- A blank output entails nothing and has no claims; nobody is asked.
-- A blank reference has no claims and entails none of the output's; nobody is asked about these.
-- Of MeQSum's questions each is one claim; judges that read prompts are also asked whether both are one question.
-- A sentence that cites nothing the source has is unsupported, and nobody is asked.
-
-A judge that reads prompts says in one call whether what a sentence cites entails it, and by which numbers. A judge of entailment is
-asked no more than the definitions need (sections 3.3 and 3.5). A sentence with citations C has citation recall 1 if C entails it;
-then a citation c is precise if c alone entails the sentence, or if C without c does not:
-
-| step | asked | when |
-|---|---|---|
-| 1 | all of C together | the sentence says something and cites something that the source has |
-| 2 | each c alone | C entails the sentence, and has two or more |
-| 3 | C without c | c alone does not entail it; for two citations step 2 has asked about the other one |
-
-So k citations take one call if C does not entail the sentence; otherwise one for k = 1, three for k = 2, and 1 + k to 1 + 2k above.
+A judge that reads prompts says in one call whether the citations C of a sentence entail it, and which are needed. A judge of
+entailment is asked no more than the definitions need (sections 3.3 and 3.5): first about C; if C entails the sentence and has two
+or more, about each c alone; where c alone does not, about C without c. That is one call for k = 1, three for k = 2, and 1 + k to
+1 + 2k above.
 """
 
 from __future__ import annotations
@@ -53,11 +42,7 @@ _Made = Mapping[str, tuple[str, ...] | Unscored]
 
 @dataclass(frozen=True, kw_only=True)
 class Unit:
-    """A section of an output beside the same section of the reference.
-
-    Attributes:
-        id: `ITEM` or `ITEM/SECTION`; unique.
-    """
+    """A section of an output beside the same section of the reference. `id`: `ITEM` or `ITEM/SECTION`; unique."""
 
     id: str
     item: str
@@ -72,9 +57,8 @@ class Unit:
 class UnitVerdict:
     """What is known of a unit.
 
-    Attributes:
-        section: the verdicts. Without citations it has no sentences.
-        reference_claims: the reference's claims; None where they could not be made.
+    `section`: the verdicts. Without citations it has no sentences. `reference_claims`: the reference's claims; None where
+    they could not be made.
     """
 
     section: Section
@@ -223,8 +207,7 @@ def _sentence_line(
 class CitationRequest:
     """A sentence, and what it cites.
 
-    Attributes:
-        cited: the numbers that the source has, in the order in which they are shown. Without any nothing is asked.
+    `cited`: the numbers that the source has, in the order in which they are shown. Without any nothing is asked.
     """
 
     id: str
@@ -239,10 +222,9 @@ class CitationRequest:
 class CitationVerdict:
     """What is known of it.
 
-    Attributes:
-        supports: for each number cited, whether it is precise: it entails the sentence alone or is needed. All False for a
-            sentence that is not entailed; None where there is no verdict.
-        text: the judge's reply; "" from judges that say a label and no more.
+    `supports`: for each number cited, whether it is precise: it entails the sentence alone or is needed. All False for a
+    sentence that is not entailed; None where there is no verdict. `text`: the judge's reply; "" from judges that say a
+    label and no more.
     """
 
     entailed: bool | None
@@ -352,8 +334,7 @@ def citation_plan(
 ) -> Generator[list[Ids], Mapping[Ids, bool | None], tuple[bool | None, dict[int, bool | None]]]:
     """Asks for one sentence: yields sets of numbers, and is sent what is known of each.
 
-    Returns:
-        Whether they entail it together; and for each, if they do, whether it is precise.
+    Returns whether they entail it together; and for each, if they do, whether it is precise.
     """
     together = (yield [citations])[citations]
     if not together:

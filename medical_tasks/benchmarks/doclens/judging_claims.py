@@ -26,11 +26,7 @@ _FORM_REASONS: Final = (UNREADABLE, CUT, NO_PAIR, "judge: prompt too long")
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimRequest:
-    """Claims that a text may entail.
-
-    Attributes:
-        text: what may entail them; a blank one entails nothing, and nobody is asked.
-    """
+    """Claims that a text may entail. `text`: what may entail them; a blank one entails nothing, and nobody is asked."""
 
     id: str
     text: str
@@ -40,11 +36,7 @@ class ClaimRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimVerdicts:
-    """What is known of them.
-
-    Attributes:
-        entailed: for each claim, in order; None where there is no verdict.
-    """
+    """What is known of them. `entailed`: for each claim, in order; None where there is no verdict."""
 
     entailed: tuple[bool | None, ...]
     reasons: tuple[str, ...] = ()

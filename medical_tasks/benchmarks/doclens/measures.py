@@ -1,14 +1,7 @@
 """Claims, verdicts, and the four metrics of DocLens (paper, section 3). What is not known stays None, never False.
 
-| metric | hits | of |
-|---|---|---|
-| `claim_recall` | claims of the reference that the output entails | claims of the reference |
-| `claim_precision` | claims of the output that the reference entails | claims of the output |
-| `citation_recall` | sentences that all they cite entails together | sentences of the output |
-| `citation_precision` | citations that support such a sentence | citations of the output |
-
-Each is a share of counts, so one rule serves a section, an example (its sections together) and all examples (pooled). A file of
-claims has the authors' form: a JSON list with a record an example, in it `example_id`, texts, and lists of claims
+Each metric is a share of counts, so one rule serves a section, an example (its sections together) and all examples (pooled). A
+file of claims has the authors' form: a JSON list with one record per example: `example_id`, texts, and lists of claims
 (`subclaims_reference`, or `subclaims_reference_subjective` and so on for each section; `subclaims_output` likewise).
 """
 
@@ -36,9 +29,8 @@ METRICS: Final = ("claim_recall", "claim_precision", "citation_recall", "citatio
 class Tally:
     """Verdicts on a number of things, as far as they are known.
 
-    Attributes:
-        due: whether nothing at all is a miss: an output that had something to say and has no sentence supports nothing (0);
-            one that had nothing to say has no share (nan).
+    `due`: whether nothing at all is a miss: an output that had something to say and has no sentence supports nothing (0);
+    one that had nothing to say has no share (nan).
     """
 
     verdicts: tuple[Verdicts, ...] = ()
@@ -112,9 +104,8 @@ def _verdicts(kind: str, outcomes: Sequence[bool | None], *, unasked: int = 0) -
 class SentenceVerdict:
     """A sentence of the output.
 
-    Attributes:
-        entailed: whether all that it cites entails it together.
-        supports: for each of its citations, whether it is one that the sentence needs or that entails it alone.
+    `entailed`: whether all that it cites entails it together. `supports`: for each of its citations, whether it is one that
+    the sentence needs or that entails it alone.
     """
 
     entailed: bool | None
@@ -129,9 +120,8 @@ class SentenceVerdict:
 class Section:
     """A section of an output beside the same section of the reference; a text without sections is one section.
 
-    Attributes:
-        reference_claims: for each claim of the reference, whether the output entails it. None when the reference has no list of
-            claims because making one failed.
+    `reference_claims`: for each claim of the reference, whether the output entails it. None when the reference has no list
+    of claims because making one failed.
     """
 
     reference_claims: tuple[bool | None, ...] | None
@@ -221,9 +211,8 @@ def claim_rows(records: Iterable[ClaimRecord], *, side: Side = "reference") -> l
 def read_claims_reply(text: str) -> tuple[str, ...] | Unreadable:
     """Reads the claims a model was asked to make: `{"claims": ["...", ...]}` and nothing else.
 
-    Returns:
-        The claims, white space run together, those that stand twice once; or what is wrong with the reply. Claims are never
-        left out to keep to the number: a reply with more is asked for again.
+    Returns the claims, white space run together, those that stand twice once; or what is wrong with the reply. Claims are
+    never left out to keep to the number: a reply with more is asked for again.
     """
     value = read_json(text)
     if isinstance(value, Unreadable):

@@ -1,12 +1,8 @@
 """`mimic_rrs`: radiology reports with findings in numbered sentences, and the impression that a model is to write of them.
 
 DocLens evaluates 200 reports, drawn in proportion to modality and anatomy (Xie et al. 2024, appendix on the experiments), of the
-reports that Van Veen et al. 2023 used (https://aclanthology.org/2023.bionlp-1.42/). This is a sample of the same kind, drawn here
-from the official file of notes, `NOTEEVENTS.csv.gz`, which is read once, row by row.
-
-A table of findings and impressions that somebody has, CSV or JSON Lines, is a configuration too. Its columns are `id`, `findings`
-and `impression`; where known also `patient_id`, `modality`, `anatomy`, `split`. With `split` every row is taken as it stands.
-Without, splits are drawn as from the notes, and rows that could not be used there are left out here.
+reports that Van Veen et al. 2023 used (https://aclanthology.org/2023.bionlp-1.42/). This is a sample of the same kind, drawn from
+the official `NOTEEVENTS.csv.gz`, or from a user's table. Rows of a table with a column `split` are used as they are.
 """
 
 from __future__ import annotations

@@ -46,8 +46,7 @@ class Candidate:
 def largest_remainder(counts: Mapping[Kind, int], size: int) -> dict[Kind, int]:
     """Divides a sample in proportion: whole parts first, then one more each for the largest remainders.
 
-    Returns:
-        Its reports of each kind; of equal remainders the kind that comes first by its name.
+    Returns its reports of each kind; of equal remainders the kind that comes first by its name.
     """
     total = sum(counts.values())
     if not 0 <= size <= total:
@@ -88,8 +87,7 @@ class Sampler:
     def split(self) -> dict[str, list[Candidate]]:
         """Draws the sample.
 
-        Returns:
-            The reports of `test` and `train`, by id; no patient is in both, and none is twice in one kind of `train`.
+        Returns the reports of `test` and `train`, by id; no patient is in both, and none is twice in one kind of `train`.
         """
         shares = largest_remainder(self.counts, self.sample)
         test = [each for kind, share in shares.items() for each in self._test[kind].best(share)]
@@ -197,8 +195,7 @@ def report_row(candidate: Candidate) -> dict[str, Any]:
 def report_sentences(findings: str) -> list[str]:
     """Splits findings into sentences; the number of a sentence is its place, from 0.
 
-    Returns:
-        Sentences that are not blank, each on one line. Joined by spaces they are the findings up to white space.
+    Returns sentences that are not blank, each on one line. Joined by spaces they are the findings up to white space.
     """
     return [" ".join(sentence.split()) for sentence in split_sentences(findings)]
 

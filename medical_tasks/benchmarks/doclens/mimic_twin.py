@@ -79,10 +79,7 @@ class TwinNote:
 
 
 def twin_notes(*, seed: int, notes: int, ct_mr: float = CT_MR_SHARE) -> Iterator[TwinNote]:
-    """Generates notes, by growing ROW_ID.
-
-    `ct_mr`: share of them that are CT and MR reports.
-    """
+    """Generates notes, by growing ROW_ID. `ct_mr`: share of them that are CT and MR reports."""
     if notes < 1 or not 0 <= ct_mr <= 1:
         raise UsageError(f"a twin needs at least 1 note and a share from 0 to 1, got {notes} and {ct_mr}.")
     draw = random.Random(f"{seed}-notes")  # noqa: S311  # invented notes, not secrets

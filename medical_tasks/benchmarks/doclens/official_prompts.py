@@ -61,8 +61,7 @@ _SPEAKERS: Final = re.compile(r"\[[a-z,\s_]+\] ")
 def read_official(task: TaskSpec, upstream: Path | None) -> dict[str, tuple[Message, ...]]:
     """Reads the messages of a task's generation, without the last one.
 
-    Returns:
-        Section to the messages that stand before its input; for other forms these under "".
+    Returns section to the messages that stand before its input; for other forms these under "".
     """
     names = _GENERATION.get(task.options["form"])
     if names is None:
@@ -120,8 +119,7 @@ def official_file(kind: Kind, style: str, *, form: str, section: str) -> str:
 def read_official_texts(task: TaskSpec, upstream: Path | None) -> dict[str, str]:
     """Reads the files a task is judged with.
 
-    Returns:
-        The files' texts, by name: `claims/...` is of their folder `claim_evaluation/prompts`, `citations/...` likewise.
+    Returns the files' texts, by name: `claims/...` is of their folder `claim_evaluation/prompts`, `citations/...` likewise.
     """
     form = task.options["form"]
     kinds: tuple[Kind, ...] = ("question", "same", "citation") if form == "question" else ("make", "claims", "citation")

@@ -174,8 +174,7 @@ def official_claims(reply: str) -> list[str]:
 def gpt_claims_reply(reply: str) -> Any:
     """Reads GPT's judgement on all claims of a text.
 
-    Returns:
-        What their score file has: whatever the JSON holds, mostly a list of records; an empty list when it is no JSON.
+    Returns what their score file has: whatever the JSON holds, mostly a list of records; an empty list when it is no JSON.
     """
     try:
         return json.loads(reply)

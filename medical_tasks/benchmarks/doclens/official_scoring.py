@@ -1,17 +1,14 @@
 """The `_official` figures of outputs: the authors' sentences, and verdicts counted as their scripts count them.
 
-With the authors' prompts every figure is their scripts' decision on the judge's first reply (`official_reading`), claims that a
-model makes included: each of their questions is asked once, and shares its reply with the sane metrics' question where both are the
-same. What their script fails on, a call that failed and a reply that was cut have no figure here, but limits and a reason.
-
-With our prompts, and of judges of entailment, the claims are those of the sane metrics, with the same verdicts; citations are asked
-about once more, sentence by sentence as the authors split them (`official_reading`). Summed over items, the counts give what
-their `aggregate_scores.py` gives for their score files:
+With the authors' prompts every figure is their scripts' decision on the judge's first reply (`official_reading`). What their
+script fails on, failed calls and cut replies have no figure here, but limits and a reason. With our prompts, and of judges of
+entailment, the claims are ours with the same verdicts; citations are asked about once more, by the authors' sentences. Summed
+over items, the counts give what their `aggregate_scores.py` gives:
 
 - a share of nothing is 0
 - a text whose reply about all its claims could not be read leaves the average; of our prompts' replies, those that have some of
   them count with these
-- of claims asked about one by one, and of citations, a missing reply ends their script: there is no figure here, but limits
+- of claims asked about one by one, and of citations, a missing reply ends their script
 """
 
 from __future__ import annotations
@@ -101,10 +98,7 @@ def judge_official(
 
 
 def official_claims_of(claims: Sequence[bool | None] | None, *, whole: bool) -> tuple[bool | None, ...]:
-    """What their score file has of a text's claims.
-
-    `whole`: whether they were asked about in one call.
-    """
+    """What their score file has of a text's claims. `whole`: whether they were asked about in one call."""
     return tuple(one for one in claims or () if one is not None or not whole)
 
 

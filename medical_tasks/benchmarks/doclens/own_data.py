@@ -44,11 +44,7 @@ OWN_COLUMNS = (
 
 @dataclass(frozen=True, kw_only=True)
 class OwnText:
-    """One record.
-
-    Attributes:
-        sections: the reference's sections by name, where the record has any; "" for an empty one.
-    """
+    """One record. `sections`: the reference's sections by name, where the record has any; "" for an empty one."""
 
     id: str
     source: str

@@ -1,20 +1,8 @@
 """Texts in pieces: the turns of a dialogue, the sections of a note, the sentences of a question, and cited sentences.
 
-Turns and sentences of a source are numbered from 0. A note is divided at the headings ACI-BENCH knows (Yim et al. 2023,
-"division-based" summaries) and nowhere else, so no line is lost or doubled; vital signs before the examination are history. A
-question is split by untrained Punkt with a few titles, in small letters as the authors had it; 98 of their 100 questions split
-at the same places.
-
-A citation marker is a pair of square brackets with whole numbers and ranges: `[3]`, `[3, 4]`, `[3-5]`, `[3–5]`. All other
-numbers are prose: `5 mg`, `1.` before an item of a list, `[8.2 -> 6.9]`, `[-1]`, `[note 3]`. A sentence that cites nothing
-borrows no citation.
-
-A sentence of a generated text ends after `.`, `!` or `?`, at an empty line, before an item of a list, and at a line end unless the
-line runs on. Markers behind the end mark belong to it, on its line or alone on the next.
-
-- A heading (`CHIEF COMPLAINT`, `Plan:`, `## Results`) belongs to the sentence under it, a number without words (`2.`) to the next.
-- A point behind a title, an initial, the number of an item or `e.g.` ends nothing, nor does one within a number.
-- A line broken by its width runs on: the next begins with a small letter, or it is long and has no end mark.
+A note is divided at the headings ACI-BENCH knows (Yim et al. 2023, "division-based" summaries) and nowhere else; vital signs
+before the examination are history. A question is split by untrained Punkt with a few titles, in small letters as the authors had
+it. What is a citation and where sentences end: docs/doclens_scoring.md.
 """
 
 from __future__ import annotations
@@ -114,9 +102,8 @@ def heading_section(line: str) -> str | None:
 def divide_note(note: str) -> dict[str, str]:
     """Divides a note.
 
-    Returns:
-        Text of each of `SECTIONS`, headings included, "" for those it does not have. What stands before the first heading is
-        subjective. Each line of the note is in exactly one section, with its line end, in order.
+    Returns text of each of `SECTIONS`, headings included, "" for those it does not have. What stands before the first
+    heading is subjective. Each line of the note is in exactly one section, with its line end, in order.
     """
     parts: dict[str, list[str]] = {section: [] for section in SECTIONS}
     for section, line in _lines(note):
@@ -137,9 +124,8 @@ _PUNKT: Final = Punkt(abbreviations=frozenset({"dr", "mr", "mrs", "prof", "vs", 
 def split_question(question: str) -> list[str]:
     """Splits a question into its sentences.
 
-    Returns:
-        The sentences as they are written, without the white space around them; nothing else is left out. None for a question
-        of white space.
+    Returns the sentences as they are written, without the white space around them; nothing else is left out. None for a
+    question of white space.
     """
     return [text for start, end in punkt_spans(_small(question), _PUNKT) if (text := question[start:end].strip())]
 
@@ -158,9 +144,8 @@ def _small(text: str) -> str:
 class Sentence:
     """One sentence.
 
-    Attributes:
-        text: what is judged: without markers, white space run together. "" where there are markers and nothing else.
-        citations: what it cites, each number once, in order of first mention.
+    `text`: what is judged: without markers, white space run together. "" where there are markers and nothing else.
+    `citations`: what it cites, each number once, in order of first mention.
     """
 
     raw: str
@@ -171,8 +156,7 @@ class Sentence:
 def read_sentences(text: str) -> tuple[Sentence, ...]:
     """Reads a generated text.
 
-    Returns:
-        Its sentences, none for a blank text. Their `raw`, one behind the other, are the text: nothing is lost.
+    Returns its sentences, none for a blank text. Their `raw`, one behind the other, are the text: nothing is lost.
     """
     return tuple(
         Sentence(raw=raw, text=" ".join(remove_citations(raw).split()), citations=cited_ids(raw))
@@ -196,8 +180,7 @@ LINE_ENDS: Final = "\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 class Marker:
     """One pair of brackets.
 
-    Attributes:
-        ids: numbers of the sentences it cites, in its order, as they stand there: whether the source has them is not asked.
+    `ids`: numbers of the sentences it cites, in its order, as they stand there: whether the source has them is not asked.
     """
 
     start: int
@@ -208,9 +191,8 @@ class Marker:
 def find_markers(text: str) -> list[Marker]:
     """Finds all markers of a text, in order.
 
-    Returns:
-        The markers. A range that runs backwards (`[5-3]`, `[120-80]`) or over more than `MAX_RANGE` sentences makes the whole
-        bracket prose.
+    Returns the markers. A range that runs backwards (`[5-3]`, `[120-80]`) or over more than `MAX_RANGE` sentences makes the
+    whole bracket prose.
     """
     markers = []
     for found in _MARKER.finditer(text):

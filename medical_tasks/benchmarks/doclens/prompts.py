@@ -1,19 +1,9 @@
 """Prompts of the generation tasks: a source in numbered turns or sentences, which the answer is asked to cite.
 
-Our prompts are one user message: what is given, what to write, how to cite, worked examples if the task has some, then the source.
-They are written from the facts of the protocol (paper, sections 4 and A.4), and visits are numbered as in the authors' released
-file. With `official` the authors' messages are read from the user's checkout (`official_prompts`).
-
-Worked examples depend on ids and `SEED` alone; fewer are the first of more. Radiology reports are drawn evenly from the six kinds
-with most rows. The released texts cite nothing, so the citations of examples and gold answers follow a rule that compares word
-stems, function words and small talk apart:
-
-- A sentence cites the turn that shares most words with it; of several the one with the fewest words, then the first.
-- A second and a third turn are cited too if each adds two words or more.
-- A sentence that shares no word with any turn cites the one with most words that count, the first of several.
-
-On the two notes that the authors cited by hand (91 cited sentences), 80 % of the rule's citations are theirs, it finds 48 % of
-theirs, and 82 % of the sentences have one in common.
+Ours are one user message, written from the facts of the protocol (paper, sections 4 and A.4). With `official` the authors'
+messages are read from the user's checkout (`official_prompts`). Worked examples depend on ids and `SEED` alone; fewer are the
+first of more. The released texts cite nothing, so the citations of examples and gold answers follow a rule (docs/doclens.md,
+"Citations of references").
 """
 
 from __future__ import annotations
@@ -109,8 +99,7 @@ def numbered_source(item: Item) -> str:
 def gold_response(task: TaskSpec, item: Item) -> str:
     """Writes an item's gold as an answer: the reference, with citations by the rule of `cite`.
 
-    Returns:
-        The reference with markers; "" where it is blank. A reference that is cited already keeps what it has.
+    Returns the reference with markers; "" where it is blank. A reference that is cited already keeps what it has.
     """
     return _answer(item, citations=True)
 
@@ -187,11 +176,7 @@ def _digest(*texts: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Texts:
-    """What is said in one form.
-
-    Attributes:
-        given: what stands below, and how it is numbered.
-    """
+    """What is said in one form. `given`: what stands below, and how it is numbered."""
 
     given: str
     task: str
@@ -247,8 +232,7 @@ KINDS: Final = 6
 def draw_exemplars(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Item, ...]]:
     """Draws the worked examples of a task.
 
-    Returns:
-        Section to its examples, which are of the same visits for all four; for other forms all of them under "".
+    Returns section to its examples, which are of the same visits for all four; for other forms all of them under "".
     """
     form, shots = task.options["form"], int(task.options["shots"])
     items = [item for item in load_items(task, rows) if item.fields["reference"].strip() and item.fields["sentences"]]
@@ -346,11 +330,7 @@ class Source:
         self._longest = max(range(len(bare)), key=lambda place: (len(self._words[place]), -place), default=None)
 
     def cited_by(self, sentence: str) -> tuple[int, ...]:
-        """Says what a sentence cites.
-
-        Returns:
-            One to `MAX_CITED` numbers, ascending; none where there is nothing to cite.
-        """
+        """Says what a sentence cites. Returns one to `MAX_CITED` numbers, ascending; none where there is nothing to cite."""
         if self._longest is None:
             return ()
         left = _words(sentence)
@@ -374,9 +354,8 @@ class Source:
 def cite(text: str, source: Source) -> str:
     """Writes citations into a text: `[3][4]` behind the last word of each sentence, before its full stop.
 
-    Returns:
-        The text with markers and nothing else changed: `remove_citations` gives it back, and its sections stay the same. A
-        sentence that cites already stays as it is, as does a heading of a section without text under it.
+    Returns the text with markers and nothing else changed: `remove_citations` gives it back, and its sections stay the
+    same. A sentence that cites already stays as it is, as does a heading of a section without text under it.
     """
     pieces = sentence_pieces(text) or [text]
     return "".join(_cited(part, source) for piece in pieces for part in _parts(piece))

@@ -1,13 +1,10 @@
 """Scores generated texts by a judge's verdicts on their claims and citations (Xie et al. 2024, section 3).
 
-All four metrics are shares of counts, pooled over the items: an item has its own share as value and what it is of as weight. A
-verdict that is missing decides nothing: the metrics it could change are absent, with their possible limits and the largest
-denominator. Beside them stand the metrics of texts (`text_metrics`) and, with `official=yes`, the figures by the authors' scripts
-(`official_scoring`). Nothing in `parsed` and `why` quotes a text.
+An item has its own share of each metric as value and its denominator as weight. A missing verdict decides nothing: the metrics it
+could change are absent, with limits and the largest denominator. Nothing in `parsed` and `why` quotes a text.
 
-A claim from a file belongs to a text, not to a place in the file: in the authors' released claims of ACI-BENCH the sections of a
-row are those of another visit (docs/doclens.md, "A trap"). Where a record holds the text of a section, the text decides, white
-space and citation markers apart; a record that holds none is joined by its id.
+Claims of a file are joined to texts by the text: in the authors' released claims of ACI-BENCH the sections of a row are those of
+another visit (docs/doclens.md, "A trap"). Records without texts are joined by id.
 """
 
 from __future__ import annotations
@@ -63,8 +60,7 @@ def score_items(
 ) -> list[ItemScore]:
     """Scores the texts generated for a task's items.
 
-    Returns:
-        A score an item. `parsed` counts claims, sentences and citations.
+    Returns a score an item. `parsed` counts claims, sentences and citations.
     """
     if len(items) != len(responses):
         raise UsageError(
@@ -118,9 +114,8 @@ def score_items(
 def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
     """What metrics could be on an item without an answer, where that is less than the metric's own limits.
 
-    Returns:
-        Limits of `medcon_official`: shared terms are at most all of the reference's, so however many synonyms it has, F1 stays
-        below 2.
+    Returns limits of `medcon_official`: shared terms are at most all of the reference's, so however many synonyms it has,
+    F1 stays below 2.
     """
     return {"medcon_official": (0.0, _MOST_MEDCON)}
 
@@ -264,8 +259,7 @@ def read_settings(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
 def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
     """Says what decides a task's scores beside the judge, for the recipe; reads files and loads no weights.
 
-    Returns:
-        JSON values: style, whose claims come from which file (by hash), checkpoints' and index's identities.
+    Returns JSON values: style, whose claims come from which file (by hash), checkpoints' and index's identities.
     """
     settings = read_settings(task, arguments)
     return {

@@ -156,9 +156,8 @@ def text_identity(arguments: Mapping[str, str]) -> dict[str, Any]:
 def word_metrics(output: str, reference: str) -> dict[str, float]:
     """Compares two texts by their words.
 
-    Returns:
-        `rouge1`, `rouge2` and `rougeLsum` (F1, no stemming), `rougeL_recall`, `rougeL_precision`, `bleu`, and `words`, what
-        stands between white space in the output.
+    Returns `rouge1`, `rouge2` and `rougeLsum` (F1, no stemming), `rougeL_recall`, `rougeL_precision`, `bleu`, and `words`,
+    what stands between white space in the output.
     """
     found = rouge(output, reference, variants=_ROUGE)
     values = {name: found[name].f1 for name in ("rouge1", "rouge2", "rougeLsum")}
@@ -173,9 +172,8 @@ def word_metrics(output: str, reference: str) -> dict[str, float]:
 def medcon_metrics(reference: Mapping[str, frozenset[str]], output: Mapping[str, frozenset[str]]) -> dict[str, float]:
     """Compares the concepts of two texts.
 
-    Returns:
-        `medcon`, `medcon_recall` and `medcon_precision` of the sets of concepts, nan where a side they divide by has none (of
-        `medcon`: both sides), and `medcon_official` by the reference's formula, which is 0 there.
+    Returns `medcon`, `medcon_recall` and `medcon_precision` of the sets of concepts, nan where a side they divide by has
+    none (of `medcon`: both sides), and `medcon_official` by the reference's formula, which is 0 there.
     """
     scores: Medcon = medcon(reference, output)
     return {

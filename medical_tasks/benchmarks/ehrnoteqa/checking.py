@@ -44,8 +44,7 @@ CORRECT, INCORRECT = CORRECTNESS.classes
 def scored_items(scores: HumanScores, items: Sequence[Item], *, where: str) -> list[Item]:
     """Finds the question of each scored answer.
 
-    Returns:
-        One item a row, in order, named after the row: several models' answers to one question are several items.
+    Returns one item a row, in order, named after the row: several models' answers to one question are several items.
     """
     known = {item.id: item for item in items}
     strange = [row for row in scores.rows if row.item not in known]
@@ -60,8 +59,7 @@ def scored_items(scores: HumanScores, items: Sequence[Item], *, where: str) -> l
 def check_pairs(scores: HumanScores, items: Sequence[Item]) -> list[CheckPair]:
     """Makes pairs of the raters' scores, in order.
 
-    Returns:
-        One pair a row; its label is the majority of those who scored it, None where they are evenly divided.
+    Returns one pair a row; its label is the majority of those who scored it, None where they are evenly divided.
     """
     pairs = []
     for row, item in zip(scores.rows, items, strict=True):
@@ -194,9 +192,8 @@ _FORM: Final = "It needs a header, and a row an answer: id, response, perhaps mo
 class HumanScore:
     """An answer and what people said of it.
 
-    Attributes:
-        model: whose; "" when the file does not say.
-        correct: for each rater whether it is correct; None for those who did not score it.
+    `model`: whose; "" when the file does not say. `correct`: for each rater whether it is correct; None for those who did
+    not score it.
     """
 
     line: int

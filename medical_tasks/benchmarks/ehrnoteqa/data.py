@@ -1,15 +1,12 @@
 """EHRNoteQA from the user's own PhysioNet copies: questions joined with the discharge summaries they are about.
 
-Two projects are needed: the questions (`EHRNoteQA.jsonl`), which hold patient ids and no notes, and MIMIC-IV-Note
-(`discharge.csv.gz`), which is read once, row by row. A question whose notes are not all there is an error; the authors' script
-leaves it without notes and says nothing. `demo` is a small synthetic twin. Three more configurations have rows of the same
-columns: one's own questions (`own`), and the paper's other sets, with passages for a gold (`evidence`) and without any (`discq`).
+A question whose notes are not all there is an error; the authors' script leaves it without notes. The other configurations have
+the same columns: synthetic ones (`demo`), a user's own (`own`), and the paper's other sets (`evidence`, `discq`).
 
-DiSCQ is what medical experts ask while they read a discharge summary: Lehman et al., "Learning to Ask Like a Physician",
-ClinicalNLP 2022, https://physionet.org/content/discq/1.0/, code https://github.com/elehman16/discq. The release has questions,
-the words that prompted each (its trigger) and the name of the text they stand in; the texts are those of the n2c2 2010 challenge
-on relations. Nobody has written answers: the paper's three clinicians judged those of models, one hundred questions each
-(section 4.3, table 12).
+DiSCQ: Lehman et al., "Learning to Ask Like a Physician", ClinicalNLP 2022, https://physionet.org/content/discq/1.0/, code
+https://github.com/elehman16/discq. The release has questions, the words that prompted each (its trigger) and the names of their
+texts, which are those of the n2c2 2010 challenge on relations. It has no answers: the paper's three clinicians judged those of
+models, one hundred questions each (section 4.3, table 12).
 """
 
 from __future__ import annotations
@@ -293,8 +290,7 @@ def keeps(task: TaskSpec, row: Mapping[str, Any]) -> bool:
 def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
     """Makes the items of a task.
 
-    Returns:
-        One item for each row that the task keeps, in order; questions about one patient share its cluster.
+    Returns one item for each row that the task keeps, in order; questions about one patient share its cluster.
     """
     return [
         Item(

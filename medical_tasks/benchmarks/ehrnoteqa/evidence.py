@@ -161,8 +161,7 @@ class _Notes:
 class SquadPlace:
     """Where in the file one is, for messages, and the checks of what is there.
 
-    Attributes:
-        question: number of the paragraph's question, from 1; 0 for the paragraph itself.
+    `question`: number of the paragraph's question, from 1; 0 for the paragraph itself.
     """
 
     path: Path
@@ -275,11 +274,7 @@ _EXPONENT = len("e+1")
 
 @dataclass(frozen=True, kw_only=True)
 class Paragraph:
-    """A paragraph as it stands in the file.
-
-    Attributes:
-        title: of the entry, where it stands before the paragraphs; None where not.
-    """
+    """A paragraph as it stands in the file. `title`: of the entry, where it stands before the paragraphs; None where not."""
 
     line: int
     entry: int
@@ -289,11 +284,7 @@ class Paragraph:
 
 
 def read_paragraphs(path: Path, *, on_read: Callable[[int], None] = lambda _: None) -> Iterator[Paragraph]:
-    """Reads the paragraphs of a file.
-
-    Yields:
-        The paragraphs in order.
-    """
+    """Yields the paragraphs of a file, in order."""
     for entry, title, line, value in _walk(path, on_read):
         if value is not None:
             number, content = value

@@ -1,14 +1,8 @@
-"""What the judge of EHRNoteQA is asked (paper, appendix E.1): is a model's answer right.
+"""What the judge of EHRNoteQA is asked (paper, appendix E.1): whether a model's answer is right.
 
-Three questions. `open`: the notes, the question and the right answer are given (figure 8). `evidence`: in place of the right
-answer stand passages of the note that hold it (figure 10). `choice`: the five choices and the right one are given, and no notes
-(figure 9).
-
-Ours are written from the protocol's facts. With `official` the authors' texts are read from a checkout the user has; they
-released none for `evidence`, which is asked with ours.
-
-What is the same for all items comes first, then what all answers to an item share (its notes, which are long), the model's answer
-last: servers that keep prefixes read the notes once for all votes and models.
+`open` gives the notes, the question and the right answer (figure 8); `evidence` passages of the note in place of the right answer
+(figure 10); `choice` the five choices and the right one, and no notes (figure 9). With `official` the authors' texts are read
+from the user's checkout; they released none for `evidence`. The model's answer stands last, so that servers cache the notes.
 """
 
 from __future__ import annotations

@@ -31,9 +31,8 @@ NO_GOLD: Final = "no gold: for people to score"
 class Case:
     """An answer to be judged.
 
-    Attributes:
-        form: `open`, or `choice` when choices were given.
-        letter: the choice whose letter it names, "" for none; for judges that do not know what letters stand for.
+    `form`: `open`, or `choice` when choices were given. `letter`: the choice whose letter it names, "" for none; for judges
+    that do not know what letters stand for.
     """
 
     item: Item
@@ -49,11 +48,7 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerVerdict:
-    """What is known of an answer.
-
-    Attributes:
-        how: how it was decided without a vote; "" with one.
-    """
+    """What is known of an answer. `how`: how it was decided without a vote; "" with one."""
 
     right: bool | None
     votes: tuple[bool, ...] = ()

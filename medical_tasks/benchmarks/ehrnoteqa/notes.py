@@ -31,11 +31,7 @@ _MEGABYTE = 1_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Note:
-    """A discharge summary.
-
-    Attributes:
-        charttime: `YYYY-MM-DD HH:MM:SS`, as released.
-    """
+    """A discharge summary. `charttime`: `YYYY-MM-DD HH:MM:SS`, as released."""
 
     note_id: str
     hadm_id: str

@@ -1,17 +1,12 @@
 """Prompts of EHRNoteQA in four formats (paper, sections 4.1 and 4.3, appendix E; figure 11).
 
-Ours are one user message, written from the facts of the protocol: all discharge summaries of the patient, the oldest first, each
-between two marks; the question; where they are shown, the five lettered choices; the form of the answer. What the formats share
-comes first, so that servers that cache prefixes read the notes once. With `official` the authors' templates are read from the
-user's checkout (`src/generation/utils.py`, the form they used for GPT models).
+Ours are one user message: all discharge summaries, the oldest first; the question; where they are shown, the five choices; the
+form of the answer. What the formats share comes first, so that servers cache the notes. With `official` the authors' templates
+are read from the user's checkout (`src/generation/utils.py`, the form they used for GPT models).
 
-The choices are shown in `mc` and `mc_prob_index` only. For the probability of a choice's text (`mc_prob_value`) the question
-stands alone, as in the LM evaluation harness, which the authors used: with the choices in sight a model would be asked which
-one it repeats.
-
-Notes too long for a model lose words from the oldest on, and the prompt says how many. Length is counted in words, runs of
-non-white space, so that a number leaves out the same text whatever the tokenizer. This rule is ours; the paper asked only models
-whose context holds all notes.
+For the probability of a choice's text (`mc_prob_value`) the question stands alone, as in the LM evaluation harness, which the
+authors used: with the choices in sight a model would be asked which one it repeats. Notes too long for a model lose words from
+the oldest on, counted as runs of non-white space, whatever the tokenizer. This rule is ours.
 """
 
 from __future__ import annotations
@@ -74,8 +69,7 @@ _OFFICIAL_CHOICES: Final = tuple(f"choice_{letter.lower()}" for letter in LETTER
 def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None) -> PromptSet:
     """Makes the prompts of a task.
 
-    Returns:
-        The prompts; all can leave out words of the notes, those of the probability tasks have continuations.
+    Returns the prompts; all can leave out words of the notes, those of the probability tasks have continuations.
     """
     form = task.options["format"]
     if name not in PROMPT_SETS:
@@ -112,9 +106,8 @@ def choice_lines(item: Item) -> str:
 def gold_response(task: TaskSpec, item: Item) -> str:
     """Writes an item's gold as an answer.
 
-    Returns:
-        `open`: the text of the right choice; in a set without choices its evidence, a passage a line. `mc`: letter and text.
-        Probability tasks: `ChoiceScores` that are sure of the right choice. "" where the set knows no answer.
+    Returns `open`: the text of the right choice; in a set without choices its evidence, a passage a line. `mc`: letter and
+    text. Probability tasks: `ChoiceScores` that are sure of the right choice. "" where the set knows no answer.
     """
     form = task.options["format"]
     if not item.fields["choices"]:

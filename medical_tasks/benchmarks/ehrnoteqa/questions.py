@@ -1,14 +1,11 @@
 """The questions, the ten categories they fall into, and the dataset's rows.
 
-Questions come from the official `EHRNoteQA.jsonl`, one object a line and one question a patient, or are the user's own:
-`medical-tasks construct ehrnoteqa import` writes rows as JSON Lines and `medical-tasks build ehrnoteqa --config own` builds them.
-Such a file holds notes and is as credentialed as they are: messages say where something is wrong, never what stands there.
+Questions come from the official `EHRNoteQA.jsonl`, or from a user's own JSON Lines (`medical-tasks construct ehrnoteqa import`),
+which holds notes: messages about it quote nothing. A row has a level, five choices and a patient's notes; rows of the paper's
+other sets (section 4.3) have one note, no level and no choices.
 
-A row of the benchmark is a question with a level, five choices and the notes of a patient. A row of the paper's other sets
-(section 4.3) has one note, no level and no choices.
-
-The authors categorised by hand (section 3.4, appendix D) and released no question's categories. Our rule looks for words that ask
-for something; it was made with sight of the 40 examples in tables 3 and 9, and `docs/ehrnoteqa.md` has its figures.
+The authors categorised by hand (section 3.4, appendix D) and released no question's categories. Our rule was made with sight of
+the 40 examples in tables 3 and 9; `docs/ehrnoteqa.md` has its figures.
 """
 
 from __future__ import annotations
@@ -124,8 +121,7 @@ _PATTERNS: Final = {category: re.compile("|".join(_WORDS[category])) for categor
 def question_categories(question: str) -> tuple[str, ...]:
     """Assigns categories to a question; many questions ask about several things.
 
-    Returns:
-        One or more of `CATEGORIES`, in their order; `FALLBACK` alone where no word is found.
+    Returns one or more of `CATEGORIES`, in their order; `FALLBACK` alone where no word is found.
     """
     text = " ".join(question.lower().replace("\u2019", "'").split())
     asked = _GIVEN.sub("", text, count=1) if _GIVEN.match(text) else text
@@ -146,9 +142,8 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 class Question:
     """A question about a patient's discharge summaries.
 
-    Attributes:
-        num_notes: how many discharge summaries the patient has.
-        categories: what is asked about, as the file says; None where it does not, which the official one never does.
+    `num_notes`: how many discharge summaries the patient has. `categories`: what is asked about, as the file says; None
+    where it does not, which the official one never does.
     """
 
     patient_id: str

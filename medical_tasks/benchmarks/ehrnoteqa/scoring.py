@@ -1,15 +1,11 @@
 """Scores answers of EHRNoteQA (Kweon et al. 2024, sections 4.1 and 4.3): by a judge, by rules, by words, by probabilities.
 
-The paper's number is the judge's: the mode of its five votes on each answer, and the mean of the modes. Beside it stand, for
-open answers, the text metrics the paper compares it with; for answered choices, the letter read by rules (`letters`); in the
-tasks that ask for probabilities, what follows from them. A verdict that is missing decides nothing: `accuracy` is absent for
-that item, with limits 0 and 1, and estimated from judged answers (`estimation`). Nothing in `parsed` and `why` quotes an
-answer.
+The paper's number is the judge's: the mode of its five votes on each answer, and the mean of the modes. A missing verdict decides
+nothing: `accuracy` is absent for that item, with limits 0 and 1. Nothing in `parsed` and `why` quotes an answer.
 
-The choice with the largest score is the model's; the score is the sum of its tokens' log-probabilities, or that sum divided by the
-number of tokens or of characters (Unicode code points), which offsets the disadvantage of long texts. A tie is wrong. A server
-that reports only its most probable tokens leaves some choices without a score: such a choice ranks below all that have one, and
-its sum is at most `below`. What is certain all the same is decided; the rest is absent, with its limits.
+Of probabilities, the choice with the largest score is the model's: the sum of its tokens' log-probabilities, or that sum divided
+by the number of tokens or characters (Unicode code points). A tie is wrong. A choice that a server does not report ranks below
+all that it reports, and its sum is at most `below`. What is certain all the same is decided; the rest is absent, with its limits.
 """
 
 from __future__ import annotations
@@ -236,10 +232,9 @@ Limits = tuple[float, float]
 class ProbabilityScore:
     """What is known of one item.
 
-    Attributes:
-        metrics: `accuracy`, `accuracy_per_token`, `accuracy_per_character` and `gold_probability`, each as smallest and largest
-            value; equal where it is decided.
-        chosen: place of the choice with the largest sum; None in a tie, or where it is not certain.
+    `metrics`: `accuracy`, `accuracy_per_token`, `accuracy_per_character` and `gold_probability`, each as smallest and
+    largest value; equal where it is decided. `chosen`: place of the choice with the largest sum; None in a tie, or where it
+    is not certain.
     """
 
     metrics: dict[str, Limits]
@@ -247,10 +242,7 @@ class ProbabilityScore:
 
 
 def score_choices(scores: ChoiceScores, choices: Sequence[str], gold: int) -> ProbabilityScore:
-    """Computes every metric of one item.
-
-    `scores`: of the choices, in their order.
-    """
+    """Computes every metric of one item. `scores`: of the choices, in their order."""
     count = len(scores.logprobs)
     if count != len(choices):
         raise ValueError(f"has {count} log-probabilities, the question {len(choices)} choices")

@@ -122,10 +122,7 @@ class Writer:
         self._labs = [_lab_line(draw) for _ in range(_LAB_LINES)]
 
     def note(self, draw: random.Random, stay: TwinStay, *, sex: str, length: int) -> str:
-        """Writes a note.
-
-        `length`: characters it should have; a note without any filling has about 1,500.
-        """
+        """Writes a note. `length`: characters it should have; a note without any filling has about 1,500."""
         about = stay.about
         head = (
             f"{_BLANK}Name:  ___                     Unit No:   ___\n{_BLANK}"
@@ -283,11 +280,7 @@ class TwinNote:
 
 @dataclass(frozen=True, kw_only=True)
 class TwinPatient:
-    """An invented patient.
-
-    Attributes:
-        notes: in the order of the file, which is not that of time.
-    """
+    """An invented patient. `notes`: in the order of the file, which is not that of time."""
 
     question: Question | None
     notes: tuple[TwinNote, ...]

@@ -50,11 +50,7 @@ _OPEN: Final = {task.name: task for task in TASKS if task.options["format"] == "
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerSheetOptions:
-    """How answers are put onto sheets.
-
-    Attributes:
-        overlap: how many questions everybody gets.
-    """
+    """How answers are put onto sheets. `overlap`: how many questions everybody gets."""
 
     reviewers: Sequence[str]
     overlap: int = 0
@@ -267,9 +263,8 @@ class _Marks:
 def write_scores(folder: Path, out: Path, *, partial: bool = False) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Reads the filled sheets and writes both tables.
 
-    Returns:
-        The table's header and rows as printed, percent. An answer that says nothing is wrong for everybody who has its question,
-        except those who marked none of the other answers to it.
+    Returns the table's header and rows as printed, percent. An answer that says nothing is wrong for everybody who has its
+    question, except those who marked none of the other answers to it.
     """
     key = files.read_json(folder / KEY, step="answer-sheet")
     if (folder / ANSWERS).exists() and construction.text_sha256(folder / ANSWERS) != key.get("answers_sha256"):

@@ -1,9 +1,8 @@
 """A draft for each sampled patient (paper, section 3.2, appendix C.2): a question with its answer, then five choices for it.
 
-Any model of ours drafts, under the data guard, and the two steps go through the runner like a task of several questions: replies
-are in the private store as soon as they arrive, and the same command goes on where it was stopped. A reply must be strict JSON of
-the right form; otherwise it is asked for again, with what was wrong, a bounded number of times a step. Only when all patients
-have been asked are the drafts written, whole.
+The two steps go through the runner like a task of several questions, under the data guard: replies are kept as they arrive, and
+the same command resumes. A reply that is not strict JSON of the right form is requested again, a bounded number of times per
+step. Drafts are written only when all patients have been asked.
 """
 
 from __future__ import annotations
@@ -40,11 +39,7 @@ TRIES: Final = 3
 
 @dataclass(frozen=True, kw_only=True)
 class DraftOptions:
-    """How drafts are made.
-
-    Attributes:
-        model_args: settings of its backend; temperature is 1 unless it is among them.
-    """
+    """How drafts are made. `model_args`: settings of its backend; temperature is 1 unless it is among them."""
 
     model: str
     model_args: Mapping[str, str]
@@ -80,8 +75,7 @@ def drafting_task(tries: int) -> TaskSpec:
 def generate_drafts(folder: Path, options: DraftOptions) -> dict[str, Any] | None:
     """Drafts a question for each patient and writes them.
 
-    Returns:
-        Content of `drafts.json`: recipe, figures and who has no draft, no text; None in all but the main process.
+    Returns content of `drafts.json`: recipe, figures and who has no draft, no text; None in all but the main process.
     """
     check_counts((("--tries", options.tries), ("--max-new-tokens", options.max_new_tokens)))
     patients = load_patients(folder)
@@ -159,8 +153,7 @@ def _check_sheets(folder: Path, drafts: Sequence[Mapping[str, Any]]) -> None:
 def shuffled(choices: Sequence[str], answer: str, *, key: str) -> tuple[list[str], str, str]:
     """Puts choices into an order that a key decides: models favour places when they write choices.
 
-    Returns:
-        The choices, the right one's new letter, and the letters they had before, in the new order.
+    Returns the choices, the right one's new letter, and the letters they had before, in the new order.
     """
     order = random.Random(key).sample(range(len(choices)), len(choices))  # noqa: S311  # an order, not a secret
     new = LETTERS[order.index(LETTERS.index(answer))]

@@ -125,9 +125,8 @@ _MARKS: Final[Mapping[str, Inclusion]] = {"o": "keep", "x": "drop"}
 class ReviewOptions:
     """How sheets are read.
 
-    Attributes:
-        blank_keeps: whether a row without a mark is kept, as in the paper's sheets; else it is not reviewed yet.
-        partial: whether sheets of some reviewers may be missing; their questions are then left out.
+    `blank_keeps`: whether a row without a mark is kept, as in the paper's sheets; else it is not reviewed yet. `partial`:
+    whether sheets of some reviewers may be missing; their questions are then left out.
     """
 
     blank_keeps: bool = False
@@ -376,11 +375,7 @@ class Content:
 
 @dataclass(frozen=True, kw_only=True)
 class Reviewed:
-    """A question after review.
-
-    Attributes:
-        after: what is kept; None for a question that was removed.
-    """
+    """A question after review. `after`: what is kept; None for a question that was removed."""
 
     id: str
     reviewer: str

@@ -1,11 +1,8 @@
 """Patients of each level and number of notes, drawn by a seed (paper, section 3.1 and table 2), and their notes.
 
-Who is drawn depends on the seed, the patients' ids and their lengths alone: not on the order of rows, and a larger sample holds the
-smaller one. `sample.json` is written last; where it is, the other files are whole. One pass over all rows holds two numbers a
-patient; the notes of the sampled ones are then read through `csv_stream`, with all its checks.
-
-The paper does not say which tokenizer its 3,000 and 7,000 tokens are of. Lengths are counted by a tokenizer of transformers or by
-an estimate that needs nothing, and the recipe of a sample says which.
+Who is drawn depends on seed, ids and lengths alone, and a larger sample contains the smaller one. `sample.json` is written last:
+where it is, the other files are whole. One pass holds two numbers per patient; then the notes of the sample are read, with all
+checks. The paper does not name the tokenizer of its 3,000 and 7,000 tokens; the recipe names ours.
 """
 
 from __future__ import annotations
@@ -50,9 +47,7 @@ _CELL = re.compile(r"([12]):([1-9][0-9]?)=([0-9]{1,6})")
 class SampleSpec:
     """What is drawn.
 
-    Attributes:
-        cells: level and number of notes to the number of patients.
-        bounds: most tokens of level 1 and of level 2.
+    `cells`: level and number of notes to the number of patients. `bounds`: most tokens of level 1 and of level 2.
     """
 
     cells: Mapping[Cell, int]
@@ -98,11 +93,7 @@ def level_of(tokens: int, bounds: tuple[int, int]) -> int | None:
 
 
 def draw(lengths: Mapping[str, PatientLength], spec: SampleSpec) -> dict[Cell, list[str]]:
-    """Draws patients.
-
-    Returns:
-        Cell to patient ids, in an order that depends on seed and ids alone.
-    """
+    """Draws patients. Returns cell to patient ids, in an order that depends on seed and ids alone."""
     members: dict[Cell, list[str]] = {cell: [] for cell in spec.cells}
     for patient, each in lengths.items():
         level = level_of(each.tokens, spec.bounds)
@@ -256,11 +247,7 @@ _USED = ("subject_id", "hadm_id", "charttime", "text")
 
 @dataclass(frozen=True, slots=True)
 class PatientLength:
-    """A patient's accumulated discharge summaries.
-
-    Attributes:
-        tokens: of all together, prepared as models get them, header included.
-    """
+    """A patient's accumulated discharge summaries. `tokens`: of all together, prepared as models get them, header included."""
 
     num_notes: int
     tokens: int
@@ -316,11 +303,7 @@ _TOKENIZER_FILES = (
 
 
 class TokenCounter(Protocol):
-    """Counts tokens.
-
-    Attributes:
-        identity: what it is, for the recipe; the same identity gives the same numbers.
-    """
+    """Counts tokens. `identity`: what it is, for the recipe; the same identity gives the same numbers."""
 
     identity: Mapping[str, str]
 
