@@ -26,17 +26,12 @@ TEXTS = st.text(alphabet="aB 1205[],;-–. \n", max_size=60)
 @pytest.mark.parametrize(
     ("text", "ids"),
     [
-        ("He improved [3].", (3,)),
-        ("He improved [3][4] [5].", (3, 4, 5)),
-        ("He improved [3, 4;5].", (3, 4, 5)),
-        ("He improved [3-5].", (3, 4, 5)),
-        ("He improved [3–5, 9].", (3, 4, 5, 9)),
-        ("He improved [ 3 — 5 ].", (3, 4, 5)),
-        ("He improved [0], again [0] and [007].", (0, 7)),
-        ("He improved [4-4].", (4,)),
-        ("[[3]]", (3,)),
+        ("He improved [3].", (3,)), ("He improved [3][4] [5].", (3, 4, 5)), ("He improved [3, 4;5].", (3, 4, 5)),
+        ("He improved [3-5].", (3, 4, 5)), ("He improved [3–5, 9].", (3, 4, 5, 9)),
+        ("He improved [ 3 — 5 ].", (3, 4, 5)), ("He improved [0], again [0] and [007].", (0, 7)),
+        ("He improved [4-4].", (4,)), ("[[3]]", (3,)),
     ],
-)
+)  # fmt: skip
 def test_markers(text: str, ids: tuple[int, ...]) -> None:
     assert cited_ids(text) == ids
 
@@ -44,27 +39,11 @@ def test_markers(text: str, ids: tuple[int, ...]) -> None:
 @pytest.mark.parametrize(
     "prose",
     [
-        "5 mg",
-        "A1c [8.2 -> 6.9]",
-        "1. First, 2) second",
-        "5+5 mg, 3+ pulses",
-        "index [-1]",
-        "as in [note 3]",
-        "a list []",
-        "[3",
-        "3]",
-        "[3.]",
-        "[3,]",
-        "[1-2-3]",
-        "pressure [120-80]",
-        "[0-5000]",
-        "[1234567]",
-        "[1\n2]",
-        "(3)",
-        "【3】",
-        "",
+        "5 mg", "A1c [8.2 -> 6.9]", "1. First, 2) second", "5+5 mg, 3+ pulses", "index [-1]", "as in [note 3]",
+        "a list []", "[3", "3]", "[3.]", "[3,]", "[1-2-3]", "pressure [120-80]", "[0-5000]", "[1234567]", "[1\n2]",
+        "(3)", "【3】", "",
     ],
-)
+)  # fmt: skip
 def test_prose_holds_no_marker(prose: str) -> None:
     assert find_markers(prose) == []
     assert remove_citations(prose) == prose
@@ -143,27 +122,13 @@ OUTPUTS = st.one_of(
     st.lists(
         st.sampled_from(
             [
-                "He has pain",
-                " ",
-                "\n",
-                "\n\n",
-                ". ",
-                ".",
-                "? ",
-                "[3]",
-                " [4-5]",
-                "1. ",
-                "- ",
-                "PLAN",
-                ":",
-                "Dr. ",
-                "e.g. ",
-                "5.5 mg",
+                "He has pain", " ", "\n", "\n\n", ". ", ".", "? ", "[3]", " [4-5]", "1. ", "- ", "PLAN", ":", "Dr. ",
+                "e.g. ", "5.5 mg",
             ]
         ),
         max_size=25,
     ).map("".join),
-)
+)  # fmt: skip
 
 
 def _read(text: str) -> Read:

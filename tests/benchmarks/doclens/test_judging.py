@@ -48,13 +48,9 @@ def test_a_text_its_claims_and_its_citations(tmp_path: Path) -> None:
     # Claims of both sides; then both directions and the two sentences that cite, together.
     assert done.backend.rounds == [2, 4]
     assert done.ids == [
-        "v1/plan/reference/claims",
-        "v1/plan/output/claims",
-        "v1/plan/recall/batch",
-        "v1/plan/precision/batch",
-        "v1/plan/sentence/0",
-        "v1/plan/sentence/1",
-    ]
+        "v1/plan/reference/claims", "v1/plan/output/claims", "v1/plan/recall/batch", "v1/plan/precision/batch",
+        "v1/plan/sentence/0", "v1/plan/sentence/1",
+    ]  # fmt: skip
 
 
 def _note(name: str) -> list[Unit]:

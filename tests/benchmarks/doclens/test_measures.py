@@ -363,15 +363,10 @@ def test_no_claim_is_lost(claims: list[str]) -> None:
 @pytest.mark.parametrize(
     ("reply", "claims"),
     [
-        ("Here they are: Claim 1: A.\nClaim 2: B.", ["A.", "B."]),
-        ("Claim 1: over\ntwo lines", ["overtwo lines"]),
-        ("claim 1: A.", []),
-        ("Claim 1:A.", []),
-        ("1. A.\n2. B.", []),
-        ("Claim 1: Claim 2: B.", ["", "B."]),
-        ("Claim 1: see Claim 12: b", ["see ", "b"]),
-        ("", []),
+        ("Here they are: Claim 1: A.\nClaim 2: B.", ["A.", "B."]), ("Claim 1: over\ntwo lines", ["overtwo lines"]),
+        ("claim 1: A.", []), ("Claim 1:A.", []), ("1. A.\n2. B.", []), ("Claim 1: Claim 2: B.", ["", "B."]),
+        ("Claim 1: see Claim 12: b", ["see ", "b"]), ("", []),
     ],
-)
+)  # fmt: skip
 def test_official_claims(reply: str, claims: list[str]) -> None:
     assert official_claims(reply) == claims

@@ -147,29 +147,14 @@ def test_headings_of_several_words(findings: str, impression: str) -> None:
 
 
 READINGS = (
-    "WET READ",
-    "WET READING",
-    "WETREAD",
-    "PFI",
-    "PFI REPORT",
-    "PROVISIONAL FINDINGS IMPRESSION (PFI)",
-    "PRELIMINARY REPORT",
-    "PRELIM READ",
-    "RESIDENT WET READ",
-    "ADDENDUM",
-    "SECOND ADDENDUM",
+    "WET READ", "WET READING", "WETREAD", "PFI", "PFI REPORT", "PROVISIONAL FINDINGS IMPRESSION (PFI)",
+    "PRELIMINARY REPORT", "PRELIM READ", "RESIDENT WET READ", "ADDENDUM", "SECOND ADDENDUM",
     "NOTE ADDED AT ATTENDING REVIEW",
-)
+)  # fmt: skip
 VERSIONS = (
-    ": {}",
-    " VERSION #1 XXa SUN [**2111-5-6**] 9:00 PM\n {}",
-    " version #2 by XXa\n {}",
-    " #3\n {}",
-    " by XXa on [**2111-5-6**] at 9:00 PM.\n {}",
-    " -- {}",
-    "\n {}",
-    ":\n FINDINGS: {}\n IMPRESSION: {}",
-)
+    ": {}", " VERSION #1 XXa SUN [**2111-5-6**] 9:00 PM\n {}", " version #2 by XXa\n {}", " #3\n {}",
+    " by XXa on [**2111-5-6**] at 9:00 PM.\n {}", " -- {}", "\n {}", ":\n FINDINGS: {}\n IMPRESSION: {}",
+)  # fmt: skip
 
 
 @settings(deadline=None, max_examples=150)
@@ -205,16 +190,11 @@ def test_prose_about_another_reading_stays(prose: str) -> None:
 @pytest.mark.parametrize(
     "examined",
     [
-        "CHEST, PA AND LATERAL",
-        "PORTABLE AP CHEST",
-        "CT HEAD WITHOUT CONTRAST",
-        "CT OF THE ABDOMEN W/O IV CONTRAST",
-        "CTA CHEST WITH CONTRAST (PE PROTOCOL)",
-        "MRA OF THE CIRCLE OF WILLIS",
-        "CT C-SPINE, SAGITTAL REFORMATS, [**2111-5-6**]",
-        "Head CT without contrast",
+        "CHEST, PA AND LATERAL", "PORTABLE AP CHEST", "CT HEAD WITHOUT CONTRAST",
+        "CT OF THE ABDOMEN W/O IV CONTRAST", "CTA CHEST WITH CONTRAST (PE PROTOCOL)", "MRA OF THE CIRCLE OF WILLIS",
+        "CT C-SPINE, SAGITTAL REFORMATS, [**2111-5-6**]", "Head CT without contrast",
     ],
-)
+)  # fmt: skip
 def test_findings_under_what_was_examined(examined: str) -> None:
     """Where no heading says findings, as the parser of MEDIQA 2021 (task 3) takes them; else the heading is a title."""
     alone = f" FINAL REPORT\n HISTORY: Fall.\n\n {examined}: {SEEN}\n\n IMPRESSION: {MEANS}\n"
@@ -289,18 +269,9 @@ def test_the_reports_of_a_twin() -> None:
 
 
 PIECES = (
-    "FINDINGS:",
-    "IMPRESSION:",
-    "CONCLUSION",
-    "FINAL REPORT",
-    RULE,
-    "(Over)",
-    "(Cont)",
-    "COMPARISON:",
-    "1.",
-    "\n",
+    "FINDINGS:", "IMPRESSION:", "CONCLUSION", "FINAL REPORT", RULE, "(Over)", "(Cont)", "COMPARISON:", "1.", "\n",
     "\n\n",
-)
+)  # fmt: skip
 
 
 @settings(deadline=None, max_examples=120)
@@ -320,14 +291,10 @@ def test_no_word_is_made_up_or_doubled(pieces: list[str], between: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "\n" * 200_000,
-        " " * 200_000,
-        "_" * 200_000,
-        "FINDINGS: " * 20_000,
-        "(Over)\n" * 20_000,
+        "\n" * 200_000, " " * 200_000, "_" * 200_000, "FINDINGS: " * 20_000, "(Over)\n" * 20_000,
         " FINDINGS:\n" + "x\n\n" * 50_000,
     ],
-)
+)  # fmt: skip
 def test_long_texts_are_no_trap(text: str) -> None:
     # Time that grows with the square of the length would take minutes: the suite's time limit ends it.
     assert isinstance(read_report(text), LeftOut)

@@ -487,27 +487,11 @@ def test_where_markers_stand(text: str, cited: str) -> None:
 # Pieces of notes, and odd ones, in any order.
 _PIECES = (
     *(
-        "Knee",
-        "fever",
-        " ",
-        " ",
-        ". ",
-        ".\n",
-        "\n",
-        "\n\n",
-        "!",
-        "?)",
-        "…",
-        "PLAN",
-        "RESULTS\n",
-        "Plan:",
-        "1.",
-        "- ",
-        "[3]",
-        "[",
+        "Knee", "fever", " ", " ", ". ", ".\n", "\n", "\n\n", "!", "?)", "…", "PLAN", "RESULTS\n", "Plan:", "1.",
+        "- ", "[3]", "[",
     ),
     *("]", "Dr.", "\t", "\u00a0", "\u2028", "\r\n", "5.5", "mg", "。", "**Exam**\n"),
-)
+)  # fmt: skip
 TEXTS = st.lists(st.sampled_from(_PIECES), max_size=30).map("".join) | st.text(max_size=80)
 
 

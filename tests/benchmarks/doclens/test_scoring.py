@@ -149,12 +149,9 @@ def test_an_empty_output(form: str, task: str, response: str) -> None:
 
 def test_degenerate_rows() -> None:
     rows = [
-        ("", ""),
-        ("#####EMPTY#####", "Normal. [0]"),
-        ("Normal.", "[0]"),
-        ("Normal.", "Normal."),
+        ("", ""), ("#####EMPTY#####", "Normal. [0]"), ("Normal.", "[0]"), ("Normal.", "Normal."),
         ("Normal.", "Normal [9]."),
-    ]
+    ]  # fmt: skip
     items = [text_item(str(place), reference=text, sentences=["Normal."]) for place, (text, _) in enumerate(rows)]
     scores = _scored("doclens_own", items, [output for _, output in rows], arguments={"official": "yes"})
     wanted: list[tuple[float, ...]] = [

@@ -96,12 +96,8 @@ def test_notes_are_named_by_note_id_or_title(tmp_path: Path) -> None:
     two = {"title": "t", "paragraphs": [{"context": text, "qas": [question]} for text in ("one", "two")]}
     behind = dict(reversed(two.items()))
     entries = [
-        two,
-        behind,
-        squad_entry("t", question, note_id="n"),
-        squad_entry(7, question),
-        squad_entry("a b", question),
-    ]
+        two, behind, squad_entry("t", question, note_id="n"), squad_entry(7, question), squad_entry("a b", question),
+    ]  # fmt: skip
     assert [row["patient_id"] for row in rows(tmp_path, *entries)][:-1] == ["t", "t/2", "t", "t/2", "n", "7"]
     # What has a space could be a text.
     (named,) = (row["patient_id"] for row in rows(tmp_path, entries[-1]))

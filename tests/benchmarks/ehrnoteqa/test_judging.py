@@ -294,23 +294,13 @@ def test_our_score(text: str, right: bool) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "1",
-        "Score: 1",
-        '{"score": 1}',
-        '{"reason": "x", "score": "1"}',
-        '{"reason": "x", "score": true}',
-        '{"reason": "x", "score": 1.0}',
-        '{"reason": "x", "score": 2}',
-        '{"reason": "x", "score": -1}',
-        '{"reason": "", "score": 1}',
-        '{"reason": "x", "score": 1, "score": 0}',
-        '{"reason": "x", "score": 1}\n{"reason": "x", "score": 0}',
-        'The output says {"reason": "x", "score": 1}',
-        '[{"reason": "x", "score": 1}]',
-        '{"reason": "x", "verdict": "yes"}',
+        "", "1", "Score: 1", '{"score": 1}', '{"reason": "x", "score": "1"}', '{"reason": "x", "score": true}',
+        '{"reason": "x", "score": 1.0}', '{"reason": "x", "score": 2}', '{"reason": "x", "score": -1}',
+        '{"reason": "", "score": 1}', '{"reason": "x", "score": 1, "score": 0}',
+        '{"reason": "x", "score": 1}\n{"reason": "x", "score": 0}', 'The output says {"reason": "x", "score": 1}',
+        '[{"reason": "x", "score": 1}]', '{"reason": "x", "verdict": "yes"}',
     ],
-)
+)  # fmt: skip
 def test_what_is_no_score_of_ours(text: str) -> None:
     assert isinstance(read_own_score(text), Unreadable)
 
@@ -389,21 +379,13 @@ def test_what_is_no_score_of_theirs(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "right"),
     [
-        ("yes", True),
-        ("Yes.", True),
-        ('"No"', False),
-        ("**no**", False),
-        ("NO\n", False),
+        ("yes", True), ("Yes.", True), ('"No"', False), ("**no**", False), ("NO\n", False),
         ("Yes, the model output takes the right choice.", True),
-        ("No. The model output takes another choice.", False),
-        ("no\nIt names B.", False),
-        ("Yes - it does.", True),
-        ("Answer: yes", True),
-        ("It takes the right one.\nAnswer: yes", True),
-        ("<think>No, wait.</think>Yes", True),
+        ("No. The model output takes another choice.", False), ("no\nIt names B.", False), ("Yes - it does.", True),
+        ("Answer: yes", True), ("It takes the right one.\nAnswer: yes", True), ("<think>No, wait.</think>Yes", True),
         ("Yes, there was no other choice.", True),
     ],
-)
+)  # fmt: skip
 def test_the_authors_choice(text: str, right: bool) -> None:
     assert read_official_choice(text) is right
 
@@ -411,24 +393,11 @@ def test_the_authors_choice(text: str, right: bool) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "maybe",
-        "yes no",
-        "yes/no",
-        "Yes and no.",
-        "No, yes.",
-        "yes\nno",
-        'No. The output says "yes".',
-        "no\nAnswer: yes",
-        "Nothing matches.",
-        "Yesterday.",
-        "no-one",
-        "The output is right: yes it is",
-        "I conclude: yes.",
-        "<think>yes",
-        "Answer: maybe",
+        "", "maybe", "yes no", "yes/no", "Yes and no.", "No, yes.", "yes\nno", 'No. The output says "yes".',
+        "no\nAnswer: yes", "Nothing matches.", "Yesterday.", "no-one", "The output is right: yes it is",
+        "I conclude: yes.", "<think>yes", "Answer: maybe",
     ],
-)
+)  # fmt: skip
 def test_what_is_no_choice_of_theirs(text: str) -> None:
     assert isinstance(read_official_choice(text), Unreadable)
 
@@ -440,13 +409,9 @@ DOUBTS = [
     "it would be", "it might be", "it may be no match, however", "that depends", "partly", "except for the dose", "it seems so",
 ]  # fmt: skip
 DENIALS = [
-    "it does not match",
-    "it isn't right",
-    "the output is wrong",
-    "neither of them",
-    "the output never names C",
+    "it does not match", "it isn't right", "the output is wrong", "neither of them", "the output never names C",
     "it contradicts C",
-]
+]  # fmt: skip
 
 
 def test_a_yes_or_no_that_is_taken_back_is_never_read() -> None:
@@ -473,12 +438,9 @@ def test_a_yes_or_no_that_is_taken_back_is_never_read() -> None:
 
 def test_plain_choices_in_many_wordings_are_read() -> None:
     reasons = [
-        "",
-        "It names C.",
-        "The model output names the right drug.",
-        "Both say warfarin, in other words.",
+        "", "It names C.", "The model output names the right drug.", "Both say warfarin, in other words.",
         "It takes choice C.",
-    ]
+    ]  # fmt: skip
     made = {
         f"{mark.format(word)}{gap}{reason}{end}": word.lower() == "yes"
         for word in ("yes", "Yes", "YES", "no", "No", "NO")
@@ -502,24 +464,12 @@ def test_plain_choices_in_many_wordings_are_read() -> None:
     st.sampled_from(["Score: {}", "**Score:** {}", "score = {}", "Score: {{{}}}"]),
     st.sampled_from(
         [
-            "0 or 1",
-            "1 or 0",
-            "1/1",
-            "1?",
-            "not 1",
-            "1 if right",
-            "maybe 1",
-            "1.5",
-            "2",
-            "-1",
-            "one",
-            "0-1",
-            "{score}",
-            "1 and 0",
+            "0 or 1", "1 or 0", "1/1", "1?", "not 1", "1 if right", "maybe 1", "1.5", "2", "-1", "one", "0-1",
+            "{score}", "1 and 0",
         ]
     ),
     st.sampled_from(["", "\nReasoning: it names the drug.", " Reasoning: both say it."]),
-)
+)  # fmt: skip
 def test_a_score_that_is_none_is_never_read(form: str, score: str, rest: str) -> None:
     assert isinstance(read_official_score(form.format(score) + rest), Unreadable)
 
@@ -534,27 +484,13 @@ def test_a_score_that_a_colon_introduces_may_be_a_quotation() -> None:
     st.lists(
         st.sampled_from(
             [
-                "Score",
-                ":",
-                " ",
-                "\n",
-                "0",
-                "1",
-                "yes",
-                "no",
-                "{",
-                "}",
-                '"reason"',
-                '"score"',
-                "</think>",
-                "<think>",
-                "*",
-                "x",
+                "Score", ":", " ", "\n", "0", "1", "yes", "no", "{", "}", '"reason"', '"score"', "</think>",
+                "<think>", "*", "x",
             ]
         ),
         max_size=14,
     ).map("".join)
-)
+)  # fmt: skip
 @settings(deadline=None, max_examples=300)
 def test_readers_never_raise_and_say_a_bool_or_why_not(text: str) -> None:
     for read in READERS:

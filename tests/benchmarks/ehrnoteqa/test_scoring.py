@@ -46,14 +46,9 @@ EVIDENCE = item(
     choices=[], answer="", evidence=["He swallowed a small marble.", "It was a glass marble of his brother."]
 )
 SAME = (
-    "accuracy",
-    "exact_match",
-    "rouge_l",
-    "letter_accuracy",
-    "accuracy_per_token",
-    "accuracy_per_character",
+    "accuracy", "exact_match", "rouge_l", "letter_accuracy", "accuracy_per_token", "accuracy_per_character",
     "gold_probability",
-)
+)  # fmt: skip
 
 
 def _demo(task: TaskSpec) -> list[Item]:
@@ -506,16 +501,9 @@ def test_log_probabilities_not_told(
 def test_questions_that_a_run_left_unanswered(rows: list[dict[str, object]], capfd: pytest.CaptureFixture[str]) -> None:
     with FaultServer([Fault.status_code(500)], answer=lambda call: "D.") as server:
         run = [
-            "run",
-            "--tasks",
-            "ehrnoteqa_mc_level1",
-            "--config",
-            "demo",
-            "--model",
-            "openai-api/local/m",
-            "--out",
+            "run", "--tasks", "ehrnoteqa_mc_level1", "--config", "demo", "--model", "openai-api/local/m", "--out",
             "r",
-        ]
+        ]  # fmt: skip
         assert main([*run, "--model-args", f"base_url={server.base_url},max_retries=0"]) == 5
     assert unscored("r") == {"no answer: http 500": 1}
     capfd.readouterr()
