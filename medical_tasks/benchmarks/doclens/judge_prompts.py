@@ -236,7 +236,6 @@ def _turn(text: str, form: str) -> str:
 
 
 def _only(claim: str) -> _Read:
-    """Reads a list that has one entry."""
     read_list = official_reading.read_official_batch([claim])
 
     def read(text: str) -> bool | Unreadable:

@@ -25,10 +25,12 @@ from medical_tasks.benchmarks.doclens.judging_claims import (
     ask_together,
     claim_line,
     judged_text,
-    make_claims,
     require_unique,
     side_by_side,
     verdict_bool,
+)
+from medical_tasks.benchmarks.doclens.judging_claims import (
+    make_claims as make_claims,
 )
 from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict, meqsum_section, unsupported
 from medical_tasks.benchmarks.doclens.pieces import EMPTY, read_sentences
@@ -274,7 +276,6 @@ def citation_line(request: CitationRequest, judging: Judging, *, style: str) -> 
 
 
 def _pairs(request: CitationRequest) -> Line[CitationVerdict]:
-    """Takes the steps of `citation_plan`."""
     cited = tuple(sorted(set(request.cited)))
     plan = citation_plan(cited)
     reasons: dict[str, None] = {}

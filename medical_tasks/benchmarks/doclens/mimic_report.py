@@ -280,7 +280,6 @@ def _begins(body: str, place: int) -> bool:
 
 @lru_cache(maxsize=8192)
 def _section_of(heading: str) -> str:
-    """Which section a heading begins; "" for what is none."""
     if known := next((name for name, known in _KNOWN.items() if known.fullmatch(heading)), ""):
         return known
     examined, _, last = heading.rpartition(" ")

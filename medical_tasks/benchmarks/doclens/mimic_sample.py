@@ -110,8 +110,6 @@ def _by_id(candidate: Candidate) -> tuple[int, str]:
 
 
 class _Lowest:
-    """The candidates of lowest rank."""
-
     def __init__(self, size: int) -> None:
         self._size = size
         self._heap: list[tuple[int, int, Candidate]] = []  # the highest rank first; no two have a place in common
@@ -230,7 +228,6 @@ def sampled_rows(path: Path, reports: Iterable[Candidate | LeftOut], sampler: Sa
 
 
 def _told(sampler: Sampler, left_out: Counter[LeftOut]) -> str:
-    """Counts alone."""
     kinds = ", ".join(f"{' '.join(dict.fromkeys(kind))} {count:,}" for kind, count in sampler.counts.most_common())
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in left_out.most_common())
     return (

@@ -210,8 +210,6 @@ _WITHOUT_FINDINGS, _WITHOUT_IMPRESSION, _POINTING = 0.12, 0.08, 0.03
 
 @dataclass(frozen=True, kw_only=True)
 class _TwinReport:
-    """A report, and what a reader should find in it."""
-
     text: str
     sentences: tuple[str, ...]
     impression: str

@@ -234,7 +234,6 @@ def _read(task: TaskSpec, upstream: Path | None, path: str) -> tuple[Path, str]:
 
 
 def _wrong(content: Any, name: str) -> str | None:
-    """What is wrong with a file; None if nothing is."""
     if not isinstance(content, list) or not content:
         return "a prompt of the authors is a list of messages; this is none"
     for place, message in enumerate(content, start=1):

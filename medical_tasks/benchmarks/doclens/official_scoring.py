@@ -121,8 +121,6 @@ _Asked = dict[str, Question]
 
 
 class _Replies:
-    """Their decisions on first replies to their prompts."""
-
     def __init__(self, judging: Judging, style: str) -> None:
         self._judge = judging.judge
         self._maker = QuestionMaker(judging.prompts, style)

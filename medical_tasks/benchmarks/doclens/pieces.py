@@ -299,7 +299,6 @@ def _runs_on(above: str, line: str) -> bool:
 
 
 def _pieces(block: str) -> Iterator[str]:
-    """Cuts a block behind its end marks."""
     markers = {marker.start: marker.end for marker in find_markers(block)}
     ends = frozenset(markers.values())
     start = done = 0

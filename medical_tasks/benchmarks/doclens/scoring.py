@@ -216,7 +216,6 @@ def _counted(tally: Tally) -> str:
 
 
 def _why(verdicts: Mapping[str, UnitVerdict], reasons: Mapping[str, int], *, cites: bool) -> str:
-    """Which sections lack what, and why."""
     known = {section: verdict.section for section, verdict in verdicts.items()}
     named = {
         "no list of claims of the reference": [name for name, one in known.items() if one.reference_claims is None],

@@ -139,7 +139,6 @@ def ehrnoteqa_set(
 
 
 def _questions(task: TaskSpec, data: Path | None, config: str | None) -> tuple[list[Item], dict[str, Any]]:
-    """The questions of one format and all levels, and what they are."""
     folder, chosen = locate(DATASET, data, config)
     rows = read_rows(folder, chosen, task.split, spec=DATASET)
     levels = [each for each in TASKS if each.options["format"] == task.options["format"]]

@@ -87,8 +87,6 @@ _VOWELS = frozenset("aeiouy")
 
 @dataclass(frozen=True)
 class _Asked:
-    """A row of the question file."""
-
     name: str
     question: str
     trigger: str
@@ -169,7 +167,6 @@ def _told(text: str) -> str:
 
 
 def _find_texts(path: Path, names: Sequence[str]) -> dict[str, Path]:
-    """Finds the text of each name below the question file's folder."""
     wanted = {f"{name}.txt": name for name in names} | {name: name for name in names}
     found: dict[str, list[Path]] = {name: [] for name in names}
     for file in _discq_files(path.absolute().parent):

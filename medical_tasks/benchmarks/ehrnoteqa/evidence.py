@@ -109,8 +109,6 @@ def _plain(value: Any) -> str:
 
 
 class _Unique:
-    """Gives each name once."""
-
     def __init__(self) -> None:
         self._last: dict[str, int] = {}
 
@@ -344,8 +342,6 @@ def _entry(text: _Text, number: int, *, outer: bool = False) -> Iterator[_Step]:
 
 
 class _Text:
-    """The text of a file, read as far as is needed."""
-
     def __init__(self, path: Path, stream: BinaryIO, on_read: Callable[[int], None]) -> None:
         self._path = path
         self._stream = stream
@@ -359,14 +355,12 @@ class _Text:
         self._counted = 0  # how far in the held text lines were counted
 
     def line(self) -> int:
-        """Returns the line of what comes next."""
         self.peek()
         self._line += self._held.count("\n", self._counted, self._at)
         self._counted = self._at
         return self._line
 
     def wrong(self, reason: str) -> UsageError:
-        """Makes the error of what comes next."""
         return UsageError(
             f"{self._path}: line {self.line()}: not a SQuAD-form JSON file: {reason}. Download it, or make it, again."
         )
@@ -419,7 +413,6 @@ class _Text:
         return self.wrong("it is damaged there" if self.peek() else "it is cut off there")
 
     def value(self) -> Any:
-        """Takes a whole value."""
         self.peek()
         while True:
             try:

@@ -141,7 +141,6 @@ def _words(choice: str) -> list[str]:
 
 
 def _mentions(text: str, choices: tuple[str, ...]) -> str:
-    """The text with mentions of choices as single signs."""
     letter, whole = _patterns(choices)
 
     def text_sign(match: re.Match[str]) -> str:
@@ -214,7 +213,6 @@ _PARTS: Final = {
 
 
 def _pattern(written: str) -> re.Pattern[str]:
-    """A pattern with its parts put in."""
     while (filled := re.sub("<([A-Z_]+)>", lambda part: _PARTS[part[1]], written)) != written:
         written = filled
     return re.compile(written, re.IGNORECASE)
@@ -402,8 +400,6 @@ class _Claim:
 
 
 class _Answer:
-    """An answer with its mentions as single signs."""
-
     def __init__(self, text: str) -> None:
         if text[:2] == f"{chr(_LETTER0)}:" and self._label_of_answer(text[2:]):
             text = f"answer:{text[2:]}"

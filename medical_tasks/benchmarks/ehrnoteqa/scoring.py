@@ -172,7 +172,6 @@ def _judged_score(
 
 
 def _one(value: float | None) -> Counts:
-    """What is decided, or not, as a whole."""
     return Counts(
         how="count", verdicts=(Verdicts(hits=value or 0.0, known=int(value is not None), missing=int(value is None)),)
     )

@@ -246,7 +246,6 @@ def ask_across(draw: random.Random, told: Sequence[TwinStay], *, kind: int) -> A
 
 
 def _placed(draw: random.Random, text: str, right: str, wrong: Sequence[str]) -> AskedChoices:
-    """Puts the right choice somewhere among four wrong ones."""
     chosen = draw.sample(wrong, len(LETTERS) - 1)
     place = draw.randrange(len(LETTERS))
     return AskedChoices(text=text, choices=(*chosen[:place], right, *chosen[place:]), answer=LETTERS[place])

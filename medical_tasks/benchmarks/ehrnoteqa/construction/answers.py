@@ -62,8 +62,6 @@ class AnswerSheetOptions:
 
 @dataclass(kw_only=True)
 class _Found:
-    """What the runs hold."""
-
     items: dict[str, Item] = field(default_factory=dict)
     gold: dict[str, str] = field(default_factory=dict)
     answers: dict[str, dict[str, str]] = field(default_factory=dict)  # model to question id to text
@@ -212,8 +210,6 @@ Answer = tuple[str, int]
 
 @dataclass(kw_only=True)
 class _Marks:
-    """One clinician's sheet."""
-
     reviewer: str
     expected: frozenset[Answer]
     index: Mapping[str, int]

@@ -135,8 +135,6 @@ class ReviewOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class _Opinion:
-    """What a reviewer made of a question."""
-
     row: SheetRow
     reviewer: str
     inclusion: Inclusion
@@ -157,7 +155,6 @@ class _Check:
     seen: dict[tuple[str, str], SheetRow] = field(default_factory=dict)
 
     def read(self, row: SheetRow) -> None:
-        """Checks a row and takes it in."""
         reviewer, identifier = row.cells["reviewer"].strip(), row.cells["id"].strip()
         problem = self._place(row, reviewer, identifier)
         if problem is not None:
@@ -189,7 +186,6 @@ class _Check:
             )
 
     def _place(self, row: SheetRow, reviewer: str, identifier: str) -> str | None:
-        """Says what is wrong with whose row of which question this is."""
         if reviewer not in self.sheets:
             return f"{row.place('reviewer')}: must be one of {', '.join(self.sheets)}; leave that column as it was"
         if identifier not in self.drafts:
@@ -205,7 +201,6 @@ class _Check:
         return None
 
     def lost(self, reviewer: str) -> None:
-        """Takes in the rows of a reviewer that are in no sheet."""
         missing = [each for each in self.sheets[reviewer] if (reviewer, each) not in self.seen]
         if missing:
             shown = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")

@@ -441,7 +441,6 @@ def _unpacked(raw: BinaryIO) -> io.TextIOWrapper:
 
 
 def _order(path: Path, header: list[str] | None, columns: Sequence[str]) -> list[int]:
-    """Where each column stands."""
     if header is None:
         raise UsageError(f"{path}: is empty, expected the {_RELEASE}. {_AGAIN}")
     missing = [name for name in columns if name not in header]
