@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.catalog import build_dataset
+from medical_tasks.benchmarks.ehrnoteqa import scoring
 from medical_tasks.benchmarks.ehrnoteqa.data import load_items, read_rows
 from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.ehrnoteqa.scoring import (
@@ -273,16 +274,14 @@ def test_a_response_of_another_form_is_named_by_its_item(response: str, message:
 
 
 def test_similarities_are_computed_for_arguments_given_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    from medical_tasks.benchmarks.ehrnoteqa import similarity
-
     seen: list[Any] = []
 
     def similarities(name: str, folder: str, pairs: Sequence[tuple[str, str]]) -> list[float]:
         seen.append((name, folder, tuple(pairs)))
         return [len(gold) / 100 for _, gold in pairs]
 
-    monkeypatch.setattr(similarity, "similarities", similarities)
-    monkeypatch.setattr(similarity, "similarity_identity", lambda folder: {"folder": folder})
+    monkeypatch.setattr(scoring, "similarities", similarities)
+    monkeypatch.setattr(scoring, "similarity_identity", lambda folder: {"folder": folder})
     task = task_of("open")
     items = [MARBLE, replace(EVIDENCE, id="e"), replace(item(choices=[], answer=""), id="n")]
     scores = score_items(
