@@ -216,6 +216,15 @@ def test_citation_precision_asks_no_more_than_its_definition(entails: set[frozen
         assert sentence.supports == wanted
 
 
+def test_the_premise_is_in_the_order_of_the_source() -> None:
+    table = TableJudge(lambda question: True)
+    table.reads = "pair"
+    one = unit(output="Rest [2][0].", sources=("A.", "B.", "C."))
+    (done,) = judge_units([one], Judging(judge=table, prompts=OWN), output_claims={one.id: ()})
+    assert [question.pair.premise for question in table.asked if question.pair] == ["A. C.", "A.", "C."]
+    assert done.section.sentences == (SentenceVerdict(entailed=True, supports=(True, True)),)
+
+
 def test_sentences_of_all_units_take_each_step_together(tmp_path: Path) -> None:
     units = [
         unit(f"u{i}", output="The knee hurts since Monday [0][1][2]. No fever [2].", sources=SOURCES) for i in range(5)
