@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.doclens.own_data import demo_texts
+from medical_tasks.benchmarks.doclens.datasets import demo_entries
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import source_files
 from medical_tasks.guard.leakcheck import check_leaks
@@ -20,7 +20,10 @@ from medical_tasks.guard.private_store import private_home
 
 QUESTION = "Is tea fine?"
 GOLD = {"Question": QUESTION, "Free_form_answer": "Yes.", "Must_have": ["Tea is fine."], "Nice_to_have": []}
-NOTES = [{"example_id": text.id, "input": text.source, "reference": text.reference} for text in demo_texts()]
+NOTES = [
+    {"example_id": text["id"], "input": text["source"], "reference": text["reference"]}
+    for text in demo_entries("texts", "test")
+]
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,6 @@
 `mimic_data` and `own_data` build the other two. Notes are generated and evaluated for the visits of ACI-BENCH's `test1`, summaries
 for the 100 questions of MEDIQA 2021's test set; worked examples of questions come from its validation set (Xie et al. 2024,
 appendices). An item has the same few fields in every form, so prompts and scoring need not know the dataset.
-
 """
 
 from __future__ import annotations
@@ -11,12 +10,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.benchmarks.doclens.datasets import ACI_BENCH, MEQSUM
-from medical_tasks.benchmarks.doclens.demo_visits import EXAMPLE_VISITS, TEST_VISITS, DemoVisit
+from medical_tasks.benchmarks.doclens.datasets import ACI_BENCH, MEQSUM, demo_entries
 from medical_tasks.benchmarks.doclens.mimic_data import MIMIC_SOURCE
 from medical_tasks.benchmarks.doclens.own_data import OWN_SOURCE
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS, begins_turn, divide_note, split_question, split_turns
@@ -26,21 +23,6 @@ from medical_tasks.io.columns import Column
 from medical_tasks.io.csv_files import CsvRow, read_csv
 from medical_tasks.io.xml_files import XlsxRow, read_xlsx
 from medical_tasks.spec import Item, TaskSpec
-
-__all__ = [
-    "ACI_COLUMNS",
-    "ACI_OFFICIAL_COLUMNS",
-    "ACI_SOURCE",
-    "MEQSUM_COLUMNS",
-    "MEQSUM_SOURCE",
-    "SOURCES",
-    "demo_questions",
-    "demo_visits",
-    "load_items",
-    "read_aci_rows",
-    "read_meqsum_rows",
-]
-
 
 ACI_OFFICIAL_COLUMNS = ("dataset", "encounter_id", "dialogue", "note")
 
@@ -65,22 +47,9 @@ _ACI_ROWS = {"train": 67, "validation": 20, "test1": 40}
 
 
 def read_aci_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
-    """Reads the rows of a split.
-
-    Args:
-        config: `doclens`, `full` or `demo`.
-        split: one of the configuration's.
-        files: the file of each split; empty for `demo`.
-
-    Yields:
-        One mapping a visit, with the names and types of `ACI_COLUMNS`, in the file's order.
-
-    Raises:
-        UsageError: The file is not of the official form; the message names line, column and rule.
-    """
+    """Reads the rows of a split."""
     if config == "demo":
-        for visit in demo_visits(split):
-            yield visit_row(id=visit.id, dataset=visit.dataset, dialogue=visit.dialogue, note=visit.note)
+        yield from (visit_row(**visit) for visit in demo_entries("visits", split))
         return
     path = files[split]
     silent = []
@@ -102,11 +71,6 @@ def read_aci_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterato
         )
 
 
-def demo_visits(split: str) -> list[DemoVisit]:
-    """The synthetic visits of a split, in order."""
-    return [visit for visit in (*EXAMPLE_VISITS, *TEST_VISITS) if visit.split == split]
-
-
 def visit_row(
     *,
     id: str,  # noqa: A002 - the column's name
@@ -114,17 +78,7 @@ def visit_row(
     dialogue: str,
     note: str,
 ) -> dict[str, Any]:
-    """Puts a row together, with the columns in their order.
-
-    Args:
-        id: of the encounter.
-        dataset: which part of ACI-BENCH it is of.
-        dialogue: the whole dialogue, a turn a line.
-        note: the whole note.
-
-    Returns:
-        Column name to value.
-    """
+    """Puts a row together, with the columns in their order."""
     return {"id": id, "dataset": dataset, "turns": split_turns(dialogue), "note": note, **divide_note(note)}
 
 
@@ -166,16 +120,12 @@ ACI_SOURCE = DatasetSource(
     ),
     columns=ACI_COLUMNS,
     key="id",
-    splits={
-        "doclens": tuple(_ACI_FILES),
-        "full": (*_ACI_FILES, *_MORE_ACI_FILES),
-        "demo": tuple(_ACI_FILES),
-    },
+    splits={"doclens": tuple(_ACI_FILES), "full": (*_ACI_FILES, *_MORE_ACI_FILES), "demo": tuple(_ACI_FILES)},
     # README of wyim/aci-bench.
     published_rows={
         "doclens": _ACI_ROWS,
         "full": {**_ACI_ROWS, "test2": 40, "test3": 40},
-        "demo": {split: len(demo_visits(split)) for split in _ACI_FILES},
+        "demo": {"train": 2, "validation": 1, "test1": 6},
     },
     files={"doclens": _official(_ACI_FILES), "full": _official({**_ACI_FILES, **_MORE_ACI_FILES}), "demo": {}},
     read=read_aci_rows,
@@ -224,24 +174,9 @@ _MEQSUM_FILES = {
 
 
 def read_meqsum_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
-    """Reads the rows of a split.
-
-    Args:
-        config: `full` or `demo`.
-        split: `train`, `validation` or `test`.
-        files: the file of each split; empty for `demo`.
-
-    Yields:
-        One mapping a question, with the names and types of `MEQSUM_COLUMNS`, in the file's order.
-
-    Raises:
-        UsageError: The file is not of the official form; the message names row, column and rule.
-    """
+    """Reads the rows of a split."""
     if config == "demo":
-        for entry in demo_questions(split):
-            yield question_row(
-                id=entry.id, question=entry.question, summary=entry.summary, focus=entry.focus, types=entry.types
-            )
+        yield from (question_row(**entry) for entry in demo_entries("questions", split))
         return
     path, names = files[split], MEQSUM_OFFICIAL_COLUMNS[split]
     for row in read_xlsx(path, tuple(names.values()), release=_MEQSUM_FILES[split][1]):
@@ -264,18 +199,7 @@ def question_row(
     focus: str = "",
     types: str = "",
 ) -> dict[str, Any]:
-    """Puts a row together, with the columns in their order.
-
-    Args:
-        id: of the question.
-        question: the whole question.
-        summary: its summary.
-        focus: what it is about.
-        types: what is asked, one or several with semicolons between them.
-
-    Returns:
-        Column name to value.
-    """
+    """Puts a row together, with the columns in their order."""
     return {
         "id": id,
         "question": question,
@@ -295,132 +219,6 @@ def _check_question(path: Path, row: XlsxRow, values: Mapping[str, str], names: 
             raise wrong(column, "must be a text that is not empty")
     if names["id"] == "q_id" and not re.fullmatch(r"\d+", values["id"], re.ASCII):
         raise wrong("id", f"must be a whole number, got {values['id'][:60]!r}")
-
-
-@dataclass(frozen=True, kw_only=True)
-class DemoQuestion:
-    """One synthetic question.
-
-    Attributes:
-        id: of the question.
-        split: `train`, `validation` or `test`.
-        question: as somebody would send it.
-        summary: the same in one sentence.
-        focus: what it is about; only in `validation`.
-        types: what is asked, with semicolons between several; only there.
-    """
-
-    id: str
-    split: str
-    question: str
-    summary: str
-    focus: str = ""
-    types: str = ""
-
-
-_DEMO_QUESTIONS = (
-    DemoQuestion(
-        id="demo-1.txt",
-        split="train",
-        question="SUBJECT: gout and diet\nMESSAGE: My husband (54) was told that he has gout. Nobody said a word about food. "
-        "What should he eat, and what not? Thank you.",
-        summary="What diet is recommended for gout?",
-    ),
-    DemoQuestion(
-        id="demo-2.txt",
-        split="train",
-        question="who makes a thicker for drinks that has no starch in it\nmy aunt cannot swallow well since her stroke and "
-        "starch makes her bloated.",
-        summary="Which thickeners for drinks contain no starch?",
-    ),
-    DemoQuestion(
-        id="1",
-        split="validation",
-        question="Hello, I have had ringing in my left ear for two months. My doctor says the hearing test is fine. I work in "
-        "a print shop. Is there anything that makes it stop? Best regards",
-        summary="What are the treatments for tinnitus?",
-        focus="tinnitus",
-        types="Treatment",
-    ),
-    DemoQuestion(
-        id="2",
-        split="validation",
-        question="I take warfarin. Can I drink cranberry juice with it? And does it matter if I have green tea in the evening?",
-        summary="Does warfarin interact with cranberry juice or green tea?",
-        focus="warfarin",
-        types="Interaction",
-    ),
-    DemoQuestion(
-        id="3",
-        split="validation",
-        question="Our son is 9 and was just found to have celiac disease. How is it passed on? Should his two sisters be "
-        "tested, too? They have no symptoms at all...",
-        summary="Is celiac disease inherited, and should siblings be tested?",
-        focus="celiac disease",
-        types="Inheritance; Diagnosis",
-    ),
-    DemoQuestion(
-        id="4",
-        split="test",
-        question="I fell off my bike 3 weeks ago and broke my collarbone. The sling is a pain. How long until it heals? I am "
-        "61 and otherwise healthy.",
-        summary="How long does a broken collarbone take to heal?",
-    ),
-    DemoQuestion(
-        id="5",
-        split="test",
-        question="is it safe to get the shingles vaccine while taking 5 mg of prednisone a day",
-        summary="Is the shingles vaccine safe while taking prednisone?",
-    ),
-    DemoQuestion(
-        id="6",
-        split="test",
-        question="SUBJECT: Restless legs. MESSAGE: Every night the same!!! As soon as I lie down my legs want to walk. I "
-        "have tried magnesium, stretching and cold showers. My sister has it as well. Dr. Moll has no time for me. Which "
-        "medicines help? I would be so grateful for an answer.",
-        summary="What medicines help with restless legs syndrome?",
-    ),
-    DemoQuestion(
-        id="7",
-        split="test",
-        question="My baby is four weeks old and has yellow eyes. She drinks well. The nurse told us to put her at the window. "
-        "Is jaundice at this age dangerous? When must we go to a hospital?",
-        summary="Is jaundice dangerous in a four-week-old baby, and when does it need care in a hospital?",
-    ),
-    DemoQuestion(
-        id="8",
-        split="test",
-        question="I had a kidney stone in 2019. it was calcium oxalate. Do I have to give up spinach and nuts for good? "
-        "Some say yes, some say it is only about drinking water.",
-        summary="Should people who had calcium oxalate kidney stones avoid spinach and nuts?",
-    ),
-    DemoQuestion(
-        id="9",
-        split="test",
-        question="Dear all, my mother lives alone and forgets her pills. she takes donepezil since May and has bad dreams now. "
-        "could the dreams be from the pill? can she take it in the morning? kind regards",
-        summary="Can donepezil cause nightmares, and can it be taken in the morning?",
-    ),
-    DemoQuestion(
-        id="10",
-        split="test",
-        question="Where can I find a center that does cochlear implants for adults? I live in a small town, and the next ENT "
-        "doctor is two hours away.",
-        summary="Where can I find a center for cochlear implants in adults?",
-    ),
-)
-
-
-def demo_questions(split: str) -> list[DemoQuestion]:
-    """Returns the questions of a split, in order.
-
-    Args:
-        split: `train`, `validation` or `test`.
-
-    Returns:
-        Its questions.
-    """
-    return [entry for entry in _DEMO_QUESTIONS if entry.split == split]
 
 
 MEQSUM_SOURCE = DatasetSource(
@@ -445,7 +243,7 @@ MEQSUM_SOURCE = DatasetSource(
     # Abstract of the MeQSum paper; section 3.1 of the MEDIQA 2021 overview.
     published_rows={
         "full": {"train": 1000, "validation": 50, "test": 100},
-        "demo": {split: len(demo_questions(split)) for split in _MEQSUM_FILES},
+        "demo": {"train": 2, "validation": 3, "test": 7},
     },
     files={
         "full": {
@@ -475,20 +273,12 @@ SOURCES = (ACI_SOURCE, MEQSUM_SOURCE, MIMIC_SOURCE, OWN_SOURCE)
 def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
     """Makes the items of a task.
 
-    Args:
-        task: `options["form"]` is `note`, `section`, `impression`, `question` or `text`.
-        rows: rows of the task's dataset, of any split.
-
     Returns:
         One item a row, in order; for `section` four a row, named `ENCOUNTER/SECTION`. Each has the fields
-
         - `form`: the task's
         - `sentences`: what can be cited, a list of sentences, or of the turns of a dialogue; a number is a place in it, from 0
         - `reference`: what is wanted; "" for a section that the note does not have
         - `sections`, for `note` alone: section to its text in the reference, for all four
-
-    Raises:
-        UsageError: Two rows have the same id.
     """
     make = _FORMS[task.options["form"]]
     items = [item for row in rows for item in make(row)]

@@ -6,9 +6,12 @@ https://arxiv.org/abs/2311.09581. Reference implementation: https://github.com/y
 
 from __future__ import annotations
 
-from medical_tasks.spec import DatasetSpec
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
 
-__all__ = ["ACI_BENCH", "DATASETS", "MEQSUM", "MIMIC_RRS", "OWN"]
+from medical_tasks.spec import DatasetSpec
 
 ACI_BENCH = DatasetSpec(
     name="aci_bench",
@@ -132,5 +135,17 @@ OWN = DatasetSpec(
     ),
     version="1.0.0",
 )
+
+
+@cache
+def _demo_texts() -> Any:
+    return json.loads(Path(__file__).with_name("demo_texts.json").read_text(encoding="utf-8"))
+
+
+def demo_entries(kind: str, split: str) -> list[dict[str, Any]]:
+    """The synthetic `visits`, `questions`, `reports` or `texts` of a split, written for this package; they describe nobody."""
+    entries: list[dict[str, Any]] = _demo_texts()[kind][split]
+    return entries
+
 
 DATASETS = (ACI_BENCH, MEQSUM, MIMIC_RRS, OWN)

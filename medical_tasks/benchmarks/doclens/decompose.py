@@ -23,28 +23,13 @@ from medical_tasks.runs.responses import Answer
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Item, TaskSpec
 
-__all__ = [
-    "Part",
-    "built_references",
-    "check_task",
-    "claims_text",
-    "outputs",
-    "own_references",
-]
-
 NOTES: Final = ("note", "section")
 """Forms of texts that have sections."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """One text to be taken apart.
-
-    Attributes:
-        record: id of the example.
-        section: of a note, or `full`.
-        text: without citations; "" for a blank one.
-    """
+    """One text to be taken apart. `text`: without citations; "" for a blank one."""
 
     record: str
     section: str
@@ -57,11 +42,7 @@ class Part:
 
 
 def check_task(task: TaskSpec) -> None:
-    """Refuses a task whose texts are not taken apart.
-
-    Raises:
-        UsageError: Its texts are questions, each of which is one claim.
-    """
+    """Refuses a task whose texts are not taken apart."""
     if task.options["form"] == "question":
         raise UsageError(f"{task.name}: a question is one claim, so there is nothing to take apart.")
 
@@ -69,15 +50,7 @@ def check_task(task: TaskSpec) -> None:
 def own_references(texts: Iterable[OwnText], task: TaskSpec) -> list[Part]:
     """The references of a user's own file.
 
-    Args:
-        texts: from `own_data.read_own_texts`.
-        task: what they will be scored as.
-
-    Returns:
-        Each reference, for clinical notes in sections: the record's own if it has any, else by their headings.
-
-    Raises:
-        UsageError: A record has a section that notes do not have.
+    Returns each reference, for clinical notes in sections: the record's own if it has any, else by their headings.
     """
     if task.options["form"] not in NOTES:
         return [_part(text.id, FULL, text.reference) for text in texts]
@@ -96,18 +69,7 @@ def _own_sections(text: OwnText) -> Iterator[Part]:
 
 
 def outputs(answers: Iterable[Answer], task: TaskSpec) -> list[Part]:
-    """The outputs of a file of responses.
-
-    Args:
-        answers: from `responses.parse_answers`; those without a text are left out.
-        task: what they will be scored as.
-
-    Returns:
-        Each output without reasoning, for clinical notes in the sections that their headings begin.
-
-    Raises:
-        UsageError: The id of a section is not of the form `ENCOUNTER/SECTION`.
-    """
+    """The outputs of a file of responses."""
     given = [answer for answer in answers if answer.text is not None]
     return [
         _part(unit.item, unit.section, unit.output)
@@ -130,11 +92,7 @@ def _blank_item(answer: Answer, task: TaskSpec) -> Item:
 
 
 def built_references(items: Iterable[Item]) -> list[Part]:
-    """The references of a built dataset.
-
-    Args:
-        items: of the task.
-    """
+    """The references of a built dataset."""
     return [_part(unit.item, unit.section, unit.reference) for item in items for unit in text_units(item, "")]
 
 
@@ -145,13 +103,7 @@ def _part(record: str, section: str, text: str) -> Part:
 def claims_text(parts: Sequence[Part], claims: Mapping[str, tuple[str, ...] | Unscored], *, side: Side) -> str:
     """Writes a file of claims.
 
-    Args:
-        parts: the texts.
-        claims: name of a part to its claims, or to why there are none; for all that are not blank.
-        side: whose.
-
-    Returns:
-        JSON in the authors' form, a record an example in order. What was not taken apart is not there.
+    Returns JSON in the authors' form, a record an example in order. What was not taken apart is not there.
     """
     texts: dict[str, dict[str, str]] = {}
     made: dict[str, dict[str, tuple[str, ...]]] = {}

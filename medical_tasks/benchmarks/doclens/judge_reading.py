@@ -10,7 +10,6 @@ scripts (`official_reading`):
 | verdicts of GPT on claims | a list of objects, each with its claim as it was given | counted as they come |
 | verdict of GPT | an object; `prediction` will do as name | exact names |
 | verdict of Mistral | the last line, `prediction: 1` or `prediction: 0` | the first line with that in it, `prediction: 10` too |
-
 """
 
 from __future__ import annotations
@@ -24,26 +23,6 @@ from typing import Any, Final
 from medical_tasks.benchmarks.doclens.measures import MAX_CLAIMS, MIN_CLAIMS, read_claims_reply
 from medical_tasks.judges.base import Unreadable
 from medical_tasks.judges.reading import Checker, boolean, free_text, read_choice, read_json, read_object
-
-__all__ = [
-    "AGAIN_CLAIMS",
-    "AGAIN_JSON",
-    "AGAIN_LINES",
-    "Cited",
-    "read_batch",
-    "read_cited_lines",
-    "read_cited_object",
-    "read_made",
-    "read_official_batch",
-    "read_official_cited",
-    "read_official_cited_lines",
-    "read_official_lines",
-    "read_official_made",
-    "read_official_object",
-    "read_verdict_lines",
-    "read_verdict_object",
-]
-
 
 Batch = tuple[bool | None, ...]
 """Value of a batched verdict: for each claim, in order, whether it is entailed; None for one that the reply leaves out."""
@@ -81,10 +60,6 @@ def read_verdict_lines(text: str) -> bool | Unreadable:
 def read_batch(ids: Sequence[str], *, explained: bool) -> Callable[[str], Batch | Unreadable]:
     """Makes a reader of verdicts on several claims.
 
-    Args:
-        ids: of the claims that were asked about.
-        explained: whether explanations were asked for.
-
     Returns:
         The reader. Ids that were not asked about or stand twice make a reply unreadable, and so does one without any verdict.
     """
@@ -115,12 +90,7 @@ def read_batch(ids: Sequence[str], *, explained: bool) -> Callable[[str], Batch 
 
 
 def read_cited_object(numbers: Sequence[int], *, explained: bool) -> Callable[[str], Cited | Unreadable]:
-    """Makes a reader of a verdict on a sentence, a JSON object.
-
-    Args:
-        numbers: of what was shown.
-        explained: whether an explanation was asked for.
-    """
+    """Makes a reader of a verdict on a sentence, a JSON object."""
 
     def read(text: str) -> Cited | Unreadable:
         value = read_object(text, _keys({"provenance": _is_list, **_ENTAILED}, explained=explained))
@@ -132,11 +102,7 @@ def read_cited_object(numbers: Sequence[int], *, explained: bool) -> Callable[[s
 
 
 def read_cited_lines(numbers: Sequence[int]) -> Callable[[str], Cited | Unreadable]:
-    """Makes a reader of a verdict on a sentence, lines `provenance: 3, 7` (or `none`) and `entailed: yes`.
-
-    Args:
-        numbers: of what was shown.
-    """
+    """Makes a reader of a verdict on a sentence, lines `provenance: 3, 7` (or `none`) and `entailed: yes`."""
 
     def read(text: str) -> Cited | Unreadable:
         entailed = read_verdict_lines(text)
@@ -153,11 +119,7 @@ def read_cited_lines(numbers: Sequence[int]) -> Callable[[str], Cited | Unreadab
 def provenance_line(text: str) -> list[int] | Unreadable:
     """Reads the one line with the provenance of a reply in lines.
 
-    Args:
-        text: the reply. Reasoning that ends with `</think>` is passed over.
-
-    Returns:
-        The numbers, in order; none for `none`. Of two such lines none can be known to be the judge's own.
+    Returns the numbers, in order; none for `none`. Of two such lines none can be known to be the judge's own.
     """
     spoken = text.rpartition("</think>")[2]
     lines = [found[1] for line in spoken.split("\n") if (found := _PROVENANCE.fullmatch(line.strip()))]
@@ -175,14 +137,8 @@ def provenance_line(text: str) -> list[int] | Unreadable:
 def cited_value(entailed: bool, provenance: Any, numbers: Sequence[int]) -> Cited | Unreadable:
     """Checks a verdict on a sentence against what was shown.
 
-    Args:
-        entailed: the judge's word.
-        provenance: what it gives as provenance.
-        numbers: of what was shown.
-
-    Returns:
-        The value. A number that was not shown makes the reply unreadable, however many were shown and whatever is decided: the
-        judge did not read what it was asked. The only citation of an entailed sentence need not be named.
+    Returns the value. A number that was not shown makes the reply unreadable, however many were shown and whatever is
+    decided: the judge did not read what it was asked. The only citation of an entailed sentence need not be named.
     """
     numbered = isinstance(provenance, list) and all(type(number) is int for number in provenance)
     if numbered and not set(provenance) <= set(numbers):
@@ -251,12 +207,8 @@ def read_official_made(text: str) -> str | Unreadable:
 def read_official_batch(claims: Sequence[str]) -> Callable[[str], Batch | Unreadable]:
     """Makes a reader of GPT's verdicts on several claims.
 
-    Args:
-        claims: as they were asked about.
-
-    Returns:
-        The reader. Its value is by the claims' places; a claim that was not asked about, or comes back more often than it was
-        asked about, makes the reply unreadable. Capitals, white space and what is at a claim's ends do not count.
+    Returns the reader. Its value is by the claims' places; a claim that was not asked about, or comes back more often than
+    it was asked about, makes the reply unreadable. Capitals, white space and what is at a claim's ends do not count.
     """
     asked = Counter(map(_bare, claims))
 
@@ -302,11 +254,7 @@ def read_official_lines(text: str) -> bool | Unreadable:
 
 
 def read_official_cited(numbers: Sequence[int]) -> Callable[[str], Cited | Unreadable]:
-    """Makes a reader of GPT's verdict on a sentence.
-
-    Args:
-        numbers: of what was shown.
-    """
+    """Makes a reader of GPT's verdict on a sentence."""
 
     def read(text: str) -> Cited | Unreadable:
         value = read_json(text)

@@ -1,31 +1,18 @@
 """Gets the verdicts on outputs of DocLens: claims of references and outputs both ways, and sentences with what they cite.
 
-First all claims to be made are asked for together, then everything about claims and citations; further rounds hold what a batched
-reply left out and what a judge of entailment is asked next. What got no verdict stays without one.
+All claims are made first, then everything is judged; further rounds hold what a batched reply left out and the next steps of a
+judge of entailment. A blank output entails nothing; a blank reference has no claims; a sentence without valid citations is
+unsupported: nobody is asked about these.
 
-- A blank output entails nothing and has no claims; nobody is asked.
-- A blank reference has no claims and entails none of the output's; nobody is asked about these.
-- Of MeQSum's questions each is one claim; judges that read prompts are also asked whether both are one question.
-- A sentence that cites nothing the source has is unsupported, and nobody is asked.
-
-A judge that reads prompts says in one call whether what a sentence cites entails it, and by which numbers. A judge of entailment is
-asked no more than the definitions need (sections 3.3 and 3.5). A sentence with citations C has citation recall 1 if C entails it;
-then a citation c is precise if c alone entails the sentence, or if C without c does not:
-
-| step | asked | when |
-|---|---|---|
-| 1 | all of C together | the sentence says something and cites something that the source has |
-| 2 | each c alone | C entails the sentence, and has two or more |
-| 3 | C without c | c alone does not entail it; for two citations step 2 has asked about the other one |
-
-So k citations take one call if C does not entail the sentence; otherwise one for k = 1, three for k = 2, and 1 + k to 1 + 2k above.
-Questions name sentences by number, so recorded answers hold no text.
-
+A judge that reads prompts says in one call whether the citations C of a sentence entail it, and which are needed. A judge of
+entailment is asked no more than the definitions need (sections 3.3 and 3.5): first about C; if C entails the sentence and has two
+or more, about each c alone; where c alone does not, about C without c. That is one call for k = 1, three for k = 2, and 1 + k to
+1 + 2k above.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -37,34 +24,18 @@ from medical_tasks.benchmarks.doclens.judging_claims import (
     Line,
     ask_together,
     claim_line,
-    entail_claims,
     judged_text,
-    make_claims,
     require_unique,
     side_by_side,
     verdict_bool,
 )
+from medical_tasks.benchmarks.doclens.judging_claims import (
+    make_claims as make_claims,
+)
 from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict, meqsum_section, unsupported
-from medical_tasks.benchmarks.doclens.pieces import EMPTY, Sentence, read_sentences
+from medical_tasks.benchmarks.doclens.pieces import EMPTY, read_sentences
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging, Question, Unscored, Verdict
-
-__all__ = [
-    "CitationQuestion",
-    "CitationRequest",
-    "CitationVerdict",
-    "Unit",
-    "UnitVerdict",
-    "call_bounds",
-    "entail_citations",
-    "entail_claims",
-    "judge_sentences",
-    "judge_units",
-    "make_claims",
-    "premise",
-    "replay",
-]
-
 
 _Claims = Mapping[str, tuple[str, ...]]
 _Made = Mapping[str, tuple[str, ...] | Unscored]
@@ -73,17 +44,7 @@ _Made = Mapping[str, tuple[str, ...] | Unscored]
 
 @dataclass(frozen=True, kw_only=True)
 class Unit:
-    """A section of an output beside the same section of the reference.
-
-    Attributes:
-        id: `ITEM` or `ITEM/SECTION`; unique.
-        item: the item's id.
-        section: its name; `full` where there is but one.
-        form: `note`, `section`, `impression`, `question` or `text`.
-        output: raw text of this section of the output, with its markers.
-        reference: text of this section of the reference.
-        sources: what can be cited, by number.
-    """
+    """A section of an output beside the same section of the reference. `id`: `ITEM` or `ITEM/SECTION`; unique."""
 
     id: str
     item: str
@@ -98,11 +59,8 @@ class Unit:
 class UnitVerdict:
     """What is known of a unit.
 
-    Attributes:
-        section: the verdicts. Without citations it has no sentences.
-        reference_claims: the reference's claims; None where they could not be made.
-        output_claims: the output's, likewise.
-        reasons: why something is missing, each reason once.
+    `section`: the verdicts. Without citations it has no sentences. `reference_claims`: the reference's claims; None where
+    they could not be made.
     """
 
     section: Section
@@ -122,20 +80,7 @@ def judge_units(
 ) -> list[UnitVerdict]:
     """Asks a judge about outputs.
 
-    Args:
-        units: the sections.
-        judging: whom to ask, with which texts, about all claims of a text in one call or about each in one.
-        style: one of `judge_prompts.STYLES`.
-        reference_claims: claims of references that are there already, by unit's id; those of others are made.
-        output_claims: likewise of outputs.
-        citations: whether sentences are asked about.
-
-    Returns:
-        A verdict a unit, in order.
-
-    Raises:
-        UsageError: What `judge_prompts.check_judging` refuses (also of no units), two units of one id, or recorded verdicts of
-            another kind.
+    `reference_claims`: claims of references that are there already, by unit's id; those of others are made.
     """
     check_judging(judging, style)
     require_unique([unit.id for unit in units])
@@ -264,13 +209,7 @@ def _sentence_line(
 class CitationRequest:
     """A sentence, and what it cites.
 
-    Attributes:
-        id: start of its questions' ids; unique.
-        sentence: without its citations.
-        cited: the numbers that the source has, in the order in which they are shown. Without any nothing is asked.
-        sources: number to text, of those at least.
-        form: of the output, one of `judge_prompts.FORMS`.
-        section: of the output, which the authors' prompts for notes need.
+    `cited`: the numbers that the source has, in the order in which they are shown. Without any nothing is asked.
     """
 
     id: str
@@ -285,12 +224,9 @@ class CitationRequest:
 class CitationVerdict:
     """What is known of it.
 
-    Attributes:
-        entailed: whether what it cites entails it; None where there is no verdict.
-        supports: for each number cited, whether it is precise: it entails the sentence alone or is needed. All False for a
-            sentence that is not entailed; None where there is no verdict.
-        reasons: why there is none, each reason once.
-        text: the judge's reply; "" from judges that say a label and no more.
+    `supports`: for each number cited, whether it is precise: it entails the sentence alone or is needed. All False for a
+    sentence that is not entailed; None where there is no verdict. `text`: the judge's reply; "" from judges that say a
+    label and no more.
     """
 
     entailed: bool | None
@@ -309,19 +245,7 @@ class CitationVerdict:
 def entail_citations(
     requests: Sequence[CitationRequest], judging: Judging, *, style: str = "json_cot"
 ) -> list[CitationVerdict]:
-    """Asks whether what sentences cite entails them, and which citations are precise.
-
-    Args:
-        requests: the sentences.
-        judging: whom to ask; one call a sentence in either mode.
-        style: one of `judge_prompts.STYLES`.
-
-    Returns:
-        What is known of each, in order.
-
-    Raises:
-        UsageError: What `judge_prompts.check_judging` refuses, two requests of one id, or recorded verdicts of another kind.
-    """
+    """Asks whether what sentences cite entails them, and which citations are precise."""
     check_judging(judging, style)
     require_unique([request.id for request in requests])
     return ask_together(judging.judge, [citation_line(request, judging, style=style) for request in requests])
@@ -347,14 +271,11 @@ def citation_line(request: CitationRequest, judging: Judging, *, style: str) -> 
         return CitationVerdict(entailed=None, supports=dict.fromkeys(request.cited), reasons=(outcome.reason,))
     entailed, provenance = _cited(outcome, request.cited)
     return CitationVerdict(
-        entailed=entailed,
-        supports={number: number in provenance for number in request.cited},
-        text=outcome.text,
+        entailed=entailed, supports={number: number in provenance for number in request.cited}, text=outcome.text
     )
 
 
 def _pairs(request: CitationRequest) -> Line[CitationVerdict]:
-    """Takes the steps of `citation_plan`."""
     cited = tuple(sorted(set(request.cited)))
     plan = citation_plan(cited)
     reasons: dict[str, None] = {}
@@ -376,8 +297,7 @@ def _pairs(request: CitationRequest) -> Line[CitationVerdict]:
 
 
 def _pair(request: CitationRequest, numbers: tuple[int, ...]) -> Question:
-    asked = CitationQuestion(sentence=0, cited=numbers)
-    pair = claim_pair(premise(asked, request.sources), request.sentence)
+    pair = claim_pair(" ".join(request.sources[number] for number in numbers), request.sentence)
     return Question(
         id=f"{request.id}/{','.join(map(str, numbers))}",
         # For judges of entailment alone: the messages say the same, and are sent to nobody.
@@ -410,57 +330,12 @@ def _cited(outcome: Verdict, shown: Sequence[int]) -> Cited:
 Ids = tuple[int, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class CitationQuestion:
-    """Whether some sentences of the source together entail a sentence of the output.
-
-    Attributes:
-        sentence: place of the output's sentence, from 0.
-        cited: numbers of the source's sentences, ascending.
-    """
-
-    sentence: int
-    cited: Ids
-
-
-Answer = Callable[[Sequence[CitationQuestion]], Sequence[bool | None]]
-"""A judge: an answer a question, in order; None where it gives none."""
-
-
-def premise(question: CitationQuestion, sources: Mapping[int, str]) -> str:
-    """Writes the premise of a question: the cited sentences in the source's order, joined by spaces.
-
-    Args:
-        question: as asked.
-        sources: number to sentence.
-    """
-    return " ".join(sources[number] for number in question.cited)
-
-
-def call_bounds(citations: int) -> tuple[int, int]:
-    """States how many questions a sentence takes, at least and at most.
-
-    Args:
-        citations: how many of what it cites the source has.
-
-    Raises:
-        ValueError: A negative number.
-    """
-    if citations < 0:
-        raise ValueError(f"citations must not be negative; got {citations}")
-    return min(citations, 1), {0: 0, 1: 1, 2: 3}.get(citations, 1 + 2 * citations)
-
-
 def citation_plan(
     citations: Ids,
 ) -> Generator[list[Ids], Mapping[Ids, bool | None], tuple[bool | None, dict[int, bool | None]]]:
     """Asks for one sentence: yields sets of numbers, and is sent what is known of each.
 
-    Args:
-        citations: what it cites and the source has, ascending, at least one.
-
-    Returns:
-        Whether they entail it together; and for each, if they do, whether it is precise.
+    Returns whether they entail it together; and for each, if they do, whether it is precise.
     """
     together = (yield [citations])[citations]
     if not together:
@@ -475,76 +350,8 @@ def citation_plan(
     return True, {number: _precise(known[(number,)], known.get(others[number])) for number in citations}
 
 
-def judge_sentences(sentences: Sequence[Sentence], *, known: Collection[int], answer: Answer) -> list[SentenceVerdict]:
-    """Gets the verdicts on the sentences of an output, in at most three rounds.
-
-    Args:
-        sentences: as `pieces.read_sentences` gives them.
-        known: the numbers that the source has.
-        answer: the judge. It is called with all questions of a round, never with none.
-
-    Returns:
-        A verdict a sentence. One that says nothing, or cites nothing that the source has, is unsupported and not asked about;
-        what the source does not have takes no part in the others and is an imprecise citation.
-
-    Raises:
-        ValueError: The judge gave another number of answers than there were questions.
-    """
-    plans = {
-        place: citation_plan(cited)
-        for place, sentence in enumerate(sentences)
-        if sentence.text and (cited := tuple(sorted(number for number in sentence.citations if number in known)))
-    }
-    found: dict[int, SentenceVerdict] = {}
-    waiting = {place: next(plan) for place, plan in plans.items()}
-    while waiting:
-        questions = [CitationQuestion(sentence=place, cited=ids) for place, wanted in waiting.items() for ids in wanted]
-        answers = dict(zip(questions, answer(questions), strict=True))
-        asked, waiting = waiting, {}
-        for place, wanted in asked.items():
-            try:
-                waiting[place] = plans[place].send(
-                    {ids: answers[CitationQuestion(sentence=place, cited=ids)] for ids in wanted}
-                )
-            except StopIteration as done:
-                found[place] = _verdict(sentences[place], *done.value, known=known)
-    return [found.get(place) or unsupported(len(one.citations)) for place, one in enumerate(sentences)]
-
-
-def replay(recorded: Mapping[CitationQuestion, bool | None]) -> Answer:
-    """Makes a judge of recorded answers, to score them again without a model.
-
-    Args:
-        recorded: question to answer.
-
-    Returns:
-        A judge that raises a `UsageError` for a question that was never asked: another text, or another reading of it.
-    """
-
-    def answer(questions: Sequence[CitationQuestion]) -> list[bool | None]:
-        missing = [question for question in questions if question not in recorded]
-        if missing:
-            first = missing[0]
-            raise UsageError(
-                f"sentence {first.sentence} with {list(first.cited)}: no recorded answer, and {len(missing) - 1} more are "
-                "missing. The records are of another output; judge this one."
-            )
-        return [recorded[question] for question in questions]
-
-    return answer
-
-
 def _precise(alone: bool | None, without: bool | None) -> bool | None:
     """Whether a citation of a supported sentence is precise; `without` is not asked for where `alone` is true."""
     if alone or without is False:
         return True
     return None if alone is None or without is None else False
-
-
-def _verdict(
-    sentence: Sentence, together: bool | None, precise: Mapping[int, bool | None], *, known: Collection[int]
-) -> SentenceVerdict:
-    if together is False:
-        return unsupported(len(sentence.citations))
-    supports = tuple(precise.get(number) if number in known else False for number in sentence.citations)
-    return SentenceVerdict(entailed=together, supports=supports)

@@ -4,7 +4,6 @@ A line of questions is a generator that yields questions and is sent their outco
 that a judge can work on much at once. Claims that a batched reply leaves out are asked about again, together, then one by one, and
 so is a batch with no readable reply or too long a prompt. A batch that failed for another reason (the server, the budget) leaves
 its claims without a verdict. A judge of entailment is always asked claim by claim, and a text's sentences are its claims.
-
 """
 
 from __future__ import annotations
@@ -21,35 +20,13 @@ from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judge, Judging, Question, Unscored, Verdict
 from medical_tasks.judges.case import CUT, NO_PAIR, UNREADABLE
 
-__all__ = [
-    "ClaimRequest",
-    "ClaimVerdicts",
-    "Line",
-    "ask_together",
-    "claim_line",
-    "entail_claims",
-    "judged_text",
-    "make_claims",
-    "require_unique",
-    "side_by_side",
-    "verdict_bool",
-]
-
-
 _FORM_REASONS: Final = (UNREADABLE, CUT, NO_PAIR, "judge: prompt too long")
 """Reasons that a smaller question may cure."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimRequest:
-    """Claims that a text may entail.
-
-    Attributes:
-        id: start of its questions' ids; unique.
-        text: what may entail them; a blank one entails nothing, and nobody is asked.
-        claims: the claims.
-        form: of the text, one of `judge_prompts.FORMS`.
-    """
+    """Claims that a text may entail. `text`: what may entail them; a blank one entails nothing, and nobody is asked."""
 
     id: str
     text: str
@@ -59,12 +36,7 @@ class ClaimRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimVerdicts:
-    """What is known of them.
-
-    Attributes:
-        entailed: for each claim, in order; None where there is no verdict.
-        reasons: why there is none, each reason once.
-    """
+    """What is known of them. `entailed`: for each claim, in order; None where there is no verdict."""
 
     entailed: tuple[bool | None, ...]
     reasons: tuple[str, ...] = ()
@@ -76,11 +48,7 @@ def judged_text(text: str) -> str:
 
 
 def require_unique(ids: Sequence[str]) -> None:
-    """Refuses two things to judge of the same id.
-
-    Raises:
-        UsageError: There are two.
-    """
+    """Refuses two things to judge of the same id."""
     if len(set(ids)) != len(ids):
         raise UsageError("two texts to judge have the same id. Give each item one response.")
 
@@ -94,17 +62,7 @@ def make_claims(
 ) -> dict[str, tuple[str, ...] | Unscored]:
     """Takes texts apart into claims, one call a text.
 
-    Args:
-        texts: by id; citation markers are taken out.
-        judging: whom to ask. For a judge that reads pairs the text's sentences are its claims, and it is not asked.
-        form_of: id to form, one of `judge_prompts.FORMS`; `text` where there is none.
-        section_of: id to section, which the authors' prompts for notes need; `full` where there is none.
-
-    Returns:
-        The claims by id, none of a blank text; or why there are none.
-
-    Raises:
-        UsageError: Recorded claims of another kind, or a section that the authors have no prompt for.
+    `judging`: whom to ask. For a judge that reads pairs the text's sentences are its claims, and it is not asked.
     """
     forms, sections = form_of or {}, section_of or {}
     said = {name: judged_text(text) for name, text in texts.items()}
@@ -131,19 +89,7 @@ def make_claims(
 def entail_claims(
     requests: Sequence[ClaimRequest], judging: Judging, *, style: str = "json_cot"
 ) -> list[ClaimVerdicts]:
-    """Asks whether texts entail claims.
-
-    Args:
-        requests: texts with claims.
-        judging: whom to ask, and whether about all claims of a text together or about each by itself.
-        style: one of `judge_prompts.STYLES`.
-
-    Returns:
-        What is known of each request, in order.
-
-    Raises:
-        UsageError: What `judge_prompts.check_judging` refuses, two requests of one id, or recorded verdicts of another kind.
-    """
+    """Asks whether texts entail claims."""
     check_judging(judging, style)
     require_unique([request.id for request in requests])
     return ask_together(judging.judge, [claim_line(request, judging, style=style) for request in requests])
@@ -239,15 +185,7 @@ Line = Generator[list[Question], list[Outcome], _Found]
 
 
 def ask_together(judge: Judge, lines: Sequence[Line[_Found]]) -> list[_Found]:
-    """Asks round by round, until every line has come to its end.
-
-    Args:
-        judge: whom to ask; never with nothing.
-        lines: any number.
-
-    Returns:
-        What each of them found, in order.
-    """
+    """Asks round by round, until every line has come to its end."""
     line = side_by_side(lines)
     try:
         wanted = next(line)
@@ -259,14 +197,7 @@ def ask_together(judge: Judge, lines: Sequence[Line[_Found]]) -> list[_Found]:
 
 
 def side_by_side(lines: Sequence[Line[_Found]]) -> Line[list[_Found]]:
-    """Makes one line of several: its rounds are theirs together, and it ends when the last one does.
-
-    Args:
-        lines: any number.
-
-    Returns:
-        A line that never yields nothing, and finds what each of them found, in order.
-    """
+    """Makes one line of several: its rounds are theirs together, and it ends when the last one does."""
     found: dict[int, Any] = {}
     waiting: dict[int, list[Question]] = {}
 

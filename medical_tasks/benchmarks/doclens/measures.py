@@ -1,22 +1,14 @@
 """Claims, verdicts, and the four metrics of DocLens (paper, section 3). What is not known stays None, never False.
 
-| metric | hits | of |
-|---|---|---|
-| `claim_recall` | claims of the reference that the output entails | claims of the reference |
-| `claim_precision` | claims of the output that the reference entails | claims of the output |
-| `citation_recall` | sentences that all they cite entails together | sentences of the output |
-| `citation_precision` | citations that support such a sentence | citations of the output |
-
-Each is a share of counts, so one rule serves a section, an example (its sections together) and all examples (pooled). A file of
-claims has the authors' form: a JSON list with a record an example, in it `example_id`, texts, and lists of claims
+Each metric is a share of counts, so one rule serves a section, an example (its sections together) and all examples (pooled). A
+file of claims has the authors' form: a JSON list with one record per example: `example_id`, texts, and lists of claims
 (`subclaims_reference`, or `subclaims_reference_subjective` and so on for each section; `subclaims_output` likewise).
-
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -28,13 +20,6 @@ from medical_tasks.judges.base import Unreadable
 from medical_tasks.judges.reading import read_json
 from medical_tasks.spec import Counts, Verdicts
 
-__all__ = [
-    "FULL", "MAX_CLAIMS", "METRICS", "MIN_CLAIMS", "ClaimRecord", "Limits", "Section", "SentenceVerdict", "Side",
-    "Tally", "claim_rows", "meqsum_section", "provenance_verdict", "read_claim_file", "read_claims_reply",
-    "section_tallies", "total", "unsupported",
-]  # fmt: skip
-
-
 Limits = tuple[float, float]
 
 METRICS: Final = ("claim_recall", "claim_precision", "citation_recall", "citation_precision")
@@ -44,10 +29,8 @@ METRICS: Final = ("claim_recall", "claim_precision", "citation_recall", "citatio
 class Tally:
     """Verdicts on a number of things, as far as they are known.
 
-    Attributes:
-        verdicts: by kind, a section's apart from another's.
-        due: whether nothing at all is a miss: an output that had something to say and has no sentence supports nothing (0);
-            one that had nothing to say has no share (nan).
+    `due`: whether nothing at all is a miss: an output that had something to say and has no sentence supports nothing (0);
+    one that had nothing to say has no share (nan).
     """
 
     verdicts: tuple[Verdicts, ...] = ()
@@ -69,15 +52,7 @@ class Tally:
 
 
 def section_tallies(section: Section, name: str = "") -> dict[str, Tally]:
-    """Counts a section.
-
-    Args:
-        section: its verdicts.
-        name: its name, the kind of its verdicts.
-
-    Returns:
-        A tally a metric of `METRICS`.
-    """
+    """Counts a section."""
     # Nobody is asked what a blank text entails, nor about a sentence that cites nothing.
     sides = section.reference_claims, section.output_claims
     asked = [one.entailed for one in section.sentences if one.entailed is not False or one.supports]
@@ -129,12 +104,8 @@ def _verdicts(kind: str, outcomes: Sequence[bool | None], *, unasked: int = 0) -
 class SentenceVerdict:
     """A sentence of the output.
 
-    Attributes:
-        entailed: whether all that it cites entails it together.
-        supports: for each of its citations, whether it is one that the sentence needs or that entails it alone.
-
-    Raises:
-        ValueError: A citation supports a sentence that is not entailed.
+    `entailed`: whether all that it cites entails it together. `supports`: for each of its citations, whether it is one that
+    the sentence needs or that entails it alone.
     """
 
     entailed: bool | None
@@ -149,11 +120,8 @@ class SentenceVerdict:
 class Section:
     """A section of an output beside the same section of the reference; a text without sections is one section.
 
-    Attributes:
-        reference_claims: for each claim of the reference, whether the output entails it. None when the reference has no list of
-            claims because making one failed.
-        output_claims: for each claim of the output, whether the reference entails it; None likewise.
-        sentences: the output's.
+    `reference_claims`: for each claim of the reference, whether the output entails it. None when the reference has no list
+    of claims because making one failed.
     """
 
     reference_claims: tuple[bool | None, ...] | None
@@ -162,56 +130,16 @@ class Section:
 
 
 def unsupported(citations: int = 0) -> SentenceVerdict:
-    """Makes the verdict on a sentence that cites nothing, or nothing that the source has.
-
-    Args:
-        citations: how many it has all the same.
-    """
+    """Makes the verdict on a sentence that cites nothing, or nothing that the source has."""
     return SentenceVerdict(entailed=False, supports=(False,) * citations)
 
 
-def provenance_verdict(
-    citations: Sequence[int], *, known: Collection[int], entailed: bool | None, provenance: Collection[int]
-) -> SentenceVerdict:
-    """Makes a sentence's verdict of a judge's reply that says in one call whether it is entailed, and by which citations.
-
-    Args:
-        citations: what the sentence cites, each number once.
-        known: the numbers that the source has.
-        entailed: the judge's word; None when there is none.
-        provenance: the numbers it names; those that are not cited change nothing.
-    """
-    if not any(number in known for number in citations):
-        return unsupported(len(citations))
-    if entailed is None:
-        supports = tuple(None if number in known else False for number in citations)
-    else:
-        supports = tuple(entailed and number in known and number in provenance for number in citations)
-    return SentenceVerdict(entailed=entailed, supports=supports)
-
-
-def meqsum_section(
-    *,
-    recall: bool | None,
-    precision: bool | None,
-    same: bool | None = False,
-    said: bool = True,
-    sentences: tuple[SentenceVerdict, ...] = (),
-) -> Section:
+def meqsum_section(*, recall: bool | None, precision: bool | None, same: bool | None = False) -> Section:
     """Makes the section of a question's summary: each question is one claim, judged both ways, or both are one question.
 
-    Args:
-        recall: whether the output's question entails the reference's.
-        precision: whether the reference's entails the output's.
-        same: whether a judge finds them to be the same question, which makes both true; False when it is not asked.
-        said: whether there is an output.
-        sentences: the output's.
+    `same`: whether a judge finds them to be the same question, which makes both true; False when it is not asked.
     """
-    if not said:
-        return Section(reference_claims=(False,), output_claims=())
-    return Section(
-        reference_claims=(_either(recall, same),), output_claims=(_either(precision, same),), sentences=sentences
-    )
+    return Section(reference_claims=(_either(recall, same),), output_claims=(_either(precision, same),))
 
 
 def _either(first: bool | None, second: bool | None) -> bool | None:
@@ -235,7 +163,6 @@ class ClaimRecord:
     """The claims of one example.
 
     Attributes:
-        id: `example_id`, as text.
         claims: section to claims; `full` where there is but one. A section without claims is there, with none.
         texts: section to the text they were made from, for the sections whose text the file has; "" for an empty one.
         source: the numbered input, "" when the file has none.
@@ -248,18 +175,7 @@ class ClaimRecord:
 
 
 def read_claim_file(path: str | Path, *, side: Side = "reference") -> tuple[ClaimRecord, ...]:
-    """Reads a file of claims.
-
-    Args:
-        path: the file.
-        side: whose claims.
-
-    Returns:
-        A record an example, in order.
-
-    Raises:
-        UsageError: It cannot be read, is not of the form, or has an example twice. Names example and field, quotes no text.
-    """
+    """Reads a file of claims."""
     try:
         content = json.loads(read_text(Path(path)))
     except OSError as error:
@@ -282,12 +198,7 @@ def read_claim_file(path: str | Path, *, side: Side = "reference") -> tuple[Clai
 
 
 def claim_rows(records: Iterable[ClaimRecord], *, side: Side = "reference") -> list[dict[str, Any]]:
-    """Puts claims into the form of the file, for `json.dump`; `read_claim_file` gives the same records back.
-
-    Args:
-        records: any number.
-        side: whose claims.
-    """
+    """Puts claims into the form of the file, for `json.dump`; `read_claim_file` gives the same records back."""
     return [
         {"example_id": record.id}
         | ({"input": record.source} if record.source else {})
@@ -300,12 +211,8 @@ def claim_rows(records: Iterable[ClaimRecord], *, side: Side = "reference") -> l
 def read_claims_reply(text: str) -> tuple[str, ...] | Unreadable:
     """Reads the claims a model was asked to make: `{"claims": ["...", ...]}` and nothing else.
 
-    Args:
-        text: its raw reply.
-
-    Returns:
-        The claims, white space run together, those that stand twice once; or what is wrong with the reply. Claims are never
-        left out to keep to the number: a reply with more is asked for again.
+    Returns the claims, white space run together, those that stand twice once; or what is wrong with the reply. Claims are
+    never left out to keep to the number: a reply with more is asked for again.
     """
     value = read_json(text)
     if isinstance(value, Unreadable):

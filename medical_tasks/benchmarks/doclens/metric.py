@@ -5,7 +5,6 @@ entailment. Judges that read prompts stand behind the guard of `medical-tasks ru
 verdicts have the form
 
     {"reference_claims": [1, 0, None], "output_claims": [1], "sentences": [{"entailed": 1, "supports": [1, 0]}]}
-
 """
 
 from __future__ import annotations
@@ -29,9 +28,6 @@ from medical_tasks.judges.session import JudgeSession, open_judge
 from medical_tasks.runs.results import flat, summarise
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Item, TaskSpec
-
-__all__ = ["given_verdict", "score_texts"]
-
 
 FORMS: Final = ("text", "note", "question")
 LEXICAL: Final = "lexical (not comparable)"
@@ -73,8 +69,6 @@ def score_texts(
 
     Raises:
         ValueError: Unknown form or judge, lists of different lengths, or verdicts that are not of the form.
-        UsageError: Claims that are missing for some text, or a bad checkpoint.
-        MissingError: A model is not there.
     """
     if form not in FORMS:
         raise ValueError(f"form must be one of {', '.join(FORMS)}; got {form!r}")
@@ -135,11 +129,7 @@ def _judged(
     }
     with _judging(task, name) as judging:
         verdicts = judge_units(
-            units,
-            judging,
-            reference_claims=joined["reference"],
-            output_claims=joined["output"],
-            citations=citations,
+            units, judging, reference_claims=joined["reference"], output_claims=joined["output"], citations=citations
         )
     found = iter(verdicts)
     return [{unit.section: next(found) for unit in some} for some in parts]
@@ -188,16 +178,7 @@ _LISTS = ("reference_claims", "output_claims", "sentences")
 def given_verdict(row: int, given: GivenVerdict, sections: Sequence[str]) -> dict[str, UnitVerdict]:
     """Reads the verdicts on one output.
 
-    Args:
-        row: which output it is; for messages.
-        given: its verdicts; of a note, for each section.
-        sections: the sections of its form. A note's may be left out where neither text has them.
-
-    Returns:
-        Section to verdict.
-
-    Raises:
-        ValueError: It is not of the form.
+    `sections`: the sections of its form. A note's may be left out where neither text has them.
     """
     by_section = {FULL: given} if tuple(sections) == (FULL,) else given
     unknown = [name for name in by_section if name not in sections]

@@ -1,12 +1,8 @@
 """`mimic_rrs`: radiology reports with findings in numbered sentences, and the impression that a model is to write of them.
 
 DocLens evaluates 200 reports, drawn in proportion to modality and anatomy (Xie et al. 2024, appendix on the experiments), of the
-reports that Van Veen et al. 2023 used (https://aclanthology.org/2023.bionlp-1.42/). This is a sample of the same kind, drawn here
-from the official file of notes, `NOTEEVENTS.csv.gz`, which is read once, row by row.
-
-A table of findings and impressions that somebody has, CSV or JSON Lines, is a configuration too. Its columns are `id`, `findings`
-and `impression`; where known also `patient_id`, `modality`, `anatomy`, `split`. With `split` every row is taken as it stands.
-Without, splits are drawn as from the notes, and rows that could not be used there are left out here.
+reports that Van Veen et al. 2023 used (https://aclanthology.org/2023.bionlp-1.42/). This is a sample of the same kind, drawn from
+the official `NOTEEVENTS.csv.gz`, or from a user's table. Rows of a table with a column `split` are used as they are.
 """
 
 from __future__ import annotations
@@ -20,8 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.benchmarks.doclens.datasets import MIMIC_RRS
-from medical_tasks.benchmarks.doclens.mimic_demo import demo_reports
+from medical_tasks.benchmarks.doclens.datasets import MIMIC_RRS, demo_entries
 from medical_tasks.benchmarks.doclens.mimic_report import (
     ANATOMIES,
     MODALITIES,
@@ -53,17 +48,6 @@ from medical_tasks.io.csv_files import StreamedRow, read_csv, stream_rows
 from medical_tasks.io.json_records import LONGEST_ID, Field, is_text, is_text_or_null, optional, read_records
 from medical_tasks.io.progress import Progress
 
-__all__ = [
-    "MIMIC_SOURCE",
-    "NOTE_COLUMNS",
-    "OPTIONAL",
-    "REQUIRED",
-    "read_mimic_rows",
-    "read_note_rows",
-    "read_table_rows",
-    "stream_reports",
-]
-
 NOTE_COLUMNS = (
     "ROW_ID",
     "SUBJECT_ID",
@@ -92,12 +76,6 @@ def read_note_rows(path: Path, *, sample: int = SAMPLE, train_each: int = TRAIN_
 
     The result of the last file is kept, for splits are asked for one after another.
 
-    Args:
-        path: `NOTEEVENTS.csv.gz`, or the same unpacked.
-        sample: reports of `test`.
-        train_each: most reports of a kind in `train`.
-        seed: of the sample.
-
     Returns:
         Split to rows, by growing ROW_ID.
 
@@ -119,18 +97,7 @@ def _drawn_notes(path: Path, stamp: tuple[int, ...], sample: int, train_each: in
 
 
 def stream_reports(path: Path, *, size: int) -> Iterator[Candidate | LeftOut]:
-    """Reads the radiology reports, with progress on standard error.
-
-    Args:
-        path: the file.
-        size: its bytes.
-
-    Yields:
-        Each report that can be used, for each other one the reason; in the order of the file.
-
-    Raises:
-        UsageError: As `read_note_rows`.
-    """
+    """Reads the radiology reports, with progress on standard error."""
     megabytes = size // _MEGABYTE + 1
     with Progress(f"{path.name}, MB read", megabytes) as progress:
         rows = stream_rows(
@@ -201,19 +168,10 @@ def read_table_rows(
 ) -> Iterator[dict[str, Any]]:
     """Reads the rows of a split; of a CSV table the memory is that of its ids, or of what may be sampled.
 
-    Args:
-        path: the table; JSON Lines if its name says so (`.jsonl`), else CSV.
-        split: `train` or `test`.
-        sample: reports of `test`, where the table has no splits.
-        train_each: most reports of a kind in `train`, likewise.
-        seed: of the sample, likewise.
+    `path`: the table; JSON Lines if its name says so (`.jsonl`), else CSV.
 
     Yields:
         Rows with the names and types of `MIMIC_COLUMNS`: of a table with splits in its order, else by growing id.
-
-    Raises:
-        UsageError: The table is not as it must be, has no row of the split, or fewer than the sample; the message names line,
-            column and rule, never a text.
     """
     stamp = file_stamp(path)
     first = next(_table_lines(path))
@@ -312,20 +270,21 @@ def _wrong_line(path: Path, number: int, name: str, rule: str, values: Mapping[s
     return UsageError(f"{path}: line {number}, column {name!r}: {rule}, got a text of {length} characters.")
 
 
+def demo_reports(split: str) -> list[Candidate]:
+    """The synthetic reports of a split, in order; two of `test` are of one patient."""
+    return [
+        Candidate(
+            id=each["id"],
+            patient_id=each["patient_id"],
+            kind=Kind(each["modality"], each["anatomy"]),
+            report=Report(findings=each["findings"], impression=each["impression"]),
+        )
+        for each in demo_entries("reports", split)
+    ]
+
+
 def read_mimic_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
-    """Reads the rows of a split.
-
-    Args:
-        config: `notes`, `table` or `demo`.
-        split: `train` or `test`.
-        files: of `notes` and `table` the one file, under their name; empty for `demo`.
-
-    Yields:
-        One mapping a report, with the names and types of `MIMIC_COLUMNS`.
-
-    Raises:
-        UsageError: The file is not of the form it must be, or has too few reports; messages never hold a report's text.
-    """
+    """Reads the rows of a split."""
     if config == "demo":
         yield from map(report_row, demo_reports(split))
     elif config == "table":
@@ -361,10 +320,7 @@ MIMIC_SOURCE = DatasetSource(
     columns=MIMIC_COLUMNS,
     key="id",
     splits=dict.fromkeys(MIMIC_RRS.configs, SPLITS),
-    published_rows={
-        "notes": {"test": SAMPLE},
-        "demo": {split: len(demo_reports(split)) for split in SPLITS},
-    },
+    published_rows={"notes": {"test": SAMPLE}, "demo": {"train": 12, "test": 12}},
     files={
         "notes": {"notes": OfficialFile(places=_PLACES, description="MIMIC-III's notes, a CSV file")},
         "table": {

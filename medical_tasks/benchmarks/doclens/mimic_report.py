@@ -18,21 +18,6 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-__all__ = [
-    "ANATOMIES",
-    "FEWEST_FINDINGS_WORDS",
-    "FEWEST_IMPRESSION_WORDS",
-    "MODALITIES",
-    "TRAIN_KINDS",
-    "Kind",
-    "LeftOut",
-    "Report",
-    "check_report",
-    "joined_lines",
-    "kind_of",
-    "read_report",
-]
-
 
 class LeftOut(StrEnum):
     """A reason; its text is what counts are told under."""
@@ -57,12 +42,7 @@ ANATOMIES: Final = ("head", "abdomen", "chest", "spine", "neck", "sinus", "pelvi
 
 
 class Kind(NamedTuple):
-    """What a report is of.
-
-    Attributes:
-        modality: of `MODALITIES`.
-        anatomy: of `ANATOMIES`.
-    """
+    """What a report is of."""
 
     modality: str
     anatomy: str
@@ -83,10 +63,7 @@ def _words(**lists: str) -> dict[str, str]:
     return {word: name for name, words in lists.items() for word in words.split()}
 
 
-_MODALITY_OF: Final = _words(
-    CT="CT CTA CTV CTP CTU CAT",
-    MR="MR MRI MRA MRV MRS MRCP MRU FMRI",
-)
+_MODALITY_OF: Final = _words(CT="CT CTA CTV CTP CTU CAT", MR="MR MRI MRA MRV MRS MRCP MRU FMRI")
 
 _PROCEDURES: Final = frozenset(
     "ABLATION ASPIRATION ASP BIOPSY BX DRAIN DRAINAGE GUIDANCE GUIDE GUIDED INJECTION INTERVENTIONAL NEEDLE PERC "
@@ -119,12 +96,6 @@ def kind_of(description: str) -> Kind | LeftOut:
     """Tells what a report is of.
 
     Abdomen and pelvis together, one examination in most hospitals, are `abdomen`; any other two anatomies are ambiguous.
-
-    Args:
-        description: the row's DESCRIPTION.
-
-    Returns:
-        The kind, or the reason for which it has none.
     """
     words = _WORD.findall(description.upper())
     modalities = {_MODALITY_OF[word] for word in words if word in _MODALITY_OF}
@@ -151,12 +122,7 @@ FEWEST_IMPRESSION_WORDS: Final = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """What is used of a report: lines joined to paragraphs, between which an empty line stands.
-
-    Attributes:
-        findings: what was seen.
-        impression: what it means.
-    """
+    """What is used of a report: lines joined to paragraphs, between which an empty line stands."""
 
     findings: str
     impression: str
@@ -196,10 +162,7 @@ _READING = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 # What was examined, before a colon: `CHEST, PA AND LATERAL:`, `CT OF THE ABDOMEN WITHOUT IV CONTRAST:`.
-_EXAMINATION = re.compile(
-    r"^[ \t]*([A-Z](?:[A-Za-z0-9&/,.() -]|\[\*\*[^\]\n]*\*\*\]){2,80}?)[ \t]*:",
-    re.MULTILINE,
-)
+_EXAMINATION = re.compile(r"^[ \t]*([A-Z](?:[A-Za-z0-9&/,.() -]|\[\*\*[^\]\n]*\*\*\]){2,80}?)[ \t]*:", re.MULTILINE)
 _MASKED = re.compile(r"\[\*\*.*?\*\*\]")
 _VIEWS: Final = frozenset(
     "AND AP AXIAL BONE C CERVICAL CONTRAST CORONAL FOR FRONTAL I INTRAVENOUS IV L LATERAL LEFT LUMBAR NON O OF ORAL PA PORTABLE "
@@ -231,12 +194,6 @@ def read_report(text: str) -> Report | LeftOut:
     Several findings sections, as of a report on head and face, are joined. A report without one whose findings stand under what was
     examined (`CT HEAD WITHOUT CONTRAST:`) has those. Sections of other names, other readings (a wet read, an addendum) and who
     signed belong to neither; behind both sections another reading ends the report.
-
-    Args:
-        text: a note, as released.
-
-    Returns:
-        Both sections, or the reason for which the report cannot be used.
     """
     body = _body(text.replace("\r\n", "\n"))
     parts: dict[str, list[str]] = {"findings": [], "impression": [], "examined": []}
@@ -263,14 +220,7 @@ def read_report(text: str) -> Report | LeftOut:
 
 
 def check_report(report: Report) -> LeftOut | None:
-    """Says why a report with both sections cannot be used.
-
-    Args:
-        report: its sections.
-
-    Returns:
-        The reason; None for a report that can be used.
-    """
+    """Says why a report with both sections cannot be used."""
     if sum(any(map(str.isalnum, word)) for word in report.findings.split()) < FEWEST_FINDINGS_WORDS:
         return LeftOut.SHORT_FINDINGS
     words = _LETTERS.findall(report.impression.lower())
@@ -330,7 +280,6 @@ def _begins(body: str, place: int) -> bool:
 
 @lru_cache(maxsize=8192)
 def _section_of(heading: str) -> str:
-    """Which section a heading begins; "" for what is none."""
     if known := next((name for name, known in _KNOWN.items() if known.fullmatch(heading)), ""):
         return known
     examined, _, last = heading.rpartition(" ")
@@ -367,9 +316,6 @@ def joined_lines(text: str) -> str:
     line, as a page's end leaves one, it goes on with a heading that ends in a colon, and where the line before has no end mark and
     it begins with a small letter. A number at its beginning is an item's only where the line before has ended: `measures up to`
     is followed by no item.
-
-    Args:
-        text: lines, of any indentation.
 
     Returns:
         Paragraphs and items, one a line, paragraphs with an empty line before them; no other white space but single spaces.

@@ -24,22 +24,6 @@ from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.io.columns import Column
 from medical_tasks.scoring.sentences import split_sentences
 
-__all__ = [
-    "MIMIC_COLUMNS",
-    "SAMPLE",
-    "SEED",
-    "SPLITS",
-    "TRAIN_EACH",
-    "Candidate",
-    "Rows",
-    "Sampler",
-    "file_stamp",
-    "largest_remainder",
-    "report_row",
-    "report_sentences",
-    "sampled_rows",
-]
-
 SAMPLE: Final = 200
 """Reports in `test` (paper, appendix on the experiments)."""
 
@@ -51,14 +35,7 @@ SEED: Final = 0
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A report that can be used.
-
-    Attributes:
-        id: of the report.
-        patient_id: whose it is.
-        kind: what it is of.
-        report: its sections.
-    """
+    """A report that can be used."""
 
     id: str
     patient_id: str
@@ -69,15 +46,7 @@ class Candidate:
 def largest_remainder(counts: Mapping[Kind, int], size: int) -> dict[Kind, int]:
     """Divides a sample in proportion: whole parts first, then one more each for the largest remainders.
 
-    Args:
-        counts: reports of each kind.
-        size: of the sample, at most as many as there are.
-
-    Returns:
-        Its reports of each kind; of equal remainders the kind that comes first by its name.
-
-    Raises:
-        ValueError: There are not as many.
+    Returns its reports of each kind; of equal remainders the kind that comes first by its name.
     """
     total = sum(counts.values())
     if not 0 <= size <= total:
@@ -90,18 +59,7 @@ def largest_remainder(counts: Mapping[Kind, int], size: int) -> dict[Kind, int]:
 
 
 class Sampler:
-    """Takes reports one after another and holds what may be sampled.
-
-    Args:
-        sample: reports of `test`.
-        train_each: most reports of a kind in `train`.
-        train_kinds: kinds that have a train split.
-        seed: another one gives another sample.
-
-    Attributes:
-        sample: as given.
-        counts: reports taken so far, of each kind.
-    """
+    """Takes reports one after another and holds what may be sampled."""
 
     def __init__(self, *, sample: int, train_each: int, train_kinds: Collection[Kind], seed: int) -> None:
         self.counts: Counter[Kind] = Counter()
@@ -129,11 +87,7 @@ class Sampler:
     def split(self) -> dict[str, list[Candidate]]:
         """Draws the sample.
 
-        Returns:
-            The reports of `test` and `train`, by id; no patient is in both, and none is twice in one kind of `train`.
-
-        Raises:
-            ValueError: Fewer reports than the sample has were taken.
+        Returns the reports of `test` and `train`, by id; no patient is in both, and none is twice in one kind of `train`.
         """
         shares = largest_remainder(self.counts, self.sample)
         test = [each for kind, share in shares.items() for each in self._test[kind].best(share)]
@@ -156,8 +110,6 @@ def _by_id(candidate: Candidate) -> tuple[int, str]:
 
 
 class _Lowest:
-    """The candidates of lowest rank."""
-
     def __init__(self, size: int) -> None:
         self._size = size
         self._heap: list[tuple[int, int, Candidate]] = []  # the highest rank first; no two have a place in common
@@ -226,14 +178,7 @@ MIMIC_COLUMNS = (
 
 
 def report_row(candidate: Candidate) -> dict[str, Any]:
-    """Puts a row together, with the columns in their order.
-
-    Args:
-        candidate: a report.
-
-    Returns:
-        Column name to value.
-    """
+    """Puts a row together, with the columns in their order."""
     return {
         "id": candidate.id,
         "patient_id": candidate.patient_id,
@@ -248,27 +193,13 @@ def report_row(candidate: Candidate) -> dict[str, Any]:
 def report_sentences(findings: str) -> list[str]:
     """Splits findings into sentences; the number of a sentence is its place, from 0.
 
-    Args:
-        findings: as `joined_lines` returns it.
-
-    Returns:
-        Sentences that are not blank, each on one line. Joined by spaces they are the findings up to white space.
+    Returns sentences that are not blank, each on one line. Joined by spaces they are the findings up to white space.
     """
     return [" ".join(sentence.split()) for sentence in split_sentences(findings)]
 
 
 def file_stamp(path: Path) -> tuple[int, ...]:
-    """Tells a file's state from any other it had or will have, as far as its folder knows.
-
-    Args:
-        path: the file.
-
-    Returns:
-        Bytes first; then device, place on it, and time of the last change.
-
-    Raises:
-        UsageError: It cannot be read.
-    """
+    """Tells a file's state from any other it had or will have, as far as its folder knows."""
     try:
         state = path.stat()
     except OSError as error:
@@ -277,20 +208,7 @@ def file_stamp(path: Path) -> tuple[int, ...]:
 
 
 def sampled_rows(path: Path, reports: Iterable[Candidate | LeftOut], sampler: Sampler, *, advice: str) -> Rows:
-    """Draws the splits from a stream of reports, and says on standard error what was left out and why.
-
-    Args:
-        path: where they come from, for messages.
-        reports: one after another; a reason for each that cannot be used.
-        sampler: takes them.
-        advice: the next step when there are fewer, a sentence.
-
-    Returns:
-        The rows of both splits, by growing id.
-
-    Raises:
-        UsageError: There are fewer, or none remain for `train`.
-    """
+    """Draws the splits from a stream of reports, and says on standard error what was left out and why."""
     left_out: Counter[LeftOut] = Counter()
     for report in reports:
         if isinstance(report, LeftOut):
@@ -310,7 +228,6 @@ def sampled_rows(path: Path, reports: Iterable[Candidate | LeftOut], sampler: Sa
 
 
 def _told(sampler: Sampler, left_out: Counter[LeftOut]) -> str:
-    """Counts alone."""
     kinds = ", ".join(f"{' '.join(dict.fromkeys(kind))} {count:,}" for kind, count in sampler.counts.most_common())
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in left_out.most_common())
     return (

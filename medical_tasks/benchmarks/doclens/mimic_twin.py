@@ -9,28 +9,20 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import json
 import random
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from medical_tasks.benchmarks.doclens.mimic_data import NOTE_COLUMNS
-from medical_tasks.benchmarks.doclens.mimic_twin_words import (
-    EXAMINATIONS,
-    FILLING,
-    NORMAL,
-    OTHER_EXAMINATIONS,
-    SEEN,
-    Examination,
-)
 from medical_tasks.data.building import SUMS_FILE
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import MedicalTasksError, UsageError
-
-__all__ = ["CT_MR_SHARE", "NOTES_FILE", "TwinNote", "main", "twin_notes", "write_twin"]
 
 NOTES_FILE = "NOTEEVENTS.csv.gz"
 CT_MR_SHARE = 0.06
@@ -55,16 +47,29 @@ _WRITE_CHARS = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class TwinNote:
-    """A row, and what a reader should find in it.
+class Examination:
+    """A description as the files have it, and what it is of; `share` is how often, against the others."""
 
-    Attributes:
-        cells: column name to text, all of them.
-        modality: of a report that can be used; else "".
-        anatomy: likewise.
-        sentences: of its findings; else none.
-        impression: with single spaces; else "".
+    description: str
+    modality: str
+    anatomy: str
+    share: int
+
+
+@cache
+def twin_words() -> dict[str, Any]:
+    """Examinations, findings with what they mean, and filling.
+
+    In a finding `{n}` is a number of millimeters, in filling `{a}` and `{b}` are small numbers. Its quotes, commas and marks of
+    de-identification are meant: files of notes have them.
     """
+    words: dict[str, Any] = json.loads(Path(__file__).with_name("mimic_twin_words.json").read_text(encoding="utf-8"))
+    return words | {"examinations": [Examination(**each) for each in words["examinations"]]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwinNote:
+    """A row, and what a reader should find in it."""
 
     cells: dict[str, str]
     modality: str = ""
@@ -74,24 +79,13 @@ class TwinNote:
 
 
 def twin_notes(*, seed: int, notes: int, ct_mr: float = CT_MR_SHARE) -> Iterator[TwinNote]:
-    """Generates notes, by growing ROW_ID.
-
-    Args:
-        seed: decides all.
-        notes: how many.
-        ct_mr: share of them that are CT and MR reports.
-
-    Yields:
-        The notes.
-
-    Raises:
-        UsageError: Fewer than one note, or a share that is none.
-    """
+    """Generates notes, by growing ROW_ID. `ct_mr`: share of them that are CT and MR reports."""
     if notes < 1 or not 0 <= ct_mr <= 1:
         raise UsageError(f"a twin needs at least 1 note and a share from 0 to 1, got {notes} and {ct_mr}.")
     draw = random.Random(f"{seed}-notes")  # noqa: S311  # invented notes, not secrets
     paragraphs = [_paragraph(draw) for _ in range(_PARAGRAPHS)]
-    shares = [each.share for each in EXAMINATIONS]
+    examinations = twin_words()["examinations"]
+    shares = [each.share for each in examinations]
     patients = 1 + int(notes * ct_mr / _REPORTS_A_PATIENT)
     row = 0
     for _ in range(notes):
@@ -108,36 +102,15 @@ def twin_notes(*, seed: int, notes: int, ct_mr: float = CT_MR_SHARE) -> Iterator
             "STORETIME": "",
         }
         if draw.random() < ct_mr:
-            yield _imaging(draw, common, draw.choices(EXAMINATIONS, shares)[0], date)
+            yield _imaging(draw, common, draw.choices(examinations, shares)[0], date)
         else:
             yield _other(draw, common, paragraphs)
 
 
 def write_twin(
-    folder: Path,
-    *,
-    seed: int,
-    notes: int,
-    ct_mr: float = CT_MR_SHARE,
-    compresslevel: int = 6,
-    sums: bool = True,
+    folder: Path, *, seed: int, notes: int, ct_mr: float = CT_MR_SHARE, compresslevel: int = 6, sums: bool = True
 ) -> Path:
-    """Writes a twin of the official file.
-
-    Args:
-        folder: where to; made when absent.
-        seed: as `twin_notes`, as the next two.
-        notes: see there.
-        ct_mr: see there.
-        compresslevel: of gzip, 1 to 9.
-        sums: whether to write the list of checksums too.
-
-    Returns:
-        The folder, for `--source`.
-
-    Raises:
-        UsageError: As `twin_notes`.
-    """
+    """Writes a twin of the official file."""
     folder.mkdir(parents=True, exist_ok=True)
     with (
         (folder / NOTES_FILE).open("wb") as raw,
@@ -186,7 +159,7 @@ def _other(draw: random.Random, common: dict[str, str], paragraphs: Sequence[str
     while length > 0:
         chosen.append(paragraphs[int(draw.random() * len(paragraphs))])
         length -= len(chosen[-1])
-    of = OTHER_EXAMINATIONS if category == "Radiology" else ("Report",)
+    of = twin_words()["other_examinations"] if category == "Radiology" else ("Report",)
     return TwinNote(
         cells=common
         | {
@@ -200,7 +173,7 @@ def _other(draw: random.Random, common: dict[str, str], paragraphs: Sequence[str
 
 
 def _paragraph(draw: random.Random) -> str:
-    sentences = draw.sample(FILLING, draw.randrange(1, 4))
+    sentences = draw.sample(twin_words()["filling"], draw.randrange(1, 4))
     text = "  ".join(each.format(a=draw.randrange(2, 9), b=draw.randrange(50, 120)) for each in sentences)
     return textwrap.fill(text, 78) + "\n"
 
@@ -211,11 +184,7 @@ def _csv_row(cells: dict[str, str]) -> str:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Writes a twin; returns the exit code.
-
-    Args:
-        words: of the command line; those of the process by default.
-    """
+    """Writes a twin; returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m medical_tasks.benchmarks.doclens.mimic_twin",
         description="Write a synthetic file in the shape of the official one.",
@@ -241,14 +210,6 @@ _WITHOUT_FINDINGS, _WITHOUT_IMPRESSION, _POINTING = 0.12, 0.08, 0.03
 
 @dataclass(frozen=True, kw_only=True)
 class _TwinReport:
-    """A report, and what a reader should find in it.
-
-    Attributes:
-        text: of the note.
-        sentences: of its findings; empty for a report that cannot be used.
-        impression: with single spaces; "" for one that cannot be used.
-    """
-
     text: str
     sentences: tuple[str, ...]
     impression: str
@@ -289,17 +250,18 @@ def _write_report(draw: random.Random, examination: Examination, *, date: str, l
 
 
 def _content(draw: random.Random, anatomy: str, length: int) -> tuple[list[str], list[str]]:
-    seen = draw.sample(SEEN[anatomy], draw.randrange(1, len(SEEN[anatomy]) + 1))
+    abnormal, usual = twin_words()["seen"][anatomy], twin_words()["normal"][anatomy]
+    seen = draw.sample(abnormal, draw.randrange(1, len(abnormal) + 1))
     numbers = [draw.randrange(3, 60) for _ in seen]
-    sentences = [each.finding.format(n=number) for each, number in zip(seen, numbers, strict=True)]
-    normal = draw.sample(NORMAL[anatomy], len(NORMAL[anatomy]))
+    sentences = [finding.format(n=number) for (finding, _), number in zip(seen, numbers, strict=True)]
+    normal = draw.sample(usual, len(usual))
     level = 0
     while normal or sum(map(len, sentences)) < length:
         sentences.append(
             normal.pop() if normal else f"Level {(level := level + 1)} is unremarkable and of normal signal."
         )
     draw.shuffle(sentences)
-    return sentences, [each.meaning.format(n=number) for each, number in zip(seen, numbers, strict=True)]
+    return sentences, [meaning.format(n=number) for (_, meaning), number in zip(seen, numbers, strict=True)]
 
 
 def _order(draw: random.Random, examination: Examination, date: str) -> str:

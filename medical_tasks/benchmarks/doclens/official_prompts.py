@@ -25,18 +25,6 @@ from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_text
 from medical_tasks.spec import Message, TaskSpec
 
-__all__ = [
-    "OFFICIAL_STYLES",
-    "REPOSITORY",
-    "official_citation_messages",
-    "official_claim_messages",
-    "official_file",
-    "official_make_messages",
-    "official_pair_messages",
-    "read_official",
-    "read_official_texts",
-]
-
 OFFICIAL_STYLES: Final = ("json_cot", "cot")
 """The styles they have judge prompts in: for GPT and for Mistral."""
 
@@ -73,16 +61,7 @@ _SPEAKERS: Final = re.compile(r"\[[a-z,\s_]+\] ")
 def read_official(task: TaskSpec, upstream: Path | None) -> dict[str, tuple[Message, ...]]:
     """Reads the messages of a task's generation, without the last one.
 
-    Args:
-        task: `options["form"]` and `options["shots"]` say which file, and how many of its examples.
-        upstream: a checkout, the folder above it, or its `prompts`.
-
-    Returns:
-        Section to the messages that stand before its input; for other forms these under "".
-
-    Raises:
-        UsageError: The authors have no such prompts, no checkout is given, or a file is not of their form.
-        MissingError: A file is not there.
+    Returns section to the messages that stand before its input; for other forms these under "".
     """
     names = _GENERATION.get(task.options["form"])
     if names is None:
@@ -116,17 +95,7 @@ Kind = Literal["make", "claims", "question", "same", "citation"]
 
 
 def official_file(kind: Kind, style: str, *, form: str, section: str) -> str:
-    """Names the file a question is asked with, by its path below `prompts`.
-
-    Args:
-        kind: what is asked; their claims are asked about in a list, or one by one in the style `cot`.
-        style: one of `OFFICIAL_STYLES`.
-        form: of the judged text.
-        section: of a note.
-
-    Raises:
-        UsageError: Claims of questions, or a section they have no prompt for.
-    """
+    """Names the file a question is asked with, by its path below `prompts`."""
     family = _FAMILIES[form]
     mistral = "" if style == "json_cot" or kind == "make" else "_Mistral"
     if kind == "make" and family == "meqsum":
@@ -150,16 +119,7 @@ def official_file(kind: Kind, style: str, *, form: str, section: str) -> str:
 def read_official_texts(task: TaskSpec, upstream: Path | None) -> dict[str, str]:
     """Reads the files a task is judged with.
 
-    Args:
-        task: any task of the benchmark.
-        upstream: a checkout of their repository, the folder above it, or one inside.
-
-    Returns:
-        The files' texts, by name: `claims/...` is of their folder `claim_evaluation/prompts`, `citations/...` likewise.
-
-    Raises:
-        UsageError: No checkout is given, or a file is not of the expected form.
-        MissingError: A file is not there.
+    Returns the files' texts, by name: `claims/...` is of their folder `claim_evaluation/prompts`, `citations/...` likewise.
     """
     form = task.options["form"]
     kinds: tuple[Kind, ...] = ("question", "same", "citation") if form == "question" else ("make", "claims", "citation")
@@ -178,12 +138,7 @@ def read_official_texts(task: TaskSpec, upstream: Path | None) -> dict[str, str]
 
 
 def official_make_messages(text: str, *, judged: str) -> tuple[Message, ...]:
-    """Asks for the claims of a text.
-
-    Args:
-        text: of the file.
-        judged: the text to take apart.
-    """
+    """Asks for the claims of a text."""
     first, *examples, last = _messages(text)
     # Their script replaces the words and leaves the underscores around them, so that models read `__1__` and `__30__`.
     instruction = first["content"].replace("MIN_CLAIM", str(MIN_CLAIMS)).replace("MAX_CLAIM", str(MAX_CLAIMS))
@@ -191,14 +146,7 @@ def official_make_messages(text: str, *, judged: str) -> tuple[Message, ...]:
 
 
 def official_claim_messages(text: str, *, form: str, judged: str, claims: Sequence[str]) -> tuple[Message, ...]:
-    """Asks about claims: all together by a file for GPT, a single one by one for Mistral.
-
-    Args:
-        text: of the file.
-        form: of the judged text.
-        judged: the text that may entail them.
-        claims: the claims, a single one for Mistral.
-    """
+    """Asks about claims: all together by a file for GPT, a single one by one for Mistral."""
     if _is_mistral(text):
         return _filled(text, judged=judged, claim=claims[0])
     return _asked(text, {_TEXT_NAMES[_FAMILIES[form]]: judged, "claims": list(claims)})
@@ -214,14 +162,7 @@ def official_pair_messages(text: str, *, first: str, second: str) -> tuple[Messa
 def official_citation_messages(
     text: str, *, form: str, sentence: str, cited: Sequence[tuple[int, str]]
 ) -> tuple[Message, ...]:
-    """Asks about a sentence and what it cites; Mistral is shown places from 0 in place of the numbers.
-
-    Args:
-        text: of the file.
-        form: of the output.
-        sentence: without its citations.
-        cited: number and text of each, in the order shown.
-    """
+    """Asks about a sentence and what it cites; Mistral is shown places from 0 in place of the numbers."""
     if _is_mistral(text):
         lines = "\n".join(f"[{place}] {content}" for place, (_, content) in enumerate(cited))
         return _filled(text, judged=lines, claim=sentence)
@@ -293,7 +234,6 @@ def _read(task: TaskSpec, upstream: Path | None, path: str) -> tuple[Path, str]:
 
 
 def _wrong(content: Any, name: str) -> str | None:
-    """What is wrong with a file; None if nothing is."""
     if not isinstance(content, list) or not content:
         return "a prompt of the authors is a list of messages; this is none"
     for place, message in enumerate(content, start=1):

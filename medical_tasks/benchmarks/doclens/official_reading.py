@@ -26,7 +26,6 @@ Replies (`claim_evaluation/generate_subclaims.py`, `aggregate_scores.py`):
 - aggregation: a claim or sentence counts when its prediction equals 1 (1.0 and true do, "1" does not); each record counts in the
   denominator, also those a judge returned too many; of a sentence that counts, the listed citations that are in the provenance are
   right, repeats as often as they are listed. Where their script ends with an error, a `UsageError` names what was wrong
-
 """
 
 from __future__ import annotations
@@ -40,26 +39,6 @@ from typing import Any, Final, Literal
 from medical_tasks.errors import UsageError
 from medical_tasks.scoring.sentences import UNTRAINED, Punkt, punkt_spans
 
-__all__ = [
-    "OfficialSentence",
-    "SplitMethod",
-    "counted_citation",
-    "counted_claims",
-    "gpt_citation_reply",
-    "gpt_claims_reply",
-    "gpt_question_reply",
-    "mistral_citation_reply",
-    "mistral_claim_reply",
-    "official_claims",
-    "official_ids",
-    "official_segments",
-    "official_sentences",
-    "official_sources",
-    "remove_citations_official",
-    "without_item_numbers",
-]
-
-
 SplitMethod = Literal["sent", "citation", "meqsum"]
 
 MAX_CITATIONS: Final = 10
@@ -69,7 +48,6 @@ _RUN = re.compile(r"[\[\d+\]]+")
 _OPEN = re.compile(r"\[(\d+)")
 _REMOVED = re.compile(r" ?\[\d+")
 _SOURCE = re.compile(r"\[(\d+)\]")
-_ITEM = re.compile(r"\d+. ")
 _MAX_DIGITS = 640  # the fewest digits Python can be set to refuse; no source has as many sentences
 
 
@@ -79,7 +57,6 @@ class OfficialSentence:
 
     Attributes:
         output: with its citations, white space run together; "" for the one segment that counts as uncited.
-        target: what is judged.
         citations: the numbers that count in the denominator of citation precision, cut to ten if it is asked about.
         asked: whether a judge decides; otherwise nothing supports it.
         borrowed: whether the citations are those of a later sentence.
@@ -93,13 +70,7 @@ class OfficialSentence:
 
 
 def official_segments(text: str, *, method: SplitMethod, punkt: Punkt = UNTRAINED) -> list[str]:
-    """Splits an output as they do, white space as it stands.
-
-    Args:
-        text: the output.
-        method: theirs for the dataset.
-        punkt: parameters for `sent`; they use NLTK's trained ones for English (`scoring.punkt.read_punkt`).
-    """
+    """Splits an output as they do, white space as it stands."""
     if method == "meqsum":
         return [text]
     if method == "sent":
@@ -119,11 +90,6 @@ def remove_citations_official(text: str) -> str:
     return _REMOVED.sub("", text).replace(" |", "").replace("]", "")
 
 
-def without_item_numbers(text: str) -> str:
-    """Takes each number with any character and a space behind it away, as they do before TRUE judges a radiology summary."""
-    return _ITEM.sub("", text)
-
-
 def official_sources(text: str) -> dict[int, str]:
     """Splits an input at every `[0]`; what stands before the first is dropped, and of a number given twice the last counts."""
     marks = list(_SOURCE.finditer(text))
@@ -138,15 +104,6 @@ def official_sentences(
     text: str, *, method: SplitMethod, sources: Mapping[int, str] | Collection[int], punkt: Punkt = UNTRAINED
 ) -> list[OfficialSentence]:
     """Reads an output as they do.
-
-    Args:
-        text: the output.
-        method: theirs for the dataset.
-        sources: the numbers of the source's sentences.
-        punkt: as in `official_segments`.
-
-    Returns:
-        Their records, in order.
 
     Raises:
         UsageError: The source is not numbered from 0 without a gap and a sentence cites a number it does not have. Their script
@@ -217,11 +174,7 @@ def official_claims(reply: str) -> list[str]:
 def gpt_claims_reply(reply: str) -> Any:
     """Reads GPT's judgement on all claims of a text.
 
-    Args:
-        reply: its raw text.
-
-    Returns:
-        What their score file has: whatever the JSON holds, mostly a list of records; an empty list when it is no JSON.
+    Returns what their score file has: whatever the JSON holds, mostly a list of records; an empty list when it is no JSON.
     """
     try:
         return json.loads(reply)
@@ -244,14 +197,7 @@ def gpt_citation_reply(reply: str) -> dict[str, Any] | None:
 
 
 def mistral_claim_reply(replies: Iterable[str]) -> dict[str, Any] | None:
-    """Reads Mistral's judgement on a claim, of its first reply that has one.
-
-    Args:
-        replies: in the order they would be given; no more are taken than they ask for.
-
-    Returns:
-        `explanation` and `entailment_prediction`, or None.
-    """
+    """Reads Mistral's judgement on a claim, of its first reply that has one."""
     for _, reply in zip(range(MISTRAL_TRIES), replies, strict=False):
         explanation, prediction = _said(reply)
         if prediction is not None:
@@ -260,15 +206,7 @@ def mistral_claim_reply(replies: Iterable[str]) -> dict[str, Any] | None:
 
 
 def mistral_citation_reply(replies: Iterable[str], *, citations: Sequence[int]) -> dict[str, Any] | None:
-    """Reads Mistral's judgement on a sentence and its citations, of its first reply that has one.
-
-    Args:
-        replies: as in `mistral_claim_reply`.
-        citations: the numbers shown, in order.
-
-    Returns:
-        `explanation`, `entailment_prediction` and `provenance`, or None.
-    """
+    """Reads Mistral's judgement on a sentence and its citations, of its first reply that has one."""
     for _, reply in zip(range(MISTRAL_TRIES), replies, strict=False):
         explanation, prediction = _said(reply)
         provenance = list(citations) if len(citations) == 1 else _provenance(reply, citations)
@@ -278,15 +216,7 @@ def mistral_citation_reply(replies: Iterable[str], *, citations: Sequence[int]) 
 
 
 def counted_claims(given: Any, where: str) -> list[bool]:
-    """Says of each record of a text's claims whether it counts.
-
-    Args:
-        given: what the score file has of the text.
-        where: its name, for messages.
-
-    Raises:
-        UsageError: Their script fails on it.
-    """
+    """Says of each record of a text's claims whether it counts."""
     return [_counts(record, where) for record in _records(given, where)]
 
 

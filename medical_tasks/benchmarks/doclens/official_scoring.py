@@ -1,17 +1,14 @@
 """The `_official` figures of outputs: the authors' sentences, and verdicts counted as their scripts count them.
 
-With the authors' prompts every figure is their scripts' decision on the judge's first reply (`official_reading`), claims that a
-model makes included: each of their questions is asked once, and shares its reply with the sane metrics' question where both are the
-same. What their script fails on, a call that failed and a reply that was cut have no figure here, but limits and a reason.
-
-With our prompts, and of judges of entailment, the claims are those of the sane metrics, with the same verdicts; citations are asked
-about once more, sentence by sentence as the authors split them (`official_reading`). Summed over items, the counts give what
-their `aggregate_scores.py` gives for their score files:
+With the authors' prompts every figure is their scripts' decision on the judge's first reply (`official_reading`). What their
+script fails on, failed calls and cut replies have no figure here, but limits and a reason. With our prompts, and of judges of
+entailment, the claims are ours with the same verdicts; citations are asked about once more, by the authors' sentences. Summed
+over items, the counts give what their `aggregate_scores.py` gives:
 
 - a share of nothing is 0
 - a text whose reply about all its claims could not be read leaves the average; of our prompts' replies, those that have some of
   them count with these
-- of claims asked about one by one, and of citations, a missing reply ends their script: there is no figure here, but limits
+- of claims asked about one by one, and of citations, a missing reply ends their script
 """
 
 from __future__ import annotations
@@ -47,15 +44,6 @@ from medical_tasks.benchmarks.doclens.official_reading import (
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging, Question, Unreadable, Unscored, Verdict
 
-__all__ = [
-    "METHODS",
-    "OfficialVerdict",
-    "judge_official",
-    "official_claims_of",
-    "official_sentence",
-    "official_tallies",
-]
-
 METHODS: Final[Mapping[str, SplitMethod]] = {
     "note": "sent",
     "section": "sent",
@@ -68,12 +56,7 @@ METHODS: Final[Mapping[str, SplitMethod]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class OfficialVerdict:
-    """What the authors' scripts count of a unit.
-
-    Attributes:
-        tallies: metric to counts; nothing at all is a share of 0.
-        reasons: why a judgement on a sentence is missing.
-    """
+    """What the authors' scripts count of a unit."""
 
     tallies: Mapping[str, Tally]
     reasons: tuple[str, ...] = ()
@@ -88,22 +71,7 @@ def judge_official(
     citations: bool = True,
     given: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
 ) -> list[OfficialVerdict]:
-    """Asks about the authors' sentences of outputs, and counts as they do.
-
-    Args:
-        units: the outputs.
-        verdicts: what `judging.judge_units` found of each.
-        judging: whom to ask, as there. All sentences go to it together.
-        style: how.
-        citations: whether sentences are asked about.
-        given: claims that are there already, by `reference` or `output` and unit's id.
-
-    Returns:
-        What counts of each unit, in order.
-
-    Raises:
-        UsageError: As `judging.entail_citations`.
-    """
+    """Asks about the authors' sentences of outputs, and counts as they do."""
     split = [_sentences(unit) if citations else [] for unit in units]
     if judging.prompts.name == "official" and judging.judge.reads == "prompt":
         return _Replies(judging, style).verdicts(units, split, given or {})
@@ -130,22 +98,12 @@ def judge_official(
 
 
 def official_claims_of(claims: Sequence[bool | None] | None, *, whole: bool) -> tuple[bool | None, ...]:
-    """What their score file has of a text's claims.
-
-    Args:
-        claims: the verdicts; None when there is no list of claims.
-        whole: whether they were asked about in one call.
-    """
+    """What their score file has of a text's claims. `whole`: whether they were asked about in one call."""
     return tuple(one for one in claims or () if one is not None or not whole)
 
 
 def official_sentence(sentence: OfficialSentence, answer: CitationVerdict | None) -> SentenceVerdict:
-    """What their score file has of a sentence: a citation counts as often as it is listed.
-
-    Args:
-        sentence: as they split it.
-        answer: what the judge said; None when it is not asked.
-    """
+    """What their score file has of a sentence: a citation counts as often as it is listed."""
     if answer is None or answer.entailed is False:
         return unsupported(len(sentence.citations))
     return SentenceVerdict(
@@ -154,14 +112,7 @@ def official_sentence(sentence: OfficialSentence, answer: CitationVerdict | None
 
 
 def official_tallies(section: Section) -> dict[str, Tally]:
-    """Counts what a score file has.
-
-    Args:
-        section: its records.
-
-    Returns:
-        Metric to counts; a share of nothing is 0.
-    """
+    """Counts what a score file has."""
     return {metric: replace(tally, due=True) for metric, tally in section_tallies(section).items()}
 
 
@@ -170,8 +121,6 @@ _Asked = dict[str, Question]
 
 
 class _Replies:
-    """Their decisions on first replies to their prompts."""
-
     def __init__(self, judging: Judging, style: str) -> None:
         self._judge = judging.judge
         self._maker = QuestionMaker(judging.prompts, style)
@@ -378,7 +327,7 @@ def _sentences(unit: Unit) -> list[OfficialSentence]:
 
 
 def _request(unit: Unit, number: int, sentence: OfficialSentence) -> CitationRequest:
-    # Before TRUE judges a radiology summary they take numbers of items out (`without_item_numbers`). No sentence of theirs has one
+    # Before TRUE judges a radiology summary they take numbers of items out. No sentence of theirs has one
     # there: each number ends a sentence.
     return CitationRequest(
         id=f"{unit.id}/official/{number}",

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.benchmarks.doclens.datasets import OWN
+from medical_tasks.benchmarks.doclens.datasets import OWN, demo_entries
 from medical_tasks.benchmarks.doclens.pieces import EMPTY
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import UsageError, system_reason
@@ -26,20 +26,6 @@ from medical_tasks.io.columns import Column
 from medical_tasks.io.files import read_bytes
 from medical_tasks.io.json_records import is_text, json_objects, named, shown, text_id
 from medical_tasks.scoring.sentences import split_sentences
-
-__all__ = [
-    "OWN_COLUMNS",
-    "OWN_SOURCE",
-    "NumberingError",
-    "OwnText",
-    "demo_texts",
-    "is_numbered",
-    "own_row",
-    "read_own_rows",
-    "read_own_texts",
-    "read_sources",
-    "source_sentences",
-]
 
 _FORM: Final = '{"example_id": "1", "input": "what the output is made from", "reference": "what it should say"}'
 _SECTION: Final = "reference_"
@@ -58,15 +44,7 @@ OWN_COLUMNS = (
 
 @dataclass(frozen=True, kw_only=True)
 class OwnText:
-    """One record.
-
-    Attributes:
-        id: its id.
-        source: the input, as given.
-        sentences: of the source, numbered by their place.
-        reference: what an output is compared with; "" for an empty one.
-        sections: the reference's sections by name, where the record has any; "" for an empty one.
-    """
+    """One record. `sections`: the reference's sections by name, where the record has any; "" for an empty one."""
 
     id: str
     source: str
@@ -77,12 +55,6 @@ class OwnText:
 
 def read_own_texts(path: Path) -> list[OwnText]:
     """Reads a file of one's own texts.
-
-    Args:
-        path: the file, JSON in UTF-8.
-
-    Returns:
-        Its records in order, one or more.
 
     Raises:
         UsageError: It cannot be read, is not of the form, has an id twice or a source whose numbering is wrong. Names record,
@@ -143,35 +115,15 @@ def _not_the_mark(text: str) -> str:
 
 
 def own_row(text: OwnText) -> dict[str, Any]:
-    """Puts a row together, with the columns in their order.
-
-    Args:
-        text: the record.
-
-    Returns:
-        Column name to value.
-    """
+    """Puts a row together, with the columns in their order."""
     return {"id": text.id, "source": text.source, "sentences": list(text.sentences), "reference": text.reference}
 
 
 def read_own_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
-    """Reads the rows of a configuration.
-
-    Args:
-        config: `own` or `demo`.
-        split: always `test`.
-        files: the file under `test`; empty for `demo`.
-
-    Yields:
-        One mapping a text, with the names and types of `OWN_COLUMNS`, in the file's order.
-
-    Raises:
-        UsageError: As `read_own_texts`.
-    """
+    """Reads the rows of a configuration."""
     if config == "demo":
-        for demo in demo_texts():
-            sentences = tuple(source_sentences(demo.source))
-            yield own_row(OwnText(id=demo.id, source=demo.source, sentences=sentences, reference=demo.reference))
+        for demo in demo_entries("texts", split):
+            yield own_row(OwnText(sentences=tuple(source_sentences(demo["source"])), **demo))
         return
     yield from map(own_row, read_own_texts(files[split]))
 
@@ -195,9 +147,6 @@ def source_sentences(source: str) -> list[str]:
     """Splits a source into its sentences.
 
     In a numbered one a number begins a sentence when it goes on from the one before (`a dose of [5]` behind `[2]` is text).
-
-    Args:
-        source: any text.
 
     Returns:
         The sentences without their numbers, white space run together, in order; a numbered one can be blank. None for a blank
@@ -242,9 +191,6 @@ def read_sources(text: str) -> dict[int, str]:
 
     A number counts when it goes on from the one before, or is the first; another one (`a dose of [5]`) is part of a sentence.
 
-    Args:
-        text: the source.
-
     Returns:
         Number to sentence, white space run together, blank ones included. What stands before the first number is not there.
     """
@@ -254,97 +200,6 @@ def read_sources(text: str) -> dict[int, str]:
             marks.append(found)
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
     return {int(mark[1]): " ".join(text[mark.end() : end].split()) for mark, end in zip(marks, ends, strict=False)}
-
-
-@dataclass(frozen=True, kw_only=True)
-class DemoText:
-    """One synthetic text.
-
-    Attributes:
-        id: of it.
-        source: what an output is made from.
-        reference: what it should say.
-    """
-
-    id: str
-    source: str
-    reference: str
-
-
-_TEXTS = (
-    DemoText(
-        id="call-1",
-        source=(
-            "[0][nurse] heart failure clinic, good morning.\n"
-            "[1][patient] morning, this is mister olbrich. my weight has gone up three kilos since sunday.\n"
-            "[2][nurse] three kilos in four days. any swelling?\n"
-            "[3][patient] both ankles. and i need two pillows at night now instead of one.\n"
-            "[4][nurse] are you taking the torasemide?\n"
-            "[5][patient] ten milligrams in the morning, yes. i never miss it.\n"
-            "[6][nurse] no chest pain?\n"
-            "[7][patient] no, nothing like that.\n"
-            "[8][nurse] all right. take twenty milligrams until friday, weigh yourself every morning, and come in on friday "
-            "for a blood test. if you get short of breath at rest, call an ambulance."
-        ),
-        reference=(
-            "The patient with heart failure has gained 3 kg in four days. He has swelling of both ankles and needs two pillows "
-            "at night. He has no chest pain. He takes torasemide 10 mg in the morning.\n"
-            "Torasemide is raised to 20 mg until Friday. He is to weigh himself every morning and has a blood test on Friday. "
-            "He is to call an ambulance if he gets short of breath at rest."
-        ),
-    ),
-    DemoText(
-        id="call-2",
-        source=(
-            "[0][nurse] pediatric advice line.\n"
-            "[1][parent] my daughter is two and has had diarrhea since yesterday, five times today.\n"
-            "[2][nurse] is there blood in it?\n"
-            "[3][parent] no.\n"
-            "[4][nurse] fever?\n"
-            "[5][parent] thirty eight point two this morning.\n"
-            "[6][nurse] does she drink, and does she pass urine?\n"
-            "[7][parent] she drinks tea in small sips. her last wet diaper was an hour ago.\n"
-            "[8][nurse] give her rehydration solution after each stool. come in if there is no wet diaper for eight hours or if "
-            "you see blood."
-        ),
-        reference=(
-            "The two-year-old girl has had diarrhea since yesterday, five stools today, without blood. Her temperature was 38.2 "
-            "this morning. She drinks and passes urine.\n"
-            "Rehydration solution is given after each stool. She is seen if there is no wet diaper for eight hours or if there is "
-            "blood in the stool."
-        ),
-    ),
-    DemoText(
-        id="report-1",
-        source=(
-            "[0] Radiograph of the left wrist in two planes after a fall. "
-            "[1] Fracture of the distal radius with dorsal angulation of 15 degrees. "
-            "[2] The joint surface is not involved. "
-            "[3] The tip of the ulnar styloid is broken off. "
-            "[4] The carpal bones are in line."
-        ),
-        reference=(
-            "Fracture of the left distal radius outside the joint with dorsal angulation. Fracture of the ulnar styloid."
-        ),
-    ),
-    DemoText(
-        id="letter-1",
-        source=(
-            "Mrs. Aydin was with us for two days because of renal colic on the right. CT showed a stone of 4 mm at the ureteral "
-            "orifice. She passed it on the second day. Creatinine was 0.9 mg/dl. The stone is being analyzed. We advise 2.5 "
-            "liters of fluid a day, and metamizole 500 mg if the pain comes back."
-        ),
-        reference=(
-            "A ureteral stone of 4 mm on the right caused colic and has passed. Kidney function is normal. The patient should "
-            "drink 2.5 liters a day. The result of the stone analysis is pending."
-        ),
-    ),
-)
-
-
-def demo_texts() -> tuple[DemoText, ...]:
-    """Returns the texts, in order."""
-    return _TEXTS
 
 
 OWN_SOURCE = DatasetSource(
@@ -363,7 +218,7 @@ OWN_SOURCE = DatasetSource(
     columns=OWN_COLUMNS,
     key="id",
     splits=dict.fromkeys(OWN.configs, ("test",)),
-    published_rows={"demo": {"test": len(demo_texts())}},
+    published_rows={"demo": {"test": 4}},
     files={
         "own": {"test": OfficialFile(places=("notes.json",), description="sources with references, a JSON list")},
         "demo": {},

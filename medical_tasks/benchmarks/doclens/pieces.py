@@ -1,21 +1,8 @@
 """Texts in pieces: the turns of a dialogue, the sections of a note, the sentences of a question, and cited sentences.
 
-Turns and sentences of a source are numbered from 0. A note is divided at the headings ACI-BENCH knows (Yim et al. 2023,
-"division-based" summaries) and nowhere else, so no line is lost or doubled; vital signs before the examination are history. A
-question is split by untrained Punkt with a few titles, in small letters as the authors had it; 98 of their 100 questions split
-at the same places.
-
-A citation marker is a pair of square brackets with whole numbers and ranges: `[3]`, `[3, 4]`, `[3-5]`, `[3–5]`. All other
-numbers are prose: `5 mg`, `1.` before an item of a list, `[8.2 -> 6.9]`, `[-1]`, `[note 3]`. A sentence that cites nothing
-borrows no citation.
-
-A sentence of a generated text ends after `.`, `!` or `?`, at an empty line, before an item of a list, and at a line end unless the
-line runs on. Markers behind the end mark belong to it, on its line or alone on the next.
-
-- A heading (`CHIEF COMPLAINT`, `Plan:`, `## Results`) belongs to the sentence under it, a number without words (`2.`) to the next.
-- A point behind a title, an initial, the number of an item or `e.g.` ends nothing, nor does one within a number.
-- A line broken by its width runs on: the next begins with a small letter, or it is long and has no end mark.
-
+A note is divided at the headings ACI-BENCH knows (Yim et al. 2023, "division-based" summaries) and nowhere else; vital signs
+before the examination are history. A question is split by untrained Punkt with a few titles, in small letters as the authors had
+it. What is a citation and where sentences end: docs/doclens_scoring.md.
 """
 
 from __future__ import annotations
@@ -27,26 +14,6 @@ from itertools import chain
 from typing import Final
 
 from medical_tasks.scoring.sentences import Punkt, punkt_spans
-
-__all__ = [
-    "EMPTY",
-    "MAX_RANGE",
-    "SECTIONS",
-    "Sentence",
-    "begins_turn",
-    "cited_ids",
-    "divide_note",
-    "find_markers",
-    "heading_section",
-    "numbered_dialogue",
-    "numbered_question",
-    "read_sentences",
-    "remove_citations",
-    "sentence_pieces",
-    "split_question",
-    "split_turns",
-]
-
 
 _SPEAKER = re.compile(r"\s*\[\s*([A-Za-z]\w*)\s*\]")
 _HEARD = frozenset(
@@ -67,9 +34,6 @@ def split_turns(dialogue: str) -> list[str]:
 
     A line that names nobody goes on with the turn before it, line feed included; DocLens numbers its files this way.
 
-    Args:
-        dialogue: the whole dialogue.
-
     Returns:
         The turns, each with its speaker; joined by line feeds they are the dialogue. None for an empty dialogue.
     """
@@ -83,14 +47,7 @@ def split_turns(dialogue: str) -> list[str]:
 
 
 def numbered_dialogue(turns: Sequence[str]) -> str:
-    """Puts each turn's number before it, as in DocLens's files: `[0][doctor] ...`, one turn behind the other.
-
-    Args:
-        turns: as `split_turns` returns them.
-
-    Returns:
-        The numbered dialogue.
-    """
+    """Puts each turn's number before it, as in DocLens's files: `[0][doctor] ...`, one turn behind the other."""
     return "\n".join(f"[{number}]{turn}" for number, turn in enumerate(turns))
 
 
@@ -131,12 +88,6 @@ def heading_section(line: str) -> str | None:
 
     A heading stands alone on its line: in capitals, in words with a capital first and a colon behind, or marked up
     (`## Plan`, `**Plan:**`). A line of prose that holds such a word is none.
-
-    Args:
-        line: one line of a note.
-
-    Returns:
-        One of `SECTIONS`; None for any other line.
     """
     if len(line) > _LONGEST or not line.strip():
         return None
@@ -151,12 +102,8 @@ def heading_section(line: str) -> str | None:
 def divide_note(note: str) -> dict[str, str]:
     """Divides a note.
 
-    Args:
-        note: the whole note.
-
-    Returns:
-        Text of each of `SECTIONS`, headings included, "" for those it does not have. What stands before the first heading is
-        subjective. Each line of the note is in exactly one section, with its line end, in order.
+    Returns text of each of `SECTIONS`, headings included, "" for those it does not have. What stands before the first
+    heading is subjective. Each line of the note is in exactly one section, with its line end, in order.
     """
     parts: dict[str, list[str]] = {section: [] for section in SECTIONS}
     for section, line in _lines(note):
@@ -177,25 +124,14 @@ _PUNKT: Final = Punkt(abbreviations=frozenset({"dr", "mr", "mrs", "prof", "vs", 
 def split_question(question: str) -> list[str]:
     """Splits a question into its sentences.
 
-    Args:
-        question: what somebody wrote, of any length.
-
-    Returns:
-        The sentences as they are written, without the white space around them; nothing else is left out. None for a question
-        of white space.
+    Returns the sentences as they are written, without the white space around them; nothing else is left out. None for a
+    question of white space.
     """
     return [text for start, end in punkt_spans(_small(question), _PUNKT) if (text := question[start:end].strip())]
 
 
 def numbered_question(sentences: Sequence[str]) -> str:
-    """Puts each sentence's number before it, as in DocLens's files: `[0] ... [1] ...`.
-
-    Args:
-        sentences: as `split_question` returns them.
-
-    Returns:
-        The numbered question, on one line if its sentences are.
-    """
+    """Puts each sentence's number before it, as in DocLens's files: `[0] ... [1] ...`."""
     return " ".join(f"[{number}] {sentence}" for number, sentence in enumerate(sentences))
 
 
@@ -208,10 +144,8 @@ def _small(text: str) -> str:
 class Sentence:
     """One sentence.
 
-    Attributes:
-        raw: as it stands, with its markers and the white space around it.
-        text: what is judged: without markers, white space run together. "" where there are markers and nothing else.
-        citations: what it cites, each number once, in order of first mention.
+    `text`: what is judged: without markers, white space run together. "" where there are markers and nothing else.
+    `citations`: what it cites, each number once, in order of first mention.
     """
 
     raw: str
@@ -222,11 +156,7 @@ class Sentence:
 def read_sentences(text: str) -> tuple[Sentence, ...]:
     """Reads a generated text.
 
-    Args:
-        text: a model's output.
-
-    Returns:
-        Its sentences, none for a blank text. Their `raw`, one behind the other, are the text: nothing is lost.
+    Returns its sentences, none for a blank text. Their `raw`, one behind the other, are the text: nothing is lost.
     """
     return tuple(
         Sentence(raw=raw, text=" ".join(remove_citations(raw).split()), citations=cited_ids(raw))
@@ -250,10 +180,7 @@ LINE_ENDS: Final = "\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 class Marker:
     """One pair of brackets.
 
-    Attributes:
-        start: of the opening bracket, in characters.
-        end: behind the closing one.
-        ids: numbers of the sentences it cites, in its order, as they stand there: whether the source has them is not asked.
+    `ids`: numbers of the sentences it cites, in its order, as they stand there: whether the source has them is not asked.
     """
 
     start: int
@@ -264,12 +191,8 @@ class Marker:
 def find_markers(text: str) -> list[Marker]:
     """Finds all markers of a text, in order.
 
-    Args:
-        text: any text.
-
-    Returns:
-        The markers. A range that runs backwards (`[5-3]`, `[120-80]`) or over more than `MAX_RANGE` sentences makes the whole
-        bracket prose.
+    Returns the markers. A range that runs backwards (`[5-3]`, `[120-80]`) or over more than `MAX_RANGE` sentences makes the
+    whole bracket prose.
     """
     markers = []
     for found in _MARKER.finditer(text):
@@ -286,14 +209,7 @@ def cited_ids(text: str) -> tuple[int, ...]:
 
 
 def remove_citations(text: str) -> str:
-    """Takes the markers out, each with the spaces before it, or behind it where it begins a line.
-
-    Args:
-        text: any text.
-
-    Returns:
-        Everything else as it was, brackets that are no markers and line ends included.
-    """
+    """Takes the markers out, each with the spaces before it, or behind it where it begins a line."""
     kept: list[str] = []
     start, last = 0, ""
     for marker in find_markers(text):
@@ -330,9 +246,6 @@ _SHORTENED = frozenset(
 
 def sentence_pieces(text: str) -> list[str]:
     """Cuts a text into sentences.
-
-    Args:
-        text: any text.
 
     Returns:
         The pieces, which joined are the text; none for a blank one. Each has a letter, or else a number or sign that cites.
@@ -386,7 +299,6 @@ def _runs_on(above: str, line: str) -> bool:
 
 
 def _pieces(block: str) -> Iterator[str]:
-    """Cuts a block behind its end marks."""
     markers = {marker.start: marker.end for marker in find_markers(block)}
     ends = frozenset(markers.values())
     start = done = 0
@@ -433,13 +345,7 @@ def _ends(block: str, stop: re.Match[str], *, start: int, end: int, behind_marke
 
 
 def _point_ends(word: str, following: str, *, before: str) -> bool:
-    """Whether a point behind a word ends a sentence when a space follows.
-
-    Args:
-        word: what stands before it, "" for a bracket or the like.
-        following: the next sign.
-        before: the word before that, "" where it is the first of its line or piece.
-    """
+    """Whether a point behind a word ends a sentence when a space follows."""
     key = word.replace(".", "").casefold()
     if key in _NEVER_LAST:
         return False

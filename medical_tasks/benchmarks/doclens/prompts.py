@@ -1,25 +1,15 @@
 """Prompts of the generation tasks: a source in numbered turns or sentences, which the answer is asked to cite.
 
-Our prompts are one user message: what is given, what to write, how to cite, worked examples if the task has some, then the source.
-They are written from the facts of the protocol (paper, sections 4 and A.4), and visits are numbered as in the authors' released
-file. With `official` the authors' messages are read from the user's checkout (`official_prompts`).
-
-Worked examples depend on ids and `SEED` alone; fewer are the first of more. Radiology reports are drawn evenly from the six kinds
-with most rows. The released texts cite nothing, so the citations of examples and gold answers follow a rule that compares word
-stems, function words and small talk apart:
-
-- A sentence cites the turn that shares most words with it; of several the one with the fewest words, then the first.
-- A second and a third turn are cited too if each adds two words or more.
-- A sentence that shares no word with any turn cites the one with most words that count, the first of several.
-
-On the two notes that the authors cited by hand (91 cited sentences), 80 % of the rule's citations are theirs, it finds 48 % of
-theirs, and 82 % of the sentences have one in common.
-
+Ours are one user message, written from the facts of the protocol (paper, sections 4 and A.4). With `official` the authors'
+messages are read from the user's checkout (`official_prompts`). Worked examples depend on ids and `SEED` alone; fewer are the
+first of more. The released texts cite nothing, so the citations of examples and gold answers follow a rule (docs/doclens.md,
+"Citations of references").
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,23 +33,6 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.scoring.porter import stem
 from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
 
-__all__ = [
-    "ALONE",
-    "AMONG",
-    "ASKED",
-    "HEADINGS",
-    "KINDS",
-    "SECTION_TASKS",
-    "TEXTS",
-    "Source",
-    "cite",
-    "draw_exemplars",
-    "gold_response",
-    "load_prompts",
-    "numbered_source",
-]
-
-
 PROMPT_SETS: Final = ("own", "official")
 
 _CITATIONS: Final = "citations"
@@ -76,20 +49,10 @@ def load_prompts(
 ) -> PromptSet:
     """Makes the prompts of a task.
 
-    Args:
-        task: `options["form"]` says what is written, `options["shots"]` how many worked examples are shown.
-        name: `own` or `official`.
-        upstream: for `official`, a checkout of the authors' repository.
-        arguments: `citations` may be `yes` or `no`.
-        exemplars: rows of the split `TaskSpec.exemplars`; not used by the authors' prompts, which have examples of their own.
+    `arguments`: `citations` may be `yes` or `no`.
 
     Returns:
         The prompts. `settings` say whether citations are asked for and, by seed and ids, which examples are shown.
-
-    Raises:
-        UsageError: Unknown set or argument, `official` without a checkout, for a task of which the authors released none or
-            without citations, or a file of theirs that is not of its form.
-        MissingError: Too few rows to draw the examples from, or a file of theirs that is not there.
     """
     if name not in PROMPT_SETS:
         raise UsageError(f"unknown prompt set {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
@@ -109,23 +72,12 @@ def load_prompts(
         settings |= {"seed": SEED, "examples": drawn}
     said = [part for section in openings for part in (section, *openings[section])]
     return PromptSet(
-        name=name,
-        sha256=_digest(form, *said, LABELLED, texts.source, texts.answer),
-        render=render,
-        settings=settings,
+        name=name, sha256=_digest(form, *said, LABELLED, texts.source, texts.answer), render=render, settings=settings
     )
 
 
 def asks_citations(task: TaskSpec, arguments: Mapping[str, str]) -> bool:
-    """Reads whether the answers are asked to cite.
-
-    Args:
-        task: the task, for the message.
-        arguments: settings of its questions.
-
-    Raises:
-        UsageError: A setting that the task does not have, or another value than `yes` or `no`.
-    """
+    """Reads whether the answers are asked to cite."""
     if unknown := [key for key in arguments if key not in task.arguments]:
         raise UsageError(
             f"{task.name}: {', '.join(map(repr, unknown))} is no setting of this task. It takes: {', '.join(task.arguments)}."
@@ -147,12 +99,7 @@ def numbered_source(item: Item) -> str:
 def gold_response(task: TaskSpec, item: Item) -> str:
     """Writes an item's gold as an answer: the reference, with citations by the rule of `cite`.
 
-    Args:
-        task: any task of this benchmark; it decides nothing here.
-        item: the item.
-
-    Returns:
-        The reference with markers; "" where it is blank. A reference that is cited already keeps what it has.
+    Returns the reference with markers; "" where it is blank. A reference that is cited already keeps what it has.
     """
     return _answer(item, citations=True)
 
@@ -229,15 +176,7 @@ def _digest(*texts: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Texts:
-    """What is said in one form.
-
-    Attributes:
-        given: what stands below, and how it is numbered.
-        task: what to write; in form `section` `SECTION_TASKS` goes on with it.
-        citing: how to cite.
-        source: label of what is given.
-        answer: label of what is wanted.
-    """
+    """What is said in one form. `given`: what stands below, and how it is numbered."""
 
     given: str
     task: str
@@ -262,74 +201,9 @@ HEADINGS: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Section to its heading and what it holds."""
 
-_DIALOGUE: Final = (
-    "Below is what a doctor and a patient said at a visit, one turn after the other. A turn begins with its number and with who "
-    "speaks, like this: [0][doctor]"
-)
-
-_CITING: Final = (
-    "Say in every sentence which {units} it rests on: behind its last word, before the full stop, their numbers, each in square "
-    "brackets of its own, like this: [3][4]. Give all the {units} that the sentence needs and no others; at least one, at most "
-    "ten. An item of a list is a sentence; a heading is none."
-)
-
 TEXTS: Final[Mapping[str, Texts]] = {
-    "note": Texts(
-        given=_DIALOGUE,
-        task=(
-            "Write the doctor's note of this visit. A heading stands alone on its line, in capitals. The sections are, in this "
-            "order:\n\n"
-            + "\n".join(f"- {heading}: {holds}." for heading, holds in HEADINGS.values())
-            + "\n\nA section that nothing was said about is left out, heading and all. Take everything from the dialogue; add "
-            "nothing of your own."
-        ),
-        citing=_CITING.format(units="turns"),
-        source="Dialogue",
-        answer="Note",
-    ),
-    "section": Texts(
-        given=_DIALOGUE,
-        task="Write one section of the doctor's note of this visit, and none of the others.",
-        citing=_CITING.format(units="turns"),
-        source="Dialogue",
-        answer="Section",
-    ),
-    "impression": Texts(
-        given="Below are the findings of a radiology report, in sentences with a number before each, like this: [0]",
-        task=(
-            "Write the report's impression: in a few short sentences, what the colleague who ordered the study has to know, the "
-            "most important first. Take everything from the findings; add nothing of your own."
-        ),
-        citing=_CITING.format(units="sentences"),
-        source="Findings",
-        answer="Impression",
-    ),
-    "question": Texts(
-        given=(
-            "Below is what somebody wrote to a medical library, in sentences with a number before each, like this: [0]"
-        ),
-        task=(
-            "Put into one question, in 15 words or fewer, what this person wants to know. Whoever answers the short question "
-            "must have answered the long one."
-        ),
-        citing=(
-            "Say which sentences it rests on: behind its last word, before the question mark, their numbers, each in square "
-            "brackets of its own, like this: [3][4]. Give all the sentences that it needs and no others; at least one, at most "
-            "ten."
-        ),
-        source="Message",
-        answer="Question",
-    ),
-    "text": Texts(
-        given="Below is a medical text, in sentences with a number before each, like this: [0]",
-        task=(
-            "Write a summary of it: everything that matters for the patient's care, and nothing beside it. Take everything from "
-            "the text; add nothing of your own."
-        ),
-        citing=_CITING.format(units="sentences"),
-        source="Text",
-        answer="Summary",
-    ),
+    form: Texts(**texts)
+    for form, texts in json.loads(Path(__file__).with_name("prompts.json").read_text(encoding="utf-8")).items()
 }
 
 SECTION_TASKS: Final[Mapping[str, str]] = {
@@ -358,15 +232,7 @@ KINDS: Final = 6
 def draw_exemplars(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Item, ...]]:
     """Draws the worked examples of a task.
 
-    Args:
-        task: `options["shots"]` says how many there are.
-        rows: of the split `TaskSpec.exemplars`, in any order.
-
-    Returns:
-        Section to its examples, which are of the same visits for all four; for other forms all of them under "".
-
-    Raises:
-        MissingError: There are not enough rows to draw from.
+    Returns section to its examples, which are of the same visits for all four; for other forms all of them under "".
     """
     form, shots = task.options["form"], int(task.options["shots"])
     items = [item for item in load_items(task, rows) if item.fields["reference"].strip() and item.fields["sentences"]]
@@ -456,11 +322,7 @@ _SKIPPED: Final = frozenset(
 
 
 class Source:
-    """The turns or sentences that can be cited, by their words.
-
-    Args:
-        texts: one for each number, from 0.
-    """
+    """The turns or sentences that can be cited, by their words."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         bare = [_SPEAKER.sub("", text, count=1) if _SPEAKER.match(text) else text for text in texts]
@@ -468,14 +330,7 @@ class Source:
         self._longest = max(range(len(bare)), key=lambda place: (len(self._words[place]), -place), default=None)
 
     def cited_by(self, sentence: str) -> tuple[int, ...]:
-        """Says what a sentence cites.
-
-        Args:
-            sentence: without markers.
-
-        Returns:
-            One to `MAX_CITED` numbers, ascending; none where there is nothing to cite.
-        """
+        """Says what a sentence cites. Returns one to `MAX_CITED` numbers, ascending; none where there is nothing to cite."""
         if self._longest is None:
             return ()
         left = _words(sentence)
@@ -499,13 +354,8 @@ class Source:
 def cite(text: str, source: Source) -> str:
     """Writes citations into a text: `[3][4]` behind the last word of each sentence, before its full stop.
 
-    Args:
-        text: a reference.
-        source: what it cites.
-
-    Returns:
-        The text with markers and nothing else changed: `remove_citations` gives it back, and its sections stay the same. A
-        sentence that cites already stays as it is, as does a heading of a section without text under it.
+    Returns the text with markers and nothing else changed: `remove_citations` gives it back, and its sections stay the
+    same. A sentence that cites already stays as it is, as does a heading of a section without text under it.
     """
     pieces = sentence_pieces(text) or [text]
     return "".join(_cited(part, source) for piece in pieces for part in _parts(piece))

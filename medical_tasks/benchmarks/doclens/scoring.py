@@ -1,14 +1,10 @@
 """Scores generated texts by a judge's verdicts on their claims and citations (Xie et al. 2024, section 3).
 
-All four metrics are shares of counts, pooled over the items: an item has its own share as value and what it is of as weight. A
-verdict that is missing decides nothing: the metrics it could change are absent, with their possible limits and the largest
-denominator. Beside them stand the metrics of texts (`text_metrics`) and, with `official=yes`, the figures by the authors' scripts
-(`official_scoring`). Nothing in `parsed` and `why` quotes a text.
+An item has its own share of each metric as value and its denominator as weight. A missing verdict decides nothing: the metrics it
+could change are absent, with limits and the largest denominator. Nothing in `parsed` and `why` quotes a text.
 
-A claim from a file belongs to a text, not to a place in the file: in the authors' released claims of ACI-BENCH the sections of a
-row are those of another visit (docs/doclens.md, "A trap"). Where a record holds the text of a section, the text decides, white
-space and citation markers apart; a record that holds none is joined by its id.
-
+Claims of a file are joined to texts by the text: in the authors' released claims of ACI-BENCH the sections of a row are those of
+another visit (docs/doclens.md, "A trap"). Records without texts are joined by id.
 """
 
 from __future__ import annotations
@@ -44,17 +40,6 @@ from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec
 if TYPE_CHECKING:
     from medical_tasks.benchmarks.doclens.judging import Unit
 
-__all__ = [
-    "NOTE_WORDS",
-    "item_score",
-    "join_claims",
-    "read_joined",
-    "score_items",
-    "scoring_identity",
-    "text_units",
-    "unanswered_limits",
-]
-
 
 NOTE_WORDS = frozenset(
     "recall precision sentences citations to up no list of claims the reference output without judge reply".split()
@@ -75,20 +60,7 @@ def score_items(
 ) -> list[ItemScore]:
     """Scores the texts generated for a task's items.
 
-    Args:
-        task: a task of the benchmark.
-        items: the items, with `form`, `sentences` and `reference` in `fields`, of notes `sections` too.
-        responses: the model's raw text for each item, in the same order.
-        judging: who decides, and how it is asked. All texts' questions go to it together.
-        arguments: of the task's `scoring_arguments`.
-
-    Returns:
-        A score an item. `parsed` counts claims, sentences and citations.
-
-    Raises:
-        UsageError: There are not as many responses as items, two items have one id, an argument is unknown or has a value that is
-            not allowed, or a file of claims has none of some text; names ids, quotes no text.
-        MissingError: A checkpoint for an argument is not there.
+    Returns a score an item. `parsed` counts claims, sentences and citations.
     """
     if len(items) != len(responses):
         raise UsageError(
@@ -142,27 +114,14 @@ def score_items(
 def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
     """What metrics could be on an item without an answer, where that is less than the metric's own limits.
 
-    Args:
-        task: any task of the benchmark.
-        item: the item.
-
-    Returns:
-        Limits of `medcon_official`: shared terms are at most all of the reference's, so however many synonyms it has, F1 stays
-        below 2.
+    Returns limits of `medcon_official`: shared terms are at most all of the reference's, so however many synonyms it has,
+    F1 stays below 2.
     """
     return {"medcon_official": (0.0, _MOST_MEDCON)}
 
 
 def text_units(item: Item, answer: str) -> list[Unit]:
-    """Takes a generated text apart into what is judged by itself: a note's four sections, or the one text there is.
-
-    Args:
-        item: what was asked.
-        answer: the text with its citations, without reasoning.
-
-    Returns:
-        The sections of a note in their order; any other text as one section.
-    """
+    """Takes a generated text apart into what is judged by itself: a note's four sections, or the one text there is."""
     form = str(item.fields["form"])
     sources = tuple(item.fields["sentences"])
     if form == "note":
@@ -200,15 +159,7 @@ def item_score(
     official: Sequence[OfficialVerdict] | None = None,
     cites: bool = True,
 ) -> ItemScore:
-    """Makes an item's score of what is known of its text.
-
-    Args:
-        name: the item's id.
-        verdicts: section to what is known of it.
-        texts: metrics computed of its text.
-        official: what the authors count of each section.
-        cites: whether it was to cite its source; otherwise metrics of citations have no denominator.
-    """
+    """Makes an item's score of what is known of its text."""
     tallies = {section: section_tallies(verdict.section, section) for section, verdict in verdicts.items()}
     whole = total(tallies.values())
     named = dict(whole)
@@ -265,7 +216,6 @@ def _counted(tally: Tally) -> str:
 
 
 def _why(verdicts: Mapping[str, UnitVerdict], reasons: Mapping[str, int], *, cites: bool) -> str:
-    """Which sections lack what, and why."""
     known = {section: verdict.section for section, verdict in verdicts.items()}
     named = {
         "no list of claims of the reference": [name for name, one in known.items() if one.reference_claims is None],
@@ -281,16 +231,7 @@ _MADE: Final = "made by the judge; a judge of entailment takes sentences"
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What decides how a task is scored.
-
-    Attributes:
-        citations: whether outputs were to cite their source.
-        style: how the judge is asked.
-        claims: file of the references' claims; None when the judge makes them.
-        output_claims: file of the outputs' claims; likewise.
-        official: whether the authors' figures are wanted.
-        form: what kind of text the task is about.
-    """
+    """What decides how a task is scored."""
 
     citations: bool
     style: str
@@ -301,15 +242,7 @@ class Settings:
 
 
 def read_settings(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
-    """Reads the arguments of a task's scoring, but for those of its metrics of texts.
-
-    Args:
-        task: a task of the benchmark.
-        arguments: name to value.
-
-    Raises:
-        UsageError: An argument the task does not take, or a value that is not allowed.
-    """
+    """Reads the arguments of a task's scoring, but for those of its metrics of texts."""
     unknown = [name for name in arguments if name not in task.scoring_arguments]
     if unknown:
         known = ", ".join(task.scoring_arguments) or "none"
@@ -325,16 +258,7 @@ def read_settings(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
 def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
     """Says what decides a task's scores beside the judge, for the recipe; reads files and loads no weights.
 
-    Args:
-        task: a task of the benchmark.
-        arguments: of its `scoring_arguments`.
-
-    Returns:
-        JSON values: style, whose claims come from which file (by hash), checkpoints' and index's identities.
-
-    Raises:
-        UsageError: As `read_settings`, or a file is not of the form.
-        MissingError: A checkpoint is not there.
+    Returns JSON values: style, whose claims come from which file (by hash), checkpoints' and index's identities.
     """
     settings = read_settings(task, arguments)
     return {
@@ -374,19 +298,7 @@ _NAMED: Final = 5
 
 
 def read_joined(path: str | Path, units: Sequence[Unit], *, side: Side) -> dict[str, tuple[str, ...]]:
-    """Reads a file of claims for texts to be judged.
-
-    Args:
-        path: the file.
-        units: the texts.
-        side: whose claims: the references', or the outputs'.
-
-    Returns:
-        Unit id to claims; a blank text has none.
-
-    Raises:
-        UsageError: As `measures.read_claim_file`; or the file has no claims of some of the texts. Names ids, quotes no text.
-    """
+    """Reads a file of claims for texts to be judged."""
     return join_claims(read_claim_file(path, side=side), units, side=side, where=str(path))
 
 
@@ -395,14 +307,7 @@ def join_claims(
 ) -> dict[str, tuple[str, ...]]:
     """Gives each text its claims.
 
-    Args:
-        records: of one side. Of several with the same text that of the unit's own id counts, else the first.
-        units: the texts.
-        side: whose claims.
-        where: what messages call the records.
-
-    Returns:
-        Unit id to claims.
+    `records`: of one side. Of several with the same text that of the unit's own id counts, else the first.
 
     Raises:
         UsageError: A text that is not blank has no claims in the records (an empty list of claims is one), or a blank one has some.

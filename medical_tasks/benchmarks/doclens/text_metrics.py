@@ -3,7 +3,6 @@
 Without an argument there are ROUGE, BLEU and the number of words; `bertscore`, `bleurt` and `radgraph` name a checkpoint each,
 `umls` an index (docs/medcon.md). What computes a checkpoint's metric is imported when it is asked for. All compare whole texts, the
 output without its citations. A reference that says nothing gives nan; an empty output has 0, but no precision.
-
 """
 
 from __future__ import annotations
@@ -24,9 +23,6 @@ from medical_tasks.scoring.text_overlap import rouge, sacrebleu_sentence
 from medical_tasks.scoring.umls.index import UmlsIndex
 from medical_tasks.scoring.umls.matcher import Matcher
 
-__all__ = ["checkpoint_layer", "medcon_metrics", "text_identity", "text_metrics", "word_metrics"]
-
-
 Pairs = Sequence[tuple[str, str]]
 """Output and reference of each item."""
 
@@ -34,16 +30,10 @@ Pairs = Sequence[tuple[str, str]]
 def bertscore(given: str, pairs: Pairs) -> list[dict[str, float]]:
     """Computes BERTScore's F1, not rescaled; 0 for an empty output.
 
-    Args:
-        given: a checkpoint's folder, `@` and a layer behind it where none is usual.
-        pairs: the texts.
+    `given`: a checkpoint's folder, `@` and a layer behind it where none is usual.
 
     Returns:
         `bertscore` of each item, nan where the reference says nothing.
-
-    Raises:
-        MissingError: The checkpoint or a package is not there.
-        UsageError: It is no such checkpoint.
     """
     from medical_tasks.models.bertscore import open_bertscore
 
@@ -116,18 +106,7 @@ _LAYERS: Final = {("deberta", 48): 40, ("roberta", 24): 17, ("distilbert", 6): 5
 
 
 def checkpoint_layer(given: str) -> tuple[Path, int]:
-    """Reads `FOLDER` or `FOLDER@LAYER`.
-
-    Args:
-        given: as the user gave it.
-
-    Returns:
-        The folder and the layer.
-
-    Raises:
-        MissingError: There is no config.json in the folder.
-        UsageError: The layer is not a number, or is not given for a checkpoint of another kind.
-    """
+    """Reads `FOLDER` or `FOLDER@LAYER`."""
     path, mark, written = given.rpartition("@")
     if mark and not Path(given).expanduser().is_dir():
         if not (written.isascii() and written.isdecimal()):
@@ -160,19 +139,7 @@ _ROUGE: Final = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 
 
 def text_metrics(pairs: Pairs, arguments: Mapping[str, str]) -> list[dict[str, float]]:
-    """Computes the metrics of texts.
-
-    Args:
-        pairs: output, without its citations, and reference of each item.
-        arguments: those of `TEXT_ARGUMENTS` that are given; each adds its metrics. Others are passed over.
-
-    Returns:
-        Metric to value, an item each, in order.
-
-    Raises:
-        MissingError: A checkpoint, or a package for it, is not on this machine.
-        UsageError: It is no such checkpoint or index.
-    """
+    """Computes the metrics of texts."""
     made = [word_metrics(output, reference) for output, reference in pairs]
     for name, compute in _COMPUTED.items():
         if name in arguments and pairs:
@@ -182,28 +149,15 @@ def text_metrics(pairs: Pairs, arguments: Mapping[str, str]) -> list[dict[str, f
 
 
 def text_identity(arguments: Mapping[str, str]) -> dict[str, Any]:
-    """Says what of checkpoints and index decides the numbers, for the recipe; loads no weights.
-
-    Args:
-        arguments: as in `text_metrics`.
-
-    Raises:
-        MissingError: As `text_metrics`.
-        UsageError: As `text_metrics`.
-    """
+    """Says what of checkpoints and index decides the numbers, for the recipe; loads no weights."""
     return {name: identity(arguments[name]) for name, identity in _IDENTITIES.items() if name in arguments}
 
 
 def word_metrics(output: str, reference: str) -> dict[str, float]:
     """Compares two texts by their words.
 
-    Args:
-        output: without its citations.
-        reference: the right text.
-
-    Returns:
-        `rouge1`, `rouge2` and `rougeLsum` (F1, no stemming), `rougeL_recall`, `rougeL_precision`, `bleu`, and `words`, what
-        stands between white space in the output.
+    Returns `rouge1`, `rouge2` and `rougeLsum` (F1, no stemming), `rougeL_recall`, `rougeL_precision`, `bleu`, and `words`,
+    what stands between white space in the output.
     """
     found = rouge(output, reference, variants=_ROUGE)
     values = {name: found[name].f1 for name in ("rouge1", "rouge2", "rougeLsum")}
@@ -218,13 +172,8 @@ def word_metrics(output: str, reference: str) -> dict[str, float]:
 def medcon_metrics(reference: Mapping[str, frozenset[str]], output: Mapping[str, frozenset[str]]) -> dict[str, float]:
     """Compares the concepts of two texts.
 
-    Args:
-        reference: its terms with their concepts, as `umls.matcher.Matcher.concepts` finds them.
-        output: likewise.
-
-    Returns:
-        `medcon`, `medcon_recall` and `medcon_precision` of the sets of concepts, nan where a side they divide by has none (of
-        `medcon`: both sides), and `medcon_official` by the reference's formula, which is 0 there.
+    Returns `medcon`, `medcon_recall` and `medcon_precision` of the sets of concepts, nan where a side they divide by has
+    none (of `medcon`: both sides), and `medcon_official` by the reference's formula, which is 0 there.
     """
     scores: Medcon = medcon(reference, output)
     return {
@@ -266,6 +215,3 @@ _IDENTITIES: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
     "bleurt": bleurt_told,
     "radgraph": radgraph_told,
 }
-
-TEXT_ARGUMENTS: Final = tuple(_COMPUTED)
-"""Scoring arguments that add metrics of texts."""

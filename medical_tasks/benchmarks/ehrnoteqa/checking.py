@@ -8,7 +8,6 @@ released, so the form is this package's: a CSV file (UTF-8, commas) with a heade
 
 with 1 and 0, o and x, or correct and incorrect; blank where a rater did not score. Answers may quote notes, and a cell may be
 in the wrong column: no message quotes more than a few characters.
-
 """
 
 from __future__ import annotations
@@ -39,25 +38,13 @@ from medical_tasks.judges.checks import CORRECTNESS, check_set_of
 from medical_tasks.scoring.agreement import majority
 from medical_tasks.spec import Item, TaskSpec
 
-__all__ = ["CHECK_SET", "LONGEST_MODEL", "RATER", "read_human_scores"]
-
-
 CORRECT, INCORRECT = CORRECTNESS.classes
 
 
 def scored_items(scores: HumanScores, items: Sequence[Item], *, where: str) -> list[Item]:
     """Finds the question of each scored answer.
 
-    Args:
-        scores: from `read_human_scores`.
-        items: the benchmark's, of one format and all levels.
-        where: what they are, for the message.
-
-    Returns:
-        One item a row, in order, named after the row: several models' answers to one question are several items.
-
-    Raises:
-        UsageError: Some rows name questions that are not there.
+    Returns one item a row, in order, named after the row: several models' answers to one question are several items.
     """
     known = {item.id: item for item in items}
     strange = [row for row in scores.rows if row.item not in known]
@@ -72,12 +59,7 @@ def scored_items(scores: HumanScores, items: Sequence[Item], *, where: str) -> l
 def check_pairs(scores: HumanScores, items: Sequence[Item]) -> list[CheckPair]:
     """Makes pairs of the raters' scores, in order.
 
-    Args:
-        scores: from `read_human_scores`.
-        items: from `scored_items`.
-
-    Returns:
-        One pair a row; its label is the majority of those who scored it, None where they are evenly divided.
+    Returns one pair a row; its label is the majority of those who scored it, None where they are evenly divided.
     """
     pairs = []
     for row, item in zip(scores.rows, items, strict=True):
@@ -95,19 +77,7 @@ def check_pairs(scores: HumanScores, items: Sequence[Item]) -> list[CheckPair]:
 
 
 def judge_scored(task: TaskSpec, answers: Sequence[tuple[Item, str]], judging: Judging) -> list[str | Unscored]:
-    """Asks a judge whether answers are correct.
-
-    Args:
-        task: a task of their format.
-        answers: items from `scored_items`, each with the model's answer.
-        judging: whom to ask, with which texts.
-
-    Returns:
-        `correct` or `incorrect` each, in order, or why there is no verdict.
-
-    Raises:
-        UsageError: As `scoring.score_items`.
-    """
+    """Asks a judge whether answers are correct."""
     items, responses = [item for item, _ in answers], [response for _, response in answers]
     return [
         _label(score.values["accuracy"] == 1.0)
@@ -139,19 +109,7 @@ def ehrnoteqa_set(
 ) -> CheckSet:
     """Answers to EHRNoteQA's questions that people scored.
 
-    Args:
-        source: CSV file of scores (`ehrnoteqa.human_scores`).
-        form: `open` or `mc`: what the models were asked.
-        raters: the raters' columns; by default all that begin with `rater_`.
-        data: folder of the built dataset; the user's data home by default.
-        config: its configuration.
-        prompts: `own` or `official`.
-        upstream: for `official`, the authors' checkout.
-        most: how many answers at most.
-
-    Raises:
-        MissingError: The file, the dataset or the prompts are not there.
-        UsageError: A file is not of its form, or names questions that are not in the dataset.
+    `raters`: the raters' columns; by default all that begin with `rater_`.
     """
     task = ehrnoteqa_task(form)
     texts = load_judge_prompts(task, prompts, upstream)
@@ -181,7 +139,6 @@ def ehrnoteqa_set(
 
 
 def _questions(task: TaskSpec, data: Path | None, config: str | None) -> tuple[list[Item], dict[str, Any]]:
-    """The questions of one format and all levels, and what they are."""
     folder, chosen = locate(DATASET, data, config)
     rows = read_rows(folder, chosen, task.split, spec=DATASET)
     levels = [each for each in TASKS if each.options["format"] == task.options["format"]]
@@ -234,12 +191,8 @@ _FORM: Final = "It needs a header, and a row an answer: id, response, perhaps mo
 class HumanScore:
     """An answer and what people said of it.
 
-    Attributes:
-        line: of the file, on which its row ends.
-        item: id of the question.
-        response: the model's answer.
-        model: whose; "" when the file does not say.
-        correct: for each rater whether it is correct; None for those who did not score it.
+    `model`: whose; "" when the file does not say. `correct`: for each rater whether it is correct; None for those who did
+    not score it.
     """
 
     line: int
@@ -257,14 +210,7 @@ class HumanScore:
 
 @dataclass(frozen=True, kw_only=True)
 class HumanScores:
-    """A file of scores.
-
-    Attributes:
-        path: the file.
-        raters: their columns' names.
-        rows: the answers that at least one of them scored, in the file's order.
-        unscored: how many rows nobody scored.
-    """
+    """A file of scores."""
 
     path: Path
     raters: tuple[str, ...]
@@ -273,16 +219,7 @@ class HumanScores:
 
 
 def read_human_scores(path: Path, raters: Sequence[str] = ()) -> HumanScores:
-    """Reads a file of scores.
-
-    Args:
-        path: the file.
-        raters: names of the raters' columns; by default all that begin with `rater_`.
-
-    Raises:
-        MissingError: There is no such file.
-        UsageError: Not of the form; names the line, the column and the rule.
-    """
+    """Reads a file of scores."""
     rows = list(_rows(path))
     if not rows:
         raise UsageError(f"{path}: is empty. {_FORM}")

@@ -1,25 +1,23 @@
 """EHRNoteQA from the user's own PhysioNet copies: questions joined with the discharge summaries they are about.
 
-Two projects are needed: the questions (`EHRNoteQA.jsonl`), which hold patient ids and no notes, and MIMIC-IV-Note
-(`discharge.csv.gz`), which is read once, row by row. A question whose notes are not all there is an error; the authors' script
-leaves it without notes and says nothing. `demo` is a small synthetic twin. Three more configurations have rows of the same
-columns: one's own questions (`own`), and the paper's other sets, with passages for a gold (`evidence`) and without any (`discq`).
+A question whose notes are not all there is an error; the authors' script leaves it without notes. The other configurations have
+the same columns: synthetic ones (`demo`), a user's own (`own`), and the paper's other sets (`evidence`, `discq`).
 
-DiSCQ is what medical experts ask while they read a discharge summary: Lehman et al., "Learning to Ask Like a Physician",
-ClinicalNLP 2022, https://physionet.org/content/discq/1.0/, code https://github.com/elehman16/discq. The release has questions,
-the words that prompted each (its trigger) and the name of the text they stand in; the texts are those of the n2c2 2010 challenge
-on relations. Nobody has written answers: the paper's three clinicians judged those of models, one hundred questions each
-(section 4.3, table 12).
-
+DiSCQ: Lehman et al., "Learning to Ask Like a Physician", ClinicalNLP 2022, https://physionet.org/content/discq/1.0/, code
+https://github.com/elehman16/discq. The release has questions, the words that prompted each (its trigger) and the names of their
+texts, which are those of the n2c2 2010 challenge on relations. It has no answers: the paper's three clinicians judged those of
+models, one hundred questions each (section 4.3, table 12).
 """
 
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -43,71 +41,24 @@ from medical_tasks.io.csv_files import read_csv
 from medical_tasks.io.files import read_text
 from medical_tasks.spec import Item, TaskSpec
 
-__all__ = [
-    "CLINICIANS",
-    "COLUMNS",
-    "DEMO_QUESTIONS",
-    "DISCQ_ROWS",
-    "SOURCES",
-    "demo_pairs",
-    "keeps",
-    "load_items",
-    "paper_clinicians",
-    "paper_sample",
-    "read_discq_rows",
-    "read_rows",
-    "with_respect_to",
-]
-
-
 DISCQ_ROWS = 1089
 """Of `discq_questions_final.csv`, without its header (paper, section 4.3)."""
 
-_SAMPLE_ROWS = {
-    "A": (
-        "519 0 276 238 537 62 775 716 439 334 407 43 275 319 413 23 45 267 162 418 880 203 210 456 823 1011 202 778 "
-        "4 15 116 802 106 222 234 815 435 768 2 383 467 546 402 509 707 939 385 720 508 1019 47 801 94 794 205 104 "
-        "393 394 65 73 68 564 514 1013 91 67 957 905 702 357 534 297 254 64 452 374 408 410 147 825 289 736 830 415 "
-        "220 436 117 420 271 1033 984 382 265 433 182 934 788 741 985 840"
-    ),
-    "B": (
-        "582 341 1057 1074 457 548 870 783 26 952 714 100 931 797 1020 958 597 543 51 475 989 583 838 204 152 127 "
-        "464 280 8 422 30 82 180 195 307 315 1083 911 346 700 326 827 1010 795 78 89 388 1053 330 291 871 358 1015 "
-        "841 527 263 292 738 14 96 535 183 164 155 704 1042 852 441 839 54 1043 58 781 160 432 75 517 1035 466 740 "
-        "708 264 40 787 39 566 5 513 1002 739 846 258 332 367 79 361 114 938 994 340"
-    ),
-    "C": (
-        "595 344 1070 1076 465 567 876 800 27 954 732 98 935 817 1021 980 686 563 52 485 987 596 848 200 130 118 "
-        "476 279 7 428 29 87 158 190 303 313 1084 932 348 709 329 842 1012 816 83 90 390 1054 335 288 877 360 1017 "
-        "851 539 259 290 747 9 95 547 161 156 148 713 1051 875 450 849 55 1052 59 798 153 438 80 528 1039 477 765 "
-        "718 260 38 803 37 587 6 524 1003 748 872 257 336 368 84 363 111 942 995 343"
-    ),
-}
 
-CLINICIANS = tuple(_SAMPLE_ROWS)
-"""As the paper calls them."""
-
-
-def paper_sample(clinician: str) -> tuple[int, ...]:
-    """Returns the questions of one clinician.
-
-    Args:
-        clinician: `A`, `B` or `C`.
-
-    Returns:
-        One hundred rows of `discq_questions_final.csv`, from 0, in the paper's order; the clinicians share none.
-
-    Raises:
-        UsageError: There is no such clinician.
-    """
-    if clinician not in _SAMPLE_ROWS:
-        raise UsageError(f"clinician must be one of {', '.join(CLINICIANS)} (paper, table 12), got {clinician!r}.")
-    return tuple(map(int, _SAMPLE_ROWS[clinician].split()))
+@cache
+def _discq_sample() -> dict[str, list[int]]:
+    content: dict[str, list[int]] = json.loads(
+        Path(__file__).with_name("discq_sample.json").read_text(encoding="utf-8")
+    )
+    return content
 
 
 def paper_clinicians() -> dict[int, str]:
-    """Returns row to clinician, for the three hundred rows of the sample."""
-    return {row: clinician for clinician in CLINICIANS for row in paper_sample(clinician)}
+    """Row of `discq_questions_final.csv`, from 0, to clinician, for the sample's three hundred rows (paper, table 12).
+
+    Each clinician has one hundred, in the paper's order.
+    """
+    return {row: clinician for clinician, rows in _discq_sample().items() for row in rows}
 
 
 QUESTIONS_FILE = "discq_questions_final.csv"
@@ -136,8 +87,6 @@ _VOWELS = frozenset("aeiouy")
 
 @dataclass(frozen=True)
 class _Asked:
-    """A row of the question file."""
-
     name: str
     question: str
     trigger: str
@@ -153,11 +102,6 @@ def read_discq_rows(path: Path) -> Iterator[dict[str, Any]]:
     Yields:
         The dataset's rows, in the order of the file; the id is the row's number from 0, as the paper counts them. `clinician`
         is `A`, `B` or `C` for the questions of the paper's sample, if the file has as many rows as the paper's.
-
-    Raises:
-        UsageError: The question file or a text is not of the official form; the message names line, field and rule, of the
-            texts only how long they are.
-        MissingError: Some texts are not there (the message lists the first ten).
     """
     asked = [
         _asked(path, row.line, row.cells) for row in read_csv(path, _DISCQ_COLUMNS, release=_DISCQ_RELEASE, others=True)
@@ -184,13 +128,6 @@ def with_respect_to(trigger: str, question: str) -> str:
 
     The trigger stays as it is; the question loses its first capital, unless its first word is an abbreviation (`CT`, `HbA1c`,
     `X-ray`, `Hgb`), a day or a month, or has its capital in the trigger too. White space becomes single spaces.
-
-    Args:
-        trigger: the words of the note.
-        question: what was asked there.
-
-    Returns:
-        One sentence.
     """
     trigger, question = (" ".join(text.split()) for text in (trigger, question))
     return f"With respect to {trigger}, {_within_a_sentence(question, trigger)}"
@@ -230,7 +167,6 @@ def _told(text: str) -> str:
 
 
 def _find_texts(path: Path, names: Sequence[str]) -> dict[str, Path]:
-    """Finds the text of each name below the question file's folder."""
     wanted = {f"{name}.txt": name for name in names} | {name: name for name in names}
     found: dict[str, list[Path]] = {name: [] for name in names}
     for file in _discq_files(path.absolute().parent):
@@ -289,11 +225,7 @@ DEMO_SCALE = 0.25
 
 
 def demo_pairs() -> Iterator[tuple[Question, list[Note]]]:
-    """Generates the demo.
-
-    Yields:
-        Questions, each with its notes, the oldest first, prepared as those of the official files.
-    """
+    """Generates the demo."""
     for patient in twin_patients(seed=DEMO_SEED, questions=DEMO_QUESTIONS, scale=DEMO_SCALE):
         if patient.question is not None:
             yield patient.question, sorted(map(_note, patient.notes), key=lambda note: (note.charttime, note.seq))
@@ -316,17 +248,11 @@ _LEVEL_OF = {"level1": (1,), "level2": (2,), "all": tuple(LEVELS.values())}
 def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
     """Reads the rows of a configuration.
 
-    Args:
-        config: one of the dataset's.
-        split: always `test`.
-        files: the question file under `questions`; for `level1`, `level2` and `all` the notes under `notes`; empty for `demo`.
+    `files`: the question file under `questions`; for `level1`, `level2` and `all` the notes under `notes`; empty for
+    `demo`.
 
     Returns:
         One mapping a question, with the names and types of `COLUMNS`, in the order of the question file.
-
-    Raises:
-        UsageError: A file is not of the official form, or some questions have not exactly their notes.
-        MissingError: Texts that the questions of `discq` are about are not there.
     """
     if config == "demo":
         return (joined_row(question, notes) for question, notes in demo_pairs())
@@ -360,12 +286,7 @@ def keeps(task: TaskSpec, row: Mapping[str, Any]) -> bool:
 def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
     """Makes the items of a task.
 
-    Args:
-        task: a task of this benchmark.
-        rows: rows of the dataset, of any level.
-
-    Returns:
-        One item for each row that the task keeps, in order; questions about one patient share its cluster.
+    Returns one item for each row that the task keeps, in order; questions about one patient share its cluster.
     """
     return [
         Item(
@@ -433,11 +354,7 @@ SOURCES = (
         key="id",
         splits=dict.fromkeys(DATASET.configs, ("test",)),
         # PhysioNet 1.0.1 has 961 of the paper's 962 questions; how many of each level is not published.
-        published_rows={
-            "all": {"test": 961},
-            "discq": {"test": DISCQ_ROWS},
-            "demo": {"test": DEMO_QUESTIONS},
-        },
+        published_rows={"all": {"test": 961}, "discq": {"test": DISCQ_ROWS}, "demo": {"test": DEMO_QUESTIONS}},
         living=frozenset({"all", "discq"}),
         files={
             "level1": _FILES,

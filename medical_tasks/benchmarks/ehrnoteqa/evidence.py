@@ -17,7 +17,6 @@ Both are SQuAD-form JSON of any size, read one note with its questions at a time
     ANSWER       {"text": text}, or emrQA's {"text": text or list, "evidence": the line, or lines, in which it stands}
 
 Other members are passed over. The files are credentialed: messages show no value.
-
 """
 
 from __future__ import annotations
@@ -38,9 +37,6 @@ from medical_tasks.io.files import open_file
 from medical_tasks.io.json_records import is_text
 from medical_tasks.io.progress import Progress
 
-__all__ = ["read_evidence_rows", "read_paragraphs", "read_titles"]
-
-
 # Ids are shown in results and messages: what could be a text of the file is replaced by its hash.
 _PLAIN_ID = re.compile(r"[!-~]{1,60}")
 _HASH_DIGITS = 16
@@ -54,17 +50,11 @@ def read_evidence_rows(path: Path) -> Iterator[dict[str, Any]]:
     A question without a passage (`is_impossible`, no answers or blank ones) is left out, since nothing says whether an answer
     to it is right; how many there were is told on standard error. Of paraphrases the first is asked.
 
-    Args:
-        path: the file.
-
     Yields:
         The dataset's rows, in the order of the file. The note's id is the paragraph's `note_id`, else the entry's title, with
         `/2`, `/3` behind it for its second and third paragraph, and `#2`, `#3` where an entry with that title and another text
         came before. The question's id is the file's, or a hash of note and question
         where it has none; one that stands in the file already gets `#2`, `#3` behind it.
-
-    Raises:
-        UsageError: The file is not of that form; the message names line, place and rule, of the texts only how long they are.
     """
     try:
         megabytes = path.stat().st_size // _MEGABYTE + 1
@@ -119,8 +109,6 @@ def _plain(value: Any) -> str:
 
 
 class _Unique:
-    """Gives each name once."""
-
     def __init__(self) -> None:
         self._last: dict[str, int] = {}
 
@@ -171,10 +159,7 @@ class _Notes:
 class SquadPlace:
     """Where in the file one is, for messages, and the checks of what is there.
 
-    Attributes:
-        path: the file.
-        paragraph: of it.
-        question: number of the paragraph's question, from 1; 0 for the paragraph itself.
+    `question`: number of the paragraph's question, from 1; 0 for the paragraph itself.
     """
 
     path: Path
@@ -227,12 +212,7 @@ class SquadPlace:
 
 @dataclass(frozen=True)
 class SquadQuestion:
-    """A question of a paragraph.
-
-    Attributes:
-        place: where it is.
-        content: as it stands in the file.
-    """
+    """A question of a paragraph."""
 
     place: SquadPlace
     content: Mapping[str, Any]
@@ -292,15 +272,7 @@ _EXPONENT = len("e+1")
 
 @dataclass(frozen=True, kw_only=True)
 class Paragraph:
-    """A paragraph as it stands in the file.
-
-    Attributes:
-        line: on which it begins, from 1.
-        entry: number of the entry it is of, from 1.
-        number: of the paragraph in its entry, from 1.
-        title: of the entry, where it stands before the paragraphs; None where not.
-        value: the paragraph, any JSON value.
-    """
+    """A paragraph as it stands in the file. `title`: of the entry, where it stands before the paragraphs; None where not."""
 
     line: int
     entry: int
@@ -310,19 +282,7 @@ class Paragraph:
 
 
 def read_paragraphs(path: Path, *, on_read: Callable[[int], None] = lambda _: None) -> Iterator[Paragraph]:
-    """Reads the paragraphs of a file.
-
-    Args:
-        path: the file, UTF-8; a byte order mark is skipped.
-        on_read: called with the number of bytes that were read so far.
-
-    Yields:
-        The paragraphs in order.
-
-    Raises:
-        UsageError: The file cannot be read, is cut off or damaged, or is of none of the shapes; the message says where and
-            never quotes the file.
-    """
+    """Yields the paragraphs of a file, in order."""
     for entry, title, line, value in _walk(path, on_read):
         if value is not None:
             number, content = value
@@ -330,17 +290,7 @@ def read_paragraphs(path: Path, *, on_read: Callable[[int], None] = lambda _: No
 
 
 def read_titles(path: Path) -> dict[int, Any]:
-    """Reads the titles of the entries alone, wherever they stand.
-
-    Args:
-        path: the file.
-
-    Returns:
-        Number of the entry to its title, for those that have one.
-
-    Raises:
-        UsageError: As `read_paragraphs`.
-    """
+    """Reads the titles of the entries alone, wherever they stand."""
     return {entry: title for entry, title, _, value in _walk(path, lambda _: None) if value is None}
 
 
@@ -392,8 +342,6 @@ def _entry(text: _Text, number: int, *, outer: bool = False) -> Iterator[_Step]:
 
 
 class _Text:
-    """The text of a file, read as far as is needed."""
-
     def __init__(self, path: Path, stream: BinaryIO, on_read: Callable[[int], None]) -> None:
         self._path = path
         self._stream = stream
@@ -407,14 +355,12 @@ class _Text:
         self._counted = 0  # how far in the held text lines were counted
 
     def line(self) -> int:
-        """Returns the line of what comes next."""
         self.peek()
         self._line += self._held.count("\n", self._counted, self._at)
         self._counted = self._at
         return self._line
 
     def wrong(self, reason: str) -> UsageError:
-        """Makes the error of what comes next."""
         return UsageError(
             f"{self._path}: line {self.line()}: not a SQuAD-form JSON file: {reason}. Download it, or make it, again."
         )
@@ -467,7 +413,6 @@ class _Text:
         return self.wrong("it is damaged there" if self.peek() else "it is cut off there")
 
     def value(self) -> Any:
-        """Takes a whole value."""
         self.peek()
         while True:
             try:

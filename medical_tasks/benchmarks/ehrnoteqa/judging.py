@@ -7,7 +7,6 @@ guessed at, and what got no verdict stays without one.
 - Where there is no gold, nobody can be asked: DiSCQ's answers are for people to score.
 - A judge of entailment decides whether the right answer follows from the model's. Of several passages of evidence each may be the
   one that is meant; it is asked about each, and one that follows is enough.
-
 """
 
 from __future__ import annotations
@@ -25,22 +24,6 @@ from medical_tasks.judges.base import JudgePrompts, Judging, Label, Pair, Questi
 from medical_tasks.judges.reading import free_text, one_of, read_choice, read_object, read_score, whole_number
 from medical_tasks.spec import Item, Message
 
-__all__ = [
-    "NO_GOLD",
-    "AnswerVerdict",
-    "Case",
-    "choice_question",
-    "evidence_question",
-    "gold_texts",
-    "judge_answers",
-    "open_question",
-    "read_official_choice",
-    "read_official_score",
-    "read_own_choice",
-    "read_own_score",
-]
-
-
 NO_GOLD: Final = "no gold: for people to score"
 
 
@@ -48,11 +31,8 @@ NO_GOLD: Final = "no gold: for people to score"
 class Case:
     """An answer to be judged.
 
-    Attributes:
-        item: what was asked, with its gold.
-        answer: the model's answer, without its reasoning.
-        form: `open`, or `choice` when choices were given.
-        letter: the choice whose letter it names, "" for none; for judges that do not know what letters stand for.
+    `form`: `open`, or `choice` when choices were given. `letter`: the choice whose letter it names, "" for none; for judges
+    that do not know what letters stand for.
     """
 
     item: Item
@@ -68,14 +48,7 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerVerdict:
-    """What is known of an answer.
-
-    Attributes:
-        right: None when it is not decided.
-        votes: the votes that were read, in order.
-        how: how it was decided without a vote; "" with one.
-        reason: why it is not decided.
-    """
+    """What is known of an answer. `how`: how it was decided without a vote; "" with one."""
 
     right: bool | None
     votes: tuple[bool, ...] = ()
@@ -92,18 +65,7 @@ def gold_texts(item: Item) -> tuple[str, ...]:
 
 
 def judge_answers(cases: Sequence[Case], judging: Judging) -> list[AnswerVerdict]:
-    """Asks a judge about answers.
-
-    Args:
-        cases: the answers.
-        judging: whom to ask, and with which texts.
-
-    Returns:
-        A verdict an answer, in order.
-
-    Raises:
-        UsageError: Batched, two cases of the same id, or recorded verdicts that are neither true nor false.
-    """
+    """Asks a judge about answers."""
     if judging.mode != "single":
         raise UsageError(
             "answers to EHRNoteQA are judged one at a time, so that --judging must be single. Leave it out."
@@ -119,10 +81,6 @@ def questions(case: Case, judging: Judging) -> list[Question]:
     """What a judge is asked about an answer: one question; nothing of an empty answer or without gold.
 
     A judge of entailment is asked one a passage of evidence.
-
-    Args:
-        case: the answer.
-        judging: whom to ask, and with which texts.
     """
     gold = gold_texts(case.item)
     if not case.answer.strip() or not gold:
@@ -237,9 +195,6 @@ def read_official_score(text: str) -> bool | Unreadable:
     """Reads the authors' form of a score: `Score: 1` first, reasoning behind it; or as the last line, reasoning before it.
 
     Another line that begins with another score makes the reply unreadable, and so does any score but 0 and 1.
-
-    Args:
-        text: the judge's raw text.
     """
     lines = _spoken_lines(text)
     labelled = [_SCORE_LINE.match(line) for line in lines if _SCORE_LABEL.match(line)]
@@ -259,9 +214,6 @@ def read_official_choice(text: str) -> bool | Unreadable:
 
     Where yes and no both stand by themselves, in quotation marks too, there is no verdict; nor where a question, a condition,
     an alternative or a doubt stands behind the word, or behind yes a denial.
-
-    Args:
-        text: the judge's raw text.
     """
     spoken = "\n".join(_spoken_lines(text)).lstrip(_OPENERS)
     words = {match[1].lower() for match in _STANDS_ALONE.finditer(spoken)}
@@ -315,24 +267,13 @@ def choice_question(
 ) -> Question:
     """Asks whether an answer is the right choice.
 
-    Args:
-        prompts: the texts.
-        name: the question's.
-        choices: the choices' texts, A first.
-        letter: of the right one.
-        output: the model's answer.
-        chosen: text of the choice whose letter it names. A judge of entailment reads it behind the answer, since it is not told
-            what the letters stand for.
+    `chosen`: text of the choice whose letter it names. A judge of entailment reads it behind the answer, since it is
+    not told what the letters stand for.
     """
     messages = prompts_of.choice_messages(prompts, choices=choices, letter=letter, output=output)
     premise = f"{output}\n{chosen}" if chosen else output
     return _question(
-        prompts,
-        prompts_of.CHOICE,
-        name,
-        messages,
-        premise=premise,
-        hypothesis=choices[LETTERS.index(letter)],
+        prompts, prompts_of.CHOICE, name, messages, premise=premise, hypothesis=choices[LETTERS.index(letter)]
     )
 
 

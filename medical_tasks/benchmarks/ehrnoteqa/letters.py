@@ -1,21 +1,8 @@
-r"""Which choice an answer takes, read by rules and without a judge.
+"""Which choice an answer takes, read by rules and without a judge.
 
 Medicine is full of letters that are no choices (vitamin D, hepatitis B, E. coli, stage C, "A patient"), and answers are full of
-choices that they do not take. The reading has five steps; each is a section of this module.
-
-1. **Plain text.** Reasoning is left out (`scoring.reasoning`), and so are markup and what is struck out. LaTeX boxes, JSON and
-   tags become `answer: D`; circled and fullwidth letters become letters.
-2. **Mentions.** A choice is mentioned by its letter, unless what follows makes it the beginning of a name, or by its whole text. A
-   letter with its own text is one mention; with the text of another choice it names both.
-3. **Claims.** A mention counts where a form of words takes it: `the answer is D`, `D is correct`, `I choose D`, `it is D`,
-   `so D`, `Is it D? Yes.`, or an answer that begins with it. Several in one claim (`A or D`) stay several.
-4. **No claim** is what is denied (`not D`, `D was ruled out`), set aside (`over D`, `rather than D`), supposed (`if ..., D`),
-   asked, hedged (`could be D`), thought by somebody else or at first, or listed (`of the options A, B and C`).
-5. **The choice.** A correction (`no, wait: D`) takes back all before it. Of the rest, what stands from the first of the
-   strongest claims on has to be one choice: `final answer` and boxes are stronger than `so` and `therefore`, and these than plain
-   ones. Without a claim, `matches option D`, a last line `D`, or else the only whole text of a choice that is not denied.
-
-What is not sure is None, which scores as wrong. The words known are English. Every step takes linear time.
+choices that they do not take. The five steps of docs/ehrnoteqa.md ("The letter") are the sections of this module. What is not
+sure is None, which scores as wrong. The words known are English. Every step takes linear time.
 """
 
 from __future__ import annotations
@@ -32,17 +19,10 @@ from typing import Final
 
 from medical_tasks.scoring.reasoning import spoken
 
-__all__ = ["Letter", "read_letter"]
-
 
 @dataclass(frozen=True)
 class Letter:
-    """A choice that an answer takes.
-
-    Attributes:
-        letter: `A` is the first choice.
-        why: which rule found it; no text of the answer.
-    """
+    """A choice that an answer takes."""
 
     letter: str
     why: str
@@ -51,12 +31,7 @@ class Letter:
 def read_letter(text: str, choices: Sequence[str]) -> Letter | None:
     """Reads the choice that an answer takes.
 
-    Args:
-        text: the model's raw text.
-        choices: the texts of the choices, A first; at most 26.
-
-    Returns:
-        The letter and the rule, or None when the answer takes none, or several.
+    Returns the letter and the rule, or None when the answer takes none, or several.
     """
     if not choices:
         return None
@@ -166,7 +141,6 @@ def _words(choice: str) -> list[str]:
 
 
 def _mentions(text: str, choices: tuple[str, ...]) -> str:
-    """The text with mentions of choices as single signs."""
     letter, whole = _patterns(choices)
 
     def text_sign(match: re.Match[str]) -> str:
@@ -239,7 +213,6 @@ _PARTS: Final = {
 
 
 def _pattern(written: str) -> re.Pattern[str]:
-    """A pattern with its parts put in."""
     while (filled := re.sub("<([A-Z_]+)>", lambda part: _PARTS[part[1]], written)) != written:
         written = filled
     return re.compile(written, re.IGNORECASE)
@@ -427,12 +400,6 @@ class _Claim:
 
 
 class _Answer:
-    """An answer with its mentions as single signs.
-
-    Attributes:
-        claimed: whether any claim was found.
-    """
-
     def __init__(self, text: str) -> None:
         if text[:2] == f"{chr(_LETTER0)}:" and self._label_of_answer(text[2:]):
             text = f"answer:{text[2:]}"

@@ -25,8 +25,6 @@ from medical_tasks.judges.session import JudgeSession, open_judge
 from medical_tasks.runs.results import flat, summarise
 from medical_tasks.spec import Item, TaskSpec
 
-__all__ = ["FORMATS", "GIVEN", "LEXICAL", "MISSING", "Reference", "Vote", "score_answers"]
-
 FORMATS: Final = ("open", "mc", "prob_index", "prob_value")
 LEXICAL: Final = "lexical (not comparable)"
 GIVEN: Final = "given by the caller"

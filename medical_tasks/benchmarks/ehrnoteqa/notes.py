@@ -18,8 +18,6 @@ from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.io.csv_files import StreamedRow, stream_rows
 from medical_tasks.io.progress import Progress
 
-__all__ = ["COLUMNS", "Note", "NoteReading", "prepared_text", "read_notes", "reduced_space"]
-
 COLUMNS = ("note_id", "subject_id", "hadm_id", "note_type", "note_seq", "charttime", "storetime", "text")
 
 _RELEASE = "MIMIC-IV-Note file of discharge summaries"
@@ -33,15 +31,7 @@ _MEGABYTE = 1_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Note:
-    """A discharge summary.
-
-    Attributes:
-        note_id: MIMIC-IV-Note's id.
-        hadm_id: the admission.
-        charttime: `YYYY-MM-DD HH:MM:SS`, as released.
-        seq: orders notes of the same time.
-        text: prepared, with its header.
-    """
+    """A discharge summary. `charttime`: `YYYY-MM-DD HH:MM:SS`, as released."""
 
     note_id: str
     hadm_id: str
@@ -56,12 +46,6 @@ def reduced_space(text: str) -> str:
     A run of white space becomes one line end if it begins or ends with one. Any other run of two or more becomes one space,
     also one with a line end inside: so a line that ends in a space is joined with an indented next line. A lone character
     stays what it is.
-
-    Args:
-        text: as released.
-
-    Returns:
-        The text without white space at its ends.
     """
     return _GAP.sub(_reduced_gap, text).strip()
 
@@ -72,29 +56,12 @@ def _reduced_gap(gap: re.Match[str]) -> str:
 
 
 def prepared_text(text: str, *, patient_id: str, hadm_id: str, charttime: str) -> str:
-    """Prepares a note.
-
-    Args:
-        text: as released.
-        patient_id: whose it is.
-        hadm_id: the admission.
-        charttime: beginning with `YYYY-MM-DD`.
-
-    Returns:
-        Header and reduced text.
-    """
+    """Prepares a note."""
     return f"Patient ID : {patient_id}\nAdmission ID : {hadm_id}\nChartdate : {charttime[:10]}\n{reduced_space(text)}"
 
 
 def read_notes(path: Path, expected: Mapping[str, int]) -> dict[str, list[Note]]:
     """Reads the notes of some patients; the memory is that of these notes, whatever the size of the file.
-
-    Args:
-        path: `discharge.csv.gz`, or the same unpacked.
-        expected: patient id to the number of notes that there must be.
-
-    Returns:
-        Patient id to the notes, oldest first.
 
     Raises:
         UsageError: The file is not of the official form (the message names line, field, rule and value, never the text),
@@ -104,12 +71,7 @@ def read_notes(path: Path, expected: Mapping[str, int]) -> dict[str, list[Note]]
 
 
 class NoteReading:
-    """Notes of some patients that are to be read.
-
-    Args:
-        path: as `read_notes`.
-        expected: as `read_notes`.
-    """
+    """Notes of some patients that are to be read."""
 
     def __init__(self, path: Path, expected: Mapping[str, int]) -> None:
         self._path = path
@@ -124,14 +86,7 @@ class NoteReading:
             self._progress.advance_to(read // _MEGABYTE)
 
     def notes(self) -> dict[str, list[Note]]:
-        """Waits for the notes; can be asked for once.
-
-        Returns:
-            As `read_notes`.
-
-        Raises:
-            UsageError: As `read_notes`.
-        """
+        """Waits for the notes; can be asked for once."""
         path, expected = self._path, self._expected
         try:
             megabytes = path.stat().st_size // _MEGABYTE + 1

@@ -16,8 +16,6 @@ from medical_tasks.data.dataset_source import repository_file
 from medical_tasks.data.upstream_source import parse_python
 from medical_tasks.errors import UsageError
 
-__all__ = ["REPOSITORY", "check_template", "fill_template", "read_prompt_dict"]
-
 REPOSITORY: Final = "https://github.com/ji-youn-kim/EHRNoteQA"
 
 _NAME: Final = "PROMPT_DICT"
@@ -27,16 +25,7 @@ _AGAIN: Final = "Download it again."
 def read_prompt_dict(upstream: Path, part: Literal["generation", "evaluation"]) -> tuple[Path, Mapping[Any, Any]]:
     """Reads the dict of prompts of one half of the authors' repository.
 
-    Args:
-        upstream: a checkout, the folder above it, or one inside.
-        part: `generation` has the questions put to a model, `evaluation` those to the judge.
-
-    Returns:
-        The file, and what it assigns to `PROMPT_DICT`.
-
-    Raises:
-        MissingError: The file is not there.
-        UsageError: It is no Python file with one such dict of literals.
+    `part`: `generation` has the questions put to a model, `evaluation` those to the judge.
     """
     found = repository_file(upstream, f"src/{part}/utils.py", repository=REPOSITORY)
     tree = parse_python(found, lambda _: UsageError(f"{found}: is no Python file in UTF-8. {_AGAIN}"))
@@ -58,19 +47,7 @@ def read_prompt_dict(upstream: Path, part: Literal["generation", "evaluation"]) 
 
 
 def check_template(text: Any, slots: Collection[str], *, where: str) -> str:
-    """Checks one of the authors' texts.
-
-    Args:
-        text: what the dict has.
-        slots: names that have to stand in it, once each, and no others.
-        where: file and key, for the message.
-
-    Returns:
-        The text as it is.
-
-    Raises:
-        UsageError: It is no text, has other slots, or a brace alone.
-    """
+    """Checks one of the authors' texts."""
     if not isinstance(text, str):
         raise UsageError(f"{where}: is no text. {_AGAIN}")
     try:
@@ -86,11 +63,6 @@ def check_template(text: Any, slots: Collection[str], *, where: str) -> str:
 
 
 def fill_template(text: str, values: Mapping[str, str]) -> str:
-    """Fills a text that `check_template` has passed.
-
-    Args:
-        text: with `{name}` for slots, and doubled braces for single ones.
-        values: of every slot.
-    """
+    """Fills a text that `check_template` has passed."""
     parts = string.Formatter().parse(text)
     return "".join(literal + ("" if name is None else values[name]) for literal, name, *_ in parts)

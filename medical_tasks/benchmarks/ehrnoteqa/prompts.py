@@ -1,18 +1,12 @@
 """Prompts of EHRNoteQA in four formats (paper, sections 4.1 and 4.3, appendix E; figure 11).
 
-Ours are one user message, written from the facts of the protocol: all discharge summaries of the patient, the oldest first, each
-between two marks; the question; where they are shown, the five lettered choices; the form of the answer. What the formats share
-comes first, so that servers that cache prefixes read the notes once. With `official` the authors' templates are read from the
-user's checkout (`src/generation/utils.py`, the form they used for GPT models).
+Ours are one user message: all discharge summaries, the oldest first; the question; where they are shown, the five choices; the
+form of the answer. What the formats share comes first, so that servers cache the notes. With `official` the authors' templates
+are read from the user's checkout (`src/generation/utils.py`, the form they used for GPT models).
 
-The choices are shown in `mc` and `mc_prob_index` only. For the probability of a choice's text (`mc_prob_value`) the question
-stands alone, as in the LM evaluation harness, which the authors used: with the choices in sight a model would be asked which
-one it repeats.
-
-Notes too long for a model lose words from the oldest on, and the prompt says how many. Length is counted in words, runs of
-non-white space, so that a number leaves out the same text whatever the tokenizer. This rule is ours; the paper asked only models
-whose context holds all notes.
-
+For the probability of a choice's text (`mc_prob_value`) the question stands alone, as in the LM evaluation harness, which the
+authors used: with the choices in sight a model would be asked which one it repeats. Notes too long for a model lose words from
+the oldest on, counted as runs of non-white space, whatever the tokenizer. This rule is ours.
 """
 
 from __future__ import annotations
@@ -37,9 +31,6 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.errors import UsageError
 from medical_tasks.models.base import ChoiceScores
 from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
-
-__all__ = ["MARKER", "choice_lines", "gold_response", "load_prompts", "note_blocks", "shortened", "word_count"]
-
 
 PROMPT_SETS: Final = ("own", "official")
 
@@ -78,17 +69,7 @@ _OFFICIAL_CHOICES: Final = tuple(f"choice_{letter.lower()}" for letter in LETTER
 def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None) -> PromptSet:
     """Makes the prompts of a task.
 
-    Args:
-        task: `options["format"]` is `open`, `mc`, `mc_prob_index` or `mc_prob_value`.
-        name: `own` or `official`.
-        upstream: for `official`, a checkout of the authors' repository, or the folder with their `utils.py` of generation.
-
-    Returns:
-        The prompts; all can leave out words of the notes, those of the probability tasks have continuations.
-
-    Raises:
-        UsageError: Unknown set, `official` for a probability task or without a checkout, or a file not of the expected form.
-        MissingError: The authors' file is not there.
+    Returns the prompts; all can leave out words of the notes, those of the probability tasks have continuations.
     """
     form = task.options["format"]
     if name not in PROMPT_SETS:
@@ -125,13 +106,8 @@ def choice_lines(item: Item) -> str:
 def gold_response(task: TaskSpec, item: Item) -> str:
     """Writes an item's gold as an answer.
 
-    Args:
-        task: decides the form.
-        item: the item.
-
-    Returns:
-        `open`: the text of the right choice; in a set without choices its evidence, a passage a line. `mc`: letter and text.
-        Probability tasks: `ChoiceScores` that are sure of the right choice. "" where the set knows no answer.
+    Returns `open`: the text of the right choice; in a set without choices its evidence, a passage a line. `mc`: letter and
+    text. Probability tasks: `ChoiceScores` that are sure of the right choice. "" where the set knows no answer.
     """
     form = task.options["format"]
     if not item.fields["choices"]:
@@ -217,25 +193,12 @@ _LABELS: Final = tuple(
 _HEADER = re.compile("".join(rf"{re.escape(label)}[^\n]*\n" for label in _LABELS))
 
 
-def word_count(item: Item) -> int:
-    """Counts the words of an item's notes, those of their headers left aside."""
-    return sum(_count(note["text"][_body_start(note["text"]) :]) for note in item.fields["notes"])
-
-
 def shortened(item: Item, words: int) -> Item:
     """Leaves out words of an item's notes: the oldest note's first, from the beginning of its body.
 
     Headers stay. What stays of a body is as it was, white space included.
 
-    Args:
-        item: an item with all its notes, the oldest first.
-        words: how many to leave out; with more than there are, all bodies are left out.
-
-    Returns:
-        The item with other notes and nothing else changed; the item itself for 0 words.
-
-    Raises:
-        ValueError: `words` is negative.
+    `words`: how many to leave out; with more than there are, all bodies are left out.
     """
     if words < 0:
         raise ValueError(f"words must be at least 0, got {words}")
@@ -264,7 +227,3 @@ def _without(note: dict[str, Any], words: int) -> tuple[dict[str, Any], int]:
 def _body_start(text: str) -> int:
     header = _HEADER.match(text)
     return header.end() if header else 0
-
-
-def _count(text: str) -> int:
-    return sum(1 for _ in _WORD.finditer(text))

@@ -1,15 +1,11 @@
 """The questions, the ten categories they fall into, and the dataset's rows.
 
-Questions come from the official `EHRNoteQA.jsonl`, one object a line and one question a patient, or are the user's own:
-`medical-tasks construct ehrnoteqa import` writes rows as JSON Lines and `medical-tasks build ehrnoteqa --config own` builds them.
-Such a file holds notes and is as credentialed as they are: messages say where something is wrong, never what stands there.
+Questions come from the official `EHRNoteQA.jsonl`, or from a user's own JSON Lines (`medical-tasks construct ehrnoteqa import`),
+which holds notes: messages about it quote nothing. A row has a level, five choices and a patient's notes; rows of the paper's
+other sets (section 4.3) have one note, no level and no choices.
 
-A row of the benchmark is a question with a level, five choices and the notes of a patient. A row of the paper's other sets
-(section 4.3) has one note, no level and no choices.
-
-The authors categorised by hand (section 3.4, appendix D) and released no question's categories. Our rule looks for words that ask
-for something; it was made with sight of the 40 examples in tables 3 and 9, and `docs/ehrnoteqa.md` has its figures.
-
+The authors categorised by hand (section 3.4, appendix D) and released no question's categories. Our rule was made with sight of
+the 40 examples in tables 3 and 9; `docs/ehrnoteqa.md` has its figures.
 """
 
 from __future__ import annotations
@@ -26,23 +22,6 @@ from typing import Any, Final
 from medical_tasks.benchmarks.ehrnoteqa.notes import Note
 from medical_tasks.io.columns import Column
 from medical_tasks.io.json_records import Field, Record, is_list_of, is_text, one_of, optional, read_records
-
-__all__ = [
-    "CATEGORIES",
-    "COLUMNS",
-    "DEFINITIONS",
-    "FALLBACK",
-    "LETTERS",
-    "LEVELS",
-    "OWN_FIELDS",
-    "Question",
-    "joined_row",
-    "one_note_row",
-    "question_categories",
-    "read_own_rows",
-    "read_questions",
-]
-
 
 DEFINITIONS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -142,11 +121,7 @@ _PATTERNS: Final = {category: re.compile("|".join(_WORDS[category])) for categor
 def question_categories(question: str) -> tuple[str, ...]:
     """Assigns categories to a question; many questions ask about several things.
 
-    Args:
-        question: its text.
-
-    Returns:
-        One or more of `CATEGORIES`, in their order; `FALLBACK` alone where no word is found.
+    Returns one or more of `CATEGORIES`, in their order; `FALLBACK` alone where no word is found.
     """
     text = " ".join(question.lower().replace("\u2019", "'").split())
     asked = _GIVEN.sub("", text, count=1) if _GIVEN.match(text) else text
@@ -167,15 +142,8 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 class Question:
     """A question about a patient's discharge summaries.
 
-    Attributes:
-        patient_id: MIMIC-IV's subject_id, digits.
-        level: 1 or 2, by the length of the notes.
-        num_notes: how many discharge summaries the patient has.
-        clinician: who reviewed the question, as released; empty when not told.
-        question: its text.
-        choices: the five answers, A to E.
-        answer: letter of the right one.
-        categories: what is asked about, as the file says; None where it does not, which the official one never does.
+    `num_notes`: how many discharge summaries the patient has. `categories`: what is asked about, as the file says; None
+    where it does not, which the official one never does.
     """
 
     patient_id: str
@@ -210,18 +178,7 @@ _OFFICIAL_FIELDS = {
 
 
 def read_questions(path: Path) -> Iterator[Question]:
-    """Reads the question file.
-
-    Args:
-        path: the file.
-
-    Yields:
-        The questions in order.
-
-    Raises:
-        UsageError: The file is not of the official form, or a patient has two questions; the message names line, field,
-            rule and value, of the texts only how long they are.
-    """
+    """Reads the question file."""
     lines: dict[str, int] = {}
     for record in read_records(path, _OFFICIAL_FIELDS, release=_OFFICIAL_FILE, again=_DOWNLOAD_AGAIN):
         values = record.values
@@ -307,12 +264,6 @@ def read_own_rows(path: Path) -> Iterator[dict[str, Any]]:
 
     Args:
         path: JSON Lines; where a record has no `categories` they are those of the rule, where it has no `evidence` it is empty.
-
-    Yields:
-        The dataset's rows, in the order of the file; `id` is unique, a patient may have several.
-
-    Raises:
-        UsageError: The file is not of that form; the message names line, field and rule, of the texts only how long they are.
     """
     lines: dict[str, int] = {}
     for record in read_records(path, OWN_FIELDS, release=_OWN_FILE, again=_WRITE_AGAIN):
@@ -368,9 +319,7 @@ COLUMNS = (
     ),
     Column(name="question", description="The question"),
     Column(
-        name="choices",
-        repeated=True,
-        description="Five answers, A to E in this order, of which one is right; or none",
+        name="choices", repeated=True, description="Five answers, A to E in this order, of which one is right; or none"
     ),
     Column(name="answer", description="Letter of the right answer, `A` to `E`; '' where there are no choices"),
     Column(
@@ -406,15 +355,7 @@ COLUMNS = (
 
 
 def joined_row(question: Question, notes: Iterable[Note]) -> dict[str, Any]:
-    """Makes the row of a question of the benchmark.
-
-    Args:
-        question: the question.
-        notes: its patient's, the oldest first.
-
-    Returns:
-        Column name to value.
-    """
+    """Makes the row of a question of the benchmark."""
     categories = question.categories
     return {
         "id": question.patient_id,
@@ -444,20 +385,7 @@ def one_note_row(
     evidence: Iterable[str] = (),
     clinician: str = "",
 ) -> dict[str, Any]:
-    """Makes the row of a question about one note, of a set without levels and choices.
-
-    Args:
-        row_id: unique in its configuration.
-        question: as it is asked.
-        note_id: of the note; questions about it share it as `patient_id`.
-        text: the note.
-        categories: of the question.
-        evidence: passages of the note that answer the question.
-        clinician: who judged its answers.
-
-    Returns:
-        Column name to value.
-    """
+    """Makes the row of a question about one note, of a set without levels and choices."""
     return {
         "id": row_id,
         "patient_id": note_id,

@@ -1,24 +1,21 @@
 """Scores answers of EHRNoteQA (Kweon et al. 2024, sections 4.1 and 4.3): by a judge, by rules, by words, by probabilities.
 
-The paper's number is the judge's: the mode of its five votes on each answer, and the mean of the modes. Beside it stand, for
-open answers, the text metrics the paper compares it with; for answered choices, the letter read by rules (`letters`); in the
-tasks that ask for probabilities, what follows from them. A verdict that is missing decides nothing: `accuracy` is absent for
-that item, with limits 0 and 1, and estimated from judged answers (`estimation`). Nothing in `parsed` and `why` quotes an
-answer.
+The paper's number is the judge's: the mode of its five votes on each answer, and the mean of the modes. A missing verdict decides
+nothing: `accuracy` is absent for that item, with limits 0 and 1. Nothing in `parsed` and `why` quotes an answer.
 
-The choice with the largest score is the model's; the score is the sum of its tokens' log-probabilities, or that sum divided by the
-number of tokens or of characters (Unicode code points), which offsets the disadvantage of long texts. A tie is wrong. A server
-that reports only its most probable tokens leaves some choices without a score: such a choice ranks below all that have one, and
-its sum is at most `below`. What is certain all the same is decided; the rest is absent, with its limits.
-
+Of probabilities, the choice with the largest score is the model's: the sum of its tokens' log-probabilities, or that sum divided
+by the number of tokens or characters (Unicode code points). A tie is wrong. A choice that a server does not report ranks below
+all that it reports, and its sum is at most `below`. What is certain all the same is decided; the rest is absent, with its limits.
 """
 
 from __future__ import annotations
 
 import math
 import string
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.ehrnoteqa.judging import NO_GOLD, AnswerVerdict, Case, gold_texts, judge_answers
@@ -30,9 +27,6 @@ from medical_tasks.models.base import ChoiceScores
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.scoring.text_overlap import exact_match, rouge, sacrebleu_sentence
 from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec, Verdicts
-
-__all__ = ["NOT_TOLD", "open_score", "score_choices", "score_items", "scoring_identity", "text_metrics"]
-
 
 _OPEN: Final = (0.0, 1.0)
 _PUNCTUATION: Final = str.maketrans("", "", string.punctuation)
@@ -48,20 +42,8 @@ def score_items(
 ) -> list[ItemScore]:
     """Scores the answers to a task's items.
 
-    Args:
-        task: a task of the benchmark; its format decides how.
-        items: the items.
-        responses: the model's raw text for each item, in the same order; of the probability tasks a `ChoiceScores` as text.
-        judging: who decides, and how it is asked, for the judged tasks. All questions go to it together.
-        arguments: of an open task's `scoring_arguments`; each adds its metric.
-
-    Returns:
-        A score an item.
-
-    Raises:
-        UsageError: There are not as many responses as items, a judged task has no judge, an argument is unknown, or a response of
-            a probability task is not of its form; the message names the item and not the text.
-        MissingError: A checkpoint for an argument is not there.
+    `responses`: the model's raw text for each item, in the same order; of the probability tasks a `ChoiceScores` as
+    text.
     """
     if len(items) != len(responses):
         raise UsageError(
@@ -84,34 +66,18 @@ def score_items(
 
 
 def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
-    """Says what decides the metrics that a task's `scoring_arguments` add.
-
-    Args:
-        task: a task of the benchmark.
-        arguments: name to folder.
-
-    Returns:
-        For each argument the identity of its checkpoint, JSON values.
-
-    Raises:
-        UsageError: An argument the task does not take.
-        MissingError: A checkpoint is not there.
-    """
+    """Says what decides the metrics that a task's `scoring_arguments` add."""
     _check_arguments(task, arguments)
     if not arguments:
         return {}
-    from medical_tasks.benchmarks.ehrnoteqa.similarity import similarity_identity
-
     return {name: similarity_identity(folder) for name, folder in arguments.items()}
 
 
 def text_metrics(answer: str, golds: Sequence[str]) -> dict[str, float]:
     """Compares an open answer with what is right, by words.
 
-    Args:
-        answer: without its reasoning.
-        golds: the right answer, or passages of evidence. Each metric is that of the most similar one; of several passages all
-            together are one more.
+    `golds`: the right answer, or passages of evidence. Each metric is that of the most similar one; of several
+    passages all together are one more.
 
     Returns:
         `rouge_l` (F1, no stemming), `bleu` (sacreBLEU of a sentence, over the orders it is long enough for) and `exact_match`
@@ -130,26 +96,13 @@ def text_metrics(answer: str, golds: Sequence[str]) -> dict[str, float]:
 def open_score(
     item: Item, answer: str, verdict: AnswerVerdict, *, similar: Mapping[str, float] | None = None
 ) -> ItemScore:
-    """Makes the score of an open answer.
-
-    Args:
-        item: what was asked.
-        answer: the answer, without its reasoning.
-        verdict: what the judge said of it.
-        similar: metrics computed for it elsewhere.
-    """
+    """Makes the score of an open answer."""
     values = text_metrics(answer, gold_texts(item)) | dict(similar or {})
     return _judged_score(item, verdict, values, parsed="" if verdict.right is None else str(int(verdict.right)))
 
 
 def choice_score(item: Item, verdict: AnswerVerdict, letter: Letter | None) -> ItemScore:
-    """Makes the score of an answered choice.
-
-    Args:
-        item: what was asked.
-        verdict: what the judge said of the answer.
-        letter: the choice it takes by the rules.
-    """
+    """Makes the score of an answered choice."""
     right = letter is not None and letter.letter == item.fields["answer"]
     return _judged_score(
         item,
@@ -163,13 +116,7 @@ def choice_score(item: Item, verdict: AnswerVerdict, letter: Letter | None) -> I
 def probability_score(task: TaskSpec, item: Item, response: str) -> ItemScore:
     """Scores what a model says of how probable each choice is.
 
-    Args:
-        task: a probability task.
-        item: what was asked.
-        response: a `ChoiceScores` as text; an empty one says nothing and scores 0.
-
-    Raises:
-        UsageError: It is not of that form, or not about as many choices as the item has.
+    `response`: a `ChoiceScores` as text; an empty one says nothing and scores 0.
     """
     names = [metric.name for metric in task.metrics]
     gold = item.fields["answer"]
@@ -225,7 +172,6 @@ def _judged_score(
 
 
 def _one(value: float | None) -> Counts:
-    """What is decided, or not, as a whole."""
     return Counts(
         how="count", verdicts=(Verdicts(hits=value or 0.0, known=int(value is not None), missing=int(value is None)),)
     )
@@ -248,8 +194,6 @@ def _similarities(
     made: list[dict[str, float]] = [{} for _ in items]
     if not arguments:
         return made
-    from medical_tasks.benchmarks.ehrnoteqa.similarity import similarities
-
     owners = [(place, gold) for place, item in enumerate(items) for gold in _references(gold_texts(item))]
     pairs = [(answers[place], gold) for place, gold in owners]
     for name, folder in arguments.items():
@@ -259,6 +203,46 @@ def _similarities(
             row = made[place]
             row[name] = value if math.isnan(row[name]) else max(row[name], value)
     return made
+
+
+def similarities(name: str, folder: str | Path, pairs: Sequence[tuple[str, str]]) -> list[float]:
+    """Computes the cosine, -1 to 1, of each pair of texts' embeddings by a local checkpoint (paper, section 4.3 and table 5).
+
+    Texts that are longer than the checkpoint takes are cut, as Sentence-BERT does; how many there are is printed on stderr. Equal
+    texts have 1. An empty text has 0: an answer that says nothing is like nothing, and leaving it out would reward not answering.
+    """
+    import numpy as np
+
+    from medical_tasks.models import embedder as models
+
+    example = models.CLINICAL_BERT if name == "clinical_bert" else models.MINILM
+    embedder = models.open_embedder(folder, example=example)
+    try:
+        vectors = embedder.embed([text for pair in pairs for text in pair])
+    finally:
+        embedder.close()
+    if embedder.truncated:
+        distinct = len({text.strip() for pair in pairs for text in pair})
+        print(
+            f"note: {name}: {embedder.truncated} of {distinct} texts are longer than {embedder.max_length} tokens and were cut "
+            "there",
+            file=sys.stderr,
+        )
+    answers, right = vectors[::2].astype(np.float64), vectors[1::2].astype(np.float64)
+    dot, answered, wanted = (
+        np.einsum("ij,ij->i", *two) for two in ((answers, right), (answers, answers), (right, right))
+    )
+    lengths = answered * wanted
+    # Lengths are 1 or 0; divided by all the same, so that equal texts have exactly 1.
+    cosines = np.divide(dot, np.sqrt(lengths), out=np.zeros(len(pairs)), where=lengths > 0)
+    return [float(cosine) for cosine in np.clip(cosines, -1.0, 1.0)]
+
+
+def similarity_identity(folder: str | Path) -> dict[str, Any]:
+    """Says what of a checkpoint makes its numbers what they are, for the recipe; reads its files and loads no weights."""
+    from medical_tasks.models.embedder import embedder_identity
+
+    return dict(embedder_identity(folder))
 
 
 def _check_arguments(task: TaskSpec, arguments: Mapping[str, str]) -> None:
@@ -285,10 +269,9 @@ Limits = tuple[float, float]
 class ProbabilityScore:
     """What is known of one item.
 
-    Attributes:
-        metrics: `accuracy`, `accuracy_per_token`, `accuracy_per_character` and `gold_probability`, each as smallest and largest
-            value; equal where it is decided.
-        chosen: place of the choice with the largest sum; None in a tie, or where it is not certain.
+    `metrics`: `accuracy`, `accuracy_per_token`, `accuracy_per_character` and `gold_probability`, each as smallest and
+    largest value; equal where it is decided. `chosen`: place of the choice with the largest sum; None in a tie, or where it
+    is not certain.
     """
 
     metrics: dict[str, Limits]
@@ -296,16 +279,7 @@ class ProbabilityScore:
 
 
 def score_choices(scores: ChoiceScores, choices: Sequence[str], gold: int) -> ProbabilityScore:
-    """Computes every metric of one item.
-
-    Args:
-        scores: of the choices, in their order.
-        choices: their texts.
-        gold: place of the right one.
-
-    Raises:
-        ValueError: There are not as many scores as choices.
-    """
+    """Computes every metric of one item. `scores`: of the choices, in their order."""
     count = len(scores.logprobs)
     if count != len(choices):
         raise ValueError(f"has {count} log-probabilities, the question {len(choices)} choices")

@@ -5,7 +5,6 @@
 The same seed and numbers give the same bytes. Files are written row by row, so that size costs time and no memory. A note tells one
 invented stay, filled up to a length with laboratory lines and paragraphs that are wrapped once for many notes. The questions cover
 all ten categories of the paper.
-
 """
 
 from __future__ import annotations
@@ -16,29 +15,17 @@ import json
 import random
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS, Question
-from medical_tasks.benchmarks.ehrnoteqa.twin_words import (
-    ACTIVITIES,
-    ADVICE,
-    LABS,
-    PAST,
-    PRESSURES,
-    SENTENCES,
-    STAYS,
-    VALUES,
-    Stay,
-)
 from medical_tasks.data.building import SUMS_FILE
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import MedicalTasksError, UsageError
-
-__all__ = ["KINDS", "NOTES_FILE", "QUESTIONS_FILE", "TwinNote", "main", "twin_patients", "write_twin"]
-
 
 _PARAGRAPHS = 600
 _LAB_LINES = 400
@@ -47,18 +34,46 @@ _BLANK = " \n"  # blank lines of these files hold a space
 
 
 @dataclass(frozen=True, kw_only=True)
-class TwinStay:
-    """One admission of an invented patient.
+class Stay:
+    """What an admission was about.
 
-    Attributes:
-        about: what it was about.
-        creatinine: at discharge, as the note gives it.
-        pressure: the blood pressure on admission.
-        past: an operation of former years, the same in all stays of a patient.
-        activity: what the patient could do at discharge.
-        advice: what the patient was told to do at home.
-        date: charted, `YYYY-MM-DD`.
+    No two share a diagnosis, a procedure, a drug or a clinic: each can be a wrong choice about another.
     """
+
+    service: str
+    complaint: str
+    diagnosis: str
+    procedure: str
+    drug: str
+    clinic: str
+
+
+@cache
+def stays() -> tuple[Stay, ...]:
+    """The kinds of stays."""
+    return tuple(Stay(**each) for each in twin_words()["stays"])
+
+
+@cache
+def twin_words() -> dict[str, Any]:
+    """Stays, laboratory tests, choices and sentences of the notes.
+
+    No stay's own text has one of `past` (operations of former years), `activities` (at discharge) or `advice` (for home), and
+    none has another in it. In sentences slots are filled with small numbers; quotes, commas, percent signs and abbreviations are
+    meant: files of notes have them.
+    """
+    content: dict[str, Any] = json.loads(Path(__file__).with_name("twin_words.json").read_text(encoding="utf-8"))
+    return content
+
+
+# A creatinine at discharge and blood pressures on admission as the notes give them; distinct, so that each can be a wrong choice.
+VALUES = tuple(f"{tenths / 10:.1f} mg/dL" for tenths in range(5, 24))
+PRESSURES = tuple(f"{high}/{60 + high % 7 * 4}" for high in range(102, 176, 3))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwinStay:
+    """One admission of an invented patient."""
 
     about: Stay
     creatinine: str
@@ -73,43 +88,33 @@ def draw_stays(draw: random.Random, count: int) -> list[TwinStay]:
     """Draws admissions of one patient, oldest first.
 
     Up to as many as there are kinds of stays, no two are about the same or have the same creatinine.
-
-    Args:
-        draw: the source of chance.
-        count: how many.
-
-    Returns:
-        The admissions.
     """
-    distinct = count <= len(STAYS)
-    kinds = draw.sample(STAYS, count) if distinct else draw.choices(STAYS, k=count)
+    distinct = count <= len(known := stays())
+    kinds = draw.sample(known, count) if distinct else draw.choices(known, k=count)
     values = draw.sample(VALUES, count) if distinct else draw.choices(VALUES, k=count)
-    past = draw.choice(PAST)
+    words = twin_words()
+    past = draw.choice(words["past"])
     year, month = draw.randrange(2110, 2190), draw.randrange(12)
-    stays = []
+    drawn = []
     for kind, creatinine in zip(kinds, values, strict=True):
         date = f"{year + month // 12:04d}-{month % 12 + 1:02d}-{draw.randrange(1, 29):02d}"
-        stays.append(
+        drawn.append(
             TwinStay(
                 about=kind,
                 creatinine=creatinine,
                 pressure=draw.choice(PRESSURES),
                 past=past,
-                activity=draw.choice(ACTIVITIES),
-                advice=draw.choice(ADVICE),
+                activity=draw.choice(words["activities"]),
+                advice=draw.choice(words["advice"]),
                 date=date,
             )
         )
         month += draw.randrange(1, 20)
-    return stays
+    return drawn
 
 
 class Writer:
-    """Writes notes; what they are filled up with depends on the seed alone.
-
-    Args:
-        seed: of the filling.
-    """
+    """Writes notes; what they are filled up with depends on the seed alone."""
 
     def __init__(self, seed: int) -> None:
         draw = random.Random(f"{seed}-filling")  # noqa: S311  # invented notes, not secrets
@@ -117,17 +122,7 @@ class Writer:
         self._labs = [_lab_line(draw) for _ in range(_LAB_LINES)]
 
     def note(self, draw: random.Random, stay: TwinStay, *, sex: str, length: int) -> str:
-        """Writes a note.
-
-        Args:
-            draw: the source of chance.
-            stay: what it tells.
-            sex: `F` or `M`.
-            length: characters it should have; a note without any filling has about 1,500.
-
-        Returns:
-            Its text.
-        """
+        """Writes a note. `length`: characters it should have; a note without any filling has about 1,500."""
         about = stay.about
         head = (
             f"{_BLANK}Name:  ___                     Unit No:   ___\n{_BLANK}"
@@ -174,7 +169,7 @@ class Writer:
 
 
 def _paragraph(draw: random.Random) -> str:
-    sentences = draw.sample(SENTENCES, draw.randrange(2, 5))
+    sentences = draw.sample(twin_words()["sentences"], draw.randrange(2, 5))
     text = "  ".join(
         sentence.format(a=draw.randrange(2, 10), b=draw.randrange(50, 120), c=draw.randrange(2, 9))
         for sentence in sentences
@@ -183,128 +178,74 @@ def _paragraph(draw: random.Random) -> str:
 
 
 def _lab_line(draw: random.Random) -> str:
-    values = " ".join(f"{name}-{draw.randrange(10, 1500) / 10}" for name in draw.sample(LABS, draw.randrange(4, 8)))
+    values = " ".join(
+        f"{name}-{draw.randrange(10, 1500) / 10}" for name in draw.sample(twin_words()["labs"], draw.randrange(4, 8))
+    )
     return f"___ {draw.randrange(1, 13):02d}:{draw.randrange(60):02d}{draw.choice(('AM', 'PM'))} BLOOD {values}\n"
 
 
 @dataclass(frozen=True, kw_only=True)
 class AskedChoices:
-    """A question with its choices.
-
-    Attributes:
-        text: the question.
-        choices: five, A to E.
-        answer: letter of the right one.
-    """
+    """A question with its choices."""
 
     text: str
     choices: tuple[str, ...]
     answer: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Kind:
-    """What can be asked of one note: the words before and after its name, the answer and what could be taken for it."""
-
-    text: str
-    right: Callable[[TwinStay], str]
-    choices: tuple[str, ...]
-
-
+# Questions about one note, its name in the slot; and the field of `TwinStay` or `Stay` that answers it.
 _KINDS = (
-    _Kind(
-        text="What was the primary diagnosis in {note}?",
-        right=lambda stay: stay.about.diagnosis,
-        choices=tuple(each.diagnosis for each in STAYS),
-    ),
-    _Kind(
-        text="Which procedure did the patient undergo according to {note}?",
-        right=lambda stay: stay.about.procedure,
-        choices=tuple(each.procedure for each in STAYS),
-    ),
-    _Kind(
-        text="Which medication was newly prescribed at discharge in {note}?",
-        right=lambda stay: stay.about.drug,
-        choices=tuple(each.drug for each in STAYS),
-    ),
-    _Kind(
-        text="Where was the patient to be seen next according to {note}?",
-        right=lambda stay: stay.about.clinic,
-        choices=tuple(each.clinic for each in STAYS),
-    ),
-    _Kind(text="What was the creatinine at discharge in {note}?", right=lambda stay: stay.creatinine, choices=VALUES),
-    _Kind(
-        text="With which symptoms did the patient come to the hospital according to {note}?",
-        right=lambda stay: stay.about.complaint,
-        choices=tuple(each.complaint for each in STAYS),
-    ),
-    _Kind(
-        text="What did the work-up show to be the reason for the patient's coming to the hospital in {note}?",
-        right=lambda stay: stay.about.diagnosis,
-        choices=tuple(each.diagnosis for each in STAYS),
-    ),
-    _Kind(
-        text="What was the blood pressure on admission in {note}?",
-        right=lambda stay: stay.pressure,
-        choices=PRESSURES,
-    ),
-    _Kind(
-        text="What was the patient's activity status at discharge in {note}?",
-        right=lambda stay: stay.activity,
-        choices=ACTIVITIES,
-    ),
-    _Kind(
-        text="Which operation stands in the past medical history in {note}?",
-        right=lambda stay: stay.past,
-        choices=PAST,
-    ),
-    _Kind(
-        text="What was the patient instructed to do at home according to {note}?",
-        right=lambda stay: stay.advice,
-        choices=ADVICE,
-    ),
+    ("What was the primary diagnosis in {note}?", "diagnosis"),
+    ("Which procedure did the patient undergo according to {note}?", "procedure"),
+    ("Which medication was newly prescribed at discharge in {note}?", "drug"),
+    ("Where was the patient to be seen next according to {note}?", "clinic"),
+    ("What was the creatinine at discharge in {note}?", "creatinine"),
+    ("With which symptoms did the patient come to the hospital according to {note}?", "complaint"),
+    ("What did the work-up show to be the reason for the patient's coming to the hospital in {note}?", "diagnosis"),
+    ("What was the blood pressure on admission in {note}?", "pressure"),
+    ("What was the patient's activity status at discharge in {note}?", "activity"),
+    ("Which operation stands in the past medical history in {note}?", "past"),
+    ("What was the patient instructed to do at home according to {note}?", "advice"),
 )
-
 KINDS = len(_KINDS)
-"""How many kinds of questions there are about one note."""
+
+
+def possible_answers(field: str) -> Sequence[str]:
+    """All that notes can give for a field of `TwinStay` or `Stay`, the right answer's rivals among it."""
+    if field in ("creatinine", "pressure"):
+        return VALUES if field == "creatinine" else PRESSURES
+    words = twin_words()
+    lists = {"past": words["past"], "activity": words["activities"], "advice": words["advice"]}
+    return lists[field] if field in lists else [getattr(each, field) for each in stays()]
 
 
 def ask_one(draw: random.Random, stay: TwinStay, *, kind: int) -> AskedChoices:
-    """Asks about one note, by its date.
-
-    Args:
-        draw: the source of chance.
-        stay: what the note tells.
-        kind: 0 to `KINDS` - 1.
-    """
-    asked = _KINDS[kind]
-    right = asked.right(stay)
-    text = asked.text.format(note=f"the discharge summary charted on {stay.date}")
-    return _placed(draw, text, right, [each for each in asked.choices if each != right])
+    """Asks about one note, by its date."""
+    form, field = _KINDS[kind]
+    right: str = getattr(stay.about if hasattr(stay.about, field) else stay, field)
+    text = form.format(note=f"the discharge summary charted on {stay.date}")
+    return _placed(draw, text, right, [each for each in possible_answers(field) if each != right])
 
 
-def ask_across(draw: random.Random, stays: Sequence[TwinStay], *, kind: int) -> AskedChoices:
+def ask_across(draw: random.Random, told: Sequence[TwinStay], *, kind: int) -> AskedChoices:
     """Asks something that takes the first and the last note.
 
-    Args:
-        draw: the source of chance.
-        stays: what the notes tell, the oldest first; no two about the same, nor with the same creatinine.
-        kind: even: the diagnoses; odd: how the creatinine changed.
+    `told`: what the notes tell, the oldest first; no two about the same, nor with the same creatinine. `kind`: even:
+    the diagnoses; odd: how the creatinine changed.
     """
     if kind % 2 == 0:
         text = "Which primary diagnoses did the patient have in the first and in the last of the discharge summaries?"
-        first, last, form = stays[0].about.diagnosis, stays[-1].about.diagnosis, "first {}, last {}"
-        pool: Sequence[str] = [each.diagnosis for each in STAYS]
+        first, last, form = told[0].about.diagnosis, told[-1].about.diagnosis, "first {}, last {}"
+        pool = possible_answers("diagnosis")
     else:
         text = "How did the creatinine at discharge change between the first and the last of the discharge summaries?"
-        first, last, form, pool = stays[0].creatinine, stays[-1].creatinine, "from {} to {}", VALUES
+        first, last, form, pool = told[0].creatinine, told[-1].creatinine, "from {} to {}", VALUES
     other = draw.sample([each for each in pool if each not in (first, last)], 3)
     wrong = [(last, first), (first, other[0]), (first, other[1]), (other[2], last)]
     return _placed(draw, text, form.format(first, last), [form.format(*pair) for pair in wrong])
 
 
 def _placed(draw: random.Random, text: str, right: str, wrong: Sequence[str]) -> AskedChoices:
-    """Puts the right choice somewhere among four wrong ones."""
     chosen = draw.sample(wrong, len(LETTERS) - 1)
     place = draw.randrange(len(LETTERS))
     return AskedChoices(text=text, choices=(*chosen[:place], right, *chosen[place:]), answer=LETTERS[place])
@@ -338,12 +279,7 @@ class TwinNote:
 
 @dataclass(frozen=True, kw_only=True)
 class TwinPatient:
-    """An invented patient.
-
-    Attributes:
-        question: what is asked; None of most patients of a large file.
-        notes: in the order of the file, which is not that of time.
-    """
+    """An invented patient. `notes`: in the order of the file, which is not that of time."""
 
     question: Question | None
     notes: tuple[TwinNote, ...]
@@ -352,17 +288,10 @@ class TwinPatient:
 def twin_patients(*, seed: int, questions: int, notes: int | None = None, scale: float = 1.0) -> Iterator[TwinPatient]:
     """Generates patients, by growing id.
 
-    Args:
-        seed: decides all.
-        questions: how many of them have a question.
-        notes: how many notes there are in all; only those of the questions' patients by default.
-        scale: of the notes' lengths; 1 is as in MIMIC-IV.
+    `scale`: of the notes' lengths; 1 is as in MIMIC-IV.
 
     Yields:
         The patients, those with a question spread evenly among the others.
-
-    Raises:
-        UsageError: A number is not positive, or there are fewer notes than the questions' patients have.
     """
     if questions < 1 or scale <= 0:
         raise UsageError(f"a twin needs at least 1 question and a scale above 0, got {questions} and {scale}.")
@@ -390,11 +319,11 @@ def twin_patients(*, seed: int, questions: int, notes: int | None = None, scale:
             return
         subject += draw.randrange(1, 60)
         level, count = _SHAPES[number % len(_SHAPES)]
-        stays = draw_stays(draw, count)
+        told = draw_stays(draw, count)
         length = int(draw.uniform(*_TOKENS[level]) * _CHARS_A_TOKEN * scale / count)
         yield TwinPatient(
-            question=asker.question(subject, level, stays),
-            notes=_notes(draw, writer, subject, hadm, stays, [length] * count),
+            question=asker.question(subject, level, told),
+            notes=_notes(draw, writer, subject, hadm, told, [length] * count),
         )
         hadm += count
 
@@ -409,23 +338,7 @@ def write_twin(
     compresslevel: int = 6,
     sums: bool = True,
 ) -> Path:
-    """Writes a twin of the two official files.
-
-    Args:
-        folder: where to; made when absent.
-        seed: as `twin_patients`, as the next three.
-        questions: see there.
-        notes: see there.
-        scale: see there.
-        compresslevel: of gzip, 1 to 9.
-        sums: whether to write the list of checksums too.
-
-    Returns:
-        The folder, for `--source`.
-
-    Raises:
-        UsageError: As `twin_patients`.
-    """
+    """Writes a twin of the two official files."""
     folder.mkdir(parents=True, exist_ok=True)
     with (
         (folder / QUESTIONS_FILE).open("w", encoding="utf-8", newline="") as question_file,
@@ -452,19 +365,19 @@ def write_twin(
 
 
 def _notes(
-    draw: random.Random, writer: Writer, subject: int, hadm: int, stays: Sequence[TwinStay], lengths: Sequence[int]
+    draw: random.Random, writer: Writer, subject: int, hadm: int, told: Sequence[TwinStay], lengths: Sequence[int]
 ) -> tuple[TwinNote, ...]:
     sex = draw.choice("FM")
-    order = draw.sample(range(len(stays)), len(stays))
+    order = draw.sample(range(len(told)), len(told))
     return tuple(
         TwinNote(
             note_id=f"{subject}-DS-{seq}",
             subject_id=str(subject),
             hadm_id=str(hadm + place),
             note_seq=seq,
-            charttime=f"{stays[place].date} 00:00:00",
-            storetime=f"{stays[place].date} {draw.randrange(8, 23):02d}:{draw.randrange(60):02d}:00",
-            text=writer.note(draw, stays[place], sex=sex, length=lengths[place]),
+            charttime=f"{told[place].date} 00:00:00",
+            storetime=f"{told[place].date} {draw.randrange(8, 23):02d}:{draw.randrange(60):02d}:00",
+            text=writer.note(draw, told[place], sex=sex, length=lengths[place]),
         )
         for seq, place in enumerate(order, start=2)
     )
@@ -487,20 +400,20 @@ class _Asker:
         self._order = draw.sample(range(KINDS), KINDS)
         self._one = self._across = self._several = 0
 
-    def question(self, subject: int, level: int, stays: Sequence[TwinStay]) -> Question:
+    def question(self, subject: int, level: int, told: Sequence[TwinStay]) -> Question:
         # Every second one, and in every other round of the shapes those that were passed over: no shape is left out.
         turn = self._several + self._several // _SEVERAL_A_ROUND
-        self._several += len(stays) > 1
-        if len(stays) > 1 and turn % 2 == 1:
-            asked = ask_across(self._draw, stays, kind=self._across)
+        self._several += len(told) > 1
+        if len(told) > 1 and turn % 2 == 1:
+            asked = ask_across(self._draw, told, kind=self._across)
             self._across += 1
         else:
-            asked = ask_one(self._draw, self._draw.choice(stays), kind=self._order[self._one % KINDS])
+            asked = ask_one(self._draw, self._draw.choice(told), kind=self._order[self._one % KINDS])
             self._one += 1
         return Question(
             patient_id=str(subject),
             level=level,
-            num_notes=len(stays),
+            num_notes=len(told),
             clinician=self._draw.choice("123"),
             question=asked.text,
             choices=asked.choices,
@@ -521,11 +434,7 @@ def _question_fields(question: Question) -> dict[str, str | int]:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Writes a twin; returns the exit code.
-
-    Args:
-        words: of the command line; those of the process by default.
-    """
+    """Writes a twin; returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m medical_tasks.benchmarks.ehrnoteqa.twin",
         description="Write synthetic files in the shape of the official ones.",

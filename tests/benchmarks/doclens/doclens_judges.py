@@ -20,11 +20,7 @@ from tests.judges.scripted import ScriptedBackend
 from tests.support import SHARED
 
 PROMPTS = SHARED / "data" / "doclens" / "prompts"
-PLACES = {
-    "generation": "prompts",
-    "claims": "claim_evaluation/prompts",
-    "citations": "citation_evaluation/prompts",
-}
+PLACES = {"generation": "prompts", "claims": "claim_evaluation/prompts", "citations": "citation_evaluation/prompts"}
 """Our folders of the authors' files to those of their repository, in which all of its commits have them."""
 
 

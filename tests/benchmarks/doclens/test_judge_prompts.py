@@ -107,10 +107,7 @@ def test_who_speaks_is_told_in_words() -> None:
         question = QuestionMaker(OWN, "json").citation("q", sentence="S.", cited=cited, form=form, section="full")
         part = str(question.messages[0]["content"]).partition("behind its number:\n")[2].split("\n")
         lines[form] = [json.loads(line.partition(": ")[2]) for line in part[:2]]
-    assert lines == {
-        "note": ["doctor: does [it] hurt", "no name"],
-        "text": ["[doctor] does [it] hurt", "no name"],
-    }
+    assert lines == {"note": ["doctor: does [it] hurt", "no name"], "text": ["[doctor] does [it] hurt", "no name"]}
 
 
 def test_templates_differ_by_kind_and_style() -> None:
@@ -132,12 +129,7 @@ def test_the_same_question_for_a_model_of_entailment() -> None:
     pair = maker.claim("q", text="A.", claim="B.", form="text").pair
     assert pair is not None
     assert (pair.premise, pair.hypothesis) == ("A.", "B.")
-    assert dict(pair.values) == {
-        "entailment": True,
-        "neutral": False,
-        "contradiction": False,
-        "not_entailment": False,
-    }
+    assert dict(pair.values) == {"entailment": True, "neutral": False, "contradiction": False, "not_entailment": False}
     assert maker.questions("q", "question", first="A", second="B").pair is not None
     assert maker.questions("q", "same", first="A", second="B").pair is None
     assert maker.claims("q", text="A.", claims=["B."], form="text").pair is None
@@ -256,19 +248,12 @@ def test_a_verdict_on_a_sentence(text: str, value: Any) -> None:
 @pytest.mark.parametrize(
     ("line", "value"),
     [
-        ("provenance: 3, 7", (True, (3, 7))),
-        ("Provenance: [7][3]", (True, (3, 7))),
-        ("**provenance**: [3, 5]", (True, (3, 5))),
-        ("provenance: none", None),
-        ("provenance: 3-7", None),
-        ("provenance: 3 and 7", None),
-        ("provenance: 9", None),
-        ("provenance: 33333333333", None),
-        ("provenance:", None),
-        ("provenance: 3\nprovenance: 5", None),
-        ("", None),
+        ("provenance: 3, 7", (True, (3, 7))), ("Provenance: [7][3]", (True, (3, 7))),
+        ("**provenance**: [3, 5]", (True, (3, 5))), ("provenance: none", None), ("provenance: 3-7", None),
+        ("provenance: 3 and 7", None), ("provenance: 9", None), ("provenance: 33333333333", None),
+        ("provenance:", None), ("provenance: 3\nprovenance: 5", None), ("", None),
     ],
-)
+)  # fmt: skip
 def test_a_verdict_on_a_sentence_in_lines(line: str, value: Any) -> None:
     read = read_cited_lines([3, 5, 7])
     found = read(f"explanation: it is.\n{line}\nentailed: yes")
@@ -307,14 +292,10 @@ def test_a_number_that_was_not_shown_makes_a_reply_unreadable(
 
 
 READERS: list[Callable[[str], Any]] = [
-    read_made,
-    read_verdict_lines,
-    read_batch(["c1"], explained=True),
-    read_batch(["c1"], explained=False),
-    read_cited_object([3, 5], explained=False),
-    read_cited_lines([3, 5]),
+    read_made, read_verdict_lines, read_batch(["c1"], explained=True), read_batch(["c1"], explained=False),
+    read_cited_object([3, 5], explained=False), read_cited_lines([3, 5]),
     lambda text: read_verdict_object(text, explained=False),
-]
+]  # fmt: skip
 NAMES = ["verdicts", "id", "explanation", "entailed", "provenance", "claims"]
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),

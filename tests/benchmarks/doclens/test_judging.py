@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.doclens.judging import Unit, call_bounds, judge_units
+from medical_tasks.benchmarks.doclens.judging import Unit, citation_plan, judge_units
 from medical_tasks.benchmarks.doclens.measures import METRICS, Section, SentenceVerdict, section_tallies, unsupported
 from medical_tasks.benchmarks.doclens.pieces import EMPTY, SECTIONS
 from medical_tasks.errors import UsageError
@@ -46,13 +48,9 @@ def test_a_text_its_claims_and_its_citations(tmp_path: Path) -> None:
     # Claims of both sides; then both directions and the two sentences that cite, together.
     assert done.backend.rounds == [2, 4]
     assert done.ids == [
-        "v1/plan/reference/claims",
-        "v1/plan/output/claims",
-        "v1/plan/recall/batch",
-        "v1/plan/precision/batch",
-        "v1/plan/sentence/0",
-        "v1/plan/sentence/1",
-    ]
+        "v1/plan/reference/claims", "v1/plan/output/claims", "v1/plan/recall/batch", "v1/plan/precision/batch",
+        "v1/plan/sentence/0", "v1/plan/sentence/1",
+    ]  # fmt: skip
 
 
 def _note(name: str) -> list[Unit]:
@@ -71,7 +69,7 @@ def _note(name: str) -> list[Unit]:
 
 
 def test_the_calls_a_note_takes(tmp_path: Path) -> None:
-    """docs/doclens_judging.md: a section takes a call a side for its claims and one a side for all verdicts on them, and
+    """docs/doclens_scoring.md: a section takes a call a side for its claims and one a side for all verdicts on them, and
     each sentence that cites takes one."""
     note = _note("v1")
     done = judge(tmp_path, note, perfect)
@@ -206,7 +204,7 @@ def test_citation_precision_asks_no_more_than_its_definition(entails: set[frozen
     table.reads = "pair"
     one = unit(output="Rest " + "".join(f"[{i}]" for i in range(k)), sources=("0", "1", "2", "3"))
     (done,) = judge_units([one], Judging(judge=table, prompts=OWN), output_claims={one.id: ()})
-    low, high = call_bounds(k)
+    low, high = BOUNDS[k]
     assert len(table.asked) <= high
     assert len(table.asked) == low or done.section.sentences[0].entailed
     assert len({question.id for question in table.asked}) == len(table.asked)
@@ -218,6 +216,15 @@ def test_citation_precision_asks_no_more_than_its_definition(entails: set[frozen
         assert sentence.supports == wanted
 
 
+def test_the_premise_is_in_the_order_of_the_source() -> None:
+    table = TableJudge(lambda question: True)
+    table.reads = "pair"
+    one = unit(output="Rest [2][0].", sources=("A.", "B.", "C."))
+    (done,) = judge_units([one], Judging(judge=table, prompts=OWN), output_claims={one.id: ()})
+    assert [question.pair.premise for question in table.asked if question.pair] == ["A. C.", "A.", "C."]
+    assert done.section.sentences == (SentenceVerdict(entailed=True, supports=(True, True)),)
+
+
 def test_sentences_of_all_units_take_each_step_together(tmp_path: Path) -> None:
     units = [
         unit(f"u{i}", output="The knee hurts since Monday [0][1][2]. No fever [2].", sources=SOURCES) for i in range(5)
@@ -226,6 +233,63 @@ def test_sentences_of_all_units_take_each_step_together(tmp_path: Path) -> None:
     # All five ask the same, so a round has one unit's questions: together and single; each alone; pairs without one.
     assert done.backend.rounds == [2, 3, 3]
     assert {one.section.sentences[0].supports for one in done.verdicts} == {(True, True, False)}
+
+
+Ids = tuple[int, ...]
+Decide = Callable[[Ids], bool | None]
+BOUNDS = {0: (0, 0), 1: (1, 1), 2: (1, 3), 3: (1, 7), 4: (1, 9)}
+"""Fewest and most questions about a sentence by its number of citations."""
+
+
+def _planned(numbers: Ids, decide: Decide) -> tuple[bool | None, list[bool | None], list[list[Ids]]]:
+    """What is found of a sentence with these citations, and what was asked in each round."""
+    plan = citation_plan(numbers)
+    rounds = [next(plan)]
+    try:
+        while True:
+            rounds.append(plan.send({ids: decide(ids) for ids in rounds[-1]}))
+    except StopIteration as end:
+        entailed, precise = end.value
+        return entailed, [precise.get(number) for number in numbers], rounds
+
+
+def test_two_citations_are_three_questions() -> None:
+    # Each is what is left without the other: the third step has nothing to ask.
+    for one, other in itertools.product((True, False), repeat=2):
+        alone = {(3,): one, (4,): other}
+        entailed, precise, rounds = _planned((3, 4), lambda ids, alone=alone: alone.get(ids, True))  # type: ignore[misc]
+        assert rounds == [[(3, 4)], [(3,), (4,)]]
+        # 3 alone: 3 is precise, and 4 is of no use. Neither alone: both are needed.
+        assert (entailed, precise) == (True, [one or not other, other or not one])
+
+
+def test_figure_3_of_the_paper() -> None:
+    # 21 and 22 together entail it, 23 says nothing of it: 7 questions, 23 is not precise.
+    entailed, precise, rounds = _planned((21, 22, 23), lambda ids: {21, 22} <= set(ids))
+    assert (entailed, precise) == (True, [True, True, False])
+    assert rounds == [[(21, 22, 23)], [(21,), (22,), (23,)], [(22, 23), (21, 23), (21, 22)]]
+
+
+def test_the_third_step_asks_only_where_the_second_said_no() -> None:
+    entailed, precise, rounds = _planned((3, 4, 5), lambda ids: 4 in ids)
+    assert (entailed, precise) == (True, [False, True, False])
+    assert rounds[2:] == [[(4, 5), (3, 4)]]
+
+
+@pytest.mark.parametrize(
+    ("missing", "entailed", "precise"),
+    [
+        ((3, 4, 5), None, [None, None, None]),
+        ((3,), True, [True, True, False]),  # without 3 it is not entailed: 3 is needed, whatever it says alone
+        ((5,), True, [True, True, None]),
+        ((3, 4), True, [True, True, None]),
+    ],
+)
+def test_missing_answers_stay_open_where_they_decide(
+    missing: Ids, entailed: bool | None, precise: list[bool | None]
+) -> None:
+    # 3 and 4 together entail it.
+    assert _planned((3, 4, 5), lambda ids: None if ids == missing else {3, 4} <= set(ids))[:2] == (entailed, precise)
 
 
 # MeQSum

@@ -9,14 +9,8 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.doclens.judging import (
-    CitationRequest,
-    entail_citations,
-    entail_claims,
-    judge_units,
-    make_claims,
-)
-from medical_tasks.benchmarks.doclens.judging_claims import ClaimRequest
+from medical_tasks.benchmarks.doclens.judging import CitationRequest, entail_citations, judge_units
+from medical_tasks.benchmarks.doclens.judging_claims import ClaimRequest, entail_claims, make_claims
 from medical_tasks.benchmarks.doclens.measures import SentenceVerdict
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.private_store import redact_value

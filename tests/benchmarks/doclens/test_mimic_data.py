@@ -1,20 +1,325 @@
-"""The demo of `mimic_rrs`, and what its source declares."""
+"""`mimic_rrs`: rows of the file of notes, of a user's own table, and of the demo."""
 
 from __future__ import annotations
 
+import csv
+import gzip
+import io
+import json
 from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
-from medical_tasks.benchmarks.doclens.mimic_data import MIMIC_SOURCE, read_mimic_rows
-from medical_tasks.benchmarks.doclens.mimic_demo import demo_reports
+import pytest
+
+from medical_tasks.benchmarks.doclens.mimic_data import (
+    MIMIC_SOURCE,
+    NOTE_COLUMNS,
+    demo_reports,
+    read_mimic_rows,
+    read_note_rows,
+    read_table_rows,
+    stream_reports,
+)
 from medical_tasks.benchmarks.doclens.mimic_report import (
     ANATOMIES,
     MODALITIES,
     TRAIN_KINDS,
+    LeftOut,
     Report,
     check_report,
     read_report,
 )
-from medical_tasks.benchmarks.doclens.mimic_sample import MIMIC_COLUMNS, SPLITS
+from medical_tasks.benchmarks.doclens.mimic_sample import MIMIC_COLUMNS, SPLITS, Candidate
+from medical_tasks.benchmarks.doclens.mimic_twin import NOTES_FILE, twin_notes, write_twin
+from medical_tasks.errors import UsageError
+
+SECRET = "swallowed a marble"
+TEXT = (
+    f'FINDINGS: The patient {SECRET}, which lies in the stomach, as was "seen"\nbefore.\n'
+    "IMPRESSION: Marble in the stomach."
+)
+
+
+def row(number: int, **changes: str) -> list[str]:
+    cells = dict.fromkeys(NOTE_COLUMNS, "")
+    cells |= {"ROW_ID": str(number), "SUBJECT_ID": str(number), "CHARTDATE": "2150-01-02", "CATEGORY": "Radiology"}
+    cells |= {"DESCRIPTION": "CT ABDOMEN W/CONTRAST", "TEXT": TEXT}
+    return list((cells | changes).values())
+
+
+def write(folder: Path, *rows: list[str], columns: tuple[str, ...] = NOTE_COLUMNS, packed: bool = True) -> Path:
+    stream = io.StringIO(newline="")
+    csv.writer(stream, lineterminator="\n").writerows([columns, *rows])
+    path = folder / (NOTES_FILE if packed else "NOTEEVENTS.csv")
+    content = stream.getvalue().encode()
+    path.write_bytes(gzip.compress(content) if packed else content)
+    return path
+
+
+def reports(path: Path) -> list[Candidate | LeftOut]:
+    return list(stream_reports(path, size=path.stat().st_size))
+
+
+def test_a_twin(tmp_path: Path) -> None:
+    path = write_twin(tmp_path, seed=4, notes=500, ct_mr=0.6, compresslevel=1) / NOTES_FILE
+    notes = {note.cells["ROW_ID"]: note for note in twin_notes(seed=4, notes=500, ct_mr=0.6)}
+    assert len(notes) == 500
+    found = [each for each in reports(path) if isinstance(each, Candidate)]
+    assert [each.id for each in found] == [key for key, note in notes.items() if note.sentences]
+    assert len(found) > 150
+    rows = read_note_rows(path, sample=50, train_each=4)
+    assert {split: len(each) for split, each in rows.items()} == {"train": 24, "test": 50}
+    for each in (*rows["train"], *rows["test"]):
+        assert list(each) == [column.name for column in MIMIC_COLUMNS]
+        note = notes[each["id"]]
+        assert (each["modality"], each["anatomy"], each["patient_id"]) == (
+            note.modality,
+            note.anatomy,
+            note.cells["SUBJECT_ID"],
+        )
+        assert tuple(each["sentences"]) == note.sentences
+        assert " ".join(each["impression"].split()) == note.impression
+    counts = Counter((note.modality, note.anatomy) for note in notes.values() if note.sentences)
+    for kind, number in Counter((each["modality"], each["anatomy"]) for each in rows["test"]).items():
+        assert abs(number - 50 * counts[kind] / len(found)) < 1
+    assert {each["patient_id"] for each in rows["train"]}.isdisjoint(each["patient_id"] for each in rows["test"])
+
+
+def test_the_order_of_the_file_does_not_count(tmp_path: Path) -> None:
+    cells = [[note.cells[name] for name in NOTE_COLUMNS] for note in twin_notes(seed=5, notes=300, ct_mr=0.7)]
+    before = read_note_rows(write(tmp_path, *cells), sample=30, train_each=3)
+    after = read_note_rows(write(tmp_path, *reversed(cells), packed=False), sample=30, train_each=3)
+    assert before == after
+    assert before != read_note_rows(write(tmp_path, *cells), sample=30, train_each=3, seed=1)
+
+
+def test_which_rows_count(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        row(1),
+        row(2, CATEGORY="Nursing/other"),
+        row(3, CATEGORY="Radiology "),
+        row(4, ISERROR="1"),
+        row(5, DESCRIPTION="CHEST (PORTABLE AP)"),
+        row(6, TEXT="FINDINGS: None."),
+        row(7, CATEGORY="Discharge summary", ROW_ID="x"),
+    )
+    first, third, *left_out = reports(path)
+    assert isinstance(first, Candidate)
+    assert isinstance(third, Candidate)
+    assert (first.id, third.id) == ("1", "3")
+    assert first.report.findings == f'The patient {SECRET}, which lies in the stomach, as was "seen" before.'
+    assert left_out == [LeftOut.ERROR, LeftOut.OTHER_MODALITY, LeftOut.NO_IMPRESSION]
+
+
+def test_counts_are_told_and_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path, *(row(number) for number in range(8)), row(8, ISERROR="1"))
+    read_note_rows(path, sample=3, train_each=2)
+    told = capsys.readouterr().err
+    assert "8 reports can be used (CT abdomen 8), 1 are left out (marked as an error by its hospital 1)." in told
+    assert SECRET not in told
+
+
+def test_a_file_is_read_once_and_again_when_it_changes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path, *(row(number) for number in range(8)))
+    rows = read_note_rows(path, sample=3, train_each=2)
+    assert read_note_rows(path, sample=3, train_each=2) is rows
+    assert capsys.readouterr().err.count("can be used") == 1
+    write(tmp_path, *(row(number) for number in range(10, 20)))
+    assert {int(each["id"]) >= 10 for each in read_note_rows(path, sample=3, train_each=2)["test"]} == {True}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"ROW_ID": "5.0"}, "line 2, field 'ROW_ID': must be a whole number, got '5.0'"),
+        ({"SUBJECT_ID": SECRET}, "line 2, field 'SUBJECT_ID': must be a whole number, got a text of 18 characters"),
+        ({"SUBJECT_ID": TEXT}, r"line 2, field 'SUBJECT_ID': must be a whole number, got a text of \d+ characters"),
+    ],
+)
+def test_wrong_ids(tmp_path: Path, change: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
+        reports(write(tmp_path, row(1, **change)))
+    assert SECRET not in str(caught.value)
+
+
+def test_too_few(tmp_path: Path) -> None:
+    path = write(tmp_path, row(1), row(2, TEXT=TEXT.replace("IMPRESSION", "OPINION")))
+    with pytest.raises(
+        UsageError, match=r"1 reports can be used \(CT abdomen 1\), 1 are left out \(no impression section 1\)"
+    ) as few:
+        read_note_rows(path)
+    assert "The sample has 200. Give the whole MIMIC-III file of notes" in str(few.value)
+    assert SECRET not in str(few.value)
+    with pytest.raises(UsageError, match=r"Behind the sample of 1 no report of another patient remains for train"):
+        read_note_rows(path, sample=1)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (tuple(map(str.lower, NOTE_COLUMNS)), "wrong columns for the MIMIC-III file of notes. missing: 'ROW_ID'"),
+        ((*NOTE_COLUMNS[:-1], "NOTE"), "missing: 'TEXT'; 1 unexpected"),
+    ],
+)
+def test_other_columns(tmp_path: Path, columns: tuple[str, ...], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        reports(write(tmp_path, row(1), columns=columns))
+
+
+def test_damaged_files(tmp_path: Path) -> None:
+    path = write(tmp_path, *(row(number) for number in range(50)))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-12])
+    with pytest.raises(UsageError, match="NOTEEVENTS.csv.gz: cut off, the gzip data end amid"):
+        read_note_rows(path, sample=3)
+    path.write_bytes(gzip.compress(gzip.decompress(whole)[:-40]))
+    with pytest.raises(UsageError, match="the row that begins on line 149 .*cut off or damaged") as caught:
+        read_note_rows(path, sample=3)
+    assert SECRET not in str(caught.value)
+    path.unlink()
+    with pytest.raises(UsageError, match="NOTEEVENTS.csv.gz: cannot be read"):
+        read_note_rows(path)
+
+
+SEEN = f"The patient {SECRET}. It lies in the stomach, as it did before."
+Cells = dict[str, Any]
+
+
+def cells(number: int, **changes: Any) -> Cells:
+    return {"id": f"r{number}", "findings": SEEN, "impression": "Marble in the stomach."} | changes
+
+
+def whole(number: int, **changes: Any) -> Cells:
+    known = {
+        "patient_id": f"p{number}",
+        "modality": "CT",
+        "anatomy": "abdomen",
+        "split": "test" if number % 2 else "train",
+    }
+    return cells(number, **known) | changes
+
+
+def write_table(folder: Path, rows: Sequence[Cells], form: str = "csv") -> Path:
+    path = folder / f"reports.{form}"
+    if form == "jsonl":
+        path.write_text("".join(json.dumps(each) + "\n" for each in rows), encoding="utf-8")
+        return path
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_a_table_with_splits_is_taken_as_it_stands(tmp_path: Path, form: str) -> None:
+    short = whole(3, findings="A\n marble.", impression="Marble.", modality="mr", anatomy="Head", split="TEST")
+    path = write_table(tmp_path, [whole(1), whole(2), short], form)
+    assert list(read_table_rows(path, "train")) == [
+        {
+            "id": "r2",
+            "patient_id": "p2",
+            "modality": "CT",
+            "anatomy": "abdomen",
+            "findings": SEEN,
+            "sentences": [f"The patient {SECRET}.", "It lies in the stomach, as it did before."],
+            "impression": "Marble in the stomach.",
+        }
+    ]
+    first, third = read_table_rows(path, "test")
+    assert (first["id"], third["id"]) == ("r1", "r3")
+    assert (third["modality"], third["anatomy"], third["findings"], third["impression"]) == (
+        "MR",
+        "head",
+        "A marble.",
+        "Marble.",
+    )
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_a_table_without_splits_is_sampled(tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [cells(number, **({"note": SECRET} if form == "csv" else {})) for number in range(30)]
+    rows += [dict(rows[0], id="short", impression="As above.")]
+    path = write_table(tmp_path, rows, form)
+    drawn = {split: list(read_table_rows(path, split, sample=10, train_each=5)) for split in ("train", "test")}
+    assert {split: len(each) for split, each in drawn.items()} == {"train": 5, "test": 10}
+    assert {each["modality"] + each["anatomy"] for each in drawn["test"]} == {"unknownunknown"}
+    assert all(each["patient_id"] == f"report {each['id']}" for each in drawn["test"])
+    assert {each["id"] for each in drawn["test"]}.isdisjoint(each["id"] for each in drawn["train"])
+    told = capsys.readouterr().err
+    assert told.count("30 reports can be used (unknown 30), 1 are left out (impression that only points") == 1
+    with pytest.raises(UsageError, match=r"The sample has 200. Give a larger table, or one with a column 'split'"):
+        list(read_table_rows(path, "test"))
+
+
+def test_numbers_as_ids_in_json(tmp_path: Path) -> None:
+    path = write_table(tmp_path, [whole(1, id=7, patient_id=8), whole(2, id=9, modality=None, anatomy=None)], "jsonl")
+    (row,) = read_table_rows(path, "test")
+    assert (row["id"], row["patient_id"]) == ("7", "8")
+    (row,) = read_table_rows(path, "train")
+    assert (row["id"], row["patient_id"], row["modality"]) == ("9", "p2", "unknown")
+
+
+@pytest.mark.parametrize("unknown", [None, ""])
+def test_a_row_without_a_patient_is_nobody_elses(tmp_path: Path, unknown: str | None) -> None:
+    rows = [whole(1, id="7", patient_id=unknown), whole(3, id="8", patient_id="7"), whole(2)]
+    for form in ("csv", "jsonl"):
+        told = {row["id"]: row["patient_id"] for row in read_table_rows(write_table(tmp_path, rows, form), "test")}
+        assert told == {"7": "report 7", "8": "7"}
+
+
+def test_patients_in_both_splits_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_table(tmp_path, [whole(1, patient_id="p"), whole(2, patient_id="p"), whole(4)])
+    assert len([row for split in ("train", "test") for row in read_table_rows(path, split)]) == 3
+    assert capsys.readouterr().err == "note: reports.csv: 1 patients have reports in more than one split\n"
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([whole(1), whole(1)], "column 'id': must be unique, it stands in the table already, got a text of 2 characters"),
+        ([whole(1, id=" ")], "'id': must not be empty|'id': must be a text that is not empty, or a whole number"),
+        ([whole(1, id=SEEN)], "column 'id': must be 1 to 64 characters on one line .*, got a text of 73 characters"),
+        ([whole(1, id="7\n8")], "column 'id': must be 1 to 64 characters on one line"),
+        ([whole(1, id=" 7")], "column 'id': .* without spaces at its ends"),
+        ([whole(1, findings=" ")], "column 'findings': must not be empty"),
+        ([whole(1, impression="")], "column 'impression': must not be empty"),
+        ([whole(1, modality=SEEN)], r"column 'modality': must be one of CT, MR, or empty, got a text of \d+ characters"),
+        ([whole(1, anatomy="foot")], "column 'anatomy': must be one of head, .*, or empty"),
+        ([whole(1, anatomy="")], "column 'anatomy': must be there where modality is, and only there"),
+        ([whole(1, split="validation")], "column 'split': must be one of train, test, or empty"),
+        ([whole(1), whole(2, split="")], "column 'split': must be there in all rows or in none"),
+        ([whole(2)], "has no row whose 'split' is 'test'; each of train, test needs one at least"),
+    ],
+)  # fmt: skip
+def test_bad_tables(tmp_path: Path, rows: list[Cells], message: str, form: str) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
+        list(read_table_rows(write_table(tmp_path, rows, form), "test"))
+    assert SECRET not in str(caught.value)
+
+
+def test_wrong_forms(tmp_path: Path) -> None:
+    path = write_table(tmp_path, [{"id": "1", "findings": SEEN}])
+    with pytest.raises(
+        UsageError, match="wrong columns for the table of findings and impressions. missing: 'impression'"
+    ):
+        list(read_table_rows(path, "test"))
+    path = write_table(tmp_path, [cells(1, report=SECRET)], "jsonl")
+    with pytest.raises(UsageError, match="line 1 has the wrong fields .*unexpected: 'report'"):
+        list(read_table_rows(path, "test"))
+    path = write_table(tmp_path, [cells(1, findings=[SECRET])], "jsonl")
+    with pytest.raises(UsageError, match="field 'findings': must be a text or null, got a list of") as caught:
+        list(read_table_rows(path, "test"))
+    assert SECRET not in str(caught.value)
+    path = write_table(tmp_path, [cells(1, findings=None)], "jsonl")
+    with pytest.raises(UsageError, match="column 'findings': must not be empty"):
+        list(read_table_rows(path, "test"))
+    with pytest.raises(UsageError, match="none.csv: cannot be read"):
+        list(read_table_rows(tmp_path / "none.csv", "test"))
 
 
 def test_the_demo_has_two_reports_of_each_kind_with_a_train_split() -> None:
@@ -48,4 +353,3 @@ def test_the_source() -> None:
     assert MIMIC_SOURCE.spec.access == "credentialed"
     assert MIMIC_SOURCE.splits == dict.fromkeys(("notes", "table", "demo"), ("train", "test"))
     assert MIMIC_SOURCE.published_rows["notes"] == {"test": 200}  # paper, appendix on the experiments
-    assert demo_reports("validation") == []

@@ -12,8 +12,7 @@ import pytest
 
 from medical_tasks.benchmarks.doclens.mimic_data import NOTE_COLUMNS
 from medical_tasks.benchmarks.doclens.mimic_report import Kind, kind_of
-from medical_tasks.benchmarks.doclens.mimic_twin import NOTES_FILE, main, twin_notes, write_twin
-from medical_tasks.benchmarks.doclens.mimic_twin_words import EXAMINATIONS, NORMAL, SEEN
+from medical_tasks.benchmarks.doclens.mimic_twin import NOTES_FILE, main, twin_notes, twin_words, write_twin
 from medical_tasks.errors import UsageError
 
 
@@ -48,11 +47,13 @@ def test_its_shape_is_near_the_release() -> None:
 
 
 def test_its_words() -> None:
-    assert {Kind(each.modality, each.anatomy) for each in EXAMINATIONS} == {
-        kind_of(each.description) for each in EXAMINATIONS
+    words = twin_words()
+    examinations = words["examinations"]
+    assert {Kind(each.modality, each.anatomy) for each in examinations} == {
+        kind_of(each.description) for each in examinations
     }
-    assert len(EXAMINATIONS) == 16
-    assert set(SEEN) == set(NORMAL) == {each.anatomy for each in EXAMINATIONS}
+    assert len(examinations) == 16
+    assert set(words["seen"]) == set(words["normal"]) == {each.anatomy for each in examinations}
 
 
 @pytest.mark.parametrize(("notes", "share"), [(0, 0.1), (5, 1.5)])

@@ -70,21 +70,9 @@ def _sentences(row: dict[str, Any], method: SplitMethod) -> list[OfficialSentenc
 
 def test_every_case_is_one_of_these(expected: dict[str, Any]) -> None:
     kinds = {key: len(value) for key, value in expected.items() if isinstance(value, list)}
-    assert kinds == {
-        "aggregation": 9,
-        "end_to_end": 8,
-        "remove_citations": 9,
-        "citation_split": 8,
-        "subclaim_split": 4,
-    }
+    assert kinds == {"aggregation": 9, "end_to_end": 8, "remove_citations": 9, "citation_split": 8, "subclaim_split": 4}
     names = {case["name"] for case in expected["end_to_end"]}
-    assert names == {
-        *SPLITS,
-        "gpt_claim_recall",
-        "gpt_meqsum_recall",
-        "mistral_claim_never",
-        "TRUE_claim_recall",
-    }
+    assert names == {*SPLITS, "gpt_claim_recall", "gpt_meqsum_recall", "mistral_claim_never", "TRUE_claim_recall"}
 
 
 def test_citations_are_removed(expected: dict[str, Any]) -> None:

@@ -1,13 +1,18 @@
-"""What a model is asked in each form, and how the gold is written as an answer."""
+"""What a model is asked in each form, which worked examples are drawn, and how references come to cite."""
 
 from __future__ import annotations
 
 import json
+import random
 import re
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import example as hypothesis_example
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.doclens import prompts as texts
 from medical_tasks.benchmarks.doclens.data import MEQSUM_SOURCE, load_items, read_aci_rows, read_meqsum_rows
@@ -18,13 +23,23 @@ from medical_tasks.benchmarks.doclens.pieces import (
     heading_section,
     read_sentences,
     remove_citations,
+    split_turns,
 )
-from medical_tasks.benchmarks.doclens.prompts import gold_response, load_prompts, numbered_source
+from medical_tasks.benchmarks.doclens.prompts import (
+    KINDS,
+    Source,
+    cite,
+    draw_exemplars,
+    gold_response,
+    load_prompts,
+    numbered_source,
+)
 from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.data.task_data import prompt_set
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import Item, PromptSet, TaskSpec
-from tests.benchmarks.doclens.task_items import BY_NAME, exemplar_rows, items_of, own_rows
+from tests.benchmarks.doclens.task_items import BY_NAME, exemplar_rows, items_of, own_rows, report, reports
+from tests.benchmarks.doclens.task_items import KINDS as NAMES
 from tests.support import SHARED, needs_shared
 
 
@@ -283,3 +298,241 @@ def test_our_texts_are_not_the_authors() -> None:
     ours = {run for text in (*said, *texts.SECTION_TASKS.values()) for run in runs(text)}
     assert len(ours) > 250
     assert not ours & theirs
+
+
+WITH_EXAMPLES = [task for task in TASKS if task.exemplars]
+
+
+def ids(name: str, rows: list[dict[str, object]] | None = None) -> list[str]:
+    drawn = draw_exemplars(BY_NAME[name], exemplar_rows(BY_NAME[name]) if rows is None else rows)
+    return [item.id for items in drawn.values() for item in items]
+
+
+def test_each_task_gets_as_many_as_it_says() -> None:
+    assert [task.options["shots"] for task in WITH_EXAMPLES] == ["1", "2", "1", "2", "6", "12", "1", "2"]
+    for task in WITH_EXAMPLES:
+        drawn = draw_exemplars(task, exemplar_rows(task))
+        assert list(drawn) == (list(SECTIONS) if task.options["form"] == "section" else [""])
+        for section, items in drawn.items():
+            assert len({item.id for item in items}) == int(task.options["shots"])
+            assert all(item.fields["reference"].strip() for item in items)
+            assert not section or all(item.groups["section"] == section for item in items)
+
+
+@pytest.mark.parametrize("task", WITH_EXAMPLES, ids=lambda task: task.name)
+def test_the_order_of_the_rows_does_not_matter(task: TaskSpec) -> None:
+    name, rows = task.name, exemplar_rows(task)
+    for seed in range(5):
+        mixed = random.Random(seed).sample(rows, len(rows))
+        assert ids(name, mixed) == ids(name)
+
+
+@pytest.mark.parametrize(
+    ("fewer", "more"),
+    [
+        ("aci_bench_one_shot", "aci_bench_two_shot"),
+        ("meqsum_one_shot", "meqsum_two_shot"),
+        ("mimic_rrs_six_shot", "mimic_rrs_twelve_shot"),
+    ],
+)
+def test_fewer_are_the_first_of_more(fewer: str, more: str) -> None:
+    assert ids(more)[: len(ids(fewer))] == ids(fewer)
+
+
+def test_the_draw_is_pinned() -> None:
+    assert ids("aci_bench_two_shot") == ["DEMO002", "DEMO001"]
+    assert ids("meqsum_two_shot") == ["3", "1"]
+    assert ids("mimic_rrs_six_shot") == ["101", "110", "122", "132", "141", "151"]
+
+
+def test_reports_are_of_six_kinds_alike() -> None:
+    for name, each in (("mimic_rrs_six_shot", 1), ("mimic_rrs_twelve_shot", 2)):
+        items = draw_exemplars(BY_NAME[name], reports("train"))[""]
+        kinds = [(item.groups["modality"], item.groups["anatomy"]) for item in items]
+        assert Counter(kinds) == dict.fromkeys(NAMES, each)
+        assert kinds == list(NAMES) * each
+    # A seventh kind, which has fewer rows, takes no part; one that has more takes the place of the last by name.
+    rare, often = [report(1, "MR", "neck")], [report(n, "CT", "aorta") for n in range(4)]
+    assert ids("mimic_rrs_six_shot", [*reports("train"), *rare]) == ids("mimic_rrs_six_shot")
+    items = draw_exemplars(BY_NAME["mimic_rrs_six_shot"], [*reports("train"), *often])[""]
+    assert [item.groups["anatomy"] for item in items] == ["aorta", "abdomen", "chest", "head", "spine", "head"]
+    assert len(NAMES) == KINDS
+
+
+def test_visits_lacking_a_section_are_no_examples_of_sections() -> None:
+    rows = [
+        row | {"objective_results": " "} if row["id"] == "DEMO002" else row
+        for row in exemplar_rows(BY_NAME["aci_bench_one_shot"])
+    ]
+    assert ids("aci_bench_section_one_shot", rows) == [f"DEMO001/{section}" for section in SECTIONS]
+    assert ids("aci_bench_one_shot", rows) == ["DEMO002"]
+    with pytest.raises(
+        MissingError,
+        match="2 worked examples whose note has all four sections are needed, split train of aci_bench has 1",
+    ):
+        ids("aci_bench_section_two_shot", rows)
+
+
+@pytest.mark.parametrize("task", WITH_EXAMPLES, ids=lambda task: task.name)
+def test_too_few_rows_say_what_to_do(task: TaskSpec) -> None:
+    name, family = task.name, task.options["family"]
+    expected = (
+        rf"{name}: .*split {task.exemplars} of .* has 0\. Build .* again .*medical-tasks build .*"
+        rf"use {family}, which shows no examples"
+    )
+    with pytest.raises(MissingError, match=expected):
+        ids(name, [])
+    # What has no reference is no example.
+    column = {"meqsum": "summary", "mimic_rrs": "impression"}.get(family, "note")
+    blank = [row | dict.fromkeys((column, *SECTIONS), "\n") for row in exemplar_rows(task)]
+    with pytest.raises(MissingError, match=expected):
+        ids(name, blank)
+
+
+def test_a_kind_with_too_few_reports() -> None:
+    rows = [row for row in reports("train") if row["id"] not in ("140", "141")]
+    with pytest.raises(
+        MissingError, match="2 worked examples of kind MR head are needed, split train of mimic_rrs has 1"
+    ):
+        ids("mimic_rrs_twelve_shot", rows)
+    with pytest.raises(
+        MissingError, match=r"of 6 kinds of reports \(modality and anatomy\), split train of mimic_rrs has 5"
+    ):
+        ids("mimic_rrs_six_shot", [row for row in rows if row["id"] != "142"])
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_the_examples_of_the_release() -> None:
+    """Ids of the released files, which are public."""
+    train: Path = SHARED / "data" / "aci_bench" / "challenge_data" / "train.csv"
+    visits = list(read_aci_rows("doclens", "train", {"train": train}))
+    assert len(visits) == 67
+    assert ids("aci_bench_two_shot", visits) == ["D2N006", "D2N008"]
+    assert ids("aci_bench_section_one_shot", visits) == [f"D2N006/{section}" for section in SECTIONS]
+    name = MEQSUM_SOURCE.files["full"]["validation"].places[0].rpartition("/")[2]
+    questions = list(read_meqsum_rows("full", "validation", {"validation": SHARED / "data" / "meqsum" / name}))
+    assert len(questions) == 50
+    assert ids("meqsum_two_shot", questions) == ["37", "62"]
+
+
+VISIT = (
+    "[doctor] hi , what brings you in ?",
+    "[patient] my left knee hurts when i climb the stairs .",
+    "[doctor] any swelling or fever ?",
+    "[patient] some swelling in the evening , but no fever at all .",
+    "[doctor] okay , the knee is swollen and warm . let's get an x-ray of the knee and give you ibuprofen .",
+)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "cited"),
+    [
+        # knee, hurts, climbing, stairs: all in one turn, and nothing is left.
+        ("The left knee hurts climbing stairs.", (1,)),
+        # 4 has x-ray (two words), knee, ibuprofen; left and stairs are two words that 1 adds.
+        ("X-ray of the left knee; ibuprofen for stairs.", (1, 4)),
+        # The same with one word that 1 would add.
+        ("X-ray of the left knee; ibuprofen.", (4,)),
+        # `fever` is in 2 and 3; 2 has fewer words that count (swell, fever).
+        ("No fever.", (2,)),
+        # Nothing is shared: the longest. Function words, `doctor` and the speaker are no words.
+        ("Hypertension.", (4,)),
+        ("The doctor said it is okay.", (4,)),
+        ("", (4,)),
+        # Stems: hurting, swells, stair.
+        ("HURTING, swells, stair", (1,)),
+    ],
+)
+def test_what_a_sentence_cites(sentence: str, cited: tuple[int, ...]) -> None:
+    assert Source(VISIT).cited_by(sentence) == cited
+
+
+def test_at_most_three_and_ties_in_order() -> None:
+    source = Source(["alpha beta", "gamma delta", "epsilon zeta", "eta theta", "alpha beta"])
+    assert source.cited_by("Alpha beta gamma delta epsilon zeta eta theta.") == (0, 1, 2)
+    assert source.cited_by("theta") == (3,)
+    assert Source(["one x", "one y"]).cited_by("one") == (0,)
+    assert Source(["3.5 mg", "3.6 mg"]).cited_by("Given 3.6") == (1,)
+    assert Source(["a b", "b a"]).cited_by("nothing") == (0,)
+
+
+def test_nothing_to_cite() -> None:
+    assert Source([]).cited_by("Knee pain.") == ()
+    assert cite("Knee pain.", Source([])) == "Knee pain."
+
+
+@pytest.mark.parametrize(
+    ("text", "cited"),
+    [
+        ("", ""),
+        (" \n", " \n"),
+        ("Knee pain.", "Knee pain [1]."),
+        ("Knee pain", "Knee pain [1]"),
+        ("Stairs and climbing hurt?!\n\n", "Stairs and climbing hurt [1]?!\n\n"),
+        ("(Stairs.) Fever .", "(Stairs.) [1] Fever [2] ."),
+        ("X-ray of the left knee; ibuprofen for stairs.", "X-ray of the left knee; ibuprofen for stairs [1][4]."),
+        # What cites already, and headings of sections.
+        ("Fever [0]. Knee.", "Fever [0]. Knee [1]."),
+        ("PLAN\n\nIbuprofen.\n\nRESULTS\n", "PLAN\n\nIbuprofen [4].\n\nRESULTS\n"),
+        ("PLAN:\nIbuprofen\nRESULTS\nFever", "PLAN:\nIbuprofen [4]\nRESULTS\nFever [2]"),
+        # A line in capitals ends the history; the heading under it begins the examination.
+        ("VITALS\n\nBSA 2.65\n\nPHYSICAL EXAM\n\nKnee", "VITALS\n\nBSA 2.65 [4]\n\nPHYSICAL EXAM\n\nKnee [1]"),
+    ],
+)
+def test_where_markers_stand(text: str, cited: str) -> None:
+    assert cite(text, Source(VISIT)) == cited
+
+
+# Pieces of notes, and odd ones, in any order.
+_PIECES = (
+    *(
+        "Knee", "fever", " ", " ", ". ", ".\n", "\n", "\n\n", "!", "?)", "…", "PLAN", "RESULTS\n", "Plan:", "1.",
+        "- ", "[3]", "[",
+    ),
+    *("]", "Dr.", "\t", "\u00a0", "\u2028", "\r\n", "5.5", "mg", "。", "**Exam**\n"),
+)  # fmt: skip
+TEXTS = st.lists(st.sampled_from(_PIECES), max_size=30).map("".join) | st.text(max_size=80)
+
+
+@given(text=TEXTS)
+@hypothesis_example(text="Plan:\n. ")
+@settings(deadline=None, max_examples=200)
+def test_markers_change_nothing_but_themselves(text: str) -> None:
+    cited = cite(text, Source(VISIT))
+    assert remove_citations(cited) == remove_citations(text)
+    before, after = divide_note(text), divide_note(cited)
+    assert {name: remove_citations(part) for name, part in after.items()} == {
+        name: remove_citations(part) for name, part in before.items()
+    }
+
+
+@given(words=st.lists(st.sampled_from("knee fever stairs swelling x-ray ibuprofen the of zzz".split()), max_size=12))
+@settings(deadline=None, max_examples=100)
+def test_laws_of_the_rule(words: list[str]) -> None:
+    source = Source(VISIT)
+    cited = source.cited_by(" ".join(words))
+    assert 1 <= len(cited) <= 3
+    assert list(cited) == sorted(set(cited))
+    assert cited == source.cited_by(" ".join(reversed(words)))
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_agreement_with_the_authors_citations() -> None:
+    """The figures that the module tells."""
+    path = SHARED / "data" / "doclens" / "prompts" / "generation" / "acibench_annotated-citation.json"
+    messages = json.loads(path.read_text(encoding="utf-8"))
+    counts = dict.fromkeys(("sentences", "met", "ours", "theirs", "both"), 0)
+    for place in (1, 3):
+        source = Source(split_turns(re.sub(r"(?m)^\[\d+\]", "", messages[place]["content"])))
+        for sentence in read_sentences(messages[place + 1]["content"]):
+            if not sentence.citations:
+                continue
+            ours, theirs = set(source.cited_by(sentence.text)), set(sentence.citations)
+            counts["sentences"] += 1
+            counts["met"] += bool(ours & theirs)
+            counts["ours"] += len(ours)
+            counts["theirs"] += len(theirs)
+            counts["both"] += len(ours & theirs)
+    assert counts == {"sentences": 91, "met": 75, "ours": 102, "theirs": 171, "both": 82}

@@ -30,9 +30,7 @@ def write_squad(path: Path, *entries: Any, **options: Any) -> Path:
 
 
 def discq_row(name: str = "12_34.txt", **changes: str) -> dict[str, str]:
-    fields = dict(
-        zip(DISCQ_COLUMNS, (name, "Were interventions done?", f"he {SECRET}", "12", "34"), strict=True),
-    )
+    fields = dict(zip(DISCQ_COLUMNS, (name, "Were interventions done?", f"he {SECRET}", "12", "34"), strict=True))
     return fields | changes
 
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.ehrnoteqa import similarity
-from medical_tasks.benchmarks.ehrnoteqa.similarity import CHECKPOINTS, similarities, similarity_identity
+from medical_tasks.benchmarks.ehrnoteqa.scoring import similarities, similarity_identity
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.errors import MissingError
-from medical_tasks.models.embedder import open_embedder
+from medical_tasks.models import embedder as models
+from medical_tasks.models.embedder import CLINICAL_BERT, MINILM, open_embedder
 from tests.models.tiny_embedder import LIMIT, TEXTS, make_bert
 
 
@@ -67,7 +67,7 @@ def test_opened_once_and_each_text_read_once(bert: Path, monkeypatch: pytest.Mon
         opened.append(embedder)
         return embedder
 
-    monkeypatch.setattr(similarity, "open_embedder", counting)
+    monkeypatch.setattr(models, "open_embedder", counting)
     similarities("sentence_bert", bert, [(text, TEXTS[0]) for text in (*TEXTS, *TEXTS, f" {TEXTS[1]} ")])
     assert len(opened) == 1
     assert sum(read) == len(TEXTS)
@@ -92,8 +92,9 @@ def test_the_identity_is_for_the_recipe(bert: Path) -> None:
 
 def test_what_is_missing_is_told_by_metric(tmp_path: Path) -> None:
     metrics = {metric.name for task in TASKS for metric in task.metrics if metric.needs}
-    assert metrics == set(CHECKPOINTS)
-    for name, repository in CHECKPOINTS.items():
+    checkpoints = {"sentence_bert": MINILM, "clinical_bert": CLINICAL_BERT}
+    assert metrics == set(checkpoints)
+    for name, repository in checkpoints.items():
         with pytest.raises(
             MissingError, match=f"hf download {repository} --revision [0-9a-f]{{40}} --local-dir models/"
         ):

@@ -3,7 +3,6 @@
 Answers come from finished runs of the open-ended tasks. Those of all models stand one below the other, in an order of each
 question's own; whose they are is in `key.json` alone, which is not handed out. From the marks come a table of scores, which
 `medical-tasks correlate` takes (tables 13 to 15), and every mark beside its answer, which `judge-check ehrnoteqa` takes.
-
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ from medical_tasks.benchmarks.ehrnoteqa.construction.files import Patient
 from medical_tasks.benchmarks.ehrnoteqa.construction.review import NOTES_FOLDER, write_notes
 from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
+from medical_tasks.data import construction
 from medical_tasks.data.construction import (
     SheetRow,
     escaped,
@@ -39,9 +39,6 @@ from medical_tasks.io.files import WholeFile
 from medical_tasks.io.json_records import Field, is_text
 from medical_tasks.spec import Item
 
-__all__ = ["COLUMNS", "RATINGS", "AnswerSheetOptions", "export_answers", "write_scores"]
-
-
 KEY: Final = "key.json"
 ANSWERS: Final = "answers.jsonl"
 COLUMNS: Final = (
@@ -53,16 +50,7 @@ _OPEN: Final = {task.name: task for task in TASKS if task.options["format"] == "
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerSheetOptions:
-    """How answers are put onto sheets.
-
-    Attributes:
-        reviewers: who marks.
-        overlap: how many questions everybody gets.
-        seed: decides who gets what, and the models' order.
-        most: how many questions at most, None for all.
-        data: the built dataset, or None for the user's data home.
-        upstream: the authors' checkout, for runs that asked with their prompts.
-    """
+    """How answers are put onto sheets. `overlap`: how many questions everybody gets."""
 
     reviewers: Sequence[str]
     overlap: int = 0
@@ -74,8 +62,6 @@ class AnswerSheetOptions:
 
 @dataclass(kw_only=True)
 class _Found:
-    """What the runs hold."""
-
     items: dict[str, Item] = field(default_factory=dict)
     gold: dict[str, str] = field(default_factory=dict)
     answers: dict[str, dict[str, str]] = field(default_factory=dict)  # model to question id to text
@@ -85,19 +71,6 @@ def export_answers(runs: Sequence[Path], folder: Path, options: AnswerSheetOptio
     """Writes a sheet a reviewer, the patients' notes, the answers, and the key.
 
     Sheets that are there stay as they are, so a stopped export goes on.
-
-    Args:
-        runs: folders of finished runs, of several models and levels.
-        folder: where to.
-        options: how.
-
-    Returns:
-        Content of `key.json`.
-
-    Raises:
-        MissingError: A folder holds no finished run, or its answers are gone.
-        UsageError: A run has no open-ended task, a model answered a question twice, no question has an answer of every
-            model, or the folder holds sheets of something else.
     """
     if options.most is not None and options.most < 1:
         raise UsageError(f"--max-samples must be 1 or more, got {options.most}.")
@@ -120,17 +93,17 @@ def export_answers(runs: Sequence[Path], folder: Path, options: AnswerSheetOptio
         "models": models,
         "seed": options.seed,
         "overlap": options.overlap,
-        "answers_sha256": files.lines_sha256(answers),
+        "answers_sha256": construction.lines_sha256(answers),
         "left_out": len(found.items) - len(complete),
         "sheets": {name: sheet_order(shares, name, seed=options.seed) for name in options.reviewers},
         "first": {name: names[0] for name, names in shares.items()},
     }
-    files.make_folder(folder)
+    construction.make_folder(folder)
     if (folder / KEY).exists() and files.read_json(folder / KEY, step="answer-sheet") != made:
         raise UsageError(f"{folder}: holds sheets of other answers or with other settings. Give another --out.")
-    files.write_lines(folder / ANSWERS, answers)
-    files.write_json(folder / KEY, made)
-    sheets = files.make_folder(folder / files.SHEETS)
+    construction.write_lines(folder / ANSWERS, answers)
+    construction.write_json(folder / KEY, made)
+    sheets = construction.make_folder(folder / files.SHEETS)
     write_notes(sheets / NOTES_FOLDER, [_patient(item) for item in chosen.values()])
     of_question: dict[str, list[Mapping[str, Any]]] = {}
     for each in answers:
@@ -228,7 +201,7 @@ _FIELDS: Final = {
     "id": is_text(),
     "answer_number": Field(holds=lambda value: type(value) is int and value >= 1, rule="a whole number from 1"),
     "model": is_text(),
-    "response": files.private_field(is_text(blank=True)),
+    "response": construction.private_field(is_text(blank=True)),
 }
 
 Answer = tuple[str, int]
@@ -237,8 +210,6 @@ Answer = tuple[str, int]
 
 @dataclass(kw_only=True)
 class _Marks:
-    """One clinician's sheet."""
-
     reviewer: str
     expected: frozenset[Answer]
     index: Mapping[str, int]
@@ -288,21 +259,11 @@ class _Marks:
 def write_scores(folder: Path, out: Path, *, partial: bool = False) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Reads the filled sheets and writes both tables.
 
-    Args:
-        folder: what `answer-sheet` wrote, its sheets filled in.
-        out: the table of scores, which holds no text.
-        partial: whether rows may be without a mark; they then count for nobody.
-
-    Returns:
-        The table's header and rows as printed, percent. An answer that says nothing is wrong for everybody who has its question,
-        except those who marked none of the other answers to it.
-
-    Raises:
-        MissingError: The folder holds no key, or a sheet is gone.
-        UsageError: A sheet is not as it must be; lists everything, by file, row and column.
+    Returns the table's header and rows as printed, percent. An answer that says nothing is wrong for everybody who has its
+    question, except those who marked none of the other answers to it.
     """
     key = files.read_json(folder / KEY, step="answer-sheet")
-    if (folder / ANSWERS).exists() and files.text_sha256(folder / ANSWERS) != key.get("answers_sha256"):
+    if (folder / ANSWERS).exists() and construction.text_sha256(folder / ANSWERS) != key.get("answers_sha256"):
         raise UsageError(
             f"{folder / ANSWERS}: was changed since it was written. Give the folder as answer-sheet left it."
         )

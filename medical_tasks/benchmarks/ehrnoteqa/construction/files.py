@@ -9,23 +9,9 @@ from typing import Any, Final
 
 from medical_tasks.benchmarks.ehrnoteqa.questions import OWN_FIELDS
 from medical_tasks.data import construction
-from medical_tasks.data.construction import (
-    lines_sha256,
-    make_folder,
-    private_field,
-    text_sha256,
-    write_json,
-    write_lines,
-)
+from medical_tasks.data.construction import text_sha256
 from medical_tasks.errors import UsageError
 from medical_tasks.io.json_records import Field, Record
-
-__all__ = [
-    "DRAFTS", "DRAFTS_RECIPE", "GENERATION", "HISTORY", "LENGTHS", "NOTES", "PATIENTS", "QUESTIONS", "REVIEW", "SAMPLE",
-    "SHARES", "SHEETS", "Patient", "lines_sha256", "load_patients", "make_folder", "private_field", "read_json",
-    "read_lines", "text_sha256", "write_json", "write_lines",
-]  # fmt: skip
-
 
 SAMPLE: Final = "sample.json"
 LENGTHS: Final = "lengths.json"
@@ -62,15 +48,7 @@ _PATIENT_FIELDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Patient:
-    """A sampled patient.
-
-    Attributes:
-        id: the patient's.
-        level: 1 or 2.
-        num_notes: how many discharge summaries there are.
-        tokens: of all of them.
-        notes: `note_id`, `hadm_id`, `charttime`, `text` of each, the oldest first, prepared.
-    """
+    """A sampled patient. `notes`: `note_id`, `hadm_id`, `charttime`, `text` of each, the oldest first, prepared."""
 
     id: str
     level: int
@@ -80,12 +58,7 @@ class Patient:
 
 
 def load_patients(folder: Path) -> list[Patient]:
-    """Reads the sample of a construction.
-
-    Raises:
-        MissingError: There is none.
-        UsageError: Its files are not as they were written.
-    """
+    """Reads the sample of a construction."""
     made = read_json(folder / SAMPLE, step="sample")
     notes = {
         record.values["patient_id"]: record.values["notes"]

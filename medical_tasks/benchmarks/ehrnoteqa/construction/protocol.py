@@ -1,10 +1,8 @@
 """A draft for each sampled patient (paper, section 3.2, appendix C.2): a question with its answer, then five choices for it.
 
-Any model of ours drafts, under the data guard, and the two steps go through the runner like a task of several questions: replies
-are in the private store as soon as they arrive, and the same command goes on where it was stopped. A reply must be strict JSON of
-the right form; otherwise it is asked for again, with what was wrong, a bounded number of times a step. Only when all patients
-have been asked are the drafts written, whole.
-
+The two steps go through the runner like a task of several questions, under the data guard: replies are kept as they arrive, and
+the same command resumes. A reply that is not strict JSON of the right form is requested again, a bounded number of times per
+step. Drafts are written only when all patients have been asked.
 """
 
 from __future__ import annotations
@@ -23,6 +21,7 @@ from medical_tasks.benchmarks.ehrnoteqa.construction.files import Patient, load_
 from medical_tasks.benchmarks.ehrnoteqa.construction.prompts import choices_messages, follow_up, load_prompts
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
+from medical_tasks.data import construction
 from medical_tasks.data.task_data import TaskData
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.private_store import redact_reason
@@ -30,23 +29,6 @@ from medical_tasks.judges.base import Unreadable
 from medical_tasks.judges.reading import free_text, one_of, read_object
 from medical_tasks.runs.asking import AskingOptions, Construction, ask_model, check_counts
 from medical_tasks.spec import Ask, Dialogue, Done, Item, MultiStep, PromptSet, Records, TaskSpec, Turn
-
-__all__ = [
-    "MAX_NEW_TOKENS",
-    "TRIES",
-    "DraftOptions",
-    "DraftedChoices",
-    "DraftedQuestion",
-    "TwoSteps",
-    "drafting_task",
-    "generate_drafts",
-    "one_line",
-    "read_choices",
-    "read_question",
-    "same_text",
-    "shuffled",
-]
-
 
 TEMPERATURE: Final = "1"
 """The paper's; GPT-4's other settings were left as they were."""
@@ -57,15 +39,7 @@ TRIES: Final = 3
 
 @dataclass(frozen=True, kw_only=True)
 class DraftOptions:
-    """How drafts are made.
-
-    Attributes:
-        model: as `run --model` names it.
-        model_args: settings of its backend; temperature is 1 unless it is among them.
-        tries: most replies of a step.
-        seed: shuffles the choices.
-        max_new_tokens: longest reply.
-    """
+    """How drafts are made. `model_args`: settings of its backend; temperature is 1 unless it is among them."""
 
     model: str
     model_args: Mapping[str, str]
@@ -101,22 +75,12 @@ def drafting_task(tries: int) -> TaskSpec:
 def generate_drafts(folder: Path, options: DraftOptions) -> dict[str, Any] | None:
     """Drafts a question for each patient and writes them.
 
-    Args:
-        folder: of the construction.
-        options: how.
-
-    Returns:
-        Content of `drafts.json`: recipe, figures and who has no draft, no text; None in all but the main process.
-
-    Raises:
-        MissingError: There is no sample, or the model is not there.
-        RefusedError: The model is not on this machine.
-        UsageError: Bad option, other settings than an earlier command's here, or sheets of other drafts were exported.
+    Returns content of `drafts.json`: recipe, figures and who has no draft, no text; None in all but the main process.
     """
     check_counts((("--tries", options.tries), ("--max-new-tokens", options.max_new_tokens)))
     patients = load_patients(folder)
     task = drafting_task(options.tries)
-    sample = files.text_sha256(folder / files.NOTES)
+    sample = construction.text_sha256(folder / files.NOTES)
     data = TaskData(
         items=[Item(id=each.id, fields={"notes": each.notes}, groups={}, cluster=each.id) for each in patients],
         config="own",
@@ -128,12 +92,7 @@ def generate_drafts(folder: Path, options: DraftOptions) -> dict[str, Any] | Non
         model_args={"temperature": TEMPERATURE, **options.model_args},
         max_new_tokens=options.max_new_tokens,
     )
-    settings = {
-        "construct": DATASET.name,
-        "sample": sample,
-        "prompts": load_prompts(task).sha256,
-        "seed": options.seed,
-    }
+    settings = {"construct": DATASET.name, "sample": sample, "prompts": load_prompts(task).sha256, "seed": options.seed}
     answered = ask_model(
         folder / files.GENERATION,
         task,
@@ -160,7 +119,7 @@ def _written(folder: Path, patients: Sequence[Patient], answered: Any, options: 
         else:
             drafts.append(_draft(patient, outcome, options.seed))
     _check_sheets(folder, drafts)
-    digest = files.write_lines(folder / files.DRAFTS, drafts)
+    digest = construction.write_lines(folder / files.DRAFTS, drafts)
     recipe = {
         name: answered.recipe[name] for name in ("suite", "prompts", "model", "generation", "protocol", "packages")
     }
@@ -174,7 +133,7 @@ def _written(folder: Path, patients: Sequence[Patient], answered: Any, options: 
         "figures": _figures(drafts),
         "sha256": digest,
     }
-    files.write_json(folder / files.DRAFTS_RECIPE, made)
+    construction.write_json(folder / files.DRAFTS_RECIPE, made)
     return made
 
 
@@ -184,7 +143,7 @@ def _check_sheets(folder: Path, drafts: Sequence[Mapping[str, Any]]) -> None:
     if not place.exists():
         return
     known = files.read_json(place, step="sheet").get("drafts_sha256")
-    if known != files.lines_sha256(drafts):
+    if known != construction.lines_sha256(drafts):
         raise UsageError(
             f"{folder}: sheets of other drafts were exported from here, and somebody may be reviewing them. The drafts are left as "
             "they are. Move the sheets and shares.json away first, or work in another --folder."
@@ -194,13 +153,7 @@ def _check_sheets(folder: Path, drafts: Sequence[Mapping[str, Any]]) -> None:
 def shuffled(choices: Sequence[str], answer: str, *, key: str) -> tuple[list[str], str, str]:
     """Puts choices into an order that a key decides: models favour places when they write choices.
 
-    Args:
-        choices: in the model's order.
-        answer: letter of the right one there.
-        key: seed and id.
-
-    Returns:
-        The choices, the right one's new letter, and the letters they had before, in the new order.
+    Returns the choices, the right one's new letter, and the letters they had before, in the new order.
     """
     order = random.Random(key).sample(range(len(choices)), len(choices))  # noqa: S311  # an order, not a secret
     new = LETTERS[order.index(LETTERS.index(answer))]
@@ -256,11 +209,7 @@ def open_protocol(task: TaskSpec) -> MultiStep:
 
 
 class TwoSteps:
-    """Question first, choices second.
-
-    Args:
-        tries: most replies of a step.
-    """
+    """Question first, choices second."""
 
     def __init__(self, *, tries: int) -> None:
         self.tries = tries
@@ -305,13 +254,7 @@ _LABEL = re.compile(r"\(?([A-E])\s?[.:)]\s", re.IGNORECASE)
 
 @dataclass(frozen=True, kw_only=True)
 class DraftedQuestion:
-    """The first step's outcome.
-
-    Attributes:
-        question: on one line.
-        answer: on one line.
-        reason: why, as the model wrote it.
-    """
+    """The first step's outcome."""
 
     question: str
     answer: str
@@ -320,13 +263,7 @@ class DraftedQuestion:
 
 @dataclass(frozen=True, kw_only=True)
 class DraftedChoices:
-    """The second step's outcome.
-
-    Attributes:
-        choices: five texts, each on one line, in the model's order.
-        answer: letter of the right one in that order.
-        reason: why, as the model wrote it.
-    """
+    """The second step's outcome."""
 
     choices: tuple[str, ...]
     answer: str

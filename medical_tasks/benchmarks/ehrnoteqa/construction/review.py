@@ -3,7 +3,6 @@
 A sheet is never overwritten: somebody may have edited it. Edited sheets are checked row by row; all that is wrong is reported at
 once, by file, row and column and never by what stands there, and then nothing is written. What clinicians changed is counted as the
 paper counts it, and so is how far two of them agree.
-
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from medical_tasks.benchmarks.ehrnoteqa.construction import files
 from medical_tasks.benchmarks.ehrnoteqa.construction.files import Patient, load_patients
 from medical_tasks.benchmarks.ehrnoteqa.construction.protocol import one_line, same_text
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS, OWN_FIELDS, question_categories
+from medical_tasks.data import construction
 from medical_tasks.data.construction import (
     SheetRow,
     file_name,
@@ -32,21 +32,6 @@ from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.json_records import Field, is_text
 
-__all__ = [
-    "COLUMNS",
-    "NOTES_FOLDER",
-    "Content",
-    "ReviewOptions",
-    "Reviewed",
-    "agreement",
-    "changed_fields",
-    "export_sheets",
-    "import_sheets",
-    "revision_counts",
-    "write_notes",
-]
-
-
 CHOICE_COLUMNS: Final = tuple(f"choice_{letter.lower()}" for letter in LETTERS)
 COLUMNS: Final = ("index", "id", "reviewer", "notes", "inclusion", "question", "answer", *CHOICE_COLUMNS, "comment")
 NOTES_FOLDER: Final = "notes"
@@ -56,27 +41,19 @@ _DRAFT_FIELDS: Final = {
     "question": OWN_FIELDS["question"],
     "choices": OWN_FIELDS["choices"],
     "answer": OWN_FIELDS["answer"],
-    "drafted_answer": files.private_field(is_text()),
-    "question_reason": files.private_field(is_text()),
-    "choices_reason": files.private_field(is_text()),
-    "written_order": files.private_field(is_text()),
-    "tries": files.private_field(Field(holds=lambda value: isinstance(value, list), rule="a list")),
+    "drafted_answer": construction.private_field(is_text()),
+    "question_reason": construction.private_field(is_text()),
+    "choices_reason": construction.private_field(is_text()),
+    "written_order": construction.private_field(is_text()),
+    "tries": construction.private_field(Field(holds=lambda value: isinstance(value, list), rule="a list")),
 }
 
 
 def load_drafts(folder: Path) -> dict[str, Mapping[str, Any]]:
-    """Reads the drafts of a construction.
-
-    Returns:
-        Id to draft, in the order of the sample.
-
-    Raises:
-        MissingError: There are none.
-        UsageError: The file is not as it was written.
-    """
+    """Reads the drafts of a construction."""
     made = files.read_json(folder / files.DRAFTS_RECIPE, step="generate")
     place = folder / files.DRAFTS
-    if place.exists() and made.get("sha256") != files.text_sha256(place):
+    if place.exists() and made.get("sha256") != construction.text_sha256(place):
         raise UsageError(
             f"{place}: was changed since it was written. Edit the sheets instead; to write it anew, move it away and do this step "
             "again: construct ehrnoteqa generate."
@@ -88,25 +65,12 @@ def export_sheets(folder: Path, reviewers: Sequence[str], *, overlap: int = 0, s
     """Writes a sheet a reviewer, and each patient's notes as one text.
 
     `shares.json` comes first and sheets that are there stay as they are, so a stopped export goes on.
-
-    Args:
-        folder: of the construction.
-        reviewers: their names.
-        overlap: how many questions everybody gets.
-        seed: decides who gets what.
-
-    Returns:
-        Content of `shares.json`: ids and names, no text.
-
-    Raises:
-        MissingError: There are no drafts.
-        UsageError: Sheets of other drafts or with other settings were exported before.
     """
     drafts = load_drafts(folder)
     shares = share_out(list(drafts), reviewers, overlap=overlap, seed=seed)
     made: dict[str, Any] = {
         "schema_version": 1,
-        "drafts_sha256": files.text_sha256(folder / files.DRAFTS),
+        "drafts_sha256": construction.text_sha256(folder / files.DRAFTS),
         "reviewers": list(reviewers),
         "overlap": overlap,
         "seed": seed,
@@ -119,8 +83,8 @@ def export_sheets(folder: Path, reviewers: Sequence[str], *, overlap: int = 0, s
             f"{folder}: sheets were exported from here with other settings or of other drafts. Repeat that command, or move "
             f"{files.SHARES} and {files.SHEETS} away first."
         )
-    files.write_json(place, made)
-    sheets = files.make_folder(folder / files.SHEETS)
+    construction.write_json(place, made)
+    sheets = construction.make_folder(folder / files.SHEETS)
     write_notes(sheets / NOTES_FOLDER, [each for each in load_patients(folder) if each.id in drafts])
     for name in reviewers:
         path = sheets / f"{name}.csv"
@@ -132,7 +96,7 @@ def export_sheets(folder: Path, reviewers: Sequence[str], *, overlap: int = 0, s
 
 def write_notes(folder: Path, patients: Sequence[Patient]) -> None:
     """Writes the notes of each patient as one text, for its owner alone."""
-    files.make_folder(folder)
+    construction.make_folder(folder)
     for patient in patients:
         with WholeFile(folder / file_name(patient.id), private=True) as part:
             for number, note in enumerate(patient.notes, start=1):
@@ -161,9 +125,8 @@ _MARKS: Final[Mapping[str, Inclusion]] = {"o": "keep", "x": "drop"}
 class ReviewOptions:
     """How sheets are read.
 
-    Attributes:
-        blank_keeps: whether a row without a mark is kept, as in the paper's sheets; else it is not reviewed yet.
-        partial: whether sheets of some reviewers may be missing; their questions are then left out.
+    `blank_keeps`: whether a row without a mark is kept, as in the paper's sheets; else it is not reviewed yet. `partial`:
+    whether sheets of some reviewers may be missing; their questions are then left out.
     """
 
     blank_keeps: bool = False
@@ -172,8 +135,6 @@ class ReviewOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class _Opinion:
-    """What a reviewer made of a question."""
-
     row: SheetRow
     reviewer: str
     inclusion: Inclusion
@@ -194,7 +155,6 @@ class _Check:
     seen: dict[tuple[str, str], SheetRow] = field(default_factory=dict)
 
     def read(self, row: SheetRow) -> None:
-        """Checks a row and takes it in."""
         reviewer, identifier = row.cells["reviewer"].strip(), row.cells["id"].strip()
         problem = self._place(row, reviewer, identifier)
         if problem is not None:
@@ -222,15 +182,10 @@ class _Check:
         self.problems += problems
         if not problems:
             self.opinions[reviewer, identifier] = _Opinion(
-                row=row,
-                reviewer=reviewer,
-                inclusion=inclusion,
-                content=content,
-                comment=row.cells["comment"].strip(),
+                row=row, reviewer=reviewer, inclusion=inclusion, content=content, comment=row.cells["comment"].strip()
             )
 
     def _place(self, row: SheetRow, reviewer: str, identifier: str) -> str | None:
-        """Says what is wrong with whose row of which question this is."""
         if reviewer not in self.sheets:
             return f"{row.place('reviewer')}: must be one of {', '.join(self.sheets)}; leave that column as it was"
         if identifier not in self.drafts:
@@ -246,7 +201,6 @@ class _Check:
         return None
 
     def lost(self, reviewer: str) -> None:
-        """Takes in the rows of a reviewer that are in no sheet."""
         missing = [each for each in self.sheets[reviewer] if (reviewer, each) not in self.seen]
         if missing:
             shown = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
@@ -272,23 +226,10 @@ def _content_problems(row: SheetRow, content: Content) -> Iterator[str]:
 
 
 def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) -> dict[str, Any]:
-    """Reads edited sheets and writes the questions, the history of edits and the figures.
-
-    Args:
-        folder: of the construction.
-        sheets: the edited files; a reviewer's may be in several.
-        options: how they are read.
-
-    Returns:
-        Content of `review.json`: counts, agreement, no text.
-
-    Raises:
-        MissingError: Something that an earlier step writes, or a sheet, is not there.
-        UsageError: A sheet is not as it must be; lists everything, by file, row and column.
-    """
+    """Reads edited sheets and writes the questions, the history of edits and the figures."""
     drafts = load_drafts(folder)
     shares = files.read_json(folder / files.SHARES, step="sheet")
-    if shares.get("drafts_sha256") != files.text_sha256(folder / files.DRAFTS):
+    if shares.get("drafts_sha256") != construction.text_sha256(folder / files.DRAFTS):
         raise UsageError(f"{folder}: the sheets were exported of other drafts than are there now. Export them again.")
     check = _Check(
         first=shares["first"],
@@ -386,8 +327,8 @@ def _written(
                 "notes": list(patient.notes),
             }
         )
-    files.write_lines(folder / files.HISTORY, history)
-    digest = files.write_lines(folder / files.QUESTIONS, rows)
+    construction.write_lines(folder / files.HISTORY, history)
+    digest = construction.write_lines(folder / files.QUESTIONS, rows)
     marks: dict[str, dict[str, Inclusion]] = {}
     for (reviewer, identifier), opinion in check.opinions.items():
         marks.setdefault(reviewer, {})[identifier] = opinion.inclusion
@@ -400,7 +341,7 @@ def _written(
         "agreement": agreement(marks),
         "questions_sha256": digest,
     }
-    files.write_json(folder / files.REVIEW, made)
+    construction.write_json(folder / files.REVIEW, made)
     return made
 
 
@@ -409,13 +350,7 @@ Inclusion = Literal["keep", "drop"]
 
 @dataclass(frozen=True, kw_only=True)
 class Content:
-    """What of a question can be edited.
-
-    Attributes:
-        question: its text.
-        answer: letter of the right choice.
-        choices: the five texts.
-    """
+    """What of a question can be edited."""
 
     question: str
     answer: str
@@ -435,14 +370,7 @@ class Content:
 
 @dataclass(frozen=True, kw_only=True)
 class Reviewed:
-    """A question after review.
-
-    Attributes:
-        id: the question's.
-        reviewer: who decides about it.
-        before: the draft.
-        after: what is kept; None for a question that was removed.
-    """
+    """A question after review. `after`: what is kept; None for a question that was removed."""
 
     id: str
     reviewer: str
@@ -466,12 +394,6 @@ def revision_counts(reviewed: Sequence[Reviewed]) -> dict[str, Any]:
     An answer is revised when the right choice's text is another one, also where another letter was made the right one; a
     wrong choice when its text was none of the draft's wrong ones, so that changing places counts for nothing. (The paper gives
     3,842 wrong choices for 962 questions.)
-
-    Args:
-        reviewed: the questions.
-
-    Returns:
-        JSON values, over all and by reviewer.
     """
     names = sorted({each.reviewer for each in reviewed})
     return {
@@ -496,15 +418,7 @@ def _counts(reviewed: Sequence[Reviewed]) -> dict[str, int]:
 
 
 def agreement(marks: Mapping[str, Mapping[str, Inclusion]]) -> list[dict[str, Any]]:
-    """Compares each two reviewers on the questions that both marked.
-
-    Args:
-        marks: reviewer to question id to mark.
-
-    Returns:
-        JSON values for each pair with a question in common: how many, on how many they agree, Cohen's kappa with its interval
-        (null where one of the two marks is all there is).
-    """
+    """Compares each two reviewers on the questions that both marked."""
     from medical_tasks.scoring.agreement import cohen_interval
     from medical_tasks.scoring.estimates import as_json
 

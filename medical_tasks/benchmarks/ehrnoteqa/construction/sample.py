@@ -1,12 +1,8 @@
 """Patients of each level and number of notes, drawn by a seed (paper, section 3.1 and table 2), and their notes.
 
-Who is drawn depends on the seed, the patients' ids and their lengths alone: not on the order of rows, and a larger sample holds the
-smaller one. `sample.json` is written last; where it is, the other files are whole. One pass over all rows holds two numbers a
-patient; the notes of the sampled ones are then read through `csv_stream`, with all its checks.
-
-The paper does not say which tokenizer its 3,000 and 7,000 tokens are of. Lengths are counted by a tokenizer of transformers or by
-an estimate that needs nothing, and the recipe of a sample says which.
-
+Who is drawn depends on seed, ids and lengths alone, and a larger sample contains the smaller one. `sample.json` is written last:
+where it is, the other files are whole. One pass holds two numbers per patient; then the notes of the sample are read, with all
+checks. The paper does not name the tokenizer of its 3,000 and 7,000 tokens; the recipe names ours.
 """
 
 from __future__ import annotations
@@ -27,29 +23,13 @@ from typing import Any, BinaryIO, Protocol
 from medical_tasks.benchmarks.ehrnoteqa.construction import files
 from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS, prepared_text, read_notes
 from medical_tasks.benchmarks.ehrnoteqa.questions import OWN_FIELDS
+from medical_tasks.data import construction
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.csv_files import ROW_LIMIT_BYTES
 from medical_tasks.io.files import csv_lines, open_file, read_text
 from medical_tasks.io.progress import Progress
 from medical_tasks.models.checkpoint import check_config
-
-__all__ = [
-    "BOUNDS",
-    "CELLS",
-    "ESTIMATE",
-    "PatientLength",
-    "SampleSpec",
-    "draw",
-    "estimate_tokens",
-    "level_of",
-    "make_sample",
-    "measure_patients",
-    "open_counter",
-    "parse_bounds",
-    "parse_cells",
-]
-
 
 Cell = tuple[int, int]
 """Level and number of notes."""
@@ -67,11 +47,7 @@ _CELL = re.compile(r"([12]):([1-9][0-9]?)=([0-9]{1,6})")
 class SampleSpec:
     """What is drawn.
 
-    Attributes:
-        cells: level and number of notes to the number of patients.
-        bounds: most tokens of level 1 and of level 2.
-        seed: decides who.
-        allow_fewer: whether a cell may have fewer patients than asked for.
+    `cells`: level and number of notes to the number of patients. `bounds`: most tokens of level 1 and of level 2.
     """
 
     cells: Mapping[Cell, int]
@@ -103,11 +79,7 @@ def parse_cells(text: str) -> dict[Cell, int]:
 
 
 def parse_bounds(text: str) -> tuple[int, int]:
-    """Reads `LEVEL1,LEVEL2`, the most tokens of each.
-
-    Raises:
-        UsageError: It is not two growing whole numbers.
-    """
+    """Reads `LEVEL1,LEVEL2`, the most tokens of each."""
     found = re.fullmatch(r"([0-9]{1,9}),([0-9]{1,9})", text.replace(" ", ""))
     bounds = (int(found[1]), int(found[2])) if found else (0, 0)
     if not 0 < bounds[0] < bounds[1]:
@@ -121,18 +93,7 @@ def level_of(tokens: int, bounds: tuple[int, int]) -> int | None:
 
 
 def draw(lengths: Mapping[str, PatientLength], spec: SampleSpec) -> dict[Cell, list[str]]:
-    """Draws patients.
-
-    Args:
-        lengths: patient id to lengths, in any order.
-        spec: what is drawn.
-
-    Returns:
-        Cell to patient ids, in an order that depends on seed and ids alone.
-
-    Raises:
-        UsageError: A cell has fewer patients than asked for and that is not allowed.
-    """
+    """Draws patients. Returns cell to patient ids, in an order that depends on seed and ids alone."""
     members: dict[Cell, list[str]] = {cell: [] for cell in spec.cells}
     for patient, each in lengths.items():
         level = level_of(each.tokens, spec.bounds)
@@ -159,23 +120,10 @@ def make_sample(source: Path, folder: Path, counter: TokenCounter, spec: SampleS
     """Measures all patients, draws some and writes them with their notes.
 
     A folder whose sample is made already is left as it is; measured lengths are kept for the next draw.
-
-    Args:
-        source: `discharge.csv.gz`, or a file of the same columns.
-        folder: of the construction.
-        counter: counts tokens.
-        spec: what is drawn.
-
-    Returns:
-        Content of `sample.json`: the recipe and the counts, no text and no ids.
-
-    Raises:
-        MissingError: There is no such file.
-        UsageError: It is not of the form, a cell has too few patients, or the folder holds another sample.
     """
     if not source.is_file():
         raise MissingError(f"{source}: no such file. Give --source the file of discharge summaries, discharge.csv.gz.")
-    files.make_folder(folder)
+    construction.make_folder(folder)
     recipe: dict[str, Any] = {
         "source": {"name": source.name, "sha256": file_sha256(source)},
         "tokenizer": dict(counter.identity),
@@ -203,11 +151,10 @@ def make_sample(source: Path, folder: Path, counter: TokenCounter, spec: SampleS
         )
     notes = _notes(source, {patient: lengths[patient].num_notes for patient in level})
     digests = {
-        files.NOTES: files.write_lines(
-            folder / files.NOTES,
-            ({"patient_id": patient, "notes": notes[patient]} for patient in level),
+        files.NOTES: construction.write_lines(
+            folder / files.NOTES, ({"patient_id": patient, "notes": notes[patient]} for patient in level)
         ),
-        files.PATIENTS: files.write_lines(
+        files.PATIENTS: construction.write_lines(
             folder / files.PATIENTS,
             (
                 {
@@ -221,7 +168,7 @@ def make_sample(source: Path, folder: Path, counter: TokenCounter, spec: SampleS
         ),
     }
     made = {"schema_version": 1, "recipe": recipe, **_counts(lengths, drawn, spec), "sha256": digests}
-    files.write_json(place, made)
+    construction.write_json(place, made)
     return made
 
 
@@ -249,7 +196,7 @@ def _lengths(source: Path, folder: Path, counter: TokenCounter, recipe: Mapping[
         if kept.get("about") == about:
             return from_json(kept["patients"])
     lengths = measure_patients(source, counter)
-    files.write_json(place, {"about": about, "patients": as_json(lengths)}, indent=None)
+    construction.write_json(place, {"about": about, "patients": as_json(lengths)}, indent=None)
     return lengths
 
 
@@ -300,31 +247,14 @@ _USED = ("subject_id", "hadm_id", "charttime", "text")
 
 @dataclass(frozen=True, slots=True)
 class PatientLength:
-    """A patient's accumulated discharge summaries.
-
-    Attributes:
-        num_notes: how many there are.
-        tokens: of all together, prepared as models get them, header included.
-    """
+    """A patient's accumulated discharge summaries. `tokens`: of all together, prepared as models get them, header included."""
 
     num_notes: int
     tokens: int
 
 
 def measure_patients(path: Path, counter: TokenCounter) -> dict[str, PatientLength]:
-    """Measures all patients of a file.
-
-    Args:
-        path: `discharge.csv.gz`, or a file of the same columns.
-        counter: counts tokens.
-
-    Returns:
-        Patient id to lengths, in the order in which they first appear.
-
-    Raises:
-        MissingError: There is no such file.
-        UsageError: It is not of the form; names line and rule, never text.
-    """
+    """Measures all patients of a file."""
     notes: dict[str, int] = {}
     tokens: dict[str, int] = {}
     try:
@@ -373,11 +303,7 @@ _TOKENIZER_FILES = (
 
 
 class TokenCounter(Protocol):
-    """Counts tokens.
-
-    Attributes:
-        identity: what it is, for the recipe; the same identity gives the same numbers.
-    """
+    """Counts tokens. `identity`: what it is, for the recipe; the same identity gives the same numbers."""
 
     identity: Mapping[str, str]
 
@@ -392,9 +318,6 @@ def estimate_tokens(text: str) -> int:
     One for every six letters of a word begun, every three digits of a number, every four underscores in a row (the blanks of
     removed names), every other sign and every line end. Byte-pair tokenizers of present models come near this on English
     clinical text; it is no substitute where a limit must hold to the token.
-
-    Args:
-        text: any text.
 
     Returns:
         A number that depends on the text alone.
@@ -424,15 +347,7 @@ class _Transformers:
 
 
 def open_counter(name: str) -> TokenCounter:
-    """Opens a counter.
-
-    Args:
-        name: `estimate`, or a folder with a tokenizer's files.
-
-    Raises:
-        MissingError: There is no such folder, or no tokenizer in it.
-        UsageError: The tokenizer cannot be read, or may not be (`check_config`).
-    """
+    """Opens a counter."""
     if name == ESTIMATE:
         return _Estimate()
     folder = Path(name).expanduser()
@@ -482,18 +397,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 def read_all(path: Path, columns: Sequence[str], *, on_read: Callable[[int], None]) -> Iterator[list[str]]:
     """Yields the cells of every row.
 
-    Args:
-        path: the file, UTF-8, gzip or not by its content.
-        columns: names the header must have, in any order, and no others.
-        on_read: called with the number of bytes of the file that were read so far, at every row.
-
-    Yields:
-        A row's cells in the order of `columns`.
-
-    Raises:
-        MissingError: There is no such file.
-        UsageError: It cannot be read, is cut off or damaged, has other columns or a row of another length; the message names
-            the line and no text.
+    `on_read`: called with the number of bytes of the file that were read so far, at every row.
     """
     csv.field_size_limit(max(csv.field_size_limit(), ROW_LIMIT_BYTES))
     line = 0
@@ -537,7 +441,6 @@ def _unpacked(raw: BinaryIO) -> io.TextIOWrapper:
 
 
 def _order(path: Path, header: list[str] | None, columns: Sequence[str]) -> list[int]:
-    """Where each column stands."""
     if header is None:
         raise UsageError(f"{path}: is empty, expected the {_RELEASE}. {_AGAIN}")
     missing = [name for name in columns if name not in header]

@@ -12,6 +12,7 @@ from typing import Any
 from medical_tasks.benchmarks.ehrnoteqa.construction import files
 from medical_tasks.benchmarks.ehrnoteqa.twin import NOTES_FILE, write_twin
 from medical_tasks.cli.entry import main
+from medical_tasks.data import construction
 from tests.benchmarks.ehrnoteqa.twin_files import SECRET
 from tests.fault_server import Call
 
@@ -85,10 +86,10 @@ def by_hand(folder: Path, count: int, *, texts: Callable[[int], dict[str, Any]] 
     notes = [{"patient_id": name, "notes": [{"note_id": f"{name}-DS-1", **note}]} for name in names]
     patients = [{"patient_id": name, "level": 1, "num_notes": 1, "tokens": 9} for name in names]
     digests = {
-        name: files.write_lines(folder / name, lines)
+        name: construction.write_lines(folder / name, lines)
         for name, lines in ((files.NOTES, notes), (files.PATIENTS, patients))
     }
-    files.write_json(folder / files.SAMPLE, {"sha256": digests})
+    construction.write_json(folder / files.SAMPLE, {"sha256": digests})
     drafts = [
         {
             "id": name,
@@ -104,5 +105,7 @@ def by_hand(folder: Path, count: int, *, texts: Callable[[int], dict[str, Any]] 
         }
         for number, name in enumerate(names)
     ]
-    files.write_json(folder / files.DRAFTS_RECIPE, {"sha256": files.write_lines(folder / files.DRAFTS, drafts)})
+    construction.write_json(
+        folder / files.DRAFTS_RECIPE, {"sha256": construction.write_lines(folder / files.DRAFTS, drafts)}
+    )
     return folder

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.benchmarks.ehrnoteqa.checking import read_human_scores
-from medical_tasks.benchmarks.ehrnoteqa.construction import files
 from medical_tasks.benchmarks.ehrnoteqa.construction.answers import COLUMNS, write_scores
 from medical_tasks.cli.entry import main
+from medical_tasks.data import construction
 from medical_tasks.data.construction import plain, write_sheet
 from medical_tasks.io.score_table import read_scores
 from tests.benchmarks.ehrnoteqa.construction.construction_files import edit_sheet, read_lines, read_rows, write_rows
@@ -176,9 +176,9 @@ def marked_by_hand(folder: Path, models: list[str], said: list[str], verdicts: l
         {"id": name, "answer_number": number, "model": models[number - 1], "response": text}
         for (name, number), text in zip(places, said, strict=True)
     ]
-    files.write_lines(folder / "answers.jsonl", answers)
-    key = {"models": models, "answers_sha256": files.lines_sha256(answers), "sheets": {"ann": ids}}
-    files.write_json(folder / "key.json", key)
+    construction.write_lines(folder / "answers.jsonl", answers)
+    key = {"models": models, "answers_sha256": construction.lines_sha256(answers), "sheets": {"ann": ids}}
+    construction.write_json(folder / "key.json", key)
     rows = [
         dict.fromkeys(COLUMNS, "")
         | {"index": ids.index(str(each["id"])) + 1, "reviewer": "ann", "verdict": verdict}

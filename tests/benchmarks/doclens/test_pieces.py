@@ -1,18 +1,100 @@
-"""The four sections of a note: headings, laws, and the official divisions."""
+"""Turns of a dialogue, sections of a note, sentences of a question."""
 
 from __future__ import annotations
 
 import csv
 import json
+import re
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.doclens.pieces import EMPTY, SECTIONS, divide_note, heading_section
+from medical_tasks.benchmarks.doclens.data import read_meqsum_rows
+from medical_tasks.benchmarks.doclens.pieces import (
+    EMPTY,
+    SECTIONS,
+    divide_note,
+    heading_section,
+    numbered_dialogue,
+    numbered_question,
+    split_question,
+    split_turns,
+)
 from tests.support import SHARED, needs_shared
+
+
+@pytest.mark.parametrize(
+    ("dialogue", "turns"),
+    [
+        ("", []),
+        ("[doctor] hi .", ["[doctor] hi ."]),
+        ("[doctor] hi .\n[patient] hello .", ["[doctor] hi .", "[patient] hello ."]),
+        # A line without a speaker goes on with the turn before it, blank ones included.
+        ("[doctor] a .\nand b .\n[patient] c .", ["[doctor] a .\nand b .", "[patient] c ."]),
+        ("[patient]\n\n[doctor] hi .\n", ["[patient]\n", "[doctor] hi .\n"]),
+        ("[patient_guest] hi .\n[doctor] hello .", ["[patient_guest] hi .", "[doctor] hello ."]),
+        ("[doctor] it is\n[3] of them", ["[doctor] it is\n[3] of them"]),
+        ("no speaker\nat all", ["no speaker\nat all"]),
+        ("\n[doctor] hi .", ["", "[doctor] hi ."]),
+    ],
+)
+def test_turns(dialogue: str, turns: list[str]) -> None:
+    assert split_turns(dialogue) == turns
+
+
+def test_numbers_begin_at_zero() -> None:
+    assert numbered_dialogue(["[doctor] a .\nand b .", "[patient] c ."]) == "[0][doctor] a .\nand b .\n[1][patient] c ."
+    assert numbered_dialogue([]) == ""
+
+
+@given(
+    st.sampled_from(("doctor", "patient", "patient_guest", "nurse")),
+    st.sampled_from((str.upper, str.lower, str.title)),
+    st.sampled_from(("{}[{}]", "{}[ {} ]", "{}[{} ]")),
+    st.sampled_from(("", " ", "\t")),
+)
+def test_a_speaker_in_any_case_and_spacing(name: str, case: Callable[[str], str], form: str, before: str) -> None:
+    line = f"{form.format(before, case(name))} hi ."
+    assert split_turns(f"[doctor] a .\n{line}") == ["[doctor] a .", line]
+
+
+@pytest.mark.parametrize(
+    "heard", ["[ inaudible 00:09:25 ] sick", "[inaudible] sick", "[ Laughter ]", "[crosstalk]", "[]", "[3]"]
+)
+def test_what_a_transcriber_heard_is_no_speaker(heard: str) -> None:
+    assert split_turns(f"[doctor] a .\n{heard}") == [f"[doctor] a .\n{heard}"]
+
+
+LINES = st.lists(st.one_of(st.text(max_size=8), st.sampled_from(["[doctor] a", "[patient]", "[guest_2] b", "[1] c"])))
+
+
+@given(LINES)
+@settings(deadline=None, max_examples=100)
+def test_joined_turns_are_the_dialogue(lines: list[str]) -> None:
+    dialogue = "\n".join(lines)
+    turns = split_turns(dialogue)
+    assert "\n".join(turns) == dialogue
+    assert split_turns("\n".join(turns)) == turns
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_numbers_are_those_of_doclens() -> None:
+    """Its file of test1 has every input numbered; one of the 40 dialogues has a turn of two lines."""
+    path = SHARED / "data" / "aci_bench" / "challenge_data" / "clinicalnlp_taskB_test1.csv"
+    with path.open(encoding="utf-8", newline="") as stream:
+        dialogues = {row["encounter_id"]: row["dialogue"] for row in csv.DictReader(stream, strict=True)}
+    released = json.loads((SHARED / "data" / "doclens" / "ACI-Bench-TestSet-1_clean.json").read_text(encoding="utf-8"))
+    assert [entry["example_id"] for entry in released] == list(dialogues)
+    assert len(dialogues) == 40
+    ours = {name: numbered_dialogue(split_turns(dialogue)) for name, dialogue in dialogues.items()}
+    assert ours == {entry["example_id"]: entry["input"] for entry in released}
+    assert sum("\n" in turn for dialogue in dialogues.values() for turn in split_turns(dialogue)) == 1
+
 
 NOTE = """\
 CHIEF COMPLAINT
@@ -103,7 +185,7 @@ def test_a_section_that_comes_twice() -> None:
     assert parts["objective_exam"] == "EXAM\nb\n"
 
 
-LINES = st.lists(
+NOTE_LINES = st.lists(
     st.one_of(
         st.text(max_size=10),
         st.sampled_from(["PLAN", "EXAM", "Results:", "## ROS", "VITALS", "The plan is rest.", "", "IMAGING\r"]),
@@ -111,7 +193,7 @@ LINES = st.lists(
 )
 
 
-@given(LINES)
+@given(NOTE_LINES)
 @settings(deadline=None, max_examples=200)
 def test_no_text_is_lost_or_doubled(lines: list[str]) -> None:
     note = "\n".join(lines)
@@ -126,7 +208,7 @@ def test_no_text_is_lost_or_doubled(lines: list[str]) -> None:
     assert not any(rest.values())
 
 
-@given(LINES)
+@given(NOTE_LINES)
 @settings(deadline=None, max_examples=100)
 def test_a_section_alone_stays_what_it_is(lines: list[str]) -> None:
     for section, part in divide_note("\n".join(lines)).items():
@@ -206,3 +288,70 @@ def test_notes_of_the_release_without_a_section() -> None:
         "valid": (0, 1, 2, 0),
         "clinicalnlp_taskB_test1": (0, 0, 8, 0),
     }
+
+
+FOLDER = SHARED / "data" / "meqsum"
+
+
+@pytest.mark.parametrize(
+    ("question", "sentences"),
+    [
+        ("", []),
+        (" \n", []),
+        ("is it safe", ["is it safe"]),
+        ("Is it safe? I am 61. ", ["Is it safe?", "I am 61."]),
+        ("  It hurts!!! (Very much.) Why?", ["It hurts!!!", "(Very much.)", "Why?"]),
+        ("SUBJECT: gout\nMESSAGE: Help. Now", ["SUBJECT: gout\nMESSAGE: Help.", "Now"]),
+        # As in DocLens's files a number, an ellipsis, an initial and a title end nothing; capitals do not count.
+        ("It was in 2019. it came back.", ["It was in 2019. it came back."]),
+        ("It was in 2019. It came back.", ["It was in 2019. It came back."]),
+        ("It hurts... Help me.", ["It hurts... Help me."]),
+        ("Dr. A. Moll said so. Is it?", ["Dr. A. Moll said so.", "Is it?"]),
+    ],
+)
+def test_sentences(question: str, sentences: list[str]) -> None:
+    assert split_question(question) == sentences
+
+
+def test_numbers_of_questions_begin_at_zero() -> None:
+    assert numbered_question(["Is it safe?", "I am 61."]) == "[0] Is it safe? [1] I am 61."
+    assert numbered_question([]) == ""
+
+
+PIECES = st.lists(st.sampled_from([*'aB.?! \n9)"…İΣß', "Dr. ", "it hurts. ", "..."]), max_size=40)
+
+
+@given(PIECES.map("".join))
+@settings(deadline=None, max_examples=200)
+def test_no_text_is_lost_but_white_space(question: str) -> None:
+    sentences = split_question(question)
+    assert "".join("".join(sentences).split()) == "".join(question.split())
+    assert all(sentence and sentence == sentence.strip() and sentence in question for sentence in sentences)
+    # Capitals do not count, where there are as many small letters.
+    if len(question.lower()) == len(question):
+        assert [len(each) for each in split_question(question.lower())] == [len(each) for each in sentences]
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_numbers_of_questions_are_those_of_doclens() -> None:
+    """98 of its 100 questions, whose sentences it lists in small letters; the others are named here."""
+    files = {"test": FOLDER / "MEDIQA2021-Task1-TestSet-ReferenceSummaries.xlsx"}
+    rows = list(read_meqsum_rows("full", "test", files))
+    released: list[dict[str, Any]] = json.loads((FOLDER / "doclens_meqsum-test_clean.json").read_text(encoding="utf-8"))
+    assert len(rows) == 100
+    assert [(row["id"], row["summary"]) for row in rows] == [
+        (entry["example_id"], entry["reference"]) for entry in released
+    ]
+
+    def plain(text: str) -> str:
+        return " ".join(text.lower().split())
+
+    other = [
+        row["id"]
+        for row, entry in zip(rows, released, strict=True)
+        if plain(numbered_question(row["sentences"])) != plain(entry["input"])
+    ]
+    # "ok." is no abbreviation here (173), and "e. w. [name]" ends behind the initials (313).
+    assert other == ["173", "313"]
+    assert all(re.match(r"\[0\] ", numbered_question(row["sentences"])) for row in rows)

@@ -1,0 +1,407 @@
+"""ACI-BENCH and MeQSum: rows of the official files, what is refused, the demos; and the items of every form."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.benchmarks.catalog import build_dataset
+from medical_tasks.benchmarks.doclens.data import (
+    ACI_COLUMNS,
+    ACI_OFFICIAL_COLUMNS,
+    ACI_SOURCE,
+    MEQSUM_COLUMNS,
+    MEQSUM_OFFICIAL_COLUMNS,
+    MEQSUM_SOURCE,
+    load_items,
+    read_aci_rows,
+    read_meqsum_rows,
+)
+from medical_tasks.benchmarks.doclens.datasets import ACI_BENCH, MEQSUM
+from medical_tasks.benchmarks.doclens.pieces import SECTIONS, numbered_dialogue
+from medical_tasks.benchmarks.doclens.spec import TASKS
+from medical_tasks.data.dataset_store import read_rows as built_rows
+from medical_tasks.errors import MissingError, UsageError
+from tests.benchmarks.doclens.task_items import BY_NAME, demo_rows, items_of, report
+from tests.support import SHARED, needs_shared
+from tests.tiny_xlsx import write_xlsx
+
+FOLDER = SHARED / "data" / "aci_bench"
+FILES = {"train": "train.csv", "validation": "valid.csv", "test1": "clinicalnlp_taskB_test1.csv"}
+MORE_FILES = {"test2": "clinicalnlp_taskC_test2.csv", "test3": "clef_taskC_test3.csv"}
+NAMES = [column.name for column in ACI_COLUMNS]
+
+
+def official_row(number: int = 1, **changes: str) -> dict[str, str]:
+    return {
+        "dataset": "aci",
+        "encounter_id": f"X{number:03}",
+        "dialogue": '[doctor] hi , "you" .\n[patient] hello .\nand so on .',
+        "note": "CHIEF COMPLAINT\n\nCough.\n\nPLAN\n\nRest.",
+        **changes,
+    }
+
+
+def write_csv(path: Path, rows: list[dict[str, str]]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, ACI_OFFICIAL_COLUMNS)
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    return list(read_aci_rows("doclens", "test1", {"test1": path}))
+
+
+def test_a_row(tmp_path: Path) -> None:
+    (row,) = rows_of(write_csv(tmp_path / "x.csv", [official_row()]))
+    assert list(row) == NAMES
+    assert row == {
+        "id": "X001",
+        "dataset": "aci",
+        "turns": ['[doctor] hi , "you" .', "[patient] hello .\nand so on ."],
+        "note": "CHIEF COMPLAINT\n\nCough.\n\nPLAN\n\nRest.",
+        "subjective": "CHIEF COMPLAINT\n\nCough.\n\n",
+        "objective_exam": "",
+        "objective_results": "",
+        "assessment_and_plan": "PLAN\n\nRest.",
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"encounter_id": ""}, "column 'encounter_id': must be a text that is not empty"),
+        ({"note": " \n"}, "column 'note': must be a text that is not empty"),
+        ({"dialogue": ""}, "column 'dialogue': must be a text that is not empty"),
+        ({"dialogue": "[1] hello\n[ inaudible ] and so on"}, r"column 'dialogue': no line of it begins with a speaker"),
+    ],
+)
+def test_a_wrong_row(tmp_path: Path, changes: dict[str, str], message: str) -> None:
+    path = write_csv(tmp_path / "x.csv", [official_row(1), official_row(2, **changes)])
+    with pytest.raises(UsageError, match=rf"x.csv: line \d+, {message}.* Download the file again"):
+        rows_of(path)
+
+
+def test_odd_dialogues_are_kept_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As the release has them: no speaker at first or amid, empty turns, a mark of the transcriber; and a checkout of Windows."""
+    dialogue = "hi , susan .\n[patient]\n\n[ inaudible ] yes\n[DOCTOR] ok ."
+    files = {
+        "test1": [official_row(1), official_row(2, dialogue=dialogue), official_row(3, dialogue="Hello.\n[patient] a")]
+    }
+    path = write_csv(tmp_path / "x.csv", files["test1"])
+    rows = rows_of(path)
+    assert rows[1]["turns"] == ["hi , susan .", "[patient]\n\n[ inaudible ] yes", "[DOCTOR] ok ."]
+    assert "\n".join(rows[1]["turns"]) == dialogue
+    said = capsys.readouterr().err
+    assert said.startswith(
+        "note: x.csv: X002, X003: the dialogue begins before anybody is named; what stands there is turn 0"
+    )
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
+    assert rows_of(path) == rows
+    path.write_text(path.read_text("utf-8").replace('""you""', '"you'), encoding="utf-8")
+    with pytest.raises(UsageError, match="not a whole CSV file"):
+        rows_of(path)
+
+
+def test_a_wrong_file(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("dataset,encounter_id,src,note\na,b,c,d\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="wrong columns for the ACI-BENCH challenge data. missing: 'dialogue'; unexp"):
+        rows_of(path)
+
+
+def write_release(folder: Path, files: dict[str, str], **counts: int) -> Path:
+    sizes = {"train": 67, "validation": 20, **counts}
+    for split, name in files.items():
+        write_csv(folder / name, [official_row(number) for number in range(sizes.get(split, 40))])
+    return folder
+
+
+def test_all_five_files(tmp_path: Path) -> None:
+    folder = write_release(tmp_path / "data" / "challenge_data", {**FILES, **MORE_FILES})
+    built = build_dataset("aci_bench", source=tmp_path, config="full", out=tmp_path / "out")
+    assert built.splits == {"train": 67, "validation": 20, "test1": 40, "test2": 40, "test3": 40}
+    (folder / MORE_FILES["test3"]).unlink()
+    with pytest.raises(MissingError, match=r"lacks\n  test3, a CSV file: .*/clef_taskC_test3.csv(.|\n)*How to get ACI"):
+        build_dataset("aci_bench", source=folder, config="full", out=tmp_path / "out")
+    # The splits that DocLens uses need three of them.
+    assert build_dataset("aci_bench", source=folder, config="doclens", out=tmp_path / "out").rows == 127
+
+
+def test_a_cut_off_file_is_not_built(tmp_path: Path) -> None:
+    folder = write_release(tmp_path / "official", FILES, train=66)
+    with pytest.raises(UsageError, match=r"config doclens: split train has 66 rows, 67 were published"):
+        build_dataset("aci_bench", source=folder, config="doclens", out=tmp_path / "out")
+    with pytest.raises(UsageError, match="needs 3 files, got the file"):
+        build_dataset("aci_bench", source=folder / "train.csv", config="doclens", out=tmp_path / "out")
+
+
+def test_an_encounter_that_comes_twice(tmp_path: Path) -> None:
+    folder = write_release(tmp_path / "official", FILES)
+    write_csv(folder / "valid.csv", [official_row(1)] * 20)
+    with pytest.raises(UsageError, match="split validation: two rows have id 'X001'"):
+        build_dataset("aci_bench", source=folder, config="doclens", out=tmp_path / "out")
+
+
+def test_the_demo() -> None:
+    rows = {split: list(read_aci_rows("demo", split, {})) for split in ACI_SOURCE.splits["demo"]}
+    assert {split: len(each) for split, each in rows.items()} == {"train": 2, "validation": 1, "test1": 6}
+    everything = [row for each in rows.values() for row in each]
+    assert len({row["id"] for row in everything}) == 9
+    for row in everything:
+        assert list(row) == NAMES
+        # All four sections, which together are the note, and turns enough to cite.
+        assert "".join(row[section] for section in SECTIONS) == row["note"]
+        assert all(len(row[section].split()) >= 4 for section in SECTIONS)
+        assert len(row["turns"]) >= 12
+        assert all(turn.startswith(("[doctor] ", "[patient] ", "[patient_guest] ")) for turn in row["turns"])
+    # Shapes of the release.
+    turns = [turn for row in everything for turn in row["turns"]]
+    assert sum("\n" in turn for turn in turns) == 1
+    assert any(turn.startswith("[patient_guest]") for turn in turns)
+    assert {row["dataset"] for row in everything} == {"aci", "virtassist", "virtscribe"}
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_the_release(tmp_path: Path) -> None:
+    built = build_dataset("aci_bench", source=FOLDER, config="doclens", out=tmp_path / "aci_bench")
+    assert (built.splits, built.notes) == ({"train": 67, "validation": 20, "test1": 40}, ())
+    for split, name in FILES.items():
+        path = FOLDER / "challenge_data" / name
+        with path.open(encoding="utf-8", newline="") as stream:
+            official = list(csv.DictReader(stream, strict=True))
+        rows = built_rows(built.folder, "doclens", split, spec=ACI_BENCH)
+        assert [(row["id"], row["dataset"], row["note"]) for row in rows] == [
+            (each["encounter_id"], each["dataset"], each["note"]) for each in official
+        ]
+        assert ["\n".join(row["turns"]) for row in rows] == [each["dialogue"] for each in official]
+        speakers = Counter(turn.split("]")[0] + "]" for row in rows for turn in row["turns"])
+        assert set(speakers) <= {"[doctor]", "[patient]", "[patient_guest]"}
+        # In all these notes the sections come in order.
+        assert ["".join(row[section] for section in SECTIONS) for row in rows] == [row["note"] for row in rows]
+
+
+MEQSUM_FOLDER = SHARED / "data" / "meqsum"
+MEQSUM_FILES = {
+    "train": "MeQSum_ACL2019_BenAbacha_Demner-Fushman.xlsx",
+    "validation": "MEDIQA2021-Task1-QuestionSummarization-ValidationSet.xlsx",
+    "test": "MEDIQA2021-Task1-TestSet-ReferenceSummaries.xlsx",
+}
+SIZES = {"train": 1000, "validation": 50, "test": 100}
+MEQSUM_NAMES = [column.name for column in MEQSUM_COLUMNS]
+
+
+def sheet(split: str, rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    return [tuple(MEQSUM_OFFICIAL_COLUMNS[split].values()), *rows]
+
+
+def questions_of(path: Path, split: str) -> list[dict[str, Any]]:
+    return list(read_meqsum_rows("full", split, {split: path}))
+
+
+def test_a_row_of_each_split(tmp_path: Path) -> None:
+    path = tmp_path / "x.xlsx"
+    write_xlsx(path, sheet("train", [("7.txt", "Hi. Is it safe?  ", "Is it safe? ")]))
+    (row,) = questions_of(path, "train")
+    assert list(row) == MEQSUM_NAMES
+    assert row == {
+        "id": "7.txt",
+        "question": "Hi. Is it safe?  ",
+        "sentences": ["Hi.", "Is it safe?"],
+        "summary": "Is it safe? ",
+        "focus": "",
+        "types": [],
+    }
+    write_xlsx(path, sheet("validation", [("3", "Is it?", "Is it?", "gout ", "Treatment; Side Effect ;")]))
+    (row,) = questions_of(path, "validation")
+    assert (row["id"], row["focus"], row["types"]) == ("3", "gout", ["Treatment", "Side Effect"])
+    write_xlsx(path, sheet("test", [("96", "Is it?", "Is it?")]))
+    (row,) = questions_of(path, "test")
+    assert list(row.values()) == ["96", "Is it?", ["Is it?"], "Is it?", "", []]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (("", "a", "b"), "row 3, column 'q_id': must be a text that is not empty"),
+        (("1", "", "b"), "row 3, column 'NLM Question': must be a text that is not empty"),
+        (("1", "a", " "), "row 3, column 'Summary': must be a text that is not empty"),
+        (("1.5", "a", "b"), "row 3, column 'q_id': must be a whole number, got '1.5'"),
+    ],
+)
+def test_a_wrong_row_of_questions(tmp_path: Path, row: tuple[str, ...], message: str) -> None:
+    path = write_xlsx(tmp_path / "x.xlsx", sheet("test", [("2", "a", "b"), row]))
+    with pytest.raises(UsageError, match=f"x.xlsx: {message}.* Download the file again"):
+        questions_of(path, "test")
+
+
+def test_one_file_in_place_of_another(tmp_path: Path) -> None:
+    path = write_xlsx(tmp_path / "x.xlsx", sheet("test", [("2", "a", "b")]))
+    with pytest.raises(UsageError, match="wrong columns for the MeQSum. missing: 'File', 'CHQ'; unexpected: 'q_id'"):
+        questions_of(path, "train")
+
+
+def write_question_release(folder: Path, **sizes: int) -> Path:
+    for split, name in MEQSUM_FILES.items():
+        more = len(MEQSUM_OFFICIAL_COLUMNS[split]) - 3
+        count = sizes.get(split, SIZES[split])
+        rows = [
+            (str(number), f"Is {number} safe?", f"Is {number} safe?") + ("x",) * more for number in range(1, count + 1)
+        ]
+        place = folder / ("" if split == "train" else "Task1") / name
+        write_xlsx(place, sheet(split, rows))
+    return folder
+
+
+def test_files_as_their_repositories_have_them(tmp_path: Path) -> None:
+    folder = write_question_release(tmp_path / "official")
+    built = build_dataset("meqsum", source=folder, config="full", out=tmp_path / "out")
+    assert (built.splits, built.notes) == (SIZES, ())
+    (folder / MEQSUM_FILES["train"]).unlink()
+    with pytest.raises(
+        MissingError, match=r"lacks\n  MeQSum, an XLSX file: MeQSum/MeQSum_ACL2019(.|\n)*How to get MeQSum"
+    ):
+        build_dataset("meqsum", source=folder, config="full", out=tmp_path / "out")
+
+
+def test_a_file_with_rows_missing_is_not_built(tmp_path: Path) -> None:
+    folder = write_question_release(tmp_path / "official", test=99)
+    with pytest.raises(UsageError, match="config full: split test has 99 rows, 100 were published"):
+        build_dataset("meqsum", source=folder, config="full", out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_demo_of_questions() -> None:
+    rows = {split: list(read_meqsum_rows("demo", split, {})) for split in MEQSUM_SOURCE.splits["demo"]}
+    assert {split: len(each) for split, each in rows.items()} == {"train": 2, "validation": 3, "test": 7}
+    everything = [row for each in rows.values() for row in each]
+    assert len({row["id"] for row in everything}) == 12
+    for row in everything:
+        assert list(row) == MEQSUM_NAMES
+        assert row["summary"].endswith("?")
+        assert "".join("".join(row["sentences"]).split()) == "".join(row["question"].split())
+    assert all(row["focus"] and row["types"] for row in rows["validation"])
+    assert not any(row["focus"] or row["types"] for row in rows["train"] + rows["test"])
+    # One sentence and many.
+    counts = [len(row["sentences"]) for row in rows["test"]]
+    assert (min(counts), max(counts)) == (1, 8)
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_the_release_of_questions(tmp_path: Path) -> None:
+    built = build_dataset("meqsum", source=MEQSUM_FOLDER, config="full", out=tmp_path / "meqsum")
+    assert (built.splits, built.notes) == (SIZES, ())
+    rows = {split: built_rows(built.folder, "full", split, spec=MEQSUM) for split in SIZES}
+    assert [len(each) for each in rows.values()] == [1000, 50, 100]
+    questions = {split: [" ".join(row["question"].lower().split()) for row in each] for split, each in rows.items()}
+    # One question of the test set is among the training questions as well.
+    assert sum(question in set(questions["train"]) for question in questions["test"]) == 1
+    assert sum(question in set(questions["train"]) for question in questions["validation"]) == 0
+    types = Counter(name for row in rows["validation"] for name in row["types"])
+    assert types.most_common(2) == [("Treatment", types["Treatment"]), ("Information", types["Information"])]
+    assert all(row["types"] and row["focus"] for row in rows["validation"])
+
+
+@needs_shared
+@pytest.mark.upstream
+@pytest.mark.parametrize(
+    ("split", "sha256"),
+    [
+        ("train", "80a3a152f53b8765a6679e1b0340e35a045d72171a01907a77dbb5270be62596"),
+        ("validation", "49fcd248f9fb316c3a25a0f643fac963be639717b151ea4516b6c8c2a43b5e3e"),
+        ("test", "d8343d3e7879cb033b301cb92572f0b8c7e2179ec74cdb83c14d8d4576cb0cf8"),
+    ],
+)
+def test_texts_of_the_release_are_what_another_reader_finds(split: str, sha256: str) -> None:
+    """Sums of ids, questions and summaries as openpyxl 3.1.5 reads them, each cell as a text."""
+    texts = [
+        [row["id"], row["question"], row["summary"]] for row in questions_of(MEQSUM_FOLDER / MEQSUM_FILES[split], split)
+    ]
+    assert hashlib.sha256(json.dumps(texts).encode()).hexdigest() == sha256
+
+
+FIELDS = {"form", "sentences", "reference"}
+
+
+def test_every_task_has_the_items_that_it_says() -> None:
+    assert len(TASKS) == 13
+    for task in TASKS:
+        items = load_items(task, demo_rows(task, task.split))
+        assert items
+        assert len({item.id for item in items}) == len(items)
+        for item in items:
+            assert set(item.fields) == (FIELDS | {"sections"} if task.options["form"] == "note" else FIELDS)
+            assert item.fields["form"] == task.options["form"]
+            assert item.fields["sentences"]
+            assert all(isinstance(each, str) for each in item.fields["sentences"])
+            assert set(item.groups) == set(task.groups)
+            assert task.cluster or item.cluster == item.id
+
+
+def test_a_note() -> None:
+    row = demo_rows(BY_NAME["aci_bench"], "test1")[0]
+    (item,) = load_items(BY_NAME["aci_bench"], [row])
+    assert (item.id, item.cluster, item.groups) == (row["id"], row["id"], {"dataset": row["dataset"]})
+    assert item.fields["sentences"] == row["turns"]
+    assert item.fields["reference"] == row["note"]
+    assert item.fields["sections"] == {section: row[section] for section in SECTIONS}
+    assert "".join(item.fields["sections"].values()) == row["note"]
+
+
+def test_the_sections_of_a_visit() -> None:
+    row = demo_rows(BY_NAME["aci_bench"], "test1")[0] | {"objective_results": ""}
+    items = load_items(BY_NAME["aci_bench_section"], [row])
+    assert [item.id for item in items] == [f"{row['id']}/{section}" for section in SECTIONS]
+    assert [item.groups["section"] for item in items] == list(SECTIONS)
+    assert {item.cluster for item in items} == {row["id"]}
+    assert [item.fields["reference"] for item in items] == [row[section] for section in SECTIONS]
+    assert items[2].fields["reference"] == ""
+
+
+def test_a_report() -> None:
+    row = report(7, "MR", "spine", patient="p1")
+    (item,) = load_items(BY_NAME["mimic_rrs_six_shot"], [row])
+    assert (item.id, item.cluster, item.groups) == ("7", "p1", {"modality": "MR", "anatomy": "spine"})
+    assert item.fields == {"form": "impression", "sentences": row["sentences"], "reference": row["impression"]}
+
+
+def test_a_question_and_a_text_of_ones_own() -> None:
+    question = items_of("meqsum")[0]
+    row = demo_rows(BY_NAME["meqsum"], "test")[0]
+    assert question.fields == {"form": "question", "sentences": row["sentences"], "reference": row["summary"]}
+    text = items_of("doclens_own")[0]
+    assert text.id == "a"
+    assert text.fields["sentences"] == ["Seen for gout.", "Uric acid is 9.", "Allopurinol was started."]
+    assert text.fields["reference"] == "Gout. Allopurinol started."
+
+
+@pytest.mark.parametrize("name", ["aci_bench", "aci_bench_section", "mimic_rrs", "meqsum", "doclens_own"])
+def test_an_id_that_stands_twice(name: str) -> None:
+    row = demo_rows(BY_NAME[name], BY_NAME[name].split)[0]
+    with pytest.raises(UsageError, match=f"{name}: two rows of the built dataset have the same id. Build it again"):
+        load_items(BY_NAME[name], [row, row])
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_the_forty_visits_have_the_numbered_input_of_doclens() -> None:
+    path = SHARED / "data" / "aci_bench" / "challenge_data" / "clinicalnlp_taskB_test1.csv"
+    items = load_items(BY_NAME["aci_bench"], list(read_aci_rows("doclens", "test1", {"test1": path})))
+    file: Path = SHARED / "data" / "doclens" / "ACI-Bench-TestSet-1_clean.json"
+    released = {row["example_id"]: row for row in json.loads(file.read_text(encoding="utf-8"))}
+    assert len(items) == len(released) == 40
+    for item in items:
+        assert numbered_dialogue(item.fields["sentences"]) == released[item.id]["input"]
+    with path.open(encoding="utf-8", newline="") as lines:
+        assert [row["encounter_id"] for row in csv.DictReader(lines)] == [item.id for item in items]
