@@ -50,6 +50,7 @@ from medical_tasks.scoring.estimates import (
 from medical_tasks.scoring.intervals import normal_cdf, student_quantile
 
 __all__ = [
+    "ROUNDING",
     "Draws",
     "Statistic",
     "bootstrap_interval",
@@ -201,7 +202,7 @@ _CHUNK = 2**17
 _FEW_DISTINCT = 8
 # From so many clusters on, 1 - 2^(1-K) is above 99 %.
 _FEW_CLUSTERS = 8
-_SAME = 1e-12
+ROUNDING = 1e-12  # what this near is the same but for rounding: to intervals and to p-values
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +222,7 @@ class Draws:
     @property
     def all_same(self) -> bool:
         """Whether all draws that are defined gave the statistic of the data, but for rounding."""
-        apart = np.abs(self.values - self.value) > _SAME * max(1.0, abs(self.value))
+        apart = np.abs(self.values - self.value) > ROUNDING * max(1.0, abs(self.value))
         return not bool(apart.any())
 
     @property
@@ -291,7 +292,7 @@ def interval_of(draws: Draws, *, confidence: float, limits: Limits | None) -> tu
         else:
             level = normal_cdf(-math.sqrt(draws.size / (draws.size - 1.0)) * t)
             ends = _lower_end(draws.values, low, level), -_lower_end(-draws.values, -high, level)
-    return _finite(max(low, ends[0])), _finite(min(high, ends[1]))
+    return _end(max(low, ends[0])), _end(min(high, ends[1]))
 
 
 def _lower_end(values: Floats, limit: float, level: float) -> float:
@@ -340,6 +341,8 @@ def _apply(function: Statistic, sums: Floats) -> Floats:
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def _finite(end: float) -> float:
-    """The end of an interval, `nan` where the data do not give one."""
-    return end if math.isfinite(end) else math.nan
+def _end(end: float) -> float:
+    """The end of an interval: `nan` where the data do not give one, 0 where it is 0 but for rounding."""
+    if not math.isfinite(end):
+        return math.nan
+    return 0.0 if abs(end) <= ROUNDING else end

@@ -25,7 +25,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from medical_tasks.scoring.bootstrap import Draws, Statistic, draw, interval_of, quotient, unseen_share
+from medical_tasks.scoring.bootstrap import ROUNDING, Draws, Statistic, draw, interval_of, quotient, unseen_share
 from medical_tasks.scoring.estimates import (
     UNIT,
     Clusters,
@@ -54,7 +54,6 @@ __all__ = [
 ]
 
 
-_ZERO = 1e-12
 _COUNTED = 10  # draws beyond zero from which their number is the p-value; fewer of few draws
 
 
@@ -214,7 +213,7 @@ def _p_value(draws: Draws, span: Limits | None) -> float:
     """The two-sided p-value that belongs to `interval_of`."""
     if math.isnan(draws.value):
         return math.nan
-    if not draws.values.size or (abs(draws.value) <= _ZERO and draws.all_same):
+    if not draws.values.size or (abs(draws.value) <= ROUNDING and draws.all_same):
         return 1.0
     if draws.all_same:
         if draws.undefined:
@@ -227,7 +226,7 @@ def _p_value(draws: Draws, span: Limits | None) -> float:
     df = draws.size - 1.0
     if draws.few:
         return min(1.0, 2.0 * student_tail(abs(draws.value) / draws.standard_error, df))
-    beyond = min(int((draws.values <= _ZERO).sum()), int((draws.values >= -_ZERO).sum())) + draws.undefined
+    beyond = min(int((draws.values <= ROUNDING).sum()), int((draws.values >= -ROUNDING).sum())) + draws.undefined
     counted = max(1, min(_COUNTED, len(draws.values) // 100))
     level = (max(beyond, counted) + 1) / (len(draws.values) + 1)
     if level >= 0.5:
@@ -237,7 +236,7 @@ def _p_value(draws: Draws, span: Limits | None) -> float:
         # The distance from the value to zero, in distances from the value to the draw that belongs to the level.
         away = np.sort(np.sign(draws.value) * draws.values[~np.isnan(draws.values)])[counted - 1 - draws.undefined]
         value = abs(draws.value)
-        if value - away <= _ZERO:
+        if value - away <= ROUNDING:
             return 2.0 * student_tail(-normal_quantile((beyond + 1) / (len(draws.values) + 1)), df)
         quantile *= value / (value - away)
     return 2.0 * student_tail(quantile, df)
