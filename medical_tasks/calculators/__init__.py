@@ -69,10 +69,7 @@ __all__ = [
 
 
 def calculate(
-    calculator: int | str | AnyCalculator,
-    entities: Mapping[str, object],
-    *,
-    conventions: frozenset[str] = frozenset(),
+    calculator: int | str | AnyCalculator, entities: Mapping[str, object], *, conventions: frozenset[str] = frozenset()
 ) -> Result:
     """Apply a calculator to a patient's entities.
 

@@ -13,8 +13,6 @@ from medical_tasks.calculators.inputs import REQUIRED, Input, Quantity, fold, is
 from medical_tasks.calculators.steps import Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
 
-__all__ = ["Answer", "Calculator", "Category", "Convention", "Output", "Result", "Valid", "calculator"]
-
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
 

@@ -25,22 +25,6 @@ from medical_tasks.calculators.shared_inputs import (
 from medical_tasks.calculators.steps import Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
 
-__all__ = [
-    "albumin_corrected_anion_gap",
-    "albumin_corrected_delta_gap",
-    "albumin_corrected_delta_ratio",
-    "anion_gap",
-    "corrected_calcium",
-    "corrected_sodium",
-    "delta_gap",
-    "delta_ratio",
-    "free_water_deficit",
-    "homa_ir",
-    "ldl_friedewald",
-    "maintenance_fluids",
-    "serum_osmolality",
-]
-
 
 @calculator(
     id=7,
@@ -220,12 +204,7 @@ def anion_gap(*, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_
     source=f"{_FIGGE}.",
 )
 def albumin_corrected_anion_gap(
-    *,
-    sodium_mmol_l: float,
-    chloride_mmol_l: float,
-    bicarbonate_mmol_l: float,
-    albumin_g_dl: float,
-    say: Say = quiet,
+    *, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, albumin_g_dl: float, say: Say = quiet
 ) -> float:
     """Anion gap in mEq/L corrected for albumin: gap + 2.5 · (4 − albumin g/dL).
 
@@ -262,15 +241,7 @@ def _delta_ratio(delta: float, bicarbonate_mmol_l: float, say: Say) -> float:
     return ratio
 
 
-@calculator(
-    id=63,
-    name="Delta Gap",
-    category="lab",
-    output="decimal",
-    unit="mEq/L",
-    inputs=_IONS,
-    source=_DELTA_SOURCE,
-)
+@calculator(id=63, name="Delta Gap", category="lab", output="decimal", unit="mEq/L", inputs=_IONS, source=_DELTA_SOURCE)
 def delta_gap(*, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, say: Say = quiet) -> float:
     """Delta gap in mEq/L: anion gap − 12.
 
@@ -282,14 +253,7 @@ def delta_gap(*, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_
     return _delta_gap(gap, say)
 
 
-@calculator(
-    id=64,
-    name="Delta Ratio",
-    category="lab",
-    output="decimal",
-    inputs=_IONS,
-    source=_RATIO_SOURCE,
-)
+@calculator(id=64, name="Delta Ratio", category="lab", output="decimal", inputs=_IONS, source=_RATIO_SOURCE)
 def delta_ratio(*, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, say: Say = quiet) -> float:
     """Delta ratio: (anion gap − 12) / (24 − HCO₃).
 
@@ -314,12 +278,7 @@ def delta_ratio(*, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmo
     source=f"{_FIGGE}; {_DELTA_SOURCE}",
 )
 def albumin_corrected_delta_gap(
-    *,
-    sodium_mmol_l: float,
-    chloride_mmol_l: float,
-    bicarbonate_mmol_l: float,
-    albumin_g_dl: float,
-    say: Say = quiet,
+    *, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, albumin_g_dl: float, say: Say = quiet
 ) -> float:
     """Delta gap in mEq/L of the albumin-corrected anion gap: corrected gap − 12.
 
@@ -344,12 +303,7 @@ def albumin_corrected_delta_gap(
     source=f"{_FIGGE}; {_RATIO_SOURCE}",
 )
 def albumin_corrected_delta_ratio(
-    *,
-    sodium_mmol_l: float,
-    chloride_mmol_l: float,
-    bicarbonate_mmol_l: float,
-    albumin_g_dl: float,
-    say: Say = quiet,
+    *, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, albumin_g_dl: float, say: Say = quiet
 ) -> float:
     """Delta ratio of the albumin-corrected anion gap: (corrected gap − 12) / (24 − HCO₃).
 

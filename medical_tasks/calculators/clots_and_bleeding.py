@@ -26,9 +26,6 @@ from medical_tasks.calculators.shared_inputs import (
 )
 from medical_tasks.calculators.steps import Bands, Points, Say, quiet
 
-__all__ = ["caprini", "wells_dvt"]
-
-
 Surgery: TypeAlias = Literal[
     "none", "minor", "major", "laparoscopic", "arthroscopic", "elective major lower extremity arthroplasty"
 ]
@@ -212,21 +209,14 @@ def caprini(
     output="integer",
     inputs=(
         flag("active_cancer", "Active cancer", "cancer"),
-        flag(
-            "bedridden",
-            "Bedridden recently >3 days or major surgery within 12 weeks",
-            "Bedridden recently >3 days",
-        ),
+        flag("bedridden", "Bedridden recently >3 days or major surgery within 12 weeks", "Bedridden recently >3 days"),
         flag("major_surgery", "Major surgery within 12 weeks"),
         flag("calf_swelling", "Calf swelling >3 centimeters compared to the other leg", "calf swelling"),
         flag("collateral_veins", "Collateral (nonvaricose) superficial veins present", "collateral veins"),
         flag("entire_leg_swollen", "Entire Leg Swollen"),
         flag("tenderness", "Localized tenderness along the deep venous system"),
         flag("pitting_edema", "Pitting edema, confined to symptomatic leg", "pitting edema"),
-        flag(
-            "paralysis_or_plaster",
-            "Paralysis, paresis, or recent plaster immobilization of the lower extremity",
-        ),
+        flag("paralysis_or_plaster", "Paralysis, paresis, or recent plaster immobilization of the lower extremity"),
         flag("previous_dvt", "Previously documented Deep Vein Thrombosis", "previous DVT"),
         flag(
             "alternative_diagnosis",

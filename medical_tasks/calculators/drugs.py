@@ -14,9 +14,6 @@ from medical_tasks.calculators.measures import Measure
 from medical_tasks.calculators.steps import Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError, UnitError
 
-__all__ = ["EQUIVALENT_MG", "FACTORS"]
-
-
 Opioid: TypeAlias = Literal[
     "Codeine",
     "FentaNYL buccal",
@@ -280,11 +277,7 @@ class _SteroidDoseInput(Input):
 
 def _steroid_doses(values: dict[str, Any]) -> dict[str, Any]:
     source: SteroidDose = values["source"]
-    return {
-        "source_steroid": source.steroid,
-        "source_dose_mg": source.mg,
-        "target_steroid": values["target_steroid"],
-    }
+    return {"source_steroid": source.steroid, "source_dose_mg": source.mg, "target_steroid": values["target_steroid"]}
 
 
 @calculator(

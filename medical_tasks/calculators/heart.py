@@ -24,9 +24,6 @@ from medical_tasks.calculators.shared_inputs import (
 from medical_tasks.calculators.steps import Bands, Points, Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
 
-__all__ = ["MEN", "WOMEN", "Coefficients", "framingham_risk"]
-
-
 _RCRI_CREATININE: Final = Bands("Creatinine", "mg/dL", under=0, steps=((">", 2, 1),))
 
 

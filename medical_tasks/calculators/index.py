@@ -24,8 +24,6 @@ from medical_tasks.calculators.base import Calculator
 from medical_tasks.calculators.inputs import fold
 from medical_tasks.calculators.units import CalculatorInputError
 
-__all__ = ["CALCULATORS", "AnyCalculator", "find"]
-
 AnyCalculator: TypeAlias = Calculator[..., Any]
 
 _FAMILIES: Final = (chemistry, clots_and_bleeding, drugs, heart, infection, intensive_care, kidney_and_liver, person)

@@ -37,9 +37,6 @@ from medical_tasks.calculators.shared_inputs import (
 from medical_tasks.calculators.steps import Bands, Points, Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
 
-__all__ = ["COUGH_UNMENTIONED_IS_ZERO", "curb_65", "feverpain", "sofa"]
-
-
 # The dataset of v1.0 gives this finding under the name of a severity, whose classes mean liver disease too.
 _LIVER_DISEASE: Final = Flag(
     parameter="liver_disease",
@@ -513,13 +510,7 @@ _SIRS_WHITE_CELLS: Final = Bands("White blood cells", "10^9/L", under=1, steps=(
     name="SIRS Criteria",
     category="diagnosis",
     output="integer",
-    inputs=(
-        TEMPERATURE,
-        HEART_RATE,
-        RESPIRATORY_RATE.optional(None),
-        PACO2.optional(None),
-        WHITE_CELLS,
-    ),
+    inputs=(TEMPERATURE, HEART_RATE, RESPIRATORY_RATE.optional(None), PACO2.optional(None), WHITE_CELLS),
     source="Bone RC et al. Chest 1992;101:1644-1655.",
     aliases=("SIRS",),
 )

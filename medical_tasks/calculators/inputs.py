@@ -20,8 +20,6 @@ from medical_tasks.calculators.measures import Measure
 from medical_tasks.calculators.steps import Say
 from medical_tasks.calculators.units import CalculatorInputError, Substance
 
-__all__ = ["REQUIRED", "Choice", "Day", "Flag", "Input", "Quantity", "fold", "is_missing", "measured"]
-
 
 class _Required:
     def __repr__(self) -> str:

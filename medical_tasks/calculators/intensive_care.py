@@ -29,8 +29,6 @@ from medical_tasks.calculators.shared_inputs import (
 from medical_tasks.calculators.steps import Bands, Points, Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
 
-__all__ = ["apache_ii", "glasgow_coma_score", "mean_arterial_pressure", "whole_coma_score"]
-
 
 @calculator(
     id=5,

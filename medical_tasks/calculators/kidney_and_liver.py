@@ -29,8 +29,6 @@ from medical_tasks.calculators.shared_inputs import (
 from medical_tasks.calculators.steps import Bands, Points, Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
 
-__all__ = ["ckd_epi_2021", "creatinine_clearance", "mdrd_gfr", "meld_na"]
-
 
 @calculator(
     id=2,

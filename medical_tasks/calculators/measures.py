@@ -10,8 +10,6 @@ from typing import Final
 
 from medical_tasks.calculators.units import CalculatorInputError, Conversion, Substance, conversion, fold_unit
 
-__all__ = ["Measure"]
-
 _CACHE_LIMIT: Final = 512
 _NUMBER = r"([+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+|\.)?(?:e[+-]?\d+)?)"
 _START = re.compile(_NUMBER, re.IGNORECASE)

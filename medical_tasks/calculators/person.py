@@ -23,9 +23,6 @@ from medical_tasks.calculators.shared_inputs import (
 from medical_tasks.calculators.steps import Bands, Points, Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
 
-__all__ = ["DEVINE_HEIGHT", "adjusted_body_weight", "body_mass_index", "due_date", "ideal_body_weight", "target_weight"]
-
-
 DEVINE_HEIGHT: Final = Valid(parameter="height_cm", low=152.4, source="Devine 1974: for each inch over 5 feet")
 
 

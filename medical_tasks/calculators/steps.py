@@ -11,9 +11,6 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["Bands", "Points", "Say", "quiet"]
-
-
 Say: TypeAlias = Callable[[str], object]
 """Receives one finished line. `list.append` is one; so is `print`."""
 

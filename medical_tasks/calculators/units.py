@@ -21,12 +21,6 @@ from typing import Final, TypeAlias
 
 from medical_tasks.errors import UsageError
 
-__all__ = [
-    "ALBUMIN", "BICARBONATE", "BILIRUBIN", "CALCIUM", "CHLORIDE", "CHOLESTEROL", "CREATININE", "ENZYME", "GLUCOSE",
-    "HEMOGLOBIN", "INSULIN", "INSULIN_BY_RIVALS", "POTASSIUM", "SODIUM", "TRIGLYCERIDES", "UREA_NITROGEN",
-    "CalculatorInputError", "Conversion", "Substance", "UnitError", "conversion", "convert", "fold_unit",
-]  # fmt: skip
-
 
 class CalculatorInputError(UsageError):
     """An input is missing, unreadable or impossible; the message names it, the rule and the value received."""
@@ -94,11 +88,7 @@ def _insulin(pmol_l: str, micro_iu_ng: str) -> Substance:
         "insulin",
         f"1 µIU/mL = {pmol_l} pmol/L, 1 ng = {micro_iu_ng} µIU",
         MappingProxyType(
-            {
-                "activity": Fraction(1),
-                "mole": Fraction(10**9) / Fraction(pmol_l),
-                "mass": 1000 * Fraction(micro_iu_ng),
-            }
+            {"activity": Fraction(1), "mole": Fraction(10**9) / Fraction(pmol_l), "mass": 1000 * Fraction(micro_iu_ng)}
         ),
     )
 

@@ -128,7 +128,7 @@ class Estimator:
 
     def _average(self, metric: MetricSpec, items: Sequence[Item]) -> dict[str, Any]:
         """The average of other metrics' totals, over the items on which all of them are decided."""
-        from medical_tasks.scoring.statistics import bootstrap_statistic
+        from medical_tasks.scoring.bootstrap import bootstrap_statistic
 
         reported = {each.name: each for each in self._task.metrics}
         parts = components(metric, reported)
@@ -284,7 +284,8 @@ class _Found:
         *,
         fractions: bool = False,
     ) -> Any:
-        from medical_tasks.scoring.statistics import bootstrap_interval, bootstrap_ratio, proportion_interval
+        from medical_tasks.scoring.bootstrap import bootstrap_interval, bootstrap_ratio
+        from medical_tasks.scoring.intervals import proportion_interval
 
         groups = clusters if self.clustered else None
         if self.pooled:

@@ -28,26 +28,6 @@ from medical_tasks.scoring.bootstrap import bootstrap_interval, bootstrap_statis
 from medical_tasks.scoring.estimates import Clusters, Estimate, Floats, check_same_length
 from medical_tasks.scoring.intervals import proportion_interval
 
-__all__ = [
-    "Agreement",
-    "accuracy_interval",
-    "agreement_of",
-    "among_raters",
-    "class_figures",
-    "cohen_interval",
-    "cohen_kappa",
-    "confusion_matrix",
-    "fleiss_interval",
-    "fleiss_kappa",
-    "leave_one_out",
-    "majority",
-    "pairwise_agreement",
-    "pairwise_interval",
-    "rating_counts",
-    "with_raters",
-]
-
-
 Counts = npt.NDArray[np.int64]
 KAPPA_LIMITS = (-1.0, 1.0)
 
@@ -203,11 +183,7 @@ def cohen_interval(
     rows, columns = _codes("gold", gold, classes), _codes("given", given, classes)
     labelled = columns < len(classes)
     numbers = np.arange(len(classes))[:, np.newaxis]
-    sums = [
-        (rows == columns) & labelled,
-        *((rows == numbers) & labelled),
-        *((columns == numbers) & labelled),
-    ]
+    sums = [(rows == columns) & labelled, *((rows == numbers) & labelled), *((columns == numbers) & labelled)]
     return bootstrap_statistic(
         [column.astype(np.float64) for column in sums],
         _kappa_of_sums,

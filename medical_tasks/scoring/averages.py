@@ -13,8 +13,6 @@ from typing import Any
 
 from medical_tasks.spec import MetricSpec
 
-__all__ = ["Components", "Sums", "average_of", "components", "sums"]
-
 Sums = tuple[float, float]
 """What an item adds to a metric: to its numerator and to its denominator; nan in both where that is not known."""
 

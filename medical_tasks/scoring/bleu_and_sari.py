@@ -28,19 +28,6 @@ from medical_tasks.scoring.text_pairs import (
     mean,
 )
 
-__all__ = [
-    "Bleu",
-    "Sari",
-    "bleu",
-    "bleu_corpus",
-    "sacrebleu_corpus",
-    "sacrebleu_sentence",
-    "sari",
-    "sari_corpus",
-    "tokenize_13a",
-]
-
-
 MAX_ORDER = 4
 
 
@@ -84,11 +71,7 @@ def bleu(prediction: str, references: References, *, smooth: bool = False, max_o
 
 
 def bleu_corpus(
-    predictions: Sequence[str],
-    references: Sequence[References],
-    *,
-    smooth: bool = False,
-    max_order: int = MAX_ORDER,
+    predictions: Sequence[str], references: Sequence[References], *, smooth: bool = False, max_order: int = MAX_ORDER
 ) -> Bleu:
     """BLEU with matches and lengths pooled over the predictions, which is not the mean of their scores.
 

@@ -49,19 +49,6 @@ from medical_tasks.scoring.estimates import (
 )
 from medical_tasks.scoring.intervals import normal_cdf, student_quantile
 
-__all__ = [
-    "ROUNDING",
-    "Draws",
-    "Statistic",
-    "bootstrap_interval",
-    "bootstrap_ratio",
-    "bootstrap_statistic",
-    "draw",
-    "interval_of",
-    "quotient",
-    "unseen_share",
-]
-
 
 def bootstrap_interval(
     values: npt.ArrayLike,

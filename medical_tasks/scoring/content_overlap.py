@@ -24,18 +24,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, get_args
 
-__all__ = [
-    "CHUNK_WORDS",
-    "REWARDS",
-    "Medcon",
-    "RadGraphReward",
-    "Reward",
-    "best_and_mean",
-    "chunk_context",
-    "medcon",
-    "radgraph_reward",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Medcon:

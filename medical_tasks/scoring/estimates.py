@@ -13,25 +13,6 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "UNIT",
-    "Clusters",
-    "Comparison",
-    "Estimate",
-    "Floats",
-    "Limits",
-    "McNemar",
-    "SumTable",
-    "as_binary",
-    "as_column",
-    "as_json",
-    "check_limits",
-    "check_probability",
-    "check_same_length",
-    "check_whole",
-    "sum_table",
-]
-
 
 @dataclass(frozen=True)
 class Estimate:

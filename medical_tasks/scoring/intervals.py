@@ -33,19 +33,6 @@ from medical_tasks.scoring.estimates import (
     sum_table,
 )
 
-__all__ = [
-    "beta_cdf",
-    "beta_quantile",
-    "bounds",
-    "exact_interval",
-    "normal_cdf",
-    "normal_quantile",
-    "proportion_interval",
-    "student_quantile",
-    "student_tail",
-    "wilson_interval",
-]
-
 
 def wilson_interval(successes: int, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
     """Wilson's score interval of `successes` out of `n`, without continuity correction.

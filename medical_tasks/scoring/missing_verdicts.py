@@ -10,8 +10,6 @@ from typing import Final
 
 from medical_tasks.spec import Counts, ItemScore, MetricSpec, Verdicts
 
-__all__ = ["Estimated", "estimated"]
-
 _ABOUT_AS_LONG: Final = 2
 """How many verdicts more or fewer an answer has that stands for another."""
 

@@ -44,16 +44,6 @@ from medical_tasks.scoring.estimates import (
 )
 from medical_tasks.scoring.intervals import normal_quantile, student_quantile, student_tail
 
-__all__ = [
-    "detectable_difference",
-    "holm",
-    "mcnemar",
-    "minimum_detectable_difference",
-    "paired_bootstrap",
-    "paired_bootstrap_statistic",
-]
-
-
 _COUNTED = 10  # draws beyond zero from which their number is the p-value; fewer of few draws
 
 

@@ -26,19 +26,6 @@ from medical_tasks.scoring.agreement import majority
 from medical_tasks.scoring.estimates import Clusters, Estimate, Floats, as_column, check_same_length
 from medical_tasks.scoring.intervals import proportion_interval
 
-__all__ = [
-    "EPSILON",
-    "HumanAgreement",
-    "OutputPairs",
-    "PreferenceAgreement",
-    "Vote",
-    "compare_preferences",
-    "disagreeing",
-    "human_agreement",
-    "output_pairs",
-    "preference_signs",
-]
-
 EPSILON: Final = 1e-9
 """Values this close are equal but for rounding."""
 

@@ -16,8 +16,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["spoken"]
-
 _TAGS: Final = {"think": ("", "think(?:ing)?|thoughts?")} | {
     name: (r"(?<!\[)", name.replace("_", "[_ -]"))  # "[analysis]" is text
     for name in ("reasoning", "reflection", "analysis", "scratchpad", "cot", "chain_of_thought", "inner_monologue")

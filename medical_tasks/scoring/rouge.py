@@ -18,9 +18,6 @@ from dataclasses import dataclass
 from medical_tasks.scoring.porter import stem as porter_stem
 from medical_tasks.scoring.text_pairs import References, as_references, as_segments, count_ngrams, mean, shared
 
-__all__ = ["VARIANTS", "Columns", "Overlap", "lcs_length", "rouge", "rouge_corpus", "rouge_tokens"]
-
-
 VARIANTS = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 
 _TOKEN = re.compile(r"[a-z0-9]+")

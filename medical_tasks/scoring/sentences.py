@@ -24,22 +24,6 @@ from typing import Final
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_bytes
 
-__all__ = [
-    "BEFORE_NUMBERS",
-    "MEDICAL",
-    "NEVER_LAST",
-    "OFTEN_LAST",
-    "UNTRAINED",
-    "Punkt",
-    "Rules",
-    "punkt_spans",
-    "read_punkt",
-    "rules_name",
-    "sentence_spans",
-    "split_sentences",
-]
-
-
 _ADDRESS = "https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/tokenizers/punkt_tab.zip"
 _APART = r"[)\";}\]*:@'({\[?!]"  # marks that are never inside a word
 _JOINED = r"--+|\.{2,}|(?:\.\s){2,}\."  # dashes and ellipses are words of their own

@@ -12,20 +12,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
-__all__ = [
-    "Ngrams",
-    "References",
-    "as_references",
-    "as_segments",
-    "clipped_matches",
-    "count_ngrams",
-    "exact_match",
-    "exact_match_corpus",
-    "mean",
-    "shared",
-]
-
-
 References: TypeAlias = str | Sequence[str]
 """One reference, or several of which any will do."""
 

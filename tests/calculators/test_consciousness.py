@@ -7,19 +7,8 @@ import pytest
 from medical_tasks.calculators import CalculatorInputError, calculate
 from medical_tasks.calculators.intensive_care import glasgow_coma_score, whole_coma_score
 
-EYE = {
-    "eyes open spontaneously": 4,
-    "eye opening to verbal command": 3,
-    "eye opening to pain": 2,
-    "no eye opening": 1,
-}
-VERBAL = {
-    "oriented": 5,
-    "confused": 4,
-    "inappropriate words": 3,
-    "incomprehensible sounds": 2,
-    "no verbal response": 1,
-}
+EYE = {"eyes open spontaneously": 4, "eye opening to verbal command": 3, "eye opening to pain": 2, "no eye opening": 1}
+VERBAL = {"oriented": 5, "confused": 4, "inappropriate words": 3, "incomprehensible sounds": 2, "no verbal response": 1}
 MOTOR = {
     "obeys commands": 6,
     "localizes pain": 5,
@@ -48,8 +37,7 @@ def test_words_in_any_case_and_points(word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "tested"),
-    [("eye", "verbal 5, motor 6"), ("verbal", "eye 4, motor 6"), ("motor", "eye 4, verbal 5")],
+    ("part", "tested"), [("eye", "verbal 5, motor 6"), ("verbal", "eye 4, motor 6"), ("motor", "eye 4, verbal 5")]
 )
 def test_a_part_that_cannot_be_tested_leaves_no_total(part: str, tested: str) -> None:
     words = {"eye": "eyes open spontaneously", "verbal": "oriented", "motor": "obeys commands", part: "Not Testable"}

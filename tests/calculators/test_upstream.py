@@ -94,11 +94,7 @@ def test_the_patch_convention_brings_six_more_labels() -> None:
 def test_names_categories_and_outputs_are_the_datasets(calculator_id: int) -> None:
     row = next(row for row in labelled_rows() if int(row["Calculator ID"]) == calculator_id)
     entry = find(calculator_id)
-    assert (entry.name, entry.category, entry.output) == (
-        row["Calculator Name"],
-        row["Category"],
-        row["Output Type"],
-    )
+    assert (entry.name, entry.category, entry.output) == (row["Calculator Name"], row["Category"], row["Output Type"])
 
 
 def test_errors_are_only_what_the_rules_cannot_answer() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from medical_tasks.benchmarks.catalog import BENCHMARKS, tasks
 from medical_tasks.leaderboard.ranking import HEADLINES, OverallEntry, mover_mean, overall_entries
 from medical_tasks.leaderboard.records import Entry
-from medical_tasks.scoring.statistics import wilson_interval
+from medical_tasks.scoring.intervals import wilson_interval
 
 
 def entry(

@@ -65,8 +65,7 @@ scores = st.floats(0, 1).map(lambda v: round(v, 2))
 
 @settings(deadline=None, max_examples=80)
 @given(
-    st.lists(st.tuples(scores, scores, st.integers(0, 15)), min_size=1, max_size=40),
-    st.randoms(use_true_random=False),
+    st.lists(st.tuples(scores, scores, st.integers(0, 15)), min_size=1, max_size=40), st.randoms(use_true_random=False)
 )
 def test_laws_of_the_mean_difference(items: list[tuple[float, float, int]], shuffler: random.Random) -> None:
     a, b, clusters = ([item[i] for item in items] for i in range(3))

@@ -26,11 +26,7 @@ def test_the_published_example_of_several_references() -> None:
     found = sari(
         "About 95 species are currently accepted.",
         "About 95 you now get in.",
-        [
-            "About 95 species are currently known.",
-            "About 95 species are now accepted.",
-            "95 species are now accepted.",
-        ],
+        ["About 95 species are currently known.", "About 95 species are now accepted.", "95 species are now accepted."],
     )
     assert found.score == pytest.approx(26.953601953601954, abs=1e-9)
 

@@ -36,14 +36,6 @@ from medical_tasks.calculators.v1_labels.entities import (
     round_v1,
 )
 
-__all__ = [
-    "albumin_corrected_anion_gap", "albumin_corrected_delta_gap", "albumin_corrected_delta_ratio", "anion_gap",
-    "child_pugh", "ckd_epi", "corrected_calcium", "corrected_sodium", "creatinine_clearance", "creatinine_mg_dl",
-    "delta_gap", "delta_ratio", "fib_4", "fractional_excretion", "free_water_deficit", "homa_ir", "ldl", "mdrd",
-    "meld_na", "morphine_equivalents", "osmolality", "steroid_conversion",
-]  # fmt: skip
-
-
 _BUN = "Blood Urea Nitrogen (BUN)"
 
 

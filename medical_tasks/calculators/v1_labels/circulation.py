@@ -22,26 +22,6 @@ from medical_tasks.calculators.v1_labels.entities import (
 )
 from medical_tasks.calculators.v1_labels.person import age_years
 
-__all__ = [
-    "bazett",
-    "caprini",
-    "cha2ds2_vasc",
-    "framingham",
-    "framingham_risk",
-    "fridericia",
-    "glasgow_blatchford",
-    "has_bled",
-    "heart_score",
-    "hodges",
-    "mean_arterial_pressure",
-    "perc",
-    "rautaharju",
-    "revised_cardiac_risk",
-    "wells_dvt",
-    "wells_pe",
-]
-
-
 _STROKES: Final = ("Stroke", "Transient Ischemic Attacks History", "Thromboembolism history")
 _HISTORY: Final = MappingProxyType({"Slightly suspicious": 0, "Moderately suspicious": 1, "Highly suspicious": 2})
 _ECG: Final = MappingProxyType(

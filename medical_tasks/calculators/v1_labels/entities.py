@@ -15,14 +15,6 @@ from typing import Final
 from medical_tasks.calculators.inputs import fold
 from medical_tasks.calculators.units import CalculatorInputError
 
-__all__ = [
-    "ALBUMIN", "ALBUMIN_BY_MASS", "BICARBONATE", "BILIRUBIN_BY_MASS", "BILIRUBIN_CHILD_PUGH", "BILIRUBIN_SOFA",
-    "CALCIUM", "CHLORIDE", "CHOLESTEROL", "CHOLESTEROL_FRAMINGHAM", "CREATININE", "GLUCOSE", "HEMOGLOBIN", "POTASSIUM",
-    "SODIUM", "TRIGLYCERIDES", "UREA_NITROGEN", "UREA_NITROGEN_BLATCHFORD", "URINE_SODIUM", "Compound", "Entities",
-    "amount_in", "concentration", "count_per", "exact_concentration", "number", "positive", "round_v1",
-]  # fmt: skip
-
-
 _LARGEST: Final = 1e15
 
 

@@ -23,9 +23,6 @@ from medical_tasks.calculators.v1_labels.entities import (
 )
 from medical_tasks.calculators.v1_labels.person import age_years, temperature_c
 
-__all__ = ["apache_ii", "centor", "curb_65", "fever_pain", "glasgow_coma", "psi", "sirs", "sofa"]
-
-
 _EYE: Final = MappingProxyType(
     {
         "eyes open spontaneously": 4,

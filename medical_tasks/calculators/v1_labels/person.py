@@ -10,23 +10,6 @@ from typing import Final
 from medical_tasks.calculators.units import CalculatorInputError
 from medical_tasks.calculators.v1_labels.entities import Entities, number, positive, round_v1
 
-__all__ = [
-    "adjusted_body_weight",
-    "age_years",
-    "body_mass_index",
-    "body_surface_area",
-    "charlson",
-    "conception_date",
-    "due_date",
-    "gestational_age",
-    "ideal_body_weight",
-    "maintenance_fluids",
-    "target_weight",
-    "temperature_c",
-    "weight_kg",
-]
-
-
 _PER_UNIT: Final = MappingProxyType(
     {
         "m": MappingProxyType({"cm": 0.01, "ft": 0.3048, "in": 0.0254}),

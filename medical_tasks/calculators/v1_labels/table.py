@@ -10,8 +10,6 @@ from typing import Final, TypeAlias
 from medical_tasks.calculators.v1_labels import chemistry, circulation, intensive_care, person
 from medical_tasks.calculators.v1_labels.entities import Entities
 
-__all__ = ["RULES", "Answer", "Rule"]
-
 Answer: TypeAlias = float | int | str | tuple[str, str]
 
 
@@ -138,12 +136,7 @@ _ALL: Final = (
         "a misspelt °C is taken as Fahrenheit; temperatures of 39.9 to 40 °C score 15; glucose and BUN in mmol/L "
         "come in steps of 18 and 2.8 mg/dL",
     ),
-    Rule(
-        30,
-        "Serum Osmolality",
-        chemistry.osmolality,
-        f"BUN in mmol/L comes in steps of 2.8 mg/dL; {_GLUCOSE}",
-    ),
+    Rule(30, "Serum Osmolality", chemistry.osmolality, f"BUN in mmol/L comes in steps of 2.8 mg/dL; {_GLUCOSE}"),
     Rule(
         31,
         "HOMA-IR (Homeostatic Model Assessment for Insulin Resistance)",

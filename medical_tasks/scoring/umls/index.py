@@ -35,9 +35,6 @@ from medical_tasks.io.progress import Progress
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["GROUPS", "MEDCON_TYPES", "WINDOW", "Folding", "IndexInfo", "UmlsIndex", "build_index", "find_file"]
-
-
 # What decomposing does not bring to ASCII: punctuation of typesetters, and letters without a base letter.
 _PLAIN = str.maketrans(
     {

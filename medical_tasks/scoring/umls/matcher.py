@@ -25,9 +25,6 @@ from typing import NamedTuple
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.scoring.umls.index import WINDOW, UmlsIndex
 
-__all__ = ["CLOSED_CLASSES", "STOP_WORDS", "Match", "Matcher", "every_window", "phrases", "tokenizer"]
-
-
 SHORTEST = 3  # characters
 
 
@@ -206,10 +203,7 @@ def tokenizer(parts: Mapping[str, str]) -> Callable[[str], list[Token]]:
     return tokens
 
 
-VARIANTS: Mapping[str, Callable[[str, Sequence[Token]], list[Span]]] = {
-    "aci-bench": every_window,
-    "archehr": phrases,
-}
+VARIANTS: Mapping[str, Callable[[str, Sequence[Token]], list[Span]]] = {"aci-bench": every_window, "archehr": phrases}
 
 _LETTERS_OF_A_PIECE = 3
 _MOST_KNOWN_SPANS = 300_000
