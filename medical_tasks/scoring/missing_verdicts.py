@@ -18,10 +18,8 @@ _ABOUT_AS_LONG: Final = 2
 class Estimated:
     """What stands for a metric that is not decided on an answered item.
 
-    Attributes:
-        value: inside its limits.
-        weight: its denominator, for a pooled metric; else 1.
-        own: whether verdicts on the item itself went into it.
+    `value` is inside the metric's limits; `weight` is the denominator of a pooled metric, else 1; `own`: verdicts on
+    the item itself went into it.
     """
 
     value: float

@@ -63,8 +63,7 @@ _STEP_4 = tuple(
 def stem(word: str) -> str:
     """The stem of a word.
 
-    Args:
-        word: lower-case; what is not one of a, e, i, o, u, y counts as a consonant, digits too.
+    The word is in lower case; what is not one of a, e, i, o, u, y counts as a consonant, digits too.
     """
     if word in _IRREGULAR:
         return _IRREGULAR[word]
