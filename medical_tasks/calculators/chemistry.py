@@ -258,9 +258,6 @@ def delta_ratio(*, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmo
     """Delta ratio: (anion gap − 12) / (24 − HCO₃).
 
     Source: Rastegar, J Am Soc Nephrol 2007;18:2429-2431.
-
-    Raises:
-        CalculatorInputError: bicarbonate is 24 mmol/L, where the ratio has no value.
     """
     gap = anion_gap(
         sodium_mmol_l=sodium_mmol_l, chloride_mmol_l=chloride_mmol_l, bicarbonate_mmol_l=bicarbonate_mmol_l, say=say
@@ -308,9 +305,6 @@ def albumin_corrected_delta_ratio(
     """Delta ratio of the albumin-corrected anion gap: (corrected gap − 12) / (24 − HCO₃).
 
     Source: Figge et al., Crit Care Med 1998;26:1807-1810, with Rastegar, J Am Soc Nephrol 2007;18:2429-2431.
-
-    Raises:
-        CalculatorInputError: bicarbonate is 24 mmol/L, where the ratio has no value.
     """
     gap = albumin_corrected_anion_gap(
         sodium_mmol_l=sodium_mmol_l,

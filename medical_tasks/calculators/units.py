@@ -213,10 +213,8 @@ def _read(folded: str, substance: Substance | None) -> tuple[Fraction, dict[str,
 class Conversion:
     """A way from one unit to another: `(value + shift) * factor`.
 
-    Attributes:
-        shift: added first (temperatures only).
-        factor: multiplied then.
-        text: the same as a step, to print between the unit and the equals sign; "" when the number stays.
+    `shift` is for temperatures only; `text` is the same as a step, to print between the unit and the equals sign, ""
+    when the number stays.
     """
 
     shift: float
@@ -259,16 +257,8 @@ def conversion(
 ) -> Conversion:
     """The way from `unit` to `to`.
 
-    Args:
-        unit: any spelling of the unit a value is in.
-        to: unit wanted.
-        substance: what is measured, when mass, moles, equivalents or activity may have to meet.
-        accepted: units to name when `unit` is refused; `to` alone when empty.
-        what: the measured thing, for the message.
-        shown: the unit as it was given, for the message; `unit` when None.
-
-    Raises:
-        UnitError: `unit` is unknown, or cannot measure what `to` measures.
+    `substance` is what is measured, when mass, moles, equivalents or activity may have to meet; `accepted`, `what` and
+    `shown` are for the message of a refused unit.
     """
     found = _conversion(fold_unit(unit), fold_unit(to), substance)
     if found is None:
@@ -277,18 +267,5 @@ def conversion(
 
 
 def convert(value: float, unit: str, to: str, *, substance: Substance | None = None) -> float:
-    """A value in another unit.
-
-    Args:
-        value: the number.
-        unit: its unit, in any spelling.
-        to: unit wanted.
-        substance: what is measured, when mass, moles, equivalents or activity may have to meet.
-
-    Returns:
-        The value in `to`; unchanged when the units are the same.
-
-    Raises:
-        UnitError: a unit is unknown, or the two do not measure the same.
-    """
+    """A value in another unit."""
     return conversion(unit, to, substance=substance)(value)

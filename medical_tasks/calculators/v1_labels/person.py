@@ -20,11 +20,7 @@ _PER_UNIT: Final = MappingProxyType(
 
 
 def age_years(given: Entities) -> float:
-    """Age in years: the first pair that names years, months, weeks or days decides, and is cut to whole years.
-
-    Raises:
-        CalculatorInputError: not given, or no pair with a unit that the label rule knew.
-    """
+    """Age in years: the first pair that names years, months, weeks or days decides, and is cut to whole years."""
     values = given.listed("age")
     for value, unit in zip(values[::2], values[1::2], strict=False):
         age = number(value, "age", "pairs of value and unit")
@@ -45,11 +41,7 @@ def age_years(given: Entities) -> float:
 
 
 def weight_kg(given: Entities) -> float:
-    """Weight in kg: pounds rounded, grams not, and every other unit taken as kg.
-
-    Raises:
-        CalculatorInputError: not given as `[value, unit]`.
-    """
+    """Weight in kg: pounds rounded, grams not, and every other unit taken as kg."""
     value, unit = given.pair("weight")
     if unit == "lbs":
         return round_v1(value * 0.453592)
@@ -78,11 +70,7 @@ def _height(given: Entities, unit: str) -> float:
 
 
 def temperature_c(given: Entities) -> float:
-    """Temperature in °C; only the exact words `degrees celsius` are Celsius, everything else is Fahrenheit.
-
-    Raises:
-        CalculatorInputError: not given as `[value, unit]`.
-    """
+    """Temperature in °C; only the exact words `degrees celsius` are Celsius, everything else is Fahrenheit."""
     value, unit = given.pair("Temperature")
     if unit == "degrees celsius":
         return value

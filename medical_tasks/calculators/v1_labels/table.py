@@ -17,11 +17,7 @@ Answer: TypeAlias = float | int | str | tuple[str, str]
 class Rule:
     """A label rule.
 
-    Attributes:
-        id: the dataset's calculator id.
-        name: the dataset's calculator name.
-        compute: from a row's entities to the label.
-        quirk: how labels deviate from the published rule; None when they do not.
+    `quirk` says how labels deviate from the published rule; None when they do not.
     """
 
     id: int
