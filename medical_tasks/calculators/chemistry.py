@@ -4,24 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from medical_tasks.calculators import shared_inputs as shared
 from medical_tasks.calculators.base import Valid, calculator
-from medical_tasks.calculators.shared_inputs import (
-    AGE,
-    ALBUMIN_G_DL,
-    BICARBONATE_MMOL_L,
-    BUN_MG_DL,
-    CALCIUM_MG_DL,
-    CHLORIDE_MMOL_L,
-    GLUCOSE_MG_DL,
-    HDL_MG_DL,
-    INSULIN,
-    SEX,
-    SODIUM_MMOL_L,
-    TOTAL_CHOLESTEROL_MG_DL,
-    TRIGLYCERIDES_MG_DL,
-    WEIGHT,
-    Sex,
-)
+from medical_tasks.calculators.shared_inputs import Sex
 from medical_tasks.calculators.steps import Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
 
@@ -32,7 +17,7 @@ from medical_tasks.calculators.units import CalculatorInputError
     category="lab",
     output="decimal",
     unit="mg/dL",
-    inputs=(CALCIUM_MG_DL, ALBUMIN_G_DL),
+    inputs=(shared.CALCIUM_MG_DL, shared.ALBUMIN_G_DL),
     source="Payne RB et al. BMJ 1973;4:643-646.",
 )
 def corrected_calcium(*, calcium_mg_dl: float, albumin_g_dl: float, say: Say = quiet) -> float:
@@ -54,7 +39,7 @@ def corrected_calcium(*, calcium_mg_dl: float, albumin_g_dl: float, say: Say = q
     category="lab",
     output="decimal",
     unit="mEq/L",
-    inputs=(SODIUM_MMOL_L, GLUCOSE_MG_DL),
+    inputs=(shared.SODIUM_MMOL_L, shared.GLUCOSE_MG_DL),
     source="Hillier TA et al. Am J Med 1999;106:399-403.",
     valid=(Valid(parameter="glucose_mg_dl", low=100, source="Hillier 1999: for glucose over 100 mg/dL"),),
 )
@@ -77,7 +62,7 @@ def corrected_sodium(*, sodium_mmol_l: float, glucose_mg_dl: float, say: Say = q
     category="lab",
     output="decimal",
     unit="mOsm/kg",
-    inputs=(SODIUM_MMOL_L, BUN_MG_DL, GLUCOSE_MG_DL),
+    inputs=(shared.SODIUM_MMOL_L, shared.BUN_MG_DL, shared.GLUCOSE_MG_DL),
     source="Dorwart WV, Chalmers L. Clin Chem 1975;21:190-194 (simple form).",
     aliases=("osmolality", "sOsm"),
 )
@@ -100,7 +85,7 @@ def serum_osmolality(*, sodium_mmol_l: float, bun_mg_dl: float, glucose_mg_dl: f
     category="lab",
     output="decimal",
     unit="L",
-    inputs=(AGE, SEX, WEIGHT, SODIUM_MMOL_L),
+    inputs=(shared.AGE, shared.SEX, shared.WEIGHT, shared.SODIUM_MMOL_L),
     source="Adrogué HJ, Madias NE. N Engl J Med 2000;342:1493-1499.",
     valid=(Valid(parameter="sodium_mmol_l", low=145, source="Adrogué and Madias 2000: for hypernatremia"),),
 )
@@ -136,7 +121,7 @@ def free_water_deficit(
     category="physical",
     output="decimal",
     unit="mL/hr",
-    inputs=(WEIGHT,),
+    inputs=(shared.WEIGHT,),
     source="Holliday MA, Segar WE. Pediatrics 1957;19:823-832 (4-2-1 rule).",
     valid=(
         Valid(
@@ -164,7 +149,7 @@ def maintenance_fluids(*, weight_kg: float, say: Say = quiet) -> float:
     return rate
 
 
-_IONS: Final = (SODIUM_MMOL_L, CHLORIDE_MMOL_L, BICARBONATE_MMOL_L)
+_IONS: Final = (shared.SODIUM_MMOL_L, shared.CHLORIDE_MMOL_L, shared.BICARBONATE_MMOL_L)
 _NORMAL_GAP: Final = 12
 _NORMAL_BICARBONATE: Final = 24
 _DELTA_SOURCE: Final = "Wrenn K. Ann Emerg Med 1990;19:1310-1313 (normal gap 12)."
@@ -200,7 +185,7 @@ def anion_gap(*, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_
     category="lab",
     output="decimal",
     unit="mEq/L",
-    inputs=(*_IONS, ALBUMIN_G_DL),
+    inputs=(*_IONS, shared.ALBUMIN_G_DL),
     source=f"{_FIGGE}.",
 )
 def albumin_corrected_anion_gap(
@@ -271,7 +256,7 @@ def delta_ratio(*, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmo
     category="lab",
     output="decimal",
     unit="mEq/L",
-    inputs=(*_IONS, ALBUMIN_G_DL),
+    inputs=(*_IONS, shared.ALBUMIN_G_DL),
     source=f"{_FIGGE}; {_DELTA_SOURCE}",
 )
 def albumin_corrected_delta_gap(
@@ -296,7 +281,7 @@ def albumin_corrected_delta_gap(
     name="Albumin Corrected Delta Ratio",
     category="lab",
     output="decimal",
-    inputs=(*_IONS, ALBUMIN_G_DL),
+    inputs=(*_IONS, shared.ALBUMIN_G_DL),
     source=f"{_FIGGE}; {_RATIO_SOURCE}",
 )
 def albumin_corrected_delta_ratio(
@@ -321,7 +306,7 @@ def albumin_corrected_delta_ratio(
     name="HOMA-IR (Homeostatic Model Assessment for Insulin Resistance)",
     category="lab",
     output="decimal",
-    inputs=(INSULIN, GLUCOSE_MG_DL),
+    inputs=(shared.INSULIN, shared.GLUCOSE_MG_DL),
     source="Matthews DR et al. Diabetologia 1985;28:412-419.",
 )
 def homa_ir(*, insulin_micro_iu_ml: float, glucose_mg_dl: float, say: Say = quiet) -> float:
@@ -340,7 +325,7 @@ def homa_ir(*, insulin_micro_iu_ml: float, glucose_mg_dl: float, say: Say = quie
     category="lab",
     output="decimal",
     unit="mg/dL",
-    inputs=(TOTAL_CHOLESTEROL_MG_DL, HDL_MG_DL, TRIGLYCERIDES_MG_DL),
+    inputs=(shared.TOTAL_CHOLESTEROL_MG_DL, shared.HDL_MG_DL, shared.TRIGLYCERIDES_MG_DL),
     source="Friedewald WT et al. Clin Chem 1972;18:499-502.",
     aliases=("LDL", "Friedewald"),
     valid=(

@@ -25,9 +25,7 @@ SEX: Final = Choice(
     parameter="sex",
     name="sex",
     aliases=("gender",),
-    words=MappingProxyType(
-        {"male": "male", "m": "male", "man": "male", "female": "female", "f": "female", "woman": "female"}
-    ),
+    words={"male": "male", "m": "male", "man": "male", "female": "female", "f": "female", "woman": "female"},
 )
 AGE: Final = measured("age_years", "age", "years|months|weeks|days", (0, 130), compound=True)
 WEIGHT: Final = measured("weight_kg", "weight|body weight", "kg|g|lbs|oz|stone", (0.2, 700), compound=True)

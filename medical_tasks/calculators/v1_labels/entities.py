@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final
 
 from medical_tasks.calculators.inputs import fold
@@ -149,11 +148,9 @@ def positive(value: float, name: str) -> float:
 
 
 # pmol stood in the labels' table with the factor of nmol.
-_MOLES: Final = MappingProxyType({"mol": 1.0, "mmol": 1e-3, "µmol": 1e-6, "pmol": 1e-9})
-_GRAMS: Final = MappingProxyType({"kg": 1e3, "g": 1.0, "mg": 1e-3, "µg": 1e-6})
-_LITRES: Final = MappingProxyType(
-    {"L": 1.0, "dL": 1e-1, "mL": 1e-3, "µL": 1e-6, "mm^3": 1e-6, "cm^3": 1e-3, "m^3": 1e3}
-)
+_MOLES: Final = {"mol": 1.0, "mmol": 1e-3, "µmol": 1e-6, "pmol": 1e-9}
+_GRAMS: Final = {"kg": 1e3, "g": 1.0, "mg": 1e-3, "µg": 1e-6}
+_LITRES: Final = {"L": 1.0, "dL": 1e-1, "mL": 1e-3, "µL": 1e-6, "mm^3": 1e-6, "cm^3": 1e-3, "m^3": 1e3}
 _AMOUNTS: Final = (*_MOLES, *_GRAMS, "mEq")
 _WORTH_A_NOTE: Final = 1e-3
 

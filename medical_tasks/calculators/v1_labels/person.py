@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 from datetime import datetime, timedelta
-from types import MappingProxyType
 from typing import Final
 
 from medical_tasks.calculators.units import CalculatorInputError
 from medical_tasks.calculators.v1_labels.entities import Entities, number, positive, round_v1
 
-_PER_UNIT: Final = MappingProxyType(
-    {
-        "m": MappingProxyType({"cm": 0.01, "ft": 0.3048, "in": 0.0254}),
-        "cm": MappingProxyType({"m": 100.0, "ft": 30.48, "in": 2.54}),
-        "in": MappingProxyType({"m": 39.3701, "cm": 0.393701, "ft": 12.0}),
-    }
-)
+_PER_UNIT: Final = {
+    "m": {"cm": 0.01, "ft": 0.3048, "in": 0.0254},
+    "cm": {"m": 100.0, "ft": 30.48, "in": 2.54},
+    "in": {"m": 39.3701, "cm": 0.393701, "ft": 12.0},
+}
 
 
 def age_years(given: Entities) -> float:
@@ -182,15 +179,15 @@ _ONE_POINT: Final = (
     "Peptic ulcer disease",
 )
 _TWO_POINTS: Final = ("Hemiplegia", "Moderate to severe Chronic Kidney Disease", "Leukemia", "Lymphoma")
-_CLASSES: Final = MappingProxyType(
-    {
-        ("Liver disease severity",): MappingProxyType({"none": 0, "mild": 1, "moderate to severe": 3}),
-        ("Diabetes mellitus criteria for CCI rule", "Diabetes mellitus"): MappingProxyType(
-            {"none or diet-controlled": 0, "uncomplicated": 1, "end-organ damage": 2}
-        ),
-        ("Solid tumor",): MappingProxyType({"none": 0, "localized": 2, "metastatic": 6}),
-    }
-)
+_CLASSES: Final = {
+    ("Liver disease severity",): {"none": 0, "mild": 1, "moderate to severe": 3},
+    ("Diabetes mellitus criteria for CCI rule", "Diabetes mellitus"): {
+        "none or diet-controlled": 0,
+        "uncomplicated": 1,
+        "end-organ damage": 2,
+    },
+    ("Solid tumor",): {"none": 0, "localized": 2, "metastatic": 6},
+}
 
 
 def charlson(given: Entities) -> int:
