@@ -16,7 +16,7 @@ gives `nan`. Items that share a note, patient or answer are given as `clusters`,
     what difference can be detected               paired.minimum_detectable_difference, detectable_difference
     several comparisons at once                   paired.holm
     two scores, raters, outputs                   correlation, agreement, preferences
-    averages of metrics; missing verdicts         averages, missing_verdicts
+    averages of metrics                           averages
 
 Texts. Any text has a value, the empty one too; references are one text or several. `rouge`, `bleu_and_sari` and `text_pairs`
 (exact match) need the standard library alone. `content_overlap` has MEDCON, F1-RadGraph and AlignScore, from what models and
