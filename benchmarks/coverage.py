@@ -14,7 +14,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from medical_tasks.scoring.statistics import Estimate, bootstrap_interval, proportion_interval
+from medical_tasks.scoring.bootstrap import bootstrap_interval
+from medical_tasks.scoring.estimates import Estimate
+from medical_tasks.scoring.intervals import proportion_interval
 
 Sizes = Callable[[np.random.Generator, int], npt.NDArray[np.int64]]
 

@@ -15,7 +15,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from medical_tasks.scoring.text_overlap import bleu, exact_match, rouge, sacrebleu_sentence, sari
+from medical_tasks.scoring.bleu_and_sari import bleu, sacrebleu_sentence, sari
+from medical_tasks.scoring.rouge import rouge
+from medical_tasks.scoring.text_pairs import exact_match
 
 LINE = 16
 """Words of a line, on average."""

@@ -69,23 +69,12 @@ __all__ = [
 
 
 def calculate(
-    calculator: int | str | AnyCalculator,
-    entities: Mapping[str, object],
-    *,
-    conventions: frozenset[str] = frozenset(),
+    calculator: int | str | AnyCalculator, entities: Mapping[str, object], *, conventions: frozenset[str] = frozenset()
 ) -> Result:
     """Apply a calculator to a patient's entities.
 
-    Args:
-        calculator: the dataset's id, a slug, name or alias, or a `Calculator`.
-        entities: name to value, as in the dataset's `Relevant Entities`.
-        conventions: names of departures from the published rules to follow (see `Convention`).
-
-    Returns:
-        The answer with its steps.
-
-    Raises:
-        CalculatorInputError: unknown calculator or convention, missing required input, unreadable or impossible value.
+    `calculator` is the dataset's id, a slug, name or alias; `entities` are as in the dataset's `Relevant Entities`;
+    `conventions` names departures from the published rules to follow.
     """
     entry = calculator if isinstance(calculator, Calculator) else find(calculator)
     if conventions:

@@ -13,8 +13,6 @@ from medical_tasks.calculators.inputs import REQUIRED, Input, Quantity, fold, is
 from medical_tasks.calculators.steps import Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
 
-__all__ = ["Answer", "Calculator", "Category", "Convention", "Output", "Result", "Valid", "calculator"]
-
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
 
@@ -79,12 +77,8 @@ class Convention:
 class Valid:
     """The range of one input that a rule was published for; outside of it the answer is an extrapolation, and says so.
 
-    Attributes:
-        parameter: the input's parameter.
-        low: smallest value of the range, in the parameter's unit.
-        high: largest value; ages count in completed years.
-        source: who says so.
-        when: whether the range matters for these values; always when None.
+    `low` and `high` are in the parameter's unit, ages in completed years; `source` says so; the range matters `when`
+    these values do, always when None.
     """
 
     parameter: str
@@ -187,11 +181,7 @@ class Calculator(Generic[P, R_co]):
     def named(self, inputs: Iterable[tuple[str, object]]) -> dict[str, object]:
         """Entities for `calculate` from what a person names, whose slip must not pass for a missing finding.
 
-        Args:
-            inputs: names and values; names are those of the inputs, their parameters or aliases, in any case and spacing.
-
-        Raises:
-            CalculatorInputError: a name stands for no input, or two for the same one.
+        Names are those of the inputs, their parameters or aliases, in any case and spacing.
         """
         entities: dict[str, object] = {}
         unused = {fold(name) for name in self.unused}
@@ -217,12 +207,7 @@ class Calculator(Generic[P, R_co]):
     def calculate(self, entities: Mapping[str, object], conventions: frozenset[str] = _NONE) -> Result:
         """Read a patient's entities and apply the rule.
 
-        Args:
-            entities: name to value, as in the dataset's `Relevant Entities`.
-            conventions: names of `Convention`s to follow; those of other calculators have no effect here.
-
-        Raises:
-            CalculatorInputError: required inputs are missing, or a value cannot be read or is impossible.
+        Conventions of other calculators have no effect here.
         """
         try:
             return self._calculate(entities, conventions)

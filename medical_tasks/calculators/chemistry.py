@@ -4,42 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from medical_tasks.calculators import shared_inputs as shared
 from medical_tasks.calculators.base import Valid, calculator
-from medical_tasks.calculators.shared_inputs import (
-    AGE,
-    ALBUMIN_G_DL,
-    BICARBONATE_MMOL_L,
-    BUN_MG_DL,
-    CALCIUM_MG_DL,
-    CHLORIDE_MMOL_L,
-    GLUCOSE_MG_DL,
-    HDL_MG_DL,
-    INSULIN,
-    SEX,
-    SODIUM_MMOL_L,
-    TOTAL_CHOLESTEROL_MG_DL,
-    TRIGLYCERIDES_MG_DL,
-    WEIGHT,
-    Sex,
-)
+from medical_tasks.calculators.shared_inputs import Sex
 from medical_tasks.calculators.steps import Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
-
-__all__ = [
-    "albumin_corrected_anion_gap",
-    "albumin_corrected_delta_gap",
-    "albumin_corrected_delta_ratio",
-    "anion_gap",
-    "corrected_calcium",
-    "corrected_sodium",
-    "delta_gap",
-    "delta_ratio",
-    "free_water_deficit",
-    "homa_ir",
-    "ldl_friedewald",
-    "maintenance_fluids",
-    "serum_osmolality",
-]
 
 
 @calculator(
@@ -48,7 +17,7 @@ __all__ = [
     category="lab",
     output="decimal",
     unit="mg/dL",
-    inputs=(CALCIUM_MG_DL, ALBUMIN_G_DL),
+    inputs=(shared.CALCIUM_MG_DL, shared.ALBUMIN_G_DL),
     source="Payne RB et al. BMJ 1973;4:643-646.",
 )
 def corrected_calcium(*, calcium_mg_dl: float, albumin_g_dl: float, say: Say = quiet) -> float:
@@ -70,7 +39,7 @@ def corrected_calcium(*, calcium_mg_dl: float, albumin_g_dl: float, say: Say = q
     category="lab",
     output="decimal",
     unit="mEq/L",
-    inputs=(SODIUM_MMOL_L, GLUCOSE_MG_DL),
+    inputs=(shared.SODIUM_MMOL_L, shared.GLUCOSE_MG_DL),
     source="Hillier TA et al. Am J Med 1999;106:399-403.",
     valid=(Valid(parameter="glucose_mg_dl", low=100, source="Hillier 1999: for glucose over 100 mg/dL"),),
 )
@@ -93,7 +62,7 @@ def corrected_sodium(*, sodium_mmol_l: float, glucose_mg_dl: float, say: Say = q
     category="lab",
     output="decimal",
     unit="mOsm/kg",
-    inputs=(SODIUM_MMOL_L, BUN_MG_DL, GLUCOSE_MG_DL),
+    inputs=(shared.SODIUM_MMOL_L, shared.BUN_MG_DL, shared.GLUCOSE_MG_DL),
     source="Dorwart WV, Chalmers L. Clin Chem 1975;21:190-194 (simple form).",
     aliases=("osmolality", "sOsm"),
 )
@@ -116,7 +85,7 @@ def serum_osmolality(*, sodium_mmol_l: float, bun_mg_dl: float, glucose_mg_dl: f
     category="lab",
     output="decimal",
     unit="L",
-    inputs=(AGE, SEX, WEIGHT, SODIUM_MMOL_L),
+    inputs=(shared.AGE, shared.SEX, shared.WEIGHT, shared.SODIUM_MMOL_L),
     source="Adrogué HJ, Madias NE. N Engl J Med 2000;342:1493-1499.",
     valid=(Valid(parameter="sodium_mmol_l", low=145, source="Adrogué and Madias 2000: for hypernatremia"),),
 )
@@ -152,7 +121,7 @@ def free_water_deficit(
     category="physical",
     output="decimal",
     unit="mL/hr",
-    inputs=(WEIGHT,),
+    inputs=(shared.WEIGHT,),
     source="Holliday MA, Segar WE. Pediatrics 1957;19:823-832 (4-2-1 rule).",
     valid=(
         Valid(
@@ -180,7 +149,7 @@ def maintenance_fluids(*, weight_kg: float, say: Say = quiet) -> float:
     return rate
 
 
-_IONS: Final = (SODIUM_MMOL_L, CHLORIDE_MMOL_L, BICARBONATE_MMOL_L)
+_IONS: Final = (shared.SODIUM_MMOL_L, shared.CHLORIDE_MMOL_L, shared.BICARBONATE_MMOL_L)
 _NORMAL_GAP: Final = 12
 _NORMAL_BICARBONATE: Final = 24
 _DELTA_SOURCE: Final = "Wrenn K. Ann Emerg Med 1990;19:1310-1313 (normal gap 12)."
@@ -216,16 +185,11 @@ def anion_gap(*, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_
     category="lab",
     output="decimal",
     unit="mEq/L",
-    inputs=(*_IONS, ALBUMIN_G_DL),
+    inputs=(*_IONS, shared.ALBUMIN_G_DL),
     source=f"{_FIGGE}.",
 )
 def albumin_corrected_anion_gap(
-    *,
-    sodium_mmol_l: float,
-    chloride_mmol_l: float,
-    bicarbonate_mmol_l: float,
-    albumin_g_dl: float,
-    say: Say = quiet,
+    *, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, albumin_g_dl: float, say: Say = quiet
 ) -> float:
     """Anion gap in mEq/L corrected for albumin: gap + 2.5 · (4 − albumin g/dL).
 
@@ -262,15 +226,7 @@ def _delta_ratio(delta: float, bicarbonate_mmol_l: float, say: Say) -> float:
     return ratio
 
 
-@calculator(
-    id=63,
-    name="Delta Gap",
-    category="lab",
-    output="decimal",
-    unit="mEq/L",
-    inputs=_IONS,
-    source=_DELTA_SOURCE,
-)
+@calculator(id=63, name="Delta Gap", category="lab", output="decimal", unit="mEq/L", inputs=_IONS, source=_DELTA_SOURCE)
 def delta_gap(*, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, say: Say = quiet) -> float:
     """Delta gap in mEq/L: anion gap − 12.
 
@@ -282,21 +238,11 @@ def delta_gap(*, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_
     return _delta_gap(gap, say)
 
 
-@calculator(
-    id=64,
-    name="Delta Ratio",
-    category="lab",
-    output="decimal",
-    inputs=_IONS,
-    source=_RATIO_SOURCE,
-)
+@calculator(id=64, name="Delta Ratio", category="lab", output="decimal", inputs=_IONS, source=_RATIO_SOURCE)
 def delta_ratio(*, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, say: Say = quiet) -> float:
     """Delta ratio: (anion gap − 12) / (24 − HCO₃).
 
     Source: Rastegar, J Am Soc Nephrol 2007;18:2429-2431.
-
-    Raises:
-        CalculatorInputError: bicarbonate is 24 mmol/L, where the ratio has no value.
     """
     gap = anion_gap(
         sodium_mmol_l=sodium_mmol_l, chloride_mmol_l=chloride_mmol_l, bicarbonate_mmol_l=bicarbonate_mmol_l, say=say
@@ -310,16 +256,11 @@ def delta_ratio(*, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmo
     category="lab",
     output="decimal",
     unit="mEq/L",
-    inputs=(*_IONS, ALBUMIN_G_DL),
+    inputs=(*_IONS, shared.ALBUMIN_G_DL),
     source=f"{_FIGGE}; {_DELTA_SOURCE}",
 )
 def albumin_corrected_delta_gap(
-    *,
-    sodium_mmol_l: float,
-    chloride_mmol_l: float,
-    bicarbonate_mmol_l: float,
-    albumin_g_dl: float,
-    say: Say = quiet,
+    *, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, albumin_g_dl: float, say: Say = quiet
 ) -> float:
     """Delta gap in mEq/L of the albumin-corrected anion gap: corrected gap − 12.
 
@@ -340,23 +281,15 @@ def albumin_corrected_delta_gap(
     name="Albumin Corrected Delta Ratio",
     category="lab",
     output="decimal",
-    inputs=(*_IONS, ALBUMIN_G_DL),
+    inputs=(*_IONS, shared.ALBUMIN_G_DL),
     source=f"{_FIGGE}; {_RATIO_SOURCE}",
 )
 def albumin_corrected_delta_ratio(
-    *,
-    sodium_mmol_l: float,
-    chloride_mmol_l: float,
-    bicarbonate_mmol_l: float,
-    albumin_g_dl: float,
-    say: Say = quiet,
+    *, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, albumin_g_dl: float, say: Say = quiet
 ) -> float:
     """Delta ratio of the albumin-corrected anion gap: (corrected gap − 12) / (24 − HCO₃).
 
     Source: Figge et al., Crit Care Med 1998;26:1807-1810, with Rastegar, J Am Soc Nephrol 2007;18:2429-2431.
-
-    Raises:
-        CalculatorInputError: bicarbonate is 24 mmol/L, where the ratio has no value.
     """
     gap = albumin_corrected_anion_gap(
         sodium_mmol_l=sodium_mmol_l,
@@ -373,7 +306,7 @@ def albumin_corrected_delta_ratio(
     name="HOMA-IR (Homeostatic Model Assessment for Insulin Resistance)",
     category="lab",
     output="decimal",
-    inputs=(INSULIN, GLUCOSE_MG_DL),
+    inputs=(shared.INSULIN, shared.GLUCOSE_MG_DL),
     source="Matthews DR et al. Diabetologia 1985;28:412-419.",
 )
 def homa_ir(*, insulin_micro_iu_ml: float, glucose_mg_dl: float, say: Say = quiet) -> float:
@@ -392,7 +325,7 @@ def homa_ir(*, insulin_micro_iu_ml: float, glucose_mg_dl: float, say: Say = quie
     category="lab",
     output="decimal",
     unit="mg/dL",
-    inputs=(TOTAL_CHOLESTEROL_MG_DL, HDL_MG_DL, TRIGLYCERIDES_MG_DL),
+    inputs=(shared.TOTAL_CHOLESTEROL_MG_DL, shared.HDL_MG_DL, shared.TRIGLYCERIDES_MG_DL),
     source="Friedewald WT et al. Clin Chem 1972;18:499-502.",
     aliases=("LDL", "Friedewald"),
     valid=(

@@ -6,28 +6,14 @@ under anticoagulation, and whether bleeding of the upper gut needs treatment.
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
+from medical_tasks.calculators import shared_inputs as shared
 from medical_tasks.calculators.base import Valid, calculator
 from medical_tasks.calculators.inputs import Choice, Quantity
 from medical_tasks.calculators.measures import Measure
-from medical_tasks.calculators.shared_inputs import (
-    AGE,
-    BMI,
-    BUN_MG_DL,
-    HEART_RATE,
-    HEMOGLOBIN_G_DL,
-    SEX,
-    SPO2,
-    SYSTOLIC,
-    Sex,
-    flag,
-)
+from medical_tasks.calculators.shared_inputs import Sex, flag
 from medical_tasks.calculators.steps import Bands, Points, Say, quiet
-
-__all__ = ["caprini", "wells_dvt"]
-
 
 Surgery: TypeAlias = Literal[
     "none", "minor", "major", "laparoscopic", "arthroscopic", "elective major lower extremity arthroplasty"
@@ -38,47 +24,41 @@ _SURGERY: Final[Choice] = Choice(
     parameter="surgery",
     name="Surgery Type",
     aliases=("surgery",),
-    words=MappingProxyType(
-        {
-            "none": "none",
-            "no surgery": "none",
-            "minor": "minor",
-            "minor surgery": "minor",
-            "major": "major",
-            "major surgery": "major",
-            "laparoscopic": "laparoscopic",
-            "laparoscopic surgery": "laparoscopic",
-            "arthroscopic": "arthroscopic",
-            "arthroscopic surgery": "arthroscopic",
-            "elective major lower extremity arthroplasty": "elective major lower extremity arthroplasty",
-            "arthroplasty": "elective major lower extremity arthroplasty",
-        }
-    ),
+    words={
+        "none": "none",
+        "no surgery": "none",
+        "minor": "minor",
+        "minor surgery": "minor",
+        "major": "major",
+        "major surgery": "major",
+        "laparoscopic": "laparoscopic",
+        "laparoscopic surgery": "laparoscopic",
+        "arthroscopic": "arthroscopic",
+        "arthroscopic surgery": "arthroscopic",
+        "elective major lower extremity arthroplasty": "elective major lower extremity arthroplasty",
+        "arthroplasty": "elective major lower extremity arthroplasty",
+    },
 ).optional("none")
 _MOBILITY: Final[Choice] = Choice(
     parameter="mobility",
     name="Mobility",
-    words=MappingProxyType(
-        {
-            "normal": "normal",
-            "on bed rest": "on bed rest",
-            "bed rest": "on bed rest",
-            "confined to bed >72 hours": "confined to bed >72 hours",
-            "confined to bed": "confined to bed >72 hours",
-        }
-    ),
+    words={
+        "normal": "normal",
+        "on bed rest": "on bed rest",
+        "bed rest": "on bed rest",
+        "confined to bed >72 hours": "confined to bed >72 hours",
+        "confined to bed": "confined to bed >72 hours",
+    },
 ).optional("normal")
-_SURGERY_POINTS: Final = MappingProxyType(
-    {
-        "none": 0,
-        "minor": 1,
-        "major": 2,
-        "laparoscopic": 2,
-        "arthroscopic": 2,
-        "elective major lower extremity arthroplasty": 5,
-    }
-)
-_MOBILITY_POINTS: Final = MappingProxyType({"normal": 0, "on bed rest": 1, "confined to bed >72 hours": 2})
+_SURGERY_POINTS: Final = {
+    "none": 0,
+    "minor": 1,
+    "major": 2,
+    "laparoscopic": 2,
+    "arthroscopic": 2,
+    "elective major lower extremity arthroplasty": 5,
+}
+_MOBILITY_POINTS: Final = {"normal": 0, "on bed rest": 1, "confined to bed >72 hours": 2}
 _CAPRINI_AGE: Final = Bands("Age", "", under=0, steps=((">=", 41, 1), (">=", 61, 2), (">=", 75, 3)))
 _CAPRINI_BMI: Final = Bands("BMI", "kg/m^2", under=0, steps=((">", 25, 1),))
 
@@ -89,7 +69,7 @@ _CAPRINI_BMI: Final = Bands("BMI", "kg/m^2", under=0, steps=((">", 25, 1),))
     category="risk",
     output="integer",
     inputs=(
-        AGE,
+        shared.AGE,
         _SURGERY,
         flag("recent_major_surgery", "Major Surgery in the last month"),
         flag("recent_heart_failure", "Congestive Heart Failure in the last month"),
@@ -115,7 +95,7 @@ _CAPRINI_BMI: Final = Bands("BMI", "kg/m^2", under=0, steps=((">", 25, 1),))
         flag("other_thrombophilia", "Other congenital or acquired thrombophilia"),
         _MOBILITY,
         flag("bowel_disease", "History of inflammatory bowel disease"),
-        BMI.optional(None),
+        shared.BMI.optional(None),
         flag("myocardial_infarction", "Acute Myocardial infarction"),
         flag("copd", "Chronic Obstructive Pulmonary Disease"),
         flag("malignancy", "Present or previous malignancy"),
@@ -212,21 +192,14 @@ def caprini(
     output="integer",
     inputs=(
         flag("active_cancer", "Active cancer", "cancer"),
-        flag(
-            "bedridden",
-            "Bedridden recently >3 days or major surgery within 12 weeks",
-            "Bedridden recently >3 days",
-        ),
+        flag("bedridden", "Bedridden recently >3 days or major surgery within 12 weeks", "Bedridden recently >3 days"),
         flag("major_surgery", "Major surgery within 12 weeks"),
         flag("calf_swelling", "Calf swelling >3 centimeters compared to the other leg", "calf swelling"),
         flag("collateral_veins", "Collateral (nonvaricose) superficial veins present", "collateral veins"),
         flag("entire_leg_swollen", "Entire Leg Swollen"),
         flag("tenderness", "Localized tenderness along the deep venous system"),
         flag("pitting_edema", "Pitting edema, confined to symptomatic leg", "pitting edema"),
-        flag(
-            "paralysis_or_plaster",
-            "Paralysis, paresis, or recent plaster immobilization of the lower extremity",
-        ),
+        flag("paralysis_or_plaster", "Paralysis, paresis, or recent plaster immobilization of the lower extremity"),
         flag("previous_dvt", "Previously documented Deep Vein Thrombosis", "previous DVT"),
         flag(
             "alternative_diagnosis",
@@ -287,7 +260,7 @@ _HEMOPTYSIS = flag("hemoptysis", "Hemoptysis", "haemoptysis")
     inputs=(
         flag("dvt_signs", "Clinical signs and symptoms of Deep Vein Thrombosis", "signs of DVT"),
         flag("pe_most_likely", "Pulmonary Embolism is #1 diagnosis OR equally likely", "PE most likely"),
-        HEART_RATE,
+        shared.HEART_RATE,
         flag("immobilization", "Immobilization for at least 3 days", "immobilization"),
         flag("surgery", "Surgery in the previous 4 weeks", "recent surgery"),
         _PREVIOUS_PE,
@@ -337,9 +310,9 @@ def wells_pe(
     category="diagnosis",
     output="integer",
     inputs=(
-        AGE,
-        HEART_RATE,
-        SPO2,
+        shared.AGE,
+        shared.HEART_RATE,
+        shared.SPO2,
         flag("leg_swelling", "Unilateral Leg Swelling", "leg swelling"),
         _HEMOPTYSIS,
         flag("surgery_or_trauma", "Recent surgery or trauma"),
@@ -407,7 +380,7 @@ _HAS_BLED_DRINKS: Final = Bands("Alcohol", "drinks per week", under=0, steps=(("
         flag("stroke", "Stroke", "Stroke history"),
         flag("bleeding", "Prior major bleeding or predisposition to bleeding", "prior bleeding"),
         flag("labile_inr", "Labile international normalized ratio", "Labile INR"),
-        AGE,
+        shared.AGE,
         flag("medication", "Medication usage predisposing to bleeding", "medication"),
         _DRINKS,
     ),
@@ -465,11 +438,11 @@ _GBS_HEART_RATE: Final = Bands("Heart rate", "", under=0, steps=((">=", 100, 1),
     category="risk",
     output="integer",
     inputs=(
-        BUN_MG_DL,
-        SEX,
-        HEMOGLOBIN_G_DL,
-        SYSTOLIC,
-        HEART_RATE,
+        shared.BUN_MG_DL,
+        shared.SEX,
+        shared.HEMOGLOBIN_G_DL,
+        shared.SYSTOLIC,
+        shared.HEART_RATE,
         flag("melena", "Melena present", "melena"),
         flag("syncope", "Recent syncope", "syncope"),
         flag("hepatic_disease", "Hepatic disease history", "hepatic disease"),

@@ -14,9 +14,6 @@ from medical_tasks.calculators.measures import Measure
 from medical_tasks.calculators.steps import Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError, UnitError
 
-__all__ = ["EQUIVALENT_MG", "FACTORS"]
-
-
 Opioid: TypeAlias = Literal[
     "Codeine",
     "FentaNYL buccal",
@@ -159,15 +156,10 @@ def morphine_milligram_equivalents(
     Factors for mg: codeine 0.15, hydrocodone 1, hydromorphone 5, methadone 4.7, morphine 1, oxycodone 1.5, oxymorphone 3,
     tapentadol 0.4, tramadol 0.2, buprenorphine 10; buccal fentanyl 0.13 for each µg; a fentanyl patch 2.4 for each µg/h.
 
-    Args:
-        doses: what is taken, one entry a drug; doses in the units of `FACTORS`.
-        patch_by_dose: count a patch stated in mg as mg · doses · 2.4 (a convention of the v1.0 data, no clinical rule).
-        say: receives the steps.
-
     Source: CDC guideline 2022, MMWR Recomm Rep 71(3).
 
-    Raises:
-        CalculatorInputError: there is no dose, or a patch is stated in mg.
+    `patch_by_dose` counts a patch stated in mg as mg · doses · 2.4 (a convention of the v1.0 data, no clinical rule);
+    else it is refused.
     """
     if not doses:
         raise CalculatorInputError(
@@ -241,12 +233,7 @@ _TEXT = re.compile(r"\s*(.*?[A-Za-z])[\s:,]+(\d.*)", re.DOTALL)
 
 
 class SteroidDose(NamedTuple):
-    """A dose of one steroid.
-
-    Attributes:
-        steroid: drug and route, as the dataset names them.
-        mg: the dose.
-    """
+    """A dose of one steroid."""
 
     steroid: Steroid
     mg: float
@@ -280,11 +267,7 @@ class _SteroidDoseInput(Input):
 
 def _steroid_doses(values: dict[str, Any]) -> dict[str, Any]:
     source: SteroidDose = values["source"]
-    return {
-        "source_steroid": source.steroid,
-        "source_dose_mg": source.mg,
-        "target_steroid": values["target_steroid"],
-    }
+    return {"source_steroid": source.steroid, "source_dose_mg": source.mg, "target_steroid": values["target_steroid"]}
 
 
 @calculator(

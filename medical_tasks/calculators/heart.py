@@ -4,28 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
+from medical_tasks.calculators import shared_inputs as shared
 from medical_tasks.calculators.base import Valid, calculator
 from medical_tasks.calculators.inputs import Choice, Flag
-from medical_tasks.calculators.shared_inputs import (
-    AGE,
-    CREATININE_MG_DL,
-    HDL_MG_DL,
-    HEART_RATE,
-    QT,
-    SEX,
-    SYSTOLIC,
-    TOTAL_CHOLESTEROL_MG_DL,
-    Sex,
-    flag,
-)
+from medical_tasks.calculators.shared_inputs import Sex, flag
 from medical_tasks.calculators.steps import Bands, Points, Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
-
-__all__ = ["MEN", "WOMEN", "Coefficients", "framingham_risk"]
-
 
 _RCRI_CREATININE: Final = Bands("Creatinine", "mg/dL", under=0, steps=((">", 2, 1),))
 
@@ -45,7 +31,7 @@ _RCRI_CREATININE: Final = Bands("Creatinine", "mg/dL", under=0, steps=((">", 2, 
         ),
         flag("cerebrovascular_disease", "History of cerebrovascular disease"),
         flag("insulin", "Pre-operative treatment with insulin", "insulin treatment"),
-        CREATININE_MG_DL.named("Pre-operative creatinine", "creatinine").optional(None, "no point for it"),
+        shared.CREATININE_MG_DL.named("Pre-operative creatinine", "creatinine").optional(None, "no point for it"),
     ),
     source="Lee TH et al. Circulation 1999;100:1043-1049.",
     aliases=("RCRI", "Lee index"),
@@ -89,49 +75,43 @@ _SUSPICION: Final[Choice] = Choice(
     parameter="suspicion",
     name="Suspicion History",
     aliases=("history",),
-    words=MappingProxyType(
-        {
-            "Slightly suspicious": "slight",
-            "slightly": "slight",
-            "slight": "slight",
-            "Moderately suspicious": "moderate",
-            "moderately": "moderate",
-            "moderate": "moderate",
-            "Highly suspicious": "high",
-            "highly": "high",
-            "high": "high",
-        }
-    ),
+    words={
+        "Slightly suspicious": "slight",
+        "slightly": "slight",
+        "slight": "slight",
+        "Moderately suspicious": "moderate",
+        "moderately": "moderate",
+        "moderate": "moderate",
+        "Highly suspicious": "high",
+        "highly": "high",
+        "high": "high",
+    },
 ).optional("slight")
 _ELECTROCARDIOGRAM: Final[Choice] = Choice(
     parameter="electrocardiogram",
     name="Electrocardiogram Test",
     aliases=("ECG", "EKG", "electrocardiogram"),
-    words=MappingProxyType(
-        {
-            "Normal": "normal",
-            "Non-specific repolarization disturbance": "repolarization disturbance",
-            "repolarization disturbance": "repolarization disturbance",
-            "Significant ST deviation": "ST deviation",
-            "ST deviation": "ST deviation",
-        }
-    ),
+    words={
+        "Normal": "normal",
+        "Non-specific repolarization disturbance": "repolarization disturbance",
+        "repolarization disturbance": "repolarization disturbance",
+        "Significant ST deviation": "ST deviation",
+        "ST deviation": "ST deviation",
+    },
 ).optional("normal")
 _TROPONIN: Final[Choice] = Choice(
     parameter="troponin",
     name="Initial troponin",
     aliases=("troponin",),
-    words=MappingProxyType(
-        {
-            "less than or equal to normal limit": "normal",
-            "normal": "normal",
-            "between the normal limit or up to three times the normal limit": "up to 3 times the limit",
-            "up to three times the normal limit": "up to 3 times the limit",
-            "up to 3 times the limit": "up to 3 times the limit",
-            "greater than three times normal limit": "over 3 times the limit",
-            "over 3 times the limit": "over 3 times the limit",
-        }
-    ),
+    words={
+        "less than or equal to normal limit": "normal",
+        "normal": "normal",
+        "between the normal limit or up to three times the normal limit": "up to 3 times the limit",
+        "up to three times the normal limit": "up to 3 times the limit",
+        "up to 3 times the limit": "up to 3 times the limit",
+        "greater than three times normal limit": "over 3 times the limit",
+        "over 3 times the limit": "over 3 times the limit",
+    },
 ).optional("normal")
 # The dataset of v1.0 gives this finding under the name of the comorbidity index, whose classes mean diabetes too.
 _DIABETES: Final = Flag(
@@ -142,9 +122,9 @@ _DIABETES: Final = Flag(
 )
 
 _HEART_AGE: Final = Bands("Age", "", under=0, steps=((">=", 45, 1), (">=", 65, 2)))
-_SUSPICION_POINTS: Final = MappingProxyType({"slight": 0, "moderate": 1, "high": 2})
-_ECG_POINTS: Final = MappingProxyType({"normal": 0, "repolarization disturbance": 1, "ST deviation": 2})
-_TROPONIN_POINTS: Final = MappingProxyType({"normal": 0, "up to 3 times the limit": 1, "over 3 times the limit": 2})
+_SUSPICION_POINTS: Final = {"slight": 0, "moderate": 1, "high": 2}
+_ECG_POINTS: Final = {"normal": 0, "repolarization disturbance": 1, "ST deviation": 2}
+_TROPONIN_POINTS: Final = {"normal": 0, "up to 3 times the limit": 1, "over 3 times the limit": 2}
 
 
 @calculator(
@@ -155,7 +135,7 @@ _TROPONIN_POINTS: Final = MappingProxyType({"normal": 0, "up to 3 times the limi
     inputs=(
         _SUSPICION,
         _ELECTROCARDIOGRAM,
-        AGE,
+        shared.AGE,
         flag("hypertension", "Hypertension history", "Hypertension"),
         flag("hypercholesterolemia", "hypercholesterolemia"),
         _DIABETES,
@@ -218,8 +198,8 @@ def heart_score(
     category="risk",
     output="integer",
     inputs=(
-        AGE,
-        SEX,
+        shared.AGE,
+        shared.SEX,
         flag("heart_failure", "Congestive Heart Failure", "CHF"),
         flag("hypertension", "Hypertension history"),
         flag("diabetes", "Diabetes history"),
@@ -327,11 +307,11 @@ WOMEN: Final = Coefficients(
     output="decimal",
     unit="%",
     inputs=(
-        SEX,
-        AGE,
-        TOTAL_CHOLESTEROL_MG_DL,
-        HDL_MG_DL,
-        SYSTOLIC.within(40, 400),
+        shared.SEX,
+        shared.AGE,
+        shared.TOTAL_CHOLESTEROL_MG_DL,
+        shared.HDL_MG_DL,
+        shared.SYSTOLIC.within(40, 400),
         flag("treated", "Blood pressure being treated with medicines", "treated blood pressure"),
         flag("smoker", "Smoker", "smoking"),
     ),
@@ -390,7 +370,7 @@ def framingham_risk(
     return risk
 
 
-_INPUTS: Final = (QT, HEART_RATE)
+_INPUTS: Final = (shared.QT, shared.HEART_RATE)
 
 
 def _rr_seconds(heart_rate_per_min: float, say: Say) -> float:

@@ -24,8 +24,6 @@ from medical_tasks.calculators.base import Calculator
 from medical_tasks.calculators.inputs import fold
 from medical_tasks.calculators.units import CalculatorInputError
 
-__all__ = ["CALCULATORS", "AnyCalculator", "find"]
-
 AnyCalculator: TypeAlias = Calculator[..., Any]
 
 _FAMILIES: Final = (chemistry, clots_and_bleeding, drugs, heart, infection, intensive_care, kidney_and_liver, person)
@@ -53,11 +51,7 @@ _BY_NAME: Final = _names()
 
 
 def find(calculator: int | str) -> AnyCalculator:
-    """A calculator by the dataset's id, its slug, its name or an alias, in any case and spacing.
-
-    Raises:
-        CalculatorInputError: there is none of that name; the message offers the nearest.
-    """
+    """A calculator by the dataset's id, its slug, its name or an alias, in any case and spacing."""
     found = _BY_ID.get(calculator) if isinstance(calculator, int) else _BY_NAME.get(fold(calculator))
     if found is not None:
         return found

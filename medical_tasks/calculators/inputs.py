@@ -20,8 +20,6 @@ from medical_tasks.calculators.measures import Measure
 from medical_tasks.calculators.steps import Say
 from medical_tasks.calculators.units import CalculatorInputError, Substance
 
-__all__ = ["REQUIRED", "Choice", "Day", "Flag", "Input", "Quantity", "fold", "is_missing", "measured"]
-
 
 class _Required:
     def __repr__(self) -> str:
@@ -65,15 +63,7 @@ class Input:
         object.__setattr__(self, "absent_line", line)
 
     def read(self, raw: object, say: Say) -> object:
-        """The parameter's value.
-
-        Args:
-            raw: the value as it stands in the data.
-            say: receives the line that shows the value.
-
-        Raises:
-            CalculatorInputError: the value cannot be read or is impossible.
-        """
+        """The parameter's value."""
         raise NotImplementedError
 
     def doubt(self, raw: object, value: Any) -> str | None:
@@ -107,9 +97,7 @@ class Input:
 class Quantity(Input):
     """A measured value.
 
-    Attributes:
-        measure: its unit, accepted units and possible range.
-        rival: the same by another factor between units, where laboratories do not agree on one.
+    `rival` is the same measure by another factor between units, where laboratories do not agree on one.
     """
 
     measure: Measure
@@ -173,9 +161,7 @@ _NO: Final = frozenset({"false", "no", "n", "0", "absent", "negative", "f", "non
 class Flag(Input):
     """A finding that is there or not; not mentioned is taken as absent unless `absent` says otherwise.
 
-    Attributes:
-        yes: further words (folded) that mean it is there, such as a severity that presupposes it.
-        no: further words (folded) that mean it is not.
+    `yes` and `no` are further words (folded), such as a severity that presupposes the finding.
     """
 
     absent: object = False
@@ -213,8 +199,7 @@ class Flag(Input):
 class Choice(Input):
     """One of a few classes, told by a word in any case and spacing.
 
-    Attributes:
-        words: accepted word to the parameter's value. The first word of each value is its name in steps and messages.
+    The first word of each value is its name in steps and messages.
     """
 
     words: Mapping[str, object]
@@ -308,14 +293,7 @@ MISSING_WORDS = frozenset(
 
 @lru_cache(maxsize=8192)
 def fold(text: str) -> str:
-    """Letters and digits of a name in lower case: spacing, punctuation, subscripts and known misspellings drop out.
-
-    Args:
-        text: a name or a class word as it stands in the data or on the command line.
-
-    Returns:
-        The name's key; two names with the same key are the same input.
-    """
+    """Letters and digits of a name in lower case: spacing, punctuation, subscripts and known misspellings drop out."""
     plain = unicodedata.normalize("NFKC", text).casefold()
     letters = "".join(character for character in plain if character.isalnum())
     for wrong, right in _SPELLING:

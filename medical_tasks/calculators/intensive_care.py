@@ -2,34 +2,15 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
+from medical_tasks.calculators import shared_inputs as shared
 from medical_tasks.calculators.base import calculator
 from medical_tasks.calculators.inputs import Choice, Quantity
 from medical_tasks.calculators.measures import Measure
-from medical_tasks.calculators.shared_inputs import (
-    AGE,
-    CREATININE_MG_DL,
-    DIASTOLIC,
-    FIO2,
-    GLASGOW_COMA_SCORE,
-    HEART_RATE,
-    HEMATOCRIT,
-    PAO2,
-    PH,
-    POTASSIUM_MMOL_L,
-    RESPIRATORY_RATE,
-    SODIUM_MMOL_L,
-    SYSTOLIC,
-    TEMPERATURE,
-    WHITE_CELLS,
-    flag,
-)
+from medical_tasks.calculators.shared_inputs import flag
 from medical_tasks.calculators.steps import Bands, Points, Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
-
-__all__ = ["apache_ii", "glasgow_coma_score", "mean_arterial_pressure", "whole_coma_score"]
 
 
 @calculator(
@@ -38,7 +19,7 @@ __all__ = ["apache_ii", "glasgow_coma_score", "mean_arterial_pressure", "whole_c
     category="physical",
     output="decimal",
     unit="mm Hg",
-    inputs=(SYSTOLIC, DIASTOLIC),
+    inputs=(shared.SYSTOLIC, shared.DIASTOLIC),
     source="One third of systole and two thirds of diastole; standard clinical approximation.",
     aliases=("MAP",),
 )
@@ -57,76 +38,70 @@ _EYE: Final = Choice(
     parameter="eye_response",
     name="Best eye response",
     aliases=("eye",),
-    words=MappingProxyType(
-        {
-            "eyes open spontaneously": 4,
-            "spontaneous": 4,
-            "4": 4,
-            "eye opening to verbal command": 3,
-            "to sound": 3,
-            "3": 3,
-            "eye opening to pain": 2,
-            "to pressure": 2,
-            "2": 2,
-            "no eye opening": 1,
-            "none": 1,
-            "1": 1,
-            "not testable": None,
-            "NT": None,
-        }
-    ),
+    words={
+        "eyes open spontaneously": 4,
+        "spontaneous": 4,
+        "4": 4,
+        "eye opening to verbal command": 3,
+        "to sound": 3,
+        "3": 3,
+        "eye opening to pain": 2,
+        "to pressure": 2,
+        "2": 2,
+        "no eye opening": 1,
+        "none": 1,
+        "1": 1,
+        "not testable": None,
+        "NT": None,
+    },
 )
 _VERBAL: Final = Choice(
     parameter="verbal_response",
     name="Best verbal response",
     aliases=("verbal",),
-    words=MappingProxyType(
-        {
-            "oriented": 5,
-            "5": 5,
-            "confused": 4,
-            "4": 4,
-            "inappropriate words": 3,
-            "words": 3,
-            "3": 3,
-            "incomprehensible sounds": 2,
-            "sounds": 2,
-            "2": 2,
-            "no verbal response": 1,
-            "none": 1,
-            "1": 1,
-            "not testable": None,
-            "NT": None,
-        }
-    ),
+    words={
+        "oriented": 5,
+        "5": 5,
+        "confused": 4,
+        "4": 4,
+        "inappropriate words": 3,
+        "words": 3,
+        "3": 3,
+        "incomprehensible sounds": 2,
+        "sounds": 2,
+        "2": 2,
+        "no verbal response": 1,
+        "none": 1,
+        "1": 1,
+        "not testable": None,
+        "NT": None,
+    },
 )
 _MOTOR: Final = Choice(
     parameter="motor_response",
     name="Best motor response",
     aliases=("motor",),
-    words=MappingProxyType(
-        {
-            "obeys commands": 6,
-            "6": 6,
-            "localizes pain": 5,
-            "localising": 5,
-            "5": 5,
-            "withdrawal from pain": 4,
-            "normal flexion": 4,
-            "4": 4,
-            "flexion to pain": 3,
-            "abnormal flexion": 3,
-            "3": 3,
-            "extension to pain": 2,
-            "extension": 2,
-            "2": 2,
-            "no motor response": 1,
-            "none": 1,
-            "1": 1,
-            "not testable": None,
-            "NT": None,
-        }
-    ),
+    words={
+        "obeys commands": 6,
+        "6": 6,
+        "localizes pain": 5,
+        "localising": 5,
+        "5": 5,
+        "withdrawal from pain": 4,
+        "normal flexion": 4,
+        "4": 4,
+        "flexion to pain": 3,
+        "abnormal flexion": 3,
+        "3": 3,
+        "extension to pain": 2,
+        "extension": 2,
+        "2": 2,
+        "no motor response": 1,
+        "none": 1,
+        "1": 1,
+        "not testable": None,
+        "NT": None,
+    },
 )
 
 
@@ -196,16 +171,14 @@ _ADMISSION: Final[Choice] = Choice(
     parameter="surgery",
     name="Surgery Type",
     aliases=("surgery",),
-    words=MappingProxyType(
-        {
-            "Nonoperative": "nonoperative",
-            "none": "nonoperative",
-            "Elective": "elective",
-            "elective postoperative": "elective",
-            "Emergency": "emergency",
-            "emergency postoperative": "emergency",
-        }
-    ),
+    words={
+        "Nonoperative": "nonoperative",
+        "none": "nonoperative",
+        "Elective": "elective",
+        "elective postoperative": "elective",
+        "Emergency": "emergency",
+        "emergency postoperative": "emergency",
+    },
 ).optional("nonoperative")
 
 _TEMPERATURE: Final = Bands(
@@ -280,24 +253,24 @@ _AGE: Final = Bands("Age", "", under=0, steps=((">=", 45, 2), (">=", 55, 3), (">
     category="risk",
     output="integer",
     inputs=(
-        TEMPERATURE,
-        SYSTOLIC,
-        DIASTOLIC,
-        HEART_RATE,
-        RESPIRATORY_RATE,
-        FIO2,
+        shared.TEMPERATURE,
+        shared.SYSTOLIC,
+        shared.DIASTOLIC,
+        shared.HEART_RATE,
+        shared.RESPIRATORY_RATE,
+        shared.FIO2,
         _AA_GRADIENT,
-        PAO2.optional(None, "counted only at FiO2 under 50 %"),
-        PH,
-        SODIUM_MMOL_L,
-        POTASSIUM_MMOL_L,
-        CREATININE_MG_DL,
+        shared.PAO2.optional(None, "counted only at FiO2 under 50 %"),
+        shared.PH,
+        shared.SODIUM_MMOL_L,
+        shared.POTASSIUM_MMOL_L,
+        shared.CREATININE_MG_DL,
         flag("acute_renal_failure", "Acute renal failure"),
         flag("chronic_renal_failure", "Chronic Renal Failure"),
-        HEMATOCRIT,
-        WHITE_CELLS,
-        GLASGOW_COMA_SCORE,
-        AGE,
+        shared.HEMATOCRIT,
+        shared.WHITE_CELLS,
+        shared.GLASGOW_COMA_SCORE,
+        shared.AGE,
         flag("chronic_illness", "History of severe organ failure or immunocompromise"),
         _ADMISSION,
     ),

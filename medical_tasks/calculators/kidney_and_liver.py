@@ -4,32 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
+from medical_tasks.calculators import shared_inputs as shared
 from medical_tasks.calculators.base import Valid, calculator
 from medical_tasks.calculators.inputs import Choice, Input, fold
 from medical_tasks.calculators.person import DEVINE_HEIGHT, adjusted_body_weight, body_mass_index, ideal_body_weight
-from medical_tasks.calculators.shared_inputs import (
-    AGE,
-    ALBUMIN_G_DL,
-    ALT,
-    AST,
-    BILIRUBIN_MG_DL,
-    CREATININE_MG_DL,
-    HEIGHT,
-    INR,
-    PLATELETS,
-    SEX,
-    SODIUM_MMOL_L,
-    WEIGHT,
-    Sex,
-    flag,
-)
+from medical_tasks.calculators.shared_inputs import Sex, flag
 from medical_tasks.calculators.steps import Bands, Points, Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
-
-__all__ = ["ckd_epi_2021", "creatinine_clearance", "mdrd_gfr", "meld_na"]
 
 
 @calculator(
@@ -38,7 +21,7 @@ __all__ = ["ckd_epi_2021", "creatinine_clearance", "mdrd_gfr", "meld_na"]
     category="lab",
     output="decimal",
     unit="mL/min",
-    inputs=(SEX, AGE, WEIGHT, HEIGHT, CREATININE_MG_DL),
+    inputs=(shared.SEX, shared.AGE, shared.WEIGHT, shared.HEIGHT, shared.CREATININE_MG_DL),
     source="Cockcroft DW, Gault MH. Nephron 1976;16:31-41; weight by BMI class (WHO).",
     valid=(
         Valid(parameter="age_years", low=18, high=92, source="Cockcroft and Gault 1976: patients of 18 to 92"),
@@ -81,7 +64,7 @@ def creatinine_clearance(
     category="lab",
     output="decimal",
     unit="mL/min/1.73 m^2",
-    inputs=(SEX, AGE, CREATININE_MG_DL),
+    inputs=(shared.SEX, shared.AGE, shared.CREATININE_MG_DL),
     source="Inker LA et al. N Engl J Med 2021;385:1737-1749.",
     valid=(Valid(parameter="age_years", low=18, source="Inker 2021: developed in adults"),),
     aliases=("CKD-EPI",),
@@ -138,7 +121,12 @@ class _Race(Input):
     category="lab",
     output="decimal",
     unit="mL/min/1.73 m^2",
-    inputs=(SEX, AGE, CREATININE_MG_DL, _Race(parameter="black", name="Race", aliases=("ethnicity",))),
+    inputs=(
+        shared.SEX,
+        shared.AGE,
+        shared.CREATININE_MG_DL,
+        _Race(parameter="black", name="Race", aliases=("ethnicity",)),
+    ),
     source="Levey AS et al. Ann Intern Med 2006;145:247-254 (IDMS-traceable four-variable equation).",
     valid=(Valid(parameter="age_years", low=18, high=70, source="MDRD Study, Ann Intern Med 1999;130:461-470"),),
     aliases=("MDRD",),
@@ -175,10 +163,10 @@ def mdrd_gfr(*, sex: Sex, age_years: float, creatinine_mg_dl: float, black: bool
     output="decimal",
     unit="%",
     inputs=(
-        SODIUM_MMOL_L,
-        CREATININE_MG_DL,
-        SODIUM_MMOL_L.named("Urine sodium", "UNa", parameter="urine_sodium_mmol_l").within(0.1, 1000),
-        CREATININE_MG_DL.named("Urine creatinine", "UCr", parameter="urine_creatinine_mg_dl").within(0.1, 2000),
+        shared.SODIUM_MMOL_L,
+        shared.CREATININE_MG_DL,
+        shared.SODIUM_MMOL_L.named("Urine sodium", "UNa", parameter="urine_sodium_mmol_l").within(0.1, 1000),
+        shared.CREATININE_MG_DL.named("Urine creatinine", "UCr", parameter="urine_creatinine_mg_dl").within(0.1, 2000),
     ),
     source="Espinel CH. JAMA 1976;236:579-581.",
     aliases=("FENa",),
@@ -208,7 +196,7 @@ def fractional_excretion_of_sodium(
     name="Fibrosis-4 (FIB-4) Index for Liver Fibrosis",
     category="lab",
     output="decimal",
-    inputs=(AGE, AST, ALT, PLATELETS),
+    inputs=(shared.AGE, shared.AST, shared.ALT, shared.PLATELETS),
     source="Sterling RK et al. Hepatology 2006;43:1317-1325.",
     aliases=("FIB-4",),
     valid=(
@@ -239,10 +227,10 @@ def fib_4(*, age_years: float, ast_u_l: float, alt_u_l: float, platelets_10e9_l:
     category="lab",
     output="decimal",
     inputs=(
-        CREATININE_MG_DL,
-        BILIRUBIN_MG_DL,
-        INR,
-        SODIUM_MMOL_L,
+        shared.CREATININE_MG_DL,
+        shared.BILIRUBIN_MG_DL,
+        shared.INR,
+        shared.SODIUM_MMOL_L,
         flag("dialysis_twice", "Dialysis at least twice in the past week", "dialysis"),
         flag(
             "continuous_hemodialysis",
@@ -310,45 +298,41 @@ Encephalopathy: TypeAlias = Literal["none", "grade 1-2", "grade 3-4"]
 _ASCITES: Final[Choice] = Choice(
     parameter="ascites",
     name="Ascites",
-    words=MappingProxyType(
-        {
-            "absent": "absent",
-            "none": "absent",
-            "no": "absent",
-            "no ascites": "absent",
-            "slight": "slight",
-            "mild": "slight",
-            "moderate": "moderate",
-            "moderate to severe": "moderate",
-            "severe": "moderate",
-        }
-    ),
+    words={
+        "absent": "absent",
+        "none": "absent",
+        "no": "absent",
+        "no ascites": "absent",
+        "slight": "slight",
+        "mild": "slight",
+        "moderate": "moderate",
+        "moderate to severe": "moderate",
+        "severe": "moderate",
+    },
 ).optional("absent")
 _ENCEPHALOPATHY: Final[Choice] = Choice(
     parameter="encephalopathy",
     name="Encephalopathy",
-    words=MappingProxyType(
-        {
-            "No Encephalopathy": "none",
-            "none": "none",
-            "no": "none",
-            "absent": "none",
-            "Grade 0": "none",
-            "Grade 1-2": "grade 1-2",
-            "Grade 1": "grade 1-2",
-            "Grade 2": "grade 1-2",
-            "Grade 3-4": "grade 3-4",
-            "Grade 3": "grade 3-4",
-            "Grade 4": "grade 3-4",
-        }
-    ),
+    words={
+        "No Encephalopathy": "none",
+        "none": "none",
+        "no": "none",
+        "absent": "none",
+        "Grade 0": "none",
+        "Grade 1-2": "grade 1-2",
+        "Grade 1": "grade 1-2",
+        "Grade 2": "grade 1-2",
+        "Grade 3-4": "grade 3-4",
+        "Grade 3": "grade 3-4",
+        "Grade 4": "grade 3-4",
+    },
 ).optional("none", "no encephalopathy")
 
 _BILIRUBIN: Final = Bands("Bilirubin", "mg/dL", under=1, steps=((">=", 2, 2), (">", 3, 3)))
 _ALBUMIN: Final = Bands("Albumin", "g/dL", under=3, steps=((">=", 2.8, 2), (">", 3.5, 1)))
 _INR: Final = Bands("INR", "", under=1, steps=((">=", 1.7, 2), (">", 2.3, 3)))
-_ASCITES_POINTS: Final = MappingProxyType({"absent": 1, "slight": 2, "moderate": 3})
-_ENCEPHALOPATHY_POINTS: Final = MappingProxyType({"none": 1, "grade 1-2": 2, "grade 3-4": 3})
+_ASCITES_POINTS: Final = {"absent": 1, "slight": 2, "moderate": 3}
+_ENCEPHALOPATHY_POINTS: Final = {"none": 1, "grade 1-2": 2, "grade 3-4": 3}
 
 
 @calculator(
@@ -356,7 +340,7 @@ _ENCEPHALOPATHY_POINTS: Final = MappingProxyType({"none": 1, "grade 1-2": 2, "gr
     name="Child-Pugh Score for Cirrhosis Mortality",
     category="severity",
     output="integer",
-    inputs=(BILIRUBIN_MG_DL, ALBUMIN_G_DL, INR, _ASCITES, _ENCEPHALOPATHY),
+    inputs=(shared.BILIRUBIN_MG_DL, shared.ALBUMIN_G_DL, shared.INR, _ASCITES, _ENCEPHALOPATHY),
     source="Pugh RNH et al. Br J Surg 1973;60:646-649.",
     aliases=("Child-Pugh", "CTP"),
 )

@@ -10,8 +10,6 @@ from typing import Final
 
 from medical_tasks.calculators.units import CalculatorInputError, Conversion, Substance, conversion, fold_unit
 
-__all__ = ["Measure"]
-
 _CACHE_LIMIT: Final = 512
 _NUMBER = r"([+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+|\.)?(?:e[+-]?\d+)?)"
 _START = re.compile(_NUMBER, re.IGNORECASE)
@@ -54,14 +52,8 @@ class Measure:
     def read(self, raw: object, name: str) -> tuple[float, str]:
         """Value in `unit`, and the step that shows how it came about.
 
-        Args:
-            raw: `[value, unit]`, a bare number (taken in `unit`), a text such as `"1.2 mg/dL"`, or for compound
-            measures
-                a longer list `[5, "ft", 10, "in"]`.
-            name: the input's name, for steps and messages.
-
-        Raises:
-            CalculatorInputError: no number, an unknown unit, or a value outside `low` to `high`.
+        `raw` is `[value, unit]`, a bare number (taken in `unit`), a text such as `"1.2 mg/dL"`, or for compound
+        measures a longer list `[5, "ft", 10, "in"]`.
         """
         try:
             if (type(raw) is list or type(raw) is tuple) and len(raw) == 2:
@@ -123,11 +115,7 @@ class Measure:
         return value, line
 
     def meant(self, raw: object) -> tuple[float, str] | None:
-        """The first accepted unit that makes a number usual, with the number; None when none does.
-
-        Args:
-            raw: the value as it was given.
-        """
+        """The first accepted unit that makes a number usual, with the number; None when none does."""
         parts = _parts(raw, self.compound)
         if self.usual is not None and len(parts) == 1:
             number = parts[0][0]
@@ -138,13 +126,7 @@ class Measure:
         return None
 
     def doubt(self, raw: object, value: float, name: str) -> str | None:
-        """Why the unit of a value cannot be meant, in a sentence; None when it can.
-
-        Args:
-            raw: the value as it was given.
-            value: the same in `unit`.
-            name: the input's name.
-        """
+        """Why the unit of a value cannot be meant, in a sentence; None when it can."""
         if self.usual is None or self.usual[0] <= value <= self.usual[1] or value == 0:
             return None
         meant = self.meant(raw)

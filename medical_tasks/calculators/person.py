@@ -4,27 +4,14 @@ from __future__ import annotations
 
 import datetime
 import math
-from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
+from medical_tasks.calculators import shared_inputs as shared
 from medical_tasks.calculators.base import Valid, calculator
 from medical_tasks.calculators.inputs import Choice, Day, Flag
-from medical_tasks.calculators.shared_inputs import (
-    AGE,
-    BMI,
-    CYCLE_LENGTH,
-    HEIGHT,
-    LAST_MENSTRUAL_DATE,
-    SEX,
-    WEIGHT,
-    Sex,
-    flag,
-)
+from medical_tasks.calculators.shared_inputs import Sex, flag
 from medical_tasks.calculators.steps import Bands, Points, Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
-
-__all__ = ["DEVINE_HEIGHT", "adjusted_body_weight", "body_mass_index", "due_date", "ideal_body_weight", "target_weight"]
-
 
 DEVINE_HEIGHT: Final = Valid(parameter="height_cm", low=152.4, source="Devine 1974: for each inch over 5 feet")
 
@@ -35,7 +22,7 @@ DEVINE_HEIGHT: Final = Valid(parameter="height_cm", low=152.4, source="Devine 19
     category="physical",
     output="decimal",
     unit="kg/m^2",
-    inputs=(WEIGHT, HEIGHT),
+    inputs=(shared.WEIGHT, shared.HEIGHT),
     source="Quetelet index; WHO Technical Report Series 894 (2000).",
     aliases=("BMI",),
 )
@@ -55,7 +42,7 @@ def body_mass_index(*, weight_kg: float, height_cm: float, say: Say = quiet) -> 
     category="physical",
     output="decimal",
     unit="kg",
-    inputs=(SEX, HEIGHT),
+    inputs=(shared.SEX, shared.HEIGHT),
     source="Devine BJ. Drug Intell Clin Pharm 1974;8:650-655.",
     aliases=("IBW",),
     valid=(DEVINE_HEIGHT,),
@@ -82,7 +69,7 @@ def ideal_body_weight(*, sex: Sex, height_cm: float, say: Say = quiet) -> float:
     category="physical",
     output="decimal",
     unit="kg",
-    inputs=(SEX, WEIGHT, HEIGHT),
+    inputs=(shared.SEX, shared.WEIGHT, shared.HEIGHT),
     source="Bauer LA et al. Eur J Clin Pharmacol 1983;24:643-647; ideal weight by Devine (1974).",
     aliases=("ABW", "AdjBW"),
     valid=(DEVINE_HEIGHT,),
@@ -104,7 +91,7 @@ def adjusted_body_weight(*, sex: Sex, weight_kg: float, height_cm: float, say: S
     category="physical",
     output="decimal",
     unit="m^2",
-    inputs=(WEIGHT, HEIGHT),
+    inputs=(shared.WEIGHT, shared.HEIGHT),
     source="Mosteller RD. N Engl J Med 1987;317:1098.",
     aliases=("BSA",),
 )
@@ -124,7 +111,7 @@ def body_surface_area(*, weight_kg: float, height_cm: float, say: Say = quiet) -
     category="physical",
     output="decimal",
     unit="kg",
-    inputs=(BMI, HEIGHT),
+    inputs=(shared.BMI, shared.HEIGHT),
     source="Body mass index (WHO Technical Report Series 894, 2000) solved for weight.",
 )
 def target_weight(*, bmi_kg_m2: float, height_cm: float, say: Say = quiet) -> float:
@@ -146,7 +133,7 @@ _LONGEST_PREGNANCY_DAYS: Final = 375  # the longest on record (Time, 5 March 194
     name="Estimated Due Date",
     category="date",
     output="date",
-    inputs=(LAST_MENSTRUAL_DATE, CYCLE_LENGTH.optional(28.0, "28 days")),
+    inputs=(shared.LAST_MENSTRUAL_DATE, shared.CYCLE_LENGTH.optional(28.0, "28 days")),
     source="Naegele's rule with cycle length; ACOG Committee Opinion 700 (2017).",
     aliases=("EDD",),
 )
@@ -172,7 +159,7 @@ def _whole(days: float) -> int:
     name="Estimated of Conception",
     category="date",
     output="date",
-    inputs=(LAST_MENSTRUAL_DATE,),
+    inputs=(shared.LAST_MENSTRUAL_DATE,),
     source="Ovulation 14 days after the last menstrual date; ACOG Committee Opinion 700 (2017).",
     aliases=("Estimated Date of Conception", "conception"),
     unused=("cycle length",),
@@ -194,7 +181,7 @@ def conception_date(*, last_menstrual_date: datetime.date, say: Say = quiet) -> 
     name="Estimated Gestational Age",
     category="date",
     output="integer",
-    inputs=(Day(parameter="current_date", name="Current Date", aliases=("today",)), LAST_MENSTRUAL_DATE),
+    inputs=(Day(parameter="current_date", name="Current Date", aliases=("today",)), shared.LAST_MENSTRUAL_DATE),
     source="Days since the last menstrual date; ACOG Committee Opinion 700 (2017).",
     aliases=("EGA",),
 )
@@ -227,53 +214,47 @@ _LIVER: Final[Choice] = Choice(
     parameter="liver_disease",
     name="Liver disease severity",
     aliases=("Liver disease",),
-    words=MappingProxyType(
-        {
-            "None": "none",
-            "False": "none",
-            "no": "none",
-            "absent": "none",
-            "Mild": "mild",
-            "Moderate to Severe": "moderate to severe",
-            "Moderate": "moderate to severe",
-            "Severe": "moderate to severe",
-        }
-    ),
+    words={
+        "None": "none",
+        "False": "none",
+        "no": "none",
+        "absent": "none",
+        "Mild": "mild",
+        "Moderate to Severe": "moderate to severe",
+        "Moderate": "moderate to severe",
+        "Severe": "moderate to severe",
+    },
 ).optional("none")
 _DIABETES: Final[Choice] = Choice(
     parameter="diabetes",
     name="Diabetes mellitus",
     aliases=("Diabetes mellitus criteria for CCI rule", "diabetes"),
-    words=MappingProxyType(
-        {
-            "None or diet-controlled": "none or diet-controlled",
-            "None": "none or diet-controlled",
-            "diet-controlled": "none or diet-controlled",
-            "False": "none or diet-controlled",
-            "no": "none or diet-controlled",
-            "absent": "none or diet-controlled",
-            "Uncomplicated": "uncomplicated",
-            "True": "uncomplicated",  # the least that "diabetes: yes" can mean here
-            "End-organ damage": "end-organ damage",
-        }
-    ),
+    words={
+        "None or diet-controlled": "none or diet-controlled",
+        "None": "none or diet-controlled",
+        "diet-controlled": "none or diet-controlled",
+        "False": "none or diet-controlled",
+        "no": "none or diet-controlled",
+        "absent": "none or diet-controlled",
+        "Uncomplicated": "uncomplicated",
+        "True": "uncomplicated",  # the least that "diabetes: yes" can mean here
+        "End-organ damage": "end-organ damage",
+    },
 ).optional("none or diet-controlled")
 _TUMOR: Final[Choice] = Choice(
     parameter="solid_tumor",
     name="Solid tumor",
     aliases=("tumor",),
-    words=MappingProxyType(
-        {
-            "None": "none",
-            "False": "none",
-            "no": "none",
-            "absent": "none",
-            "Localized": "localized",
-            "True": "localized",  # the least that "solid tumor: yes" can mean
-            "yes": "localized",
-            "Metastatic": "metastatic",
-        }
-    ),
+    words={
+        "None": "none",
+        "False": "none",
+        "no": "none",
+        "absent": "none",
+        "Localized": "localized",
+        "True": "localized",  # the least that "solid tumor: yes" can mean
+        "yes": "localized",
+        "Metastatic": "metastatic",
+    },
 ).optional("none")
 _KIDNEY: Final = Flag(
     parameter="kidney_disease",
@@ -282,9 +263,9 @@ _KIDNEY: Final = Flag(
     yes=frozenset({"moderate", "severe", "moderatetosevere"}),
     no=frozenset({"mild"}),
 )
-_LIVER_POINTS: Final = MappingProxyType({"none": 0, "mild": 1, "moderate to severe": 3})
-_DIABETES_POINTS: Final = MappingProxyType({"none or diet-controlled": 0, "uncomplicated": 1, "end-organ damage": 2})
-_TUMOR_POINTS: Final = MappingProxyType({"none": 0, "localized": 2, "metastatic": 6})
+_LIVER_POINTS: Final = {"none": 0, "mild": 1, "moderate to severe": 3}
+_DIABETES_POINTS: Final = {"none or diet-controlled": 0, "uncomplicated": 1, "end-organ damage": 2}
+_TUMOR_POINTS: Final = {"none": 0, "localized": 2, "metastatic": 6}
 _AGE: Final = Bands("Age", "", under=0, steps=((">=", 50, 1), (">=", 60, 2), (">=", 70, 3), (">=", 80, 4)))
 
 
@@ -294,7 +275,7 @@ _AGE: Final = Bands("Age", "", under=0, steps=((">=", 50, 1), (">=", 60, 2), (">
     category="risk",
     output="integer",
     inputs=(
-        AGE,
+        shared.AGE,
         flag("myocardial_infarction", "Myocardial infarction"),
         flag("heart_failure", "Congestive Heart Failure", "CHF"),
         flag("peripheral_vascular_disease", "Peripheral vascular disease"),

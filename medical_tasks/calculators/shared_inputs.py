@@ -13,15 +13,6 @@ from typing import Final, Literal, TypeAlias
 from medical_tasks.calculators import units
 from medical_tasks.calculators.inputs import Choice, Day, Flag, measured
 
-__all__ = [
-    "AGE", "ALBUMIN_G_DL", "ALT", "AST", "BICARBONATE_MMOL_L", "BILIRUBIN_MG_DL", "BMI", "BUN_MG_DL", "CALCIUM_MG_DL",
-    "CHLORIDE_MMOL_L", "CREATININE_MG_DL", "CYCLE_LENGTH", "DIASTOLIC", "FIO2", "GLASGOW_COMA_SCORE", "GLUCOSE_MG_DL",
-    "HDL_MG_DL", "HEART_RATE", "HEIGHT", "HEMATOCRIT", "HEMOGLOBIN_G_DL", "INR", "INSULIN", "LAST_MENSTRUAL_DATE",
-    "PACO2", "PAO2", "PH", "PLATELETS", "POTASSIUM_MMOL_L", "QT", "RESPIRATORY_RATE", "SEX", "SODIUM_MMOL_L", "SPO2",
-    "SYSTOLIC", "TEMPERATURE", "TOTAL_CHOLESTEROL_MG_DL", "TRIGLYCERIDES_MG_DL", "WEIGHT", "WHITE_CELLS", "Sex", "flag",
-]  # fmt: skip
-
-
 Sex: TypeAlias = Literal["male", "female"]
 
 
@@ -34,9 +25,7 @@ SEX: Final = Choice(
     parameter="sex",
     name="sex",
     aliases=("gender",),
-    words=MappingProxyType(
-        {"male": "male", "m": "male", "man": "male", "female": "female", "f": "female", "woman": "female"}
-    ),
+    words={"male": "male", "m": "male", "man": "male", "female": "female", "f": "female", "woman": "female"},
 )
 AGE: Final = measured("age_years", "age", "years|months|weeks|days", (0, 130), compound=True)
 WEIGHT: Final = measured("weight_kg", "weight|body weight", "kg|g|lbs|oz|stone", (0.2, 700), compound=True)
@@ -156,11 +145,7 @@ TRIGLYCERIDES_MG_DL: Final = measured(
     "triglycerides_mg_dl", "Triglycerides|TG", "mg/dL|mmol/L", (1, 20_000), (15, 8000), units.TRIGLYCERIDES
 )
 _INSULIN: Final = measured(
-    "insulin_micro_iu_ml",
-    "Insulin|fasting insulin",
-    "µIU/mL|mIU/L|pmol/L|ng/mL",
-    (0.01, 2000),
-    substance=units.INSULIN,
+    "insulin_micro_iu_ml", "Insulin|fasting insulin", "µIU/mL|mIU/L|pmol/L|ng/mL", (0.01, 2000), substance=units.INSULIN
 )
 INSULIN: Final = replace(_INSULIN, rival=replace(_INSULIN.measure, substance=units.INSULIN_BY_RIVALS))
 ALT: Final = measured(

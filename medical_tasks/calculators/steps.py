@@ -11,9 +11,6 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["Bands", "Points", "Say", "quiet"]
-
-
 Say: TypeAlias = Callable[[str], object]
 """Receives one finished line. `list.append` is one; so is `print`."""
 
@@ -25,8 +22,7 @@ def quiet(line: str, /) -> None:
 class Points:
     """A running total of a score that says every item as it is counted.
 
-    Attributes:
-        total: points so far; a float, because some scores count halves.
+    The total is a float, because some scores count halves.
     """
 
     __slots__ = ("_say", "total")
@@ -67,17 +63,7 @@ class Bands:
     __slots__ = ("_lowest", "_points", "_tails", "_what")
 
     def __init__(self, what: str, unit: str, *, under: int, steps: tuple[Step, ...]) -> None:
-        """Compile a table.
-
-        Args:
-            what: the measured value's name in the steps.
-            unit: its unit, "" for none.
-            under: points below the first step.
-            steps: the classes from the lowest value upward.
-
-        Raises:
-            ValueError: the steps do not ascend, which is a fault of this package.
-        """
+        """Compile a table."""
         self._what: Final = what
         # "Over 3" begins at the next float after 3: one search serves both kinds of bound.
         self._lowest: Final = tuple(
@@ -94,11 +80,7 @@ class Bands:
     def find(self, value: float) -> tuple[int, str]:
         """Points of a value, and the words for its class.
 
-        Args:
-            value: in the table's unit.
-
-        Returns:
-            The points and a sentence without its end, `"Bilirubin 2.4 mg/dL is 2 to 3"`.
+        The words are a sentence without its end, `"Bilirubin 2.4 mg/dL is 2 to 3"`.
         """
         index = bisect_right(self._lowest, value)
         return self._points[index], f"{self._what} {value:.6g}{self._tails[index]}"

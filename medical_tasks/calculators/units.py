@@ -21,12 +21,6 @@ from typing import Final, TypeAlias
 
 from medical_tasks.errors import UsageError
 
-__all__ = [
-    "ALBUMIN", "BICARBONATE", "BILIRUBIN", "CALCIUM", "CHLORIDE", "CHOLESTEROL", "CREATININE", "ENZYME", "GLUCOSE",
-    "HEMOGLOBIN", "INSULIN", "INSULIN_BY_RIVALS", "POTASSIUM", "SODIUM", "TRIGLYCERIDES", "UREA_NITROGEN",
-    "CalculatorInputError", "Conversion", "Substance", "UnitError", "conversion", "convert", "fold_unit",
-]  # fmt: skip
-
 
 class CalculatorInputError(UsageError):
     """An input is missing, unreadable or impossible; the message names it, the rule and the value received."""
@@ -94,11 +88,7 @@ def _insulin(pmol_l: str, micro_iu_ng: str) -> Substance:
         "insulin",
         f"1 µIU/mL = {pmol_l} pmol/L, 1 ng = {micro_iu_ng} µIU",
         MappingProxyType(
-            {
-                "activity": Fraction(1),
-                "mole": Fraction(10**9) / Fraction(pmol_l),
-                "mass": 1000 * Fraction(micro_iu_ng),
-            }
+            {"activity": Fraction(1), "mole": Fraction(10**9) / Fraction(pmol_l), "mass": 1000 * Fraction(micro_iu_ng)}
         ),
     )
 
@@ -223,10 +213,8 @@ def _read(folded: str, substance: Substance | None) -> tuple[Fraction, dict[str,
 class Conversion:
     """A way from one unit to another: `(value + shift) * factor`.
 
-    Attributes:
-        shift: added first (temperatures only).
-        factor: multiplied then.
-        text: the same as a step, to print between the unit and the equals sign; "" when the number stays.
+    `shift` is for temperatures only; `text` is the same as a step, to print between the unit and the equals sign, ""
+    when the number stays.
     """
 
     shift: float
@@ -269,16 +257,8 @@ def conversion(
 ) -> Conversion:
     """The way from `unit` to `to`.
 
-    Args:
-        unit: any spelling of the unit a value is in.
-        to: unit wanted.
-        substance: what is measured, when mass, moles, equivalents or activity may have to meet.
-        accepted: units to name when `unit` is refused; `to` alone when empty.
-        what: the measured thing, for the message.
-        shown: the unit as it was given, for the message; `unit` when None.
-
-    Raises:
-        UnitError: `unit` is unknown, or cannot measure what `to` measures.
+    `substance` is what is measured, when mass, moles, equivalents or activity may have to meet; `accepted`, `what` and
+    `shown` are for the message of a refused unit.
     """
     found = _conversion(fold_unit(unit), fold_unit(to), substance)
     if found is None:
@@ -287,18 +267,5 @@ def conversion(
 
 
 def convert(value: float, unit: str, to: str, *, substance: Substance | None = None) -> float:
-    """A value in another unit.
-
-    Args:
-        value: the number.
-        unit: its unit, in any spelling.
-        to: unit wanted.
-        substance: what is measured, when mass, moles, equivalents or activity may have to meet.
-
-    Returns:
-        The value in `to`; unchanged when the units are the same.
-
-    Raises:
-        UnitError: a unit is unknown, or the two do not measure the same.
-    """
+    """A value in another unit."""
     return conversion(unit, to, substance=substance)(value)

@@ -16,10 +16,8 @@ import numpy.typing as npt
 
 from medical_tasks.runs.results import weight_column
 from medical_tasks.scoring.averages import Components, average_of, components, sums
-from medical_tasks.scoring.estimates import Floats
-from medical_tasks.scoring.statistics import (
-    Comparison,
-    as_json,
+from medical_tasks.scoring.estimates import Comparison, Floats, as_json
+from medical_tasks.scoring.paired import (
     holm,
     mcnemar,
     minimum_detectable_difference,

@@ -28,26 +28,6 @@ from medical_tasks.scoring.bootstrap import bootstrap_interval, bootstrap_statis
 from medical_tasks.scoring.estimates import Clusters, Estimate, Floats, check_same_length
 from medical_tasks.scoring.intervals import proportion_interval
 
-__all__ = [
-    "Agreement",
-    "accuracy_interval",
-    "agreement_of",
-    "among_raters",
-    "class_figures",
-    "cohen_interval",
-    "cohen_kappa",
-    "confusion_matrix",
-    "fleiss_interval",
-    "fleiss_kappa",
-    "leave_one_out",
-    "majority",
-    "pairwise_agreement",
-    "pairwise_interval",
-    "rating_counts",
-    "with_raters",
-]
-
-
 Counts = npt.NDArray[np.int64]
 KAPPA_LIMITS = (-1.0, 1.0)
 
@@ -102,16 +82,7 @@ def majority(labels: Sequence[str]) -> str | None:
 def confusion_matrix(gold: Sequence[str], given: Sequence[str | None], *, classes: Sequence[str]) -> Counts:
     """Counts items by their class and by the label they were given.
 
-    Args:
-        gold: class of each item.
-        given: label of each item, None where there is none.
-        classes: all classes, in the order of rows and columns.
-
-    Returns:
-        Shape (classes, classes + 1); the last column counts items without a label.
-
-    Raises:
-        ValueError: lengths differ, or a label is not one of the classes.
+    Shape (classes, classes + 1): rows are `gold`, columns `given`; the last column counts items without a label.
     """
     check_same_length(gold=gold, given=given)
     rows, columns = _codes("gold", gold, classes), _codes("given", given, classes)
@@ -123,12 +94,7 @@ def confusion_matrix(gold: Sequence[str], given: Sequence[str | None], *, classe
 
 
 def class_figures(table: Counts, classes: Sequence[str]) -> dict[str, ClassFigures]:
-    """Recall, precision and F1 of each class.
-
-    Args:
-        table: from `confusion_matrix`; items without a label do not count.
-        classes: names of its rows.
-    """
+    """Recall, precision and F1 of each class."""
     square = table[:, : len(classes)]
     found = {}
     for k, name in enumerate(classes):
@@ -146,14 +112,7 @@ def class_figures(table: Counts, classes: Sequence[str]) -> dict[str, ClassFigur
 def accuracy_interval(
     gold: Sequence[str], given: Sequence[str | None], *, clusters: Clusters | None = None, confidence: float = 0.95
 ) -> Estimate:
-    """Share of items that were given their class, over those that have a label.
-
-    Args:
-        gold: class of each item.
-        given: label of each item, None where there is none.
-        clusters: cluster of each item, or None when each stands alone.
-        confidence: of the interval (Wilson's, adjusted for clusters).
-    """
+    """Share of items that were given their class, over those that have a label."""
     check_same_length(gold=gold, given=given)
     right = [math.nan if label is None else float(label == true) for true, label in zip(gold, given, strict=True)]
     return proportion_interval(np.array(right, dtype=np.float64), clusters=clusters, confidence=confidence)
@@ -162,15 +121,8 @@ def accuracy_interval(
 def cohen_kappa(table: npt.ArrayLike) -> float:
     """Cohen's kappa, unweighted: (observed - expected agreement) / (1 - expected).
 
-    Args:
-        table: shape (classes, classes); counts (or shares) of items by both labels. Of a `confusion_matrix` leave out the
-            last column.
-
-    Returns:
-        -1 to 1; `nan` when the expected agreement is 1, and for no items.
-
-    Raises:
-        ValueError: not square, or a negative count.
+    The table has shape (classes, classes) and holds counts or shares: a `confusion_matrix` without its last column.
+    `nan` when the expected agreement is 1, and for no items.
     """
     counts = np.asarray(table, dtype=np.float64)
     if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or (counts < 0).any():
@@ -189,25 +141,12 @@ def cohen_interval(
     seed: int = 0,
     resamples: int = 2000,
 ) -> Estimate:
-    """Cohen's kappa over the items that have a label, with a bootstrap interval; clusters are drawn whole.
-
-    Args:
-        gold: class of each item.
-        given: label of each item, None where there is none.
-        classes: all classes.
-        clusters: cluster of each item, or None when each stands alone.
-        seed: of the draws.
-        resamples: how many draws.
-    """
+    """Cohen's kappa over the items that have a label, with a bootstrap interval; clusters are drawn whole."""
     check_same_length(gold=gold, given=given)
     rows, columns = _codes("gold", gold, classes), _codes("given", given, classes)
     labelled = columns < len(classes)
     numbers = np.arange(len(classes))[:, np.newaxis]
-    sums = [
-        (rows == columns) & labelled,
-        *((rows == numbers) & labelled),
-        *((columns == numbers) & labelled),
-    ]
+    sums = [(rows == columns) & labelled, *((rows == numbers) & labelled), *((columns == numbers) & labelled)]
     return bootstrap_statistic(
         [column.astype(np.float64) for column in sums],
         _kappa_of_sums,
@@ -229,15 +168,7 @@ def _kappa_of_sums(agreed: npt.ArrayLike, *margins: npt.ArrayLike) -> Floats:
 def rating_counts(ratings: Sequence[Sequence[str]], *, classes: Sequence[str]) -> Counts:
     """Counts how many raters gave each item each class.
 
-    Args:
-        ratings: for each item the label of each rater.
-        classes: all classes, in the order of the columns.
-
-    Returns:
-        Shape (items, classes).
-
-    Raises:
-        ValueError: fewer than two raters, not the same number for every item, or an unknown label.
+    Shape (items, classes), of the labels of all raters of each item.
     """
     raters = {len(labels) for labels in ratings}
     if len(raters) > 1 or min(raters, default=2) < 2:
@@ -249,11 +180,7 @@ def rating_counts(ratings: Sequence[Sequence[str]], *, classes: Sequence[str]) -
 
 
 def pairwise_agreement(counts: Counts) -> float:
-    """Of all pairs of raters on all items, the share that agrees.
-
-    Args:
-        counts: from `rating_counts`.
-    """
+    """Of all pairs of raters on all items, the share that agrees."""
     return float(np.mean(_agreed_pairs(counts))) if len(counts) else math.nan
 
 
@@ -265,11 +192,7 @@ def pairwise_interval(counts: Counts, *, clusters: Clusters | None = None, seed:
 def fleiss_kappa(counts: Counts) -> float:
     """Fleiss' kappa of raters who need not be the same for every item.
 
-    Args:
-        counts: from `rating_counts`; every row sums to the number of raters.
-
-    Returns:
-        At most 1; `nan` when all labels are of one class, and for no items.
+    `nan` when all labels are of one class, and for no items.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(_fleiss_of_sums(*(column.sum() for column in _fleiss_columns(counts))))
@@ -288,8 +211,7 @@ def leave_one_out(ratings: Sequence[Sequence[str]]) -> LeaveOneOut:
     Items on which the others have no majority are left out for that rater: with three raters, those on which the other two
     differ. What is left is easier than the whole; a judge is fairly compared on the same items (`LeaveOneOut.references`).
 
-    Args:
-        ratings: for each item the label of each rater, the raters always in the same order.
+    The raters stand in the same order for each item.
     """
     raters = len(ratings[0]) if ratings else 0
     references, accuracy, counted = [], [], []
@@ -346,12 +268,7 @@ Labels = Sequence[str | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """How often two say the same.
-
-    Attributes:
-        agreement: share of equal labels.
-        kappa: Cohen's.
-    """
+    """How often two say the same."""
 
     agreement: Estimate
     kappa: Estimate
@@ -360,18 +277,7 @@ class Agreement:
 def agreement_of(
     one: Labels, other: Labels, *, classes: Sequence[str], clusters: Clusters | None = None, seed: int = 0
 ) -> Agreement:
-    """Compares two sets of labels of the same items.
-
-    Args:
-        one: label of each item, None where there is none.
-        other: likewise.
-        classes: all classes.
-        clusters: cluster of each item, or None when each stands alone.
-        seed: of the bootstrap's draws.
-
-    Raises:
-        ValueError: Lengths differ, or a label is not one of the classes.
-    """
+    """Compares two sets of labels of the same items."""
     check_same_length(one=one, other=other)
     both = [number for number, label in enumerate(one) if label is not None and other[number] is not None]
     left, right = [str(one[number]) for number in both], [str(other[number]) for number in both]
@@ -387,14 +293,8 @@ def with_raters(
 ) -> list[Agreement]:
     """Compares labels with those of each rater.
 
-    Args:
-        given: the judge's label of each item, None where it gave none.
-        ratings: for each item the label of each rater, always in the same order; None where it gave none.
-        classes: all classes.
-        clusters: as in `agreement_of`.
-
-    Returns:
-        One a rater; none where there is no item.
+    Raters stand in the same order for each item of `ratings`; None is no label. One result a rater; none where there is
+    no item.
     """
     check_same_length(given=given, ratings=ratings)
     return [agreement_of(column, given, classes=classes, clusters=clusters) for column in _columns(ratings)]
@@ -405,13 +305,7 @@ def among_raters(
 ) -> dict[tuple[int, int], Agreement]:
     """Compares every two raters.
 
-    Args:
-        ratings: as in `with_raters`.
-        classes: all classes.
-        clusters: as in `agreement_of`.
-
-    Returns:
-        By the numbers of the two, the smaller first.
+    By the numbers of the two, the smaller first.
     """
     columns = _columns(ratings)
     return {
@@ -421,11 +315,7 @@ def among_raters(
 
 
 def _columns(ratings: Sequence[Labels]) -> list[list[str | None]]:
-    """The labels of each rater.
-
-    Raises:
-        ValueError: Not the same number of raters for every item.
-    """
+    """The labels of each rater."""
     raters = {len(labels) for labels in ratings}
     if len(raters) > 1:
         raise ValueError(f"every item must have the same number of raters; got {sorted(raters)}")

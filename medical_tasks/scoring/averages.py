@@ -13,8 +13,6 @@ from typing import Any
 
 from medical_tasks.spec import MetricSpec
 
-__all__ = ["Components", "Sums", "average_of", "components", "sums"]
-
 Sums = tuple[float, float]
 """What an item adds to a metric: to its numerator and to its denominator; nan in both where that is not known."""
 
@@ -23,9 +21,8 @@ Sums = tuple[float, float]
 class Components:
     """What an average is made of.
 
-    Attributes:
-        shares: each metric's share of the average; they add up to 1, and there are none where no metric is reported.
-        missing: metrics of the average that are not reported.
+    `shares` add up to 1, and there are none where no metric is reported; `missing` metrics of the average are not
+    reported.
     """
 
     shares: Mapping[str, float]
@@ -35,12 +32,8 @@ class Components:
 def components(metric: MetricSpec, reported: Mapping[str, MetricSpec]) -> Components:
     """Takes an average apart, averages in it too.
 
-    Args:
-        metric: of kind `average`, or another one, which is its own only component.
-        reported: the metrics that are reported, by name.
-
-    Returns:
-        Its components. Each metric of an average has the same share, an average in it as a whole.
+    Each metric of an average has the same share, an average in it as a whole; a metric of another kind is its own only
+    component.
     """
     if metric.kind != "average":
         return Components(shares={metric.name: 1.0}, missing=())
@@ -58,10 +51,8 @@ def components(metric: MetricSpec, reported: Mapping[str, MetricSpec]) -> Compon
 def sums(metric: MetricSpec, value: float | None, weight: float | None) -> Sums:
     """What an item adds to a metric's total.
 
-    Args:
-        metric: one that is no average.
-        value: its value on the item; None when it is not decided, nan where it has no denominator.
-        weight: the denominator, for a pooled metric.
+    `value` is None when it is not decided, nan where it has no denominator; `weight` is the denominator of a pooled
+    metric.
     """
     if value is None:
         return math.nan, math.nan
@@ -74,11 +65,7 @@ def sums(metric: MetricSpec, value: float | None, weight: float | None) -> Sums:
 def average_of(shares: Sequence[float]) -> Callable[..., Any]:
     """Makes the statistic of an average.
 
-    Args:
-        shares: of the metrics, in the order of their columns.
-
-    Returns:
-        A function of the metrics' sums, numerators and denominators in turns, to the average.
+    It takes the metrics' sums, numerators and denominators in turns.
     """
 
     def statistic(*columns: Any) -> Any:

@@ -28,19 +28,6 @@ from medical_tasks.scoring.text_pairs import (
     mean,
 )
 
-__all__ = [
-    "Bleu",
-    "Sari",
-    "bleu",
-    "bleu_corpus",
-    "sacrebleu_corpus",
-    "sacrebleu_sentence",
-    "sari",
-    "sari_corpus",
-    "tokenize_13a",
-]
-
-
 MAX_ORDER = 4
 
 
@@ -71,38 +58,18 @@ def bleu(prediction: str, references: References, *, smooth: bool = False, max_o
     A prediction that shares no run of four tokens with a reference scores exactly 0 unless `smooth`; so does every text of
     fewer than four tokens, the reference itself included.
 
-    Args:
-        prediction: any text; case counts.
-        references: one text or several.
-        smooth: add one to matches and n-grams of every order.
-        max_order: longest n-gram.
-
-    Raises:
-        ValueError: no reference, or max_order below 1.
+    `smooth` adds one to matches and n-grams of every order. Case counts.
     """
     return bleu_corpus([prediction], [as_references(prediction, references)], smooth=smooth, max_order=max_order)
 
 
 def bleu_corpus(
-    predictions: Sequence[str],
-    references: Sequence[References],
-    *,
-    smooth: bool = False,
-    max_order: int = MAX_ORDER,
+    predictions: Sequence[str], references: Sequence[References], *, smooth: bool = False, max_order: int = MAX_ORDER
 ) -> Bleu:
     """BLEU with matches and lengths pooled over the predictions, which is not the mean of their scores.
 
     With several references the shortest sets the length (sacreBLEU takes the closest). Where `evaluate` divides by zero the
     score is defined: 0 when all predictions or all references are empty.
-
-    Args:
-        predictions: one text an item.
-        references: one text, or several, an item; not necessarily as many for each.
-        smooth: see `bleu`.
-        max_order: see `bleu`.
-
-    Raises:
-        ValueError: lengths differ, an item has no reference, or max_order is below 1.
     """
     if max_order < 1:
         raise ValueError(f"max_order must be at least 1; got {max_order}")
@@ -153,29 +120,12 @@ def sacrebleu_sentence(prediction: str, references: References, *, lowercase: bo
 
     So a one-word prediction can score 1 here and 0 in `sacrebleu_corpus`. Nothing in common scores 0, an empty text on
     either side too.
-
-    Args:
-        prediction: any text.
-        references: one text or several.
-        lowercase: ignore case.
-
-    Raises:
-        ValueError: no reference.
     """
     return _score([(prediction, as_references(prediction, references))], lowercase, effective_order=True)
 
 
 def sacrebleu_corpus(predictions: Sequence[str], references: Sequence[References], *, lowercase: bool = False) -> Bleu:
-    """SacreBLEU with matches and lengths pooled over the predictions; the closest reference sets the length.
-
-    Args:
-        predictions: one text an item.
-        references: one text, or several, an item; not necessarily as many for each.
-        lowercase: ignore case.
-
-    Raises:
-        ValueError: lengths differ, or an item has no reference.
-    """
+    """SacreBLEU with matches and lengths pooled over the predictions; the closest reference sets the length."""
     return _score(as_segments(predictions, references), lowercase, effective_order=False)
 
 
@@ -251,13 +201,7 @@ def sari(source: str, prediction: str, references: References) -> Sari:
     0/0 is 1: nothing kept where nothing was to be kept is right. So short and empty texts score high: an empty prediction of an
     empty reference 100, an empty prediction of anything around 40.
 
-    Args:
-        source: the text that is rewritten (ArchEHR-QA: the question).
-        prediction: any text.
-        references: one text or several, pooled.
-
-    Raises:
-        ValueError: no reference, or the source is not a text.
+    `source` is the text that is rewritten (ArchEHR-QA: the question); several references are pooled.
     """
     if not isinstance(source, str):
         raise ValueError(f"source must be a text; got {type(source).__name__}")
@@ -271,16 +215,7 @@ def sari(source: str, prediction: str, references: References) -> Sari:
 
 
 def sari_corpus(sources: Sequence[str], predictions: Sequence[str], references: Sequence[References]) -> Sari:
-    """Plain means over the predictions of what `sari` finds; `nan` for no predictions.
-
-    Args:
-        sources: one text an item.
-        predictions: one text an item.
-        references: one text, or several, an item.
-
-    Raises:
-        ValueError: lengths differ, or as `sari`.
-    """
+    """Plain means over the predictions of what `sari` finds; `nan` for no predictions."""
     segments = as_segments(predictions, references)
     if isinstance(sources, str) or len(sources) != len(segments):
         raise ValueError(f"sources must hold one text a prediction ({len(segments)}); got {len(sources)}")

@@ -49,18 +49,6 @@ from medical_tasks.scoring.estimates import (
 )
 from medical_tasks.scoring.intervals import normal_cdf, student_quantile
 
-__all__ = [
-    "Draws",
-    "Statistic",
-    "bootstrap_interval",
-    "bootstrap_ratio",
-    "bootstrap_statistic",
-    "draw",
-    "interval_of",
-    "quotient",
-    "unseen_share",
-]
-
 
 def bootstrap_interval(
     values: npt.ArrayLike,
@@ -71,19 +59,7 @@ def bootstrap_interval(
     confidence: float = 0.95,
     limits: Limits | None = UNIT,
 ) -> Estimate:
-    """The mean of the items' values with a bootstrap interval; every item weighs the same, whatever its cluster.
-
-    Args:
-        values: one number an item; `nan` items do not count.
-        clusters: the cluster of each item, or None when each stands alone.
-        seed: of the random draws, at least 0.
-        resamples: how many draws, at least 100.
-        confidence: of the interval.
-        limits: the range values can lie in, or None where it has no known ends.
-
-    Raises:
-        ValueError: values outside the limits, labels that do not fit, a setting outside its range.
-    """
+    """The mean of the items' values with a bootstrap interval; every item weighs the same, whatever its cluster."""
     check_limits(limits)
     column = as_column("values", values, limits=limits)
     counted = np.where(np.isnan(column), np.nan, 1.0)
@@ -103,18 +79,7 @@ def bootstrap_ratio(
 ) -> Estimate:
     """A pooled (micro-averaged) ratio, sum of numerators over sum of denominators, with a bootstrap interval.
 
-    Args:
-        numerators: one number an item, such as its true positives.
-        denominators: one number an item, at least 0, such as its predicted positives. Items with 0 in both, or with
-            `nan` in either, do not count.
-        clusters: the cluster of each item, or None when each stands alone.
-        seed: of the random draws, at least 0.
-        resamples: how many draws, at least 100.
-        confidence: of the interval.
-        limits: the range an item's own ratio can lie in, or None where it has no known ends.
-
-    Raises:
-        ValueError: a ratio that cannot be, columns or labels that do not fit, a setting outside its range.
+    Items with 0 in both, or with `nan` in either, do not count; `limits` is the range an item's own ratio can lie in.
     """
     check_limits(limits)
     above, below = as_column("numerators", numerators), as_column("denominators", denominators)
@@ -140,21 +105,9 @@ def bootstrap_statistic(
 
         bootstrap_statistic([tp, fp, fn], lambda tp, fp, fn: 2 * tp / (2 * tp + fp + fn))
 
-    Args:
-        columns: the columns to sum, one number an item in each. Items with 0 in all columns, or with `nan` in any, do
-            not count.
-        function: from the columns' sums, one array of shape (draws,) a column, to the statistic, of the same shape.
-            It must not change when all sums are doubled (a mean, a ratio; not a total). Division by zero is allowed
-            and means "not defined".
-        clusters: the cluster of each item, or None when each stands alone.
-        seed: of the random draws, at least 0.
-        resamples: how many draws, at least 100.
-        confidence: of the interval.
-        limits: the range the statistic can lie in, or None where it has no known ends.
-
-    Raises:
-        ValueError: a statistic outside its limits or of the wrong shape, columns or labels that do not fit, a setting
-            outside its range.
+    Items with 0 in all `columns`, or with `nan` in any, do not count. `function` goes from the columns' sums, one array
+    of shape (draws,) a column, to the statistic, of the same shape. It must not change when all sums are doubled (a
+    mean, a ratio; not a total); division by zero is allowed and means "not defined".
     """
     check_limits(limits)
     if not len(columns):
@@ -201,17 +154,15 @@ _CHUNK = 2**17
 _FEW_DISTINCT = 8
 # From so many clusters on, 1 - 2^(1-K) is above 99 %.
 _FEW_CLUSTERS = 8
-_SAME = 1e-12
+ROUNDING = 1e-12  # what this near is the same but for rounding: to intervals and to p-values
 
 
 @dataclass(frozen=True, eq=False)
 class Draws:
     """A statistic, and its values on resampled clusters.
 
-    Attributes:
-        value: the statistic of the data; `nan` where it is not defined.
-        values: shape (resamples,); `nan` where it is not defined. Empty when there is nothing to draw from.
-        effective: the number of clusters of equal weight.
+    `values` has shape (resamples,), `nan` where the statistic is not defined, and is empty when there is nothing to
+    draw from; `effective` is the number of clusters of equal weight.
     """
 
     value: float
@@ -221,7 +172,7 @@ class Draws:
     @property
     def all_same(self) -> bool:
         """Whether all draws that are defined gave the statistic of the data, but for rounding."""
-        apart = np.abs(self.values - self.value) > _SAME * max(1.0, abs(self.value))
+        apart = np.abs(self.values - self.value) > ROUNDING * max(1.0, abs(self.value))
         return not bool(apart.any())
 
     @property
@@ -248,11 +199,7 @@ class Draws:
 
 
 def draw(table: SumTable, function: Statistic, *, seed: int, resamples: int) -> Draws:
-    """The statistic on as many resamples as asked for; a table of fewer than two clusters gives no draws.
-
-    Raises:
-        ValueError: a seed or number of resamples out of range, a function of the wrong shape.
-    """
+    """The statistic on as many resamples as asked for; a table of fewer than two clusters gives no draws."""
     seed = check_whole("seed", seed, least=0)
     resamples = check_whole("resamples", resamples, least=100)
     if not table.n_clusters:
@@ -265,11 +212,7 @@ def draw(table: SumTable, function: Statistic, *, seed: int, resamples: int) -> 
 
 
 def interval_of(draws: Draws, *, confidence: float, limits: Limits | None) -> tuple[float, float]:
-    """The expanded percentile interval, or what the head of this module says of data without variation.
-
-    Raises:
-        ValueError: a confidence outside 0-1, or a statistic outside its limits.
-    """
+    """The expanded percentile interval, or what the head of this module says of data without variation."""
     tail = (1.0 - check_probability("confidence", confidence)) / 2.0
     low, high = limits if limits is not None else (-math.inf, math.inf)
     defined = np.append(draws.values[~np.isnan(draws.values)], draws.value)
@@ -291,7 +234,7 @@ def interval_of(draws: Draws, *, confidence: float, limits: Limits | None) -> tu
         else:
             level = normal_cdf(-math.sqrt(draws.size / (draws.size - 1.0)) * t)
             ends = _lower_end(draws.values, low, level), -_lower_end(-draws.values, -high, level)
-    return _finite(max(low, ends[0])), _finite(min(high, ends[1]))
+    return _end(max(low, ends[0])), _end(min(high, ends[1]))
 
 
 def _lower_end(values: Floats, limit: float, level: float) -> float:
@@ -340,6 +283,8 @@ def _apply(function: Statistic, sums: Floats) -> Floats:
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def _finite(end: float) -> float:
-    """The end of an interval, `nan` where the data do not give one."""
-    return end if math.isfinite(end) else math.nan
+def _end(end: float) -> float:
+    """The end of an interval: `nan` where the data do not give one, 0 where it is 0 but for rounding."""
+    if not math.isfinite(end):
+        return math.nan
+    return 0.0 if abs(end) <= ROUNDING else end

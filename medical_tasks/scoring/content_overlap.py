@@ -24,18 +24,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, get_args
 
-__all__ = [
-    "CHUNK_WORDS",
-    "REWARDS",
-    "Medcon",
-    "RadGraphReward",
-    "Reward",
-    "best_and_mean",
-    "chunk_context",
-    "medcon",
-    "radgraph_reward",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Medcon:
@@ -59,12 +47,8 @@ class Medcon:
 def medcon(reference: Mapping[str, AbstractSet[str]], prediction: Mapping[str, AbstractSet[str]]) -> Medcon:
     """Scores the concepts of a prediction against those of a reference.
 
-    Args:
-        reference: term to ids of its concepts.
-        prediction: the same of the other text.
-
-    Returns:
-        The scores; 0 wherever there is nothing to divide by, also for two texts without concepts, as published.
+    Both map a term to the ids of its concepts. 0 wherever there is nothing to divide by, also for two texts without
+    concepts, as published.
     """
     said = frozenset[str]().union(*prediction.values())
     meant = frozenset[str]().union(*reference.values())
@@ -96,13 +80,7 @@ REWARDS: Final[tuple[Reward, ...]] = get_args(Reward)
 
 
 class RadGraphReward(NamedTuple):
-    """The three numbers of a pair of reports, 0-1 each.
-
-    Attributes:
-        simple: of entities with their labels.
-        partial: of these, and whether they have a relation.
-        complete: of relations with both ends.
-    """
+    """The three numbers of a pair of reports, 0-1 each."""
 
     simple: float
     partial: float
@@ -120,18 +98,10 @@ def radgraph_reward(
 ) -> RadGraphReward:
     """Compares the annotations of two reports; the same when they are swapped.
 
-    Args:
-        reference: annotation of one.
-        output: annotation of the other.
-        exact_case: `Effusion` is not `effusion`, as in the released package, which folds the case of entities with relations in
-            `complete` and nowhere else. RadGraph keeps a report's case, so that there the first word of a sentence is another
-            entity than the same word inside one.
-
-    Returns:
-        The rewards; 0 where either side has no entity, also where neither has, as in the package.
-
-    Raises:
-        ValueError: Something is no annotation.
+    0 where either side has no entity, also where neither has, as in the package. With `exact_case`, `Effusion` is not
+    `effusion`, as in the released package, which folds the case of entities with relations in `complete` and nowhere
+    else. RadGraph keeps a report's case, so that there the first word of a sentence is another entity than the same
+    word inside one.
     """
     sides = (_entities(reference, "reference"), _entities(output, "output"))
     if not all(sides):
@@ -192,12 +162,7 @@ def chunk_context(context: str, sentences: Sequence[str]) -> list[str]:
     Each chunk has the same number of sentences, the last one what is left; so there can be more chunks than `words // 350 + 1`,
     and a context of one sentence is one chunk whatever its length.
 
-    Args:
-        context: the whole text, whose words are counted.
-        sentences: its sentences.
-
-    Returns:
-        At least one chunk; an empty text is one of a context without sentences.
+    A context without sentences is one empty chunk.
     """
     known = list(sentences) or [""]
     step = max(1, len(known) // (len(context.split()) // CHUNK_WORDS + 1))
@@ -207,10 +172,7 @@ def chunk_context(context: str, sentences: Sequence[str]) -> list[str]:
 def best_and_mean(scores: Sequence[Sequence[float]]) -> float:
     """The mean over a claim's sentences of its best chunk's score.
 
-    Args:
-        scores: for each sentence the score of each chunk, at least one.
-
-    Returns:
-        0 for a claim without sentences: it says nothing that the context could bear out. The authors' code crashes there.
+    `scores` holds for each sentence the score of each chunk. A claim without sentences has 0: it says nothing that the
+    context could bear out. The authors' code crashes there.
     """
     return math.fsum(max(row) for row in scores) / len(scores) if scores else 0.0

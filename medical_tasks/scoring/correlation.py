@@ -38,18 +38,6 @@ from medical_tasks.scoring.estimates import (
     check_whole,
 )
 
-__all__ = [
-    "FEWEST_ROWS",
-    "RankCorrelation",
-    "among_annotators",
-    "clustered_correlation",
-    "kendall_tau",
-    "mean_tau_within",
-    "rank_correlation",
-    "spearman_rho",
-]
-
-
 COEFFICIENT: Limits = (-1.0, 1.0)
 _Codes = npt.NDArray[np.intp]
 # Numbers in use at a time: draws x cells of one block, cells x cells of another.
@@ -61,13 +49,7 @@ FEWEST_ROWS: Final = 3
 
 @dataclass(frozen=True, kw_only=True)
 class RankCorrelation:
-    """Both coefficients of two scores.
-
-    Attributes:
-        spearman: Spearman's rho, -1 to 1, over `n` rows.
-        kendall: Kendall's tau-b, -1 to 1, over the same rows.
-        missing: how many rows lack one of the scores, and did not count.
-    """
+    """Spearman's rho and Kendall's tau-b of two scores; `missing` rows lack one of them and did not count."""
 
     spearman: Estimate
     kendall: Estimate
@@ -75,170 +57,39 @@ class RankCorrelation:
 
 
 @dataclass(frozen=True, eq=False)
-class _Cells:
-    """The distinct pairs of values, as places in the order of each score.
-
-    Attributes:
-        x: shape (cells,), from 0, sorted.
-        y: the same of the other score.
-        counts: how many rows have each pair, shape (1, cells).
-        missing: how many rows have none.
-    """
+class _Column:
+    """Rows that have both scores, as places in the order of each score from 0, and the cluster that each is drawn with."""
 
     x: _Codes
     y: _Codes
-    counts: Floats
-    missing: int
-
-    @property
-    def n(self) -> int:
-        """How many rows count."""
-        return int(self.counts.sum())
+    clusters: _Codes  # rising; numbers are those of all columns together
 
 
 def spearman_rho(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Spearman's rho of two scores, ranks averaged where values are equal.
-
-    Args:
-        x: one number a row; `nan` where there is none.
-        y: the same of the other score.
-
-    Returns:
-        -1 to 1; `nan` with fewer than two complete rows or a score without variation.
-
-    Raises:
-        ValueError: not numbers, infinite, or lengths differ.
-    """
-    cells = _cells(x, y)
-    return float(_spearman(cells, cells.counts)[0])
+    """Spearman's rho of two scores, ranks averaged where values are equal; rows with a `nan` do not count."""
+    column, counts, _ = _cells(x, y)
+    return float(_spearman(column, [counts])[0])
 
 
 def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Kendall's tau-b of two scores, the version that takes ties into account.
-
-    Args:
-        x: one number a row; `nan` where there is none.
-        y: the same of the other score.
-
-    Returns:
-        -1 to 1; `nan` with fewer than two complete rows or a score without variation.
-
-    Raises:
-        ValueError: not numbers, infinite, or lengths differ.
-    """
-    cells = _cells(x, y)
-    return float(_kendall(cells, cells.counts)[0])
+    """Kendall's tau-b of two scores, the version that takes ties into account; rows with a `nan` do not count."""
+    column, counts, _ = _cells(x, y)
+    return float(_kendall(column, [counts])[0])
 
 
 def rank_correlation(
     x: npt.ArrayLike, y: npt.ArrayLike, *, seed: int = 0, resamples: int = 2000, confidence: float = 0.95
 ) -> RankCorrelation:
-    """Both coefficients of two scores with bootstrap intervals over the rows.
+    """Both coefficients of two scores (`nan` where there is none) with bootstrap intervals over the rows.
 
     The result depends on nothing but the order of the values and the seed: not on the order of the rows, not on which score
     comes first, not on their scales.
-
-    Args:
-        x: one number a row; `nan` where there is none.
-        y: the same of the other score.
-        seed: of the random draws, at least 0.
-        resamples: how many draws, at least 100.
-        confidence: of the intervals.
-
-    Raises:
-        ValueError: not numbers, infinite, lengths differ, or a setting outside its range.
     """
     seed, resamples = check_whole("seed", seed, least=0), check_whole("resamples", resamples, least=100)
-    cells = _cells(x, y)
-    estimates = []
-    drawn = list(_draws(cells, seed, resamples))
-    for coefficient in (_spearman, _kendall):
-        value = float(coefficient(cells, cells.counts)[0]) if cells.n >= FEWEST_ROWS else math.nan
-        values = np.concatenate([coefficient(cells, counts) for counts in drawn]) if drawn else np.empty(0)
-        low, high = interval_of(Draws(value, values, float(cells.n)), confidence=confidence, limits=COEFFICIENT)
-        estimates.append(Estimate(value, low, high, cells.n))
-    return RankCorrelation(spearman=estimates[0], kendall=estimates[1], missing=cells.missing)
-
-
-def _cells(x: npt.ArrayLike, y: npt.ArrayLike) -> _Cells:
-    """The complete rows, in a form that is the same whichever score comes first: both coefficients are symmetric."""
-    one, other = as_column("x", x), as_column("y", y)
-    check_same_length(x=one, y=other)
-    complete = ~(np.isnan(one) | np.isnan(other))
-    codes = [np.unique(column[complete], return_inverse=True)[1].reshape(-1) for column in (one, other)]
-    tables = [np.unique(np.stack(pair, axis=1), axis=0, return_counts=True) for pair in (codes, codes[::-1])]
-    pairs, counts = min(tables, key=lambda table: (table[0].tolist(), table[1].tolist()))
-    return _Cells(
-        x=pairs[:, 0], y=pairs[:, 1], counts=counts[np.newaxis].astype(np.float64), missing=int((~complete).sum())
-    )
-
-
-def _draws(cells: _Cells, seed: int, resamples: int) -> Iterator[Floats]:
-    """How often each cell occurs among as many rows drawn with replacement as there are, shape (some draws, cells)."""
-    if cells.n < 2:
-        return
-    generator = np.random.default_rng(seed)
-    shares = cells.counts[0] / cells.n
-    several = max(1, _CHUNK // len(cells.x))
-    for start in range(0, resamples, several):
-        drawn = generator.multinomial(cells.n, shares, size=min(several, resamples - start))
-        yield drawn.astype(np.float64)
-
-
-def _spearman(cells: _Cells, counts: Floats) -> Floats:
-    """Rho of each draw, shape (draws,). Twice the ranks, less their mean, are whole numbers."""
-    totals = counts.sum(axis=1, keepdims=True)
-    ranks, squares = [], []
-    for codes in (cells.x, cells.y):
-        tied = _sums(counts, codes)
-        rank = 2.0 * np.cumsum(tied, axis=1) - tied - totals
-        squares.append((tied * rank * rank).sum(axis=1))
-        ranks.append(rank[:, codes])
-    return _quotient((counts * ranks[0] * ranks[1]).sum(axis=1), *squares)
-
-
-def _kendall(cells: _Cells, counts: Floats) -> Floats:
-    """Tau-b of each draw, shape (draws,). All sums run over ordered pairs, so each pair is in them twice."""
-    surplus = np.zeros(len(counts))
-    size = len(cells.x)
-    block = max(1, _CHUNK // max(1, size))
-    for start in range(0, size, block):
-        some = slice(start, start + block)
-        signs = np.sign(np.subtract.outer(cells.x, cells.x[some]) * np.subtract.outer(cells.y, cells.y[some]))
-        surplus += ((counts @ signs.astype(np.float64)) * counts[:, some]).sum(axis=1)
-    pairs = counts.sum(axis=1) ** 2
-    untied = [pairs - (_sums(counts, codes) ** 2).sum(axis=1) for codes in (cells.x, cells.y)]
-    return _quotient(surplus, *untied)
-
-
-def _sums(counts: Floats, codes: _Codes) -> Floats:
-    """How many rows have each value, shape (draws, values); every value from 0 to the highest is in `codes`."""
-    if not len(codes):
-        return np.zeros((len(counts), 0))
-    order = np.argsort(codes, kind="stable")
-    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    return np.asarray(np.add.reduceat(counts[:, order], starts, axis=1))
-
-
-def _quotient(above: Floats, one: Floats, other: Floats) -> Floats:
-    """The first over the root of the others' product; `nan` where that is 0."""
-    below = np.sqrt(one * other)
-    return np.asarray(np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0.0))
-
-
-@dataclass(frozen=True, eq=False)
-class _Column:
-    """Two scores of the rows that have both, clusters one after the other.
-
-    Attributes:
-        x: place in the order of the one score, shape (rows,), from 0.
-        y: of the other.
-        clusters: number of each row's cluster, from 0, rising; numbers are those of all columns together.
-    """
-
-    x: _Codes
-    y: _Codes
-    clusters: _Codes
+    column, counts, missing = _cells(x, y)
+    n = int(counts.sum())
+    drawn = [counts, *_draws(n, counts[0] / max(n, 1), seed, resamples)]
+    return _correlation([column] if n >= FEWEST_ROWS else [], drawn, n, missing, float(n), confidence)
 
 
 def clustered_correlation(
@@ -250,19 +101,7 @@ def clustered_correlation(
     resamples: int = 2000,
     confidence: float = 0.95,
 ) -> RankCorrelation:
-    """Both coefficients of two scores, with bootstrap intervals over clusters.
-
-    Args:
-        x: one number an output; `nan` where there is none.
-        y: the same of the other score.
-        clusters: the cluster of each output.
-        seed: of the random draws, at least 0.
-        resamples: how many draws, at least 100.
-        confidence: of the intervals.
-
-    Raises:
-        ValueError: not numbers, infinite, lengths differ, or a setting outside its range.
-    """
+    """Both coefficients of two scores (`nan` where there is none), with bootstrap intervals over clusters."""
     return _mean_over_columns([(x, y)], clusters, seed, resamples, confidence)
 
 
@@ -279,18 +118,8 @@ def among_annotators(
     An output counts for an annotator who scored it, if another one did too. An annotator whose coefficient is not defined (fewer
     than three such outputs, or always the same score) is in no mean.
 
-    Args:
-        scores: for each annotator one number an output; `nan` where it was not scored.
-        clusters: the cluster of each output.
-        seed: as in `clustered_correlation`.
-        resamples: likewise.
-        confidence: likewise.
-
-    Returns:
-        `nan` with fewer than two annotators. `n` are the outputs that two or more scored.
-
-    Raises:
-        ValueError: as `clustered_correlation`.
+    `scores` holds for each annotator one number an output, `nan` where it was not scored. `n` are the outputs that two or more
+    scored; with fewer than two annotators all is `nan`.
     """
     columns = [as_column(f"scores[{place}]", column) for place, column in enumerate(scores)]
     check_same_length(**{f"scores[{place}]": column for place, column in enumerate(columns)}, clusters=clusters)
@@ -311,18 +140,14 @@ def mean_tau_within(
 
     Args:
         one: which output of each pair a metric prefers, from `preferences.preference_signs` with `epsilon=0`.
-        other: of the other metric.
+        other: the same of the other metric. Pairs of which a metric has no value do not count.
         items: item of each pair.
         clusters: cluster of each pair; the same for all pairs of an item.
         seed: of the random draws.
         resamples: how many draws.
 
     Returns:
-        `n` are the items whose coefficient is defined: neither metric is the same for all outputs. Pairs of which a metric has
-        no value do not count.
-
-    Raises:
-        ValueError: lengths differ.
+        `n` are the items whose coefficient is defined: neither metric is the same for all outputs.
     """
     check_same_length(one=one, other=other, items=items, clusters=clusters)
     numbers: dict[Hashable, int] = {}
@@ -355,18 +180,25 @@ def _mean_over_columns(
     stacked = np.array(both, dtype=np.float64).reshape(len(pairs), 2, len(clusters))
     counted: npt.NDArray[np.bool_] = np.asarray((~np.isnan(stacked).any(axis=1)).any(axis=0))
     n = int(counted.sum())
-    missing = len(counted) - n
     order, codes = _grouped(
         stacked[:, :, counted], [name for name, is_in in zip(clusters, counted, strict=True) if is_in]
     )
     columns = [_column(stacked[place][:, counted][:, order], codes) for place in range(len(pairs))]
     sizes = np.bincount(codes).astype(np.float64)
+    k = len(sizes)
+    drawn = [np.ones((1, k)), *_draws(k, np.full(k, 1.0 / max(k, 1)), seed, resamples)]
     effective = float(sizes.sum() ** 2 / (sizes**2).sum()) if n else 0.0
-    once = np.ones((1, len(sizes)))
-    drawn = list(_cluster_draws(len(sizes), seed, resamples))
+    columns = [column for column in columns if len(column.x) >= FEWEST_ROWS]
+    return _correlation(columns, drawn, n, len(counted) - n, effective, confidence)
+
+
+def _correlation(
+    columns: Sequence[_Column], drawn: Sequence[Floats], n: int, missing: int, effective: float, confidence: float
+) -> RankCorrelation:
+    """Both coefficients, averaged over columns; the first row of `drawn` is the data themselves."""
     estimates = []
-    for coefficient in (_clustered_spearman, _clustered_kendall):
-        found = _averaged([coefficient(column, [once, *drawn]) for column in columns if len(column.x) >= FEWEST_ROWS])
+    for coefficient in (_spearman, _kendall):
+        found = _averaged([coefficient(column, drawn) for column in columns])
         value = float(found[0]) if len(found) else math.nan
         ends = interval_of(Draws(value, found[1:], effective), confidence=confidence, limits=COEFFICIENT)
         estimates.append(Estimate(value, *ends, n))
@@ -382,6 +214,21 @@ def _averaged(columns: Sequence[Floats]) -> Floats:
     sums = np.nan_to_num(table).sum(axis=0)
     mean = np.divide(sums, defined, out=np.full(table.shape[1], np.nan), where=defined > 0)
     return np.asarray(np.clip(mean, *COEFFICIENT))
+
+
+def _cells(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[_Column, Floats, int]:
+    """The distinct pairs of values, each its own cluster, how many rows have each, and how many rows are not complete.
+
+    They are the same whichever score comes first: both coefficients are symmetric.
+    """
+    one, other = as_column("x", x), as_column("y", y)
+    check_same_length(x=one, y=other)
+    complete = ~(np.isnan(one) | np.isnan(other))
+    codes = [np.unique(column[complete], return_inverse=True)[1].reshape(-1) for column in (one, other)]
+    tables = [np.unique(np.stack(pair, axis=1), axis=0, return_counts=True) for pair in (codes, codes[::-1])]
+    pairs, counts = min(tables, key=lambda table: (table[0].tolist(), table[1].tolist()))
+    column = _Column(x=pairs[:, 0], y=pairs[:, 1], clusters=np.arange(len(pairs)))
+    return column, counts[np.newaxis].astype(np.float64), int((~complete).sum())
 
 
 def _grouped(stacked: Floats, names: Clusters) -> tuple[_Codes, _Codes]:
@@ -402,52 +249,74 @@ def _column(scores: Floats, clusters: _Codes) -> _Column:
     return _Column(x=x, y=y, clusters=clusters[whole])
 
 
-def _cluster_draws(clusters: int, seed: int, resamples: int) -> Iterator[Floats]:
-    """How often each cluster is drawn, shape (some draws, clusters)."""
-    if clusters < 2:
+def _draws(n: int, shares: Floats, seed: int, resamples: int) -> Iterator[Floats]:
+    """How often each cluster occurs among `n` drawn with replacement, shape (some draws, clusters)."""
+    if n < 2:
         return
     generator = np.random.default_rng(seed)
-    several = max(1, _CHUNK // clusters)
+    several = max(1, _CHUNK // len(shares))
     for start in range(0, resamples, several):
-        shares = np.full(clusters, 1.0 / clusters)
-        yield generator.multinomial(clusters, shares, size=min(several, resamples - start)).astype(np.float64)
+        yield generator.multinomial(n, shares, size=min(several, resamples - start)).astype(np.float64)
 
 
-def _clustered_spearman(column: _Column, drawn: Sequence[Floats]) -> Floats:
-    """Rho of each draw. Twice the ranks, less their mean, are whole numbers."""
-    if not len(column.x):
-        return np.full(sum(map(len, drawn)), np.nan)
-    several = max(1, _CHUNK // len(column.x))
-    found = []
+def _by_row(column: _Column, drawn: Sequence[Floats]) -> Iterator[Floats]:
+    """How often each row is drawn, shape (some draws, rows)."""
+    several = max(1, _CHUNK // max(1, len(column.x)))
     for block in drawn:
         for start in range(0, len(block), several):
-            counts = block[start : start + several][:, column.clusters]
-            ranks, squares = [], []
-            for codes in (column.x, column.y):
-                order = np.argsort(codes, kind="stable")
-                tied = np.add.reduceat(counts[:, order], np.flatnonzero(np.diff(codes[order], prepend=-1)), axis=1)
-                rank = 2.0 * np.cumsum(tied, axis=1) - tied - counts.sum(axis=1, keepdims=True)
-                squares.append((tied * rank * rank).sum(axis=1))
-                ranks.append(rank[:, codes])
-            found.append(_quotient((counts * ranks[0] * ranks[1]).sum(axis=1), *squares))
+            yield block[start : start + several][:, column.clusters]
+
+
+def _spearman(column: _Column, drawn: Sequence[Floats]) -> Floats:
+    """Rho of each draw, shape (draws,). Twice the ranks, less their mean, are whole numbers."""
+    found = []
+    for counts in _by_row(column, drawn):
+        ranks, squares = [], []
+        for codes in (column.x, column.y):
+            tied = _tied(counts, codes)
+            rank = 2.0 * np.cumsum(tied, axis=1) - tied - counts.sum(axis=1, keepdims=True)
+            squares.append((tied * rank * rank).sum(axis=1))
+            ranks.append(rank[:, codes])
+        found.append(_quotient((counts * ranks[0] * ranks[1]).sum(axis=1), *squares))
     return np.concatenate(found)
 
 
-def _clustered_kendall(column: _Column, drawn: Sequence[Floats]) -> Floats:
-    """Tau-b of each draw. All sums run over ordered pairs, so each pair is in them twice."""
-    size = drawn[0].shape[1]
-    forms = np.zeros((3, size, size))
+def _kendall(column: _Column, drawn: Sequence[Floats]) -> Floats:
+    """Tau-b of each draw, shape (draws,). All sums run over ordered pairs, so each pair is in them twice."""
+    surplus = [np.zeros(len(counts)) for counts in drawn]
     rows = len(column.x)
-    block = max(1, _CHUNK // max(1, rows))
-    starts = np.flatnonzero(np.diff(column.clusters, prepend=-1))
+    starts = _firsts(column.clusters)
     there = column.clusters[starts]
+    block = max(1, _CHUNK // max(1, rows))
     for start in range(0, rows, block):
         some = slice(start, start + block)
-        signs = [np.sign(np.subtract.outer(codes[some], codes)) for codes in (column.x, column.y)]
-        for form, product in zip(forms, (signs[0] * signs[1], abs(signs[0]), abs(signs[1])), strict=True):
-            by_cluster = np.add.reduceat(product, starts, axis=1).astype(np.float64)
-            wide = np.zeros((len(by_cluster), size))
-            wide[:, there] = by_cluster
-            np.add.at(form, column.clusters[some], wide)
-    sums = [np.concatenate([((block @ form) * block).sum(axis=1) for block in drawn]) for form in forms]
-    return _quotient(*sums)
+        signs = np.sign(np.subtract.outer(column.x[some], column.x) * np.subtract.outer(column.y[some], column.y))
+        here = _firsts(column.clusters[some])
+        form = np.add.reduceat(np.add.reduceat(signs, starts, axis=1), here, axis=0).astype(np.float64)
+        own = column.clusters[some][here]
+        for total, counts in zip(surplus, drawn, strict=True):
+            total += ((counts[:, there] @ form.T) * counts[:, own]).sum(axis=1)
+    untied = []
+    for codes in (column.x, column.y):
+        pairs = [counts.sum(axis=1) ** 2 - (_tied(counts, codes) ** 2).sum(axis=1) for counts in _by_row(column, drawn)]
+        untied.append(np.concatenate(pairs))
+    return _quotient(np.concatenate(surplus), *untied)
+
+
+def _firsts(codes: _Codes) -> npt.NDArray[np.intp]:
+    """Where each run of equal codes begins."""
+    return np.flatnonzero(np.diff(codes, prepend=-1))
+
+
+def _tied(counts: Floats, codes: _Codes) -> Floats:
+    """How many rows have each value, shape (draws, values); every value from 0 to the highest is in `codes`."""
+    if not len(codes):
+        return np.zeros((len(counts), 0))
+    order = np.argsort(codes, kind="stable")
+    return np.asarray(np.add.reduceat(counts[:, order], _firsts(codes[order]), axis=1))
+
+
+def _quotient(above: Floats, one: Floats, other: Floats) -> Floats:
+    """The first over the root of the others' product; `nan` where that is 0."""
+    below = np.sqrt(one * other)
+    return np.asarray(np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0.0))

@@ -13,35 +13,12 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "UNIT",
-    "Clusters",
-    "Comparison",
-    "Estimate",
-    "Floats",
-    "Limits",
-    "McNemar",
-    "SumTable",
-    "as_binary",
-    "as_column",
-    "as_json",
-    "check_limits",
-    "check_probability",
-    "check_same_length",
-    "check_whole",
-    "sum_table",
-]
-
 
 @dataclass(frozen=True)
 class Estimate:
     """A number with its confidence interval.
 
-    Attributes:
-        value: the estimate; `nan` where nothing counted.
-        ci_low: lower end of the interval; `nan` where none can be given.
-        ci_high: upper end of the interval; `nan` where none can be given.
-        n: how many items counted.
+    `value` is `nan` where nothing counted, the ends where none can be given; `n` items counted.
     """
 
     value: float
@@ -54,15 +31,7 @@ class Estimate:
 class Comparison:
     """Two runs on the same items. The difference is b minus a: positive where `b` has the larger value.
 
-    Attributes:
-        value_a: the first run's value, over the items both runs have.
-        value_b: the second run's value, over the same items.
-        difference: `value_b - value_a`.
-        ci_low: lower end of the difference's interval.
-        ci_high: upper end of the difference's interval.
-        p_value: two-sided p-value of "no difference".
-        n: how many items counted.
-        n_clusters: how many clusters they form; equal to `n` where items stand alone.
+    `p_value` is two-sided; `n_clusters` equals `n` where items stand alone.
     """
 
     value_a: float
@@ -79,15 +48,7 @@ class Comparison:
 class McNemar:
     """Two runs on the same items, each item right or wrong.
 
-    Attributes:
-        both: items that both runs have right.
-        only_a: items that only the first run has right.
-        only_b: items that only the second run has right.
-        neither: items that neither run has right.
-        p_exact: two-sided exact p-value of "no difference"; never too small, often too large.
-        p_mid: two-sided mid-p-value, closer to the nominal level.
-        n: how many items counted.
-        n_clusters: how many clusters they form; equal to `n` where items stand alone.
+    `p_exact` is never too small, often too large; `p_mid` is closer to the nominal level.
     """
 
     both: int
@@ -116,13 +77,7 @@ _ROUNDING = 1e-9
 def as_column(name: str, values: npt.ArrayLike, *, limits: Limits | None = None) -> Floats:
     """The values as a float array of shape (items,); `nan` stands for "no value".
 
-    Args:
-        name: the argument's name, for messages.
-        values: numbers or truth values.
-        limits: the range values must lie in; what leaves it by rounding alone (1e-9) is put back on its end.
-
-    Raises:
-        ValueError: not one-dimensional, not numbers, infinite, or outside the limits.
+    What leaves the limits by rounding alone (1e-9) is put back on their end.
     """
     array = np.asarray(values)
     if array.ndim != 1:
@@ -144,11 +99,7 @@ def as_column(name: str, values: npt.ArrayLike, *, limits: Limits | None = None)
 
 
 def as_binary(name: str, values: npt.ArrayLike) -> Floats:
-    """The values as a float array of 0, 1 and `nan`.
-
-    Raises:
-        ValueError: any other value.
-    """
+    """The values as a float array of 0, 1 and `nan`."""
     column = as_column(name, values)
     other = column[(column != 0.0) & (column != 1.0) & ~np.isnan(column)]
     if other.size:
@@ -157,11 +108,7 @@ def as_binary(name: str, values: npt.ArrayLike) -> Floats:
 
 
 def check_same_length(**columns: Sequence[object] | Floats) -> None:
-    """All arguments have one entry an item.
-
-    Raises:
-        ValueError: their lengths differ.
-    """
+    """All arguments have one entry an item."""
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
@@ -169,33 +116,21 @@ def check_same_length(**columns: Sequence[object] | Floats) -> None:
 
 
 def check_probability(name: str, value: float) -> float:
-    """A level strictly between 0 and 1.
-
-    Raises:
-        ValueError: anything else.
-    """
+    """A level strictly between 0 and 1."""
     if not 0.0 < value < 1.0:
         raise ValueError(f"{name} must be strictly between 0 and 1; got {value!r}")
     return float(value)
 
 
 def check_whole(name: str, value: int, *, least: int) -> int:
-    """A whole number of at least `least`.
-
-    Raises:
-        ValueError: a smaller number, a fraction, or a truth value.
-    """
+    """A whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
     return int(value)
 
 
 def check_limits(limits: Limits | None) -> None:
-    """The range that a statistic can take, or None where it has no known ends.
-
-    Raises:
-        ValueError: not finite, or not in rising order.
-    """
+    """The range that a statistic can take, or None where it has no known ends."""
     if limits is not None and not (-math.inf < limits[0] < limits[1] < math.inf):
         raise ValueError(f"limits must be two finite numbers, the lower first, or None; got {limits!r}")
 
@@ -231,13 +166,7 @@ def sum_table(columns: Sequence[Floats], weights: Floats, clusters: Clusters | N
     Left out are items with a `nan` in any column and items that are 0 in all of them (nothing to count in them), and
     clusters that have no items but these.
 
-    Args:
-        columns: arrays of shape (items,).
-        weights: how much each item weighs, at least 0; only for `SumTable.effective`.
-        clusters: the cluster of each item, or None when each stands alone.
-
-    Raises:
-        ValueError: the clusters' labels are not one an item, or one is missing.
+    `weights` say how much each item weighs, only for `SumTable.effective`.
     """
     stacked = np.stack(columns)
     kept = ~np.isnan(stacked).any(axis=0) & (stacked != 0.0).any(axis=0)

@@ -33,28 +33,11 @@ from medical_tasks.scoring.estimates import (
     sum_table,
 )
 
-__all__ = [
-    "beta_cdf",
-    "beta_quantile",
-    "bounds",
-    "exact_interval",
-    "normal_cdf",
-    "normal_quantile",
-    "proportion_interval",
-    "student_quantile",
-    "student_tail",
-    "wilson_interval",
-]
-
 
 def wilson_interval(successes: int, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
     """Wilson's score interval of `successes` out of `n`, without continuity correction.
 
-    Returns:
-        Lower and upper end, within 0-1 and around successes / n; (nan, nan) for n = 0.
-
-    Raises:
-        ValueError: counts that cannot be, or a confidence outside 0-1.
+    (nan, nan) for n = 0.
     """
     successes, n = _counts(successes, n)
     level = check_probability("confidence", confidence)
@@ -66,11 +49,7 @@ def wilson_interval(successes: int, n: int, *, confidence: float = 0.95) -> tupl
 def exact_interval(successes: int, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
     """Clopper and Pearson's exact interval of `successes` out of `n`: never below its confidence, wider than Wilson's.
 
-    Returns:
-        Lower and upper end, within 0-1 and around successes / n; (nan, nan) for n = 0.
-
-    Raises:
-        ValueError: counts that cannot be, or a confidence outside 0-1.
+    (nan, nan) for n = 0.
     """
     successes, n = _counts(successes, n)
     tail = (1.0 - check_probability("confidence", confidence)) / 2.0
@@ -102,14 +81,6 @@ def proportion_interval(
 
     - all items right, or all wrong: each cluster counts as one item (n is replaced by K)
     - a single cluster of several items: 0 to 1, it says nothing about other clusters
-
-    Args:
-        values: 1 (right) or 0 (wrong) for each item; `nan` items do not count.
-        clusters: the cluster of each item, or None when each stands alone.
-        confidence: of the interval.
-
-    Raises:
-        ValueError: values other than 0 and 1, labels that do not fit, a confidence outside 0-1.
     """
     column = as_binary("values", values)
     level = check_probability("confidence", confidence)
@@ -131,16 +102,8 @@ def proportion_interval(
 def bounds(values_scored: npt.ArrayLike, n_asked: int) -> tuple[float, float]:
     """The lowest and highest mean there could have been, had the unscored items come out all 0 or all 1.
 
-    Args:
-        values_scored: the values of the items that were scored, in 0-1. `nan` (scored, but the metric has no
-            denominator there) is no missing value: such an item is not in the mean, and not in `n_asked` any more.
-        n_asked: how many items were asked, scored or not.
-
-    Returns:
-        The two means; both the plain mean when everything was scored, (nan, nan) when nothing counts.
-
-    Raises:
-        ValueError: a value outside 0-1, or fewer items asked than scored.
+    `nan` among the scored (the metric has no denominator there) is in neither mean nor `n_asked`. (nan, nan) when
+    nothing counts.
     """
     column = as_column("values_scored", values_scored, limits=UNIT)
     asked = check_whole("n_asked", n_asked, least=0)

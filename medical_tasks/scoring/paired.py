@@ -25,7 +25,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from medical_tasks.scoring.bootstrap import Draws, Statistic, draw, interval_of, quotient, unseen_share
+from medical_tasks.scoring.bootstrap import ROUNDING, Draws, Statistic, draw, interval_of, quotient, unseen_share
 from medical_tasks.scoring.estimates import (
     UNIT,
     Clusters,
@@ -44,17 +44,6 @@ from medical_tasks.scoring.estimates import (
 )
 from medical_tasks.scoring.intervals import normal_quantile, student_quantile, student_tail
 
-__all__ = [
-    "detectable_difference",
-    "holm",
-    "mcnemar",
-    "minimum_detectable_difference",
-    "paired_bootstrap",
-    "paired_bootstrap_statistic",
-]
-
-
-_ZERO = 1e-12
 _COUNTED = 10  # draws beyond zero from which their number is the p-value; fewer of few draws
 
 
@@ -70,17 +59,7 @@ def paired_bootstrap(
 ) -> Comparison:
     """The difference of two runs' means over the same items, b minus a.
 
-    Args:
-        a: the first run's values, one number an item.
-        b: the second run's values, in the same order of items. Items with `nan` in either run do not count.
-        clusters: the cluster of each item, or None when each stands alone.
-        seed: of the random draws, at least 0.
-        resamples: how many draws, at least 100.
-        confidence: of the interval.
-        limits: the range values can lie in, or None where it has no known ends.
-
-    Raises:
-        ValueError: values outside the limits, columns or labels that do not fit, a setting outside its range.
+    Items with `nan` in either run do not count.
     """
     check_limits(limits)
     first, second = as_column("a", a, limits=limits), as_column("b", b, limits=limits)
@@ -112,20 +91,8 @@ def paired_bootstrap_statistic(
 ) -> Comparison:
     """The difference of two runs' statistic of sums (such as micro-F1) over the same items, b minus a.
 
-    Args:
-        columns_a: the first run's columns, as for `bootstrap_statistic`.
-        columns_b: the second run's columns, as many, in the same order of items. Items with 0 in all columns of both
-            runs, or with `nan` in any, do not count.
-        function: from one run's sums to its statistic, as for `bootstrap_statistic`.
-        clusters: the cluster of each item, or None when each stands alone.
-        seed: of the random draws, at least 0.
-        resamples: how many draws, at least 100.
-        confidence: of the interval.
-        limits: the range the statistic can lie in, or None where it has no known ends.
-
-    Raises:
-        ValueError: a statistic outside its limits or of the wrong shape, columns or labels that do not fit, a setting
-            outside its range.
+    Columns and function are those of `bootstrap_statistic`. Items with 0 in all columns of both runs, or with `nan` in
+    any, do not count.
     """
     check_limits(limits)
     if len(columns_a) != len(columns_b) or not len(columns_a):
@@ -214,7 +181,7 @@ def _p_value(draws: Draws, span: Limits | None) -> float:
     """The two-sided p-value that belongs to `interval_of`."""
     if math.isnan(draws.value):
         return math.nan
-    if not draws.values.size or (abs(draws.value) <= _ZERO and draws.all_same):
+    if not draws.values.size or (abs(draws.value) <= ROUNDING and draws.all_same):
         return 1.0
     if draws.all_same:
         if draws.undefined:
@@ -227,7 +194,7 @@ def _p_value(draws: Draws, span: Limits | None) -> float:
     df = draws.size - 1.0
     if draws.few:
         return min(1.0, 2.0 * student_tail(abs(draws.value) / draws.standard_error, df))
-    beyond = min(int((draws.values <= _ZERO).sum()), int((draws.values >= -_ZERO).sum())) + draws.undefined
+    beyond = min(int((draws.values <= ROUNDING).sum()), int((draws.values >= -ROUNDING).sum())) + draws.undefined
     counted = max(1, min(_COUNTED, len(draws.values) // 100))
     level = (max(beyond, counted) + 1) / (len(draws.values) + 1)
     if level >= 0.5:
@@ -237,7 +204,7 @@ def _p_value(draws: Draws, span: Limits | None) -> float:
         # The distance from the value to zero, in distances from the value to the draw that belongs to the level.
         away = np.sort(np.sign(draws.value) * draws.values[~np.isnan(draws.values)])[counted - 1 - draws.undefined]
         value = abs(draws.value)
-        if value - away <= _ZERO:
+        if value - away <= ROUNDING:
             return 2.0 * student_tail(-normal_quantile((beyond + 1) / (len(draws.values) + 1)), df)
         quantile *= value / (value - away)
     return 2.0 * student_tail(quantile, df)
@@ -246,16 +213,7 @@ def _p_value(draws: Draws, span: Limits | None) -> float:
 def mcnemar(a: npt.ArrayLike, b: npt.ArrayLike, *, clusters: Clusters | None = None) -> McNemar:
     """Whether two runs differ in how many of the same items they have right.
 
-    Args:
-        a: the first run, 1 (right) or 0 (wrong) for each item.
-        b: the second run, in the same order of items. Items with `nan` in either run do not count.
-        clusters: the cluster of each item, or None when each stands alone.
-
-    Returns:
-        The four counts of items and both two-sided p-values; both 1 when the runs never differ.
-
-    Raises:
-        ValueError: values other than 0 and 1, columns or labels that do not fit.
+    `a` and `b` hold 1 (right), 0 (wrong) or `nan` (does not count). Both p-values are 1 when the runs never differ.
     """
     first, second = as_binary("a", a), as_binary("b", b)
     check_same_length(a=first, b=second)
@@ -324,20 +282,9 @@ def minimum_detectable_difference(
     Where all clusters show the same difference, the spread is not known to be zero: the share of clusters that may
     still differ (see `bootstrap`) is then taken to differ as far as the limits allow.
 
-    Args:
-        a: the first run's values, one number an item.
-        b: the second run's values, in the same order of items. Items with `nan` in either run do not count.
-        clusters: the cluster of each item, or None when each stands alone.
-        power: probability of finding the difference.
-        alpha: level of the two-sided test.
-        limits: the range values can lie in, or None where it has no known ends.
-
     Returns:
         The difference, above 0. More than the limits allow means that no difference is found so surely. `nan` for
         fewer than two clusters, and for differences all alike without limits.
-
-    Raises:
-        ValueError: values outside the limits, columns or labels that do not fit, a level outside 0-1.
     """
     check_limits(limits)
     first, second = as_column("a", a, limits=limits), as_column("b", b, limits=limits)
@@ -364,17 +311,9 @@ def detectable_difference(
 ) -> float:
     """The smallest true difference that `n` items would detect: the same before there are runs, for planning.
 
-    Args:
-        n: how many items both runs will answer, at least 2.
-        sd: standard deviation of the items' differences, at least 0. For right and wrong items at most the square root
-            of the share on which the runs disagree.
-        design_effect: how many times larger clusters make the variance, at least 1: 1 + (cluster size - 1) times the
-            correlation within a cluster.
-        power: probability of finding the difference.
-        alpha: level of the two-sided test.
-
-    Raises:
-        ValueError: an argument outside its range.
+    `sd` is the standard deviation of the items' differences: for right and wrong items at most the square root of the
+    share on which the runs disagree. `design_effect` is how many times larger clusters make the variance: 1 + (cluster
+    size - 1) times the correlation within a cluster.
     """
     n = check_whole("n", n, least=2)
     if not 0.0 <= sd < math.inf:
@@ -398,14 +337,7 @@ def holm(p_values: npt.ArrayLike) -> list[float]:
     The smallest p is multiplied by the number of tests, the next by one less, and so on, never falling and at most 1.
     Source: Holm (1979), Scand J Stat 6:65.
 
-    Args:
-        p_values: one p-value a test; `nan` (a test that could not be made) is no member of the family.
-
-    Returns:
-        The adjusted p-values in the same order; `nan` stays `nan`.
-
-    Raises:
-        ValueError: not one-dimensional, not numbers, or outside 0-1.
+    `nan` (a test that could not be made) is no member of the family and stays `nan`.
     """
     array = np.asarray(p_values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iuf"):

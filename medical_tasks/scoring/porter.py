@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-__all__ = ["stem"]
-
 _IRREGULAR = {
     "skies": "sky",
     "sky": "sky",
@@ -55,15 +53,7 @@ _STEP_2 = (
     ("biliti", "ble"),
     ("fulli", "ful"),
 )
-_STEP_3 = (
-    ("icate", "ic"),
-    ("ative", ""),
-    ("alize", "al"),
-    ("iciti", "ic"),
-    ("ical", "ic"),
-    ("ful", ""),
-    ("ness", ""),
-)
+_STEP_3 = (("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"), ("ful", ""), ("ness", ""))
 _STEP_4 = tuple(
     (ending, "") for ending in "al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize".split()
 )
@@ -73,8 +63,7 @@ _STEP_4 = tuple(
 def stem(word: str) -> str:
     """The stem of a word.
 
-    Args:
-        word: lower-case; what is not one of a, e, i, o, u, y counts as a consonant, digits too.
+    The word is in lower case; what is not one of a, e, i, o, u, y counts as a consonant, digits too.
     """
     if word in _IRREGULAR:
         return _IRREGULAR[word]

@@ -26,19 +26,6 @@ from medical_tasks.scoring.agreement import majority
 from medical_tasks.scoring.estimates import Clusters, Estimate, Floats, as_column, check_same_length
 from medical_tasks.scoring.intervals import proportion_interval
 
-__all__ = [
-    "EPSILON",
-    "HumanAgreement",
-    "OutputPairs",
-    "PreferenceAgreement",
-    "Vote",
-    "compare_preferences",
-    "disagreeing",
-    "human_agreement",
-    "output_pairs",
-    "preference_signs",
-]
-
 EPSILON: Final = 1e-9
 """Values this close are equal but for rounding."""
 
@@ -52,9 +39,7 @@ _SIGNS: Final = {"first": 1.0, "second": -1.0, "tie": 0.0}
 class OutputPairs:
     """All pairs of outputs of one item.
 
-    Attributes:
-        first: row of each pair's first output, shape (pairs,).
-        second: row of its second one, always a later row.
+    Row of each pair's first output and of its second one, always a later row; shape (pairs,).
     """
 
     first: npt.NDArray[np.intp]
@@ -113,11 +98,7 @@ class HumanAgreement:
 def output_pairs(items: Sequence[Hashable]) -> OutputPairs:
     """Finds all pairs of outputs of one item.
 
-    Args:
-        items: the item of each output.
-
-    Returns:
-        n (n - 1) / 2 pairs of an item with n outputs, in the order of items and rows.
+    n (n - 1) / 2 pairs of an item with n outputs, in the order of items and rows.
     """
     rows: dict[Hashable, list[int]] = {}
     for row, item in enumerate(items):
@@ -130,16 +111,8 @@ def output_pairs(items: Sequence[Hashable]) -> OutputPairs:
 def preference_signs(values: npt.ArrayLike, pairs: OutputPairs, *, epsilon: float = EPSILON) -> Floats:
     """Says which output of each pair a metric prefers.
 
-    Args:
-        values: the metric's value of each output, larger is better; `nan` where there is none.
-        pairs: from `output_pairs`.
-        epsilon: how far apart two values may be and still be a tie.
-
-    Returns:
-        Shape (pairs,): 1 for the first output, -1 for the second, 0 for a tie, `nan` where a value is missing.
-
-    Raises:
-        ValueError: not numbers, infinite, or a negative epsilon.
+    Larger values are better. Shape (pairs,): 1 for the first output, -1 for the second, 0 for a tie, `nan` where a
+    value is missing.
     """
     if not 0.0 <= epsilon < math.inf:
         raise ValueError(f"epsilon must be 0 or more and finite; got {epsilon!r}")
@@ -149,12 +122,7 @@ def preference_signs(values: npt.ArrayLike, pairs: OutputPairs, *, epsilon: floa
 
 
 def disagreeing(one: Floats, other: Floats) -> npt.NDArray[np.bool_]:
-    """Marks the pairs on which one metric prefers the one output and the other the other.
-
-    Args:
-        one: from `preference_signs`.
-        other: of the other metric, over the same pairs.
-    """
+    """Marks the pairs on which one metric prefers the one output and the other the other."""
     check_same_length(one=one, other=other)
     return np.asarray(one * other == -1.0)
 
@@ -162,13 +130,7 @@ def disagreeing(one: Floats, other: Floats) -> npt.NDArray[np.bool_]:
 def compare_preferences(one: Floats, other: Floats, *, clusters: Clusters) -> PreferenceAgreement:
     """Counts on how many pairs two metrics prefer the same output.
 
-    Args:
-        one: from `preference_signs`.
-        other: of the other metric, over the same pairs.
-        clusters: cluster of each pair: its item, or what the item shares with others.
-
-    Raises:
-        ValueError: lengths differ.
+    `clusters` has each pair's item, or what the item shares with others.
     """
     check_same_length(one=one, other=other, clusters=clusters)
     product = one * other
@@ -188,13 +150,7 @@ def compare_preferences(one: Floats, other: Floats, *, clusters: Clusters) -> Pr
 def human_agreement(signs: Floats, votes: Sequence[Sequence[Vote]], *, clusters: Clusters) -> HumanAgreement:
     """Counts on how many pairs a metric prefers what most people prefer.
 
-    Args:
-        signs: from `preference_signs`.
-        votes: what each person said who was asked about the pair; empty where nobody was.
-        clusters: as in `compare_preferences`.
-
-    Raises:
-        ValueError: lengths differ, or a vote is none of the three.
+    `votes` of a pair nobody was asked about are empty.
     """
     check_same_length(signs=signs, votes=votes, clusters=clusters)
     unknown = next((vote for said in votes for vote in said if vote not in _SIGNS), None)

@@ -16,8 +16,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["spoken"]
-
 _TAGS: Final = {"think": ("", "think(?:ing)?|thoughts?")} | {
     name: (r"(?<!\[)", name.replace("_", "[_ -]"))  # "[analysis]" is text
     for name in ("reasoning", "reflection", "analysis", "scratchpad", "cot", "chain_of_thought", "inner_monologue")
@@ -64,12 +62,8 @@ def spoken(text: str) -> str:
     mark that is never closed is reasoning. So is everything before a closing mark without an opening one: chat templates
     open the reasoning themselves, and blocks are nested.
 
-    Args:
-        text: the reply as the server gave it.
-
-    Returns:
-        What stands outside of reasoning, with a line break where a block stood between two parts of it. A reply without marks
-        comes back unchanged; one of reasoning alone is blank.
+    A line break stands where a block stood between two parts of the answer. A reply without marks comes back unchanged;
+    one of reasoning alone is blank.
     """
     for opening, closing in _PLAIN:
         if opening.match(text):

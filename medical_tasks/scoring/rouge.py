@@ -18,9 +18,6 @@ from dataclasses import dataclass
 from medical_tasks.scoring.porter import stem as porter_stem
 from medical_tasks.scoring.text_pairs import References, as_references, as_segments, count_ngrams, mean, shared
 
-__all__ = ["VARIANTS", "Columns", "Overlap", "lcs_length", "rouge", "rouge_corpus", "rouge_tokens"]
-
-
 VARIANTS = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 
 _TOKEN = re.compile(r"[a-z0-9]+")
@@ -33,10 +30,7 @@ _STEMMED_FROM = 4
 class Overlap:
     """How much two texts share, each figure 0-1.
 
-    Attributes:
-        precision: of the prediction, the share that is in the reference.
-        recall: of the reference, the share that is in the prediction.
-        f1: their harmonic mean; 0 when both are 0.
+    `precision` is of the prediction, `recall` of the reference; `f1` is 0 when both are 0.
     """
 
     precision: float
@@ -47,9 +41,7 @@ class Overlap:
 def rouge_tokens(text: str, *, stem: bool = False) -> list[str]:
     """Lower-cased runs of a-z and 0-9. Every other character separates: "Sjögren" is sj and gren, Chinese has no tokens.
 
-    Args:
-        text: any text.
-        stem: take words of more than three letters back to their stem.
+    `stem` takes words of more than three letters back to their stem.
     """
     tokens = _TOKEN.findall(text.lower())
     return [porter_stem(token) if len(token) >= _STEMMED_FROM else token for token in tokens] if stem else tokens
@@ -63,18 +55,9 @@ def rouge(
     A text without tokens shares nothing, with an empty reference either: all figures are 0. So they are where a text is too
     short to have an n-gram.
 
-    Args:
-        prediction: any text. Case and punctuation do not count; line breaks count for rougeLsum.
-        references: one text or several. Of several the one with the highest F1 counts (the first of equals), each variant for
-            itself.
-        variants: out of rouge1 ... rouge9, rougeL and rougeLsum.
-        stem: compare stems of words (Porter's, with NLTK's additions).
-
-    Returns:
-        The figures of each variant.
-
-    Raises:
-        ValueError: an unknown variant, or no reference.
+    Case and punctuation do not count; line breaks count for rougeLsum. Of several references the one with the highest
+    F1 counts (the first of equals), each variant for itself. Variants are rouge1 ... rouge9, rougeL and rougeLsum;
+    `stem` compares Porter's stems with NLTK's additions.
     """
     known = as_references(prediction, references)
     for variant in variants:
@@ -95,15 +78,6 @@ def rouge_corpus(
     """Plain means over the predictions of what `rouge` finds; `nan` for no predictions.
 
     `evaluate` gives by default the middle of 1,000 unseeded bootstrap means instead, which differs from run to run.
-
-    Args:
-        predictions: one text an item.
-        references: one text, or several, an item.
-        variants: see `rouge`.
-        stem: see `rouge`.
-
-    Raises:
-        ValueError: lengths differ, or as `rouge`.
     """
     rows = [rouge(text, known, variants=variants, stem=stem) for text, known in as_segments(predictions, references)]
     return {

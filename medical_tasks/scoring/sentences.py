@@ -24,22 +24,6 @@ from typing import Final
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_bytes
 
-__all__ = [
-    "BEFORE_NUMBERS",
-    "MEDICAL",
-    "NEVER_LAST",
-    "OFTEN_LAST",
-    "UNTRAINED",
-    "Punkt",
-    "Rules",
-    "punkt_spans",
-    "read_punkt",
-    "rules_name",
-    "sentence_spans",
-    "split_sentences",
-]
-
-
 _ADDRESS = "https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/tokenizers/punkt_tab.zip"
 _APART = r"[)\";}\]*:@'({\[?!]"  # marks that are never inside a word
 _JOINED = r"--+|\.{2,}|(?:\.\s){2,}\."  # dashes and ellipses are words of their own
@@ -84,12 +68,7 @@ UNTRAINED: Final = Punkt()
 def read_punkt(folder: str | Path) -> Punkt:
     """Reads trained parameters.
 
-    Args:
-        folder: of one language of `punkt_tab`, such as `punkt_tab/english`.
-
-    Raises:
-        MissingError: It is not there; says how to get it.
-        UsageError: A file of it is not of the form.
+    `folder` is that of one language of `punkt_tab`, such as `punkt_tab/english`.
     """
     place = Path(folder).expanduser()
     names = ("abbrev_types.txt", "collocations.tab", "sent_starters.txt", "ortho_context.tab")
@@ -274,30 +253,14 @@ _BULLET = re.compile(r"(?:[-*•·–]|\d{1,3}[.)]|[A-Za-z]\))")
 
 
 def split_sentences(text: str, *, rules: Rules = "medical") -> list[str]:
-    """The sentences of a text, in order.
-
-    Args:
-        text: any text.
-        rules: `medical`, `punkt`, or parameters of Punkt.
-
-    Returns:
-        Sentences that are not blank; none for a text without words.
-
-    Raises:
-        ValueError: Unknown rules.
-    """
+    """The sentences of a text, in order."""
     return [text[start:end] for start, end in sentence_spans(text, rules=rules)]
 
 
 def sentence_spans(text: str, *, rules: Rules = "medical") -> list[tuple[int, int]]:
     """Start and end of each sentence; what lies between two of them is white space.
 
-    Args:
-        text: any text.
-        rules: as in `split_sentences`. With Punkt the first sentence has the white space before it, as NLTK's has.
-
-    Raises:
-        ValueError: Unknown rules.
+    With Punkt the first sentence has the white space before it, as NLTK's has.
     """
     if isinstance(rules, Punkt):
         return punkt_spans(text, rules)
@@ -309,11 +272,7 @@ def sentence_spans(text: str, *, rules: Rules = "medical") -> list[tuple[int, in
 
 
 def rules_name(rules: Rules) -> str:
-    """What an identity says of rules: numbers computed with different ones are not the same.
-
-    Raises:
-        ValueError: Unknown rules.
-    """
+    """What an identity says of rules: numbers computed with different ones are not the same."""
     sentence_spans("", rules=rules)
     return rules.name if isinstance(rules, Punkt) else MEDICAL if rules == "medical" else Punkt().name
 

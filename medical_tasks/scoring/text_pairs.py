@@ -12,30 +12,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
-__all__ = [
-    "Ngrams",
-    "References",
-    "as_references",
-    "as_segments",
-    "clipped_matches",
-    "count_ngrams",
-    "exact_match",
-    "exact_match_corpus",
-    "mean",
-    "shared",
-]
-
-
 References: TypeAlias = str | Sequence[str]
 """One reference, or several of which any will do."""
 
 
 def as_references(prediction: str, references: References) -> tuple[str, ...]:
-    """The references as a tuple, once both sides are known to be texts.
-
-    Raises:
-        ValueError: there is no reference, or something is not a text.
-    """
+    """The references as a tuple, once both sides are known to be texts."""
     if not isinstance(prediction, str):
         raise ValueError(f"prediction must be a text; got {type(prediction).__name__}")
     several = (references,) if isinstance(references, str) else tuple(references)
@@ -48,12 +30,7 @@ def as_references(prediction: str, references: References) -> tuple[str, ...]:
 
 
 def as_segments(predictions: Sequence[str], references: Sequence[References]) -> list[tuple[str, tuple[str, ...]]]:
-    """Each prediction with its references.
-
-    Raises:
-        ValueError: not as many predictions as entries of references, one text where a list is meant, or what
-            `as_references` finds.
-    """
+    """Each prediction with its references."""
     for name, value in (("predictions", predictions), ("references", references)):
         if isinstance(value, str):
             raise ValueError(f"{name} must be a list with one entry a prediction; got one text")
@@ -87,16 +64,8 @@ def exact_match(
 
     What is to be ignored is deleted from both sides, in the order of the arguments.
 
-    Args:
-        prediction: any text.
-        references: one text, or several of which any will do (`evaluate` takes one).
-        ignore: regular expressions.
-        ignore_case: compare in lower case.
-        ignore_punctuation: ASCII punctuation.
-        ignore_numbers: ASCII digits.
-
-    Raises:
-        ValueError: no reference, or not a regular expression.
+    `ignore` holds regular expressions; punctuation and numbers are the ASCII ones. `evaluate` takes one reference; here
+    any of several will do.
     """
     known = as_references(prediction, references)
     patterns = [_compiled(pattern) for pattern in ignore]
@@ -123,11 +92,7 @@ def exact_match_corpus(
     ignore_punctuation: bool = False,
     ignore_numbers: bool = False,
 ) -> float:
-    """Share of the predictions that match, 0-1; `nan` for no predictions. Arguments as of `exact_match`, one entry an item.
-
-    Raises:
-        ValueError: lengths differ, or as `exact_match`.
-    """
+    """Share of the predictions that match, 0-1; `nan` for no predictions. Arguments as of `exact_match`, one entry an item."""
     return mean(
         exact_match(
             text,
@@ -165,11 +130,6 @@ def shared(some: Ngrams, others: Ngrams) -> int:
 
 def clipped_matches(prediction: Sequence[str], references: Sequence[Sequence[str]], n: int) -> int:
     """BLEU's numerator: n-grams of the prediction, each at most as often as the reference that has it most often.
-
-    Args:
-        prediction: tokens.
-        references: tokens of each reference.
-        n: length of the n-grams.
 
     Source: Papineni et al. (2002), ACL, section 2.1.1.
     """

@@ -12,7 +12,7 @@ import datasets  # noqa: TID253  (a metric module is only ever loaded by evaluat
 import evaluate  # noqa: TID253
 
 from medical_tasks.models.alignscore import Mode, open_alignscore
-from medical_tasks.scoring.statistics import bootstrap_interval
+from medical_tasks.scoring.bootstrap import bootstrap_interval
 
 _DESCRIPTION = """\
 How well a context bears out a claim, by the AlignScore checkpoint you name: each sentence of the claim is held against every chunk

@@ -15,7 +15,7 @@ import evaluate  # noqa: TID253
 from medical_tasks.benchmarks.medcalc_bench.official import official_decision
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC_BENCH
-from medical_tasks.scoring.statistics import wilson_interval
+from medical_tasks.scoring.intervals import wilson_interval
 
 _DESCRIPTION = """\
 Share of replies to MedCalc-Bench questions that give the right answer: exactly for scores, within the row's limits (5 %) for

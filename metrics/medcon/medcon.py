@@ -12,8 +12,8 @@ from typing import Any
 import datasets  # noqa: TID253  (a metric module is only ever loaded by evaluate)
 import evaluate  # noqa: TID253
 
+from medical_tasks.scoring.bootstrap import bootstrap_interval
 from medical_tasks.scoring.content_overlap import medcon
-from medical_tasks.scoring.statistics import bootstrap_interval
 from medical_tasks.scoring.umls.index import UmlsIndex
 from medical_tasks.scoring.umls.matcher import Matcher
 

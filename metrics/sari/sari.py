@@ -11,8 +11,8 @@ from typing import Any
 import datasets  # noqa: TID253  (a metric module is only ever loaded by evaluate)
 import evaluate  # noqa: TID253
 
-from medical_tasks.scoring.statistics import bootstrap_interval
-from medical_tasks.scoring.text_overlap import sari, sari_corpus
+from medical_tasks.scoring.bleu_and_sari import sari, sari_corpus
+from medical_tasks.scoring.bootstrap import bootstrap_interval
 
 _DESCRIPTION = """\
 What a rewriting of a source keeps, deletes and adds, compared with references: the mean of three parts over n-grams of one to four

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.calculators import CALCULATORS, CalculatorInputError, calculate, find
+from medical_tasks.calculators import CALCULATORS, AnyCalculator, CalculatorInputError, calculate, find
+from tests.calculators.score_strategies import RANGES, SCORES
 from tests.support import SHARED, needs_shared
 
 pytestmark = [pytest.mark.upstream, needs_shared]
@@ -23,6 +24,17 @@ AGREEING = {
     **{19: 20, 20: 20, 21: 0, 22: 20, 23: 1, 24: 20, 25: 20, 26: 20, 27: 17, 28: 0, 29: 18, 30: 20, 31: 2, 32: 4},
     **{33: 7, 36: 0, 38: 20, 39: 20, 40: 5, 43: 1, 44: 18, 45: 20, 46: 0, 48: 20, 49: 14, 51: 10, 56: 20, 57: 20},
     **{58: 20, 59: 20, 60: 20, 61: 20, 62: 20, 63: 20, 64: 20, 65: 20, 66: 20, 67: 20, 68: 20, 69: 20},
+}
+# Entities of v1.0 that a score does not use.
+IGNORED = {
+    17: {"Cerebrovascular disease history"},
+    33: {
+        "Altered mental status for PECARN head injury criteria",
+        "Occipital, parietal or temporal scalp hematoma; history of level of conciousness (LOC) ≥5 sec; not acting "
+        "normally per parent or severe mechanism of injury?",
+    },
+    36: {"sex"},
+    43: {"Continuous veno-venous hemodialysis for ≥24 hours in the past week"},
 }
 IDS = [entry.id for entry in CALCULATORS]
 
@@ -94,11 +106,7 @@ def test_the_patch_convention_brings_six_more_labels() -> None:
 def test_names_categories_and_outputs_are_the_datasets(calculator_id: int) -> None:
     row = next(row for row in labelled_rows() if int(row["Calculator ID"]) == calculator_id)
     entry = find(calculator_id)
-    assert (entry.name, entry.category, entry.output) == (
-        row["Calculator Name"],
-        row["Category"],
-        row["Output Type"],
-    )
+    assert (entry.name, entry.category, entry.output) == (row["Calculator Name"], row["Category"], row["Output Type"])
 
 
 def test_errors_are_only_what_the_rules_cannot_answer() -> None:
@@ -112,3 +120,27 @@ def test_errors_are_only_what_the_rules_cannot_answer() -> None:
                 refused[calculator_id] += 1
     expected = {21: 4, 49: 6}  # GCS with a part not testable; fentanyl patches in mg
     assert refused == {key: value for key, value in expected.items() if key in IDS}
+
+
+def test_the_cough_convention_brings_thirteen_labels() -> None:
+    convention = frozenset({"cough-unmentioned-is-zero"})
+    assert agreeing(33, convention) == 20
+    assert sum(agreeing(score.id, convention) - AGREEING[score.id] for score in SCORES) == 13
+
+
+@pytest.mark.parametrize("score", SCORES, ids=lambda score: score.slug)
+def test_scores_know_every_entity_and_stay_in_their_range(score: AnyCalculator) -> None:
+    rows = [row["Relevant Entities"] for row in labelled_rows() if int(row["Calculator ID"]) == score.id]
+    entities: list[dict[str, Any]] = [ast.literal_eval(text) for text in rows]
+    assert len(entities) == 20
+    names = {name for row in entities for name in row}
+    assert {name for name in names if score.input_named(name) is None} == IGNORED.get(score.id, set())
+    low, high = RANGES[score.slug]
+    for row in entities:
+        if "not testable" in row.values():
+            with pytest.raises(CalculatorInputError, match="a total needs all three parts"):
+                calculate(score, row)
+        else:
+            answer = calculate(score, row).answer
+            assert isinstance(answer, int | float)
+            assert low <= answer <= high

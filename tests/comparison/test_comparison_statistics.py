@@ -11,7 +11,7 @@ import pytest
 from medical_tasks.comparison.comparing import Selection, compare_results
 from medical_tasks.comparison.statistics import adjust
 from medical_tasks.errors import UsageError
-from medical_tasks.scoring.statistics import minimum_detectable_difference
+from medical_tasks.scoring.paired import minimum_detectable_difference
 from tests.comparison.comparison_cases import TASK, TASKS, compared, row, rows
 
 

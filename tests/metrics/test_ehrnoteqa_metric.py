@@ -14,7 +14,7 @@ from medical_tasks.benchmarks.ehrnoteqa.metric import score_answers
 from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
 from medical_tasks.errors import UsageError
-from medical_tasks.scoring.statistics import wilson_interval
+from medical_tasks.scoring.intervals import wilson_interval
 from tests.benchmarks.ehrnoteqa.judged import twin_items
 from tests.benchmarks.ehrnoteqa.tiny_items import task_of
 from tests.support import ROOT

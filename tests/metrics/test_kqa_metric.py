@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.benchmarks.kqa.spec import DATASET, METRICS
-from medical_tasks.scoring.statistics import wilson_interval
+from medical_tasks.scoring.intervals import wilson_interval
 from tests.support import ROOT, SHARED, needs_shared
 
 FOLDER = ROOT / "metrics" / "kqa"

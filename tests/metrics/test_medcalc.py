@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.scoring.statistics import wilson_interval
+from medical_tasks.scoring.intervals import wilson_interval
 from tests.support import ROOT
 
 FOLDER = ROOT / "metrics" / "medcalc"

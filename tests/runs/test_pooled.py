@@ -129,7 +129,7 @@ def test_two_runs_are_compared_by_their_pooled_ratios(tmp_path: Path) -> None:
 def test_equal_weights_detect_what_a_mean_detects(tmp_path: Path) -> None:
     a, b = [(1, 2), (0, 2), (2, 2), (1, 2)], [(2, 2), (1, 2), (0, 2), (2, 2)]
     pooled = compare_runs(run(tmp_path / "a", a), run(tmp_path / "b", b), {"toy": TASK})["toy"]["metrics"]["share"]
-    from medical_tasks.scoring.statistics import minimum_detectable_difference
+    from medical_tasks.scoring.paired import minimum_detectable_difference
 
     shares = [[top / bottom for top, bottom in each] for each in (a, b)]
     assert pooled["minimum_detectable_difference"] == pytest.approx(minimum_detectable_difference(*shares))

@@ -1,3 +1,5 @@
+"""Two runs: differences, McNemar, Holm, and what can be detected."""
+
 import dataclasses
 import itertools
 import json
@@ -7,13 +9,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.scoring.bootstrap import bootstrap_interval, bootstrap_statistic
-from medical_tasks.scoring.estimates import Comparison, Floats, as_json
+from medical_tasks.scoring.estimates import Comparison, Floats, McNemar, as_json
 from medical_tasks.scoring.intervals import student_quantile, student_tail
-from medical_tasks.scoring.paired import holm, paired_bootstrap, paired_bootstrap_statistic
+from medical_tasks.scoring.paired import (
+    detectable_difference,
+    holm,
+    mcnemar,
+    minimum_detectable_difference,
+    paired_bootstrap,
+    paired_bootstrap_statistic,
+)
 
 
 def f1(tp: Floats, fp: Floats, fn: Floats) -> Floats:
@@ -65,8 +74,7 @@ scores = st.floats(0, 1).map(lambda v: round(v, 2))
 
 @settings(deadline=None, max_examples=80)
 @given(
-    st.lists(st.tuples(scores, scores, st.integers(0, 15)), min_size=1, max_size=40),
-    st.randoms(use_true_random=False),
+    st.lists(st.tuples(scores, scores, st.integers(0, 15)), min_size=1, max_size=40), st.randoms(use_true_random=False)
 )
 def test_laws_of_the_mean_difference(items: list[tuple[float, float, int]], shuffler: random.Random) -> None:
     a, b, clusters = ([item[i] for item in items] for i in range(3))
@@ -85,6 +93,8 @@ def test_laws_of_the_mean_difference(items: list[tuple[float, float, int]], shuf
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(scores, scores), min_size=9, max_size=40))
+# The upper end is 0, which the draws' sums in binary fractions made -5.6e-17.
+@example([(0.0, 0.0), (0.7, 0.3), (0.0, 0.0), (0.7, 0.1), (0.8, 0.6), (0.0, 0.0), (0.0, 0.0), (0.8, 0.9), (1.0, 0.1)])
 def test_p_value_and_interval_say_the_same(items: list[tuple[float, float]]) -> None:
     result = paired_bootstrap([a for a, _ in items], [b for _, b in items], resamples=2000)
     outside_zero = result.ci_low > 0.0 or result.ci_high < 0.0
@@ -261,3 +271,269 @@ def test_wrong_columns_are_told() -> None:
         paired_bootstrap_statistic([[1]], [[1], [1]], lambda *sums: sums[0])
     with pytest.raises(ValueError, match=r"^columns_a\[0\] and columns_b\[0\] must have the same length, .*"):
         paired_bootstrap_statistic([[1]], [[1, 2]], lambda *sums: sums[0])
+
+
+def runs(both: int, only_a: int, only_b: int, neither: int) -> tuple[list[int], list[int]]:
+    a = [1] * (both + only_a) + [0] * (only_b + neither)
+    b = [1] * both + [0] * only_a + [1] * only_b + [0] * neither
+    return a, b
+
+
+# Exact and mid-p by hand: two-sided binomial tails at one half.
+BY_HAND = [
+    # Fagerland, Lydersen and Laake (2013), table 1: 2 (1 + 8) / 256 and the same less 8 / 256 (0.0703 and 0.0391).
+    ((1, 1, 7, 12), 18 / 256, 10 / 256),
+    ((0, 5, 0, 0), 2 / 32, 1 / 32),
+    # Even splits: the exact p is 1, the mid-p is 1 - P(even split) / 2 = 1 - (6/16) / 2.
+    ((3, 2, 2, 1), 1.0, 13 / 16),
+    ((0, 1, 0, 0), 1.0, 0.5),
+    ((4, 0, 0, 4), 1.0, 1.0),
+]
+
+
+@pytest.mark.parametrize(("counts", "exact", "mid"), BY_HAND)
+def test_hand_derived_p_values(counts: tuple[int, int, int, int], exact: float, mid: float) -> None:
+    result = mcnemar(*runs(*counts))
+    assert (result.both, result.only_a, result.only_b, result.neither) == counts
+    assert (result.n, result.n_clusters) == (sum(counts), sum(counts))
+    assert result.p_exact == pytest.approx(exact, rel=1e-12)
+    assert result.p_mid == pytest.approx(mid, rel=1e-12)
+
+
+@pytest.mark.parametrize(("only_a", "only_b"), [(3, 9), (400, 500), (50_000, 51_000), (499_000, 501_000)])
+def test_large_counts_agree_with_scipy(only_a: int, only_b: int) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    result = mcnemar(*runs(10, only_a, only_b, 5))
+    exact = stats.binomtest(only_a, only_a + only_b).pvalue
+    assert result.p_exact == pytest.approx(exact, rel=1e-6)
+    assert result.p_mid == pytest.approx(exact - stats.binom.pmf(only_a, only_a + only_b, 0.5), rel=1e-6)
+
+
+def by_enumeration(differences: list[int]) -> tuple[float, float]:
+    """All sign patterns, one by one."""
+    observed = abs(sum(differences))
+    signs = np.array(list(itertools.product((-1, 1), repeat=len(differences))))
+    sums = np.abs(signs @ np.array(differences)).tolist()
+    beyond, at = sum(s > observed for s in sums), sum(s == observed for s in sums)
+    return (beyond + at) / len(sums), (beyond + at / 2) / len(sums)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 9)), min_size=1, max_size=40),
+    st.randoms(use_true_random=False),
+)
+def test_clusters_are_exchanged_whole(items: list[tuple[int, int, int]], shuffler: random.Random) -> None:
+    a, b, clusters = ([item[i] for item in items] for i in range(3))
+    result = mcnemar(a, b, clusters=clusters)
+    sums = [sum(y - x for x, y, c in items if c == cluster) for cluster in range(10)]
+    differences = [d for d in sums if d]
+    exact, mid = by_enumeration(differences) if differences else (1.0, 1.0)
+    assert (result.p_exact, result.p_mid) == pytest.approx((exact, mid), abs=1e-12)
+    assert 0.0 < result.p_mid <= result.p_exact <= 1.0
+    assert result.n_clusters == len(set(clusters))
+    swapped = mcnemar(b, a, clusters=clusters)
+    assert (swapped.p_exact, swapped.p_mid) == (result.p_exact, result.p_mid)
+    assert (swapped.only_a, swapped.only_b) == (result.only_b, result.only_a)
+    shuffled = list(items)
+    shuffler.shuffle(shuffled)
+    renamed = mcnemar([i[0] for i in shuffled], [i[1] for i in shuffled], clusters=[f"n{i[2]}" for i in shuffled])
+    assert renamed == result
+    assert mcnemar(a, b, clusters=list(range(len(items)))) == mcnemar(a, b)
+
+
+def test_clusters_of_copies_are_worth_one_item() -> None:
+    a, b = runs(4, 2, 9, 5)
+    once = mcnemar(a, b)
+    copied = mcnemar(a * 3, b * 3, clusters=[i % 20 for i in range(60)])
+    assert (copied.p_exact, copied.p_mid) == (once.p_exact, once.p_mid)
+    assert copied.only_b == 27
+    assert mcnemar(a * 3, b * 3).p_exact < once.p_exact
+
+
+def test_clusters_that_all_lean_one_way() -> None:
+    # Thirty clusters with 1 to 30 differences, all for b: two of 2^30 sign patterns are so uneven.
+    b = [1] * 465
+    clusters = [k for k in range(1, 31) for _ in range(k)]
+    result = mcnemar([0] * 465, b, clusters=clusters)
+    assert (result.p_exact, result.p_mid) == pytest.approx((2.0**-29, 2.0**-30), rel=1e-6)
+
+
+def test_p_values_are_never_below_the_possible() -> None:
+    # Sixty such clusters: two of 2^60 patterns, which is less than what the transform resolves (about 1e-15).
+    clusters = [k for k in range(1, 61) for _ in range(k)]
+    result = mcnemar([0] * len(clusters), [1] * len(clusters), clusters=clusters)
+    assert 2.0**-59 <= result.p_exact <= 1e-14
+    assert 2.0**-60 <= result.p_mid <= result.p_exact
+
+
+def test_many_large_clusters() -> None:
+    # Against the normal approximation of the sum of ±m: p = erfc(sum / sqrt(2 Σm²)), good to a few per cent here.
+    generator = np.random.default_rng(0)
+    sizes = generator.integers(1, 40, 400)
+    clusters = np.repeat(np.arange(400), sizes).tolist()
+    leaning = np.repeat(generator.random(400) < 0.55, sizes)
+    result = mcnemar(~leaning, leaning, clusters=clusters)
+    difference = abs(result.only_b - result.only_a)
+    assert result.p_mid == pytest.approx(math.erfc(difference / math.sqrt(2 * float((sizes**2).sum()))), rel=0.05)
+
+
+def test_items_without_a_value_do_not_count() -> None:
+    result = mcnemar([1, math.nan, 0, 1], [0, 1, math.nan, 1], clusters=["x", "y", "z", "x"])
+    assert result == McNemar(both=1, only_a=1, only_b=0, neither=0, p_exact=1.0, p_mid=0.5, n=2, n_clusters=1)
+    nothing = mcnemar([], [])
+    assert (nothing.n, nothing.p_exact, nothing.p_mid) == (0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "message"),
+    [
+        ([1, 0], [1], "a and b must have the same length, one entry an item; a has 2, b has 1"),
+        ([1, 0.5], [1, 0], r"a must be 0 or 1 \(nan where there is no value\); got 0.5"),
+        ([1, 0], [1, 2], r"b must be 0 or 1 \(nan where there is no value\); got 2"),
+    ],
+)
+def test_wrong_input_is_told_of_mcnemar(a: Any, b: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        mcnemar(a, b)
+
+
+def test_by_hand() -> None:
+    # Sorted: 0.005 * 4, 0.01 * 3, 0.03 * 2, and 0.04 * 1 raised to the one before it.
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.9, 0.6]) == [1.0, 1.0]
+    assert holm([0.2]) == [0.2]
+    assert holm([]) == []
+
+
+def test_a_test_that_could_not_be_made_is_no_member() -> None:
+    adjusted = holm([0.01, math.nan, 0.04])
+    assert adjusted[0::2] == pytest.approx([0.02, 0.04])
+    assert math.isnan(adjusted[1])
+    assert math.isnan(holm([math.nan])[0])
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.floats(0, 1), max_size=20), st.randoms(use_true_random=False))
+def test_laws(p_values: list[float], shuffler: random.Random) -> None:
+    adjusted = holm(p_values)
+    n = len(p_values)
+    assert all(p <= a <= min(1.0, n * p) + 1e-12 for p, a in zip(p_values, adjusted, strict=True))
+    order = list(range(n))
+    shuffler.shuffle(order)
+    assert holm([p_values[i] for i in order]) == [adjusted[i] for i in order]
+    by_p = [a for _, a in sorted(zip(p_values, adjusted, strict=True))]
+    assert by_p == sorted(by_p)
+
+
+@pytest.mark.parametrize(
+    ("p_values", "message"),
+    [
+        ([0.2, 1.5], "p_values must lie in 0 to 1; got 1.5"),
+        ([0.2, -0.1], "p_values must lie in 0 to 1; got -0.1"),
+        ([[0.2]], r"p_values must be one number a test; got shape \(1, 1\) of float64"),
+        (["0.2"], r"p_values must be one number a test; got shape \(1,\) of <U3"),
+    ],
+)
+def test_wrong_input_is_told_of_multiplicity(p_values: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        holm(p_values)
+
+
+def test_known_sample_sizes() -> None:
+    # Standard tables of the paired t test (alpha 0.05 two-sided, power 0.8): 34 pairs detect half a standard
+    # deviation, 199 pairs a fifth (Cohen 1988; G*Power 3).
+    assert detectable_difference(34, 1.0) == pytest.approx(0.5, abs=0.006)
+    assert detectable_difference(199, 1.0) == pytest.approx(0.2, abs=0.001)
+
+
+def test_large_samples_by_hand() -> None:
+    # (1.959964 + 0.841621) * sd / sqrt(n), with t close to normal.
+    assert detectable_difference(1_000_000, 0.5) == pytest.approx(2.801585 * 0.5 / 1000, rel=1e-4)
+
+
+def test_runs_give_the_planned_number() -> None:
+    generator = np.random.default_rng(1)
+    a, b = generator.random(80), generator.random(80)
+    planned = detectable_difference(80, float((b - a).std(ddof=1)))
+    assert minimum_detectable_difference(a, b) == pytest.approx(planned, rel=1e-9)
+    assert minimum_detectable_difference(b, a) == pytest.approx(planned, rel=1e-9)
+
+
+def test_clusters_by_hand() -> None:
+    # Differences per cluster 0.3, 0.1, -0.1 of two items each: mean 0.05 an item, residuals 0.2, 0, -0.2;
+    # standard error sqrt(3/2 * 0.08) / 6, two degrees of freedom.
+    a, b = [0.5] * 6, [0.7, 0.6, 0.55, 0.55, 0.4, 0.5]
+    expected = (student_quantile(0.975, 2) + student_quantile(0.8, 2)) * math.sqrt(0.12) / 6
+    assert minimum_detectable_difference(a, b, clusters=list("xxyyzz")) == pytest.approx(expected, rel=1e-9)
+
+
+def test_copies_detect_no_more() -> None:
+    generator = np.random.default_rng(2)
+    a, b = generator.random(30), generator.random(30)
+    copied = minimum_detectable_difference(np.repeat(a, 4), np.repeat(b, 4), clusters=[i // 4 for i in range(120)])
+    assert copied == pytest.approx(minimum_detectable_difference(a, b), rel=1e-9)
+    assert detectable_difference(120, 0.3, design_effect=4.0) == pytest.approx(
+        detectable_difference(30, 0.3), rel=1e-12
+    )
+
+
+def test_the_difference_is_found_as_often_as_promised() -> None:
+    generator = np.random.default_rng(3)
+    true = detectable_difference(50, 0.1)
+    found = sum(
+        paired_bootstrap(np.full(50, 0.4), np.clip(generator.normal(0.4 + true, 0.1, 50), 0, 1), resamples=400).p_value
+        < 0.05
+        for _ in range(300)
+    )
+    # Binomial(300, 0.8): 240 ± 7.
+    assert 215 <= found <= 262
+
+
+def test_identical_runs_promise_nothing() -> None:
+    # 100 items without a difference: 1 - 0.025^(1/100) = 3.62 % may still differ by 1.
+    values = [0, 1] * 50
+    share = 1 - 0.025 ** (1 / 100)
+    multiplier = student_quantile(0.975, 99) + student_quantile(0.8, 99)
+    assert minimum_detectable_difference(values, values) == pytest.approx(multiplier * math.sqrt(share / 100), rel=1e-9)
+    assert math.isnan(minimum_detectable_difference(values, values, limits=None))
+
+
+@pytest.mark.parametrize("clusters", [["a", "a"], None])
+def test_fewer_than_two_clusters_is_nan(clusters: Any) -> None:
+    values: list[float] = [0.5, 0.7] if clusters else [0.5]
+    assert math.isnan(minimum_detectable_difference(values, values, clusters=clusters))
+    assert math.isnan(minimum_detectable_difference([], []))
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(2, 5000), st.floats(0.01, 1.0), st.floats(1.0, 20.0), st.floats(0.5, 0.95))
+def test_laws_of_planning(n: int, sd: float, design_effect: float, power: float) -> None:
+    base = detectable_difference(n, sd, design_effect=design_effect, power=power)
+    assert base > 0.0
+    assert detectable_difference(2 * n, sd, design_effect=design_effect, power=power) < base
+    assert detectable_difference(n, 2 * sd, design_effect=design_effect, power=power) == pytest.approx(2 * base)
+    assert detectable_difference(n, sd, design_effect=2 * design_effect, power=power) > base
+    assert detectable_difference(n, sd, design_effect=design_effect, power=(1 + power) / 2) > base
+    assert detectable_difference(n, sd, design_effect=design_effect, power=power, alpha=0.01) > base
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        ((1, 0.2), {}, "n must be a whole number of at least 2; got 1"),
+        ((9, -0.2), {}, "sd must be at least 0; got -0.2"),
+        ((9, math.nan), {}, "sd must be at least 0; got nan"),
+        ((9, 0.2), {"design_effect": 0.9}, "design_effect must be at least 1; got 0.9"),
+        ((9, 0.2), {"power": 80}, "power must be strictly between 0 and 1; got 80"),
+        ((9, 0.2), {"alpha": 0}, "alpha must be strictly between 0 and 1; got 0"),
+    ],
+)
+def test_wrong_plans_are_told(arguments: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        detectable_difference(*arguments, **options)
+
+
+def test_wrong_runs_are_told() -> None:
+    with pytest.raises(ValueError, match="^a and b must have the same length, one entry an item; a has 1, b has 2$"):
+        minimum_detectable_difference([1], [1, 0])

@@ -56,10 +56,7 @@ def test_examples(word: str, expected: str) -> None:
 
 
 @settings(deadline=None, max_examples=300)
-@given(
-    st.text(alphabet="aeiouybcdlstwxz2", max_size=6),
-    st.lists(st.sampled_from(ENDINGS), max_size=3).map("".join),
-)
+@given(st.text(alphabet="aeiouybcdlstwxz2", max_size=6), st.lists(st.sampled_from(ENDINGS), max_size=3).map("".join))
 def test_made_up_words_end_as_in_nltk(start: str, ending: str) -> None:
     pytest.importorskip("nltk")
     assert stem(start + ending) == _nltk()(start + ending)

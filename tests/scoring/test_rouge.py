@@ -1,10 +1,11 @@
-"""ROUGE against rouge_score, recorded and run, and against the published figures of two systems."""
+"""ROUGE: recorded values, the library, by hand, laws; common subsequences against the plain table."""
 
 from __future__ import annotations
 
 import csv
 import importlib
 import math
+from collections.abc import Sequence
 from dataclasses import astuple
 from functools import cache
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.scoring.rouge import VARIANTS, Overlap, rouge, rouge_corpus, rouge_tokens
+from medical_tasks.scoring.rouge import VARIANTS, Columns, Overlap, lcs_length, rouge, rouge_corpus, rouge_tokens
 from tests.scoring.text_cases import ANY_TEXTS, EMPTY, TEXTS, triples
 from tests.support import SHARED, needs_shared
 
@@ -176,3 +177,44 @@ def test_a_text_is_most_like_itself_and_case_does_not_count(text: str) -> None:
 def test_another_reference_never_lowers_f1(prediction: str, one: str, other: str) -> None:
     alone, both = rouge(prediction, one), rouge(prediction, [one, other])
     assert all(both[variant].f1 >= alone[variant].f1 for variant in VARIANTS)
+
+
+LISTS = st.lists(st.sampled_from("abcd"), max_size=70)
+
+
+def _table(rows: Sequence[str], columns: Sequence[str]) -> list[list[int]]:
+    table = [[0] * (len(columns) + 1) for _ in range(len(rows) + 1)]
+    for i, row in enumerate(rows):
+        for j, column in enumerate(columns):
+            table[i + 1][j + 1] = table[i][j] + 1 if row == column else max(table[i][j + 1], table[i + 1][j])
+    return table
+
+
+def _way_back(rows: Sequence[str], columns: Sequence[str]) -> list[int]:
+    table, i, j, places = _table(rows, columns), len(rows), len(columns), []
+    while i and j:
+        if rows[i - 1] == columns[j - 1]:
+            i, j = i - 1, j - 1
+            places.append(i)
+        elif table[i][j - 1] > table[i - 1][j]:
+            j -= 1
+        else:
+            i -= 1
+    return places
+
+
+@settings(deadline=None, max_examples=150)
+@given(LISTS, LISTS)
+def test_length_and_places_are_those_of_the_table(rows: list[str], columns: list[str]) -> None:
+    length = _table(rows, columns)[-1][-1]
+    assert lcs_length(rows, columns) == lcs_length(columns, rows) == Columns(columns).length_with(rows) == length
+    assert Columns(columns).positions_in(rows) == _way_back(rows, columns)
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "places"),
+    [("", "", []), ("", "ab", []), ("ab", "", []), ("ab", "cd", []), ("abc", "abc", [2, 1, 0]), ("aab", "ab", [2, 1])],
+)
+def test_small_cases(rows: str, columns: str, places: list[int]) -> None:
+    assert Columns(list(columns)).positions_in(list(rows)) == places
+    assert lcs_length(list(rows), list(columns)) == len(places)

@@ -1,24 +1,38 @@
+"""Sentences by both sets of rules."""
+
 from __future__ import annotations
 
 import itertools
 import json
+import random
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.scoring.sentences import (
     BEFORE_NUMBERS,
     MEDICAL,
     NEVER_LAST,
     OFTEN_LAST,
+    UNTRAINED,
     Punkt,
+    punkt_spans,
+    read_punkt,
     rules_name,
     sentence_spans,
     split_sentences,
 )
-from tests.scoring.test_punkt import TEXTS
 from tests.support import SHARED, needs_shared
+
+PIECES = [
+    *("Dr mg e.g the The A b J 5 1,200.5 -3 x No pre-op vs é É _ # & `").split(),
+    *(". .. ... ? ! , ; : ( ) [ ] ' \" -- - { } * @").split(),
+    *(" ", " ", " ", ". ", ". ", "? ", "\n", "\n\n", "\t", "\u00a0", "\x1c"),
+]
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
 
 
 @pytest.mark.parametrize(
@@ -93,3 +107,104 @@ def test_the_recorded_sentences() -> None:
         for rules in ("punkt", "medical"):  # these texts have no abbreviations: both agree
             assert split_sentences(case["context"], rules=rules) == case["context_sentences"]
             assert split_sentences(case["claim"], rules=rules) == case["claim_sentences"]
+
+
+TRAINED = Punkt(
+    abbreviations=frozenset(["dr", "e.g", "op", "mg", "vs"]),
+    collocations=frozenset([("##number##", "the"), ("b", "j"), ("vs", "the")]),
+    starters=frozenset(["the", "no"]),
+    cases={"the": 2 + 64, "no": 4 + 32, "x": 16, "b": 64, "j": 8, "dr": 2},
+    name="invented",
+)
+
+
+def sentences(text: str, punkt: Punkt = UNTRAINED) -> list[str]:
+    return [text[start:end] for start, end in punkt_spans(text, punkt)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        (" \n", []),
+        ("No fever. Rash gone.", ["No fever.", "Rash gone."]),
+        ("Dr. Lee came.", ["Dr.", "Lee came."]),  # untrained, it knows no abbreviation
+        ("J. Lee gave 5. mg today.", ["J. Lee gave 5. mg today."]),  # initials; numbers before small letters
+        ("Wait... No! Why?! Yes.", ["Wait... No!", "Why?!", "Yes."]),  # an ellipsis ends nothing
+        ('("Sure.") He left.', ['("Sure.")', "He left."]),
+        ("a line\n\nand another", ["a line\n\nand another"]),
+        ("  He left.  ", ["  He left."]),
+    ],
+)
+def test_untrained(text: str, expected: list[str]) -> None:
+    assert sentences(text) == expected
+
+
+def test_what_was_learnt() -> None:
+    assert sentences("Seen by Dr. Lee today. He left.", TRAINED) == ["Seen by Dr. Lee today.", "He left."]
+    assert sentences("Gave 5 mg. The pain fell.", TRAINED) == [
+        "Gave 5 mg.",
+        "The pain fell.",
+    ]  # a word that often starts
+    assert sentences("Gave 5 mg. daily. Done.", TRAINED) == ["Gave 5 mg. daily.", "Done."]
+    assert sentences("It was 5. The", TRAINED) == ["It was 5. The"]  # a collocation
+
+
+@settings(deadline=None, max_examples=300)
+@given(text=TEXTS, punkt=st.sampled_from([UNTRAINED, TRAINED]))
+def test_no_text_is_lost_or_doubled_of_punkt(text: str, punkt: Punkt) -> None:
+    end = 0
+    for start, stop in punkt_spans(text, punkt):
+        assert start < stop
+        assert not text[end:start].strip()
+        end = stop
+    assert not text[end:].strip()
+
+
+@settings(deadline=None, max_examples=400)
+@given(text=TEXTS)
+def test_the_library_untrained(text: str) -> None:
+    nltk = pytest.importorskip("nltk.tokenize.punkt")
+    assert punkt_spans(text) == list(nltk.PunktSentenceTokenizer().span_tokenize(text))
+
+
+def test_the_library_with_parameters(tmp_path: Path) -> None:
+    nltk = pytest.importorskip("nltk.tokenize.punkt")
+    parameters = nltk.PunktParameters()
+    parameters.abbrev_types = set(TRAINED.abbreviations)
+    parameters.collocations = set(TRAINED.collocations)
+    parameters.sent_starters = set(TRAINED.starters)
+    parameters.ortho_context.update(TRAINED.cases)
+    nltk.save_punkt_params(parameters, str(tmp_path))
+    read = read_punkt(tmp_path)
+    assert (read.abbreviations, read.collocations, read.starters, read.cases) == (
+        TRAINED.abbreviations,
+        TRAINED.collocations,
+        TRAINED.starters,
+        TRAINED.cases,
+    )
+    assert read.name.startswith("punkt_tab ")
+    theirs = nltk.PunktSentenceTokenizer(parameters)
+    draw = random.Random(5)
+    for _ in range(1500):
+        text = "".join(draw.choice(PIECES) for _ in range(draw.randrange(30)))
+        assert punkt_spans(text, read) == list(theirs.span_tokenize(text)), text
+
+
+def test_files_that_are_not_there_or_damaged(tmp_path: Path) -> None:
+    with pytest.raises(MissingError, match=r"abbrev_types.txt: No such file.*curl -O https://\S+/punkt_tab\.zip"):
+        read_punkt(tmp_path)
+    for name in ("abbrev_types.txt", "sent_starters.txt", "collocations.tab"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    (tmp_path / "ortho_context.tab").write_text("the\tmany\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="of two columns each are expected"):
+        read_punkt(tmp_path)
+    (tmp_path / "ortho_context.tab").write_bytes(b"\xff")
+    with pytest.raises(UsageError, match="ortho_context.tab: not UTF-8"):
+        read_punkt(tmp_path)
+
+
+def test_long_runs_of_marks_take_no_long() -> None:
+    # Quadratic work on these would take minutes.
+    for text in ("!" * 100_000, "a." * 50_000, '."' * 50_000, "\u00a0." * 50_000, ". " * 20_000):
+        assert punkt_spans(text)

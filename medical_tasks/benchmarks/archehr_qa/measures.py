@@ -25,7 +25,8 @@ from typing import Any, Final
 from medical_tasks.benchmarks.archehr_qa.spec import OFFICIAL, share_name
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import read_text
-from medical_tasks.scoring.text_overlap import bleu, rouge, sari
+from medical_tasks.scoring.bleu_and_sari import bleu, sari
+from medical_tasks.scoring.rouge import rouge
 from medical_tasks.spec import Item
 
 __all__ = [

@@ -17,9 +17,9 @@ from typing import Any, Final
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_text
+from medical_tasks.scoring.bleu_and_sari import sacrebleu_sentence
 from medical_tasks.scoring.content_overlap import Medcon, medcon
-from medical_tasks.scoring.rouge import rouge_tokens
-from medical_tasks.scoring.text_overlap import rouge, sacrebleu_sentence
+from medical_tasks.scoring.rouge import rouge, rouge_tokens
 from medical_tasks.scoring.umls.index import UmlsIndex
 from medical_tasks.scoring.umls.matcher import Matcher
 

@@ -24,8 +24,10 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging
 from medical_tasks.models.base import ChoiceScores
+from medical_tasks.scoring.bleu_and_sari import sacrebleu_sentence
 from medical_tasks.scoring.reasoning import spoken
-from medical_tasks.scoring.text_overlap import exact_match, rouge, sacrebleu_sentence
+from medical_tasks.scoring.rouge import rouge
+from medical_tasks.scoring.text_pairs import exact_match
 from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec, Verdicts
 
 _OPEN: Final = (0.0, 1.0)

@@ -35,10 +35,7 @@ QUIRKS: Final[Mapping[int, str | None]] = MappingProxyType({rule.id: rule.quirk 
 class LabelResult:
     """What the label rule makes of a row.
 
-    Attributes:
-        calculator_id: the dataset's id of the calculator.
-        answer: a number; a date as `MM/DD/YYYY`; or `("15 weeks", "1 days")` for a gestational age.
-        note: the quirks that took effect on this row, or None when the rule worked as published (up to rounding).
+    `note` says which quirks took effect on this row, None when the rule worked as published (up to rounding).
     """
 
     calculator_id: int
@@ -56,16 +53,8 @@ class LabelResult:
 def label(calculator_id: int, entities: Mapping[str, object]) -> LabelResult:
     """Apply the rule that produced the v1.0 labels.
 
-    Args:
-        calculator_id: the dataset's id.
-        entities: name to value, as in the dataset's `Relevant Entities`. Names of v1.0 and of later versions are
-            found; values count exactly as written. Entities that the rule does not use are ignored.
-
-    Returns:
-        The label with a note on the quirks that took effect.
-
-    Raises:
-        CalculatorInputError: no such calculator, or inputs on which the label rule could not run.
+    Names of v1.0 and of later versions are found; values count exactly as written. Entities that the rule does not use
+    are ignored.
     """
     rule = RULES.get(calculator_id)
     if rule is None:

@@ -7,26 +7,13 @@ MELD-Na; steroid and opioid equivalents.
 from __future__ import annotations
 
 import math
-from types import MappingProxyType
+from collections.abc import Mapping
 from typing import Final
 
 from medical_tasks.calculators.units import CalculatorInputError
+from medical_tasks.calculators.v1_labels import entities as known
 from medical_tasks.calculators.v1_labels import person
 from medical_tasks.calculators.v1_labels.entities import (
-    ALBUMIN,
-    ALBUMIN_BY_MASS,
-    BICARBONATE,
-    BILIRUBIN_BY_MASS,
-    BILIRUBIN_CHILD_PUGH,
-    CALCIUM,
-    CHLORIDE,
-    CHOLESTEROL,
-    CREATININE,
-    GLUCOSE,
-    SODIUM,
-    TRIGLYCERIDES,
-    UREA_NITROGEN,
-    URINE_SODIUM,
     Entities,
     amount_in,
     concentration,
@@ -36,34 +23,26 @@ from medical_tasks.calculators.v1_labels.entities import (
     round_v1,
 )
 
-__all__ = [
-    "albumin_corrected_anion_gap", "albumin_corrected_delta_gap", "albumin_corrected_delta_ratio", "anion_gap",
-    "child_pugh", "ckd_epi", "corrected_calcium", "corrected_sodium", "creatinine_clearance", "creatinine_mg_dl",
-    "delta_gap", "delta_ratio", "fib_4", "fractional_excretion", "free_water_deficit", "homa_ir", "ldl", "mdrd",
-    "meld_na", "morphine_equivalents", "osmolality", "steroid_conversion",
-]  # fmt: skip
-
-
 _BUN = "Blood Urea Nitrogen (BUN)"
 
 
 def corrected_calcium(given: Entities) -> float:
     """7: calcium corrected for albumin, in mg/dL; from mmol/L only multiples of 4 mg/dL come out."""
-    albumin = concentration(given, "Albumin", ALBUMIN, "g/dL")
-    return round_v1(0.8 * (4.0 - albumin) + concentration(given, "Calcium", CALCIUM, "mg/dL"))
+    albumin = concentration(given, "Albumin", known.ALBUMIN, "g/dL")
+    return round_v1(0.8 * (4.0 - albumin) + concentration(given, "Calcium", known.CALCIUM, "mg/dL"))
 
 
 def corrected_sodium(given: Entities) -> float:
     """26: sodium corrected for glucose; from mmol/L glucose comes in steps of 18 mg/dL."""
-    sodium = concentration(given, "Sodium", SODIUM, "mEq/L")
-    return round_v1(sodium + 0.024 * (concentration(given, "Glucose", GLUCOSE, "mg/dL") - 100))
+    sodium = concentration(given, "Sodium", known.SODIUM, "mEq/L")
+    return round_v1(sodium + 0.024 * (concentration(given, "Glucose", known.GLUCOSE, "mg/dL") - 100))
 
 
 def osmolality(given: Entities) -> float:
     """30: 2 · Na + BUN / 2.8 + glucose / 18."""
-    sodium = concentration(given, "Sodium", SODIUM, "mmol/L")
-    bun = concentration(given, _BUN, UREA_NITROGEN, "mg/dL")
-    return round_v1(2 * sodium + bun / 2.8 + concentration(given, "Glucose", GLUCOSE, "mg/dL") / 18)
+    sodium = concentration(given, "Sodium", known.SODIUM, "mmol/L")
+    bun = concentration(given, _BUN, known.UREA_NITROGEN, "mg/dL")
+    return round_v1(2 * sodium + bun / 2.8 + concentration(given, "Glucose", known.GLUCOSE, "mg/dL") / 18)
 
 
 def homa_ir(given: Entities) -> float:
@@ -76,21 +55,21 @@ def homa_ir(given: Entities) -> float:
         insulin = insulin * 24.8
     elif unit != "µIU/mL":
         given.note(f"Insulin: {insulin:g} {unit} counts as µIU/mL")
-    return round_v1(insulin * concentration(given, "Glucose", GLUCOSE, "mg/dL") / 405)
+    return round_v1(insulin * concentration(given, "Glucose", known.GLUCOSE, "mg/dL") / 405)
 
 
 def ldl(given: Entities) -> float:
     """44: total cholesterol − HDL − triglycerides / 5; from mmol/L cholesterol comes in steps of 38.7 mg/dL."""
-    total = concentration(given, "Total cholesterol", CHOLESTEROL, "mg/dL")
-    hdl = concentration(given, "high-density lipoprotein cholesterol", CHOLESTEROL, "mg/dL")
-    return round_v1(total - hdl - concentration(given, "Triglycerides", TRIGLYCERIDES, "mg/dL") / 5)
+    total = concentration(given, "Total cholesterol", known.CHOLESTEROL, "mg/dL")
+    hdl = concentration(given, "high-density lipoprotein cholesterol", known.CHOLESTEROL, "mg/dL")
+    return round_v1(total - hdl - concentration(given, "Triglycerides", known.TRIGLYCERIDES, "mg/dL") / 5)
 
 
 def anion_gap(given: Entities) -> float:
     """39: Na − (Cl + HCO₃)."""
-    sodium = concentration(given, "Sodium", SODIUM, "mEq/L")
-    chloride = concentration(given, "Chloride", CHLORIDE, "mEq/L")
-    return round_v1(sodium - (chloride + concentration(given, "Bicarbonate", BICARBONATE, "mEq/L")))
+    sodium = concentration(given, "Sodium", known.SODIUM, "mEq/L")
+    chloride = concentration(given, "Chloride", known.CHLORIDE, "mEq/L")
+    return round_v1(sodium - (chloride + concentration(given, "Bicarbonate", known.BICARBONATE, "mEq/L")))
 
 
 def delta_gap(given: Entities) -> float:
@@ -106,7 +85,7 @@ def delta_ratio(given: Entities) -> float:
 def albumin_corrected_anion_gap(given: Entities) -> float:
     """65: anion gap + 2.5 · (4 − albumin); the rule had no molar mass for albumin."""
     gap = anion_gap(given)
-    return round_v1(gap + 2.5 * (4 - concentration(given, "Albumin", ALBUMIN_BY_MASS, "g/dL")))
+    return round_v1(gap + 2.5 * (4 - concentration(given, "Albumin", known.ALBUMIN_BY_MASS, "g/dL")))
 
 
 def albumin_corrected_delta_gap(given: Entities) -> float:
@@ -122,7 +101,7 @@ def albumin_corrected_delta_ratio(given: Entities) -> float:
 def _bicarbonate_deficit(given: Entities) -> float:
     """24 − HCO₃; here alone the labels converted without rounding."""
     value, unit = given.pair("Bicarbonate")
-    deficit = 24 - exact_concentration(value, unit, "mEq/L", BICARBONATE)
+    deficit = 24 - exact_concentration(value, unit, "mEq/L", known.BICARBONATE)
     if deficit == 0:
         raise CalculatorInputError(
             f"Bicarbonate: the label rule divides by 24 − HCO₃, which is 0; got {value:g} {unit}"
@@ -132,7 +111,7 @@ def _bicarbonate_deficit(given: Entities) -> float:
 
 def creatinine_mg_dl(given: Entities, name: str = "creatinine") -> float:
     """Creatinine in mg/dL; from µmol/L only multiples of 0.1 come out."""
-    return concentration(given, name, CREATININE, "mg/dL")
+    return concentration(given, name, known.CREATININE, "mg/dL")
 
 
 def creatinine_clearance(given: Entities) -> float:
@@ -182,22 +161,22 @@ def free_water_deficit(given: Entities) -> float:
         water = 0.6 if male else 0.5
     else:
         water = 0.5 if male else 0.45
-    sodium = concentration(given, "Sodium", SODIUM, "mmol/L")
+    sodium = concentration(given, "Sodium", known.SODIUM, "mmol/L")
     return round_v1(water * person.weight_kg(given) * (sodium / 140 - 1))
 
 
 def fractional_excretion(given: Entities) -> float:
     """40: fractional excretion of sodium, in %."""
-    sodium = positive(concentration(given, "Sodium", SODIUM, "mEq/L"), "Sodium")
+    sodium = positive(concentration(given, "Sodium", known.SODIUM, "mEq/L"), "Sodium")
     creatinine = creatinine_mg_dl(given)
-    urine_sodium = concentration(given, "Urine sodium", URINE_SODIUM, "mEq/L")
+    urine_sodium = concentration(given, "Urine sodium", known.URINE_SODIUM, "mEq/L")
     urine_creatinine = positive(creatinine_mg_dl(given, "Urine creatinine"), "Urine creatinine")
     return round_v1((creatinine * urine_sodium) / (sodium * urine_creatinine) * 100)
 
 
 _INR: Final = "international normalized ratio"
-_ASCITES: Final = MappingProxyType({"Absent": 1, "Slight": 2, "Moderate": 3})
-_ENCEPHALOPATHY: Final = MappingProxyType({"No Encephalopathy": 1, "Grade 1-2": 2, "Grade 3-4": 3})
+_ASCITES: Final = {"Absent": 1, "Slight": 2, "Moderate": 3}
+_ENCEPHALOPATHY: Final = {"No Encephalopathy": 1, "Grade 1-2": 2, "Grade 3-4": 3}
 _DIALYSIS: Final = (
     "Dialysis at least twice in the past week",
     "Continuous veno-venous hemodialysis for ≥24 hours in the past week",
@@ -215,8 +194,8 @@ def fib_4(given: Entities) -> float:
 def child_pugh(given: Entities) -> int:
     """15: ascites and encephalopathy only in the exact words of the rule, borders of bilirubin and albumin moved."""
     inr = given.bare(_INR)
-    bilirubin = concentration(given, "Bilirubin", BILIRUBIN_CHILD_PUGH, "mg/dL")
-    albumin = concentration(given, "Albumin", ALBUMIN, "g/dL")
+    bilirubin = concentration(given, "Bilirubin", known.BILIRUBIN_CHILD_PUGH, "mg/dL")
+    albumin = concentration(given, "Albumin", known.ALBUMIN, "g/dL")
     points = 1 if inr < 1.7 else 2 if inr <= 2.3 else 3
     if bilirubin in (2, 3):
         given.note(f"bilirubin of exactly {bilirubin:g} mg/dL scores {0 if bilirubin == 2 else 3}")
@@ -228,7 +207,7 @@ def child_pugh(given: Entities) -> int:
     return points + _class(given, "Ascites", _ASCITES) + _class(given, "Encephalopathy", _ENCEPHALOPATHY)
 
 
-def _class(given: Entities, name: str, scores: MappingProxyType[str, int]) -> int:
+def _class(given: Entities, name: str, scores: Mapping[str, int]) -> int:
     """Points of a word; 1 when not given, 0 for a word the rule did not know."""
     if not given.has(name):
         return 1
@@ -248,9 +227,9 @@ def meld_na(given: Entities) -> float:
             given.note("dialysis ignored, because creatinine is below 1 mg/dL")
     elif creatinine > 4 or dialysis:
         creatinine = 4.0
-    bilirubin = max(concentration(given, "Bilirubin", BILIRUBIN_BY_MASS, "mg/dL"), 1.0)
+    bilirubin = max(concentration(given, "Bilirubin", known.BILIRUBIN_BY_MASS, "mg/dL"), 1.0)
     inr = max(given.bare(_INR), 1.0)
-    sodium = min(max(concentration(given, "Sodium", SODIUM, "mEq/L"), 125), 137)
+    sodium = min(max(concentration(given, "Sodium", known.SODIUM, "mEq/L"), 125), 137)
     initial = 0.957 * math.log(creatinine) + 0.378 * math.log(bilirubin) + 1.120 * math.log(inr) + 0.643
     tens = round(initial) * 10
     if tens != round(initial, 1) * 10:
@@ -260,39 +239,35 @@ def meld_na(given: Entities) -> float:
     return min(round(tens + 1.32 * (137 - sodium) - 0.033 * tens * (137 - sodium)), 40)
 
 
-_STEROIDS: Final = MappingProxyType(
-    {
-        "Betamethasone IV": 1,
-        "Cortisone PO": 33.33,
-        "Dexamethasone IV": 1,
-        "Dexamethasone PO": 1,
-        "Hydrocortisone IV": 26.67,
-        "Hydrocortisone PO": 26.67,
-        "MethylPrednisoLONE IV": 5.33,
-        "MethylPrednisoLONE PO": 5.33,
-        "PrednisoLONE PO": 6.67,
-        "PredniSONE PO": 6.67,
-        "Triamcinolone IV": 5.33,
-    }
-)
+_STEROIDS: Final = {
+    "Betamethasone IV": 1,
+    "Cortisone PO": 33.33,
+    "Dexamethasone IV": 1,
+    "Dexamethasone PO": 1,
+    "Hydrocortisone IV": 26.67,
+    "Hydrocortisone PO": 26.67,
+    "MethylPrednisoLONE IV": 5.33,
+    "MethylPrednisoLONE PO": 5.33,
+    "PrednisoLONE PO": 6.67,
+    "PredniSONE PO": 6.67,
+    "Triamcinolone IV": 5.33,
+}
 _BUCCAL: Final = "FentaNYL buccal"
 _PATCH: Final = "FentANYL patch"
-_OPIOIDS: Final = MappingProxyType(
-    {
-        "Codeine": 0.15,
-        _BUCCAL: 0.13,
-        _PATCH: 2.4,
-        "HYDROcodone": 1,
-        "HYDROmorphone": 5,
-        "Methadone": 4.7,
-        "Morphine": 1,
-        "OxyCODONE": 1.5,
-        "OxyMORphone": 3,
-        "Tapentadol": 0.4,
-        "TraMADol": 0.2,
-        "Buprenorphine": 10,
-    }
-)
+_OPIOIDS: Final = {
+    "Codeine": 0.15,
+    _BUCCAL: 0.13,
+    _PATCH: 2.4,
+    "HYDROcodone": 1,
+    "HYDROmorphone": 5,
+    "Methadone": 4.7,
+    "Morphine": 1,
+    "OxyCODONE": 1.5,
+    "OxyMORphone": 3,
+    "Tapentadol": 0.4,
+    "TraMADol": 0.2,
+    "Buprenorphine": 10,
+}
 
 
 def steroid_conversion(given: Entities) -> float:

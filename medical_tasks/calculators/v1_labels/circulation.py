@@ -7,53 +7,21 @@ and QT; Wells for PE and DVT, PERC, Caprini, Glasgow-Blatchford.
 from __future__ import annotations
 
 import math
-from types import MappingProxyType
 from typing import Final
 
+from medical_tasks.calculators.v1_labels import entities as known
 from medical_tasks.calculators.v1_labels.chemistry import creatinine_mg_dl
-from medical_tasks.calculators.v1_labels.entities import (
-    CHOLESTEROL_FRAMINGHAM,
-    HEMOGLOBIN,
-    UREA_NITROGEN_BLATCHFORD,
-    Entities,
-    concentration,
-    positive,
-    round_v1,
-)
+from medical_tasks.calculators.v1_labels.entities import Entities, concentration, positive, round_v1
 from medical_tasks.calculators.v1_labels.person import age_years
 
-__all__ = [
-    "bazett",
-    "caprini",
-    "cha2ds2_vasc",
-    "framingham",
-    "framingham_risk",
-    "fridericia",
-    "glasgow_blatchford",
-    "has_bled",
-    "heart_score",
-    "hodges",
-    "mean_arterial_pressure",
-    "perc",
-    "rautaharju",
-    "revised_cardiac_risk",
-    "wells_dvt",
-    "wells_pe",
-]
-
-
 _STROKES: Final = ("Stroke", "Transient Ischemic Attacks History", "Thromboembolism history")
-_HISTORY: Final = MappingProxyType({"Slightly suspicious": 0, "Moderately suspicious": 1, "Highly suspicious": 2})
-_ECG: Final = MappingProxyType(
-    {"Normal": 0, "Non-specific repolarization disturbance": 1, "Significant ST deviation": 2}
-)
-_TROPONIN: Final = MappingProxyType(
-    {
-        "less than or equal to normal limit": 0,
-        "between the normal limit or up to three times the normal limit": 1,
-        "greater than three times normal limit": 2,
-    }
-)
+_HISTORY: Final = {"Slightly suspicious": 0, "Moderately suspicious": 1, "Highly suspicious": 2}
+_ECG: Final = {"Normal": 0, "Non-specific repolarization disturbance": 1, "Significant ST deviation": 2}
+_TROPONIN: Final = {
+    "less than or equal to normal limit": 0,
+    "between the normal limit or up to three times the normal limit": 1,
+    "greater than three times normal limit": 2,
+}
 _HEART_FACTORS: Final = (
     "hypercholesterolemia",
     "obesity",
@@ -149,7 +117,7 @@ def framingham_risk(given: Entities) -> float:
 
 
 def _cholesterol(given: Entities, name: str) -> float:
-    return positive(concentration(given, name, CHOLESTEROL_FRAMINGHAM, "mmol/L"), name)
+    return positive(concentration(given, name, known.CHOLESTEROL_FRAMINGHAM, "mmol/L"), name)
 
 
 def _rate(given: Entities) -> float:
@@ -202,17 +170,15 @@ _DVT_FINDINGS: Final = (
     "Previously documented Deep Vein Thrombosis",
 )
 _BEDRIDDEN: Final = ("Bedridden recently >3 days or major surgery within 12 weeks", "Bedridden recently >3 days")
-_SURGERY: Final = MappingProxyType(
-    {
-        "none": 0,
-        "minor": 1,
-        "major": 2,
-        "laparoscopic": 2,
-        "arthroscopic": 2,
-        "elective major lower extremity arthroplasty": 5,
-    }
-)
-_MOBILITY: Final = MappingProxyType({"normal": 0, "on bed rest": 1, "confined to bed >72 hours": 2})
+_SURGERY: Final = {
+    "none": 0,
+    "minor": 1,
+    "major": 2,
+    "laparoscopic": 2,
+    "arthroscopic": 2,
+    "elective major lower extremity arthroplasty": 5,
+}
+_MOBILITY: Final = {"normal": 0, "on bed rest": 1, "confined to bed >72 hours": 2}
 _CAPRINI_UNCOUNTED: Final = (
     "Major Surgery in the last month",
     "Congestive Heart Failure in the last month",
@@ -288,8 +254,8 @@ def caprini(given: Entities) -> int:
 
 def glasgow_blatchford(given: Entities) -> int:
     """27: haemoglobin classes closed at the top, BUN of exactly 70 mg/dL without points."""
-    hemoglobin = concentration(given, "Hemoglobin", HEMOGLOBIN, "g/dL")
-    bun = concentration(given, "Blood Urea Nitrogen (BUN)", UREA_NITROGEN_BLATCHFORD, "mg/dL")
+    hemoglobin = concentration(given, "Hemoglobin", known.HEMOGLOBIN, "g/dL")
+    bun = concentration(given, "Blood Urea Nitrogen (BUN)", known.UREA_NITROGEN_BLATCHFORD, "mg/dL")
     pressure = given.first("Systolic Blood Pressure")
     points = _hemoglobin(given, hemoglobin)
     if bun == 70:

@@ -9,19 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final
 
 from medical_tasks.calculators.inputs import fold
 from medical_tasks.calculators.units import CalculatorInputError
-
-__all__ = [
-    "ALBUMIN", "ALBUMIN_BY_MASS", "BICARBONATE", "BILIRUBIN_BY_MASS", "BILIRUBIN_CHILD_PUGH", "BILIRUBIN_SOFA",
-    "CALCIUM", "CHLORIDE", "CHOLESTEROL", "CHOLESTEROL_FRAMINGHAM", "CREATININE", "GLUCOSE", "HEMOGLOBIN", "POTASSIUM",
-    "SODIUM", "TRIGLYCERIDES", "UREA_NITROGEN", "UREA_NITROGEN_BLATCHFORD", "URINE_SODIUM", "Compound", "Entities",
-    "amount_in", "concentration", "count_per", "exact_concentration", "number", "positive", "round_v1",
-]  # fmt: skip
-
 
 _LARGEST: Final = 1e15
 
@@ -70,11 +61,7 @@ class Entities:
         return sum(self.flag(name) for name in names)
 
     def text(self, *names: str) -> str | None:
-        """A class word exactly as written, or None when it is not given.
-
-        Raises:
-            CalculatorInputError: the value is not a text.
-        """
+        """A class word exactly as written, or None when it is not given."""
         value = self.find(*names)
         if value is None or isinstance(value, str):
             return value
@@ -83,13 +70,7 @@ class Entities:
     def word(self, name: str, scores: Mapping[str, int], *, default: str | None = None) -> int:
         """Points of a class word, compared exactly as written.
 
-        Args:
-            name: the entity.
-            scores: the words that the rule knew, with their points.
-            default: the word taken when none is given; without it the entity is required.
-
-        Raises:
-            CalculatorInputError: not given without a default, not a text, or a word that the rule did not know.
+        `default` is the word taken when none is given; without it the entity is required.
         """
         given = self.text(name)
         word = default if given is None else given
@@ -101,41 +82,25 @@ class Entities:
         return scores[word]
 
     def sex(self) -> str:
-        """`Male` or `Female`, for the rules that could not run on anything else.
-
-        Raises:
-            CalculatorInputError: not given, or another word.
-        """
+        """`Male` or `Female`, for the rules that could not run on anything else."""
         word = self.stated_sex()
         if word not in ("Male", "Female"):
             raise CalculatorInputError(f"sex: the label rule knew only 'Male' and 'Female'; got {word!r}")
         return word
 
     def stated_sex(self) -> str:
-        """The sex as written, for the rules that took any word.
-
-        Raises:
-            CalculatorInputError: not given, or not a text.
-        """
+        """The sex as written, for the rules that took any word."""
         word = self.text("sex")
         if word is None:
             raise self._missing("sex")
         return word
 
     def bare(self, name: str) -> float:
-        """A number without unit, such as pH or INR.
-
-        Raises:
-            CalculatorInputError: not given, or not a finite number.
-        """
+        """A number without unit, such as pH or INR."""
         return number(self._required(name), name, "a bare number")
 
     def first(self, *names: str) -> float:
-        """The number of a `[value, unit]` pair whose unit the rule did not look at.
-
-        Raises:
-            CalculatorInputError: not given, no list, or no finite number in first place.
-        """
+        """The number of a `[value, unit]` pair whose unit the rule did not look at."""
         return number(self.listed(*names)[0], names[0], "[value, unit]")
 
     def first_or(self, default: float, name: str) -> float:
@@ -143,11 +108,7 @@ class Entities:
         return self.first(name) if self.has(name) else default
 
     def pair(self, *names: str) -> tuple[float, str]:
-        """A `[value, unit]` pair.
-
-        Raises:
-            CalculatorInputError: not given, no list, no finite number, or no unit.
-        """
+        """A `[value, unit]` pair."""
         values = self.listed(*names)
         value = number(values[0], names[0], "[value, unit]")
         if len(values) < 2 or not isinstance(values[1], str):
@@ -155,11 +116,7 @@ class Entities:
         return value, values[1]
 
     def listed(self, *names: str) -> Sequence[object]:
-        """A non-empty list value.
-
-        Raises:
-            CalculatorInputError: not given, or not a list.
-        """
+        """A non-empty list value."""
         value = self._required(*names)
         if not isinstance(value, list | tuple) or not value:
             raise CalculatorInputError(f"{names[0]}: the label rule needs a list such as [value, unit]; got {value!r}")
@@ -177,38 +134,23 @@ class Entities:
 
 
 def number(value: object, name: str, form: str) -> float:
-    """The value itself, if it is a number that a measurement can have.
-
-    Args:
-        value: any value.
-        name: the entity, for the message.
-        form: what the rule needs, for the message.
-
-    Raises:
-        CalculatorInputError: a text, True or False, not finite, or larger than 1e15.
-    """
+    """The value itself, if it is a number that a measurement can have."""
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST:
         return value
     raise CalculatorInputError(f"{name}: the label rule needs {form} with a finite number; got {value!r}")
 
 
 def positive(value: float, name: str) -> float:
-    """The value, where the rule divides by it or takes its logarithm or root.
-
-    Raises:
-        CalculatorInputError: zero or negative.
-    """
+    """The value, where the rule divides by it or takes its logarithm or root."""
     if value > 0:
         return value
     raise CalculatorInputError(f"{name}: the label rule cannot run on a value of {value:g}; it must be above 0")
 
 
 # pmol stood in the labels' table with the factor of nmol.
-_MOLES: Final = MappingProxyType({"mol": 1.0, "mmol": 1e-3, "µmol": 1e-6, "pmol": 1e-9})
-_GRAMS: Final = MappingProxyType({"kg": 1e3, "g": 1.0, "mg": 1e-3, "µg": 1e-6})
-_LITRES: Final = MappingProxyType(
-    {"L": 1.0, "dL": 1e-1, "mL": 1e-3, "µL": 1e-6, "mm^3": 1e-6, "cm^3": 1e-3, "m^3": 1e3}
-)
+_MOLES: Final = {"mol": 1.0, "mmol": 1e-3, "µmol": 1e-6, "pmol": 1e-9}
+_GRAMS: Final = {"kg": 1e3, "g": 1.0, "mg": 1e-3, "µg": 1e-6}
+_LITRES: Final = {"L": 1.0, "dL": 1e-1, "mL": 1e-3, "µL": 1e-6, "mm^3": 1e-6, "cm^3": 1e-3, "m^3": 1e3}
 _AMOUNTS: Final = (*_MOLES, *_GRAMS, "mEq")
 _WORTH_A_NOTE: Final = 1e-3
 
@@ -236,14 +178,7 @@ def concentration(given: Entities, name: str, compound: Compound, target: str) -
     Amount first: prefix factor, to mol or g, molar mass, to the target's prefix; then divided by the volume factor.
     A value already in the target unit passes unrounded.
 
-    Args:
-        given: the row; a note is left when the steps moved the value by more than 0.1 %.
-        name: the entity, a `[value, unit]` pair.
-        compound: its molar mass and valence in this rule.
-        target: the rule's unit, such as `mg/dL`.
-
-    Raises:
-        CalculatorInputError: not given, or a unit that the label rule could not convert.
+    A note is left when the steps moved the value by more than 0.1 %.
     """
     value, unit = given.pair(name)
     if unit == target:
@@ -286,11 +221,7 @@ def exact_concentration(value: float, unit: str, target: str, compound: Compound
 
 
 def count_per(given: Entities, name: str, target: str) -> float:
-    """A cell count per `target` volume; the entity's unit is the volume alone.
-
-    Raises:
-        CalculatorInputError: not given, or no volume unit that the label rule knew.
-    """
+    """A cell count per `target` volume; the entity's unit is the volume alone."""
     value, unit = given.pair(name)
     if unit == target:
         return value
@@ -300,11 +231,7 @@ def count_per(given: Entities, name: str, target: str) -> float:
 
 
 def amount_in(value: float, unit: str, target: str, name: str) -> float:
-    """A mass (a dose) in the target's unit, rounded; the same unit passes unrounded.
-
-    Raises:
-        CalculatorInputError: a unit that the label rule could not convert.
-    """
+    """A mass (a dose) in the target's unit, rounded; the same unit passes unrounded."""
     if unit not in _GRAMS:
         raise CalculatorInputError(f"{name}: the label rule knew only {', '.join(_GRAMS)}; got {unit!r}")
     return _prefix(value, unit, target)
@@ -379,14 +306,7 @@ def round_v1(x: float) -> float:
     binary value, as Python's `round` does. Because this was applied after each step of a conversion, amounts in mol
     lose most of their digits: 262.7 µmol/L of creatinine become 2.9 instead of 2.97 mg/dL.
 
-    Args:
-        x: the number.
-
-    Returns:
-        The rounded number; whole numbers stay `int` where they were.
-
-    Raises:
-        OverflowError: the number is not finite.
+    Whole numbers stay `int` where they were.
     """
     if not math.isfinite(x):
         raise OverflowError(f"cannot round {x}")

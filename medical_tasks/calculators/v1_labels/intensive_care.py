@@ -3,58 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import MappingProxyType
 from typing import Final
 
 from medical_tasks.calculators.units import CalculatorInputError
+from medical_tasks.calculators.v1_labels import entities as known
 from medical_tasks.calculators.v1_labels.chemistry import creatinine_mg_dl
 from medical_tasks.calculators.v1_labels.circulation import mean_arterial_pressure
-from medical_tasks.calculators.v1_labels.entities import (
-    BILIRUBIN_SOFA,
-    GLUCOSE,
-    POTASSIUM,
-    SODIUM,
-    UREA_NITROGEN,
-    Entities,
-    concentration,
-    count_per,
-    positive,
-    round_v1,
-)
+from medical_tasks.calculators.v1_labels.entities import Entities, concentration, count_per, positive, round_v1
 from medical_tasks.calculators.v1_labels.person import age_years, temperature_c
 
-__all__ = ["apache_ii", "centor", "curb_65", "fever_pain", "glasgow_coma", "psi", "sirs", "sofa"]
-
-
-_EYE: Final = MappingProxyType(
-    {
-        "eyes open spontaneously": 4,
-        "eye opening to verbal command": 3,
-        "eye opening to pain": 2,
-        "no eye opening": 1,
-        "not testable": 4,
-    }
-)
-_VERBAL: Final = MappingProxyType(
-    {
-        "oriented": 5,
-        "confused": 4,
-        "inappropriate words": 3,
-        "incomprehensible sounds": 2,
-        "no verbal response": 1,
-        "not testable": 4,
-    }
-)
-_MOTOR: Final = MappingProxyType(
-    {
-        "obeys commands": 6,
-        "localizes pain": 5,
-        "withdrawal from pain": 4,
-        "flexion to pain": 3,
-        "extension to pain": 2,
-        "no motor response": 1,
-    }
-)
+_EYE: Final = {
+    "eyes open spontaneously": 4,
+    "eye opening to verbal command": 3,
+    "eye opening to pain": 2,
+    "no eye opening": 1,
+    "not testable": 4,
+}
+_VERBAL: Final = {
+    "oriented": 5,
+    "confused": 4,
+    "inappropriate words": 3,
+    "incomprehensible sounds": 2,
+    "no verbal response": 1,
+    "not testable": 4,
+}
+_MOTOR: Final = {
+    "obeys commands": 6,
+    "localizes pain": 5,
+    "withdrawal from pain": 4,
+    "flexion to pain": 3,
+    "extension to pain": 2,
+    "no motor response": 1,
+}
 # (from, points): the classes of the high side; the rule had none for low values.
 _MAP: Final = ((159, 4), (129, 3), (109, 2))
 _HEART_RATE: Final = ((180, 4), (140, 3), (110, 2))
@@ -76,8 +56,8 @@ def glasgow_coma(given: Entities) -> int:
 
 def apache_ii(given: Entities) -> float:
     """28: the coma score is added instead of 15 − score, white cells always 4, and no points for low values."""
-    sodium = concentration(given, "Sodium", SODIUM, "mmol/L")
-    potassium = concentration(given, "Potassium", POTASSIUM, "mmol/L")
+    sodium = concentration(given, "Sodium", known.SODIUM, "mmol/L")
+    potassium = concentration(given, "Potassium", known.POTASSIUM, "mmol/L")
     coma = given.bare("Glasgow Coma Score")
     given.note("Glasgow Coma Score added instead of 15 minus it")
     points = _chronic_health(given) + _age(given) + _oxygen(given)
@@ -173,7 +153,7 @@ def sofa(given: Entities) -> int:
         points += 2
     elif 13 <= coma <= 14:
         points += 1
-    bilirubin = concentration(given, "Bilirubin", BILIRUBIN_SOFA, "mg/dL")
+    bilirubin = concentration(given, "Bilirubin", known.BILIRUBIN_SOFA, "mg/dL")
     points += sum(bilirubin >= limit for limit in (1.2, 2, 6, 12))
     platelets = count_per(given, "Platelet count", "µL")
     points += sum(platelets < limit for limit in (150_000, 100_000, 50_000, 20_000))
@@ -243,18 +223,16 @@ _SORE_THROAT: Final = (
     "Severe tonsil inflammation",
 )
 _THROAT: Final = ("Cough Absent", "Tender/swollen anterior cervical lymph nodes", "Exudate or swelling on tonsils")
-_PNEUMONIA: Final = MappingProxyType(
-    {
-        ("Nursing home resident",): 10,
-        ("Neoplastic disease",): 30,
-        ("Liver disease severity", "Liver disease history"): 20,
-        ("Congestive Heart Failure",): 10,
-        ("Cerebrovascular disease history",): 10,
-        ("Renal disease", "Renal disease history"): 10,
-        ("Altered mental status",): 20,
-        ("Pleural effusion on x-ray",): 10,
-    }
-)
+_PNEUMONIA: Final = {
+    ("Nursing home resident",): 10,
+    ("Neoplastic disease",): 30,
+    ("Liver disease severity", "Liver disease history"): 20,
+    ("Congestive Heart Failure",): 10,
+    ("Cerebrovascular disease history",): 10,
+    ("Renal disease", "Renal disease history"): 10,
+    ("Altered mental status",): 20,
+    ("Pleural effusion on x-ray",): 10,
+}
 
 
 def centor(given: Entities) -> int:
@@ -277,7 +255,7 @@ def fever_pain(given: Entities) -> int:
 
 def curb_65(given: Entities) -> int:
     """45: urea nitrogen above 19 mg/dL (6.8 mmol/L), pressures and respiratory rate cut to whole numbers."""
-    bun = concentration(given, _BUN, UREA_NITROGEN, "mg/dL")
+    bun = concentration(given, _BUN, known.UREA_NITROGEN, "mg/dL")
     rate, systolic, diastolic = (
         int(given.first(name)) for name in ("respiratory rate", "Systolic Blood Pressure", "Diastolic Blood Pressure")
     )
@@ -301,9 +279,9 @@ def psi(given: Entities) -> float:
     points += 30 if given.bare("pH") < 7.35 else 0
     points += 20 if given.first("respiratory rate") >= 30 else 0
     points += 20 if given.first("Systolic Blood Pressure") < 90 else 0
-    points += 20 if concentration(given, _BUN, UREA_NITROGEN, "mg/dL") >= 30 else 0
-    points += 20 if concentration(given, "Sodium", SODIUM, "mmol/L") < 130 else 0
-    points += 10 if concentration(given, "Glucose", GLUCOSE, "mg/dL") >= 250 else 0
+    points += 20 if concentration(given, _BUN, known.UREA_NITROGEN, "mg/dL") >= 30 else 0
+    points += 20 if concentration(given, "Sodium", known.SODIUM, "mmol/L") < 130 else 0
+    points += 10 if concentration(given, "Glucose", known.GLUCOSE, "mg/dL") >= 250 else 0
     points += 10 if given.first("Hematocrit") < 30 else 0
     oxygen, unit = given.pair(*PAO2)
     limit = {"mm Hg": 60, "kPa": 8}.get(unit)

@@ -4,44 +4,20 @@ from __future__ import annotations
 
 import math
 from datetime import datetime, timedelta
-from types import MappingProxyType
 from typing import Final
 
 from medical_tasks.calculators.units import CalculatorInputError
 from medical_tasks.calculators.v1_labels.entities import Entities, number, positive, round_v1
 
-__all__ = [
-    "adjusted_body_weight",
-    "age_years",
-    "body_mass_index",
-    "body_surface_area",
-    "charlson",
-    "conception_date",
-    "due_date",
-    "gestational_age",
-    "ideal_body_weight",
-    "maintenance_fluids",
-    "target_weight",
-    "temperature_c",
-    "weight_kg",
-]
-
-
-_PER_UNIT: Final = MappingProxyType(
-    {
-        "m": MappingProxyType({"cm": 0.01, "ft": 0.3048, "in": 0.0254}),
-        "cm": MappingProxyType({"m": 100.0, "ft": 30.48, "in": 2.54}),
-        "in": MappingProxyType({"m": 39.3701, "cm": 0.393701, "ft": 12.0}),
-    }
-)
+_PER_UNIT: Final = {
+    "m": {"cm": 0.01, "ft": 0.3048, "in": 0.0254},
+    "cm": {"m": 100.0, "ft": 30.48, "in": 2.54},
+    "in": {"m": 39.3701, "cm": 0.393701, "ft": 12.0},
+}
 
 
 def age_years(given: Entities) -> float:
-    """Age in years: the first pair that names years, months, weeks or days decides, and is cut to whole years.
-
-    Raises:
-        CalculatorInputError: not given, or no pair with a unit that the label rule knew.
-    """
+    """Age in years: the first pair that names years, months, weeks or days decides, and is cut to whole years."""
     values = given.listed("age")
     for value, unit in zip(values[::2], values[1::2], strict=False):
         age = number(value, "age", "pairs of value and unit")
@@ -62,11 +38,7 @@ def age_years(given: Entities) -> float:
 
 
 def weight_kg(given: Entities) -> float:
-    """Weight in kg: pounds rounded, grams not, and every other unit taken as kg.
-
-    Raises:
-        CalculatorInputError: not given as `[value, unit]`.
-    """
+    """Weight in kg: pounds rounded, grams not, and every other unit taken as kg."""
     value, unit = given.pair("weight")
     if unit == "lbs":
         return round_v1(value * 0.453592)
@@ -95,11 +67,7 @@ def _height(given: Entities, unit: str) -> float:
 
 
 def temperature_c(given: Entities) -> float:
-    """Temperature in °C; only the exact words `degrees celsius` are Celsius, everything else is Fahrenheit.
-
-    Raises:
-        CalculatorInputError: not given as `[value, unit]`.
-    """
+    """Temperature in °C; only the exact words `degrees celsius` are Celsius, everything else is Fahrenheit."""
     value, unit = given.pair("Temperature")
     if unit == "degrees celsius":
         return value
@@ -211,15 +179,15 @@ _ONE_POINT: Final = (
     "Peptic ulcer disease",
 )
 _TWO_POINTS: Final = ("Hemiplegia", "Moderate to severe Chronic Kidney Disease", "Leukemia", "Lymphoma")
-_CLASSES: Final = MappingProxyType(
-    {
-        ("Liver disease severity",): MappingProxyType({"none": 0, "mild": 1, "moderate to severe": 3}),
-        ("Diabetes mellitus criteria for CCI rule", "Diabetes mellitus"): MappingProxyType(
-            {"none or diet-controlled": 0, "uncomplicated": 1, "end-organ damage": 2}
-        ),
-        ("Solid tumor",): MappingProxyType({"none": 0, "localized": 2, "metastatic": 6}),
-    }
-)
+_CLASSES: Final = {
+    ("Liver disease severity",): {"none": 0, "mild": 1, "moderate to severe": 3},
+    ("Diabetes mellitus criteria for CCI rule", "Diabetes mellitus"): {
+        "none or diet-controlled": 0,
+        "uncomplicated": 1,
+        "end-organ damage": 2,
+    },
+    ("Solid tumor",): {"none": 0, "localized": 2, "metastatic": 6},
+}
 
 
 def charlson(given: Entities) -> int:

@@ -35,9 +35,6 @@ from medical_tasks.io.progress import Progress
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["GROUPS", "MEDCON_TYPES", "WINDOW", "Folding", "IndexInfo", "UmlsIndex", "build_index", "find_file"]
-
-
 # What decomposing does not bring to ASCII: punctuation of typesetters, and letters without a base letter.
 _PLAIN = str.maketrans(
     {
@@ -72,25 +69,14 @@ class Folding:
     ascii_only: bool = False
 
     def stored(self, term: str) -> str:
-        """Writes a term as it stands in the index.
-
-        Args:
-            term: as in MRCONSO, without white space at its ends.
-
-        Returns:
-            The term, decomposed.
-        """
+        """Writes a term as it stands in the index."""
         text = term.lower() if self.lowercase else term
         return unicodedata.normalize("NFKD", _to_ascii(text) if self.ascii_only else text)
 
     def asked(self, stretch: str) -> str:
         """Writes a stretch of a text to be looked up, not decomposed yet.
 
-        Args:
-            stretch: of the text.
-
-        Returns:
-            The text. Where case is not folded a stretch all in capitals is, so that it finds terms in small letters only.
+        Where case is not folded a stretch all in capitals is, so that it finds terms in small letters only.
         """
         text = _to_ascii(stretch) if self.ascii_only else stretch
         return text.lower() if self.lowercase or text.isupper() else text
@@ -132,13 +118,8 @@ _AS_WRITTEN = Folding()
 class IndexInfo:
     """What an index holds.
 
-    Attributes:
-        lowercase, ascii_only: its folding.
-        terms: how many there are.
-        strings: English strings of MRCONSO.
-        without_type: of these, strings whose concept is not in MRSTY; QuickUMLS cannot be installed with such files.
-        source: SHA-256 of MRCONSO, unpacked.
-        types: the accepted semantic types.
+    `strings` counts the English strings of MRCONSO; `without_type` those whose concept is not in MRSTY (QuickUMLS
+    cannot be installed with such files); `source` is the SHA-256 of MRCONSO, unpacked.
     """
 
     lowercase: bool
@@ -161,18 +142,8 @@ def build_index(
 ) -> IndexInfo:
     """Builds an index from the user's Metathesaurus.
 
-    Args:
-        umls: folder of MRCONSO.RRF and MRSTY.RRF.
-        out: folder to make; an index in it is replaced.
-        folding: how terms are written.
-        types: semantic types of which a concept must have one.
-
-    Returns:
-        What it holds.
-
-    Raises:
-        MissingError: A file is not there; the message says how to get it.
-        UsageError: A file is not of the form, or `out` cannot be written.
+    `umls` is the folder of MRCONSO.RRF and MRSTY.RRF; an index in `out` is replaced; a concept must have one of the
+    `types`.
     """
     strings, semantic = find_file(umls, "MRCONSO.RRF"), find_file(umls, "MRSTY.RRF")
     try:
@@ -257,14 +228,7 @@ def _digest(term: bytes) -> bytes:
 
 
 class UmlsIndex:
-    """An open index; a context manager.
-
-    Args:
-        folder: where `build_index` made it.
-
-    Raises:
-        UsageError: There is none, or it is not whole or of another version of this package.
-    """
+    """An open index; a context manager."""
 
     def __init__(self, folder: Path) -> None:
         import numpy as np
@@ -307,11 +271,8 @@ class UmlsIndex:
     def find(self, asked: Sequence[str]) -> list[tuple[int, str, tuple[str, ...]]]:
         """Looks terms up.
 
-        Args:
-            asked: as `Folding.asked` writes them.
-
-        Returns:
-            For each that is there, in order: its position in `asked`, the term as stored, its concepts' ids, sorted.
+        `asked` are terms as `Folding.asked` writes them. For each that is there, in order: its position in `asked`, the
+        term as stored, its concepts' ids, sorted.
         """
         import numpy as np
 
@@ -351,18 +312,7 @@ _CONCEPT_WITH_TYPE, _CONCEPT_OF_WANTED_TYPE = 1, 2
 
 
 def find_file(folder: Path, name: str) -> Path:
-    """Finds a file of the Metathesaurus.
-
-    Args:
-        folder: where the files are, or the release's folder with `META` in it.
-        name: `MRCONSO.RRF` or `MRSTY.RRF`.
-
-    Returns:
-        Its place; gzip with `.gz` behind the name.
-
-    Raises:
-        MissingError: It is not there; the message says how to get it.
-    """
+    """Finds a file of the Metathesaurus."""
     places = [folder / middle / (name + end) for middle in ("", "META") for end in ("", ".gz")]
     for place in places:
         if place.is_file():
@@ -373,15 +323,7 @@ def find_file(folder: Path, name: str) -> Path:
 def read_wanted_concepts(path: Path, types: Collection[str]) -> bytearray:
     """Reads which concepts are of some type that is asked for.
 
-    Args:
-        path: MRSTY.RRF.
-        types: semantic types, `T047`.
-
-    Returns:
-        By the number of the concept's id: 0 not in the file, 1 of other types alone, 2 of a type asked for.
-
-    Raises:
-        UsageError: A row is not of the form (the message names its line), or there is none.
+    By the number of the concept's id: 0 not in the file, 1 of other types alone, 2 of a type asked for.
     """
     flags = bytearray(_CONCEPTS)
     asked = {each.encode() for each in types}
@@ -402,16 +344,8 @@ def read_strings(
 ) -> Generator[tuple[int, int, str], None, None]:
     """Reads the English strings.
 
-    Args:
-        path: MRCONSO.RRF.
-        on_read: called with the number of bytes of the file that were read so far.
-        digest: is given every unpacked byte.
-
-    Yields:
-        The line, the number of the concept's id, and the string without white space at its ends.
-
-    Raises:
-        UsageError: A row is not of the form (the message names its line).
+    Yields the line, the number of the concept's id, and the string without white space at its ends; `digest` is given
+    every unpacked byte.
     """
     for line, row in enumerate(_lines(path, on_read, digest), start=1):
         fields = row.split(b"|", _STRING + 1)

@@ -25,9 +25,6 @@ from typing import NamedTuple
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.scoring.umls.index import WINDOW, UmlsIndex
 
-__all__ = ["CLOSED_CLASSES", "STOP_WORDS", "Match", "Matcher", "every_window", "phrases", "tokenizer"]
-
-
 SHORTEST = 3  # characters
 
 
@@ -37,12 +34,8 @@ Span = tuple[int, int, str]  # its characters in the text, from and to; what is 
 def every_window(text: str, tokens: Sequence[Token]) -> list[Span]:
     """Finds every window (`aci-bench`).
 
-    Args:
-        text: the text.
-        tokens: its tokens.
-
-    Returns:
-        Windows of up to five tokens with at least three characters, verbatim, by their beginning, then their length.
+    Windows have up to five tokens and at least three characters, verbatim, and are sorted by their beginning, then
+    their length.
     """
     return [
         (start, end, text[start:end])
@@ -55,12 +48,7 @@ def every_window(text: str, tokens: Sequence[Token]) -> list[Span]:
 def phrases(text: str, tokens: Sequence[Token]) -> list[Span]:
     """Finds what may be a phrase (`archehr`).
 
-    Args:
-        text: the text.
-        tokens: its tokens, with parts of speech as far as known.
-
-    Returns:
-        Spans by their beginning, then their length; the text's last token once more at the end, if it may end one.
+    Sorted by their beginning, then their length; the text's last token once more at the end, if it may end one.
     """
     ends = [end if word.ends else 0 for _, end, word in tokens]
     left_out = {place for place, (_, _, word) in enumerate(tokens) if word.left_out}
@@ -151,14 +139,7 @@ Token = tuple[int, int, Word]  # its characters in the text, from and to; what i
 def tokenizer(parts: Mapping[str, str]) -> Callable[[str], list[Token]]:
     """Makes a tokenizer.
 
-    Args:
-        parts: word in small letters to its part of speech; others have none.
-
-    Returns:
-        Text to tokens, which hold every character but single spaces.
-
-    Raises:
-        MissingError: spaCy is not installed.
+    `parts` maps a word in small letters to its part of speech. Tokens hold every character but single spaces.
     """
     try:
         spacy = importlib.import_module("spacy")
@@ -206,10 +187,7 @@ def tokenizer(parts: Mapping[str, str]) -> Callable[[str], list[Token]]:
     return tokens
 
 
-VARIANTS: Mapping[str, Callable[[str, Sequence[Token]], list[Span]]] = {
-    "aci-bench": every_window,
-    "archehr": phrases,
-}
+VARIANTS: Mapping[str, Callable[[str, Sequence[Token]], list[Span]]] = {"aci-bench": every_window, "archehr": phrases}
 
 _LETTERS_OF_A_PIECE = 3
 _MOST_KNOWN_SPANS = 300_000
@@ -218,13 +196,7 @@ _Hit = tuple[float, str, tuple[str, ...]]  # likeness, term, concepts
 
 
 class Match(NamedTuple):
-    """A stretch with concepts.
-
-    Attributes:
-        start, end: its characters in the text.
-        term: as the index has it.
-        concepts: ids, sorted.
-    """
+    """A stretch with concepts."""
 
     start: int
     end: int
@@ -235,14 +207,8 @@ class Match(NamedTuple):
 class Matcher:
     """Finds concepts.
 
-    Args:
-        index: over the user's UMLS.
-        variant: one of `VARIANTS`.
-        parts: words in small letters that are determiners (`DET`) or prepositions (`ADP`), for the rules of `archehr`.
-
-    Raises:
-        UsageError: There is no such variant.
-        MissingError: spaCy is not installed.
+    `variant` is one of `VARIANTS`; `parts` are words in small letters that are determiners (`DET`) or prepositions
+    (`ADP`), for the rules of `archehr`.
     """
 
     def __init__(self, index: UmlsIndex, *, variant: str, parts: Mapping[str, str] = CLOSED_CLASSES) -> None:
@@ -256,11 +222,7 @@ class Matcher:
     def matches(self, text: str) -> list[Match]:
         """Finds stretches that do not overlap: those most like their term first, then the longest, then the earliest.
 
-        Args:
-            text: any text.
-
-        Returns:
-            They, in the order in which they were chosen.
+        They come in the order in which they were chosen.
         """
         if len(self._known) > _MOST_KNOWN_SPANS:
             self._known.clear()
@@ -294,11 +256,7 @@ class Matcher:
     def concepts(self, text: str) -> dict[str, frozenset[str]]:
         """Finds the terms of a text.
 
-        Args:
-            text: any text.
-
-        Returns:
-            Term as the index has it to the ids of its concepts.
+        Term as the index has it to the ids of its concepts.
         """
         return {match.term: frozenset(match.concepts) for match in self.matches(text)}
 

@@ -18,7 +18,7 @@ from medical_tasks.benchmarks.doclens.text_metrics import (
 )
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.bertscore import open_bertscore
-from medical_tasks.models.bleurt import bleurt_scores
+from medical_tasks.models.bleurt import open_bleurt
 from medical_tasks.scoring.umls.index import build_index
 from tests.models.tiny_bleurt import make_word_bleurt
 from tests.support import SHARED, needs_shared
@@ -163,10 +163,10 @@ def test_bleurt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = str(tmp_path / "bleurt")
     long = ("Normal. " * 40, "Normal.")
     values = [row["bleurt"] for row in text_metrics([*PAIRS, long], {"bleurt": folder})]
-    wanted = bleurt_scores(folder, [(reference, output) for output, reference in (*PAIRS, long)])
+    wanted = open_bleurt(folder).score([(reference, output) for output, reference in (*PAIRS, long)])
     wanted[2] = math.nan
     assert values == pytest.approx(wanted, abs=1e-5, nan_ok=True)
-    assert values[0] != pytest.approx(bleurt_scores(folder, [PAIRS[0]])[0])  # which is which matters
+    assert values[0] != pytest.approx(open_bleurt(folder).score([PAIRS[0]])[0])  # which is which matters
     assert "note: bleurt: 1 texts are longer" in capsys.readouterr().err
     assert text_identity({"bleurt": folder})["bleurt"]
 

@@ -69,11 +69,7 @@ FRAMINGHAM: dict[str, Any] = {
     "Total cholesterol": [5.2, "mmol/L"],
     "high-density lipoprotein cholesterol": [1.3, "mmol/L"],
 }
-LIVER = {
-    "international normalized ratio": 1.0,
-    "Bilirubin": [1.0, "mg/dL"],
-    "Sodium": [140.0, "mEq/L"],
-}
+LIVER = {"international normalized ratio": 1.0, "Bilirubin": [1.0, "mg/dL"], "Sodium": [140.0, "mEq/L"]}
 HEART_DISEASE = {"age": [40.0, YEARS], "atherosclerotic disease": True}
 SURGERY = {"Pre-operative creatinine": [1.0, "mg/dL"]}
 CELSIUS_MISSPELT = {"Temperature": [37.0, "degrees celsisus"]}
@@ -145,12 +141,7 @@ CASES: list[tuple[int, dict[str, Any], float | str, str | None]] = [
     (21, COMA, 1 + 4 + 4 + 6, "verbal score counted twice"),
     (21, {**COMA, "Best verbal response": "not testable"}, 15, "verbal score counted twice"),
     # 23: 0.957 · ln 3 + 0.643 = 1.694 -> 2 -> 20
-    (
-        23,
-        {**LIVER, "creatinine": [3.0, "mg/dL"]},
-        20,
-        "MELD(i) / 10 of 1.69 rounded to 2 instead of one decimal",
-    ),
+    (23, {**LIVER, "creatinine": [3.0, "mg/dL"]}, 20, "MELD(i) / 10 of 1.69 rounded to 2 instead of one decimal"),
     # creatinine 1 in spite of dialysis: 0.643 -> 1 -> 10
     (
         23,
@@ -263,12 +254,7 @@ CASES: list[tuple[int, dict[str, Any], float | str, str | None]] = [
     (49, PATCH, 96.0, "fentanyl patch: mg × doses a day × 2.4, a factor that is meant for µg/h"),
     # 51: heart rate 1 and white cells 1, of a patient who meets nothing
     (51, SIRS, 2, "heart rate up to 90 counted as met; white cells compared per m³ with the limits per mm³"),
-    (
-        51,
-        {**SIRS, "White blood cell count": [7000.0, "m^3"], "Heart Rate or Pulse": [95.0, "bpm"]},
-        1,
-        None,
-    ),
+    (51, {**SIRS, "White blood cell count": [7000.0, "m^3"], "Heart Rate or Pulse": [95.0, "bpm"]}, 1, None),
     (68, {"Last menstrual date": "02/20/2020", "cycle length": 35}, "03/05/2020", "cycle length ignored"),
     # any: 30 months are 2 years, and pounds or odd units of weight
     (

@@ -15,7 +15,6 @@ from medical_tasks.calculators.v1_labels import QUIRKS, LabelResult, label
 from medical_tasks.calculators.v1_labels.table import RULES
 from tests.calculators.test_index import DATASET_IDS
 from tests.calculators.v1_labels.label_cases import CASES
-from tests.support import ROOT
 
 EYE = ("eyes open spontaneously", "eye opening to verbal command", "eye opening to pain", "no eye opening")
 VERBAL = ("oriented", "confused", "inappropriate words", "incomprehensible sounds", "no verbal response")
@@ -193,9 +192,3 @@ def test_junk_is_an_answer_or_an_input_error_and_is_left_as_it_was(
         assert not isinstance(answer, bool)
         assert not isinstance(answer, float) or math.isfinite(answer)
     assert repr(entities) == before
-
-
-def test_the_quirks_page_says_what_the_table_says() -> None:
-    page = (ROOT / "docs" / "v1_labels.md").read_text(encoding="utf-8")
-    for rule in RULES.values():
-        assert f"| {rule.id} | {rule.name} | {rule.quirk or 'none'} |" in page

@@ -1,4 +1,4 @@
-"""Exact match: recorded values, each option, laws."""
+"""Exact match and runs of tokens."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import pytest
 from hypothesis import given, settings
 
-from medical_tasks.scoring.text_pairs import exact_match, exact_match_corpus
+from medical_tasks.scoring.text_pairs import clipped_matches, count_ngrams, exact_match, exact_match_corpus, shared
 from tests.scoring.text_cases import ANY_TEXTS, triples
 from tests.support import needs_shared
 
@@ -61,3 +61,23 @@ def test_laws(some: str, other: str) -> None:
     assert exact_match(some, other) == exact_match(other, some) == float(some == other)
     loose = exact_match(some, other, ignore_case=True, ignore_punctuation=True, ignore_numbers=True)
     assert loose >= exact_match(some, other)
+
+
+@pytest.mark.parametrize(
+    ("text", "n", "expected"),
+    [("", 1, {}), ("a", 2, {}), ("aab", 1, {("a",): 2, ("b",): 1}), ("aaa", 2, {("a", "a"): 2})],
+)
+def test_counts(text: str, n: int, expected: dict[tuple[str, ...], int]) -> None:
+    assert count_ngrams(list(text), n) == expected
+
+
+def test_shared_is_the_smaller_count_of_each() -> None:
+    some, others = count_ngrams("aaab", 1), count_ngrams("aabbc", 1)
+    assert shared(some, others) == shared(others, some) == 3
+    assert shared(some, count_ngrams("", 1)) == 0
+
+
+def test_matches_are_clipped_at_the_reference_that_has_most() -> None:
+    assert clipped_matches("aaaab", ["aa", "aaa"], 1) == 3
+    assert clipped_matches("aaaab", ["aab", "b"], 2) == 2
+    assert clipped_matches("", ["a"], 1) == clipped_matches("a", [""], 1) == 0

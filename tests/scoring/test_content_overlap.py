@@ -1,4 +1,4 @@
-"""F1-RadGraph's rewards: recorded pairs, both rules of case by hand, and laws."""
+"""MEDCON, AlignScore chunks and F1-RadGraph."""
 
 from __future__ import annotations
 
@@ -6,11 +6,94 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.scoring.content_overlap import RadGraphReward, radgraph_reward
+from medical_tasks.scoring.content_overlap import RadGraphReward, best_and_mean, chunk_context, medcon, radgraph_reward
 from tests.support import SHARED, needs_shared
+
+CONCEPTS = st.dictionaries(
+    st.sampled_from("abcde"), st.frozensets(st.sampled_from(["C1", "C2", "C3"]), min_size=1), max_size=5
+)
+
+
+def test_synonyms_in_the_reference_bring_it_above_one() -> None:
+    synonyms = {"heart attack": frozenset({"C1"}), "myocardial infarction": frozenset({"C1"})}
+    one = {"heart attack": frozenset({"C1"})}
+    score = medcon(synonyms, one)
+    assert (score.precision, score.recall) == (2.0, 1.0)
+    assert score.f1 == pytest.approx(4 / 3)
+    assert medcon(one, synonyms).f1 == pytest.approx(2 / 3)
+    assert score.concept_f1 == medcon(one, synonyms).concept_f1 == 1.0
+
+
+def test_one_shared_concept_of_several_is_enough_for_a_term() -> None:
+    score = medcon({"cold": frozenset({"C1", "C2"})}, {"cold": frozenset({"C2", "C3"}), "x": frozenset({"C4"})})
+    assert (score.precision, score.recall) == (0.5, 1.0)
+    assert score.f1 == pytest.approx(2 / 3)
+    assert (score.concept_precision, score.concept_recall, score.concept_f1) == (1 / 3, 0.5, 0.4)
+
+
+@pytest.mark.parametrize(
+    ("reference", "prediction"), [({}, {}), ({"a": frozenset({"C1"})}, {}), ({}, {"a": frozenset({"C1"})})]
+)
+def test_nothing_found_is_zero(reference: dict[str, frozenset[str]], prediction: dict[str, frozenset[str]]) -> None:
+    score = medcon(reference, prediction)
+    assert (score.precision, score.recall, score.f1, score.concept_f1) == (0, 0, 0, 0)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(reference=CONCEPTS, prediction=CONCEPTS)
+def test_laws(reference: dict[str, frozenset[str]], prediction: dict[str, frozenset[str]]) -> None:
+    score, swapped = medcon(reference, prediction), medcon(prediction, reference)
+    assert 0 <= score.recall <= 1
+    assert 0 <= score.concept_f1 <= 1
+    assert score.concept_f1 == pytest.approx(swapped.concept_f1)
+    assert score.concept_precision == swapped.concept_recall
+    assert (score.f1 == 0) == (score.concept_f1 == 0)
+    assert medcon(reference, reference).f1 == (1.0 if reference else 0.0)
+
+
+def test_a_short_context_is_one_chunk() -> None:
+    assert chunk_context("One. Two.", ["One.", "Two."]) == ["One. Two."]
+    assert chunk_context("", []) == [""]
+    long = "word " * 400
+    assert chunk_context(long, [long]) == [long]  # one sentence, whatever its length
+
+
+def test_there_can_be_more_chunks_than_asked_for() -> None:
+    # 59 sentences of 15 words: 885 words ask for 3 chunks of 59 // 3 = 19 sentences, and two are left.
+    sentences = [f"{'word ' * 14}{number}." for number in range(59)]
+    found = chunk_context(" ".join(sentences), sentences)
+    assert [chunk.count(".") for chunk in found] == [19, 19, 19, 2]
+
+
+@settings(deadline=None, max_examples=60)
+@given(lengths=st.lists(st.integers(1, 200), max_size=30))
+def test_chunks_hold_all_sentences_once_and_in_order(lengths: list[int]) -> None:
+    sentences = ["w " * (length - 1) + "end." for length in lengths]
+    context = " ".join(sentences)
+    found = chunk_context(context, sentences)
+    assert " ".join(found) == context
+    assert len(found) >= min(max(1, len(sentences)), len(context.split()) // 350 + 1)
+
+
+def test_best_chunk_and_mean_of_sentences() -> None:
+    assert best_and_mean([[0.1, 0.9], [0.3, 0.2]]) == pytest.approx(0.6)
+    assert best_and_mean([[-2.0, -1.0]]) == -1.0
+    assert best_and_mean([]) == 0.0
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_the_recorded_chunks() -> None:
+    file = SHARED / "fixtures" / "alignscore" / "expected.json"
+    cases = json.loads(file.read_text(encoding="utf-8"))["cases"]
+    assert max(case["n_chunks"] for case in cases) == 7
+    for case in cases:
+        chunks = chunk_context(case["context"], case["context_sentences"])
+        assert [len(chunk.split()) for chunk in chunks] == case["chunk_sizes_words"]
+
 
 Annotation = dict[str, Any]
 
@@ -103,7 +186,7 @@ def reports(draw: st.DrawFn) -> Annotation:
 
 @settings(deadline=None, max_examples=150)
 @given(one=reports(), other=reports(), exact=st.booleans())
-def test_laws(one: Annotation, other: Annotation, exact: bool) -> None:
+def test_laws_of_radgraph(one: Annotation, other: Annotation, exact: bool) -> None:
     reward = radgraph_reward(one, other, exact_case=exact)
     assert reward == radgraph_reward(other, one, exact_case=exact)
     assert all(0 <= value <= 1 for value in reward)

@@ -1,0 +1,332 @@
+"""BLEU as `evaluate` has it, sacreBLEU, SARI and their tokenizer: recorded values, the library, by hand, laws."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections import Counter
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.scoring.bleu_and_sari import (
+    bleu,
+    bleu_corpus,
+    sacrebleu_corpus,
+    sacrebleu_sentence,
+    sari,
+    sari_corpus,
+    tokenize_13a,
+)
+from tests.scoring.text_cases import ANY_TEXTS, EMPTY, TEXTS, triples
+from tests.support import needs_shared
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_recorded_triples() -> None:
+    counted = Counter[str]()
+    for row in triples():
+        expected = row["expected"]["evaluate_bleu"]
+        found = bleu(row["prediction"], row["references"])
+        smooth = bleu(row["prediction"], row["references"], smooth=True)
+        if "error" in expected:  # the reference divides by zero
+            assert found.score == smooth.score == 0.0, row["id"]
+            counted["empty"] += 1
+            continue
+        assert found.score == pytest.approx(expected["bleu"], abs=1e-6), row["id"]
+        assert found.precisions == pytest.approx(expected["precisions"], abs=1e-6), row["id"]
+        assert found.brevity_penalty == pytest.approx(expected["brevity_penalty"], abs=1e-6), row["id"]
+        assert found.length_ratio == pytest.approx(expected["length_ratio"], abs=1e-6), row["id"]
+        assert found.prediction_length == expected["translation_length"], row["id"]
+        assert found.reference_length == expected["reference_length"], row["id"]
+        assert smooth.score == pytest.approx(row["expected"]["evaluate_bleu_smooth"], abs=1e-6), row["id"]
+        counted["defined"] += 1
+    assert counted["defined"] >= 23
+    assert counted["empty"] >= 3
+
+
+def test_pooled_by_hand() -> None:
+    # a b c d e: 5 of 5, 4 of 4, 3 of 3, 2 of 2; x b c: 2 of 3, 1 of 2, 0 of 1. Lengths 8 and 9.
+    scores = bleu_corpus(["a b c d e", "x b c"], ["a b c d e", "a b c d"])
+    assert scores.precisions == pytest.approx((7 / 8, 5 / 6, 3 / 4, 2 / 2))
+    assert scores.brevity_penalty == pytest.approx(math.exp(1 - 9 / 8))
+    assert scores.score == pytest.approx(math.exp(1 - 9 / 8) * (7 / 8 * 5 / 6 * 3 / 4) ** 0.25)
+    assert bleu("x b c", "a b c d").score == 0.0
+
+
+def test_words_are_clipped_and_case_counts() -> None:
+    assert bleu("the the the the", ["the rash", "the the"], max_order=1).precisions == (2 / 4,)
+    assert bleu("The rash is red", "the rash is red").precisions[0] == 3 / 4
+
+
+def test_the_shortest_reference_sets_the_length() -> None:
+    found = bleu("a b c d e", ["a b c d e f", "a b", "a b c d e f g h"])
+    assert (found.reference_length, found.brevity_penalty) == (2, 1.0)
+
+
+def test_fewer_than_four_tokens_score_nothing_unless_smoothed() -> None:
+    assert bleu("no fever today", "no fever today").score == 0.0
+    assert bleu("no fever today", "no fever today", smooth=True).score == 1.0
+    assert bleu("no fever today", "no fever today", max_order=3).score == 1.0
+
+
+@pytest.mark.parametrize("smooth", [False, True])
+@pytest.mark.parametrize("empty", EMPTY)
+def test_empty_texts_score_nothing(empty: str, smooth: bool) -> None:
+    text = "a rash that is red"
+    assert bleu(empty, text, smooth=smooth).score == 0.0
+    assert bleu(text, empty, smooth=smooth).score == 0.0
+    assert bleu(empty, empty, smooth=smooth).score == 0.0
+    assert bleu(empty, text).brevity_penalty == 0.0
+    assert math.isnan(bleu(text, empty).length_ratio)
+
+
+def test_an_empty_reference_beside_another_takes_nothing_away() -> None:
+    assert bleu("a rash that is red", ["", "a rash that is red"]).score == 1.0
+
+
+def test_nothing_to_score_has_no_value() -> None:
+    found = bleu_corpus([], [])
+    assert math.isnan(found.score)
+    assert math.isnan(found.length_ratio)
+
+
+def test_max_order_is_checked() -> None:
+    with pytest.raises(ValueError, match="max_order must be at least 1; got 0"):
+        bleu("a", "a", max_order=0)
+
+
+@settings(deadline=None, max_examples=60)
+@given(TEXTS | ANY_TEXTS, st.lists(TEXTS | ANY_TEXTS, min_size=1, max_size=3), st.booleans())
+def test_laws(prediction: str, references: list[str], smooth: bool) -> None:
+    found = bleu(prediction, references, smooth=smooth)
+    assert 0 <= found.score <= min(found.brevity_penalty, max(found.precisions) + 1e-12) + 1e-12
+    assert found.score == bleu(prediction, references[::-1], smooth=smooth).score
+    if all(map(tokenize_13a, references)):  # without tokens the one reference is no reference
+        more = bleu(prediction, [*references, "the rash is red"], smooth=smooth)
+        assert more.score >= found.score - 1e-12
+
+
+@settings(deadline=None, max_examples=40)
+@given(TEXTS | ANY_TEXTS)
+def test_a_text_is_most_like_itself(text: str) -> None:
+    n = len(tokenize_13a(text))
+    assert bleu(text, text).score == (1.0 if n >= 4 else 0.0)
+    assert bleu(text, text, smooth=True).score == (1.0 if n else 0.0)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=4))
+def test_a_corpus_twice_over_scores_the_same(pairs: list[tuple[str, str]]) -> None:
+    predictions, references = map(list, zip(*pairs, strict=True))
+    once, twice = bleu_corpus(predictions, references), bleu_corpus(predictions * 2, references * 2)
+    assert twice.score == pytest.approx(once.score)
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_recorded_triples_of_sacre_bleu() -> None:
+    for row in triples():
+        prediction, references = row["prediction"], row["references"]
+        sentence, corpus = sacrebleu_sentence(prediction, references), sacrebleu_corpus([prediction], [references])
+        assert 100 * sentence.score == pytest.approx(row["expected"]["sacrebleu_sentence"], abs=1e-6), row["id"]
+        assert 100 * corpus.score == pytest.approx(row["expected"]["sacrebleu_corpus_single"], abs=1e-6), row["id"]
+
+
+@cache
+def _library(**settings: Any) -> Any:
+    return importlib.import_module("sacrebleu").BLEU(force=True, **settings)
+
+
+@settings(deadline=None, max_examples=70)
+@given(
+    st.integers(1, 3).flatmap(
+        lambda n: st.lists(
+            st.tuples(TEXTS | ANY_TEXTS, st.lists(TEXTS | ANY_TEXTS, min_size=n, max_size=n)), min_size=1, max_size=4
+        )
+    ),
+    st.booleans(),
+)
+def test_the_library_says_the_same(segments: list[tuple[str, list[str]]], lowercase: bool) -> None:
+    pytest.importorskip("sacrebleu")
+    predictions, references = map(list, zip(*segments, strict=True))
+    expected = _library(lowercase=lowercase).corpus_score(predictions, list(zip(*references, strict=True)))
+    found = sacrebleu_corpus(predictions, references, lowercase=lowercase)
+    assert 100 * found.score == pytest.approx(expected.score, abs=1e-9)
+    assert [100 * share for share in found.precisions] == pytest.approx(expected.precisions, abs=1e-9)
+    assert found.brevity_penalty == pytest.approx(expected.bp, abs=1e-12)
+    assert (found.prediction_length, found.reference_length) == (expected.sys_len, expected.ref_len)
+    sentence = _library(lowercase=lowercase, effective_order=True).sentence_score(predictions[0], references[0])
+    assert 100 * sacrebleu_sentence(predictions[0], references[0], lowercase=lowercase).score == pytest.approx(
+        sentence.score, abs=1e-9
+    )
+
+
+@settings(deadline=None, max_examples=100)
+@given(TEXTS | ANY_TEXTS, TEXTS | ANY_TEXTS)
+def test_without_smoothing_the_library_is_evaluates_bleu(prediction: str, reference: str) -> None:
+    # True of one reference and of texts that do not end in white space, which the library cuts off.
+    pytest.importorskip("sacrebleu")
+    prediction, reference = prediction + " x", reference + " x"
+    expected = _library(smooth_method="none").corpus_score([prediction], [[reference]])
+    assert 100 * bleu(prediction, reference).score == pytest.approx(expected.score, abs=1e-9)
+
+
+def test_a_sentence_counts_the_orders_it_has() -> None:
+    assert sacrebleu_sentence("Sepsis", "Sepsis").score == 1.0
+    assert sacrebleu_corpus(["Sepsis"], ["Sepsis"]).score == 0.0
+
+
+def test_smoothing_by_hand() -> None:
+    # a b x d against a b c d: 3 of 4, 1 of 3, then no match of 2 and of 1: 1/2 and 1/4 of one.
+    found = sacrebleu_sentence("a b x d", "a b c d")
+    assert found.precisions == pytest.approx((3 / 4, 1 / 3, 1 / 4, 1 / 4))
+    assert found.score == pytest.approx((3 / 4 / 3 / 4 / 4) ** 0.25)
+
+
+def test_the_closest_reference_sets_the_length() -> None:
+    assert sacrebleu_sentence("a b c d e", ["a b", "a b c d e f g"]).reference_length == 7
+    assert (
+        sacrebleu_sentence("a b c d e", ["a b c d e f g", "a b c"]).reference_length == 3
+    )  # of equally close the shorter
+
+
+def test_white_space_at_the_end_goes_before_a_hyphen_could() -> None:
+    assert sacrebleu_sentence("no rash pre-\n", "no rash pre-").score == 1.0
+    assert bleu("no rash pre-\n", "no rash pre-").precisions[0] == 2 / 3  # evaluate: "pre"
+
+
+def test_case_counts_unless_told() -> None:
+    assert sacrebleu_sentence("NO FEVER NOW", "no fever now").score == 0.0
+    assert sacrebleu_sentence("NO FEVER NOW", "no fever now", lowercase=True).score == 1.0
+
+
+@pytest.mark.parametrize("empty", EMPTY)
+def test_empty_texts_score_nothing_of_sacre_bleu(empty: str) -> None:
+    for prediction, reference in ((empty, "a rash"), ("a rash", empty), (empty, empty)):
+        assert sacrebleu_sentence(prediction, reference).score == 0.0
+        assert sacrebleu_corpus([prediction], [reference]).score == 0.0
+
+
+def test_nothing_to_score_has_no_value_of_sacre_bleu() -> None:
+    assert math.isnan(sacrebleu_corpus([], []).score)
+
+
+@settings(deadline=None, max_examples=40)
+@given(TEXTS | ANY_TEXTS, TEXTS | ANY_TEXTS)
+def test_laws_of_sacre_bleu(prediction: str, reference: str) -> None:
+    assert 0 <= sacrebleu_sentence(prediction, reference).score <= 1
+    assert sacrebleu_sentence(prediction, prediction).score == (1.0 if tokenize_13a(prediction.rstrip()) else 0.0)
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_recorded_triples_of_sari() -> None:
+    for row in triples():
+        found = sari(row["source"], row["prediction"], row["references"])
+        assert found.score == pytest.approx(row["expected"]["sari"], abs=1e-6), row["id"]
+
+
+def test_the_published_example_of_several_references() -> None:
+    # The example of the metric's card in `evaluate`: 26.953601953601954.
+    found = sari(
+        "About 95 species are currently accepted.",
+        "About 95 you now get in.",
+        ["About 95 species are currently known.", "About 95 species are now accepted.", "95 species are now accepted."],
+    )
+    assert found.score == pytest.approx(26.953601953601954, abs=1e-9)
+
+
+def test_by_hand() -> None:
+    # One word each. Order 1: kept nothing (precision 0/0 = 1, recall of 0 keepable = 1); a deleted, rightly; x added, wrongly.
+    # Orders 2-4 are empty: 1 throughout.
+    found = sari("a", "x", "b")
+    assert (found.keep, found.delete, found.add) == (100.0, 100.0, 75.0)
+    assert found.score == pytest.approx(275 / 3)
+
+
+def test_case_does_not_count() -> None:
+    assert sari("A rash", "RED rash", "Red RASH") == sari("a rash", "red rash", "red rash")
+
+
+@pytest.mark.parametrize("empty", EMPTY)
+def test_empty_texts(empty: str) -> None:
+    source = "How was the incision?"
+    assert sari(source, empty, empty).score == 100.0
+    assert sari(source, empty, "The incision was clean and dry.").score == pytest.approx(42.91666666666667, abs=1e-9)
+    assert sari(empty, empty, empty).score == 100.0
+    assert 0 <= sari(empty, source, "Clean.").score <= 100
+
+
+def test_the_corpus_value_is_the_plain_mean() -> None:
+    one, other = sari("a b", "a", "a"), sari("a b", "b c", ["a", "c"])
+    found = sari_corpus(["a b", "a b"], ["a", "b c"], ["a", ["a", "c"]])
+    for part in ("score", "keep", "delete", "add"):
+        assert getattr(found, part) == pytest.approx((getattr(one, part) + getattr(other, part)) / 2), part
+    assert math.isnan(sari_corpus([], [], []).score)
+
+
+def test_bad_input_is_named() -> None:
+    with pytest.raises(ValueError, match=r"sources must hold one text a prediction \(1\); got 2"):
+        sari_corpus(["a", "b"], ["a"], ["a"])
+    with pytest.raises(ValueError, match="source must be a text; got NoneType"):
+        sari(None, "a", "a")  # type: ignore[arg-type]
+
+
+@settings(deadline=None, max_examples=60)
+@given(TEXTS | ANY_TEXTS, TEXTS | ANY_TEXTS, st.lists(TEXTS | ANY_TEXTS, min_size=1, max_size=3))
+def test_laws_of_sari(source: str, prediction: str, references: list[str]) -> None:
+    found = sari(source, prediction, references)
+    for value in (found.score, found.keep, found.delete, found.add):
+        assert 0 <= value <= 100 + 1e-9
+    again = sari(source, prediction, references[::-1])
+    assert found == again
+    assert sari(source, prediction, references[0]).score == pytest.approx(
+        sari(source, prediction, [references[0]] * 3).score
+    )
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.sampled_from("abcdefgh"), unique=True).map(" ".join), TEXTS | ANY_TEXTS)
+def test_the_reference_as_prediction_has_the_maximum_where_the_source_repeats_nothing(
+    source: str, reference: str
+) -> None:
+    assert sari(source, reference, reference).score == pytest.approx(100)
+
+
+def test_where_the_source_repeats_a_word_the_reference_can_miss_the_maximum() -> None:
+    # One "a" of two goes, the reference has one as well, and 1 - 1 leaves nothing that was well deleted (order 1: 0, else 1).
+    # As in the reference implementation.
+    found = sari("a a", "a", "a")
+    assert (found.keep, found.delete, found.add) == (100.0, 75.0, 100.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("", []),
+        (" \t\n", []),
+        ("Hb 8.2, WBC 12,500.", "Hb 8.2 , WBC 12,500 ."),
+        ("He didn't: it's (stable)/fine", "He didn't : it's ( stable ) / fine"),
+        ("pre-op 2-3 days", "pre-op 2 - 3 days"),
+        ("chest-\nx-ray\nclear", "chestx-ray clear"),
+        ("<skipped>BP &lt; 90 &amp;&quot;low&quot; &amp;lt;", 'BP < 90 & " low " <'),
+        ("Sjögren’s 发烧。", "Sjögren’s 发烧。"),
+        ("&amp;quot;", "& quot ;"),
+        (".5 5.", ". 5 5 ."),
+    ],
+)
+def test_rules(text: str, tokens: str | list[str]) -> None:
+    assert tokenize_13a(text) == (tokens.split() if isinstance(tokens, str) else tokens)
+
+
+@settings(deadline=None, max_examples=200)
+@given(TEXTS | ANY_TEXTS)
+def test_sacrebleu_says_the_same(text: str) -> None:
+    pytest.importorskip("sacrebleu")
+    tokenizer = importlib.import_module("sacrebleu.tokenizers.tokenizer_13a").Tokenizer13a()
+    assert tokenize_13a(text) == tokenizer(text).split()
