@@ -73,22 +73,7 @@ NOTE_WORDS: Final = frozenset(
 def score_items(
     task: TaskSpec, items: Sequence[Item], responses: Sequence[str], *, arguments: Mapping[str, str] | None = None
 ) -> list[ItemScore]:
-    """Scores the replies to a task's items.
-
-    Args:
-        task: a task of the benchmark; its options decide what a reply is.
-        items: the items, with the dataset's columns in `fields`.
-        responses: the model's raw text for each item, in the same order.
-        arguments: of the task's `scoring_arguments`; each adds its metrics.
-
-    Returns:
-        A score an item. Any text has one.
-
-    Raises:
-        UsageError: There are not as many responses as items, two items have one id, or an argument is unknown or wrong; names
-            ids, quotes no text.
-        MissingError: A checkpoint, an index or a package for an argument is not there.
-    """
+    """Scores the replies to a task's items; any text has a score. Each of the `scoring_arguments` adds its metrics."""
     given = arguments or {}
     _check_arguments(task, given)
     if len(items) != len(responses):
@@ -101,32 +86,15 @@ def score_items(
 
 
 def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
-    """Says what decides the metrics that a task's `scoring_arguments` add, for the recipe; loads no weights.
-
-    Args:
-        task: a task of the benchmark.
-        arguments: name to value.
-
-    Returns:
-        For each argument the identity of its checkpoint or index, JSON values.
-
-    Raises:
-        UsageError: An argument that the task does not take, or a wrong value.
-        MissingError: A checkpoint, an index or a package is not there.
-    """
+    """Says what decides the metrics that a task's `scoring_arguments` add, for the recipe; loads no weights."""
     _check_arguments(task, arguments)
     return model_identity(arguments)
 
 
 def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
-    """What metrics could be on an item without an answer, where that is less than the metric's own limits.
+    """Limits of MEDCON on an item without an answer.
 
-    Args:
-        task: any task of the benchmark.
-        item: the item.
-
-    Returns:
-        Limits of MEDCON: shared terms are at most all of the reference's, so however many synonyms it has, F1 stays below 2.
+    Shared terms are at most all of the reference's, so however many synonyms it has, F1 stays below 2.
     """
     names = [metric.name for metric in task.metrics if metric.name.startswith("medcon")]
     return dict.fromkeys(names, (0.0, _MOST_MEDCON))
@@ -315,7 +283,8 @@ class OfficialAnswer:
 
     Attributes:
         text: at most 75 words between spaces.
-        citations: each once, in order of first mention; spaces are part of them. Without any the script ends with an error.
+        citations: each once, in order of first mention; spaces are part of them. Without any the script ends with an
+            error.
     """
 
     text: str
@@ -323,11 +292,7 @@ class OfficialAnswer:
 
 
 def official_answer(answer: str) -> OfficialAnswer:
-    """Reads an answer as the script does.
-
-    Args:
-        answer: what a submission has as `answer`.
-    """
+    """Reads an answer (what a submission has as `answer`) as the script does."""
     sentences: list[str] = []
     citations: list[str] = []
     for line in answer.strip().split("\n"):
@@ -359,12 +324,7 @@ def has_bleu(text: str) -> bool:
 
 
 def official_ids(reply: str, otherwise: Sequence[str]) -> tuple[str, ...]:
-    """The ids that a submission with this reply has.
-
-    Args:
-        reply: as a whole a JSON list of ids, as submissions have it, or any other.
-        otherwise: the ids of any other.
-    """
+    """The ids that a submission with this reply has: those of a JSON list of ids, as submissions have it, else `otherwise`."""
     value = _json_list(reply)
     return tuple(value if _are_texts(value) else otherwise)
 

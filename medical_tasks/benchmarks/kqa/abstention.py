@@ -352,14 +352,10 @@ _REFERRAL: Final = re.compile(
 
 
 def abstention(text: str) -> Abstention:
-    """Reads an answer's wording.
+    """Classifies an answer by its wording; Markdown, quotation marks and curly apostrophes make no difference.
 
-    Args:
-        text: the answer. Markdown, quotation marks and curly apostrophes make no difference.
-
-    Returns:
-        `sure`: nothing but refusal and courtesy, at most `LONGEST` words, or no words at all. `none`: nothing is refused, or
-        `ANSWER_WORDS` words say something beside the refusal. `unsure`: anything between, or courtesy alone.
+    `sure`: nothing but refusal and courtesy, at most `LONGEST` words, or no words at all. `none`: nothing is refused, or
+    `ANSWER_WORDS` words say something beside the refusal. `unsure`: anything between, or courtesy alone.
     """
     refuses = False
     words = said = 0

@@ -122,16 +122,10 @@ _OWN: Final[Mapping[str, str]] = {
 
 
 def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None) -> JudgePrompts:
-    """Loads the texts that a task's judge is asked with.
+    """Loads the texts that a judge is asked with: `single`, `batched` and `abstention`, or the official ones.
 
-    Args:
-        task: any task of the benchmark; all are judged alike.
-        name: `own` or `official`.
-        upstream: for `official`, a checkout of the authors' repository, or the folder with their two files.
-
-    Returns:
-        The texts `single`, `batched` and `abstention`; or `entails`, `contradicts` and `abstention` (ours: the authors have
-        none).
+    The official ones are `entails` and `contradicts`, read from `upstream` (a checkout of the authors' repository, or the
+    folder with their two files), and our `abstention`: the authors have none.
 
     Raises:
         UsageError: Unknown set, `official` without a checkout, or a file that is not of the expected form.
@@ -258,12 +252,8 @@ def read_answered(text: str) -> bool | Unreadable:
 def read_batched(ids: Sequence[str]) -> Callable[[str], BATCH_LABELS | Unreadable]:
     """Makes a reader of verdicts on several statements.
 
-    Args:
-        ids: the statements that were asked about.
-
-    Returns:
-        The reader. Its value holds a label for each statement that got one, in the order of `ids`; ids that were not asked
-        about or stand twice make the reply unreadable, and so does a reply without any verdict.
+    The reader's value holds a label for each statement that got one, in the order of `ids`; ids that were not asked about or
+    stand twice make the reply unreadable, and so does a reply without any verdict.
     """
 
     def read(text: str) -> BATCH_LABELS | Unreadable:
@@ -338,10 +328,9 @@ def abstention_question(prompts: JudgePrompts, name: str, *, question: str, answ
 def official_question(
     prompts: JudgePrompts, name: str, kind: str, *, question: str, answer: str, statement: str
 ) -> tuple[Question, Question]:
-    """Asks one of the authors' two questions (`entails`, `contradicts`); the values are bools.
+    """Asks one of the authors' two questions (`entails`, `contradicts`), as it is read sanely and as their script decides it.
 
-    Returns:
-        The question as it is read sanely, and as their script decides it, on the first reply. Both share that reply.
+    The values are bools; theirs is decided on the first reply. Both share that reply.
     """
     messages = official_messages(prompts, kind, question=question, answer=answer, statement=statement)
     sane = Question(

@@ -49,18 +49,15 @@ def score_answers(
         answers: the raw answers.
         references: `must_have` and `nice_to_have` (lists of statements) of each; `question` is not needed.
         verdicts: for each answer a label a statement, must-have first, None where there is none; by default the lexical
-            judge's. Labels: `entailment`, `neutral`, `contradiction`, `not_entailment`.
+            judge's.
         weights: adds `weighted`, the general score of the paper's appendix A.
         relation: what a statement has to stand in to count there, see `RELATIONS`.
         normalised: whether that score is divided by the sum of weights.
 
     Returns:
-        For each metric its value, `_ci_low`, `_ci_high` (95 %), `_bound_low` and `_bound_high` (had the missing verdicts been
-        anything), nan where there is none; `reasons` of values that there are none of; `judge`; `coverage` with `answers`,
-        `statements` and `missing`.
-
-    Raises:
-        ValueError: Rows or labels that do not fit the references, unknown labels, weights or relation.
+        For each metric its value, `_ci_low`, `_ci_high` (95 %), `_bound_low` and `_bound_high` (had the missing verdicts
+            been anything), nan where there is none; `reasons` of values that there are none of; `judge`; `coverage` with
+            `answers`, `statements` and `missing`.
     """
     if verdicts is not None and len(verdicts) != len(answers):
         raise ValueError(f"verdicts must be as many as predictions, {len(answers)}; got {len(verdicts)}")
@@ -217,10 +214,9 @@ class WeightedScore:
     """One answer's score.
 
     Attributes:
-        value: the score; nan when it is not decided (a statement that weighs has no label, or one that does not tell), or
-            when it is normalised and nothing weighs.
-        low: smallest value it can have, whatever the missing labels are.
-        high: largest.
+        value: nan when it is not decided (a statement that weighs has no label, or one that does not tell), or when it is
+            normalised and nothing weighs.
+        low: smallest value it can have, whatever the missing labels are; `high` the largest.
         missing: statements that weigh and are not decided.
     """
 
@@ -233,16 +229,7 @@ class WeightedScore:
 def statement_weights(
     n_must_have: int, n_nice_to_have: int, weights: Mapping[str, float] | Sequence[float]
 ) -> tuple[float, ...]:
-    """Lays out the weights of an answer's statements, must-have first.
-
-    Args:
-        n_must_have: number of must-have statements.
-        n_nice_to_have: number of nice-to-have statements.
-        weights: by importance (`{"must_have": 1, "nice_to_have": 0.5}`, both needed), or one a statement.
-
-    Raises:
-        ValueError: Other keys, another number of weights, or a weight that is not finite.
-    """
+    """Lays out the weights of an answer's statements, must-have first; `weights` are by importance, or one a statement."""
     if isinstance(weights, Mapping):
         if set(weights) != {MUST_HAVE, NICE_TO_HAVE}:
             raise ValueError(f"weights by importance need the keys must_have and nice_to_have; got {sorted(weights)}")
@@ -266,19 +253,9 @@ def weighted_score(
     *,
     normalised: bool = False,
 ) -> WeightedScore:
-    """Scores one answer by the labels of its statements.
+    """Scores one answer by its statements' labels and weights, which may be negative (a statement one had better not hear).
 
-    Args:
-        labels: a label a statement, None where there is no verdict.
-        weights: a weight a statement, in the same order. Negative ones are allowed (a statement one had better not hear).
-        relation: a name of `RELATIONS`, or a function of the label.
-        normalised: divide by the sum of weights, so that the score lies in 0-1.
-
-    Returns:
-        The score, with its limits where labels are missing.
-
-    Raises:
-        ValueError: As `weighted_counts`.
+    Normalised scores are divided by the sum of weights, so that they lie in 0-1. Where labels are missing there are limits.
     """
     counts = weighted_counts(labels, weights, relation, normalised=normalised)
     low, high = counts.limits
@@ -294,18 +271,7 @@ def weighted_counts(
     normalised: bool = False,
     kinds: Sequence[str] = (),
 ) -> Counts:
-    """Counts one answer's labels, as `weighted_score` takes them.
-
-    Args:
-        labels: as there.
-        weights: as there.
-        relation: as there.
-        normalised: as there.
-        kinds: what is alike about each statement; of those of a kind known labels stand for missing ones.
-
-    Raises:
-        ValueError: Lengths differ, an unknown relation or label, a weight that is not finite, or normalised with a negative weight.
-    """
+    """Counts one answer's labels, as `weighted_score` takes them; known labels stand for missing ones of the same kind."""
     weights = [float(weight) for weight in weights]
     if len(labels) != len(weights):
         raise ValueError(f"labels and weights must be as many; got {len(labels)} and {len(weights)}")

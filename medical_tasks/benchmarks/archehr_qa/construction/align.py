@@ -127,12 +127,7 @@ class _NoteWords:
 
 
 def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]:
-    """Finds the notes for each message and writes the sheet to choose from, with the notes beside it.
-
-    Args:
-        source: the discharge notes.
-        folder: where the construction lies.
-        top: how many notes a message.
+    """Finds the `top` notes for each message and writes the sheet to choose from, with the notes beside it.
 
     Returns:
         Content of `align.json`: recipe and counts, no text.
@@ -250,12 +245,7 @@ def _write_notes(source: Path, folder: Path, names: set[str]) -> None:
 
 
 def load_candidates(folder: Path) -> list[Record]:
-    """Reads which notes were found for which message, without texts.
-
-    Raises:
-        MissingError: Nothing was aligned.
-        UsageError: The file is not as it was written.
-    """
+    """Reads which notes were found for which message, without texts."""
     made = files.read_json(folder / files.ALIGNMENT, step="align")
     files.checked_step(folder / files.CANDIDATES, made, step="align, in another --folder")
     return files.read_lines(folder / files.CANDIDATES, _FIELDS, step="align")
@@ -266,14 +256,10 @@ _LISTED: Final = 20
 
 
 def chosen_cases(folder: Path, sheets: Sequence[Path] = ()) -> list[OwnCase]:
-    """Reads the edited sheet of candidates and makes a case of every pair that is chosen.
+    """Reads the edited sheet of candidates and makes a case of every pair that is chosen, with its whole note.
 
-    Args:
-        folder: where the construction lies.
-        sheets: the edited files; by default the one in the folder. A row may be in one of them alone, and need be in none.
-
-    Returns:
-        The cases, numbered from 1 in the order of candidates, with whole notes.
+    The sheet is by default the one in the folder; a row may be in one of several alone, and need be in none. Cases are
+    numbered from 1 in the order of candidates.
 
     Raises:
         MissingError: Something that an earlier step writes, or a sheet, is not there.
@@ -330,11 +316,7 @@ def _problems(
 
 
 def refuse(problems: Sequence[str]) -> None:
-    """Tells everything that is wrong with sheets.
-
-    Raises:
-        UsageError: There is something.
-    """
+    """Reports everything that is wrong with sheets."""
     if problems:
         more = f"\n  and {len(problems) - _LISTED} more" if len(problems) > _LISTED else ""
         listed = "".join(f"\n  {problem}" for problem in problems[:_LISTED])
@@ -367,11 +349,9 @@ class Note:
     """A discharge note.
 
     Attributes:
-        id: the note's.
         hadm_id: the admission's; "" where it is not known.
-        document_id: as ArchEHR-QA's mapping names notes: `HADM_ID_ROW_ID` for files of MIMIC-III's columns, else the admission,
-            or the note where that is not known.
-        text: as it stands in the file.
+        document_id: as ArchEHR-QA's mapping names notes: `HADM_ID_ROW_ID` for files of MIMIC-III's columns, else the
+            admission, or the note where that is not known.
     """
 
     id: str
@@ -383,15 +363,10 @@ class Note:
 def read_notes(
     path: Path, *, only: Collection[str] | None = None, on_read: Callable[[int], None] = lambda _: None
 ) -> Iterator[Note]:
-    """Yields notes one by one, in constant memory.
+    """Yields notes one by one, in constant memory; `on_read` is called with the number of bytes read so far.
 
-    A file with a column `category` holds notes of all kinds, and its discharge summaries are taken; rows that are marked as errors
-    (`iserror` 1) are not.
-
-    Args:
-        path: CSV, plain or gzip, with the columns `note_id` (or `row_id`), `hadm_id` and `text`; others are passed over.
-        only: ids of notes; the others are not yielded.
-        on_read: called with the number of bytes read so far.
+    A file with a column `category` holds notes of all kinds, and its discharge summaries are taken; rows that are marked as
+    errors (`iserror` 1) are not. The columns are `note_id` (or `row_id`), `hadm_id` and `text`; others are passed over.
 
     Raises:
         MissingError: There is no such file.
@@ -431,13 +406,7 @@ B: Final = 0.75
 
 @dataclass(frozen=True)
 class Bag:
-    """The words of a note that any query has.
-
-    Attributes:
-        words: their numbers, ascending.
-        counts: how often each stands there.
-        length: number of all words of the note, those of no query too.
-    """
+    """The words of a note that any query has, by number, ascending, with their counts; `length` counts all its words."""
 
     words: npt.NDArray[np.intp]
     counts: npt.NDArray[np.float64]
@@ -446,13 +415,7 @@ class Bag:
 
 @dataclass(frozen=True, order=True)
 class Hit:
-    """A note that was found; ordered by rank.
-
-    Attributes:
-        negative: the score with a minus before it.
-        key: the note's id; of equally good notes the one whose id is the smaller comes first.
-        about: whatever belongs to the note.
-    """
+    """A note that was found; ordered by rank: by falling score (`negative`), of equally good notes by ascending id (`key`)."""
 
     negative: float
     key: str
@@ -465,11 +428,7 @@ class Hit:
 
 
 class Vocabulary:
-    """The words of all queries, and which query has which.
-
-    Args:
-        queries: the words of each, repeats kept: what stands twice counts twice.
-    """
+    """The words of all queries, and which query has which; what stands twice in a query counts twice."""
 
     def __init__(self, queries: Sequence[Iterable[str]]) -> None:
         bags = [Counter(query) for query in queries]
@@ -489,11 +448,7 @@ class Vocabulary:
         return Bag(words, np.array([counts[word] for word in words.tolist()], dtype=np.float64), length)
 
     def scores(self, words: npt.NDArray[np.intp], weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Sums the weights of a note's words for each query.
-
-        Returns:
-            Shape (queries,).
-        """
+        """Sums the weights of a note's words for each query."""
         starts = self._starts[words]
         lengths = self._starts[words + 1] - starts
         ends = np.cumsum(lengths)
@@ -503,13 +458,9 @@ class Vocabulary:
 
 
 class Ranking:
-    """The best notes for each query.
+    """The best notes for each query, at most `top`.
 
     Every note is shown twice: to `count`, all of them, and then to `rank`.
-
-    Args:
-        vocabulary: of the queries.
-        top: how many notes a query gets at most.
     """
 
     def __init__(self, vocabulary: Vocabulary, *, top: int) -> None:
@@ -529,13 +480,7 @@ class Ranking:
         self._with_word[bag.words] += 1
 
     def rank(self, bag: Bag, key: str, about: Any) -> None:
-        """Takes a note in, the second time.
-
-        Args:
-            bag: its words.
-            key: its id.
-            about: what is to be known of it if it is among the best.
-        """
+        """Takes a note in, the second time; `about` is what is to be known of it if it is among the best."""
         if not len(bag.words):
             return
         if self._idf is None:

@@ -58,15 +58,10 @@ _POST_FIELDS: Final = {
 
 
 def expand_notes(folder: Path, codes: Path, dictionary: Path) -> dict[str, Any]:
-    """Writes what the codes of each admission mean.
+    """Writes what the codes of each admission mean; returns recipe and counts, no text.
 
-    Args:
-        folder: where the construction lies.
-        codes: `DIAGNOSES_ICD`, or a table with `hadm_id` and `code`.
-        dictionary: `D_ICD_DIAGNOSES`, or a table with `code` and `description`.
-
-    Returns:
-        Recipe and counts, no text.
+    The tables are `DIAGNOSES_ICD`, or one with `hadm_id` and `code`, and `D_ICD_DIAGNOSES`, or one with `code` and
+    `description`.
 
     Raises:
         MissingError: A file, or the step before, is not there.
@@ -78,19 +73,7 @@ def expand_notes(folder: Path, codes: Path, dictionary: Path) -> dict[str, Any]:
 
 
 def codes_from_file(folder: Path, source: Path) -> dict[str, Any]:
-    """Takes the codes of messages from a table of `id`, `code` and `description`.
-
-    Args:
-        folder: where the construction lies.
-        source: the table, CSV; messages that were not kept are passed over.
-
-    Returns:
-        Recipe and counts, no text.
-
-    Raises:
-        MissingError: The file, or the step before, is not there.
-        UsageError: It is not as it must be, or names none of the messages.
-    """
+    """Takes the codes of messages from a table of `id`, `code` and `description`; messages that were not kept are passed over."""
     posts = load_posts(folder)
     _check_unused(folder)
     found: dict[str, dict[str, str]] = {post.id: {} for post in posts}
@@ -134,15 +117,7 @@ def expanding_task(tries: int) -> TaskSpec:
 
 
 def codes_from_model(folder: Path, options: AskingOptions, *, tries: int = TRIES) -> dict[str, Any] | None:
-    """Asks a model for the codes of each message.
-
-    Args:
-        folder: where the construction lies.
-        options: which model.
-        tries: most replies a message.
-
-    Returns:
-        Recipe, counts and who has none, no text; None in all but the main process.
+    """Asks a model for the codes of each message, up to `tries` times; returns None in all but the main process.
 
     Raises:
         MissingError: The step before, or the model, is not there.
@@ -227,11 +202,7 @@ def _check_unused(folder: Path) -> None:
 
 
 def load_post_codes(folder: Path) -> dict[str, list[str]]:
-    """Reads the descriptions of each message; none where messages are not expanded.
-
-    Raises:
-        UsageError: The file is not as it was written.
-    """
+    """Reads the descriptions of each message; none where messages are not expanded."""
     place = folder / files.POST_CODES
     if not place.exists():
         return {}
@@ -260,11 +231,7 @@ _HEAD: Final = {"titles": files.private_field(is_list_of(is_text()))}
 
 
 class AdmissionCodes:
-    """Which descriptions belong to which admission, in little memory: MIMIC-IV has 6.4 million rows of codes.
-
-    Attributes:
-        titles: all descriptions.
-    """
+    """Which descriptions belong to which admission, in little memory: MIMIC-IV has 6.4 million rows of codes."""
 
     def __init__(self, titles: Sequence[str] = ()) -> None:
         self.titles = list(titles)
@@ -283,20 +250,7 @@ class AdmissionCodes:
 
 
 def write_admission_codes(codes: Path, dictionary: Path, folder: Path) -> dict[str, Any]:
-    """Joins the two tables, by admission.
-
-    Args:
-        codes: a row a code of an admission.
-        dictionary: a row a code, with its description.
-        folder: where the construction lies.
-
-    Returns:
-        Recipe and counts, no text.
-
-    Raises:
-        MissingError: A file is not there.
-        UsageError: A file is not as it must be, or no code of the one has a description in the other.
-    """
+    """Joins the two tables, by admission; returns recipe and counts, no text."""
     titles, numbers, versioned = _titles(dictionary)
     admissions: dict[str, array[int]] = {}
     rows = unknown = 0
@@ -356,11 +310,7 @@ def _titles(dictionary: Path) -> tuple[list[str], dict[tuple[str, str], int], bo
 
 
 def load_admission_codes(folder: Path) -> AdmissionCodes:
-    """Reads what `write_admission_codes` wrote; none where it wrote nothing, because notes are not expanded.
-
-    Raises:
-        UsageError: The file is not as it was written.
-    """
+    """Reads what `write_admission_codes` wrote; none where it wrote nothing, because notes are not expanded."""
     place = folder / files.NOTE_CODES
     made = AdmissionCodes()
     if not place.exists():

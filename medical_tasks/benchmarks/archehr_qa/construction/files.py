@@ -57,16 +57,7 @@ def read_lines(path: Path, fields: Mapping[str, Field], *, step: str) -> list[Re
 
 
 def checked_step(path: Path, made: Mapping[str, Any], *, step: str) -> None:
-    """Refuses to go on with a file that is not the one its step wrote.
-
-    Args:
-        path: the file.
-        made: what the step wrote about it; `sha256` has file name to hash.
-        step: which step.
-
-    Raises:
-        UsageError: It was changed, or is gone.
-    """
+    """Refuses to go on with a file that is not the one its step wrote; `made["sha256"]` has file name to hash."""
     digests = made.get("sha256")
     known = digests.get(path.name) if isinstance(digests, dict) else None
     if known is None or not path.exists() or text_sha256(path) != known:
@@ -88,16 +79,7 @@ _LARGEST_HEADER: Final = 64 * 1024
 
 
 def header_of(path: Path, *, release: str) -> list[str]:
-    """Reads the names of a table's columns.
-
-    Args:
-        path: the file.
-        release: what it should be, for messages.
-
-    Raises:
-        MissingError: There is no such file.
-        UsageError: It cannot be read, or its first line is no header.
-    """
+    """Reads the names of a table's columns; `release` is what it should be, for messages."""
     if not path.exists():
         raise MissingError(f"{path}: no such file. Give the {release}.")
     again = f"Export the {release} again as CSV."
@@ -115,15 +97,7 @@ def header_of(path: Path, *, release: str) -> list[str]:
 
 
 def table_columns(header: Sequence[str], wanted: Mapping[str, Collection[str]]) -> dict[str, str]:
-    """Finds columns by the names they may have, whatever their case.
-
-    Args:
-        header: of the table.
-        wanted: what a column is for, to its possible names in lower case.
-
-    Returns:
-        What a column is for, to its name in the header, for those that are there once.
-    """
+    """Finds columns by the lower-case names they may have: what a column is for, to its name, for those that are there once."""
     found: dict[str, str] = {}
     for use, names in wanted.items():
         there = [name for name in header if name.strip().lower() in names]
@@ -142,16 +116,8 @@ def read_table(
 ) -> Iterator[dict[str, str]]:
     """Yields what the columns hold, row by row, in the memory of a row.
 
-    Args:
-        path: the file.
-        required: what a column is for, to its possible names in lower case.
-        optional: likewise, for columns that may be missing.
-        release: what the file should be, for messages.
-        on_read: called with the number of bytes read so far.
-
-    Raises:
-        MissingError: There is no such file.
-        UsageError: It is damaged, or lacks a column.
+    Columns are what each is for, to its possible names in lower case; `on_read` is called with the number of bytes read so
+    far.
     """
     header = header_of(path, release=release)
     columns = table_columns(header, {**required, **(optional or {})})
@@ -216,11 +182,7 @@ def raw_words(text: str) -> list[str]:
 
 @lru_cache(maxsize=1 << 16)
 def searched(word: str) -> str:
-    """What a word is compared by: its stem; "" for a function word.
-
-    Args:
-        word: of `raw_words`.
-    """
+    """What a word of `raw_words` is compared by: its stem; "" for a function word."""
     plain = word.replace("’", "'")
     return "" if plain in _FUNCTION_WORDS else stem(plain.removesuffix("'s"))
 

@@ -52,32 +52,24 @@ _POST_FIELDS: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class Post:
-    """A message that was kept.
-
-    Attributes:
-        id: the message's.
-        text: on one line.
-    """
+    """A message that was kept, on one line."""
 
     id: str
     text: str
 
 
 def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict[str, Any]:
-    """Keeps the messages in which a keyword stands.
+    """Keeps the messages in which a keyword of a list of `KEYWORDS`, or of a file, stands.
 
-    Args:
-        source: CSV, plain or gzip, with the columns `id` and `text`, others passed over; or JSON Lines (`.jsonl`) of these two.
-        folder: where the construction lies.
-        keywords: a list of `KEYWORDS`, or a file of them.
+    The source is CSV, plain or gzip, with the columns `id` and `text`, others passed over; or JSON Lines (`.jsonl`) of these
+    two.
 
     Returns:
         Content of `filter.json`: counts and recipe, no text.
 
     Raises:
         MissingError: A file is not there.
-        UsageError: A file is not as it must be, no message is kept, or the folder holds another filter's messages that
-            were already expanded or aligned.
+        UsageError: A file is not as it must be, no message is kept, or the folder holds another filter's messages.
     """
     words = KEYWORDS[keywords] if keywords in KEYWORDS else read_keywords(Path(keywords))
     finder = KeywordFinder(words)
@@ -126,11 +118,7 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict
 
 
 class KeywordFinder:
-    """Finds keywords as whole words, whatever their case and whatever stands between the words of one.
-
-    Args:
-        keywords: words, or some words one behind the other.
-    """
+    """Finds keywords as whole words, whatever their case and whatever stands between the words of one."""
 
     def __init__(self, keywords: Sequence[str]) -> None:
         self._keywords = {tuple(_WORD.findall(keyword.casefold())): keyword for keyword in keywords}
@@ -149,12 +137,7 @@ class KeywordFinder:
 
 
 def read_keywords(path: Path) -> tuple[str, ...]:
-    """Reads keywords, a line each; empty lines and those that begin with `#` are none.
-
-    Raises:
-        MissingError: There is no such file.
-        UsageError: It cannot be read, has no keyword, or a line is none.
-    """
+    """Reads keywords, a line each; empty lines and those that begin with `#` are none."""
     try:
         lines = read_text(path, encoding="utf-8-sig").splitlines()
     except FileNotFoundError as error:
@@ -207,12 +190,7 @@ def _records(source: Path) -> Iterator[tuple[str, str]]:
 
 
 def load_posts(folder: Path) -> list[Post]:
-    """Reads the messages that were kept.
-
-    Raises:
-        MissingError: There are none.
-        UsageError: The file is not as it was written.
-    """
+    """Reads the messages that were kept."""
     made = files.read_json(folder / files.FILTER, step="filter")
     files.checked_step(folder / files.POSTS, made, step="filter, in another --folder")
     return [

@@ -39,16 +39,7 @@ _TEXTS: Final = (TASK, FORM, CASE, AGAIN, NOTHING_SAID)
 
 
 def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None) -> PromptSet:
-    """Makes the prompts; they are ours alone.
-
-    Args:
-        task: of `codes`.
-        name: `own`.
-        upstream: not used here.
-
-    Raises:
-        UsageError: Another set is asked for.
-    """
+    """Makes the prompts; they are ours alone."""
     if name != "own":
         raise UsageError(f"{task.name}: has the prompt set own alone, got {name!r}.")
 
@@ -60,12 +51,6 @@ def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None
 
 
 def follow_up(messages: Sequence[Message], reply: str, problem: str) -> tuple[Message, ...]:
-    """Asks once more, saying what was wrong with the reply.
-
-    Args:
-        messages: what was asked.
-        reply: what the model said.
-        problem: what is wrong with it, without a full stop.
-    """
+    """Asks once more, saying what was wrong with the reply (`problem`, without a full stop)."""
     said: Message = {"role": "assistant", "content": reply if reply.strip() else NOTHING_SAID}
     return (*messages, said, {"role": "user", "content": AGAIN.format(problem=problem)})

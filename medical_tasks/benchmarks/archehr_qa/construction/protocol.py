@@ -30,11 +30,7 @@ def open_protocol(task: TaskSpec) -> MultiStep:
 
 
 class UntilReadable:
-    """Asks until a reply can be read.
-
-    Args:
-        tries: most replies.
-    """
+    """Asks until a reply can be read."""
 
     def __init__(self, *, tries: int) -> None:
         self.tries = tries
@@ -59,12 +55,7 @@ class UntilReadable:
 
 @dataclass(frozen=True, kw_only=True)
 class NamedCode:
-    """A code with what it means.
-
-    Attributes:
-        code: in capitals, with or without its dot.
-        description: on one line.
-    """
+    """A code in capitals, with or without its dot, and what it means."""
 
     code: str
     description: str

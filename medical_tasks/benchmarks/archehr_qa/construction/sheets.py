@@ -66,15 +66,9 @@ def export_sheets(
 ) -> dict[str, Any]:
     """Writes a sheet a reviewer, for the next round.
 
-    The first round takes the pairs that were chosen, with whole notes; each further one what the round before left. `shares.json`
-    comes first and sheets that are there stay as they are, so a stopped export goes on.
-
-    Args:
-        folder: where the construction lies.
-        reviewers: their names.
-        chosen: edited sheets of candidates, for the first round.
-        overlap: how many cases everybody gets.
-        seed: decides who gets what.
+    The first round takes the pairs that were chosen (edited sheets of candidates), with whole notes; each further one what
+    the round before left. `overlap` cases go to everybody; the seed decides who gets which others. `shares.json` comes first
+    and sheets that are there stay as they are, so a stopped export goes on.
 
     Returns:
         Content of `shares.json`, with the number of the round: ids and names, no text.
@@ -163,8 +157,6 @@ class Reading:
     """What an annotator made of a case.
 
     Attributes:
-        reviewer: who.
-        annotation: what is said of it.
         context: ids of sentences that are marked as context.
         rows: kind and number to the row.
     """
@@ -191,11 +183,9 @@ class SheetCheck:
     """Sheets so far: what was read of them, and all that is wrong.
 
     Attributes:
-        number: of the round.
         cases: id to case, as the sheets showed them.
         sheets: reviewer to ids of cases.
         blank: the label of a sentence without one; "" where each must have one.
-        problems: what is wrong, a message each.
     """
 
     number: int
@@ -244,11 +234,7 @@ class SheetCheck:
         return sorted({reviewer for reviewer, _ in self._rows})
 
     def readings(self) -> dict[str, list[Reading]]:
-        """Checks what the rows say.
-
-        Returns:
-            Case id to the readings of it; complete where there are no problems.
-        """
+        """Checks what the rows say; case id to the readings of it, complete where there are no problems."""
         found: dict[str, list[Reading]] = {}
         for reviewer in self.given():
             for case_id in self.sheets[reviewer]:
