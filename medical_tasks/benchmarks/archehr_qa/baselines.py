@@ -15,8 +15,6 @@ from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Item, TaskSpec
 
-__all__ = ["heuristic_identity", "heuristic_responses"]
-
 
 def heuristic_responses(task: TaskSpec, items: Sequence[Item], arguments: Mapping[str, str]) -> list[str]:
     """Answers all items by similarity, in the official form; an embedder reads the sentences of all items together.

@@ -35,21 +35,6 @@ from medical_tasks.errors import UsageError
 from medical_tasks.io.columns import Column
 from medical_tasks.spec import Item, TaskSpec
 
-__all__ = [
-    "COLUMNS",
-    "FOLDERS",
-    "SOURCES",
-    "SPLITS",
-    "case_row",
-    "find_splits",
-    "load_items",
-    "read_case_rows",
-    "read_rows",
-    "source_at",
-    "split_of",
-]
-
-
 FOLDERS: Final = {"dev": "dev", "test": "test", "test_2026": "test-2026"}
 """Split to its folder in a release."""
 

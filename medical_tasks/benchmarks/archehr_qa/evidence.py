@@ -26,21 +26,6 @@ from medical_tasks.spec import Item, TaskSpec
 if TYPE_CHECKING:
     from medical_tasks.models.embedder import Embedder
 
-__all__ = [
-    "Chooser",
-    "Embeddings",
-    "Words",
-    "lexical_similarities",
-    "note_sentences",
-    "one_line",
-    "open_chooser",
-    "open_similarity",
-    "questions",
-    "ranked",
-    "read_arguments",
-]
-
-
 # Robertson and Zaragoza 2009: saturation of counts, weight of the length.
 _K1: Final = 1.5
 _B: Final = 0.75

@@ -28,25 +28,6 @@ from medical_tasks.io.files import read_text
 from medical_tasks.scoring.text_overlap import bleu, rouge, sari
 from medical_tasks.spec import Item
 
-__all__ = [
-    "WORD_METRICS",
-    "Comparison",
-    "Counts",
-    "Texts",
-    "answer_comparison",
-    "count",
-    "factuality_values",
-    "labels_of",
-    "model_identity",
-    "model_metrics",
-    "notes_comparison",
-    "positives",
-    "question_comparison",
-    "relevance_values",
-    "word_metrics",
-]
-
-
 ESSENTIAL: Final = "essential"
 SUPPLEMENTARY: Final = "supplementary"
 

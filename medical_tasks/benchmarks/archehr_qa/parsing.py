@@ -19,13 +19,6 @@ from typing import Any, Final
 from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
 from medical_tasks.scoring.reasoning import spoken
 
-__all__ = [
-    "EMPTY", "MAX_RANGE", "NO_CITATIONS", "NO_IDS", "PROBLEMS", "TOO_LONG", "UNKNOWN_IDS", "WRONG_FORM", "Answer",
-    "Group", "Sentence", "bracket_groups", "pipe_groups", "read_alignment", "read_answer", "read_evidence", "read_ids",
-    "unfenced",
-]  # fmt: skip
-
-
 EMPTY: Final = "empty"
 NO_CITATIONS: Final = "no citations"
 UNKNOWN_IDS: Final = "unknown ids"

@@ -40,24 +40,6 @@ from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.scoring.sentences import split_sentences
 from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
 
-__all__ = [
-    "QUESTION_WORDS",
-    "SAID",
-    "TEXTS",
-    "Texts",
-    "cited_faults",
-    "cited_ids",
-    "feedback_text",
-    "gold_cited_answer",
-    "gold_response",
-    "load_prompts",
-    "question_text",
-    "same_words",
-    "uncited_faults",
-    "written_sentences",
-]
-
-
 QUESTION_WORDS: Final = 15
 """Most words of a clinician's question."""
 
@@ -107,14 +89,10 @@ _LINES: Final = (
 
 TEXTS: Final[Mapping[str, Texts]] = {
     "together": Texts(
-        given=_GIVEN.format(note=_EXCERPT),
-        task=f"{_ANSWERING} {_CITING}",
-        form=f"The answer has {_LIMIT}. {_LINES}",
+        given=_GIVEN.format(note=_EXCERPT), task=f"{_ANSWERING} {_CITING}", form=f"The answer has {_LIMIT}. {_LINES}"
     ),
     "evidence_first": Texts(
-        given=_GIVEN.format(note=_CHOSEN),
-        task=f"{_ANSWERING} {_CITING}",
-        form=f"The answer has {_LIMIT}. {_LINES}",
+        given=_GIVEN.format(note=_CHOSEN), task=f"{_ANSWERING} {_CITING}", form=f"The answer has {_LIMIT}. {_LINES}"
     ),
     "answer_first": Texts(
         given=_GIVEN.format(note=_EXCERPT),
@@ -332,13 +310,7 @@ def _digest(kind: str) -> str:
     """Hashes all texts of a task's questions: of both its steps, and of what is said about a faulty reply."""
     kinds = [kind, _SECOND_STEP[kind]] if kind in _SECOND_STEP else [kind]
     said = [part for each in kinds for part in (each, TEXTS[each].given, TEXTS[each].task, TEXTS[each].form)]
-    labels = (
-        PATIENT,
-        CLINICIAN,
-        NOTE,
-        ANSWER,
-        SENTENCE,
-    )
+    labels = (PATIENT, CLINICIAN, NOTE, ANSWER, SENTENCE)
     told = SAID if kind in _TRIED else ()
     return hashlib.sha256("\0".join((*said, *labels, *told)).encode()).hexdigest()
 

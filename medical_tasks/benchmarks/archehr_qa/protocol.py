@@ -24,8 +24,6 @@ from medical_tasks.benchmarks.archehr_qa.prompts import (
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Ask, Dialogue, Done, Message, MultiStep, Records, TaskSpec, Turn
 
-__all__ = ["GroundedAnswer", "open_protocol"]
-
 VERSION: Final = 1
 
 

@@ -32,13 +32,6 @@ from medical_tasks.io.files import open_file, read_bytes
 from medical_tasks.io.json_records import is_text, json_objects, named, shown, text_id
 from medical_tasks.io.xml_files import PlainXmlError, xml_root
 
-__all__ = [
-    "CASES_FILE", "KEY_FILE", "LABELS", "MAPPING_FILE", "NOTE_SOURCES", "SIZE_LIMIT_BYTES", "AnswerSentence", "Case",
-    "CaseKey", "Document", "Sentence", "excerpt_problem", "offset_problem", "offsets_are_places", "read_cases",
-    "read_key", "read_mapping", "without_citations",
-]  # fmt: skip
-
-
 _SHOWN: Final = 10
 
 

@@ -47,19 +47,6 @@ from medical_tasks.scoring.bleu_and_sari import tokenize_13a
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
-__all__ = [
-    "NOTE_WORDS",
-    "has_bleu",
-    "official_alignment",
-    "official_answer",
-    "official_ids",
-    "official_text",
-    "score_items",
-    "scoring_identity",
-    "unanswered_limits",
-]
-
-
 _NOTES: Final = "_notes"
 _MOST_MEDCON: Final = 2.0
 _SHOWN: Final = 60
@@ -265,13 +252,7 @@ def _cited(ids: Iterable[str], item: Item, *more: str) -> str:
 
 _SCORED: Final[
     Mapping[str, Callable[[TaskSpec, Sequence[Item], Sequence[str], Mapping[str, str]], list[ItemScore]]]
-] = {
-    "cited": _cited_answers,
-    "answer": _texts,
-    "question": _texts,
-    "evidence": _evidence,
-    "alignment": _alignment,
-}
+] = {"cited": _cited_answers, "answer": _texts, "question": _texts, "evidence": _evidence, "alignment": _alignment}
 
 
 _ENDS: Final = (".", "!", "?")

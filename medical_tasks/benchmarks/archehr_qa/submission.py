@@ -41,19 +41,6 @@ from medical_tasks.runs.responses import LARGEST, unzipped
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Item, TaskSpec
 
-__all__ = [
-    "TASKS",
-    "Submission",
-    "answer_problems",
-    "make_submission",
-    "of_case",
-    "problems_of",
-    "read_records",
-    "recognised",
-    "submission_problems",
-]
-
-
 _LONGEST_NUMBER: Final = 6
 _SHOWN: Final = 10
 _PIPES: Final = 2

@@ -18,8 +18,6 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final, Literal
 
-__all__ = ["Abstention", "abstention"]
-
 Abstention = Literal["sure", "unsure", "none"]
 
 LONGEST: Final = 120

@@ -24,26 +24,10 @@ from medical_tasks.judges.check_figures import CheckPair, subset
 from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource
 from medical_tasks.scoring.agreement import majority
 
-__all__ = [
-    "ANNOTATIONS_FILE",
-    "BOTH",
-    "CHECK_SET",
-    "Annotation",
-    "check_pairs",
-    "find_annotations",
-    "judge_annotations",
-    "read_annotations",
-]
-
-
 ANNOTATIONS_FILE: Final = "NLI_medical_annotator.csv"
 RATERS: Final = 3
 
-_LABELS: Mapping[str, Label] = {
-    "Entailment": "entailment",
-    "Neutral": "neutral",
-    "Contradiction": "contradiction",
-}
+_LABELS: Mapping[str, Label] = {"Entailment": "entailment", "Neutral": "neutral", "Contradiction": "contradiction"}
 _LABEL_COLUMNS = tuple(f"label_{rater}" for rater in range(RATERS))
 _COLUMNS = ("", "Question", "llm_x", "answer", "claim", "category_x", "majority_label", *_LABEL_COLUMNS)
 _IMPORTANCE = ("Must_have", "Nice_to_have")

@@ -22,23 +22,6 @@ from medical_tasks.io.columns import Column
 from medical_tasks.io.json_records import Record, is_list_of, is_text, is_text_or_null, one_of, optional, read_records
 from medical_tasks.spec import Item, TaskSpec
 
-__all__ = [
-    "ANSWERED_SHA256",
-    "COLUMNS",
-    "FORMS",
-    "QUESTIONS_SHA256",
-    "SOURCES",
-    "demo_ids",
-    "demo_rows",
-    "load_items",
-    "question_form",
-    "question_id",
-    "read_gold_file",
-    "read_rows",
-    "typed_row",
-]
-
-
 _ID_DIGITS = 16
 _DIAGNOSIS_DIGITS = 8
 

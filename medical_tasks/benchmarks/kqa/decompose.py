@@ -23,20 +23,6 @@ from medical_tasks.io.json_records import Field, is_list_of, is_text, is_text_or
 from medical_tasks.judges.base import Judge, Question, Unreadable, Unscored
 from medical_tasks.judges.reading import quoted, read_json
 
-__all__ = [
-    "MAX_STATEMENTS",
-    "Decomposed",
-    "FreeAnswer",
-    "Importance",
-    "NotDecomposed",
-    "decompose",
-    "decompose_question",
-    "official_line",
-    "read_answers",
-    "template_sha256",
-]
-
-
 MAX_CHARS: Final = 600
 """Longest statement; longer ones have not been taken apart."""
 MAX_TOKENS: Final = 4096

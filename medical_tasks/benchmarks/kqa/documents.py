@@ -25,9 +25,6 @@ from typing import Any
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_bytes
 
-__all__ = ["OVERLAP", "Chunk", "Document", "chunk_documents", "html_text", "read_documents"]
-
-
 SUFFIXES = (".txt", ".md", ".html", ".htm", ".jsonl")
 
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)

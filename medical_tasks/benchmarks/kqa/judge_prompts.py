@@ -18,7 +18,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.benchmarks.kqa.official import counts_as_contradiction, label_is_true
 from medical_tasks.benchmarks.kqa.spec import DATASET
 from medical_tasks.data.dataset_source import repository_file
 from medical_tasks.errors import MissingError, UsageError, system_reason
@@ -26,24 +25,6 @@ from medical_tasks.io.files import read_text
 from medical_tasks.judges.base import JudgePrompts, Label, Pair, Question, Unreadable
 from medical_tasks.judges.reading import boolean, free_text, one_of, quoted, read_closing_claim, read_json, read_object
 from medical_tasks.spec import Message, TaskSpec
-
-__all__ = [
-    "OFFICIAL_FILES",
-    "abstention_messages",
-    "abstention_question",
-    "batched_messages",
-    "batched_question",
-    "load_judge_prompts",
-    "official_messages",
-    "official_question",
-    "read_answered",
-    "read_batched",
-    "read_single",
-    "single_messages",
-    "single_question",
-    "template",
-]
-
 
 PROMPT_SETS: Final = ("own", "official")
 
@@ -208,11 +189,7 @@ def _official_text(upstream: Path, name: str) -> str:
     return text
 
 
-_WORDS: Final[Mapping[str, Label]] = {
-    "entailed": "entailment",
-    "contradicted": "contradiction",
-    "neither": "neutral",
-}
+_WORDS: Final[Mapping[str, Label]] = {"entailed": "entailment", "contradicted": "contradiction", "neither": "neutral"}
 """The words asked for, and the labels they stand for; `neither` says no more than that."""
 
 BATCH_LABELS = tuple[tuple[str, Label], ...]
@@ -283,6 +260,19 @@ def read_batched(ids: Sequence[str]) -> Callable[[str], BATCH_LABELS | Unreadabl
     return read
 
 
+_TAIL: Final = 20
+
+
+def label_is_true(text: str) -> bool:
+    """The authors' label (`evaluation/run_eval.py`): "true" among the last 20 characters in lower case, "not true" too."""
+    return "true" in text.lower()[-_TAIL:]
+
+
+def counts_as_contradiction(text: str) -> bool:
+    """What the authors' script counts in Hall: the capitalised "True" anywhere in the reply ("the answer is true." is none)."""
+    return "True" in text
+
+
 def single_question(prompts: JudgePrompts, name: str, *, question: str, answer: str, statement: str) -> Question:
     """Asks for one statement; the value is a label."""
     answer = answer.strip()
@@ -341,9 +331,7 @@ def official_question(
         again=OFFICIAL_AGAIN,
         max_tokens=_REPLY_TOKENS,
         pair=Pair(
-            premise=answer.strip(),
-            hypothesis=statement.strip(),
-            values=_ENTAILS if kind == "entails" else _CONTRADICTS,
+            premise=answer.strip(), hypothesis=statement.strip(), values=_ENTAILS if kind == "entails" else _CONTRADICTS
         ),
     )
     theirs = label_is_true if kind == "entails" else counts_as_contradiction

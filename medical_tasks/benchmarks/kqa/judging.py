@@ -32,9 +32,6 @@ from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import LABELS, Judging, Label, Question, Unscored, Verdict
 from medical_tasks.judges.case import CUT, NO_PAIR, UNREADABLE
 
-__all__ = ["CANNOT_TELL", "AnswerVerdict", "Case", "StatementVerdict", "judge_answers", "statement_verdict"]
-
-
 _TWO_WAY = "judge: cannot tell not_entailment"
 """A session's words for a label that decides nothing about a question."""
 

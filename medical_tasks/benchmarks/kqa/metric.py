@@ -23,9 +23,6 @@ from medical_tasks.judges.lexical import decide
 from medical_tasks.runs.results import flat, summarise
 from medical_tasks.spec import Counts, Item, ItemScore, MetricSpec, Verdicts
 
-__all__ = ["RELATIONS", "score_answers", "statement_weights", "weighted_score"]
-
-
 LEXICAL: Final = "lexical (not comparable)"
 GIVEN: Final = "given by the caller"
 MISSING: Final = "no verdict given"

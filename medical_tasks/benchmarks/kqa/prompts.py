@@ -20,9 +20,6 @@ from medical_tasks.benchmarks.kqa.retrieval import Retriever, open_retriever
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
 
-__all__ = ["EXEMPLARS", "gold_response", "load_prompts"]
-
-
 PROMPT_SETS = ("own", "official")
 
 INSTRUCTIONS = """\

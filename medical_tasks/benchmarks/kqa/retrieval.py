@@ -27,9 +27,6 @@ from medical_tasks.benchmarks.kqa.documents import OVERLAP, Chunk, Document, chu
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import Item
 
-__all__ = ["DOCUMENTS_VARIABLE", "TOKENIZER", "Index", "Retriever", "open_retriever", "search_words"]
-
-
 DOCUMENTS_VARIABLE = "MEDICAL_TASKS_DOCUMENTS"
 """Names the folder where a harness has no `--task-args`."""
 

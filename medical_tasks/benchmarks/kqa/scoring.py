@@ -2,7 +2,7 @@
 
 Comprehensiveness is the share of must-have statements that the answer entails (equation 1), hallucination rate the number of
 statements, of either importance, that it contradicts (equation 2). The `_official` metrics are the authors' script's decisions
-(`official`): by its reading of the judge's texts when the judge was asked with the authors' prompts, by the same labels as the
+(`judge_prompts`): by its reading of the judge's texts when the judge was asked with the authors' prompts, by the same labels as the
 sane metrics when it was asked with ours.
 
 A verdict that is missing decides nothing: the metrics it could change are absent, with the limits that they can have and the counts
@@ -22,8 +22,6 @@ from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Counts, Item, ItemScore, Plot, PlotPoint, TaskSpec, Verdicts
-
-__all__ = ["answer_of", "item_score", "score_items", "statement_plots", "unanswered_limits"]
 
 Limits = tuple[float, float]
 

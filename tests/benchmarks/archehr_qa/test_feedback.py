@@ -138,12 +138,7 @@ def test_the_same_words() -> None:
     assert not same_words(("A",), ())
 
 
-@given(
-    reply=st.text(
-        alphabet=st.sampled_from("ab |1,9[]-.`\n<think>/ "),
-        max_size=60,
-    )
-)
+@given(reply=st.text(alphabet=st.sampled_from("ab |1,9[]-.`\n<think>/ "), max_size=60))
 @settings(max_examples=200, deadline=None)
 def test_a_reply_without_faults_is_one_without_problems(reply: str) -> None:
     assert (cited_faults(reply, IDS) == []) == (read_answer(reply, IDS).problems == ())

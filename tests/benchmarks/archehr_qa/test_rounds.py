@@ -24,14 +24,7 @@ from tests.support import GeneratesOnly
 GOOD = "She had a stone. |2|\nIt was taken out. |3|"
 PLAIN = "She had a stone.\nIt was taken out."
 LONG = " ".join(["word"] * 80)
-WAYS = (
-    GOOD,
-    "",
-    PLAIN,
-    "She had a stone. [2]\nIt was taken out. [3]",
-    f"{LONG} |2|",
-    "She had a stone. |2,88|",
-)
+WAYS = (GOOD, "", PLAIN, "She had a stone. [2]\nIt was taken out. [3]", f"{LONG} |2|", "She had a stone. |2,88|")
 """How the case of each number errs in its first try; the case 0 does not."""
 
 TOLD = ("", "It is empty.", "It cites nothing.", "Its form is wrong.", "it has 80 words", "here has: 88.")

@@ -14,10 +14,7 @@ from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.cli.entry import main
 from tests.fault_server import FaultServer
 
-COMMANDS = (
-    ["score", "{task}", "--responses", "run", "--out", "again"],
-    ["submit", "run", "--to", "archehr"],
-)
+COMMANDS = (["score", "{task}", "--responses", "run", "--out", "again"], ["submit", "run", "--to", "archehr"])
 
 
 @pytest.fixture(scope="module")

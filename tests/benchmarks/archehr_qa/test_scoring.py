@@ -227,10 +227,7 @@ def test_evidence_by_hand() -> None:
         assert told == pytest.approx(values), name
 
 
-@pytest.mark.parametrize(
-    ("replies", "shares"),
-    [(("none", "none"), (1.0, 1.0, 1.0)), (("none", "2"), (0.0, 0.0, 0.0))],
-)
+@pytest.mark.parametrize(("replies", "shares"), [(("none", "none"), (1.0, 1.0, 1.0)), (("none", "2"), (0.0, 0.0, 0.0))])
 def test_evidence_where_nothing_is_right(replies: tuple[str, str], shares: tuple[float, ...]) -> None:
     items = [replace(small_item(relevance=["not-relevant"] * 5), id=name) for name in ("1", "2")]
     found = _summary(TASK["evidence"], items, score_items(TASK["evidence"], items, replies))

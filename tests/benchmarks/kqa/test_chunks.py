@@ -74,10 +74,7 @@ def test_text_without_spaces_is_cut() -> None:
     assert len(parts) == math.ceil((250 - 20) / 16) + 1
 
 
-@given(
-    st.lists(st.sampled_from(["a", "b", "\n\n", "\n", " "]), max_size=200),
-    st.integers(min_value=20, max_value=30),
-)
+@given(st.lists(st.sampled_from(["a", "b", "\n\n", "\n", " "]), max_size=200), st.integers(min_value=20, max_value=30))
 @settings(deadline=None, max_examples=150)
 def test_laws_of_passages(pieces: list[str], size: int) -> None:
     numbered = [f"{piece}{place}" if piece in "ab" else piece for place, piece in enumerate(pieces)]

@@ -15,6 +15,8 @@ from medical_tasks.benchmarks.kqa.judge_prompts import (
     abstention_messages,
     batched_messages,
     batched_question,
+    counts_as_contradiction,
+    label_is_true,
     load_judge_prompts,
     official_messages,
     read_answered,
@@ -28,7 +30,7 @@ from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.base import JudgePrompts, Unreadable
 from tests.benchmarks.kqa.kqa_judges import PROMPTS, verdict, verdicts
-from tests.support import needs_shared
+from tests.support import SHARED, needs_shared
 
 OWN = load_judge_prompts(KQA)
 JSON_VALUES = st.recursive(
@@ -241,3 +243,31 @@ def test_the_authors_own_files() -> None:
         head, _, tail = raw.partition("{question}")
         assert filled.startswith(head)
         assert filled.endswith("QQ" + tail.replace("{llm_answer}", "AA").replace("{answer}", "SS"))
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_the_authors_labels_of_single_replies() -> None:
+    units = json.loads((SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8"))["kqa"]["label_units"]
+    assert len(units) == 10
+    for unit in units:
+        text = unit["judge_text"]
+        assert label_is_true(text) is unit["ref_entail_label"], text
+        assert counts_as_contradiction(text) is unit["ref_contra_counted"], text
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "counted"),
+    [
+        ("", False, False),
+        ("untrue", True, False),
+        ("TRUE", True, False),
+        ("xxxxTrue" + "x" * 16, True, True),
+        ("xxxxTrue" + "x" * 17, False, True),
+        # The capital I with a dot is two characters in lower case, so that "true" stands further from the end.
+        ("true" + "i" * 16, True, False),
+        ("true" + "\u0130" * 16, False, False),
+    ],
+)
+def test_the_authors_window_of_twenty_characters(text: str, label: bool, counted: bool) -> None:
+    assert (label_is_true(text), counts_as_contradiction(text)) == (label, counted)

@@ -61,10 +61,7 @@ def test_both_metrics_are_cases_of_it(must: Sequence[Label], nice: Sequence[Labe
     metrics = item_score(case, verdict, most_statements=len(statements)).values
     labels = [*must, *nice]
     comp = weighted_score(
-        labels,
-        statement_weights(len(must), len(nice), {"must_have": 1, "nice_to_have": 0}),
-        "entails",
-        normalised=True,
+        labels, statement_weights(len(must), len(nice), {"must_have": 1, "nice_to_have": 0}), "entails", normalised=True
     )
     assert comp.value == pytest.approx(metrics["comprehensiveness"], nan_ok=True)
     hall = weighted_score(labels, [1] * len(labels), "contradicts")

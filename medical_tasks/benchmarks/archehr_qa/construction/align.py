@@ -37,28 +37,13 @@ from medical_tasks.benchmarks.archehr_qa.construction.files import (
 )
 from medical_tasks.benchmarks.archehr_qa.construction.posts import Post, load_posts
 from medical_tasks.benchmarks.archehr_qa.construction.rounds import OwnCase, split_note
+from medical_tasks.data import construction
 from medical_tasks.data.construction import SheetRow, file_name, read_sheet, write_sheet
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.csv_files import stream_rows
 from medical_tasks.io.files import WholeFile, open_text
 from medical_tasks.io.json_records import Field, Record
 from medical_tasks.io.progress import Progress
-
-__all__ = [
-    "K1",
-    "TOP",
-    "B",
-    "Bag",
-    "Hit",
-    "Ranking",
-    "Vocabulary",
-    "align_posts",
-    "chosen_cases",
-    "load_candidates",
-    "read_notes",
-    "refuse",
-]
-
 
 TOP: Final = 10
 """Notes a message (paper)."""
@@ -69,7 +54,7 @@ COLUMNS: Final = ("index", "post_id", "rank", "note_id", "score", "notes", "post
 _KNOWN_WORDS: Final = 1 << 17
 _OTHER: Final = -1
 _FUNCTION: Final = -2
-_ID: Final = files.private_field(Field(holds=is_id, rule="an id"))
+_ID: Final = construction.private_field(Field(holds=is_id, rule="an id"))
 _FIELDS: Final = {
     "post_id": _ID,
     "rank": Field(holds=lambda value: type(value) is int and value > 0, rule="a whole number from 1"),
@@ -144,10 +129,10 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]
     if not source.exists():
         raise MissingError(f"{source}: no such file. Give --source the discharge notes.")
     recipe = {
-        "notes_sha256": files.text_sha256(source),
-        "posts_sha256": files.text_sha256(folder / files.POSTS),
-        "post_codes_sha256": files.text_sha256(folder / files.POST_CODES) if titles else None,
-        "note_codes_sha256": files.text_sha256(folder / files.NOTE_CODES) if len(codes) else None,
+        "notes_sha256": construction.text_sha256(source),
+        "posts_sha256": construction.text_sha256(folder / files.POSTS),
+        "post_codes_sha256": construction.text_sha256(folder / files.POST_CODES) if titles else None,
+        "note_codes_sha256": construction.text_sha256(folder / files.NOTE_CODES) if len(codes) else None,
         "ranking": {"method": "bm25, lucene", "k1": K1, "b": B, "words": WORDS},
         "top": top,
     }
@@ -167,7 +152,7 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]
     if not lines:
         raise UsageError(f"{source}: no note shares a word with any of the {len(posts):,} messages.")
     _write_notes(source, folder, {line["note_id"] for line in lines})
-    digest = files.write_lines(folder / files.CANDIDATES, lines)
+    digest = construction.write_lines(folder / files.CANDIDATES, lines)
     if not (folder / files.CANDIDATES_SHEET).exists():
         texts = {post.id: post.text for post in posts}
         rows = (_row(number, line, texts[line["post_id"]]) for number, line in enumerate(lines, start=1))
@@ -182,7 +167,7 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]
         "candidates": len(lines),
         "sha256": {files.CANDIDATES: digest},
     }
-    files.write_json(place, made)
+    construction.write_json(place, made)
     return made
 
 
@@ -234,7 +219,7 @@ def _row(number: int, line: Mapping[str, Any], text: str) -> dict[str, object]:
 
 def _write_notes(source: Path, folder: Path, names: set[str]) -> None:
     """Copies the notes that were found, a file each, for the owner alone."""
-    place = files.make_folder(folder / files.NOTES)
+    place = construction.make_folder(folder / files.NOTES)
     seen: set[str] = set()
     for note in read_notes(source, only=names):
         if note.id in seen:

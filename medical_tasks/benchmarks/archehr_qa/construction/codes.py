@@ -20,6 +20,7 @@ from medical_tasks.benchmarks.archehr_qa.construction.posts import Post, load_po
 from medical_tasks.benchmarks.archehr_qa.construction.prompts import load_prompts
 from medical_tasks.benchmarks.archehr_qa.construction.protocol import open_protocol
 from medical_tasks.benchmarks.archehr_qa.spec import DATASET
+from medical_tasks.data import construction
 from medical_tasks.data.task_data import TaskData
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.private_store import redact_reason
@@ -28,19 +29,6 @@ from medical_tasks.io.json_records import Field, is_list_of, is_text
 from medical_tasks.runs.asking import AskingOptions, Construction, ask_model, check_counts
 from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import Item, MultiStep, PromptSet, TaskSpec
-
-__all__ = [
-    "MAX_NEW_TOKENS",
-    "TRIES",
-    "AdmissionCodes",
-    "codes_from_file",
-    "codes_from_model",
-    "expand_notes",
-    "expanding_task",
-    "load_admission_codes",
-    "load_post_codes",
-]
-
 
 TRIES: Final = 3
 MAX_NEW_TOKENS: Final = 1_000
@@ -51,9 +39,9 @@ _COLUMNS: Final = {
     "description": ("long_title", "description"),
 }
 _POST_FIELDS: Final = {
-    "id": files.private_field(Field(holds=is_id, rule="an id")),
-    "descriptions": files.private_field(is_list_of(is_text())),
-    "codes": files.private_field(is_list_of(is_text())),
+    "id": construction.private_field(Field(holds=is_id, rule="an id")),
+    "descriptions": construction.private_field(is_list_of(is_text())),
+    "codes": construction.private_field(is_list_of(is_text())),
 }
 
 
@@ -88,7 +76,7 @@ def codes_from_file(folder: Path, source: Path) -> dict[str, Any]:
         found[row["id"].strip()].setdefault(code, description)
     if not any(found.values()):
         raise UsageError(f"{source}: names none of the {len(posts):,} messages that were kept.")
-    recipe = {"source_sha256": files.text_sha256(source), "rows_of_others": others}
+    recipe = {"source_sha256": construction.text_sha256(source), "rows_of_others": others}
     return _noted(folder, "posts", {**recipe, **_written(folder, posts, found)})
 
 
@@ -128,7 +116,7 @@ def codes_from_model(folder: Path, options: AskingOptions, *, tries: int = TRIES
     posts = load_posts(folder)
     _check_unused(folder)
     task = expanding_task(tries)
-    digest = files.text_sha256(folder / files.POSTS)
+    digest = construction.text_sha256(folder / files.POSTS)
     data = TaskData(
         items=[Item(id=post.id, fields={"text": post.text}, groups={}, cluster=post.id) for post in posts],
         config="own",
@@ -176,7 +164,7 @@ def _written(folder: Path, posts: Sequence[Post], found: Mapping[str, Mapping[st
         "posts": len(posts),
         "with_codes": sum(bool(found.get(post.id)) for post in posts),
         "codes": sum(len(each) for each in found.values()),
-        "sha256": files.write_lines(folder / files.POST_CODES, lines),
+        "sha256": construction.write_lines(folder / files.POST_CODES, lines),
     }
 
 
@@ -188,7 +176,7 @@ def _expansion(folder: Path) -> dict[str, Any]:
 
 
 def _noted(folder: Path, side: str, made: Mapping[str, Any]) -> dict[str, Any]:
-    files.write_json(folder / files.EXPANSION, {**_expansion(folder), side: made})
+    construction.write_json(folder / files.EXPANSION, {**_expansion(folder), side: made})
     return dict(made)
 
 
@@ -207,7 +195,7 @@ def load_post_codes(folder: Path) -> dict[str, list[str]]:
     if not place.exists():
         return {}
     made = (_expansion(folder).get("posts") or {}).get("sha256")
-    if made != files.text_sha256(place):
+    if made != construction.text_sha256(place):
         raise UsageError(f"{place}: was changed since it was written. Do this step again: construct archehr expand.")
     return {
         record.values["id"]: record.values["descriptions"]
@@ -216,18 +204,15 @@ def load_post_codes(folder: Path) -> dict[str, list[str]]:
 
 
 _CODES: Final = {"hadm_id": ("hadm_id", "admission_id"), "code": ("icd_code", "icd9_code", "code")}
-_DESCRIPTIONS: Final = {
-    "code": ("icd_code", "icd9_code", "code"),
-    "description": ("long_title", "description"),
-}
+_DESCRIPTIONS: Final = {"code": ("icd_code", "icd9_code", "code"), "description": ("long_title", "description")}
 _VERSION: Final = {"version": ("icd_version", "version")}
 _FIELDS: Final = {
-    "hadm_id": files.private_field(Field(holds=is_id, rule="an id")),
-    "descriptions": files.private_field(
+    "hadm_id": construction.private_field(Field(holds=is_id, rule="an id")),
+    "descriptions": construction.private_field(
         is_list_of(Field(holds=lambda value: type(value) is int, rule="a whole number"))
     ),
 }
-_HEAD: Final = {"titles": files.private_field(is_list_of(is_text()))}
+_HEAD: Final = {"titles": construction.private_field(is_list_of(is_text()))}
 
 
 class AdmissionCodes:
@@ -284,10 +269,10 @@ def write_admission_codes(codes: Path, dictionary: Path, folder: Path) -> dict[s
         for name, each in admissions.items():
             yield {"hadm_id": name, "descriptions": each.tolist()}
 
-    digest = files.write_lines(folder / files.NOTE_CODES, lines())
+    digest = construction.write_lines(folder / files.NOTE_CODES, lines())
     return {
-        "codes_sha256": files.text_sha256(codes),
-        "dictionary_sha256": files.text_sha256(dictionary),
+        "codes_sha256": construction.text_sha256(codes),
+        "dictionary_sha256": construction.text_sha256(dictionary),
         "admissions": len(admissions),
         "codes": rows,
         "without_description": unknown,

@@ -16,20 +16,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.data import construction
-from medical_tasks.data.construction import make_folder, private_field, text_sha256, write_json, write_lines
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.csv_files import stream_rows
 from medical_tasks.io.files import WholeFile, read_chunks
 from medical_tasks.io.json_records import Field, Record
 from medical_tasks.scoring.porter import stem
-
-__all__ = [
-    "AGREEMENT", "ALIGNMENT", "CANDIDATES", "CANDIDATES_SHEET", "EXPANSION", "FILTER", "GENERATION", "LONGEST_ID",
-    "NOTES", "NOTE_CODES", "POSTS", "POST_CODES", "RELEASE", "WORDS", "checked_step", "content_words", "header_of",
-    "is_id", "make_folder", "one_line", "private_field", "raw_words", "read_json", "read_lines", "read_table",
-    "searched", "table_columns", "text_sha256", "without_controls", "write_guidelines", "write_json", "write_lines",
-]  # fmt: skip
-
 
 FILTER: Final = "filter.json"
 POSTS: Final = "posts.jsonl"
@@ -60,7 +51,7 @@ def checked_step(path: Path, made: Mapping[str, Any], *, step: str) -> None:
     """Refuses to go on with a file that is not the one its step wrote; `made["sha256"]` has file name to hash."""
     digests = made.get("sha256")
     known = digests.get(path.name) if isinstance(digests, dict) else None
-    if known is None or not path.exists() or text_sha256(path) != known:
+    if known is None or not path.exists() or construction.text_sha256(path) != known:
         raise UsageError(
             f"{path}: was changed or moved away since it was written. Do this step again: construct archehr {step}."
         )

@@ -15,11 +15,10 @@ from typing import Any, Final
 
 from medical_tasks.benchmarks.archehr_qa.construction import files
 from medical_tasks.benchmarks.archehr_qa.construction.files import LONGEST_ID, is_id, one_line, read_table
+from medical_tasks.data import construction
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_text
 from medical_tasks.io.json_records import Field, is_list_of, is_text, read_records
-
-__all__ = ["KEYWORDS", "KeywordFinder", "Post", "filter_posts", "load_posts", "read_keywords"]
 
 _PAPER: Final = (
     "admit", "admitted", "admission", "admitting", "admits", "icu", "ccu", "intensive care", "critical care", "care unit",
@@ -40,13 +39,13 @@ _LONGEST: Final = 8
 _RELEASE: Final = "file of messages"
 _COLUMNS: Final = {"id": ("id", "post_id", "message_id"), "text": ("text", "message", "post")}
 _FIELDS: Final = {
-    "id": files.private_field(Field(holds=lambda value: is_id(value) or type(value) is int, rule="an id")),
-    "text": files.private_field(is_text(blank=True)),
+    "id": construction.private_field(Field(holds=lambda value: is_id(value) or type(value) is int, rule="an id")),
+    "text": construction.private_field(is_text(blank=True)),
 }
 _POST_FIELDS: Final = {
-    "id": files.private_field(Field(holds=is_id, rule="an id")),
-    "text": files.private_field(is_text()),
-    "keywords": files.private_field(is_list_of(is_text())),
+    "id": construction.private_field(Field(holds=is_id, rule="an id")),
+    "text": construction.private_field(is_text()),
+    "keywords": construction.private_field(is_list_of(is_text())),
 }
 
 
@@ -75,7 +74,7 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict
     finder = KeywordFinder(words)
     if not source.exists():
         raise MissingError(f"{source}: no such file. Give --source a CSV file with the columns id and text.")
-    recipe = {"source_sha256": files.text_sha256(source), "keywords": list(words)}
+    recipe = {"source_sha256": construction.text_sha256(source), "keywords": list(words)}
     place = folder / files.FILTER
     if place.exists():
         there = files.read_json(place, step="filter")
@@ -85,7 +84,7 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict
         raise UsageError(
             f"{folder}: holds the messages of another filter (another file, or other keywords). Work in another --folder."
         )
-    files.make_folder(folder)
+    construction.make_folder(folder)
     counts: Counter[str] = Counter()
     read = {"posts": 0, "empty": 0, "kept": 0}
 
@@ -99,7 +98,7 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict
                 read["kept"] += 1
                 yield {"id": name, "text": text, "keywords": found}
 
-    digest = files.write_lines(folder / files.POSTS, kept())
+    digest = construction.write_lines(folder / files.POSTS, kept())
     made = {
         "schema_version": 1,
         "recipe": recipe,
@@ -113,7 +112,7 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict
             f"{source}: none of its {read['posts']:,} messages has one of the {len(words)} keywords, so none is kept. Give "
             "--keywords ours, or a file of your own."
         )
-    files.write_json(place, made)
+    construction.write_json(place, made)
     return made
 
 

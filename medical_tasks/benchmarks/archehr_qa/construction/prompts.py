@@ -15,8 +15,6 @@ from medical_tasks.errors import UsageError
 from medical_tasks.judges.reading import quoted
 from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
 
-__all__ = ["follow_up", "load_prompts"]
-
 TASK: Final = (
     "A patient, or somebody of the family, wrote the message below after a stay in hospital; it is given as a JSON string. Name "
     "the ICD codes that are relevant to it: diseases, injuries, procedures gone wrong, and conditions the patient had before.\n"

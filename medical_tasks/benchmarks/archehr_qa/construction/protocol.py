@@ -18,8 +18,6 @@ from medical_tasks.judges.base import Unreadable
 from medical_tasks.judges.reading import read_object
 from medical_tasks.spec import Ask, Dialogue, Done, MultiStep, Records, TaskSpec, Turn
 
-__all__ = ["NamedCode", "UntilReadable", "open_protocol", "read_codes"]
-
 _CODE: Final = re.compile(r"[A-Z0-9][A-Z0-9.]{1,8}")
 _LONGEST_DESCRIPTION: Final = 300  # in characters; the longest official one has fewer
 

@@ -40,21 +40,11 @@ from medical_tasks.benchmarks.archehr_qa.construction.rounds import (
 from medical_tasks.benchmarks.archehr_qa.construction.sheets import COLUMNS, Reading, SheetCheck, phrase_places
 from medical_tasks.benchmarks.archehr_qa.release import CASES_FILE, KEY_FILE, MAPPING_FILE, NOTE_SOURCES
 from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
+from medical_tasks.data import construction
 from medical_tasks.data.construction import SheetRow, checked_seed, make_folder, read_sheet
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.json_records import is_list_of, is_text, one_of
-
-__all__ = [
-    "ReviewOptions",
-    "answer_text",
-    "import_sheets",
-    "label_agreement",
-    "measure_agreement",
-    "retained_words",
-    "round_agreement",
-    "split_cases",
-]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,9 +104,9 @@ def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) 
     history = [
         change for name, each in readings.items() for reading in each for change in _changes(before[name], reading)
     ]
-    files.write_lines(place / rounds.HISTORY, history)
+    construction.write_lines(place / rounds.HISTORY, history)
     digests = {
-        rounds.MARKS: files.write_lines(place / rounds.MARKS, _marks(before, readings)),
+        rounds.MARKS: construction.write_lines(place / rounds.MARKS, _marks(before, readings)),
         rounds.CASES: write_cases(place / rounds.CASES, after),
     }
     write_release(folder / files.RELEASE, splits, note_source=form["note_source"])
@@ -132,7 +122,7 @@ def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) 
         "splits": {split: len(each) for split, each in splits.items()},
         "sha256": digests,
     }
-    files.write_json(place / rounds.REVIEW, made)
+    construction.write_json(place / rounds.REVIEW, made)
     return made
 
 
@@ -525,5 +515,5 @@ def measure_agreement(folder: Path) -> dict[str, Any]:
             for number in cases
         ],
     }
-    files.write_json(folder / files.AGREEMENT, made)
+    construction.write_json(folder / files.AGREEMENT, made)
     return made

@@ -19,16 +19,10 @@ from typing import Any, Final, NamedTuple
 
 from medical_tasks.benchmarks.archehr_qa.construction import files
 from medical_tasks.benchmarks.archehr_qa.construction.files import is_id, one_line, without_controls
+from medical_tasks.data import construction
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.json_records import Field, is_list_of, is_text, one_of
 from medical_tasks.scoring.sentences import split_sentences
-
-__all__ = [
-    "CASES", "ESSENTIAL", "HISTORY", "LABELS", "MARKS", "NOT_RELEVANT", "REVIEW", "SHARES", "SHEETS", "SUPPLEMENTARY",
-    "Annotation", "AnswerSentence", "NoteSentence", "OwnCase", "cases_of", "excerpt_text", "kept_paragraphs",
-    "latest_exported", "latest_imported", "load_shares", "offsets", "round_folder", "split_note", "write_cases",
-]  # fmt: skip
-
 
 ESSENTIAL: Final = "essential"
 SUPPLEMENTARY: Final = "supplementary"
@@ -90,14 +84,14 @@ class OwnCase:
     annotation: Annotation = field(default_factory=Annotation)
 
 
-_ID: Final = files.private_field(Field(holds=is_id, rule="an id"))
-_TEXTS: Final = files.private_field(is_list_of(is_text()))
+_ID: Final = construction.private_field(Field(holds=is_id, rule="an id"))
+_TEXTS: Final = construction.private_field(is_list_of(is_text()))
 _FIELDS: Final = {
     "id": _ID,
     "post_id": _ID,
     "document_id": _ID,
-    "narrative": files.private_field(is_text()),
-    "sentences": files.private_field(
+    "narrative": construction.private_field(is_text()),
+    "sentences": construction.private_field(
         is_list_of(
             Field(
                 holds=lambda value: isinstance(value, list) and len(value) == 3 and all(map(is_text().holds, value)),
@@ -106,16 +100,16 @@ _FIELDS: Final = {
         )
     ),
     "phrases": _TEXTS,
-    "question": files.private_field(is_text(blank=True)),
-    "labels": files.private_field(is_list_of(one_of(LABELS))),
+    "question": construction.private_field(is_text(blank=True)),
+    "labels": construction.private_field(is_list_of(one_of(LABELS))),
     "answer": _TEXTS,
-    "citations": files.private_field(is_list_of(is_list_of(is_text()))),
+    "citations": construction.private_field(is_list_of(is_list_of(is_text()))),
 }
 
 
 def write_cases(path: Path, cases: Iterable[OwnCase]) -> str:
     """Writes cases, for their owner alone; returns the file's SHA-256."""
-    return files.write_lines(path, map(_record, cases))
+    return construction.write_lines(path, map(_record, cases))
 
 
 def _record(case: OwnCase) -> dict[str, Any]:
@@ -257,7 +251,7 @@ def load_shares(folder: Path, number: int) -> dict[str, Any]:
         raise MissingError(f"{folder}: no sheets were written yet. Do it first: medical-tasks construct archehr sheet.")
     shares = files.read_json(round_folder(folder, number) / SHARES, step="sheet")
     before = round_folder(folder, number - 1) / CASES
-    if not before.exists() or shares.get("cases_sha256") != files.text_sha256(before):
+    if not before.exists() or shares.get("cases_sha256") != construction.text_sha256(before):
         raise UsageError(
             f"{before}: was changed since the sheets of round {number} were written of it. Import the round before again as it "
             "was, or begin the rounds anew in another --folder."

@@ -26,11 +26,9 @@ from medical_tasks.benchmarks.archehr_qa.construction.rounds import (
     OwnCase,
     write_cases,
 )
+from medical_tasks.data import construction
 from medical_tasks.data.construction import SheetRow, is_formula_error, share_out, sheet_order, write_sheet
 from medical_tasks.errors import UsageError
-
-__all__ = ["COLUMNS", "Reading", "SheetCheck", "export_sheets", "phrase_places"]
-
 
 COLUMNS: Final = (
     "index", "round", "case_id", "reviewer", "kind", "number", "paragraph", "text", "relevance", "citations", "comment",
@@ -91,23 +89,23 @@ def export_sheets(
     made: dict[str, Any] = {
         "schema_version": 1,
         "round": number,
-        "cases_sha256": files.text_sha256(before / rounds.CASES),
+        "cases_sha256": construction.text_sha256(before / rounds.CASES),
         "reviewers": list(reviewers),
         "overlap": overlap,
         "seed": seed,
         "sheets": {name: sheet_order(shares, name, seed=seed) for name in reviewers},
         "first": {identifier: names[0] for identifier, names in shares.items()},
     }
-    files.make_folder(place)
+    construction.make_folder(place)
     recipe = place / rounds.SHARES
     if not recipe.exists():
-        files.write_json(recipe, made)
+        construction.write_json(recipe, made)
     elif files.read_json(recipe, step="sheet") != made:
         raise UsageError(
             f"{place}: sheets of round {number} were exported of other cases or with other settings, and somebody may be at work "
             "on them. Repeat that command, or move this folder away to export them anew."
         )
-    sheets = files.make_folder(place / rounds.SHEETS)
+    sheets = construction.make_folder(place / rounds.SHEETS)
     files.write_guidelines(sheets)
     for name in reviewers:
         path = sheets / f"{name}.csv"
@@ -120,7 +118,7 @@ def _first_cases(folder: Path, place: Path, chosen: Sequence[Path]) -> Mapping[s
     """The cases of round 0, written where nobody has sheets of them yet."""
     cases = chosen_cases(folder, chosen)
     if rounds.latest_exported(folder) == 0:
-        files.make_folder(place)
+        construction.make_folder(place)
         write_cases(place / rounds.CASES, cases)
         return {case.id: case for case in cases}
     there = rounds.cases_of(folder, 0)
