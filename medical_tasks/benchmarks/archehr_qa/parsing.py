@@ -27,7 +27,7 @@ WRONG_FORM: Final = "wrong form"
 PROBLEMS: Final = (EMPTY, NO_CITATIONS, UNKNOWN_IDS, TOO_LONG, WRONG_FORM)
 """What an answer can have, in this order."""
 
-_ENDS: Final = (".", "!", "?")
+SENTENCE_ENDS: Final = (".", "!", "?")
 _CLOSERS: Final = "\"'\u201d\u2019)]*_"
 _BEHIND: Final = re.compile(r"[ \t]*([.!?]+)(?=\s|$)")
 
@@ -114,14 +114,14 @@ def _sentences(line: str, groups: list[Group]) -> Iterator[Sentence]:
 
 
 def _ended(text: str) -> bool:
-    return text.rstrip(_CLOSERS).endswith(_ENDS)
+    return text.rstrip(_CLOSERS).endswith(SENTENCE_ENDS)
 
 
 def _sentence(text: str, cited: list[str]) -> Sentence:
     text = text.strip()
     # The script looks at the last character alone, so that a quotation gets a second mark; texts are compared as it has them.
     return Sentence(
-        text=text if not text or text.endswith(_ENDS) else f"{text}.", citations=tuple(dict.fromkeys(cited))
+        text=text if not text or text.endswith(SENTENCE_ENDS) else f"{text}.", citations=tuple(dict.fromkeys(cited))
     )
 
 

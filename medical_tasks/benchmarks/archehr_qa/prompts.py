@@ -160,23 +160,8 @@ def gold_cited_answer(item: Item) -> str:
     return _official(lines, cited, order=fields["sentence_ids"])
 
 
-def gold_question(item: Item) -> str:
-    """Writes the clinician's question; "" where it is not released."""
-    return one_line(item.fields["clinician_question"])
-
-
-def gold_evidence(item: Item) -> str:
-    """Writes the ids of the essential sentences, with commas."""
-    return ",".join(_essential(item))
-
-
-def gold_answer(item: Item) -> str:
-    """Writes the clinician's answer without citations; "" where it is not released."""
-    return one_line(item.fields["clinician_answer"])
-
-
-def gold_alignment(item: Item) -> str:
-    """Writes what each sentence of the clinician's answer cites, a line a sentence: `1: 3,4`; "" where it is not released."""
+def _alignment(item: Item) -> str:
+    """What each sentence of the clinician's answer cites, a line a sentence: `1: 3,4`."""
     cited = item.fields["answer_citations"]
     return "\n".join(f"{number}: {','.join(_ids(text))}".rstrip() for number, text in enumerate(cited, start=1))
 
@@ -216,10 +201,10 @@ def _ids(text: str) -> list[str]:
 PROMPT_SETS: Final = ("own",)
 
 _GOLD: Final[Mapping[str, Callable[[Item], str]]] = {
-    "question": gold_question,
-    "evidence": gold_evidence,
-    "answer": gold_answer,
-    "alignment": gold_alignment,
+    "question": lambda item: one_line(item.fields["clinician_question"]),
+    "evidence": lambda item: ",".join(_essential(item)),
+    "answer": lambda item: one_line(item.fields["clinician_answer"]),
+    "alignment": _alignment,
 }
 _TRIED: Final = ("together", "answer_first", "evidence_first")
 _SECOND_STEP: Final[Mapping[str, str]] = {"answer_first": "cite"}

@@ -34,6 +34,7 @@ from medical_tasks.benchmarks.archehr_qa.measures import (
 from medical_tasks.benchmarks.archehr_qa.parsing import (
     NO_IDS,
     PROBLEMS,
+    SENTENCE_ENDS,
     Answer,
     read_alignment,
     read_answer,
@@ -255,9 +256,6 @@ _SCORED: Final[
 ] = {"cited": _cited_answers, "answer": _texts, "question": _texts, "evidence": _evidence, "alignment": _alignment}
 
 
-_ENDS: Final = (".", "!", "?")
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OfficialAnswer:
     """An answer as the script has it.
@@ -285,7 +283,7 @@ def official_answer(answer: str) -> OfficialAnswer:
             line = parts[0]
         sentence = line.strip()
         if sentence:
-            sentences.append(sentence if sentence.endswith(_ENDS) else f"{sentence}.")
+            sentences.append(sentence if sentence.endswith(SENTENCE_ENDS) else f"{sentence}.")
     text = " ".join(sentences)
     words = [word for word in text.split(" ") if word.strip()]
     if len(words) > WORD_LIMIT:

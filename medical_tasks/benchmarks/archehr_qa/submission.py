@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.archehr_qa.parsing import (
+    SENTENCE_ENDS,
     TOO_LONG,
     WRONG_FORM,
     bracket_groups,
@@ -279,7 +280,6 @@ _EXAMPLE: Final = (
 
 _ANSWER: Final = "answer"
 _PREDICTION: Final = "prediction"
-_ENDS: Final = (".", "!", "?")
 _Written = tuple[Any, list[Problem]]
 
 
@@ -406,7 +406,7 @@ def _cited(item: Item, reply: str) -> _Written:
     problems = [too_long(item, answer.words, note=False)] if TOO_LONG in answer.problems else []
     official = official_answer(written)
     # Where an answer is cut within a sentence, the official scorer sets a point behind its last word.
-    meant = answer.text if answer.text.endswith(_ENDS) or not problems else f"{answer.text}."
+    meant = answer.text if answer.text.endswith(SENTENCE_ENDS) or not problems else f"{answer.text}."
     if (official.text, official.citations) != (meant, answer.citations):
         said = "cannot be written so that the official scorer reads it as it was scored here; look at it"
         problems.append(Problem(place=of_case(item.id), text=said))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from medical_tasks.benchmarks.kqa.abstention import abstention
@@ -206,23 +206,6 @@ RELATIONS: Final[Mapping[str, Relation]] = {
 """The relations by name, each with its negation."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class WeightedScore:
-    """One answer's score.
-
-    Attributes:
-        value: nan when it is not decided (a statement that weighs has no label, or one that does not tell), or when it is
-            normalised and nothing weighs.
-        low: smallest value it can have, whatever the missing labels are; `high` the largest.
-        missing: statements that weigh and are not decided.
-    """
-
-    value: float
-    low: float
-    high: float
-    missing: int
-
-
 def statement_weights(
     n_must_have: int, n_nice_to_have: int, weights: Mapping[str, float] | Sequence[float]
 ) -> tuple[float, ...]:
@@ -243,23 +226,6 @@ def statement_weights(
     return laid
 
 
-def weighted_score(
-    labels: Sequence[Label | None],
-    weights: Sequence[float],
-    relation: str | Relation = "entails",
-    *,
-    normalised: bool = False,
-) -> WeightedScore:
-    """Scores one answer by its statements' labels and weights, which may be negative (a statement one had better not hear).
-
-    Normalised scores are divided by the sum of weights, so that they lie in 0-1. Where labels are missing there are limits.
-    """
-    counts = weighted_counts(labels, weights, relation, normalised=normalised)
-    low, high = counts.limits
-    missing = sum(one.missing for one in counts.verdicts if one.weight)
-    return WeightedScore(value=math.nan if missing else low, low=low, high=high, missing=missing)
-
-
 def weighted_counts(
     labels: Sequence[Label | None],
     weights: Sequence[float],
@@ -268,7 +234,10 @@ def weighted_counts(
     normalised: bool = False,
     kinds: Sequence[str] = (),
 ) -> Counts:
-    """Counts one answer's labels, as `weighted_score` takes them; known labels stand for missing ones of the same kind."""
+    """Counts the labels of one answer's statements for its score; known labels stand for missing ones of the same kind.
+
+    Weights may be negative (a statement one had better not hear) unless the score is divided by their sum (`normalised`).
+    """
     weights = [float(weight) for weight in weights]
     if len(labels) != len(weights):
         raise ValueError(f"labels and weights must be as many; got {len(labels)} and {len(weights)}")
