@@ -17,12 +17,7 @@ from medical_tasks.spec import Item, TaskSpec
 
 
 def heuristic_responses(task: TaskSpec, items: Sequence[Item], arguments: Mapping[str, str]) -> list[str]:
-    """Answers all items by similarity, in the official form; an embedder reads the sentences of all items together.
-
-    Raises:
-        UsageError: The task asks for something else than a cited answer, or an argument has a wrong value.
-        MissingError: The checkpoint is not on this machine.
-    """
+    """Answers all items by similarity, in the official form; an embedder reads the sentences of all items together."""
     similarity = open_similarity(_embedder(task, arguments))
     found = similarity.of(items)
     return [_answer(item, similarities) for item, similarities in zip(items, found, strict=True)]

@@ -310,12 +310,9 @@ def _file(path: Path, root: Path, description: str) -> OfficialFile:
 
 
 def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
-    """Makes an item of each row that has what the task asks about.
+    """Makes an item of each row that has what the task asks about; it is an error if none has.
 
     Where gold is not released a case is asked all the same, so that its answer can be submitted, and nothing is compared.
-
-    Raises:
-        UsageError: No row has what the task asks about.
     """
     given, has_given = _GIVEN.get(_form(task), ("a note excerpt", lambda row: bool(row["sentences"])))
     kept = [row for row in rows if has_given(row)]

@@ -218,10 +218,6 @@ def load_prompts(
     `options["steps"]` says how an answer and its citations are asked for; without it `options["form"]` what is asked. The
     prompts of `evidence_first` have the sentences chosen for an item as its `sources`, and `settings` that say how they are
     chosen.
-
-    Raises:
-        UsageError: Another set, an argument with a wrong value, or a task that no model is asked.
-        MissingError: A checkpoint is not on this machine.
     """
     if name == "official":
         raise UsageError(

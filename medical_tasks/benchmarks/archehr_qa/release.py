@@ -316,11 +316,7 @@ def without_citations(answer: str) -> str:
 
 
 def by_case(path: Path, cases: Sequence[Case], *, form: str) -> dict[str, dict[str, Any]]:
-    """Reads a JSON list with one record for each case; case id to record, in the order of the cases.
-
-    Raises:
-        UsageError: It cannot be read, is no such list, has a case twice, or has other cases than those.
-    """
+    """Reads a JSON list with one record for each of the cases and no other; case id to record, in the order of the cases."""
     try:
         content = read_bytes(path)
     except OSError as error:

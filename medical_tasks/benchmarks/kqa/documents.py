@@ -50,12 +50,7 @@ class Document:
 
 
 def read_documents(place: Path) -> list[Document]:
-    """Reads every document with text of a folder and of the folders in it, by name; hidden files are left out.
-
-    Raises:
-        MissingError: There is no such folder.
-        UsageError: It holds no document, none with any text, or one that cannot be read.
-    """
+    """Reads every document with text of a folder and of the folders in it, by name; hidden files are left out."""
     try:
         there = place.exists()
     except OSError as error:

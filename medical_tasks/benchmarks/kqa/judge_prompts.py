@@ -107,10 +107,6 @@ def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None 
 
     The official ones are `entails` and `contradicts`, read from `upstream` (a checkout of the authors' repository, or the
     folder with their two files), and our `abstention`: the authors have none.
-
-    Raises:
-        UsageError: Unknown set, `official` without a checkout, or a file that is not of the expected form.
-        MissingError: The authors' files are not there.
     """
     if name not in PROMPT_SETS:
         raise UsageError(f"unknown set of judge prompts {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")

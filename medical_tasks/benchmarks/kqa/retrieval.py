@@ -118,10 +118,6 @@ def open_retriever(task: str, arguments: Mapping[str, Any]) -> Retriever:
 
     Of the arguments `documents`, `top_k` and `chunk_words` each may be absent. Without `documents` the environment variable
     `MEDICAL_TASKS_DOCUMENTS` names the folder, and without that the demo's corpus is taken.
-
-    Raises:
-        UsageError: An argument has a wrong value, or the documents cannot be used.
-        MissingError: There is no such folder.
     """
     top_k = _number(task, "top_k", arguments.get("top_k"), *_TOP_K)
     chunk_words = _number(task, "chunk_words", arguments.get("chunk_words"), *_CHUNK_WORDS)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import runpy
 import statistics
+import sys
 from pathlib import Path
 
 import pytest
@@ -109,3 +111,11 @@ def test_what_cannot_be(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="at least 1 case, got 0"):
         twin_cases(seed=1, cases=0)
     assert not (write_twin(tmp_path, seed=1, dev=0, test=1) / "dev").exists()
+
+
+def test_it_runs_as_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["twin", "--out", str(tmp_path / "twin"), "--dev", "1", "--test", "0"])
+    monkeypatch.delitem(sys.modules, "medical_tasks.benchmarks.archehr_qa.twin")
+    with pytest.raises(SystemExit, match="^0$"):
+        runpy.run_module("medical_tasks.benchmarks.archehr_qa.twin", run_name="__main__")
+    assert (tmp_path / "twin" / "dev" / "archehr-qa.xml").is_file()

@@ -114,12 +114,7 @@ class _NoteWords:
 def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]:
     """Finds the `top` notes for each message and writes the sheet to choose from, with the notes beside it.
 
-    Returns:
-        Content of `align.json`: recipe and counts, no text.
-
-    Raises:
-        MissingError: A file, or the step before, is not there.
-        UsageError: A file is not as it must be, or the folder holds another alignment.
+    Returns the content of `align.json`: recipe and counts, no text.
     """
     if not 1 <= top <= 100:
         raise UsageError(f"--top must be from 1 to 100, got {top}.")
@@ -244,11 +239,7 @@ def chosen_cases(folder: Path, sheets: Sequence[Path] = ()) -> list[OwnCase]:
     """Reads the edited sheet of candidates and makes a case of every pair that is chosen, with its whole note.
 
     The sheet is by default the one in the folder; a row may be in one of several alone, and need be in none. Cases are
-    numbered from 1 in the order of candidates.
-
-    Raises:
-        MissingError: Something that an earlier step writes, or a sheet, is not there.
-        UsageError: A row is not as it must be, or none is chosen; lists everything, by file, row and column.
+    numbered from 1 in the order of candidates. Wrong rows are listed all at once, by file, row and column.
     """
     candidates = {(each.values["post_id"], each.values["note_id"]): each.values for each in load_candidates(folder)}
     narratives = {post.id: post.text for post in load_posts(folder)}
@@ -352,10 +343,6 @@ def read_notes(
 
     A file with a column `category` holds notes of all kinds, and its discharge summaries are taken; rows that are marked as
     errors (`iserror` 1) are not. The columns are `note_id` (or `row_id`), `hadm_id` and `text`; others are passed over.
-
-    Raises:
-        MissingError: There is no such file.
-        UsageError: It is damaged, lacks a column, or has an id that is none; the message holds no text.
     """
     header = header_of(path, release=_RELEASE)
     columns = table_columns(header, {**_COLUMNS, **_OPTIONAL})

@@ -57,10 +57,6 @@ def expand_notes(folder: Path, codes: Path, dictionary: Path) -> dict[str, Any]:
 
     The tables are `DIAGNOSES_ICD`, or one with `hadm_id` and `code`, and `D_ICD_DIAGNOSES`, or one with `code` and
     `description`.
-
-    Raises:
-        MissingError: A file, or the step before, is not there.
-        UsageError: A file is not as it must be, or notes were aligned with what is there already.
     """
     load_posts(folder)
     _check_unused(folder)
@@ -112,13 +108,7 @@ def expanding_task(tries: int) -> TaskSpec:
 
 
 def codes_from_model(folder: Path, options: AskingOptions, *, tries: int = TRIES) -> dict[str, Any] | None:
-    """Asks a model for the codes of each message, up to `tries` times; returns None in all but the main process.
-
-    Raises:
-        MissingError: The step before, or the model, is not there.
-        RefusedError: The model is not on this machine.
-        UsageError: Bad option, other settings than an earlier command's here, or notes were aligned already.
-    """
+    """Asks a model for the codes of each message, up to `tries` times; returns None in all but the main process."""
     check_counts((("--tries", tries), ("--max-new-tokens", options.max_new_tokens)))
     posts = load_posts(folder)
     _check_unused(folder)

@@ -58,17 +58,10 @@ class Post:
 
 
 def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict[str, Any]:
-    """Keeps the messages in which a keyword of a list of `KEYWORDS`, or of a file, stands.
+    """Keeps the messages in which a keyword of a list of `KEYWORDS`, or of a file, stands; returns counts and recipe, no text.
 
     The source is CSV, plain or gzip, with the columns `id` and `text`, others passed over; or JSON Lines (`.jsonl`) of these
     two.
-
-    Returns:
-        Content of `filter.json`: counts and recipe, no text.
-
-    Raises:
-        MissingError: A file is not there.
-        UsageError: A file is not as it must be, no message is kept, or the folder holds another filter's messages.
     """
     words = KEYWORDS[keywords] if keywords in KEYWORDS else read_keywords(Path(keywords))
     finder = KeywordFinder(words)

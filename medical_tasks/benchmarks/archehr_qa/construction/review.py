@@ -69,12 +69,7 @@ class ReviewOptions:
 def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) -> dict[str, Any]:
     """Reads the edited sheets of the last round that was exported; an annotator's may be in several.
 
-    Returns:
-        Content of `review.json`: counts, no text.
-
-    Raises:
-        MissingError: Something that an earlier step writes, or a sheet, is not there.
-        UsageError: A sheet is not as it must be; lists everything, by file, row and column.
+    Returns the content of `review.json`: counts, no text. Wrong rows are listed all at once, by file, row and column.
     """
     number = rounds.latest_exported(folder)
     shares = rounds.load_shares(folder, number)
@@ -395,9 +390,8 @@ _MARK_FIELDS: Final = {"case_id": is_text(), "reviewer": is_text(), "labels": is
 def label_agreement(before: Sequence[str], after: Sequence[str], clusters: Sequence[str]) -> dict[str, Any]:
     """Compares two labels of each sentence; clusters are the sentences' cases.
 
-    Returns:
-        JSON values: counts, percent agreement with Wilson's interval at the effective size, Cohen's kappa with a
-            bootstrap interval (cases drawn whole), and each kind of edit with its share of all edits.
+    Counts, percent agreement with Wilson's interval at the effective size, Cohen's kappa with a bootstrap interval (cases
+    drawn whole), and each kind of edit with its share of all edits.
     """
     from medical_tasks.scoring.agreement import agreement_of
     from medical_tasks.scoring.estimates import as_json
@@ -427,10 +421,8 @@ def label_agreement(before: Sequence[str], after: Sequence[str], clusters: Seque
 def round_agreement(before: Mapping[str, OwnCase], after: Mapping[str, OwnCase]) -> dict[str, Any]:
     """Compares the cases after a round with those before it, over the cases that both have.
 
-    Returns:
-        JSON values: labels as in `label_agreement`; how many questions and focus areas were changed; and the share of
-            words of the answers before that are there after, over all answers together, with a bootstrap interval (null where
-            there was none).
+    Labels as in `label_agreement`; how many questions and focus areas were changed; and the share of words of the answers
+    before that are there after, over all answers together, with a bootstrap interval (null where there was none).
     """
     from medical_tasks.scoring.bootstrap import bootstrap_ratio
     from medical_tasks.scoring.estimates import as_json

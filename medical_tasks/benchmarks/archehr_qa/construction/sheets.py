@@ -62,18 +62,11 @@ def _row(case: OwnCase, kind: str, number: str, **cells: str) -> dict[str, objec
 def export_sheets(
     folder: Path, reviewers: Sequence[str], *, chosen: Sequence[Path] = (), overlap: int = 0, seed: int = 0
 ) -> dict[str, Any]:
-    """Writes a sheet a reviewer, for the next round.
+    """Writes a sheet a reviewer, for the next round; returns the content of `shares.json`, with the number of the round.
 
     The first round takes the pairs that were chosen (edited sheets of candidates), with whole notes; each further one what
     the round before left. `overlap` cases go to everybody; the seed decides who gets which others. `shares.json` comes first
     and sheets that are there stay as they are, so a stopped export goes on.
-
-    Returns:
-        Content of `shares.json`, with the number of the round: ids and names, no text.
-
-    Raises:
-        MissingError: Something that an earlier step writes is not there.
-        UsageError: Sheets of this round were exported of other cases or with other settings.
     """
     number = rounds.latest_imported(folder) + 1
     place, before = rounds.round_folder(folder, number), rounds.round_folder(folder, number - 1)
