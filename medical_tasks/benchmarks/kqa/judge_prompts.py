@@ -133,31 +133,6 @@ def template(prompts: JudgePrompts, kind: str) -> str:
     return hashlib.sha256(f"{prompts.texts[kind]}\0{again(kind)}".encode()).hexdigest()
 
 
-def single_messages(prompts: JudgePrompts, *, question: str, answer: str, statement: str) -> tuple[Message, ...]:
-    """Asks for one statement."""
-    return _message(prompts, SINGLE, question=_line(question), llm_answer=quoted(answer), answer=_line(statement))
-
-
-def batched_messages(
-    prompts: JudgePrompts, *, question: str, answer: str, statements: Sequence[tuple[str, str]]
-) -> tuple[Message, ...]:
-    """Asks for several statements, given with their ids."""
-    lines = "\n".join(f"{name}: {_line(statement)}" for name, statement in statements)
-    return _message(prompts, BATCHED, question=_line(question), llm_answer=quoted(answer), answer=lines)
-
-
-def abstention_messages(prompts: JudgePrompts, *, question: str, answer: str) -> tuple[Message, ...]:
-    """Asks whether there is an answer at all."""
-    return _message(prompts, ABSTENTION, question=_line(question), llm_answer=quoted(answer))
-
-
-def official_messages(
-    prompts: JudgePrompts, kind: str, *, question: str, answer: str, statement: str
-) -> tuple[Message, ...]:
-    """Asks what the authors ask, with every text as it is; `kind` is `entails` or `contradicts`."""
-    return _message(prompts, kind, question=question, llm_answer=answer, answer=statement)
-
-
 def _message(prompts: JudgePrompts, kind: str, **values: str) -> tuple[Message, ...]:
     # All slots at once: what stands in an answer is never a slot, and braces of the texts are no format.
     content = _SLOT.sub(lambda slot: values[slot[0][1:-1]], prompts.texts[kind])
@@ -272,10 +247,10 @@ def counts_as_contradiction(text: str) -> bool:
 def single_question(prompts: JudgePrompts, name: str, *, question: str, answer: str, statement: str) -> Question:
     """Asks for one statement; the value is a label."""
     answer = answer.strip()
-    messages = single_messages(prompts, question=question, answer=answer, statement=statement)
+    values = {"question": _line(question), "llm_answer": quoted(answer), "answer": _line(statement)}
     return Question(
         id=name,
-        messages=messages,
+        messages=_message(prompts, SINGLE, **values),
         template=template(prompts, SINGLE),
         read=read_single,
         again=AGAIN,
@@ -288,10 +263,11 @@ def batched_question(
     prompts: JudgePrompts, name: str, *, question: str, answer: str, statements: Sequence[tuple[str, str]]
 ) -> Question:
     """Asks for several statements, given with their ids; the value is a tuple of ids and labels."""
-    messages = batched_messages(prompts, question=question, answer=answer.strip(), statements=statements)
+    lines = "\n".join(f"{statement_id}: {_line(statement)}" for statement_id, statement in statements)
+    values = {"question": _line(question), "llm_answer": quoted(answer.strip()), "answer": lines}
     return Question(
         id=name,
-        messages=messages,
+        messages=_message(prompts, BATCHED, **values),
         template=template(prompts, BATCHED),
         read=read_batched([statement_id for statement_id, _ in statements]),
         again=AGAIN,
@@ -303,7 +279,7 @@ def abstention_question(prompts: JudgePrompts, name: str, *, question: str, answ
     """Asks whether there is an answer at all; the value is a bool. Judges of entailment cannot be asked."""
     return Question(
         id=name,
-        messages=abstention_messages(prompts, question=question, answer=answer.strip()),
+        messages=_message(prompts, ABSTENTION, question=_line(question), llm_answer=quoted(answer.strip())),
         template=template(prompts, ABSTENTION),
         read=read_answered,
         again=AGAIN,
@@ -318,7 +294,7 @@ def official_question(
 
     The values are bools; theirs is decided on the first reply. Both share that reply.
     """
-    messages = official_messages(prompts, kind, question=question, answer=answer, statement=statement)
+    messages = _message(prompts, kind, question=question, llm_answer=answer, answer=statement)  # every text as it is
     sane = Question(
         id=name,
         messages=messages,
