@@ -221,7 +221,8 @@ def write_keys(folder: Path) -> dict[str, Path]:
     """Cases as official files: of all kinds, without essential sentences, and one alone."""
     from dataclasses import replace
 
-    from medical_tasks.benchmarks.archehr_qa.twin import FullCase, twin_cases, write_split
+    from medical_tasks.benchmarks.archehr_qa.release import FullCase
+    from medical_tasks.benchmarks.archehr_qa.twin import twin_cases, write_split
 
     def relabelled(each: FullCase, new: Mapping[str, str]) -> FullCase:
         labels = {name: new.get(label, label) for name, label in each.key.relevance.items()}

@@ -101,14 +101,17 @@ def test_a_judge_against_physicians(server: FaultServer, capsys: pytest.CaptureF
 
 
 def test_the_question_is_that_of_scoring(server: FaultServer) -> None:
-    from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts, single_messages
+    from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts, single_question
     from medical_tasks.benchmarks.kqa.spec import KQA
 
     assert kqa() == 0
     prompts = load_judge_prompts(KQA)
     wanted = {
-        single_messages(prompts, question=row["Question"], answer=row["answer"], statement=row["claim"])[0]["content"]
+        asked.messages[0]["content"]
         for row in rows()
+        for asked in [
+            single_question(prompts, "q", question=row["Question"], answer=row["answer"], statement=row["claim"])
+        ]
     }
     assert {call.prompt for call in server.calls} == wanted
     assert check()["prompts"] == {"set": "own", "sha256": prompts.sha256}

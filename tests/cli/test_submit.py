@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.benchmarks.archehr_qa.data import SOURCES
-from medical_tasks.benchmarks.archehr_qa.demo import DEMO_CASES
+from medical_tasks.benchmarks.archehr_qa.demo import demo_cases
 from medical_tasks.benchmarks.archehr_qa.parsing import read_answer
 from medical_tasks.benchmarks.archehr_qa.scoring import official_answer
 from medical_tasks.cli.entry import main
@@ -28,7 +28,7 @@ from tests.support import SHARED, needs_shared
 
 FIXTURE = SHARED / "fixtures" / "archehr"
 TASK = "archehr_together"
-CASES = [each.case.id for each in DEMO_CASES["test"]]
+CASES = [each.case.id for each in demo_cases()["test"]]
 SOUND = [{"case_id": case_id, "answer": "He slept. |1|\nHe ate. |1,2|"} for case_id in CASES]
 
 
@@ -85,7 +85,7 @@ def test_the_reference_becomes_a_submission(place: Path, data: Path, capsys: pyt
     assert [list(record) for record in found] == [["case_id", "answer"]] * len(CASES)
     assert [record["case_id"] for record in found] == CASES
     assert Path("submission.json").stat().st_mode & 0o777 == 0o600
-    for each, record in zip(DEMO_CASES["test"], found, strict=True):
+    for each, record in zip(demo_cases()["test"], found, strict=True):
         essential = {sentence for sentence, label in each.key.relevance.items() if label == "essential"}
         assert set(official_answer(record["answer"]).citations) == essential
     assert check_leaks(Path("run"), source_files(str(data))).found == {}
@@ -173,7 +173,7 @@ def test_the_next_step_of_a_refusal_is_about_the_runs_own_data(data: Path, capsy
     told = step.partition("medical-tasks ")[2].split()
     assert told[:3] == ["submit", "--check", "submission.json"]
     assert main(told) == 5
-    assert capsys.readouterr().err.count("has no words") == len(DEMO_CASES["dev"])
+    assert capsys.readouterr().err.count("has no words") == len(demo_cases()["dev"])
 
 
 def test_nothing_answered_is_no_submission(capsys: pytest.CaptureFixture[str]) -> None:

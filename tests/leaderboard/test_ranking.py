@@ -24,7 +24,7 @@ from medical_tasks.leaderboard.ranking import (
 )
 from medical_tasks.leaderboard.records import Entry
 from medical_tasks.runs.recipes import recipe_differences
-from medical_tasks.scoring.statistics import wilson_interval
+from medical_tasks.scoring.intervals import wilson_interval
 from medical_tasks.spec import MetricSpec
 from tests.leaderboard.made_packages import recipe_of
 

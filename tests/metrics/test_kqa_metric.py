@@ -88,11 +88,7 @@ def test_the_general_score(metric: Any) -> None:
     )
     assert result["weighted"] == (2 + 1) / 2
     listed = metric.compute(
-        predictions=ANSWERS,
-        references=REFERENCES,
-        verdicts=HOLED,
-        weights=[[3, 1, 1], [2]],
-        normalised=True,
+        predictions=ANSWERS, references=REFERENCES, verdicts=HOLED, weights=[[3, 1, 1], [2]], normalised=True
     )
     # The first answer has 3 of 5, or 4 of 5 with the missing one; the second none.
     assert listed["weighted"] == pytest.approx(0.4)

@@ -15,40 +15,16 @@ from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Item, TaskSpec
 
-__all__ = ["heuristic_identity", "heuristic_responses"]
-
 
 def heuristic_responses(task: TaskSpec, items: Sequence[Item], arguments: Mapping[str, str]) -> list[str]:
-    """Answers all items by similarity.
-
-    Args:
-        task: one whose answers cite (`options["steps"]`).
-        items: its items; an embedder reads the sentences of all of them together.
-        arguments: of `TaskSpec.arguments`; `embedder` names a checkpoint, the others play no part.
-
-    Returns:
-        One answer an item, of the official form.
-
-    Raises:
-        UsageError: The task asks for something else, or an argument has a wrong value.
-        MissingError: The checkpoint is not on this machine.
-    """
+    """Answers all items by similarity, in the official form; an embedder reads the sentences of all items together."""
     similarity = open_similarity(_embedder(task, arguments))
     found = similarity.of(items)
     return [_answer(item, similarities) for item, similarities in zip(items, found, strict=True)]
 
 
 def heuristic_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
-    """Says what decides the answers, for the recipe; loads no weights.
-
-    Args:
-        task: as in `heuristic_responses`.
-        arguments: likewise.
-
-    Raises:
-        UsageError: As `heuristic_responses`.
-        MissingError: Likewise.
-    """
+    """Says what decides the answers, for the recipe; loads no weights."""
     similarity = open_similarity(_embedder(task, arguments))
     return {"rule": "heuristic 1", "words": WORD_LIMIT, "similarity": dict(similarity.identity)}
 

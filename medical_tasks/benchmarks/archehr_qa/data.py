@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.benchmarks.archehr_qa.demo import DEMO_CASES
+from medical_tasks.benchmarks.archehr_qa.demo import demo_cases
 from medical_tasks.benchmarks.archehr_qa.release import (
     CASES_FILE,
     KEY_FILE,
@@ -34,21 +34,6 @@ from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import UsageError
 from medical_tasks.io.columns import Column
 from medical_tasks.spec import Item, TaskSpec
-
-__all__ = [
-    "COLUMNS",
-    "FOLDERS",
-    "SOURCES",
-    "SPLITS",
-    "case_row",
-    "find_splits",
-    "load_items",
-    "read_case_rows",
-    "read_rows",
-    "source_at",
-    "split_of",
-]
-
 
 FOLDERS: Final = {"dev": "dev", "test": "test", "test_2026": "test-2026"}
 """Split to its folder in a release."""
@@ -77,13 +62,9 @@ def split_of(folder: Path) -> str:
 
 
 def find_splits(place: Path) -> dict[str, Path]:
-    """Finds the files of cases of a release.
+    """Finds the files of cases of a release: split to file, in the order of `SPLITS`; empty when there is none.
 
-    Args:
-        place: a folder: of one split, of a release, or of PhysioNet's folders above one.
-
-    Returns:
-        Split to its file of cases, in the order of `SPLITS`; empty when there is none.
+    The place is a folder: of one split, of a release, or of PhysioNet's folders above one.
 
     Raises:
         UsageError: It is no folder, there are several releases, or it is not clear which file is meant.
@@ -102,11 +83,7 @@ def find_splits(place: Path) -> dict[str, Path]:
 def find_questions(place: Path) -> dict[str, Path]:
     """Finds the organizers' open files of questions, and says by the ids of their cases which split each is.
 
-    Args:
-        place: a checkout of theirs, the folder above one or both, or a folder in one.
-
-    Returns:
-        Split to its file; empty when there is none.
+    The place is a checkout of theirs, the folder above one or both, or a folder in one.
 
     Raises:
         UsageError: It is no folder, there are two files of a split, or one is no file of questions.
@@ -217,16 +194,7 @@ COLUMNS = (
 
 
 def case_row(case: Case, key: CaseKey, document: Document) -> dict[str, Any]:
-    """Puts a row together, with the columns in their order.
-
-    Args:
-        case: the case.
-        key: its key.
-        document: the note it is from.
-
-    Returns:
-        Column name to value.
-    """
+    """Puts a row together, with the columns in their order."""
     return {
         "id": case.id,
         "source": document.source,
@@ -246,17 +214,9 @@ def case_row(case: Case, key: CaseKey, document: Document) -> dict[str, Any]:
 
 
 def read_case_rows(path: Path, *, notes: bool = True) -> Iterator[dict[str, Any]]:
-    """Reads a split: the file of cases, and beside it the key and the mapping, where they are.
+    """Reads the cases of a split, and beside them the key and the mapping, where they are; messages hold no text of theirs.
 
-    Args:
-        path: the file of cases.
-        notes: False for the organizers' open questions, which have no note excerpts and no key.
-
-    Yields:
-        One mapping a case, with the names and types of `COLUMNS`, in the file's order.
-
-    Raises:
-        UsageError: A file is not of the official form, or they are not of the same cases; messages hold no text of theirs.
+    The organizers' open questions (`notes=False`) have no note excerpts and no key.
     """
     cases = read_cases(path, notes=notes)
     key, mapping = path.with_name(KEY_FILE), path.with_name(MAPPING_FILE)
@@ -276,38 +236,21 @@ _BESIDE: Final = {
 
 
 def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
-    """Reads the rows of a split.
-
-    Args:
-        config: `official`, `questions` or `demo`.
-        split: `dev`, `test` or `test_2026`.
-        files: the file of cases under the split's name; key and mapping are looked for beside it. Empty for `demo`.
-
-    Yields:
-        One mapping a case, with the names and types of `COLUMNS`, in the file's order.
-
-    Raises:
-        UsageError: A file is not of the official form, or they are not of the same cases; messages hold no text of theirs.
-    """
+    """Reads the rows of a split; `files` has the file of cases under the split's name, nothing for `demo`."""
     if config in (_OFFICIAL, _QUESTIONS):
         yield from read_case_rows(files[split], notes=config == _OFFICIAL)
     else:
-        yield from (case_row(each.case, each.key, each.document) for each in DEMO_CASES[split])
+        yield from (case_row(each.case, each.key, each.document) for each in demo_cases()[split])
 
 
 def source_at(config: str, place: Path | None) -> DatasetSource:
     """Says how a configuration is built from what lies at a place: which splits there are, with which files.
 
-    Args:
-        config: one of the dataset's.
-        place: the folder that the user gives; None when not given.
-
-    Returns:
-        The dataset with the splits and files that are there; with all it can have, where none is.
+    Where there is no place, or nothing in it, the dataset has all that it can have.
 
     Raises:
-        UsageError: There are several releases at the place, it is not clear which file is meant, or the files are those of the
-            other configuration.
+        UsageError: There are several releases at the place, it is not clear which file is meant, or the files are those
+            of the other configuration.
     """
     (source,) = SOURCES
     if place is None or config not in (_OFFICIAL, _QUESTIONS):
@@ -367,18 +310,9 @@ def _file(path: Path, root: Path, description: str) -> OfficialFile:
 
 
 def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
-    """Makes the items of a task.
+    """Makes an item of each row that has what the task asks about; it is an error if none has.
 
-    Args:
-        task: a task of this benchmark.
-        rows: rows of the dataset, of any split.
-
-    Returns:
-        One item for each row that has what the task asks about, in order, with the row's columns as fields. Where gold is not
-        released a case is asked all the same, so that its answer can be submitted, and nothing is compared.
-
-    Raises:
-        UsageError: No row has what the task asks about.
+    Where gold is not released a case is asked all the same, so that its answer can be submitted, and nothing is compared.
     """
     given, has_given = _GIVEN.get(_form(task), ("a note excerpt", lambda row: bool(row["sentences"])))
     kept = [row for row in rows if has_given(row)]
@@ -450,7 +384,7 @@ SOURCES = (
         published_rows={
             _OFFICIAL: _ROWS,
             _QUESTIONS: {split: _ROWS[split] for split in QUESTION_SPLITS},
-            "demo": {split: len(DEMO_CASES[split]) for split in SPLITS},
+            "demo": {"dev": 4, "test": 6, "test_2026": 2},
         },
         living=frozenset({_OFFICIAL}),
         quick=(_OFFICIAL, "questions"),

@@ -26,21 +26,6 @@ from medical_tasks.spec import Item, TaskSpec
 if TYPE_CHECKING:
     from medical_tasks.models.embedder import Embedder
 
-__all__ = [
-    "Chooser",
-    "Embeddings",
-    "Words",
-    "lexical_similarities",
-    "note_sentences",
-    "one_line",
-    "open_chooser",
-    "open_similarity",
-    "questions",
-    "ranked",
-    "read_arguments",
-]
-
-
 # Robertson and Zaragoza 2009: saturation of counts, weight of the length.
 _K1: Final = 1.5
 _B: Final = 0.75
@@ -61,11 +46,7 @@ _SKIPPED: Final = frozenset(
 
 
 class Similarity(Protocol):
-    """A measure of how like the questions the sentences are.
-
-    Attributes:
-        identity: what decides its numbers; part of the recipe. JSON values.
-    """
+    """A measure of how like the questions the sentences are; `identity` is what decides its numbers, for the recipe."""
 
     identity: Mapping[str, Any]
 
@@ -85,15 +66,7 @@ class Words:
 
 
 class Embeddings:
-    """Similarity by a checkpoint, which is loaded when it is first needed.
-
-    Args:
-        folder: as in `models.embedder.open_embedder`.
-
-    Raises:
-        MissingError: The checkpoint or a package is not on this machine.
-        UsageError: It is none whose texts can be embedded here.
-    """
+    """Similarity by a checkpoint, which is loaded when it is first needed."""
 
     def __init__(self, folder: str) -> None:
         from medical_tasks.models.embedder import embedder_identity
@@ -123,12 +96,7 @@ class Embeddings:
 
 
 class Chooser:
-    """Chooses an item's sentences once, and remembers which.
-
-    Args:
-        similarity: the measure.
-        count: how many sentences at most.
-    """
+    """Chooses an item's sentences once, and remembers which."""
 
     def __init__(self, similarity: Similarity, count: int) -> None:
         self.settings: Mapping[str, Any] = {"evidence": count, "similarity": dict(similarity.identity)}
@@ -151,18 +119,7 @@ _choosers: dict[tuple[str, int], Chooser] = {}
 
 
 def open_similarity(embedder: str | None) -> Similarity:
-    """Opens a measure.
-
-    Args:
-        embedder: folder of a checkpoint; None for shared words.
-
-    Returns:
-        The measure; equal checkpoints are loaded once.
-
-    Raises:
-        MissingError: The checkpoint or a package is not on this machine.
-        UsageError: It is none whose texts can be embedded here.
-    """
+    """Opens a measure, of shared words without a checkpoint; equal checkpoints are loaded once."""
     if embedder is None:
         return Words()
     made = Embeddings(embedder)
@@ -176,16 +133,7 @@ def open_similarity(embedder: str | None) -> Similarity:
 
 
 def open_chooser(embedder: str | None, count: int) -> Chooser:
-    """Opens a chooser; a task's prompts and its protocol share one, so that each item is compared once.
-
-    Args:
-        embedder: as in `open_similarity`.
-        count: how many sentences at most.
-
-    Raises:
-        MissingError: As `open_similarity`.
-        UsageError: Likewise.
-    """
+    """Opens a chooser; a task's prompts and its protocol share one, so that each item is compared once."""
     similarity = open_similarity(embedder)
     key = (_said(similarity), count)
     if key not in _choosers:
@@ -218,14 +166,9 @@ def ranked(similarities: Sequence[float]) -> list[int]:
 
 
 def lexical_similarities(sentences: Sequence[str], asked: Sequence[str]) -> list[float]:
-    """Compares sentences with questions by their words (BM25).
+    """Compares sentences of one note with questions by their words (BM25); rarity is counted on the note.
 
-    Args:
-        sentences: of one note; they are also what the rarity of words is counted on.
-        asked: the questions.
-
-    Returns:
-        For each sentence the mean over the questions, from 0 on; 0 where no word is shared or nothing is asked.
+    For each sentence it is the mean over the questions, from 0 on; 0 where no word is shared or nothing is asked.
     """
     counts = [Counter(_words(sentence)) for sentence in sentences]
     lengths = [sum(count.values()) for count in counts]
@@ -283,15 +226,7 @@ class Settings:
 
 
 def read_arguments(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
-    """Reads the arguments of a task's questions.
-
-    Args:
-        task: a task of the benchmark.
-        arguments: name to value.
-
-    Raises:
-        UsageError: An argument the task does not take, or a value that is not allowed.
-    """
+    """Reads the arguments of a task's questions."""
     if unknown := [name for name in arguments if name not in task.arguments]:
         known = ", ".join(task.arguments) or "none"
         raise UsageError(f"{task.name}: it takes no argument {unknown[0]!r}. Arguments: {known}.")

@@ -29,25 +29,6 @@ from medical_tasks.scoring.bleu_and_sari import bleu, sari
 from medical_tasks.scoring.rouge import rouge
 from medical_tasks.spec import Item
 
-__all__ = [
-    "WORD_METRICS",
-    "Comparison",
-    "Counts",
-    "Texts",
-    "answer_comparison",
-    "count",
-    "factuality_values",
-    "labels_of",
-    "model_identity",
-    "model_metrics",
-    "notes_comparison",
-    "positives",
-    "question_comparison",
-    "relevance_values",
-    "word_metrics",
-]
-
-
 ESSENTIAL: Final = "essential"
 SUPPLEMENTARY: Final = "supplementary"
 
@@ -56,13 +37,7 @@ _PARTS: Final = ("f1", "precision", "recall")
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How citations and right sentences meet.
-
-    Attributes:
-        hits: cited and right.
-        wrong: cited and not right.
-        missed: right and not cited.
-    """
+    """How cited and right sentences meet: cited and right, cited and not right, right and not cited."""
 
     hits: int = 0
     wrong: int = 0
@@ -78,12 +53,7 @@ class Counts:
 
 
 def positives(labels: Mapping[str, str], *, lenient: bool) -> tuple[str, ...]:
-    """The sentences that are right to cite, in the note's order.
-
-    Args:
-        labels: id of the sentence to its label.
-        lenient: whether supplementary ones are.
-    """
+    """The sentences that are right to cite, in the note's order; lenient takes supplementary ones too."""
     right = (ESSENTIAL, SUPPLEMENTARY) if lenient else (ESSENTIAL,)
     return tuple(sentence for sentence, label in labels.items() if label in right)
 
@@ -97,16 +67,10 @@ def count(cited: Collection[Hashable], right: Collection[Hashable]) -> Counts:
 def factuality_values(
     kind: str, counted: Mapping[str, Counts | None], *, official: bool = False
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Makes an item's metrics of its counts.
+    """Makes an item's metrics of its counts, and the denominators of pooled ones.
 
-    Args:
-        kind: of task, for the metrics' names (`spec.share_name`).
-        counted: `strict` and `lenient`, or one of them, to the counts; None where there is nothing to be right.
-        official: whether a share of nothing is the script's: 0, and 1 in the subtask of evidence where nothing is named and
-            nothing right. Ours is nan.
-
-    Returns:
-        Metric to value, and pooled metric to its denominator.
+    `official` decides whether a share of nothing is the script's: 0, and 1 in the subtask of evidence where nothing is named
+    and nothing right. Ours is nan. A count of None is one where there is nothing to be right.
     """
     values: dict[str, float] = {}
     weights: dict[str, float] = {}
@@ -160,10 +124,7 @@ def labels_of(item: Item) -> dict[str, str]:
 def answer_comparison(item: Item, prediction: str, *, narrative: bool = False) -> Comparison | None:
     """Holds an answer against the clinician's; None where that is not released.
 
-    Args:
-        item: the item.
-        prediction: the answer's text.
-        narrative: whether SARI's source is the patient's message alone (2026), without the clinician's question.
+    SARI's source is the message and the clinician's question, or the message alone (`narrative`, 2026).
     """
     reference = str(item.fields["clinician_answer"]).strip()
     if not reference:
@@ -199,17 +160,8 @@ def relevance_values(
 ) -> list[dict[str, float]]:
     """Computes the metrics. Each checkpoint and the index are opened once, and what is compared twice is computed once.
 
-    Args:
-        compared: ending of the metrics' names to what is compared, an item each; None for an item without a reference.
-        arguments: those of `bertscore`, `umls` and `alignscore` that are given; others' metrics are left out.
-        wanted: names of the metrics.
-
-    Returns:
-        Metric to value, an item each; nan where there is no reference.
-
-    Raises:
-        MissingError: A checkpoint, an index or a package is not on this machine.
-        UsageError: It is none.
+    `compared` has by ending of the metrics' names what is compared, an item each; None for an item without a reference, whose
+    metrics are nan. Metrics of which the argument is not given are left out.
     """
     given = [metric for argument, metric in MODEL_METRICS.items() if argument in arguments]
     names = {suffix: [name for name in (*WORD_METRICS, *given) if f"{name}{suffix}" in wanted] for suffix in compared}
@@ -264,19 +216,7 @@ _ENCODER: Final = "distilbert"
 
 
 def model_metrics(texts: Sequence[Texts], arguments: Mapping[str, str]) -> list[dict[str, float]]:
-    """Computes the metrics that something is given for.
-
-    Args:
-        texts: what is compared.
-        arguments: those of `MODEL_METRICS` that are given. Others are passed over.
-
-    Returns:
-        Metric to value, in the order of the texts.
-
-    Raises:
-        MissingError: A checkpoint, an index or a package is not on this machine.
-        UsageError: It is none.
-    """
+    """Computes the metrics of `MODEL_METRICS` that something is given for, in the order of the texts."""
     rows: list[dict[str, float]] = [{} for _ in texts]
     for argument, compute in _COMPUTED.items():
         if argument in arguments and texts:
@@ -286,15 +226,7 @@ def model_metrics(texts: Sequence[Texts], arguments: Mapping[str, str]) -> list[
 
 
 def model_identity(arguments: Mapping[str, str]) -> dict[str, Any]:
-    """Says what of checkpoints and index decides the numbers, for the recipe; loads no weights.
-
-    Args:
-        arguments: as in `model_metrics`.
-
-    Raises:
-        MissingError: As `model_metrics`.
-        UsageError: As `model_metrics`.
-    """
+    """Says what of checkpoints and index decides the numbers, for the recipe; loads no weights."""
     return {name: identity(arguments[name]) for name, identity in _IDENTITIES.items() if name in arguments}
 
 

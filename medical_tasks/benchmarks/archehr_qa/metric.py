@@ -12,9 +12,6 @@ from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS, OFFICIAL
 from medical_tasks.runs.results import flat, summarise
 from medical_tasks.spec import Item, TaskSpec
 
-__all__ = ["score_answers"]
-
-
 _TEXTS: Final = ("patient_narrative", "clinician_question", "clinician_answer")
 _LISTS: Final = ("sentence_ids", "sentences", "relevance")
 

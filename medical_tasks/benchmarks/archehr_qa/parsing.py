@@ -19,13 +19,6 @@ from typing import Any, Final
 from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
 from medical_tasks.scoring.reasoning import spoken
 
-__all__ = [
-    "EMPTY", "MAX_RANGE", "NO_CITATIONS", "NO_IDS", "PROBLEMS", "TOO_LONG", "UNKNOWN_IDS", "WRONG_FORM", "Answer",
-    "Group", "Sentence", "bracket_groups", "pipe_groups", "read_alignment", "read_answer", "read_evidence", "read_ids",
-    "unfenced",
-]  # fmt: skip
-
-
 EMPTY: Final = "empty"
 NO_CITATIONS: Final = "no citations"
 UNKNOWN_IDS: Final = "unknown ids"
@@ -34,7 +27,7 @@ WRONG_FORM: Final = "wrong form"
 PROBLEMS: Final = (EMPTY, NO_CITATIONS, UNKNOWN_IDS, TOO_LONG, WRONG_FORM)
 """What an answer can have, in this order."""
 
-_ENDS: Final = (".", "!", "?")
+SENTENCE_ENDS: Final = (".", "!", "?")
 _CLOSERS: Final = "\"'\u201d\u2019)]*_"
 _BEHIND: Final = re.compile(r"[ \t]*([.!?]+)(?=\s|$)")
 
@@ -59,10 +52,11 @@ class Answer:
     Attributes:
         sentences: those within the limit; the last one cut where it goes beyond.
         text: they in one line; what is compared with references.
-        citations: ids in order of first mention, also such as the note does not have. Those of sentences beyond the limit are
-            not there.
+        citations: ids in order of first mention, also such as the note does not have; not those of sentences beyond the
+            limit.
         words: of the whole answer, without citations.
-        problems: out of `PROBLEMS`; none for an answer in the official form, cited, short enough, with ids that are known.
+        problems: out of `PROBLEMS`; none for an answer in the official form, cited, short enough, with ids that are
+            known.
     """
 
     sentences: tuple[Sentence, ...]
@@ -73,15 +67,7 @@ class Answer:
 
 
 def read_answer(text: str, known_ids: Collection[str]) -> Answer:
-    """Reads an answer.
-
-    Args:
-        text: a model's reply, any text.
-        known_ids: ids of the note's sentences.
-
-    Returns:
-        What it says and cites, and what is wrong with it.
-    """
+    """Reads an answer: what it says and cites, and what is wrong with it."""
     said = spoken(text).strip()
     inside = unfenced(said)
     lines = [line.strip() for line in inside.split("\n") if line.strip()]
@@ -128,14 +114,14 @@ def _sentences(line: str, groups: list[Group]) -> Iterator[Sentence]:
 
 
 def _ended(text: str) -> bool:
-    return text.rstrip(_CLOSERS).endswith(_ENDS)
+    return text.rstrip(_CLOSERS).endswith(SENTENCE_ENDS)
 
 
 def _sentence(text: str, cited: list[str]) -> Sentence:
     text = text.strip()
     # The script looks at the last character alone, so that a quotation gets a second mark; texts are compared as it has them.
     return Sentence(
-        text=text if not text or text.endswith(_ENDS) else f"{text}.", citations=tuple(dict.fromkeys(cited))
+        text=text if not text or text.endswith(SENTENCE_ENDS) else f"{text}.", citations=tuple(dict.fromkeys(cited))
     )
 
 
@@ -209,12 +195,7 @@ _BESIDE: Final = re.compile(r"\bsentences?\b|\([^()0-9]{0,200}\)$", re.IGNORECAS
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class IdReply:
-    """Ids of a reply.
-
-    Attributes:
-        ids: in their order, each once; also such as the note does not have.
-        problems: short classes; none for a reply that says nothing at all.
-    """
+    """Ids of a reply, known or not, each once; `problems` are short classes, none for a reply that says nothing at all."""
 
     ids: tuple[str, ...]
     problems: tuple[str, ...] = ()
@@ -222,12 +203,7 @@ class IdReply:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PairReply:
-    """What sentences of an answer rest on.
-
-    Attributes:
-        pairs: id of the answer's sentence and id of a sentence of the note, known or not; each pair once.
-        problems: short classes; none for a reply that says nothing at all.
-    """
+    """What sentences of an answer rest on: pairs of an answer's sentence and one of the note, known or not."""
 
     pairs: tuple[tuple[str, str], ...]
     problems: tuple[str, ...] = ()
@@ -236,14 +212,11 @@ class PairReply:
 def read_evidence(text: str, known_ids: Collection[str]) -> IdReply:
     """Reads which sentences a reply names.
 
-    It is read as the first of these that fits: JSON (a list of ids, or an object with one list in it or one named `essential`, or a
-    list of objects with a sentence's id, of which a `relevance` other than essential leaves it out); groups `|1,2|` or `[1, 2]`; a
-    list of ids, behind a label or not (`Essential sentences: 1, 3-5`), between lines without numbers; lines that begin with an id
-    and a mark. What a heading calls supplementary or not relevant ends what is read; a line that calls its id so is passed over.
-
-    Args:
-        text: a model's reply.
-        known_ids: ids of the note's sentences.
+    It is read as the first of these that fits: JSON (a list of ids, or an object with one list in it or one named
+    `essential`, or a list of objects with a sentence's id, of which a `relevance` other than essential leaves it out); groups
+    `|1,2|` or `[1, 2]`; a list of ids, behind a label or not (`Essential sentences: 1, 3-5`), between lines without numbers;
+    lines that begin with an id and a mark. What a heading calls supplementary or not relevant ends what is read; a line that
+    calls its id so is passed over.
     """
     said = _said(text)
     if _NOTHING.fullmatch(said):
@@ -267,16 +240,12 @@ def read_evidence(text: str, known_ids: Collection[str]) -> IdReply:
 
 
 def read_alignment(text: str, known_ids: Collection[str], answer_ids: Sequence[str] = ()) -> PairReply:
-    """Reads what each sentence of an answer rests on.
+    """Reads what each sentence of an answer rests on; a number that is none of `answer_ids` means the sentence at that place.
 
-    It is read strictly: lines `1: 2,3` (the answer's sentence, then an id list, with bars or brackets or without); where no line
-    is numbered, lines that end with a group, in the answer's order (`||` for a sentence that rests on nothing); or JSON, an object
-    from number to list, a list of lists, or a list of objects with `answer_id` and `evidence_id`. Other lines are passed over.
-
-    Args:
-        text: a model's reply.
-        known_ids: ids of the note's sentences.
-        answer_ids: ids of the answer's sentences, in order; a number that is none of them means the sentence at that place.
+    It is read strictly: lines `1: 2,3` (the answer's sentence, then an id list, with bars or brackets or without); where no
+    line is numbered, lines that end with a group, in the answer's order (`||` for a sentence that rests on nothing); or JSON,
+    an object from number to list, a list of lists, or a list of objects with `answer_id` and `evidence_id`. Other lines are
+    passed over.
     """
     said = _said(text)
     if _NOTHING.fullmatch(said):
@@ -401,13 +370,7 @@ _DIGIT: Final = re.compile(r"\d", re.ASCII)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Group:
-    """Citations that stand together.
-
-    Attributes:
-        start: of their first mark, in characters of the line.
-        end: behind their last.
-        ids: in their order, each once; also such as the note does not have.
-    """
+    """Citations that stand together, from `start` to `end` of the line; the ids are in order, each once, known or not."""
 
     start: int
     end: int
@@ -415,16 +378,11 @@ class Group:
 
 
 def read_ids(text: str, known_ids: Collection[str]) -> tuple[str, ...]:
-    """Reads an id list.
+    """Reads an id list: what stands between the marks. Each id counts once.
 
-    Args:
-        text: what stands between the marks. Quotes and brackets around an id, leading zeros and `S` or `#` before a number play
-            no part.
-        known_ids: ids of the note's sentences, which are read as they are.
-
-    Returns:
-        The ids in their order, each once. What is no number is an id all the same, which no note has; so is a range that runs
-        backwards or over more than `MAX_RANGE` sentences, as it stands there.
+    Quotes and brackets around an id, leading zeros and `S` or `#` before a number play no part. What is no number is an id
+    all the same, which no note has; so is a range that runs backwards or over more than `MAX_RANGE` sentences, as it stands
+    there.
     """
     found: list[str] = []
     for part in _SEPARATOR.split(_AROUND_DASH.sub("-", text)):
@@ -437,16 +395,9 @@ def read_ids(text: str, known_ids: Collection[str]) -> tuple[str, ...]:
 def pipe_groups(line: str, known_ids: Collection[str]) -> list[Group]:
     """Finds the groups of a line in the official form, and in forms near to it.
 
-    The group at the line's end may hold any words (`|x|`: an id that no note has), and marks without letters or digits may stand
-    behind it. One within the line holds numbers alone, and counts where another sentence follows it, or another group ends the
-    line.
-
-    Args:
-        line: without its line end.
-        known_ids: as in `read_ids`.
-
-    Returns:
-        They, from left to right. `||` is a group without ids.
+    The group at the line's end may hold any words (`|x|`: an id that no note has), and marks without letters or digits may
+    stand behind it. One within the line holds numbers alone, and counts where another sentence follows it, or another group
+    ends the line. `||` is a group without ids.
     """
     end = _end(line)
     groups = [_group(line, found, known_ids) for found in _PIPES.finditer(line)]
@@ -463,12 +414,7 @@ def pipe_groups(line: str, known_ids: Collection[str]) -> list[Group]:
 def bracket_groups(line: str, known_ids: Collection[str] = ()) -> list[Group]:
     """Finds the groups of a line that stand in square brackets, `[1, 2]` or `[1][2]`, wherever they are.
 
-    Args:
-        line: without its line end.
-        known_ids: ids of the note's sentences, one of which a range begins with; without any it can begin anywhere.
-
-    Returns:
-        They, from left to right.
+    A range begins with one of the known ids; without any it can begin anywhere.
     """
     groups = []
     for found in _BRACKETS.finditer(line):
@@ -535,8 +481,7 @@ _FENCE_LINE: Final = re.compile(r"^[ \t]*```[^\n]*\n?", re.MULTILINE)
 def unfenced(text: str) -> str:
     """The inside of the last fenced block that says anything; the text itself where there is none.
 
-    Args:
-        text: a reply. A block that never ends goes on to its end.
+    A block that never ends goes on to its end.
     """
     blocks = [block for block in _FENCE.findall(text) if block.strip()]
     return blocks[-1] if blocks else _FENCE_LINE.sub("", text)

@@ -40,37 +40,13 @@ from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.scoring.sentences import split_sentences
 from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
 
-__all__ = [
-    "QUESTION_WORDS",
-    "SAID",
-    "TEXTS",
-    "Texts",
-    "cited_faults",
-    "cited_ids",
-    "feedback_text",
-    "gold_cited_answer",
-    "gold_response",
-    "load_prompts",
-    "question_text",
-    "same_words",
-    "uncited_faults",
-    "written_sentences",
-]
-
-
 QUESTION_WORDS: Final = 15
 """Most words of a clinician's question."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Texts:
-    """What is said for one kind of question.
-
-    Attributes:
-        given: what stands below.
-        task: what to do.
-        form: how to reply.
-    """
+    """What is said for one kind of question: what stands below, what to do, and how to reply."""
 
     given: str
     task: str
@@ -113,14 +89,10 @@ _LINES: Final = (
 
 TEXTS: Final[Mapping[str, Texts]] = {
     "together": Texts(
-        given=_GIVEN.format(note=_EXCERPT),
-        task=f"{_ANSWERING} {_CITING}",
-        form=f"The answer has {_LIMIT}. {_LINES}",
+        given=_GIVEN.format(note=_EXCERPT), task=f"{_ANSWERING} {_CITING}", form=f"The answer has {_LIMIT}. {_LINES}"
     ),
     "evidence_first": Texts(
-        given=_GIVEN.format(note=_CHOSEN),
-        task=f"{_ANSWERING} {_CITING}",
-        form=f"The answer has {_LIMIT}. {_LINES}",
+        given=_GIVEN.format(note=_CHOSEN), task=f"{_ANSWERING} {_CITING}", form=f"The answer has {_LIMIT}. {_LINES}"
     ),
     "answer_first": Texts(
         given=_GIVEN.format(note=_EXCERPT),
@@ -170,13 +142,9 @@ TEXTS: Final[Mapping[str, Texts]] = {
 
 
 def gold_cited_answer(item: Item) -> str:
-    """Writes an answer of the official form whose citations are the essential sentences.
+    """Writes an answer of the official form whose citations are the essential sentences, at most 75 words.
 
-    Args:
-        item: with a key, an answer, or both.
-
-    Returns:
-        At most 75 words. Without a key the citations are the clinician's; "" where neither is released.
+    Without a key the citations are the clinician's; "" where neither is released.
     """
     fields = item.fields
     lines = list(fields["answer_sentences"])
@@ -192,23 +160,8 @@ def gold_cited_answer(item: Item) -> str:
     return _official(lines, cited, order=fields["sentence_ids"])
 
 
-def gold_question(item: Item) -> str:
-    """Writes the clinician's question; "" where it is not released."""
-    return one_line(item.fields["clinician_question"])
-
-
-def gold_evidence(item: Item) -> str:
-    """Writes the ids of the essential sentences, with commas."""
-    return ",".join(_essential(item))
-
-
-def gold_answer(item: Item) -> str:
-    """Writes the clinician's answer without citations; "" where it is not released."""
-    return one_line(item.fields["clinician_answer"])
-
-
-def gold_alignment(item: Item) -> str:
-    """Writes what each sentence of the clinician's answer cites, a line a sentence: `1: 3,4`; "" where it is not released."""
+def _alignment(item: Item) -> str:
+    """What each sentence of the clinician's answer cites, a line a sentence: `1: 3,4`."""
     cited = item.fields["answer_citations"]
     return "\n".join(f"{number}: {','.join(_ids(text))}".rstrip() for number, text in enumerate(cited, start=1))
 
@@ -248,10 +201,10 @@ def _ids(text: str) -> list[str]:
 PROMPT_SETS: Final = ("own",)
 
 _GOLD: Final[Mapping[str, Callable[[Item], str]]] = {
-    "question": gold_question,
-    "evidence": gold_evidence,
-    "answer": gold_answer,
-    "alignment": gold_alignment,
+    "question": lambda item: one_line(item.fields["clinician_question"]),
+    "evidence": lambda item: ",".join(_essential(item)),
+    "answer": lambda item: one_line(item.fields["clinician_answer"]),
+    "alignment": _alignment,
 }
 _TRIED: Final = ("together", "answer_first", "evidence_first")
 _SECOND_STEP: Final[Mapping[str, str]] = {"answer_first": "cite"}
@@ -260,21 +213,11 @@ _SECOND_STEP: Final[Mapping[str, str]] = {"answer_first": "cite"}
 def load_prompts(
     task: TaskSpec, name: str = "own", upstream: Path | None = None, *, arguments: Mapping[str, str] | None = None
 ) -> PromptSet:
-    """Makes the prompts of a task.
+    """Makes the prompts of a task; `own` is the only set.
 
-    Args:
-        task: `options["steps"]` says how an answer and its citations are asked for; without it `options["form"]` what is asked.
-        name: `own`; there is no other set.
-        upstream: not used.
-        arguments: of `TaskSpec.arguments`.
-
-    Returns:
-        The prompts. Those of `evidence_first` have the sentences chosen for an item as its `sources`, and `settings` that say how
-        they are chosen.
-
-    Raises:
-        UsageError: Another set, an argument with a wrong value, or a task that no model is asked.
-        MissingError: A checkpoint is not on this machine.
+    `options["steps"]` says how an answer and its citations are asked for; without it `options["form"]` what is asked. The
+    prompts of `evidence_first` have the sentences chosen for an item as its `sources`, and `settings` that say how they are
+    chosen.
     """
     if name == "official":
         raise UsageError(
@@ -304,16 +247,10 @@ def load_prompts(
 def question_text(
     kind: str, item: Item, *, shown: Collection[str] | None = None, answer: Collection[str] | None = None
 ) -> str:
-    """Writes one question.
+    """Writes one question of a kind of `TEXTS`, with the sentences of the note that are shown; all by default.
 
-    Args:
-        kind: a key of `TEXTS`.
-        item: what it is about.
-        shown: ids of the note's sentences that are shown; all by default.
-        answer: for `cite`, the sentences that are to be cited; `alignment` has the clinician's.
-
-    Returns:
-        The question. What an item does not have (a clinician's question, say) is left out with its label.
+    For `cite`, `answer` has the sentences that are to be cited; `alignment` has the clinician's. What an item does not have
+    (a clinician's question, say) is left out with its label.
     """
     texts, fields = TEXTS[kind], item.fields
     message = fields["patient_narrative"].strip() or fields["patient_question"].strip()
@@ -332,15 +269,7 @@ def question_text(
 
 
 def gold_response(task: TaskSpec, item: Item) -> str:
-    """Writes an item's gold as an answer.
-
-    Args:
-        task: decides the form.
-        item: the item.
-
-    Returns:
-        The gold; "" where it is not released.
-    """
+    """Writes an item's gold as an answer of the task's form; "" where it is not released."""
     if "steps" in task.options:
         return gold_cited_answer(item)
     return _GOLD[task.options["form"]](item)
@@ -362,13 +291,7 @@ def _digest(kind: str) -> str:
     """Hashes all texts of a task's questions: of both its steps, and of what is said about a faulty reply."""
     kinds = [kind, _SECOND_STEP[kind]] if kind in _SECOND_STEP else [kind]
     said = [part for each in kinds for part in (each, TEXTS[each].given, TEXTS[each].task, TEXTS[each].form)]
-    labels = (
-        PATIENT,
-        CLINICIAN,
-        NOTE,
-        ANSWER,
-        SENTENCE,
-    )
+    labels = (PATIENT, CLINICIAN, NOTE, ANSWER, SENTENCE)
     told = SAID if kind in _TRIED else ()
     return hashlib.sha256("\0".join((*said, *labels, *told)).encode()).hexdigest()
 
@@ -414,15 +337,9 @@ _SHOWN_ID: Final = 12
 
 
 def cited_faults(reply: str, known_ids: Collection[str], *, answer: Sequence[str] | None = None) -> list[str]:
-    """Finds what is wrong with an answer that cites.
+    """Finds what is wrong with an answer that cites, a sentence for each fault; of an empty one only that.
 
-    Args:
-        reply: the model's text.
-        known_ids: ids of the sentences it was given.
-        answer: the sentences that were to be cited and not changed; their length is not held against the reply.
-
-    Returns:
-        A sentence for each fault; none where the answer is of the official form. Of an empty one only that.
+    `answer` has the sentences that were to be cited and not changed; their length is not held against the reply.
     """
     read = read_answer(reply, known_ids)
     if EMPTY in read.problems:
@@ -444,15 +361,7 @@ def cited_faults(reply: str, known_ids: Collection[str], *, answer: Sequence[str
 
 
 def uncited_faults(reply: str, known_ids: Collection[str]) -> list[str]:
-    """Finds what is wrong with an answer that is cited later; citations that it has already play no part.
-
-    Args:
-        reply: the model's text.
-        known_ids: ids of the sentences it was given.
-
-    Returns:
-        A sentence for each fault: it is empty, or too long.
-    """
+    """Finds what is wrong with an answer that is cited later: it is empty, or too long. Citations that it has play no part."""
     words = sum(len(sentence.split()) for sentence in written_sentences(reply, known_ids))
     if not words:
         return [_EMPTY]
@@ -460,14 +369,7 @@ def uncited_faults(reply: str, known_ids: Collection[str]) -> list[str]:
 
 
 def feedback_text(reply: str, faults: Sequence[str], *, number: int, tries: int) -> str:
-    """Writes what stands below the question when it is put again.
-
-    Args:
-        reply: the last reply; of a long one the beginning is shown.
-        faults: at least one.
-        number: of the try that is asked for, from 2 on.
-        tries: how many there are.
-    """
+    """Writes what stands below the question when it is put again; of a long reply the beginning is shown."""
     said = reply.strip() or _NOTHING
     shown = said if len(said) <= _SHOWN_REPLY else said[:_SHOWN_REPLY].rstrip() + _CUT
     wrong = "\n".join((_WRONG, *(f"- {fault}" for fault in faults)))
@@ -483,26 +385,13 @@ _WORD: Final = re.compile(r"\w+")
 
 
 def written_sentences(reply: str, known_ids: Collection[str]) -> tuple[str, ...]:
-    """Takes the sentences out of a reply.
-
-    Args:
-        reply: any text.
-        known_ids: ids of the note's sentences.
-
-    Returns:
-        They, without citations, each on one line. A line ends a sentence; within it the rules of `scoring.sentences` do.
-    """
+    """Takes the sentences out of a reply, without citations. A line ends a sentence; within it `scoring.sentences` does."""
     bare = [_uncited(line, known_ids) for line in _lines(reply)]
     return tuple(one_line(sentence) for line in bare for sentence in split_sentences(line))
 
 
 def cited_ids(reply: str, known_ids: Collection[str]) -> tuple[str, ...]:
-    """Takes the ids that a reply cites, anywhere in it, in order of first mention.
-
-    Args:
-        reply: any text.
-        known_ids: ids of the note's sentences.
-    """
+    """Takes the ids that a reply cites, anywhere in it, in order of first mention."""
     groups = [group for line in _lines(reply) for group in _groups(line, known_ids)]
     return tuple(dict.fromkeys(each for group in groups for each in group.ids))
 

@@ -24,22 +24,11 @@ from medical_tasks.benchmarks.archehr_qa.prompts import (
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Ask, Dialogue, Done, Message, MultiStep, Records, TaskSpec, Turn
 
-__all__ = ["GroundedAnswer", "open_protocol"]
-
 VERSION: Final = 1
 
 
 def open_protocol(task: TaskSpec, *, arguments: Mapping[str, str] | None = None) -> MultiStep:
-    """Opens the protocol of a task.
-
-    Args:
-        task: `protocol` is `together`, `answer_first` or `evidence_first`.
-        arguments: of `TaskSpec.arguments`, the same as the prompts are given.
-
-    Raises:
-        UsageError: An argument has a wrong value.
-        MissingError: A checkpoint is not on this machine.
-    """
+    """Opens the protocol of a task; the arguments are the same as the prompts are given."""
     settings = read_arguments(task, arguments or {})
     chooser = None
     if task.protocol == "evidence_first":
@@ -48,13 +37,7 @@ def open_protocol(task: TaskSpec, *, arguments: Mapping[str, str] | None = None)
 
 
 class GroundedAnswer:
-    """Asks for an answer in one step or two.
-
-    Args:
-        steps: `together`, `answer_first` or `evidence_first`.
-        tries: most tries for a step.
-        chooser: says which sentences were shown; None when all were.
-    """
+    """Asks for an answer in one step or two (`answer_first`); the chooser says which sentences were shown, None when all were."""
 
     def __init__(self, steps: str, *, tries: int, chooser: Chooser | None = None) -> None:
         self.tries = tries

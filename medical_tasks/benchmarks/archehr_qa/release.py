@@ -32,25 +32,12 @@ from medical_tasks.io.files import open_file, read_bytes
 from medical_tasks.io.json_records import is_text, json_objects, named, shown, text_id
 from medical_tasks.io.xml_files import PlainXmlError, xml_root
 
-__all__ = [
-    "CASES_FILE", "KEY_FILE", "LABELS", "MAPPING_FILE", "NOTE_SOURCES", "SIZE_LIMIT_BYTES", "AnswerSentence", "Case",
-    "CaseKey", "Document", "Sentence", "excerpt_problem", "offset_problem", "offsets_are_places", "read_cases",
-    "read_key", "read_mapping", "without_citations",
-]  # fmt: skip
-
-
 _SHOWN: Final = 10
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sentence:
-    """A sentence of a note excerpt.
-
-    Attributes:
-        id: its number, as text.
-        paragraph_id: of its paragraph; "" where the file does not say it.
-        text: as released, white space at its ends removed; may have line ends within.
-    """
+    """A sentence of a note excerpt, as released, without white space at its ends; may have line ends within."""
 
     id: str
     paragraph_id: str
@@ -62,10 +49,8 @@ class Case:
     """A case, without its key.
 
     Attributes:
-        id: of the case.
-        narrative: what the patient wrote.
-        phrases: the parts of it that ask, in order.
-        clinician_question: the same question as a clinician would put it; "" where it is not released.
+        phrases: the parts of the narrative that ask, in order.
+        clinician_question: "" where it is not released.
         sentences: of the note excerpt, in order; none in the organizers' open files.
     """
 
@@ -92,21 +77,11 @@ _AGAIN: Final = "Download the file again."
 
 
 def read_cases(path: Path, *, notes: bool = True) -> list[Case]:
-    """Reads a file of cases.
+    """Reads a file of cases, in its order; messages name case and rule, and no text.
 
-    Offsets of sentences that differ from the note excerpt though they are in order are told on standard error and no more:
-    nothing depends on them.
-
-    Args:
-        path: the file.
-        notes: whether it is of a release, with note excerpts; the organizers' open questions have none, and some have no
-            clinician's question.
-
-    Returns:
-        The cases, in the file's order.
-
-    Raises:
-        UsageError: The file cannot be read or is not of the official form; the message names case and rule, and no text.
+    Offsets of sentences that differ from the note excerpt though they are in order are reported on standard error and no
+    more: nothing depends on them. The organizers' open questions (`notes=False`) have no note excerpts, and some no
+    clinician's question.
     """
     root = _root(path)
     if root.tag != "annotations":
@@ -261,15 +236,7 @@ _SPACE: Final = re.compile(r"\s")
 
 
 def excerpt_problem(excerpt: str, sentences: Sequence[Sentence]) -> str | None:
-    """Says where sentences do not follow one another in the excerpt; white space does not count, so lines may be wrapped anew.
-
-    Args:
-        excerpt: the note excerpt.
-        sentences: of it.
-
-    Returns:
-        None, or what is wrong, without any text of theirs.
-    """
+    """Says where sentences do not follow one another in the excerpt, without any text of theirs; white space does not count."""
     whole, place, before = "".join(excerpt.split()), 0, "its beginning"
     for sentence in sentences:
         text = "".join(sentence.text.split())
@@ -281,15 +248,7 @@ def excerpt_problem(excerpt: str, sentences: Sequence[Sentence]) -> str | None:
 
 
 def offset_problem(sentences: Sequence[Sentence], offsets: Sequence[int]) -> str | None:
-    """Says where a sentence begins before the one before it has ended.
-
-    Args:
-        sentences: in order.
-        offsets: where each begins in its paragraph, in characters.
-
-    Returns:
-        None, or what is wrong.
-    """
+    """Says where a sentence begins before the one before it has ended; offsets are characters in the paragraph."""
     for (before, start), (sentence, offset) in pairwise(zip(sentences, offsets, strict=True)):
         if before.paragraph_id == sentence.paragraph_id and offset < start + len(before.text):
             return (
@@ -300,13 +259,7 @@ def offset_problem(sentences: Sequence[Sentence], offsets: Sequence[int]) -> str
 
 
 def offsets_are_places(excerpt: str, sentences: Sequence[Sentence], offsets: Sequence[int]) -> bool:
-    """Says whether sentences of a paragraph are as far from one another in the excerpt as their offsets say.
-
-    Args:
-        excerpt: the note excerpt.
-        sentences: of it, in order.
-        offsets: where each begins in its paragraph, in characters.
-    """
+    """Says whether sentences of a paragraph are as far from one another in the excerpt as their offsets say."""
     whole, place = _SPACE.sub(" ", excerpt), 0
     begins: dict[str, int] = {}
     for sentence, offset in zip(sentences, offsets, strict=True):
@@ -331,12 +284,9 @@ _RANGE: Final = re.compile(r"([0-9]{1,4})\s*-\s*([0-9]{1,4})")
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerSentence:
-    """A sentence of a clinician's answer.
+    """A sentence of a clinician's answer, without citations, and the note's sentences that it rests on.
 
-    Attributes:
-        id: of the sentence; its place, from 1, where the file gives it none.
-        text: the sentence, without citations.
-        citations: ids of the note's sentences that it rests on; may be empty.
+    Its id is its place, from 1, where the file gives it none.
     """
 
     id: str
@@ -346,13 +296,12 @@ class AnswerSentence:
 
 @dataclass(frozen=True, kw_only=True)
 class CaseKey:
-    """What the key says of a case.
+    """What the key says of a case; what is not released is empty.
 
     Attributes:
-        relevance: sentence id to label, for every sentence of the case; empty where the release has none.
-        clinician_answer: without citations; "" where it is not released.
-        answer_sentences: of the clinician's answer; empty where they are not released.
-        cited: whether the citations of these are released.
+        relevance: sentence id to label, for every sentence of the case.
+        clinician_answer: without citations.
+        cited: whether the citations of the answer's sentences are released.
     """
 
     relevance: Mapping[str, str] = field(default_factory=dict)
@@ -362,28 +311,12 @@ class CaseKey:
 
 
 def without_citations(answer: str) -> str:
-    """Takes marks such as `[1,2]` out of a clinician's answer, with the white space before them.
-
-    Args:
-        answer: as the field `clinician_answer` has it.
-    """
+    """Takes marks such as `[1,2]` out of a clinician's answer, with the white space before them."""
     return _MARK.sub("", answer).strip()
 
 
 def by_case(path: Path, cases: Sequence[Case], *, form: str) -> dict[str, dict[str, Any]]:
-    """Reads a JSON list with one record for each case.
-
-    Args:
-        path: the file.
-        cases: the cases that lie beside it.
-        form: of a record, for messages.
-
-    Returns:
-        Case id to record, in the order of the cases.
-
-    Raises:
-        UsageError: It cannot be read, is no such list, has a case twice, or has other cases than those.
-    """
+    """Reads a JSON list with one record for each of the cases and no other; case id to record, in the order of the cases."""
     try:
         content = read_bytes(path)
     except OSError as error:
@@ -406,18 +339,7 @@ def by_case(path: Path, cases: Sequence[Case], *, form: str) -> dict[str, dict[s
 
 
 def read_key(path: Path, cases: Sequence[Case]) -> dict[str, CaseKey]:
-    """Reads a key.
-
-    Args:
-        path: the file.
-        cases: the cases that lie beside it.
-
-    Returns:
-        Case id to its key, in the order of the cases.
-
-    Raises:
-        UsageError: It is not of the official form or does not belong to the cases; the message names case and rule, no text.
-    """
+    """Reads a key; case id to its key, in the order of the cases. Messages name case and rule, no text."""
     records = by_case(path, cases, form=_KEY_FORM)
     return {case.id: _case_key(f"{path}, case {named(case.id)}", records[case.id], case) for case in cases}
 
@@ -523,30 +445,28 @@ _MAPPING_FORM: Final = '{"case_id": "1", "document_id": "100001_2", "document_so
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """The note that an excerpt is from.
+    """The note that an excerpt is from; "" where it is not known.
 
     Attributes:
-        id: `HADM_ID_ROW_ID` in MIMIC-III, `hadm_id` in MIMIC-IV; "" where it is not told.
-        source: `mimic-iii` or `mimic-iv`; "" likewise.
+        id: `HADM_ID_ROW_ID` in MIMIC-III, `hadm_id` in MIMIC-IV.
+        source: `mimic-iii` or `mimic-iv`.
     """
 
     id: str = ""
     source: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class FullCase:
+    """A case with all that is known of it."""
+
+    case: Case
+    key: CaseKey
+    document: Document
+
+
 def read_mapping(path: Path, cases: Sequence[Case]) -> dict[str, Document]:
-    """Reads a mapping.
-
-    Args:
-        path: the file.
-        cases: the cases that lie beside it.
-
-    Returns:
-        Case id to its note, in the order of the cases.
-
-    Raises:
-        UsageError: It is not of the official form, or has other cases; the message names case and rule.
-    """
+    """Reads a mapping; case id to its note, in the order of the cases."""
     found: dict[str, Document] = {}
     for name, record in by_case(path, cases, form=_MAPPING_FORM).items():
         where = f"{path}, case {named(name)}"

@@ -34,6 +34,7 @@ from medical_tasks.benchmarks.archehr_qa.measures import (
 from medical_tasks.benchmarks.archehr_qa.parsing import (
     NO_IDS,
     PROBLEMS,
+    SENTENCE_ENDS,
     Answer,
     read_alignment,
     read_answer,
@@ -46,19 +47,6 @@ from medical_tasks.errors import UsageError
 from medical_tasks.scoring.bleu_and_sari import tokenize_13a
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Item, ItemScore, TaskSpec
-
-__all__ = [
-    "NOTE_WORDS",
-    "has_bleu",
-    "official_alignment",
-    "official_answer",
-    "official_ids",
-    "official_text",
-    "score_items",
-    "scoring_identity",
-    "unanswered_limits",
-]
-
 
 _NOTES: Final = "_notes"
 _MOST_MEDCON: Final = 2.0
@@ -73,22 +61,7 @@ NOTE_WORDS: Final = frozenset(
 def score_items(
     task: TaskSpec, items: Sequence[Item], responses: Sequence[str], *, arguments: Mapping[str, str] | None = None
 ) -> list[ItemScore]:
-    """Scores the replies to a task's items.
-
-    Args:
-        task: a task of the benchmark; its options decide what a reply is.
-        items: the items, with the dataset's columns in `fields`.
-        responses: the model's raw text for each item, in the same order.
-        arguments: of the task's `scoring_arguments`; each adds its metrics.
-
-    Returns:
-        A score an item. Any text has one.
-
-    Raises:
-        UsageError: There are not as many responses as items, two items have one id, or an argument is unknown or wrong; names
-            ids, quotes no text.
-        MissingError: A checkpoint, an index or a package for an argument is not there.
-    """
+    """Scores the replies to a task's items; any text has a score. Each of the `scoring_arguments` adds its metrics."""
     given = arguments or {}
     _check_arguments(task, given)
     if len(items) != len(responses):
@@ -101,32 +74,15 @@ def score_items(
 
 
 def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
-    """Says what decides the metrics that a task's `scoring_arguments` add, for the recipe; loads no weights.
-
-    Args:
-        task: a task of the benchmark.
-        arguments: name to value.
-
-    Returns:
-        For each argument the identity of its checkpoint or index, JSON values.
-
-    Raises:
-        UsageError: An argument that the task does not take, or a wrong value.
-        MissingError: A checkpoint, an index or a package is not there.
-    """
+    """Says what decides the metrics that a task's `scoring_arguments` add, for the recipe; loads no weights."""
     _check_arguments(task, arguments)
     return model_identity(arguments)
 
 
 def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
-    """What metrics could be on an item without an answer, where that is less than the metric's own limits.
+    """Limits of MEDCON on an item without an answer.
 
-    Args:
-        task: any task of the benchmark.
-        item: the item.
-
-    Returns:
-        Limits of MEDCON: shared terms are at most all of the reference's, so however many synonyms it has, F1 stays below 2.
+    Shared terms are at most all of the reference's, so however many synonyms it has, F1 stays below 2.
     """
     names = [metric.name for metric in task.metrics if metric.name.startswith("medcon")]
     return dict.fromkeys(names, (0.0, _MOST_MEDCON))
@@ -297,16 +253,7 @@ def _cited(ids: Iterable[str], item: Item, *more: str) -> str:
 
 _SCORED: Final[
     Mapping[str, Callable[[TaskSpec, Sequence[Item], Sequence[str], Mapping[str, str]], list[ItemScore]]]
-] = {
-    "cited": _cited_answers,
-    "answer": _texts,
-    "question": _texts,
-    "evidence": _evidence,
-    "alignment": _alignment,
-}
-
-
-_ENDS: Final = (".", "!", "?")
+] = {"cited": _cited_answers, "answer": _texts, "question": _texts, "evidence": _evidence, "alignment": _alignment}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -315,7 +262,8 @@ class OfficialAnswer:
 
     Attributes:
         text: at most 75 words between spaces.
-        citations: each once, in order of first mention; spaces are part of them. Without any the script ends with an error.
+        citations: each once, in order of first mention; spaces are part of them. Without any the script ends with an
+            error.
     """
 
     text: str
@@ -323,11 +271,7 @@ class OfficialAnswer:
 
 
 def official_answer(answer: str) -> OfficialAnswer:
-    """Reads an answer as the script does.
-
-    Args:
-        answer: what a submission has as `answer`.
-    """
+    """Reads an answer (what a submission has as `answer`) as the script does."""
     sentences: list[str] = []
     citations: list[str] = []
     for line in answer.strip().split("\n"):
@@ -339,7 +283,7 @@ def official_answer(answer: str) -> OfficialAnswer:
             line = parts[0]
         sentence = line.strip()
         if sentence:
-            sentences.append(sentence if sentence.endswith(_ENDS) else f"{sentence}.")
+            sentences.append(sentence if sentence.endswith(SENTENCE_ENDS) else f"{sentence}.")
     text = " ".join(sentences)
     words = [word for word in text.split(" ") if word.strip()]
     if len(words) > WORD_LIMIT:
@@ -359,12 +303,7 @@ def has_bleu(text: str) -> bool:
 
 
 def official_ids(reply: str, otherwise: Sequence[str]) -> tuple[str, ...]:
-    """The ids that a submission with this reply has.
-
-    Args:
-        reply: as a whole a JSON list of ids, as submissions have it, or any other.
-        otherwise: the ids of any other.
-    """
+    """The ids that a submission with this reply has: those of a JSON list of ids, as submissions have it, else `otherwise`."""
     value = _json_list(reply)
     return tuple(value if _are_texts(value) else otherwise)
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.archehr_qa.parsing import (
+    SENTENCE_ENDS,
     TOO_LONG,
     WRONG_FORM,
     bracket_groups,
@@ -40,19 +41,6 @@ from medical_tasks.io.json_records import is_text, json_values, named, shown
 from medical_tasks.runs.responses import LARGEST, unzipped
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Item, TaskSpec
-
-__all__ = [
-    "TASKS",
-    "Submission",
-    "answer_problems",
-    "make_submission",
-    "of_case",
-    "problems_of",
-    "read_records",
-    "recognised",
-    "submission_problems",
-]
-
 
 _LONGEST_NUMBER: Final = 6
 _SHOWN: Final = 10
@@ -76,7 +64,6 @@ class Problem:
 
     Attributes:
         place: the case, or the record where no case is named.
-        text: what is wrong.
         fatal: whether the official scorer gives no score at all to a submission that has it.
         note: whether it is nothing that has to be mended.
     """
@@ -95,8 +82,7 @@ def check_records(
 ) -> list[Problem]:
     """Checks that a submission has all cases of a split and no others, each once, with a `field` that passes the `check`.
 
-    Returns:
-        The problems, in the order of the cases, what is of none of them last.
+    The problems are in the order of the cases, what is of none of them last.
     """
     own: dict[str, list[Problem]] = {case: [] for case in cases}
     others: list[Problem] = []
@@ -294,7 +280,6 @@ _EXAMPLE: Final = (
 
 _ANSWER: Final = "answer"
 _PREDICTION: Final = "prediction"
-_ENDS: Final = (".", "!", "?")
 _Written = tuple[Any, list[Problem]]
 
 
@@ -305,9 +290,9 @@ class Submission:
     Attributes:
         text: of the file.
         answered: number of cases in it.
-        problems: in the order of the cases.
-        notes: what of the answers is not in it, likewise.
-        rewritten: ids of cases whose answer of 2025 the official scorer, as it was, reads otherwise than it was scored here.
+        notes: what of the answers is not in it, in the order of the cases, as `problems`.
+        rewritten: ids of cases whose answer of 2025 the official scorer, as it was, reads otherwise than it was scored
+            here.
     """
 
     text: str
@@ -351,12 +336,7 @@ def zipped(task: TaskSpec) -> bool:
 
 
 def read_records(path: Path) -> tuple[list[Any], list[Problem]]:
-    """Reads what stands in a submission's list, and what is wrong with the zip file that it may be in.
-
-    Raises:
-        MissingError: There is no such file.
-        UsageError: It cannot be read, is too large, or is no JSON list.
-    """
+    """Reads what stands in a submission's list, and what is wrong with the zip file that it may be in."""
     try:
         with open_file(path) as stream:
             content = stream.read(LARGEST + 1)
@@ -376,11 +356,7 @@ def read_records(path: Path) -> tuple[list[Any], list[Problem]]:
 
 
 def recognised(path: Path, records: Sequence[Any]) -> str:
-    """Finds the task that a submission is of.
-
-    Raises:
-        UsageError: It could be of several, or of none.
-    """
+    """Finds the task that a submission is of."""
     found = {names for record in records if (names := _fitting(record))}
     names = found.pop() if len(found) == 1 else ()
     if len(names) != 1:
@@ -390,11 +366,7 @@ def recognised(path: Path, records: Sequence[Any]) -> str:
 
 
 def cases(task: TaskSpec, items: Sequence[Item]) -> list[Item]:
-    """Picks the cases that a submission must have, of those of `EVERY_CASE`.
-
-    Raises:
-        UsageError: There are none.
-    """
+    """Picks the cases that a submission must have, of those of `EVERY_CASE`."""
     needed = _form(task).needed
     found = [item for item in items if item.fields[needed]]
     if not found:
@@ -434,7 +406,7 @@ def _cited(item: Item, reply: str) -> _Written:
     problems = [too_long(item, answer.words, note=False)] if TOO_LONG in answer.problems else []
     official = official_answer(written)
     # Where an answer is cut within a sentence, the official scorer sets a point behind its last word.
-    meant = answer.text if answer.text.endswith(_ENDS) or not problems else f"{answer.text}."
+    meant = answer.text if answer.text.endswith(SENTENCE_ENDS) or not problems else f"{answer.text}."
     if (official.text, official.citations) != (meant, answer.citations):
         said = "cannot be written so that the official scorer reads it as it was scored here; look at it"
         problems.append(Problem(place=of_case(item.id), text=said))

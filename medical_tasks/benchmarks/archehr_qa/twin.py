@@ -16,6 +16,7 @@ import random
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,33 +31,45 @@ from medical_tasks.benchmarks.archehr_qa.release import (
     Case,
     CaseKey,
     Document,
+    FullCase,
     Sentence,
 )
 from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
-from medical_tasks.benchmarks.archehr_qa.twin_topics import CLOSINGS, FILLERS, HEADINGS, OPENINGS, TOPICS, Topic
 from medical_tasks.errors import MedicalTasksError, UsageError
-
-__all__ = ["FullCase", "main", "twin_cases", "write_split", "write_twin"]
-
 
 _SENTENCES = (18, 34)
 _ESSENTIAL, _SUPPLEMENTARY, _NOT_RELEVANT = LABELS
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Topic:
+    """An invented course. Braces hold numbers that are drawn for each case, the same in the note and in the answer."""
+
+    emergency: bool  # a visit to the emergency department, not an inpatient stay
+    story: str  # before the question
+    ask: str
+    question: str  # as a clinician would put it
+    facts: list[tuple[str, str]]  # what answers it: a sentence of the note, and the same as an answer says it
+    more: list[str]  # sentences that support it
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Texts:
+    topics: list[_Topic]
+    openings: list[str]
+    headings: list[str]
+    fillers: list[str]
+    closings: list[str]  # sentences of an answer that rest on nothing, as many as there is room for
+
+
+@cache
+def _texts() -> _Texts:
+    content = json.loads(Path(__file__).with_name("twin_topics.json").read_text(encoding="utf-8"))
+    return _Texts(**content | {"topics": [_Topic(**topic) for topic in content["topics"]]})
+
+
 def twin_cases(*, seed: int, cases: int, first: int = 1) -> list[FullCase]:
-    """Generates cases.
-
-    Args:
-        seed: with a case's number decides all of it.
-        cases: how many.
-        first: number of the first, its id.
-
-    Returns:
-        The cases, with keys, answers and notes.
-
-    Raises:
-        UsageError: The number is not positive.
-    """
+    """Generates cases; the seed with a case's number, counted from `first`, decides all of it."""
     if cases < 1:
         raise UsageError(f"a twin needs at least 1 case, got {cases}.")
     return [_case(random.Random(f"{seed}-{number}"), number) for number in range(first, first + cases)]  # noqa: S311
@@ -72,22 +85,9 @@ def write_twin(
     keys: Sequence[str] = SPLITS,
     answers: bool = True,
 ) -> Path:
-    """Writes a twin of a release.
+    """Writes a twin of a release for `--source`; a split of 0 cases is left out.
 
-    Args:
-        folder: where to; made when absent.
-        seed: as `twin_cases`.
-        dev: cases of the split `dev`; 0 leaves it out.
-        test: of the split `test`, likewise.
-        test_2026: of the split `test_2026`, likewise.
-        keys: splits that have a key.
-        answers: whether keys have the clinicians' answers.
-
-    Returns:
-        The folder, for `--source`.
-
-    Raises:
-        UsageError: A number is negative, or all are 0.
+    `keys` names the splits that have a key; `answers` says whether keys have the clinicians' answers.
     """
     counts = dict(zip(SPLITS, (dev, test, test_2026), strict=True))
     if min(counts.values()) < 0 or not any(counts.values()):
@@ -104,7 +104,8 @@ def write_twin(
 
 
 def _case(draw: random.Random, number: int) -> FullCase:
-    topic = TOPICS[number % len(TOPICS)]
+    texts = _texts()
+    topic = texts.topics[number % len(texts.topics)]
     values = {
         "age": str(draw.randrange(19, 90)),
         "his": draw.choice(("his", "her")),
@@ -114,7 +115,7 @@ def _case(draw: random.Random, number: int) -> FullCase:
         "d": str(draw.randrange(10)),
     }
     ask = topic.ask.format_map(values)
-    story = [draw.choice(OPENINGS), topic.story]
+    story = [draw.choice(texts.openings), topic.story]
     narrative = " ".join([*(each.format_map(values) for each in story), ask])
     paragraphs, essential = _paragraphs(draw, topic, values)
     sentences: list[Sentence] = []
@@ -144,23 +145,24 @@ def _case(draw: random.Random, number: int) -> FullCase:
 
 
 def _paragraphs(
-    draw: random.Random, topic: Topic, values: Mapping[str, str]
+    draw: random.Random, topic: _Topic, values: Mapping[str, str]
 ) -> tuple[list[list[tuple[str, str]]], set[str]]:
     """Sentences with their labels, a heading alone and two blocks below each; and the texts of the essential ones."""
+    headings, others = _texts().headings, _texts().fillers
     essential = [text.format_map(values) for text, _ in topic.facts]
     chosen = [(text, _ESSENTIAL) for text in essential]
     chosen += [(text.format_map(values), _SUPPLEMENTARY) for text in topic.more]
-    fillers = draw.randrange(*_SENTENCES) - len(chosen) - len(HEADINGS)
-    chosen += [(text.format_map(values), _NOT_RELEVANT) for text in draw.sample(FILLERS, min(fillers, len(FILLERS)))]
+    fillers = draw.randrange(*_SENTENCES) - len(chosen) - len(headings)
+    chosen += [(text.format_map(values), _NOT_RELEVANT) for text in draw.sample(others, min(fillers, len(others)))]
     draw.shuffle(chosen)
     paragraphs: list[list[tuple[str, str]]] = []
-    for place, heading in enumerate(HEADINGS):
-        block = chosen[len(chosen) * place // len(HEADINGS) : len(chosen) * (place + 1) // len(HEADINGS)]
+    for place, heading in enumerate(headings):
+        block = chosen[len(chosen) * place // len(headings) : len(chosen) * (place + 1) // len(headings)]
         paragraphs += [[(heading, _NOT_RELEVANT)], block[: len(block) // 2], block[len(block) // 2 :]]
     return [paragraph for paragraph in paragraphs if paragraph], set(essential)
 
 
-def _answer(topic: Topic, values: Mapping[str, str], ids: Mapping[str, str]) -> tuple[AnswerSentence, ...]:
+def _answer(topic: _Topic, values: Mapping[str, str], ids: Mapping[str, str]) -> tuple[AnswerSentence, ...]:
     """Each fact as an answer says it, and what rests on nothing; facts without room left are cited by the last that has some."""
     made: list[tuple[str, list[str]]] = []
     words = 0
@@ -171,7 +173,7 @@ def _answer(topic: Topic, values: Mapping[str, str], ids: Mapping[str, str]) -> 
             made.append((text, [name]))
         else:
             made[-1][1].append(name)
-    for text in CLOSINGS:
+    for text in _texts().closings:
         words += len(text.split())
         if words <= WORD_LIMIT:
             made.append((text, []))
@@ -182,11 +184,7 @@ def _answer(topic: Topic, values: Mapping[str, str], ids: Mapping[str, str]) -> 
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Writes a twin; returns the exit code.
-
-    Args:
-        words: of the command line; those of the process by default.
-    """
+    """Writes a twin; returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m medical_tasks.benchmarks.archehr_qa.twin",
         description="Write synthetic files in the shape of the official ones.",
@@ -221,40 +219,10 @@ def main(words: Sequence[str] | None = None) -> int:
     return 0
 
 
-if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except MedicalTasksError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
-
-
-@dataclass(frozen=True, kw_only=True)
-class FullCase:
-    """A case with all that is known of it.
-
-    Attributes:
-        case: the case.
-        key: its key.
-        document: the note it is from.
-    """
-
-    case: Case
-    key: CaseKey
-    document: Document
-
-
 def write_split(folder: Path, cases: Sequence[FullCase], *, key: bool = True, answers: bool = True) -> Path:
     """Writes the three files of a split.
 
-    Args:
-        folder: where to; made when absent.
-        cases: of the split, in order.
-        key: whether to write the key, which releases during a shared task leave out for `test`.
-        answers: whether it has the clinicians' answers, which the first releases leave out.
-
-    Returns:
-        The folder.
+    Releases during a shared task leave the key out for `test`, and the first releases the clinicians' answers.
     """
     folder.mkdir(parents=True, exist_ok=True)
     body = "".join(_case_element(each.case) for each in cases)
@@ -321,3 +289,11 @@ def _key(case_id: str, key: CaseKey, *, answers: bool) -> dict[str, Any]:
 def _marked(text: str, citations: Sequence[str]) -> str:
     """A sentence with its citations before its last sign, as clinicians wrote them (paper, table 1)."""
     return f"{text[:-1]} [{','.join(citations)}]{text[-1:]}" if citations else text
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except MedicalTasksError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)

@@ -18,8 +18,6 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final, Literal
 
-__all__ = ["Abstention", "abstention"]
-
 Abstention = Literal["sure", "unsure", "none"]
 
 LONGEST: Final = 120
@@ -352,14 +350,10 @@ _REFERRAL: Final = re.compile(
 
 
 def abstention(text: str) -> Abstention:
-    """Reads an answer's wording.
+    """Classifies an answer by its wording; Markdown, quotation marks and curly apostrophes make no difference.
 
-    Args:
-        text: the answer. Markdown, quotation marks and curly apostrophes make no difference.
-
-    Returns:
-        `sure`: nothing but refusal and courtesy, at most `LONGEST` words, or no words at all. `none`: nothing is refused, or
-        `ANSWER_WORDS` words say something beside the refusal. `unsure`: anything between, or courtesy alone.
+    `sure`: nothing but refusal and courtesy, at most `LONGEST` words, or no words at all. `none`: nothing is refused, or
+    `ANSWER_WORDS` words say something beside the refusal. `unsure`: anything between, or courtesy alone.
     """
     refuses = False
     words = said = 0

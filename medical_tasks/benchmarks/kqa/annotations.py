@@ -24,26 +24,10 @@ from medical_tasks.judges.check_figures import CheckPair, subset
 from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource
 from medical_tasks.scoring.agreement import majority
 
-__all__ = [
-    "ANNOTATIONS_FILE",
-    "BOTH",
-    "CHECK_SET",
-    "Annotation",
-    "check_pairs",
-    "find_annotations",
-    "judge_annotations",
-    "read_annotations",
-]
-
-
 ANNOTATIONS_FILE: Final = "NLI_medical_annotator.csv"
 RATERS: Final = 3
 
-_LABELS: Mapping[str, Label] = {
-    "Entailment": "entailment",
-    "Neutral": "neutral",
-    "Contradiction": "contradiction",
-}
+_LABELS: Mapping[str, Label] = {"Entailment": "entailment", "Neutral": "neutral", "Contradiction": "contradiction"}
 _LABEL_COLUMNS = tuple(f"label_{rater}" for rater in range(RATERS))
 _COLUMNS = ("", "Question", "llm_x", "answer", "claim", "category_x", "majority_label", *_LABEL_COLUMNS)
 _IMPORTANCE = ("Must_have", "Nice_to_have")
@@ -60,10 +44,6 @@ class Annotation:
 
     Attributes:
         id: hash of question, answer and statement.
-        question: the patient's question.
-        model: whose answer it is, as the file names it.
-        answer: the model's answer, the premise.
-        statement: of the physicians' own answer, the hypothesis.
         importance: `Must_have` or `Nice_to_have`.
         labels: of the three physicians, always in the same order.
         majority: what at least two of them say.
@@ -82,14 +62,7 @@ class Annotation:
 
 
 def find_annotations(source: Path | None) -> Path:
-    """Finds the file.
-
-    Args:
-        source: the file itself, the folder it lies in, or a checkout of the authors' repository.
-
-    Raises:
-        MissingError: None was given, or it is not there; says how to get it.
-    """
+    """Finds the file: itself, in the folder it lies in, or in a checkout of the authors' repository."""
     if source is None:
         raise MissingError(f"judge-check kqa needs the physicians' labels. {_STEPS}")
     source = source.expanduser()
@@ -104,14 +77,7 @@ def find_annotations(source: Path | None) -> Path:
 
 
 def read_annotations(path: Path) -> list[Annotation]:
-    """Reads the file, in its order.
-
-    Args:
-        path: the official CSV file.
-
-    Raises:
-        UsageError: Not the file it should be; names the line and the column.
-    """
+    """Reads the official CSV file, in its order."""
     found = [_annotation(path, row) for row in read_csv(path, _COLUMNS, release=_RELEASE)]
     lines: dict[str, int] = {}
     for number, entry in enumerate(found, start=1):
@@ -178,18 +144,7 @@ def check_pairs(annotations: Sequence[Annotation]) -> list[CheckPair]:
 
 
 def judge_annotations(annotations: Sequence[Annotation], judging: Judging) -> list[Label | Unscored]:
-    """Asks a judge for the label of each statement.
-
-    Args:
-        annotations: from `annotations.read_annotations`.
-        judging: whom to ask, with which texts, one by one or batched (all statements of an answer together).
-
-    Returns:
-        A label each, in order; `not_entailment` from judges that know no more.
-
-    Raises:
-        UsageError: Official prompts batched.
-    """
+    """Asks a judge for a label of each statement, in order; `not_entailment` from judges that know no more."""
     # The authors ask of must-have statements alone whether they are entailed; here that is wanted of all.
     official = judging.prompts.name == "official"
     of_answer: dict[str, tuple[list[Annotation], list[Annotation]]] = {}
@@ -228,18 +183,7 @@ def _judged_label(entry: Annotation, verdict: StatementVerdict) -> Label | Unsco
 def kqa_set(
     source: Path | None, *, prompts: str = "own", upstream: Path | None = None, most: int | None = None
 ) -> CheckSet:
-    """The 399 statements that three physicians labelled.
-
-    Args:
-        source: the file, its folder, or a checkout of the authors' repository.
-        prompts: `own` or `official`.
-        upstream: for `official`, the authors' checkout.
-        most: how many pairs at most.
-
-    Raises:
-        MissingError: A file is not there; says how to get it.
-        UsageError: A file is not of its form.
-    """
+    """The first `most` of the 399 statements that three physicians labelled; `upstream` is for the prompts `official`."""
     texts = load_judge_prompts(KQA, prompts, upstream)
     path = find_annotations(source)
     annotations = read_annotations(path)

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.benchmarks.kqa.demo import QUESTIONS
+from medical_tasks.benchmarks.kqa.demo import demo_questions
 from medical_tasks.benchmarks.kqa.spec import DATASET
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import UsageError
@@ -22,38 +22,15 @@ from medical_tasks.io.columns import Column
 from medical_tasks.io.json_records import Record, is_list_of, is_text, is_text_or_null, one_of, optional, read_records
 from medical_tasks.spec import Item, TaskSpec
 
-__all__ = [
-    "ANSWERED_SHA256",
-    "COLUMNS",
-    "FORMS",
-    "QUESTIONS_SHA256",
-    "SOURCES",
-    "demo_ids",
-    "demo_rows",
-    "load_items",
-    "question_form",
-    "question_id",
-    "read_gold_file",
-    "read_rows",
-    "typed_row",
-]
-
-
 _ID_DIGITS = 16
 _DIAGNOSIS_DIGITS = 8
 
 
 def question_id(question: str, diagnosis: str | None = None) -> str:
-    """Names a question by its text.
+    """Names a question by a hash of its text: 16 hexadecimal digits, with a dash and 8 more for a repeat.
 
     White space does not count: one question of the release ends in a line break, and copies of a dataset differ there.
-
-    Args:
-        question: the question.
-        diagnosis: tells repeats of one question apart; not part of the name of its first occurrence.
-
-    Returns:
-        16 hexadecimal digits, with a dash and 8 more for a repeat.
+    `diagnosis` tells repeats of one question apart; it is not part of the name of a question's first occurrence.
     """
     name = _digest(question, _ID_DIGITS)
     return name if diagnosis is None else f"{name}-{_digest(diagnosis, _DIAGNOSIS_DIGITS)}"
@@ -76,23 +53,7 @@ def typed_row(
     entity_tag: Sequence[str] = (),
     id: str = "",  # noqa: A002 - the column's name
 ) -> dict[str, Any]:
-    """Puts a row together, with the columns in their order.
-
-    Args:
-        question: column of that name, as all that follow.
-        answer: see `data.COLUMNS`.
-        must_have: see there.
-        nice_to_have: see there.
-        sources: see there.
-        icd_10_diag: see there.
-        entity_text: see there.
-        matched_entity: see there.
-        entity_tag: see there.
-        id: the row's id; made from the question when it is empty.
-
-    Returns:
-        Column name to value.
-    """
+    """Puts a row of `COLUMNS` together; the id is made from the question when it is empty."""
     return {
         "id": id or question_id(question),
         "question": question,
@@ -121,16 +82,10 @@ _OPEN = frozenset("what whats which who whos whom whose when whens where wheres 
 
 
 def question_form(question: str) -> str:
-    """Says whether a question asks for a yes or no, or begins with a question word.
+    """Says which of `FORMS` a question has: it asks for a yes or no, begins with a question word, or neither.
 
     Only the first word counts, after words that merely open a turn ("Ok so", "Also"): what patients write has too little
     punctuation to look for the question within it.
-
-    Args:
-        question: the question.
-
-    Returns:
-        One of `FORMS`.
     """
     for match in _WORD.finditer(question.lower()):
         word = match[0].replace("'", "").replace("’", "")
@@ -143,27 +98,14 @@ def question_form(question: str) -> str:
 
 
 def demo_rows() -> list[dict[str, Any]]:
-    """Makes the rows of the `demo` configuration.
-
-    Returns:
-        One mapping a row, with the names and types of the rows of the release.
-    """
-    return [
-        typed_row(
-            question=record.question,
-            answer=record.answer,
-            must_have=record.must_have,
-            nice_to_have=record.nice_to_have,
-            icd_10_diag=record.diagnosis,
-        )
-        for record in QUESTIONS
-    ]
+    """Makes the rows of the `demo` configuration."""
+    return [typed_row(**question) for question in demo_questions()]
 
 
 @lru_cache(maxsize=1)
 def demo_ids() -> frozenset[str]:
     """Returns the ids of the demo's questions."""
-    return frozenset(question_id(record.question) for record in QUESTIONS)
+    return frozenset(question_id(record["question"]) for record in demo_questions())
 
 
 COLUMNS = (
@@ -213,19 +155,7 @@ _FEW, _SOME = 2, 4
 
 
 def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
-    """Reads the rows of a configuration.
-
-    Args:
-        config: `answered`, `questions`, `own` or `demo`.
-        split: always `test`.
-        files: the file under `test`; empty for `demo`.
-
-    Yields:
-        One mapping a row, with the names and types of `COLUMNS`.
-
-    Raises:
-        UsageError: The file is not of the official form; the message names line, field, rule and value.
-    """
+    """Reads the rows of a configuration; `files` holds the file under `test` and is empty for `demo`."""
     if config == "demo":
         yield from demo_rows()
     elif config == "own":
@@ -239,18 +169,7 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[di
 
 
 def read_gold_file(path: Path) -> list[dict[str, Any]]:
-    """Reads questions with statements of a user's own, in the dataset's own format.
-
-    Args:
-        path: one JSON object a line with `Question`, `Free_form_answer`, `Must_have` and `Nice_to_have`; `Sources` and
-            `ICD_10_diag` may be there too.
-
-    Returns:
-        Rows as `read_rows` yields them, for `load_items`.
-
-    Raises:
-        UsageError: The file is not of that form; the message names line, field, rule and value.
-    """
+    """Reads questions with statements of a user's own, in the dataset's own format, as rows for `load_items`."""
     again = "Write it anew, for example with `medical-tasks decompose`."
     release = "file of questions with statements"
     return list(_gold_rows(read_records(path, _USERS_FIELDS, release=release, again=again)))
@@ -307,13 +226,8 @@ def _addresses(text: str) -> list[str]:
 def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
     """Makes items of built rows.
 
-    Args:
-        task: any task of this benchmark.
-        rows: as `read_rows` yields them.
-
-    Returns:
-        One item a row, its fields the columns. It is grouped by how many must-have statements it has, blank ones left out,
-        and by the form of its question; it stands alone, so it is its own cluster.
+    An item is grouped by how many must-have statements it has, blank ones left out, and by the form of its question; it
+    stands alone, so it is its own cluster.
 
     Raises:
         UsageError: Two rows have the same id, or a row has no statements to score an answer by.
@@ -371,7 +285,7 @@ SOURCES = (
         key="id",
         splits=dict.fromkeys(DATASET.configs, ("test",)),
         # Paper, table 2.
-        published_rows={"answered": {"test": 201}, "questions": {"test": 1212}, "demo": {"test": len(demo_rows())}},
+        published_rows={"answered": {"test": 201}, "questions": {"test": 1212}, "demo": {"test": 13}},
         files={
             "answered": _official("questions_w_answers.jsonl", "the answered questions, a JSON Lines file"),
             "questions": _official("questions.jsonl", "all questions, a JSON Lines file"),

@@ -23,20 +23,6 @@ from medical_tasks.io.json_records import Field, is_list_of, is_text, is_text_or
 from medical_tasks.judges.base import Judge, Question, Unreadable, Unscored
 from medical_tasks.judges.reading import quoted, read_json
 
-__all__ = [
-    "MAX_STATEMENTS",
-    "Decomposed",
-    "FreeAnswer",
-    "Importance",
-    "NotDecomposed",
-    "decompose",
-    "decompose_question",
-    "official_line",
-    "read_answers",
-    "template_sha256",
-]
-
-
 MAX_CHARS: Final = 600
 """Longest statement; longer ones have not been taken apart."""
 MAX_TOKENS: Final = 4096
@@ -59,16 +45,7 @@ _ANSWER_FIELDS: Mapping[str, Field] = {
 
 @dataclass(frozen=True, kw_only=True)
 class FreeAnswer:
-    """A question with its free-form answer.
-
-    Attributes:
-        id: hash of the question, as the dataset's items have it.
-        line: line of the file it stands on.
-        question: the patient's question.
-        answer: the free-form answer.
-        sources: where it was looked up, as the file has it; "" when it does not say.
-        diagnosis: condition the question is about; None when the file does not say.
-    """
+    """A question with its free-form answer, and the line of the file it stands on."""
 
     id: str
     line: int
@@ -80,13 +57,7 @@ class FreeAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class Decomposed:
-    """An answer taken apart.
-
-    Attributes:
-        source: the answer.
-        must_have: statements an answer has to make.
-        nice_to_have: statements that supplement it.
-    """
+    """An answer taken apart."""
 
     source: FreeAnswer
     must_have: tuple[str, ...]
@@ -95,26 +66,14 @@ class Decomposed:
 
 @dataclass(frozen=True, kw_only=True)
 class NotDecomposed:
-    """An answer for which the judge gave no list.
-
-    Attributes:
-        source: the answer.
-        reason: why.
-    """
+    """An answer for which the judge gave no list, and why."""
 
     source: FreeAnswer
     reason: str
 
 
 def read_answers(path: Path) -> list[FreeAnswer]:
-    """Reads questions with free-form answers.
-
-    Args:
-        path: one JSON object a line with `Question` and `Free_form_answer`; the dataset's other fields may be there too.
-
-    Raises:
-        UsageError: The file is not of that form; the message names line, field, rule and value.
-    """
+    """Reads questions with free-form answers: JSON Lines with `Question` and `Free_form_answer`, or the dataset's own format."""
     form = 'A line is like {"Question": "...", "Free_form_answer": "..."}.'
     found: list[FreeAnswer] = []
     lines: dict[str, int] = {}
@@ -138,15 +97,7 @@ def read_answers(path: Path) -> list[FreeAnswer]:
 
 
 def decompose_question(source: FreeAnswer, importance: Importance = "must") -> Question:
-    """Makes the question that asks for an answer's statements.
-
-    Args:
-        source: the answer.
-        importance: who says what is must-have.
-
-    Returns:
-        A question for judges that read prompts; its verdict's value is JSON: a list of [statement, importance].
-    """
+    """Makes the question that asks for an answer's statements; its verdict's value is JSON: a list of [statement, importance]."""
     content = decompose_prompt(source.question, source.answer, importance)
 
     def read(text: str) -> str | Unreadable:
@@ -165,16 +116,7 @@ def decompose_question(source: FreeAnswer, importance: Importance = "must") -> Q
 def decompose(
     answers: Sequence[FreeAnswer], judge: Judge, *, importance: Importance = "must"
 ) -> list[Decomposed | NotDecomposed]:
-    """Takes answers apart.
-
-    Args:
-        answers: from `read_answers`.
-        judge: a judge that reads prompts.
-        importance: who says what is must-have.
-
-    Returns:
-        One outcome an answer, in order.
-    """
+    """Takes answers apart; one outcome an answer, in order. The judge must be one that reads prompts."""
     outcomes: list[Decomposed | NotDecomposed] = []
     verdicts = judge.ask([decompose_question(source, importance) for source in answers])
     for source, verdict in zip(answers, verdicts, strict=True):
@@ -206,7 +148,6 @@ def official_line(done: Decomposed) -> str:
 
 
 def _read(text: str, importance: Importance) -> str | Unreadable:
-    """Reads a reply; every statement, or what is wrong with the first that is."""
     value = read_json(text)
     if isinstance(value, Unreadable):
         return value

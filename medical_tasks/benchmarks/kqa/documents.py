@@ -25,9 +25,6 @@ from typing import Any
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_bytes
 
-__all__ = ["OVERLAP", "Chunk", "Document", "chunk_documents", "html_text", "read_documents"]
-
-
 SUFFIXES = (".txt", ".md", ".html", ".htm", ".jsonl")
 
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
@@ -39,12 +36,10 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """One text.
+    """One text, its paragraphs divided by blank lines.
 
     Attributes:
         name: path under the folder, `/` between parts, with the line behind a colon for JSON Lines; unique.
-        title: what the document calls itself.
-        text: paragraphs, divided by blank lines.
         url: where it is from, "" when that is not known.
     """
 
@@ -55,18 +50,7 @@ class Document:
 
 
 def read_documents(place: Path) -> list[Document]:
-    """Reads every document of a folder and of the folders in it; hidden files are left out.
-
-    Args:
-        place: the folder, or a single file.
-
-    Returns:
-        Those that hold text, in the order of their names.
-
-    Raises:
-        MissingError: There is no such folder.
-        UsageError: It holds no document, none with any text, or one that cannot be read.
-    """
+    """Reads every document with text of a folder and of the folders in it, by name; hidden files are left out."""
     try:
         there = place.exists()
     except OSError as error:
@@ -216,14 +200,7 @@ _BLOCKS = frozenset(
 
 
 def html_text(page: str) -> tuple[str, str]:
-    """Takes the tags off a page.
-
-    Args:
-        page: HTML, well-formed or not.
-
-    Returns:
-        Its title, "" when it has none, and its paragraphs divided by blank lines.
-    """
+    """Takes the tags off a page: its title, "" when it has none, and its paragraphs divided by blank lines."""
     reader = _Reader()
     reader.feed(page)
     reader.close()
@@ -294,13 +271,7 @@ _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 
 @dataclass(frozen=True, kw_only=True)
 class Chunk:
-    """A passage.
-
-    Attributes:
-        id: name of its document, `#`, and its number in it from 1.
-        document: where it is from.
-        text: the passage, as it stands in the document.
-    """
+    """A passage, as it stands in its document; its id is the document's name, `#`, and its number in it from 1."""
 
     id: str
     document: Document
@@ -308,17 +279,10 @@ class Chunk:
 
 
 def chunk_documents(documents: Iterable[Document], chunk_words: int) -> Iterator[Chunk]:
-    """Cuts documents.
+    """Cuts documents; every word is in at least one passage.
 
-    A passage ends at the last paragraph border in its second half, else after its full number of words. The next one begins
-    at the first paragraph border within the overlap, else with the overlap.
-
-    Args:
-        documents: in order.
-        chunk_words: words of a passage at most.
-
-    Yields:
-        The passages in order; every word of a document is in at least one of its passages.
+    A passage ends at the last paragraph border in its second half, else after its full number of words (`chunk_words`). The
+    next one begins at the first paragraph border within the overlap, else with the overlap.
     """
     for document in documents:
         for number, text in enumerate(_passages(document.text, chunk_words), start=1):

@@ -18,7 +18,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.benchmarks.kqa.official import counts_as_contradiction, label_is_true
 from medical_tasks.benchmarks.kqa.spec import DATASET
 from medical_tasks.data.dataset_source import repository_file
 from medical_tasks.errors import MissingError, UsageError, system_reason
@@ -26,24 +25,6 @@ from medical_tasks.io.files import read_text
 from medical_tasks.judges.base import JudgePrompts, Label, Pair, Question, Unreadable
 from medical_tasks.judges.reading import boolean, free_text, one_of, quoted, read_closing_claim, read_json, read_object
 from medical_tasks.spec import Message, TaskSpec
-
-__all__ = [
-    "OFFICIAL_FILES",
-    "abstention_messages",
-    "abstention_question",
-    "batched_messages",
-    "batched_question",
-    "load_judge_prompts",
-    "official_messages",
-    "official_question",
-    "read_answered",
-    "read_batched",
-    "read_single",
-    "single_messages",
-    "single_question",
-    "template",
-]
-
 
 PROMPT_SETS: Final = ("own", "official")
 
@@ -122,20 +103,10 @@ _OWN: Final[Mapping[str, str]] = {
 
 
 def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None) -> JudgePrompts:
-    """Loads the texts that a task's judge is asked with.
+    """Loads the texts that a judge is asked with: `single`, `batched` and `abstention`, or the official ones.
 
-    Args:
-        task: any task of the benchmark; all are judged alike.
-        name: `own` or `official`.
-        upstream: for `official`, a checkout of the authors' repository, or the folder with their two files.
-
-    Returns:
-        The texts `single`, `batched` and `abstention`; or `entails`, `contradicts` and `abstention` (ours: the authors have
-        none).
-
-    Raises:
-        UsageError: Unknown set, `official` without a checkout, or a file that is not of the expected form.
-        MissingError: The authors' files are not there.
+    The official ones are `entails` and `contradicts`, read from `upstream` (a checkout of the authors' repository, or the
+    folder with their two files), and our `abstention`: the authors have none.
     """
     if name not in PROMPT_SETS:
         raise UsageError(f"unknown set of judge prompts {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
@@ -160,31 +131,6 @@ def again(kind: str) -> str:
 def template(prompts: JudgePrompts, kind: str) -> str:
     """The hash of the texts behind one kind of question; a change of another kind leaves it as it is."""
     return hashlib.sha256(f"{prompts.texts[kind]}\0{again(kind)}".encode()).hexdigest()
-
-
-def single_messages(prompts: JudgePrompts, *, question: str, answer: str, statement: str) -> tuple[Message, ...]:
-    """Asks for one statement."""
-    return _message(prompts, SINGLE, question=_line(question), llm_answer=quoted(answer), answer=_line(statement))
-
-
-def batched_messages(
-    prompts: JudgePrompts, *, question: str, answer: str, statements: Sequence[tuple[str, str]]
-) -> tuple[Message, ...]:
-    """Asks for several statements, given with their ids."""
-    lines = "\n".join(f"{name}: {_line(statement)}" for name, statement in statements)
-    return _message(prompts, BATCHED, question=_line(question), llm_answer=quoted(answer), answer=lines)
-
-
-def abstention_messages(prompts: JudgePrompts, *, question: str, answer: str) -> tuple[Message, ...]:
-    """Asks whether there is an answer at all."""
-    return _message(prompts, ABSTENTION, question=_line(question), llm_answer=quoted(answer))
-
-
-def official_messages(
-    prompts: JudgePrompts, kind: str, *, question: str, answer: str, statement: str
-) -> tuple[Message, ...]:
-    """Asks what the authors ask, with every text as it is; `kind` is `entails` or `contradicts`."""
-    return _message(prompts, kind, question=question, llm_answer=answer, answer=statement)
 
 
 def _message(prompts: JudgePrompts, kind: str, **values: str) -> tuple[Message, ...]:
@@ -214,11 +160,7 @@ def _official_text(upstream: Path, name: str) -> str:
     return text
 
 
-_WORDS: Final[Mapping[str, Label]] = {
-    "entailed": "entailment",
-    "contradicted": "contradiction",
-    "neither": "neutral",
-}
+_WORDS: Final[Mapping[str, Label]] = {"entailed": "entailment", "contradicted": "contradiction", "neither": "neutral"}
 """The words asked for, and the labels they stand for; `neither` says no more than that."""
 
 BATCH_LABELS = tuple[tuple[str, Label], ...]
@@ -258,12 +200,8 @@ def read_answered(text: str) -> bool | Unreadable:
 def read_batched(ids: Sequence[str]) -> Callable[[str], BATCH_LABELS | Unreadable]:
     """Makes a reader of verdicts on several statements.
 
-    Args:
-        ids: the statements that were asked about.
-
-    Returns:
-        The reader. Its value holds a label for each statement that got one, in the order of `ids`; ids that were not asked
-        about or stand twice make the reply unreadable, and so does a reply without any verdict.
+    The reader's value holds a label for each statement that got one, in the order of `ids`; ids that were not asked about or
+    stand twice make the reply unreadable, and so does a reply without any verdict.
     """
 
     def read(text: str) -> BATCH_LABELS | Unreadable:
@@ -293,13 +231,26 @@ def read_batched(ids: Sequence[str]) -> Callable[[str], BATCH_LABELS | Unreadabl
     return read
 
 
+_TAIL: Final = 20
+
+
+def label_is_true(text: str) -> bool:
+    """The authors' label (`evaluation/run_eval.py`): "true" among the last 20 characters in lower case, "not true" too."""
+    return "true" in text.lower()[-_TAIL:]
+
+
+def counts_as_contradiction(text: str) -> bool:
+    """What the authors' script counts in Hall: the capitalised "True" anywhere in the reply ("the answer is true." is none)."""
+    return "True" in text
+
+
 def single_question(prompts: JudgePrompts, name: str, *, question: str, answer: str, statement: str) -> Question:
     """Asks for one statement; the value is a label."""
     answer = answer.strip()
-    messages = single_messages(prompts, question=question, answer=answer, statement=statement)
+    values = {"question": _line(question), "llm_answer": quoted(answer), "answer": _line(statement)}
     return Question(
         id=name,
-        messages=messages,
+        messages=_message(prompts, SINGLE, **values),
         template=template(prompts, SINGLE),
         read=read_single,
         again=AGAIN,
@@ -312,10 +263,11 @@ def batched_question(
     prompts: JudgePrompts, name: str, *, question: str, answer: str, statements: Sequence[tuple[str, str]]
 ) -> Question:
     """Asks for several statements, given with their ids; the value is a tuple of ids and labels."""
-    messages = batched_messages(prompts, question=question, answer=answer.strip(), statements=statements)
+    lines = "\n".join(f"{statement_id}: {_line(statement)}" for statement_id, statement in statements)
+    values = {"question": _line(question), "llm_answer": quoted(answer.strip()), "answer": lines}
     return Question(
         id=name,
-        messages=messages,
+        messages=_message(prompts, BATCHED, **values),
         template=template(prompts, BATCHED),
         read=read_batched([statement_id for statement_id, _ in statements]),
         again=AGAIN,
@@ -327,7 +279,7 @@ def abstention_question(prompts: JudgePrompts, name: str, *, question: str, answ
     """Asks whether there is an answer at all; the value is a bool. Judges of entailment cannot be asked."""
     return Question(
         id=name,
-        messages=abstention_messages(prompts, question=question, answer=answer.strip()),
+        messages=_message(prompts, ABSTENTION, question=_line(question), llm_answer=quoted(answer.strip())),
         template=template(prompts, ABSTENTION),
         read=read_answered,
         again=AGAIN,
@@ -338,12 +290,11 @@ def abstention_question(prompts: JudgePrompts, name: str, *, question: str, answ
 def official_question(
     prompts: JudgePrompts, name: str, kind: str, *, question: str, answer: str, statement: str
 ) -> tuple[Question, Question]:
-    """Asks one of the authors' two questions (`entails`, `contradicts`); the values are bools.
+    """Asks one of the authors' two questions (`entails`, `contradicts`), as it is read sanely and as their script decides it.
 
-    Returns:
-        The question as it is read sanely, and as their script decides it, on the first reply. Both share that reply.
+    The values are bools; theirs is decided on the first reply. Both share that reply.
     """
-    messages = official_messages(prompts, kind, question=question, answer=answer, statement=statement)
+    messages = _message(prompts, kind, question=question, llm_answer=answer, answer=statement)  # every text as it is
     sane = Question(
         id=name,
         messages=messages,
@@ -352,9 +303,7 @@ def official_question(
         again=OFFICIAL_AGAIN,
         max_tokens=_REPLY_TOKENS,
         pair=Pair(
-            premise=answer.strip(),
-            hypothesis=statement.strip(),
-            values=_ENTAILS if kind == "entails" else _CONTRADICTS,
+            premise=answer.strip(), hypothesis=statement.strip(), values=_ENTAILS if kind == "entails" else _CONTRADICTS
         ),
     )
     theirs = label_is_true if kind == "entails" else counts_as_contradiction

@@ -32,9 +32,6 @@ from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import LABELS, Judging, Label, Question, Unscored, Verdict
 from medical_tasks.judges.case import CUT, NO_PAIR, UNREADABLE
 
-__all__ = ["CANNOT_TELL", "AnswerVerdict", "Case", "StatementVerdict", "judge_answers", "statement_verdict"]
-
-
 _TWO_WAY = "judge: cannot tell not_entailment"
 """A session's words for a label that decides nothing about a question."""
 
@@ -42,14 +39,7 @@ _Outcomes = Mapping[str, Verdict | Unscored]
 
 
 def judge_answers(cases: Sequence[Case], judging: Judging) -> list[AnswerVerdict]:
-    """Asks a judge about answers.
-
-    Args:
-        cases: the answers.
-        judging: whom to ask, with which texts, one by one or batched.
-
-    Returns:
-        A verdict an answer, in order.
+    """Asks a judge about answers; one verdict an answer, in order.
 
     Raises:
         UsageError: Official prompts batched, two cases of the same id, or recorded verdicts of another kind.
@@ -178,11 +168,7 @@ class Case:
     """An answer and what it is judged by.
 
     Attributes:
-        id: the item's id.
-        question: the patient's question.
-        answer: the answer as the patient would read it, with the white space around it that the authors' script sends too.
-        must_have: statements that have to be there.
-        nice_to_have: statements that may be there.
+        answer: as the patient would read it, with the white space around it that the authors' script sends too.
     """
 
     id: str
@@ -200,17 +186,13 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class StatementVerdict:
-    """What is known of one statement.
+    """What is known of one statement (`must/0`, `nice/2`); None is not known.
 
     Attributes:
-        name: `must/0`, `nice/2`.
         stated: whether it says anything; False for a blank one.
-        entailed: whether the answer entails it. The authors' prompts do not ask this of nice-to-have statements.
-        contradicted: whether the answer contradicts it.
-        entailed_official: as the authors' script decides.
-        contradicted_official: likewise.
-        reasons: why something is not known.
-        official_reasons: why the authors' script makes no decision.
+        entailed: the authors' prompts do not ask this of nice-to-have statements.
+        entailed_official: as the authors' script decides; `contradicted_official` likewise.
+        reasons: why something is not known; `official_reasons`: why the authors' script makes no decision.
     """
 
     name: str
@@ -233,10 +215,8 @@ class AnswerVerdict:
     """What is known of one answer.
 
     Attributes:
-        statements: a verdict a statement, must-have first.
-        answered: whether it is an answer at all; None when that is not decided.
+        answered: whether it is an answer at all; None when that is not decided, for `reasons`.
         how: how an empty answer or an abstention was found; "" for an answer.
-        reasons: why `answered` is not decided.
         judged: whether its statements were asked about; those of an empty answer are not.
         asked: whether a judge was asked if it is an answer.
     """
@@ -257,13 +237,7 @@ class AnswerVerdict:
 
 
 def statement_verdict(name: str, label: Label | None, *, reason: str = "") -> StatementVerdict:
-    """Makes the verdict on a statement of a label; the official decisions go by the label too.
-
-    Args:
-        name: the statement's.
-        label: None where there is no verdict.
-        reason: why there is none.
-    """
+    """Makes the verdict on a statement of a label, None for `reason`; the official decisions go by the label too."""
     if label is None:
         return StatementVerdict(
             name=name,
@@ -306,19 +280,7 @@ def ask(judging: Judging, questions: Sequence[Question]) -> dict[str, Verdict | 
 def label_statements(
     cases: Sequence[Case], judging: Judging, also: Sequence[Question] = ()
 ) -> tuple[Labels, dict[str, Verdict | Unscored]]:
-    """Gets a label for every statement that says something.
-
-    Args:
-        cases: answers with statements.
-        judging: whom to ask, and in which mode.
-        also: other questions, asked in the first round.
-
-    Returns:
-        The labels, and the outcomes of `also`.
-
-    Raises:
-        UsageError: A recorded verdict is no label.
-    """
+    """Gets a label for every statement that says something, and the outcomes of `also`, which is asked in the first round."""
     by_id = {case.id: case for case in cases}
     wanted = {case.id: [name for name, text in case.statements.items() if text.strip()] for case in cases}
     if judging.mode == "single":
@@ -365,7 +327,6 @@ def _take(
 
 
 def _keys(names: Sequence[str]) -> dict[str, str]:
-    """The short ids that a batch calls its statements by."""
     return {name: f"s{number}" for number, name in enumerate(names, start=1)}
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from medical_tasks.benchmarks.kqa.abstention import abstention
@@ -22,9 +22,6 @@ from medical_tasks.judges.base import LABELS, Label
 from medical_tasks.judges.lexical import decide
 from medical_tasks.runs.results import flat, summarise
 from medical_tasks.spec import Counts, Item, ItemScore, MetricSpec, Verdicts
-
-__all__ = ["RELATIONS", "score_answers", "statement_weights", "weighted_score"]
-
 
 LEXICAL: Final = "lexical (not comparable)"
 GIVEN: Final = "given by the caller"
@@ -49,18 +46,15 @@ def score_answers(
         answers: the raw answers.
         references: `must_have` and `nice_to_have` (lists of statements) of each; `question` is not needed.
         verdicts: for each answer a label a statement, must-have first, None where there is none; by default the lexical
-            judge's. Labels: `entailment`, `neutral`, `contradiction`, `not_entailment`.
+            judge's.
         weights: adds `weighted`, the general score of the paper's appendix A.
         relation: what a statement has to stand in to count there, see `RELATIONS`.
         normalised: whether that score is divided by the sum of weights.
 
     Returns:
-        For each metric its value, `_ci_low`, `_ci_high` (95 %), `_bound_low` and `_bound_high` (had the missing verdicts been
-        anything), nan where there is none; `reasons` of values that there are none of; `judge`; `coverage` with `answers`,
-        `statements` and `missing`.
-
-    Raises:
-        ValueError: Rows or labels that do not fit the references, unknown labels, weights or relation.
+        For each metric its value, `_ci_low`, `_ci_high` (95 %), `_bound_low` and `_bound_high` (had the missing verdicts
+            been anything), nan where there is none; `reasons` of values that there are none of; `judge`; `coverage` with
+            `answers`, `statements` and `missing`.
     """
     if verdicts is not None and len(verdicts) != len(answers):
         raise ValueError(f"verdicts must be as many as predictions, {len(answers)}; got {len(verdicts)}")
@@ -212,37 +206,10 @@ RELATIONS: Final[Mapping[str, Relation]] = {
 """The relations by name, each with its negation."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class WeightedScore:
-    """One answer's score.
-
-    Attributes:
-        value: the score; nan when it is not decided (a statement that weighs has no label, or one that does not tell), or
-            when it is normalised and nothing weighs.
-        low: smallest value it can have, whatever the missing labels are.
-        high: largest.
-        missing: statements that weigh and are not decided.
-    """
-
-    value: float
-    low: float
-    high: float
-    missing: int
-
-
 def statement_weights(
     n_must_have: int, n_nice_to_have: int, weights: Mapping[str, float] | Sequence[float]
 ) -> tuple[float, ...]:
-    """Lays out the weights of an answer's statements, must-have first.
-
-    Args:
-        n_must_have: number of must-have statements.
-        n_nice_to_have: number of nice-to-have statements.
-        weights: by importance (`{"must_have": 1, "nice_to_have": 0.5}`, both needed), or one a statement.
-
-    Raises:
-        ValueError: Other keys, another number of weights, or a weight that is not finite.
-    """
+    """Lays out the weights of an answer's statements, must-have first; `weights` are by importance, or one a statement."""
     if isinstance(weights, Mapping):
         if set(weights) != {MUST_HAVE, NICE_TO_HAVE}:
             raise ValueError(f"weights by importance need the keys must_have and nice_to_have; got {sorted(weights)}")
@@ -259,33 +226,6 @@ def statement_weights(
     return laid
 
 
-def weighted_score(
-    labels: Sequence[Label | None],
-    weights: Sequence[float],
-    relation: str | Relation = "entails",
-    *,
-    normalised: bool = False,
-) -> WeightedScore:
-    """Scores one answer by the labels of its statements.
-
-    Args:
-        labels: a label a statement, None where there is no verdict.
-        weights: a weight a statement, in the same order. Negative ones are allowed (a statement one had better not hear).
-        relation: a name of `RELATIONS`, or a function of the label.
-        normalised: divide by the sum of weights, so that the score lies in 0-1.
-
-    Returns:
-        The score, with its limits where labels are missing.
-
-    Raises:
-        ValueError: As `weighted_counts`.
-    """
-    counts = weighted_counts(labels, weights, relation, normalised=normalised)
-    low, high = counts.limits
-    missing = sum(one.missing for one in counts.verdicts if one.weight)
-    return WeightedScore(value=math.nan if missing else low, low=low, high=high, missing=missing)
-
-
 def weighted_counts(
     labels: Sequence[Label | None],
     weights: Sequence[float],
@@ -294,17 +234,9 @@ def weighted_counts(
     normalised: bool = False,
     kinds: Sequence[str] = (),
 ) -> Counts:
-    """Counts one answer's labels, as `weighted_score` takes them.
+    """Counts the labels of one answer's statements for its score; known labels stand for missing ones of the same kind.
 
-    Args:
-        labels: as there.
-        weights: as there.
-        relation: as there.
-        normalised: as there.
-        kinds: what is alike about each statement; of those of a kind known labels stand for missing ones.
-
-    Raises:
-        ValueError: Lengths differ, an unknown relation or label, a weight that is not finite, or normalised with a negative weight.
+    Weights may be negative (a statement one had better not hear) unless the score is divided by their sum (`normalised`).
     """
     weights = [float(weight) for weight in weights]
     if len(labels) != len(weights):

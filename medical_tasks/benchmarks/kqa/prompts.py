@@ -20,9 +20,6 @@ from medical_tasks.benchmarks.kqa.retrieval import Retriever, open_retriever
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
 
-__all__ = ["EXEMPLARS", "gold_response", "load_prompts"]
-
-
 PROMPT_SETS = ("own", "official")
 
 INSTRUCTIONS = """\
@@ -60,21 +57,10 @@ _TEXTS = (INSTRUCTIONS, SOURCES_ONLY, SOURCES_TOO, EXAMPLES, EXAMPLE, SOURCES, S
 def load_prompts(
     task: TaskSpec, name: str = "own", upstream: Path | None = None, arguments: Mapping[str, Any] | None = None
 ) -> PromptSet:
-    """Makes the prompts of a task.
+    """Makes the prompts of a task; `own` and `official` both give our own, by the name `own` (see above).
 
-    Args:
-        task: `options["shots"]` and `options["retrieval"]` say what stands beside the question.
-        name: `own` or `official`, which both give our own (see above).
-        upstream: not used here.
-        arguments: settings of a task with retrieval, see `retrieval.open_retriever`.
-
-    Returns:
-        The prompts, by the name `own`. With retrieval, rendering raises `MissingError` for a question that is none of the
-        demo's when no documents were given.
-
-    Raises:
-        UsageError: Unknown set, a setting that the task does not have, or documents that cannot be used.
-        MissingError: The documents are not there.
+    `options["shots"]` and `options["retrieval"]` of the task say what stands beside the question. With retrieval, rendering
+    raises `MissingError` for a question that is none of the demo's when no documents were given.
     """
     if name not in PROMPT_SETS:
         raise UsageError(f"unknown prompt set {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
@@ -139,19 +125,11 @@ def _digest(task: TaskSpec) -> str:
 
 
 def gold_response(task: TaskSpec, item: Item) -> str:
-    """Writes an item's gold as an answer: the physicians' statements, must-have first, one a line.
+    """Writes an item's gold as an answer: the physicians' statements, must-have first, one a line, blank ones left out.
 
     Not the free-form answer they were taken from: physicians amended the statements after it was taken apart (section 3.2),
     so it lacks some, and says the rest in other words than they are judged by. Here every judge, also one that compares
     words, finds every statement as it stands.
-
-    Args:
-        task: any task of this benchmark; they have the same gold.
-        item: the item.
-
-    Returns:
-        The statements without the white space around them; blank ones, of which the release has three, say nothing and are
-        left out.
     """
     statements = (*item.fields["must_have"], *item.fields["nice_to_have"])
     return "\n".join(_one_line(statement) for statement in statements if statement.strip())
@@ -163,13 +141,7 @@ def _one_line(statement: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Exemplar:
-    """A worked example.
-
-    Attributes:
-        question: what a patient asked.
-        answer: a correct answer that leaves something out.
-        better: what it leaves out.
-    """
+    """A worked example: a correct answer that leaves something out, and what a better one adds."""
 
     question: str
     answer: str

@@ -27,9 +27,6 @@ from medical_tasks.benchmarks.kqa.documents import OVERLAP, Chunk, Document, chu
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import Item
 
-__all__ = ["DOCUMENTS_VARIABLE", "TOKENIZER", "Index", "Retriever", "open_retriever", "search_words"]
-
-
 DOCUMENTS_VARIABLE = "MEDICAL_TASKS_DOCUMENTS"
 """Names the folder where a harness has no `--task-args`."""
 
@@ -49,13 +46,7 @@ _KEPT_INDEXES = 2
 
 
 class Index:
-    """A BM25 index over passages.
-
-    Attributes:
-        chunks: the passages, in order.
-        searchable: whether there is any word to search by.
-        version: of the library.
-    """
+    """A BM25 index over passages."""
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         self.chunks = tuple(chunks)
@@ -75,15 +66,9 @@ class Index:
             self._bm25.index((ids, vocabulary), create_empty_token=False, show_progress=False)
 
     def best(self, question: str, count: int) -> list[Chunk]:
-        """Finds the passages that fit a question best.
+        """Finds at most `count` passages that fit a question best; of equally good ones the one that stands first.
 
-        Args:
-            question: any text.
-            count: how many at most.
-
-        Returns:
-            The best first; of equally good ones the one that stands first. Passages that share no word with the question
-            are never among them, so there may be fewer, or none.
+        Passages that share no word with the question are never among them, so there may be fewer, or none.
         """
         import numpy as np
 
@@ -101,11 +86,7 @@ class Index:
 
 
 class Retriever:
-    """What a task retrieves, with everything about it that the recipe should say.
-
-    Attributes:
-        settings: for `PromptSet.settings`.
-    """
+    """What a task retrieves, with everything about it that the recipe should say (`settings`)."""
 
     def __init__(self, task: str, index: Index, *, top_k: int, settings: Mapping[str, Any], demo: bool) -> None:
         self.settings = dict(settings)
@@ -115,13 +96,7 @@ class Retriever:
         self._demo = demo
 
     def passages(self, item: Item) -> list[Chunk]:
-        """Finds what a question is given.
-
-        Args:
-            item: of this benchmark.
-
-        Returns:
-            The passages, the best first.
+        """Finds the passages a question is given, the best first.
 
         Raises:
             MissingError: The documents are the demo's, and the question is none of the demo's.
@@ -141,17 +116,8 @@ class Retriever:
 def open_retriever(task: str, arguments: Mapping[str, Any]) -> Retriever:
     """Reads the documents and builds their index, once a process for the same documents.
 
-    Args:
-        task: name of the task, for messages.
-        arguments: `documents`, `top_k` and `chunk_words`, as text or numbers; each may be absent. Without `documents` the
-            environment variable `MEDICAL_TASKS_DOCUMENTS` names the folder, and without that the demo's corpus is taken.
-
-    Returns:
-        The retriever.
-
-    Raises:
-        UsageError: An argument has a wrong value, or the documents cannot be used.
-        MissingError: There is no such folder.
+    Of the arguments `documents`, `top_k` and `chunk_words` each may be absent. Without `documents` the environment variable
+    `MEDICAL_TASKS_DOCUMENTS` names the folder, and without that the demo's corpus is taken.
     """
     top_k = _number(task, "top_k", arguments.get("top_k"), *_TOP_K)
     chunk_words = _number(task, "chunk_words", arguments.get("chunk_words"), *_CHUNK_WORDS)
@@ -207,9 +173,9 @@ def _place(task: str, value: Any) -> Path | None:
 def _documents(place: Path | None) -> Sequence[Document]:
     if place is not None:
         return read_documents(place)
-    from medical_tasks.benchmarks.kqa.demo import DOCUMENTS
+    from medical_tasks.benchmarks.kqa.demo import demo_documents
 
-    return DOCUMENTS
+    return demo_documents()
 
 
 def _digest(documents: Sequence[Document]) -> str:
@@ -278,14 +244,7 @@ _FUNCTION_WORDS = frozenset(
 
 
 def search_words(text: str) -> list[str]:
-    """Splits a text into the words it is searched by.
-
-    Args:
-        text: a passage or a question.
-
-    Returns:
-        Its words in order, repeats kept; digits count as letters (`B12`).
-    """
+    """Splits a text into the words it is searched by, in order, repeats kept; digits count as letters (`B12`)."""
     folded = _APOSTROPHE.sub("", unicodedata.normalize("NFKC", text).casefold())
     return [word for found in _WORD.findall(folded) if (word := _search_word(found))]
 

@@ -2,7 +2,7 @@
 
 Comprehensiveness is the share of must-have statements that the answer entails (equation 1), hallucination rate the number of
 statements, of either importance, that it contradicts (equation 2). The `_official` metrics are the authors' script's decisions
-(`official`): by its reading of the judge's texts when the judge was asked with the authors' prompts, by the same labels as the
+(`judge_prompts`): by its reading of the judge's texts when the judge was asked with the authors' prompts, by the same labels as the
 sane metrics when it was asked with ours.
 
 A verdict that is missing decides nothing: the metrics it could change are absent, with the limits that they can have and the counts
@@ -23,8 +23,6 @@ from medical_tasks.judges.base import Judging
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Counts, Item, ItemScore, Plot, PlotPoint, TaskSpec, Verdicts
 
-__all__ = ["answer_of", "item_score", "score_items", "statement_plots", "unanswered_limits"]
-
 Limits = tuple[float, float]
 
 
@@ -34,19 +32,9 @@ _OFFICIAL_COUNTS = ("hallucination_official", "hallucination_norm_official")
 def score_items(
     task: TaskSpec, items: Sequence[Item], responses: Sequence[str], *, judging: Judging
 ) -> list[ItemScore]:
-    """Scores the answers to a task's items.
+    """Scores the answers to a task's items; all questions go to the judge together.
 
-    Args:
-        task: any task of the benchmark; all are scored alike.
-        items: the items, with `question`, `must_have` and `nice_to_have` in `fields`.
-        responses: the model's raw text for each item, in the same order.
-        judging: who decides, and how it is asked. All questions go to it together.
-
-    Returns:
-        A score an item. `parsed` counts statements, `why` names them by importance and number, as the judge's questions do.
-
-    Raises:
-        UsageError: There are not as many responses as items, or the judge's prompts do not go with its mode.
+    `parsed` counts statements, `why` names them by importance and number, as the judge's questions do.
     """
     if len(items) != len(responses):
         raise UsageError(
@@ -63,16 +51,10 @@ def score_items(
 
 
 def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, Limits]:
-    """What metrics could be on an item without an answer, where that is less than the metric's own limits.
+    """What metrics could be on an item without an answer, for the counts of statements.
 
-    Args:
-        task: any task of the benchmark.
-        item: the item.
-
-    Returns:
-        Metric name to limits, for the counts of statements. The item is taken as one that would have been answered; had the
-        model abstained, the mean over answered questions would stay as it is. How many words there would have been, nobody
-        knows.
+    The item is taken as one that would have been answered; had the model abstained, the mean over answered questions would
+    stay as it is. How many words there would have been, nobody knows.
     """
     texts = [*item.fields["must_have"], *item.fields["nice_to_have"]]
     stated = float(sum(bool(text.strip()) for text in texts))
@@ -99,11 +81,8 @@ def _case(item: Item, response: str) -> Case:
 def item_score(case: Case, verdict: AnswerVerdict, *, most_statements: int, by_texts: bool = False) -> ItemScore:
     """Makes an item's score of what is known of its answer.
 
-    Args:
-        case: the answer.
-        verdict: what is known of it.
-        most_statements: of all answers scored together; a mean over answered questions cannot be larger.
-        by_texts: whether the authors' prompts were used. They ask about blank statements too; nobody else does.
+    `most_statements` is the most of all answers scored together: a mean over answered questions cannot be larger. With
+    `by_texts` the authors' prompts were used, which ask about blank statements too.
     """
     stated = [one for one in verdict.statements if one.stated]
     asked = verdict.statements if by_texts else stated
@@ -162,7 +141,6 @@ def item_score(case: Case, verdict: AnswerVerdict, *, most_statements: int, by_t
 
 
 def _counts(how: Literal["share", "count", "any"], statements: Sequence[StatementVerdict], outcome: str) -> Counts:
-    """Adds up one outcome of statements, must-have and nice-to-have ones apart."""
     verdicts = []
     for kind, must in (("must", True), ("nice", False)):
         outcomes = [getattr(one, outcome) for one in statements if one.must is must]
@@ -219,7 +197,6 @@ def _why(verdict: AnswerVerdict, *, by_texts: bool) -> str:
 
 
 def _differs(one: StatementVerdict) -> bool:
-    """Whether the authors' reading decides otherwise."""
     entailed = one.must and one.entailed != one.entailed_official
     return one.stated and (entailed or one.contradicted != one.contradicted_official)
 
@@ -230,11 +207,7 @@ _TALLY: Final = re.compile(r"must (\d+)/(\d+), nice (\d+)/(\d+), contradicted (\
 
 
 def statement_plots(rows: Sequence[Mapping[str, Any]]) -> list[Plot]:
-    """How many must-have and nice-to-have statements the answers say, all answers together.
-
-    Args:
-        rows: of `items.parquet`; answers of which not every statement has a verdict are left out and counted.
-    """
+    """How many must-have and nice-to-have statements the answers say, all answers together, from rows of `items.parquet`."""
     from medical_tasks.scoring.intervals import proportion_interval
 
     said: dict[str, list[tuple[float, str]]] = {label: [] for label in _STATEMENTS}

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from medical_tasks.benchmarks.archehr_qa.data import read_case_rows, read_rows
-from medical_tasks.benchmarks.archehr_qa.demo import DEMO_CASES
+from medical_tasks.benchmarks.archehr_qa.demo import demo_cases
 from medical_tasks.benchmarks.archehr_qa.spec import TASKS
 from medical_tasks.spec import Item
 from tests.support import SHARED
@@ -33,7 +33,7 @@ def checked_items() -> tuple[list[Item], list[str]]:
 
 def demo_items() -> list[Item]:
     """The cases of the demo, all splits."""
-    items = [item_of(row) for split in DEMO_CASES for row in read_rows("demo", split, {})]
+    items = [item_of(row) for split in demo_cases() for row in read_rows("demo", split, {})]
     assert len({item.id for item in items}) == len(items) >= 8
     return items
 

@@ -1,22 +1,31 @@
-"""Tries and steps: which reply is taken, what is asked next, and that it ends."""
+"""Tries and steps, by themselves and in a run."""
 
 from __future__ import annotations
 
 import itertools
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.archehr_qa.prompts import load_prompts, question_text
+from medical_tasks.benchmarks.archehr_qa.data import load_items, read_rows
+from medical_tasks.benchmarks.archehr_qa.prompts import gold_response, load_prompts, question_text
 from medical_tasks.benchmarks.archehr_qa.protocol import open_protocol
+from medical_tasks.benchmarks.archehr_qa.scoring import score_items
+from medical_tasks.data.task_data import TaskData
 from medical_tasks.errors import UsageError
-from medical_tasks.spec import Ask, Dialogue, Done, Turn
+from medical_tasks.io.store import Store
+from medical_tasks.models.base import Answer, OnResult, Request
+from medical_tasks.runs.folder import RunFolder, open_run_folder
+from medical_tasks.runs.runner import AnsweredTask, RunOptions, run_model
+from medical_tasks.spec import Ask, Dialogue, Done, Item, TaskSpec, Turn
 from tests.benchmarks.archehr_qa.asked_items import case, task_of
+from tests.support import GeneratesOnly
 
 GOOD = "She had a stone. |2|\nIt was taken out. |3|"
 PLAIN = "She had a stone.\nIt was taken out."
@@ -174,3 +183,199 @@ def test_what_is_refused() -> None:
     message = "archehr_together: tries must be a whole number from 1 to 20, got 'many'"
     with pytest.raises(UsageError, match=re.escape(message)):
         open_protocol(task_of("together"), arguments={"tries": "many"})
+
+
+GOOD_REPLY = "She had a stone. |2|\nIt was taken out. |3|"
+PLAIN_REPLY = "She had a stone.\nIt was taken out."
+LONG_REPLY = " ".join(["word"] * 80)
+WAYS = (
+    GOOD_REPLY,
+    "",
+    PLAIN_REPLY,
+    "She had a stone. [2]\nIt was taken out. [3]",
+    f"{LONG_REPLY} |2|",
+    "She had a stone. |2,88|",
+)
+"""How the case of each number errs in its first try; the case 0 does not."""
+
+TOLD = ("", "It is empty.", "It cites nothing.", "Its form is wrong.", "it has 80 words", "here has: 88.")
+
+
+def data_of(items: list[Item]) -> TaskData:
+    return TaskData(items=items, config="demo", folder=Path(), revision={"name": "archehr_qa", "config": "demo"})
+
+
+@pytest.fixture
+def data() -> TaskData:
+    return data_of([case(str(number)) for number in range(len(WAYS))])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    return open_run_folder(tmp_path / "run", {"test": 1})
+
+
+class Erring(GeneratesOnly):
+    """Errs in the first tries of each step, in the way of its case, and then answers well.
+
+    Args:
+        bad: how many tries of a step are bad.
+        dies_after: after how many answers the run is stopped.
+    """
+
+    name = "scripted/model"
+    endpoint: str | None = None
+    is_main = True
+    identity: Mapping[str, str] = {"backend": "scripted"}
+
+    def __init__(self, *, bad: int = 1, dies_after: int | None = None) -> None:
+        self.bad, self.dies_after = bad, dies_after
+        self.asked: list[str] = []
+        self.rounds: list[list[str]] = []
+        self.texts: dict[str, list[str]] = {}
+
+    def share(self, keys: list[str]) -> list[str]:
+        return keys
+
+    def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
+        self.rounds.append([])
+        for request in requests:
+            if self.dies_after is not None and len(self.asked) >= self.dies_after:
+                raise KeyboardInterrupt
+            self.asked.append(request.key)
+            (message,) = request.messages
+            on_result(Answer(key=request.key, text=self.reply(message["content"])))
+
+    def reply(self, text: str) -> str:
+        (number,) = re.findall(r"My mother \((\d)\)", text)
+        self.rounds[-1].append(number)
+        self.texts.setdefault(number, []).append(text)
+        tried = re.findall(r"This is try (\d) of", text)
+        if int(tried[0] if tried else 1) <= self.bad:
+            return WAYS[int(number)]
+        return PLAIN_REPLY if "Do not cite yet" in text else GOOD_REPLY
+
+    def close(self) -> None:
+        pass
+
+
+def run(task: TaskSpec, model: Any, data: TaskData, folder: RunFolder) -> AnsweredTask:
+    answered = run_model([task], {task.name: data}, model, folder, RunOptions())
+    assert answered is not None
+    return answered[0]
+
+
+def test_each_error_is_named_and_the_question_put_again(data: TaskData, folder: RunFolder) -> None:
+    model = Erring()
+    made = run(task_of("together"), model, data, folder)
+    assert list(made.responses.values()) == [GOOD_REPLY] * 6
+    assert model.rounds == [[*"012345"], [*"12345"]]  # all of a round together, and only those that go on
+    for number, told in enumerate(TOLD):
+        first, *again = model.texts[str(number)]
+        assert len(again) == (1 if told else 0)
+        for text in again:
+            assert text.startswith(f"{first}\n\nThis is try 2 of 5.")
+            assert told in text.removeprefix(first)
+    assert made.recipe["protocol"] == {"name": "together", "version": 1, "tries": 5}
+
+
+def test_a_model_that_never_learns_has_five_tries(data: TaskData, folder: RunFolder) -> None:
+    model = Erring(bad=9)
+    made = run(task_of("together"), model, data, folder)
+    assert [len(asked) for asked in model.rounds] == [6, 5, 5, 5, 5]
+    assert tuple(made.responses.values()) == WAYS  # final as it is
+    assert made.unanswered == {}
+    scores = score_items(task_of("together"), data.items, list(made.responses.values()))
+    assert [score.values["valid"] for score in scores] == [1, 0, 0, 0, 0, 0]
+
+
+def test_two_steps_have_their_own_tries(data: TaskData, folder: RunFolder) -> None:
+    model = Erring()
+    made = run(task_of("answer_first"), model, data, folder)
+    assert list(made.responses.values()) == [GOOD_REPLY] * 6
+    # First the empty and the long answer are asked for again; then each is cited, at first in the wrong way or with words of
+    # another answer.
+    assert model.rounds[:2] == [[*"012345"], [*"012345"]]
+    assert "This is try 2" in model.texts["1"][1]
+    assert "This is try 2" in model.texts["4"][1]
+    assert model.texts["0"][1].endswith("Answer:\nShe had a stone.\nIt was taken out.")
+    assert len(model.texts["0"]) == 2
+    assert len(model.texts["4"]) == 4
+    assert any("It changes the answer." in text for text in model.texts["4"])
+
+
+@pytest.mark.parametrize("name", ["together", "answer_first", "evidence_first"])
+@pytest.mark.parametrize("dies_after", [0, 4, 6, 8, 13])
+def test_a_stopped_run_goes_on_and_asks_nothing_twice(
+    data: TaskData, tmp_path: Path, name: str, dies_after: int
+) -> None:
+    whole = Erring(bad=2)
+    expected = run(task_of(name), whole, data, open_run_folder(tmp_path / "whole", {"test": 1})).responses
+    assert len(set(whole.asked)) == len(whole.asked)
+    folder = open_run_folder(tmp_path / "run", {"test": 1})
+    first, second, third = Erring(bad=2, dies_after=dies_after), Erring(bad=2), Erring(bad=2)
+    with pytest.raises(KeyboardInterrupt):
+        run(task_of(name), first, data, folder)
+    assert run(task_of(name), second, data, folder).responses == expected
+    assert len(first.asked) == dies_after
+    assert sorted([*first.asked, *second.asked]) == sorted(whole.asked)
+    with Store(folder.answers) as store:
+        assert store.counts("answer") == (len(whole.asked), len(whole.asked))
+    assert run(task_of(name), third, data, folder).responses == expected
+    assert third.asked == []
+
+
+def test_evidence_first_says_which_sentences_were_given(data: TaskData, folder: RunFolder) -> None:
+    made = run(task_of("evidence_first"), Erring(bad=0), data, folder)
+    assert made.sources == {item.id: ("1", "2", "3", "4", "5") for item in data.items}
+    settings = made.recipe["prompts"]["settings"]
+    assert settings["evidence"] == 10
+    assert settings["similarity"]["method"] == "bm25"
+
+
+CASE_NAMES = ("together", "answer_first", "evidence_first", "heuristic", "question", "evidence", "answer", "alignment")
+
+
+@pytest.mark.parametrize("name", CASE_NAMES)
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_gold_in_full_marks_out(name: str, split: str) -> None:
+    task = task_of(name)
+    items = load_items(task, list(read_rows("demo", split, {})))
+    scores = score_items(task, items, [gold_response(task, item) for item in items])
+    assert len(scores) >= 4
+    full = {"factuality", "factuality_precision", "factuality_recall", "valid", "strict_micro_f1", "micro_f1"}
+    wanted = full & {each.name for each in task.metrics}
+    assert wanted or name in ("question", "answer")
+    for score in scores:
+        assert {score.values[metric] for metric in wanted} <= {1.0}
+        if name == "answer":
+            assert score.values["rougeLsum"] == score.values["bleu"] == pytest.approx(1.0)
+        if "steps" in task.options:
+            assert score.values["rougeLsum"] == pytest.approx(1.0)
+
+
+@pytest.mark.slow
+def test_a_toy_model_goes_through_each_protocol(tmp_path: Path) -> None:
+    from medical_tasks.models.local_model import LocalModel
+    from medical_tasks.models.opener import open_model
+    from medical_tasks.models.stand_ins import make_toy_model
+
+    tasks = [task_of(name) for name in ("together", "answer_first", "evidence_first")]
+    rows = list(read_rows("demo", "dev", {}))[:1]
+    data = {task.name: data_of(load_items(task, rows)) for task in tasks}
+    make_toy_model(tmp_path / "toy", [text for row in rows for text in row["sentences"]])
+    folder = open_run_folder(tmp_path / "run", {"test": 1})
+    model = open_model(f"hf/{tmp_path / 'toy'}", {"batch_size": "1"}, log_dir=tmp_path)
+    assert isinstance(model, LocalModel)
+    try:
+        answered = run_model(tasks, data, model, folder, RunOptions(max_new_tokens=4, task_args={"tries": "2"}))
+    finally:
+        model.close()
+    assert answered is not None
+    for made in answered:
+        assert set(made.responses) | set(made.unanswered) == {row["id"] for row in rows}
+        assert made.responses
+        assert made.recipe["protocol"]["tries"] == 2
+    with Store(folder.answers) as store:
+        # Random weights cite nothing, so that each task asks twice, and the two steps may both.
+        assert 6 <= store.counts("answer")[0] <= 8

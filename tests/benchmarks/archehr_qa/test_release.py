@@ -1,13 +1,40 @@
-"""Where the files of a release are looked for."""
+"""The files of a release, read and checked."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.archehr_qa.data import FOLDERS, find_splits, split_of
+from medical_tasks.benchmarks.archehr_qa.release import (
+    SIZE_LIMIT_BYTES,
+    AnswerSentence,
+    Case,
+    CaseKey,
+    Document,
+    Sentence,
+    read_cases,
+    read_key,
+    read_mapping,
+    without_citations,
+)
 from medical_tasks.errors import UsageError
+from tests.benchmarks.archehr_qa.release_files import (
+    EXCERPT,
+    NARRATIVE,
+    SECRET,
+    case,
+    key,
+    labels,
+    sentence,
+    write_cases,
+    write_json,
+)
+from tests.support import SHARED, needs_shared
 
 NAME = "archehr-qa.xml"
 
@@ -64,3 +91,333 @@ def test_nothing(tmp_path: Path) -> None:
     assert find_splits(tmp_path) == {}
     assert find_splits(tmp_path / "none") == {}
     assert find_splits(put(tmp_path, "other/dev")) == {}
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(UsageError) as caught:
+        read_cases(path)
+    told = str(caught.value)
+    assert "marble" not in told
+    assert told.startswith(f"{path}")
+    return told
+
+
+def test_a_case(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (read,) = read_cases(write_cases(tmp_path, case("x7")))
+    assert read == Case(
+        id="x7",
+        narrative=NARRATIVE,
+        phrases=("Is that bad?",),
+        clinician_question=f"Is it bad that he {SECRET}?",
+        sentences=(
+            Sentence(id="1", paragraph_id="0", text="Course:"),
+            Sentence(id="2", paragraph_id="1", text=f"He {SECRET}."),
+            Sentence(id="3", paragraph_id="1", text="It was\nremoved."),
+        ),
+    )
+    assert capfd.readouterr().err == ""
+
+
+def test_what_later_releases_may_leave_out_or_add(tmp_path: Path) -> None:
+    numbered = "".join(
+        f'<sentence id="{number}">{text}</sentence>' for number, text in enumerate(("Course:", f"He {SECRET}."))
+    )
+    bare = case(
+        question="<more>1</more>", numbered=f"<note_excerpt_sentences>{numbered}</note_excerpt_sentences>", note=""
+    )
+    (read,) = read_cases(write_cases(tmp_path, bare))
+    assert read.phrases == ()
+    assert [(each.id, each.paragraph_id) for each in read.sentences] == [("0", ""), ("1", "")]
+
+
+def phrase(attributes: str, text: str) -> dict[str, str]:
+    return {"question": f"<patient_question><phrase {attributes}>{text}</phrase></patient_question>"}
+
+
+def numbered(*given: tuple[str, str, int | str | None, str]) -> dict[str, str]:
+    return {"sentences": "".join(sentence(*each) for each in given)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"narrative": ""}, "has no <patient_narrative>"),
+        ({"narrative": "<patient_narrative> \n </patient_narrative>"}, "<patient_narrative>: has no text"),
+        (
+            {"narrative": f"<patient_narrative>a <b>{SECRET}</b></patient_narrative>"},
+            "<patient_narrative>: holds other elements",
+        ),
+        ({"more": "<clinician_question>Why?</clinician_question>"}, "has <clinician_question> 2 times"),
+        ({"clinician": ""}, "has no <clinician_question>"),
+        (
+            phrase('start_char_index="3"', "Is that bad?"),
+            "phrase number 1: start_char_index is 3, and the narrative of 39 ",
+        ),
+        (
+            phrase('start_char_index="999"', "Is that bad?"),
+            "phrase number 1: start_char_index is 999, and the narrative",
+        ),
+        (phrase('start_char_index="-1"', "Is that bad?"), "phrase number 1: start_char_index must be a whole number"),
+        (phrase("", " "), "phrase number 1: has no text"),
+        (numbered(), "has no sentences of a note excerpt, others of the file have"),
+        (numbered(("", "0", 0, "Course:")), "sentence number 1: its id must be a whole number"),
+        (numbered(("01", "0", 0, "Course:")), "sentence number 1: its id must be a whole number, got '01'"),
+        (numbered(("2", "0", 0, "Course:")), "its first sentence must have the id 0 or 1, got 2"),
+        (
+            numbered(("1", "0", 0, "Course:"), ("1", "1", 0, f"He {SECRET}.")),
+            "sentence ids must be unique and consecutive, but behind 1 comes 1",
+        ),
+        (numbered(("1", "0", 0, "Course:"), ("3", "1", 0, f"He {SECRET}.")), "but behind 1 comes 3"),
+        (numbered(("1", "0", 0, " ")), "sentence 1: has no text"),
+        (numbered(("1", "0", "x", "Course:")), "sentence 1: start_char_index must be a whole number, got 'x'"),
+        (
+            numbered(("1", "0", 0, "Course:"), ("2", "1", 0, f"She {SECRET}.")),
+            "sentence 2 does not stand in <note_excerpt> behind sentence 1",
+        ),
+        (
+            numbered(("1", "0", 0, f"He {SECRET}."), ("2", "1", 0, "Course:")),
+            "sentence 2 does not stand in <note_excerpt>",
+        ),
+        (
+            numbered(("1", "1", 0, f"He {SECRET}."), ("2", "1", 5, "It was removed.")),
+            "sentence 2 has the start_char_index 5, where sentence 1 of the same paragraph, which begins at 0, has not ended",
+        ),
+    ],
+)
+def test_a_wrong_case(tmp_path: Path, changes: dict[str, str], message: str) -> None:
+    told = refusal(write_cases(tmp_path, case("1"), case("2", **changes)))
+    assert "case '2'" in told
+    assert message in told
+    assert told.endswith("Download the file again.")
+
+
+def test_other_files(tmp_path: Path) -> None:
+    assert "case '1': stands twice" in refusal(write_cases(tmp_path, case("1"), case("1")))
+    assert "case number 1: id must be" in refusal(write_cases(tmp_path, case("")))
+    assert "has no <case> in <annotations>" in refusal(write_cases(tmp_path))
+    assert "none of its 1 cases has a note excerpt" in refusal(write_cases(tmp_path, case(note="", numbered="")))
+    path = tmp_path / "archehr-qa.xml"
+    path.write_text("<cases/>", encoding="utf-8")
+    assert "outermost element is not <annotations>" in refusal(path)
+    path.write_text(f'<!DOCTYPE a [<!ENTITY b "{SECRET}">]><annotations>&b;</annotations>', encoding="utf-8")
+    assert "declares entities" in refusal(path)
+    path.write_bytes(b" " * (SIZE_LIMIT_BYTES + 1))
+    assert "more than 16,777,216" in refusal(path)
+    assert "No such file" in refusal(tmp_path / "none.xml")
+
+
+def test_offsets_that_are_all_zero_are_none(tmp_path: Path) -> None:
+    flat = numbered(("1", "0", 0, "Course:"), ("2", "0", 0, f"He {SECRET}."), ("3", "0", 0, "It was removed."))
+    (read,) = read_cases(write_cases(tmp_path, case(**flat)))
+    assert [each.text for each in read.sentences] == ["Course:", f"He {SECRET}.", "It was removed."]
+
+
+def test_offsets_in_order_that_differ_are_told_and_no_more(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    apart = numbered(("1", "1", 0, f"He {SECRET}."), ("2", "1", 40, "It was removed."))
+    read = read_cases(write_cases(tmp_path, *(case(str(number), **apart) for number in range(12))))
+    assert len(read) == 12
+    told = capfd.readouterr().err
+    assert "in 12 cases ('0', '1', '2', '3', '4', '5', '6', '7', '8', '9' and 2 more); it is not used" in told
+    assert "marble" not in told
+
+
+def test_lines_may_be_wrapped_otherwise_in_the_excerpt(tmp_path: Path) -> None:
+    (read,) = read_cases(write_cases(tmp_path, case(excerpt=EXCERPT.replace(" ", "\n "))))
+    assert len(read.sentences) == 3
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_the_fixture() -> None:
+    read = read_cases(SHARED / "fixtures" / "archehr" / "archehr-qa.xml")
+    assert [each.id for each in read] == [str(number) for number in range(1, 13)]
+    assert [len(each.sentences) for each in read][:3] == [7, 5, 5]
+    assert [each.phrases for each in read] == [(each.narrative,) for each in read]
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_the_open_copy_has_no_note_excerpts() -> None:
+    path = SHARED / "data" / "archehr" / "archehr-qa.xml"
+    with pytest.raises(UsageError, match=r"none of its 20 cases has a note excerpt.*build these as --config questions"):
+        read_cases(path)
+    read = read_cases(path, notes=False)
+    assert (len(read), sum(len(each.phrases) for each in read)) == (20, 28)
+    assert all(each.clinician_question and not each.sentences for each in read)
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(place=st.floats(0, 1), length=st.integers(0, 40), put=st.binary(max_size=4))
+def test_a_damaged_file_is_cases_or_an_error(tmp_path: Path, place: float, length: int, put: bytes) -> None:
+    path = write_cases(tmp_path, case("1"), case("2"))
+    data = path.read_bytes()
+    start = int(place * len(data))
+    path.write_bytes(data[:start] + put + data[start + length :])
+    try:
+        read = read_cases(path)
+    except UsageError as error:
+        assert "marble" not in str(error)  # noqa: PT017 - what is said of it, if it is refused
+    else:
+        assert read
+
+
+@pytest.fixture
+def cases(tmp_path: Path) -> list[Case]:
+    return read_cases(write_cases(tmp_path, case("1"), case("2")))
+
+
+def key_refusal(path: Path, cases: list[Case], read: Any = read_key) -> str:
+    with pytest.raises(UsageError) as caught:
+        read(path, cases)
+    told = str(caught.value)
+    assert "marble" not in told
+    assert told.startswith(str(path))
+    return told
+
+
+def test_an_early_key(tmp_path: Path, cases: list[Case]) -> None:
+    path = write_json(tmp_path, "key", [key("2"), key("1", answers=list(reversed(labels(*["essential"] * 3))))])
+    read = read_key(path, cases)
+    assert list(read) == ["1", "2"]
+    assert read["2"] == CaseKey(relevance={"1": "not-relevant", "2": "essential", "3": "supplementary"})
+    assert list(read["1"].relevance) == ["1", "2", "3"]
+
+
+def test_a_later_key(tmp_path: Path, cases: list[Case]) -> None:
+    answers = {
+        "clinician_answer": f"He {SECRET} [2]. It was removed [1, 3]. Well.",
+        "clinician_answer_without_citations": f"He {SECRET}. It was removed. Well.\n",
+        "clinician_answer_sentences": [
+            {"id": "1", "text": f"He {SECRET}.", "citations": "2"},
+            {"sentence_id": 2, "sentence": "It was removed. ", "citations": ["1", 3]},
+            {"text": "Well.", "citations": None},
+        ],
+    }
+    others = {
+        "clinician_answer": f"He {SECRET} [2]. It was removed [1,3].",
+        "clinician_answer_sentences": [{"id": "a", "text": "All.", "citations": "1 - 3, 2,"}],
+    }
+    read = read_key(write_json(tmp_path, "key", [key("1", **answers), key("2", **others)]), cases)
+    assert read["1"].clinician_answer == f"He {SECRET}. It was removed. Well."
+    assert read["1"].answer_sentences == (
+        AnswerSentence(id="1", text=f"He {SECRET}.", citations=("2",)),
+        AnswerSentence(id="2", text="It was removed.", citations=("1", "3")),
+        AnswerSentence(id="3", text="Well.", citations=()),
+    )
+    assert read["1"].cited
+    assert read["2"].clinician_answer == f"He {SECRET}. It was removed."
+    assert read["2"].answer_sentences == (AnswerSentence(id="a", text="All.", citations=("1", "2", "3")),)
+
+
+def test_a_key_that_keeps_gold_back(tmp_path: Path, cases: list[Case]) -> None:
+    given = [{"id": "1", "text": "All."}, {"id": "2", "text": "Well.", "citations": ""}]
+    path = write_json(tmp_path, "key", [key("1", answers=None, clinician_answer_sentences=given), {"case_id": 2}])
+    read = read_key(path, cases)
+    assert read["2"] == CaseKey()
+    assert (read["1"].relevance, read["1"].clinician_answer, read["1"].cited) == ({}, "", False)
+    assert [each.text for each in read["1"].answer_sentences] == ["All.", "Well."]
+
+
+@pytest.mark.parametrize(
+    ("answer", "bare"),
+    [
+        ("A [1]. B [2, 3].", "A. B."),
+        ("A. [1] B. [2][3]", "A. B."),
+        ("A [1-3].", "A."),
+        ("A [x] is [not] [1.5] one.", "A [x] is [not] [1.5] one."),
+        ("", ""),
+    ],
+)
+def test_citations_are_taken_out(answer: str, bare: str) -> None:
+    assert without_citations(answer) == bare
+
+
+def sentences(*given: Any) -> dict[str, Any]:
+    return {"clinician_answer_sentences": list(given)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"answers": f"He {SECRET}"}, "answers must be a list of objects, got a text of"),
+        ({"answers": [SECRET]}, "answers must be a list of objects, got a list of 1"),
+        (
+            {"answers": labels("essential", "vital", "essential")},
+            "sentence '2': relevance must be one of essential, supple",
+        ),
+        ({"answers": [{"sentence_id": "1"}]}, "sentence '1': relevance must be one of essential, .*, got null"),
+        ({"answers": [{"relevance": "essential"}]}, "answers, number 1: sentence_id must be"),
+        ({"answers": labels(*["essential"] * 4)}, "labels sentences that the case does not have: '4'"),
+        ({"answers": labels(*["essential"] * 2)}, "has no label for the sentences '3'"),
+        ({"answers": labels("essential") * 2}, "sentence '1' has two labels"),
+        ({"clinician_answer": 1}, "clinician_answer must be a text, got a number"),
+        ({"clinician_answer_without_citations": [SECRET]}, "without_citations must be a text, got a list of 1"),
+        ({"clinician_answer": "\ud800"}, "clinician_answer must be a text"),
+        (sentences(SECRET), "clinician_answer_sentences must be a list of objects"),
+        (sentences({"id": "1"}), "number 1: text must be a text that is not blank"),
+        (sentences({"id": "1", "text": " "}), "number 1: text must be a text that is not blank"),
+        (sentences({"id": "1", "text": "a"}, {"id": "1", "text": "b"}), "ids must be unique"),
+        (sentences({"id": "1", "text": "a", "citations": "1,4"}), "cites sentences that the case does not have: '4'"),
+        (sentences({"id": "1", "text": "a", "citations": "0-2"}), "cites sentences that the case does not have: '0'"),
+        (sentences({"id": "1", "text": "a", "citations": "3-1"}), "cites sentences that the case does not have: '3-1'"),
+        (sentences({"id": "1", "text": "a", "citations": f"He {SECRET}"}), "does not have: a text of 21 characters"),
+        (sentences({"id": "1", "text": "a", "citations": 1}), "citations must be a list of ids, or a text with commas"),
+        (sentences({"id": "1", "text": "a", "citations": [[1]]}), "citations must be a whole number or a text"),
+    ],
+)
+def test_a_wrong_record(tmp_path: Path, cases: list[Case], changes: dict[str, Any], message: str) -> None:
+    told = key_refusal(write_json(tmp_path, "key", [key("1"), key("2", **changes)]), cases)
+    assert "case '2'" in told
+    with pytest.raises(UsageError, match=message):
+        raise UsageError(told)
+
+
+@pytest.mark.parametrize(
+    ("records", "message"),
+    [
+        ([key("1")], "has no record of the cases '2'"),
+        ([key("1"), key("2"), key("3")], "has cases that the file of cases does not have: '3'"),
+        ([key("1"), key("1")], "case '1' stands twice"),
+        ([key("1"), {}], "record 2: case_id must be"),
+        ({"1": SECRET}, "a list of records is needed"),
+    ],
+)
+def test_other_cases(tmp_path: Path, cases: list[Case], records: Any, message: str) -> None:
+    path = write_json(tmp_path, "key", records)
+    assert message in key_refusal(path, cases)
+    assert message in key_refusal(path, cases, read_mapping)
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path, cases: list[Case]) -> None:
+    assert "No such file" in key_refusal(tmp_path / "none.json", cases)
+    path = tmp_path / "key.json"
+    path.write_text(f'[{{"case_id": "{SECRET}', encoding="utf-8")
+    assert "not JSON" in key_refusal(path, cases)
+
+
+def test_a_mapping(tmp_path: Path, cases: list[Case]) -> None:
+    records: list[dict[str, Any]] = [
+        {"case_id": "2", "document_id": 77, "document_source": "mimic-iv"},
+        {"case_id": "1", "document_id": "5_6", "document_source": "mimic-iii"},
+    ]
+    path = write_json(tmp_path, "mapping", records)
+    assert read_mapping(path, cases) == {
+        "1": Document(id="5_6", source="mimic-iii"),
+        "2": Document(id="77", source="mimic-iv"),
+    }
+    records[0] = {"case_id": "2", "document_id": 77, "document_source": SECRET}
+    told = key_refusal(write_json(tmp_path, "mapping", records), cases, read_mapping)
+    assert "case '2': document_source must be one of mimic-iii, mimic-iv, got a text of 18 characters" in told
+    records[0] = {"case_id": "2", "document_source": "mimic-iv"}
+    assert "document_id must be" in key_refusal(write_json(tmp_path, "mapping", records), cases, read_mapping)
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_the_fixture_of_keys() -> None:
+    folder = SHARED / "fixtures" / "archehr"
+    cases = read_cases(folder / "archehr-qa.xml")
+    read = read_key(folder / "archehr-qa_key.json", cases)
+    assert list(read) == [each.id for each in cases]
+    assert list(read["1"].relevance.values()).count("essential") == 3
+    assert all(each.clinician_answer == "" for each in read.values())

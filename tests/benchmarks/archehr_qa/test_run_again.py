@@ -9,15 +9,12 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.benchmarks.archehr_qa import evidence
-from medical_tasks.benchmarks.archehr_qa.demo import DEMO_CASES
+from medical_tasks.benchmarks.archehr_qa.demo import demo_cases
 from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.cli.entry import main
 from tests.fault_server import FaultServer
 
-COMMANDS = (
-    ["score", "{task}", "--responses", "run", "--out", "again"],
-    ["submit", "run", "--to", "archehr"],
-)
+COMMANDS = (["score", "{task}", "--responses", "run", "--out", "again"], ["submit", "run", "--to", "archehr"])
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +62,7 @@ def test_another_similarity_is_not_taken_for_the_runs(
 def test_answers_that_end_the_official_script_can_be_submitted(
     task: str, reply: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    replies = {each.case.id: "He slept. |1|" for each in DEMO_CASES["test"]}
+    replies = {each.case.id: "He slept. |1|" for each in demo_cases()["test"]}
     replies[next(iter(replies))] = reply
     lines = [json.dumps({"id": name, "response": text}) for name, text in replies.items()]
     Path("answers.jsonl").write_text("\n".join(lines), encoding="utf-8")

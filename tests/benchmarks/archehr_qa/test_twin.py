@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import runpy
 import statistics
+import sys
 from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.archehr_qa.demo import DEMO_CASES
-from medical_tasks.benchmarks.archehr_qa.release import LABELS, CaseKey, read_cases, read_key
-from medical_tasks.benchmarks.archehr_qa.twin import FullCase, main, twin_cases, write_split, write_twin
+from medical_tasks.benchmarks.archehr_qa.demo import demo_cases
+from medical_tasks.benchmarks.archehr_qa.release import LABELS, CaseKey, FullCase, read_cases, read_key
+from medical_tasks.benchmarks.archehr_qa.twin import main, twin_cases, write_split, write_twin
 from medical_tasks.errors import UsageError
 
-DEMO = [
-    FullCase(case=each.case, key=each.key, document=each.document) for cases in DEMO_CASES.values() for each in cases
-]
+DEMO = [each for cases in demo_cases().values() for each in cases]
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -69,7 +69,7 @@ def test_lengths_of_a_twin() -> None:
 
 
 def test_the_demo() -> None:
-    assert {split: len(cases) for split, cases in DEMO_CASES.items()} == {"dev": 4, "test": 6, "test_2026": 2}
+    assert {split: len(cases) for split, cases in demo_cases().items()} == {"dev": 4, "test": 6, "test_2026": 2}
     assert len({each.case.id for each in DEMO}) == 12
     for each in DEMO:
         assert 8 <= len(each.case.sentences) <= 15
@@ -111,3 +111,11 @@ def test_what_cannot_be(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="at least 1 case, got 0"):
         twin_cases(seed=1, cases=0)
     assert not (write_twin(tmp_path, seed=1, dev=0, test=1) / "dev").exists()
+
+
+def test_it_runs_as_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["twin", "--out", str(tmp_path / "twin"), "--dev", "1", "--test", "0"])
+    monkeypatch.delitem(sys.modules, "medical_tasks.benchmarks.archehr_qa.twin")
+    with pytest.raises(SystemExit, match="^0$"):
+        runpy.run_module("medical_tasks.benchmarks.archehr_qa.twin", run_name="__main__")
+    assert (tmp_path / "twin" / "dev" / "archehr-qa.xml").is_file()

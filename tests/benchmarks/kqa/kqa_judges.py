@@ -74,12 +74,7 @@ def by_lines(answer: str, statement: str) -> str:
 
 
 def item(name: str, must: Sequence[str], nice: Sequence[str] = (), question: str = "What now?") -> Item:
-    fields: dict[str, Any] = {
-        "question": question,
-        "answer": "",
-        "must_have": list(must),
-        "nice_to_have": list(nice),
-    }
+    fields: dict[str, Any] = {"question": question, "answer": "", "must_have": list(must), "nice_to_have": list(nice)}
     return Item(id=name, fields=fields, groups={}, cluster=name)
 
 

@@ -181,11 +181,7 @@ def test_files_of_the_users_own(tmp_path: Path) -> None:
 def test_items(tmp_path: Path) -> None:
     lines = [answered_line(number, Must_have=["a"] * number + [" "]) for number in range(1, 7)]
     items = load_items(KQA, rows_of("answered", write_jsonl(tmp_path / "x.jsonl", lines)))
-    assert [item.groups["must_haves"] for item in items] == [
-        *["up to 2"] * 2,
-        *["3 to 4"] * 2,
-        *["5 or more"] * 2,
-    ]
+    assert [item.groups["must_haves"] for item in items] == [*["up to 2"] * 2, *["3 to 4"] * 2, *["5 or more"] * 2]
     assert {item.groups["question_form"] for item in items} == {"yes or no"}
     assert all(item.cluster == item.id for item in items)
     assert set(items[0].groups) == set(KQA.groups)

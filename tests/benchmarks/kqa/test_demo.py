@@ -6,7 +6,7 @@ from pathlib import Path
 
 from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.benchmarks.kqa.data import COLUMNS, demo_ids, demo_rows, load_items
-from medical_tasks.benchmarks.kqa.demo import DOCUMENTS
+from medical_tasks.benchmarks.kqa.demo import demo_documents
 from medical_tasks.benchmarks.kqa.spec import DATASET, KQA
 from medical_tasks.data.dataset_store import read_rows
 
@@ -49,9 +49,9 @@ def test_statements_are_whole_sentences_that_stand_once() -> None:
 
 
 def test_the_corpus() -> None:
-    assert len(DOCUMENTS) == 9
-    assert len({document.name for document in DOCUMENTS}) == 9
-    for document in DOCUMENTS:
+    assert len(demo_documents()) == 9
+    assert len({document.name for document in demo_documents()}) == 9
+    for document in demo_documents():
         assert document.name.startswith("demo/")
         assert 30 <= len(document.text.split()) <= 150
 

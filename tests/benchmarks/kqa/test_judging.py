@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from medical_tasks.judges.base import Call, Judging, NoReply, Question, Reply, U
 from medical_tasks.judges.case import UNREADABLE
 from tests.benchmarks.kqa.kqa_judges import asked, by_lines, item, judge, saying, verdict, verdicts
 from tests.judges.scripted import TableJudge
-from tests.support import needs_shared
+from tests.support import SHARED, needs_shared
 
 THREE = ("entailment", "neutral", "contradiction")
 ANSWER = "Ibuprofen helps.\nRest."
@@ -357,6 +358,33 @@ class TestOfficial:
     def test_they_are_not_batched(self, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="cannot be batched"):
             judge(tmp_path, [ITEM], [ANSWER], lambda call: "True", prompts="official", mode="batched")
+
+    @pytest.mark.parametrize(
+        "name", ["five_of_seven_answered", "extra_unknown_question_dropped", "empty_must_have_gives_nan_recall"]
+    )
+    def test_cases_run_through_the_authors_script(self, tmp_path: Path, name: str) -> None:
+        fixture = json.loads((SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8"))["kqa"]
+        case = next(one for one in fixture["cases"] if one["name"] == name)
+        gold = {row["Question"]: row for row in (*fixture["gold"], *fixture["gold_extra"])}
+        texts = {(one["task"], one["question"], one["statement"]): one["text"] for one in fixture["judge_texts"]}
+        assert (len(gold), len(texts)) == (10, 24)
+        wanted = {one["Question"]: one for one in case["per_question"]}
+        items = [item(q, gold[q]["Must_have"], gold[q]["Nice_to_have"], question=q) for q in wanted]
+
+        def script(call: Call) -> str:
+            name, importance, number, kind = call.question.id.removesuffix("/official").rsplit("/", 3)
+            statement = gold[name]["Must_have" if importance == "must" else "Nice_to_have"][int(number)]
+            return str(texts["is_entails" if kind == "entails" else "is_contradict", name, statement])
+
+        scores = judge(tmp_path, items, ["Some answer"] * len(items), script, prompts="official", reasks=0).scores
+        for score in scores:
+            recall = score.values["comprehensiveness_norm_official"]
+            assert (None if math.isnan(recall) else recall) == wanted[score.id]["recall"]
+            assert score.values["hallucination_official"] == wanted[score.id]["n_contra"]
+        # Comp and Hall are sums over 201, whatever was answered.
+        comp, hall = (sum(s.values[f"{n}_official"] for s in scores) for n in ("comprehensiveness", "hallucination"))
+        assert comp / 201 == pytest.approx(case["expected"]["Comp"], rel=1e-12)
+        assert hall / 201 == pytest.approx(case["expected"]["Hall"], rel=1e-12)
 
 
 def test_a_judge_without_a_session(tmp_path: Path) -> None:

@@ -5,19 +5,34 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.kqa.judging import AnswerVerdict, Case, statement_verdict
-from medical_tasks.benchmarks.kqa.metric import RELATIONS, statement_weights, weighted_score
+from medical_tasks.benchmarks.kqa.metric import RELATIONS, statement_weights, weighted_counts
 from medical_tasks.benchmarks.kqa.scoring import item_score
 from medical_tasks.judges.base import LABELS, Label
 
 THREE_WAY: tuple[Label, ...] = ("entailment", "neutral", "contradiction")
 labels_of = st.lists(st.sampled_from(THREE_WAY), max_size=8)
 weights_of = st.floats(min_value=-8, max_value=8, allow_nan=False)
+
+
+class Score(NamedTuple):
+    value: float
+    low: float
+    high: float
+    missing: int
+
+
+def weighted_score(labels: Any, weights: Any, relation: Any = "entails", *, normalised: bool = False) -> Score:
+    counts = weighted_counts(labels, weights, relation, normalised=normalised)
+    low, high = counts.limits
+    missing = sum(one.missing for one in counts.verdicts if one.weight)
+    return Score(math.nan if missing else low, low, high, missing)
 
 
 def test_by_hand() -> None:
@@ -61,10 +76,7 @@ def test_both_metrics_are_cases_of_it(must: Sequence[Label], nice: Sequence[Labe
     metrics = item_score(case, verdict, most_statements=len(statements)).values
     labels = [*must, *nice]
     comp = weighted_score(
-        labels,
-        statement_weights(len(must), len(nice), {"must_have": 1, "nice_to_have": 0}),
-        "entails",
-        normalised=True,
+        labels, statement_weights(len(must), len(nice), {"must_have": 1, "nice_to_have": 0}), "entails", normalised=True
     )
     assert comp.value == pytest.approx(metrics["comprehensiveness"], nan_ok=True)
     hall = weighted_score(labels, [1] * len(labels), "contradicts")
@@ -114,7 +126,7 @@ def test_bad_input_is_named() -> None:
     with pytest.raises(ValueError, match="labels and weights must be as many; got 1 and 2"):
         weighted_score(["neutral"], [1, 2])
     with pytest.raises(ValueError, match="labels must be one of .* got 'true'"):
-        weighted_score(["true"], [1])  # type: ignore[list-item]
+        weighted_score(["true"], [1])
     with pytest.raises(ValueError, match="relation must be one of entails, .* got 'implies'"):
         weighted_score(["neutral"], [1], "implies")
     with pytest.raises(ValueError, match="a normalised score needs weights of at least 0; got -1"):

@@ -1,7 +1,7 @@
 """The paper's way to such a benchmark, for a hospital's own messages and notes (sections Alignment to Validation).
 
 posts        messages that speak of a hospital stay
-codes        words for diagnosis codes, put behind notes and posts (`prompts`, `protocol`)
+codes        words for diagnosis codes, put behind notes and posts
 align        the notes that fit each post best, on a sheet to choose from
 rounds       cases of the chosen pairs, a round of annotation at a time
 sheets       annotation sheets; `review` reads them back, measures agreement and writes the official files

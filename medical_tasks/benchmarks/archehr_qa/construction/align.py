@@ -37,28 +37,13 @@ from medical_tasks.benchmarks.archehr_qa.construction.files import (
 )
 from medical_tasks.benchmarks.archehr_qa.construction.posts import Post, load_posts
 from medical_tasks.benchmarks.archehr_qa.construction.rounds import OwnCase, split_note
+from medical_tasks.data import construction
 from medical_tasks.data.construction import SheetRow, file_name, read_sheet, write_sheet
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.csv_files import stream_rows
 from medical_tasks.io.files import WholeFile, open_text
 from medical_tasks.io.json_records import Field, Record
 from medical_tasks.io.progress import Progress
-
-__all__ = [
-    "K1",
-    "TOP",
-    "B",
-    "Bag",
-    "Hit",
-    "Ranking",
-    "Vocabulary",
-    "align_posts",
-    "chosen_cases",
-    "load_candidates",
-    "read_notes",
-    "refuse",
-]
-
 
 TOP: Final = 10
 """Notes a message (paper)."""
@@ -69,7 +54,7 @@ COLUMNS: Final = ("index", "post_id", "rank", "note_id", "score", "notes", "post
 _KNOWN_WORDS: Final = 1 << 17
 _OTHER: Final = -1
 _FUNCTION: Final = -2
-_ID: Final = files.private_field(Field(holds=is_id, rule="an id"))
+_ID: Final = construction.private_field(Field(holds=is_id, rule="an id"))
 _FIELDS: Final = {
     "post_id": _ID,
     "rank": Field(holds=lambda value: type(value) is int and value > 0, rule="a whole number from 1"),
@@ -127,19 +112,9 @@ class _NoteWords:
 
 
 def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]:
-    """Finds the notes for each message and writes the sheet to choose from, with the notes beside it.
+    """Finds the `top` notes for each message and writes the sheet to choose from, with the notes beside it.
 
-    Args:
-        source: the discharge notes.
-        folder: where the construction lies.
-        top: how many notes a message.
-
-    Returns:
-        Content of `align.json`: recipe and counts, no text.
-
-    Raises:
-        MissingError: A file, or the step before, is not there.
-        UsageError: A file is not as it must be, or the folder holds another alignment.
+    Returns the content of `align.json`: recipe and counts, no text.
     """
     if not 1 <= top <= 100:
         raise UsageError(f"--top must be from 1 to 100, got {top}.")
@@ -149,10 +124,10 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]
     if not source.exists():
         raise MissingError(f"{source}: no such file. Give --source the discharge notes.")
     recipe = {
-        "notes_sha256": files.text_sha256(source),
-        "posts_sha256": files.text_sha256(folder / files.POSTS),
-        "post_codes_sha256": files.text_sha256(folder / files.POST_CODES) if titles else None,
-        "note_codes_sha256": files.text_sha256(folder / files.NOTE_CODES) if len(codes) else None,
+        "notes_sha256": construction.text_sha256(source),
+        "posts_sha256": construction.text_sha256(folder / files.POSTS),
+        "post_codes_sha256": construction.text_sha256(folder / files.POST_CODES) if titles else None,
+        "note_codes_sha256": construction.text_sha256(folder / files.NOTE_CODES) if len(codes) else None,
         "ranking": {"method": "bm25, lucene", "k1": K1, "b": B, "words": WORDS},
         "top": top,
     }
@@ -172,7 +147,7 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]
     if not lines:
         raise UsageError(f"{source}: no note shares a word with any of the {len(posts):,} messages.")
     _write_notes(source, folder, {line["note_id"] for line in lines})
-    digest = files.write_lines(folder / files.CANDIDATES, lines)
+    digest = construction.write_lines(folder / files.CANDIDATES, lines)
     if not (folder / files.CANDIDATES_SHEET).exists():
         texts = {post.id: post.text for post in posts}
         rows = (_row(number, line, texts[line["post_id"]]) for number, line in enumerate(lines, start=1))
@@ -187,7 +162,7 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]
         "candidates": len(lines),
         "sha256": {files.CANDIDATES: digest},
     }
-    files.write_json(place, made)
+    construction.write_json(place, made)
     return made
 
 
@@ -239,7 +214,7 @@ def _row(number: int, line: Mapping[str, Any], text: str) -> dict[str, object]:
 
 def _write_notes(source: Path, folder: Path, names: set[str]) -> None:
     """Copies the notes that were found, a file each, for the owner alone."""
-    place = files.make_folder(folder / files.NOTES)
+    place = construction.make_folder(folder / files.NOTES)
     seen: set[str] = set()
     for note in read_notes(source, only=names):
         if note.id in seen:
@@ -250,12 +225,7 @@ def _write_notes(source: Path, folder: Path, names: set[str]) -> None:
 
 
 def load_candidates(folder: Path) -> list[Record]:
-    """Reads which notes were found for which message, without texts.
-
-    Raises:
-        MissingError: Nothing was aligned.
-        UsageError: The file is not as it was written.
-    """
+    """Reads which notes were found for which message, without texts."""
     made = files.read_json(folder / files.ALIGNMENT, step="align")
     files.checked_step(folder / files.CANDIDATES, made, step="align, in another --folder")
     return files.read_lines(folder / files.CANDIDATES, _FIELDS, step="align")
@@ -266,18 +236,10 @@ _LISTED: Final = 20
 
 
 def chosen_cases(folder: Path, sheets: Sequence[Path] = ()) -> list[OwnCase]:
-    """Reads the edited sheet of candidates and makes a case of every pair that is chosen.
+    """Reads the edited sheet of candidates and makes a case of every pair that is chosen, with its whole note.
 
-    Args:
-        folder: where the construction lies.
-        sheets: the edited files; by default the one in the folder. A row may be in one of them alone, and need be in none.
-
-    Returns:
-        The cases, numbered from 1 in the order of candidates, with whole notes.
-
-    Raises:
-        MissingError: Something that an earlier step writes, or a sheet, is not there.
-        UsageError: A row is not as it must be, or none is chosen; lists everything, by file, row and column.
+    The sheet is by default the one in the folder; a row may be in one of several alone, and need be in none. Cases are
+    numbered from 1 in the order of candidates. Wrong rows are listed all at once, by file, row and column.
     """
     candidates = {(each.values["post_id"], each.values["note_id"]): each.values for each in load_candidates(folder)}
     narratives = {post.id: post.text for post in load_posts(folder)}
@@ -330,11 +292,7 @@ def _problems(
 
 
 def refuse(problems: Sequence[str]) -> None:
-    """Tells everything that is wrong with sheets.
-
-    Raises:
-        UsageError: There is something.
-    """
+    """Reports everything that is wrong with sheets."""
     if problems:
         more = f"\n  and {len(problems) - _LISTED} more" if len(problems) > _LISTED else ""
         listed = "".join(f"\n  {problem}" for problem in problems[:_LISTED])
@@ -367,11 +325,9 @@ class Note:
     """A discharge note.
 
     Attributes:
-        id: the note's.
         hadm_id: the admission's; "" where it is not known.
-        document_id: as ArchEHR-QA's mapping names notes: `HADM_ID_ROW_ID` for files of MIMIC-III's columns, else the admission,
-            or the note where that is not known.
-        text: as it stands in the file.
+        document_id: as ArchEHR-QA's mapping names notes: `HADM_ID_ROW_ID` for files of MIMIC-III's columns, else the
+            admission, or the note where that is not known.
     """
 
     id: str
@@ -383,19 +339,10 @@ class Note:
 def read_notes(
     path: Path, *, only: Collection[str] | None = None, on_read: Callable[[int], None] = lambda _: None
 ) -> Iterator[Note]:
-    """Yields notes one by one, in constant memory.
+    """Yields notes one by one, in constant memory; `on_read` is called with the number of bytes read so far.
 
-    A file with a column `category` holds notes of all kinds, and its discharge summaries are taken; rows that are marked as errors
-    (`iserror` 1) are not.
-
-    Args:
-        path: CSV, plain or gzip, with the columns `note_id` (or `row_id`), `hadm_id` and `text`; others are passed over.
-        only: ids of notes; the others are not yielded.
-        on_read: called with the number of bytes read so far.
-
-    Raises:
-        MissingError: There is no such file.
-        UsageError: It is damaged, lacks a column, or has an id that is none; the message holds no text.
+    A file with a column `category` holds notes of all kinds, and its discharge summaries are taken; rows that are marked as
+    errors (`iserror` 1) are not. The columns are `note_id` (or `row_id`), `hadm_id` and `text`; others are passed over.
     """
     header = header_of(path, release=_RELEASE)
     columns = table_columns(header, {**_COLUMNS, **_OPTIONAL})
@@ -431,13 +378,7 @@ B: Final = 0.75
 
 @dataclass(frozen=True)
 class Bag:
-    """The words of a note that any query has.
-
-    Attributes:
-        words: their numbers, ascending.
-        counts: how often each stands there.
-        length: number of all words of the note, those of no query too.
-    """
+    """The words of a note that any query has, by number, ascending, with their counts; `length` counts all its words."""
 
     words: npt.NDArray[np.intp]
     counts: npt.NDArray[np.float64]
@@ -446,13 +387,7 @@ class Bag:
 
 @dataclass(frozen=True, order=True)
 class Hit:
-    """A note that was found; ordered by rank.
-
-    Attributes:
-        negative: the score with a minus before it.
-        key: the note's id; of equally good notes the one whose id is the smaller comes first.
-        about: whatever belongs to the note.
-    """
+    """A note that was found; ordered by rank: by falling score (`negative`), of equally good notes by ascending id (`key`)."""
 
     negative: float
     key: str
@@ -465,11 +400,7 @@ class Hit:
 
 
 class Vocabulary:
-    """The words of all queries, and which query has which.
-
-    Args:
-        queries: the words of each, repeats kept: what stands twice counts twice.
-    """
+    """The words of all queries, and which query has which; what stands twice in a query counts twice."""
 
     def __init__(self, queries: Sequence[Iterable[str]]) -> None:
         bags = [Counter(query) for query in queries]
@@ -489,11 +420,7 @@ class Vocabulary:
         return Bag(words, np.array([counts[word] for word in words.tolist()], dtype=np.float64), length)
 
     def scores(self, words: npt.NDArray[np.intp], weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Sums the weights of a note's words for each query.
-
-        Returns:
-            Shape (queries,).
-        """
+        """Sums the weights of a note's words for each query."""
         starts = self._starts[words]
         lengths = self._starts[words + 1] - starts
         ends = np.cumsum(lengths)
@@ -503,13 +430,9 @@ class Vocabulary:
 
 
 class Ranking:
-    """The best notes for each query.
+    """The best notes for each query, at most `top`.
 
     Every note is shown twice: to `count`, all of them, and then to `rank`.
-
-    Args:
-        vocabulary: of the queries.
-        top: how many notes a query gets at most.
     """
 
     def __init__(self, vocabulary: Vocabulary, *, top: int) -> None:
@@ -529,13 +452,7 @@ class Ranking:
         self._with_word[bag.words] += 1
 
     def rank(self, bag: Bag, key: str, about: Any) -> None:
-        """Takes a note in, the second time.
-
-        Args:
-            bag: its words.
-            key: its id.
-            about: what is to be known of it if it is among the best.
-        """
+        """Takes a note in, the second time; `about` is what is to be known of it if it is among the best."""
         if not len(bag.words):
             return
         if self._idf is None:

@@ -16,20 +16,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.data import construction
-from medical_tasks.data.construction import make_folder, private_field, text_sha256, write_json, write_lines
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.csv_files import stream_rows
 from medical_tasks.io.files import WholeFile, read_chunks
 from medical_tasks.io.json_records import Field, Record
 from medical_tasks.scoring.porter import stem
-
-__all__ = [
-    "AGREEMENT", "ALIGNMENT", "CANDIDATES", "CANDIDATES_SHEET", "EXPANSION", "FILTER", "GENERATION", "LONGEST_ID",
-    "NOTES", "NOTE_CODES", "POSTS", "POST_CODES", "RELEASE", "WORDS", "checked_step", "content_words", "header_of",
-    "is_id", "make_folder", "one_line", "private_field", "raw_words", "read_json", "read_lines", "read_table",
-    "searched", "table_columns", "text_sha256", "without_controls", "write_guidelines", "write_json", "write_lines",
-]  # fmt: skip
-
 
 FILTER: Final = "filter.json"
 POSTS: Final = "posts.jsonl"
@@ -57,19 +48,10 @@ def read_lines(path: Path, fields: Mapping[str, Field], *, step: str) -> list[Re
 
 
 def checked_step(path: Path, made: Mapping[str, Any], *, step: str) -> None:
-    """Refuses to go on with a file that is not the one its step wrote.
-
-    Args:
-        path: the file.
-        made: what the step wrote about it; `sha256` has file name to hash.
-        step: which step.
-
-    Raises:
-        UsageError: It was changed, or is gone.
-    """
+    """Refuses to go on with a file that is not the one its step wrote; `made["sha256"]` has file name to hash."""
     digests = made.get("sha256")
     known = digests.get(path.name) if isinstance(digests, dict) else None
-    if known is None or not path.exists() or text_sha256(path) != known:
+    if known is None or not path.exists() or construction.text_sha256(path) != known:
         raise UsageError(
             f"{path}: was changed or moved away since it was written. Do this step again: construct archehr {step}."
         )
@@ -88,16 +70,7 @@ _LARGEST_HEADER: Final = 64 * 1024
 
 
 def header_of(path: Path, *, release: str) -> list[str]:
-    """Reads the names of a table's columns.
-
-    Args:
-        path: the file.
-        release: what it should be, for messages.
-
-    Raises:
-        MissingError: There is no such file.
-        UsageError: It cannot be read, or its first line is no header.
-    """
+    """Reads the names of a table's columns; `release` is what it should be, for messages."""
     if not path.exists():
         raise MissingError(f"{path}: no such file. Give the {release}.")
     again = f"Export the {release} again as CSV."
@@ -115,15 +88,7 @@ def header_of(path: Path, *, release: str) -> list[str]:
 
 
 def table_columns(header: Sequence[str], wanted: Mapping[str, Collection[str]]) -> dict[str, str]:
-    """Finds columns by the names they may have, whatever their case.
-
-    Args:
-        header: of the table.
-        wanted: what a column is for, to its possible names in lower case.
-
-    Returns:
-        What a column is for, to its name in the header, for those that are there once.
-    """
+    """Finds columns by the lower-case names they may have: what a column is for, to its name, for those that are there once."""
     found: dict[str, str] = {}
     for use, names in wanted.items():
         there = [name for name in header if name.strip().lower() in names]
@@ -142,16 +107,8 @@ def read_table(
 ) -> Iterator[dict[str, str]]:
     """Yields what the columns hold, row by row, in the memory of a row.
 
-    Args:
-        path: the file.
-        required: what a column is for, to its possible names in lower case.
-        optional: likewise, for columns that may be missing.
-        release: what the file should be, for messages.
-        on_read: called with the number of bytes read so far.
-
-    Raises:
-        MissingError: There is no such file.
-        UsageError: It is damaged, or lacks a column.
+    Columns are what each is for, to its possible names in lower case; `on_read` is called with the number of bytes read so
+    far.
     """
     header = header_of(path, release=release)
     columns = table_columns(header, {**required, **(optional or {})})
@@ -216,11 +173,7 @@ def raw_words(text: str) -> list[str]:
 
 @lru_cache(maxsize=1 << 16)
 def searched(word: str) -> str:
-    """What a word is compared by: its stem; "" for a function word.
-
-    Args:
-        word: of `raw_words`.
-    """
+    """What a word of `raw_words` is compared by: its stem; "" for a function word."""
     plain = word.replace("’", "'")
     return "" if plain in _FUNCTION_WORDS else stem(plain.removesuffix("'s"))
 

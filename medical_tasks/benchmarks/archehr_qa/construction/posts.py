@@ -15,11 +15,10 @@ from typing import Any, Final
 
 from medical_tasks.benchmarks.archehr_qa.construction import files
 from medical_tasks.benchmarks.archehr_qa.construction.files import LONGEST_ID, is_id, one_line, read_table
+from medical_tasks.data import construction
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_text
 from medical_tasks.io.json_records import Field, is_list_of, is_text, read_records
-
-__all__ = ["KEYWORDS", "KeywordFinder", "Post", "filter_posts", "load_posts", "read_keywords"]
 
 _PAPER: Final = (
     "admit", "admitted", "admission", "admitting", "admits", "icu", "ccu", "intensive care", "critical care", "care unit",
@@ -40,50 +39,35 @@ _LONGEST: Final = 8
 _RELEASE: Final = "file of messages"
 _COLUMNS: Final = {"id": ("id", "post_id", "message_id"), "text": ("text", "message", "post")}
 _FIELDS: Final = {
-    "id": files.private_field(Field(holds=lambda value: is_id(value) or type(value) is int, rule="an id")),
-    "text": files.private_field(is_text(blank=True)),
+    "id": construction.private_field(Field(holds=lambda value: is_id(value) or type(value) is int, rule="an id")),
+    "text": construction.private_field(is_text(blank=True)),
 }
 _POST_FIELDS: Final = {
-    "id": files.private_field(Field(holds=is_id, rule="an id")),
-    "text": files.private_field(is_text()),
-    "keywords": files.private_field(is_list_of(is_text())),
+    "id": construction.private_field(Field(holds=is_id, rule="an id")),
+    "text": construction.private_field(is_text()),
+    "keywords": construction.private_field(is_list_of(is_text())),
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Post:
-    """A message that was kept.
-
-    Attributes:
-        id: the message's.
-        text: on one line.
-    """
+    """A message that was kept, on one line."""
 
     id: str
     text: str
 
 
 def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict[str, Any]:
-    """Keeps the messages in which a keyword stands.
+    """Keeps the messages in which a keyword of a list of `KEYWORDS`, or of a file, stands; returns counts and recipe, no text.
 
-    Args:
-        source: CSV, plain or gzip, with the columns `id` and `text`, others passed over; or JSON Lines (`.jsonl`) of these two.
-        folder: where the construction lies.
-        keywords: a list of `KEYWORDS`, or a file of them.
-
-    Returns:
-        Content of `filter.json`: counts and recipe, no text.
-
-    Raises:
-        MissingError: A file is not there.
-        UsageError: A file is not as it must be, no message is kept, or the folder holds another filter's messages that
-            were already expanded or aligned.
+    The source is CSV, plain or gzip, with the columns `id` and `text`, others passed over; or JSON Lines (`.jsonl`) of these
+    two.
     """
     words = KEYWORDS[keywords] if keywords in KEYWORDS else read_keywords(Path(keywords))
     finder = KeywordFinder(words)
     if not source.exists():
         raise MissingError(f"{source}: no such file. Give --source a CSV file with the columns id and text.")
-    recipe = {"source_sha256": files.text_sha256(source), "keywords": list(words)}
+    recipe = {"source_sha256": construction.text_sha256(source), "keywords": list(words)}
     place = folder / files.FILTER
     if place.exists():
         there = files.read_json(place, step="filter")
@@ -93,7 +77,7 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict
         raise UsageError(
             f"{folder}: holds the messages of another filter (another file, or other keywords). Work in another --folder."
         )
-    files.make_folder(folder)
+    construction.make_folder(folder)
     counts: Counter[str] = Counter()
     read = {"posts": 0, "empty": 0, "kept": 0}
 
@@ -107,7 +91,7 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict
                 read["kept"] += 1
                 yield {"id": name, "text": text, "keywords": found}
 
-    digest = files.write_lines(folder / files.POSTS, kept())
+    digest = construction.write_lines(folder / files.POSTS, kept())
     made = {
         "schema_version": 1,
         "recipe": recipe,
@@ -121,16 +105,12 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict
             f"{source}: none of its {read['posts']:,} messages has one of the {len(words)} keywords, so none is kept. Give "
             "--keywords ours, or a file of your own."
         )
-    files.write_json(place, made)
+    construction.write_json(place, made)
     return made
 
 
 class KeywordFinder:
-    """Finds keywords as whole words, whatever their case and whatever stands between the words of one.
-
-    Args:
-        keywords: words, or some words one behind the other.
-    """
+    """Finds keywords as whole words, whatever their case and whatever stands between the words of one."""
 
     def __init__(self, keywords: Sequence[str]) -> None:
         self._keywords = {tuple(_WORD.findall(keyword.casefold())): keyword for keyword in keywords}
@@ -149,12 +129,7 @@ class KeywordFinder:
 
 
 def read_keywords(path: Path) -> tuple[str, ...]:
-    """Reads keywords, a line each; empty lines and those that begin with `#` are none.
-
-    Raises:
-        MissingError: There is no such file.
-        UsageError: It cannot be read, has no keyword, or a line is none.
-    """
+    """Reads keywords, a line each; empty lines and those that begin with `#` are none."""
     try:
         lines = read_text(path, encoding="utf-8-sig").splitlines()
     except FileNotFoundError as error:
@@ -207,12 +182,7 @@ def _records(source: Path) -> Iterator[tuple[str, str]]:
 
 
 def load_posts(folder: Path) -> list[Post]:
-    """Reads the messages that were kept.
-
-    Raises:
-        MissingError: There are none.
-        UsageError: The file is not as it was written.
-    """
+    """Reads the messages that were kept."""
     made = files.read_json(folder / files.FILTER, step="filter")
     files.checked_step(folder / files.POSTS, made, step="filter, in another --folder")
     return [

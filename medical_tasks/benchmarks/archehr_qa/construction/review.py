@@ -40,21 +40,11 @@ from medical_tasks.benchmarks.archehr_qa.construction.rounds import (
 from medical_tasks.benchmarks.archehr_qa.construction.sheets import COLUMNS, Reading, SheetCheck, phrase_places
 from medical_tasks.benchmarks.archehr_qa.release import CASES_FILE, KEY_FILE, MAPPING_FILE, NOTE_SOURCES
 from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
+from medical_tasks.data import construction
 from medical_tasks.data.construction import SheetRow, checked_seed, make_folder, read_sheet
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.json_records import is_list_of, is_text, one_of
-
-__all__ = [
-    "ReviewOptions",
-    "answer_text",
-    "import_sheets",
-    "label_agreement",
-    "measure_agreement",
-    "retained_words",
-    "round_agreement",
-    "split_cases",
-]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,9 +54,9 @@ class ReviewOptions:
     Attributes:
         blank_not_relevant: whether a sentence without a mark is not relevant; else it is not annotated yet.
         partial: whether sheets of some annotators may be missing; the cases on which they decide are then left out.
-        note_source: `mimic-iii` or `mimic-iv` where the notes are of these.
-        dev: how many cases at most are for the development of prompts.
-        seed: decides which these are. Each of these three is as in the round before where it is None.
+        note_source: `mimic-iii` or `mimic-iv` where the notes are of these. As in the round before where None, like the
+            next two.
+        dev: how many cases at most are for the development of prompts; `seed` decides which.
     """
 
     blank_not_relevant: bool = False
@@ -77,19 +67,9 @@ class ReviewOptions:
 
 
 def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) -> dict[str, Any]:
-    """Reads the edited sheets of the last round that was exported.
+    """Reads the edited sheets of the last round that was exported; an annotator's may be in several.
 
-    Args:
-        folder: where the construction lies.
-        sheets: the edited files; an annotator's may be in several.
-        options: how they are read.
-
-    Returns:
-        Content of `review.json`: counts, no text.
-
-    Raises:
-        MissingError: Something that an earlier step writes, or a sheet, is not there.
-        UsageError: A sheet is not as it must be; lists everything, by file, row and column.
+    Returns the content of `review.json`: counts, no text. Wrong rows are listed all at once, by file, row and column.
     """
     number = rounds.latest_exported(folder)
     shares = rounds.load_shares(folder, number)
@@ -119,9 +99,9 @@ def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) 
     history = [
         change for name, each in readings.items() for reading in each for change in _changes(before[name], reading)
     ]
-    files.write_lines(place / rounds.HISTORY, history)
+    construction.write_lines(place / rounds.HISTORY, history)
     digests = {
-        rounds.MARKS: files.write_lines(place / rounds.MARKS, _marks(before, readings)),
+        rounds.MARKS: construction.write_lines(place / rounds.MARKS, _marks(before, readings)),
         rounds.CASES: write_cases(place / rounds.CASES, after),
     }
     write_release(folder / files.RELEASE, splits, note_source=form["note_source"])
@@ -137,7 +117,7 @@ def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) 
         "splits": {split: len(each) for split, each in splits.items()},
         "sha256": digests,
     }
-    files.write_json(place / rounds.REVIEW, made)
+    construction.write_json(place / rounds.REVIEW, made)
     return made
 
 
@@ -212,15 +192,7 @@ def _misses_essential(case: OwnCase) -> bool:
 
 
 def _excerpted(case: OwnCase, reading: Reading) -> OwnCase | str:
-    """Leaves out the paragraphs in which nothing is relevant, and numbers sentences and paragraphs anew.
-
-    Args:
-        case: with the whole note.
-        reading: what is said of it.
-
-    Returns:
-        The case with its annotation; or what is wrong, without any text of it.
-    """
+    """Leaves out the paragraphs in which nothing is relevant and numbers the rest anew; or says what is wrong, without any text."""
     said = reading.annotation
     wanted = {number for number, label in said.labels.items() if label != NOT_RELEVANT} | reading.context
     kept = kept_paragraphs(case.sentences, wanted)
@@ -250,12 +222,7 @@ def _excerpted(case: OwnCase, reading: Reading) -> OwnCase | str:
 
 
 def _changes(case: OwnCase, reading: Reading) -> Iterator[dict[str, Any]]:
-    """Lists what an annotator changed: who, in which sheet and row, what it was before and is now.
-
-    Args:
-        case: as the sheet showed it.
-        reading: what was made of it.
-    """
+    """Lists what an annotator changed: who, in which sheet and row, what it was before and is now."""
     for kind, number, column, before, after in _differences(case.annotation, reading):
         row = _row(reading, kind, number, column, after)
         yield _change(case, reading, row, (kind, number), column, before, after)
@@ -321,16 +288,7 @@ _ENDS: Final = ".!?"
 
 
 def split_cases(cases: Sequence[OwnCase], *, dev: int, seed: int) -> dict[str, list[OwnCase]]:
-    """Draws the cases on which prompts may be developed; all cases of a message are in the same split.
-
-    Args:
-        cases: all of them.
-        dev: how many at most.
-        seed: decides which.
-
-    Returns:
-        The splits `dev` and `test`, each in the order of the cases.
-    """
+    """Draws at most `dev` cases for the development of prompts; all cases of a message are in the same split."""
     by_post: dict[str, list[OwnCase]] = {}
     for case in cases:
         by_post.setdefault(case.post_id, []).append(case)
@@ -344,10 +302,7 @@ def split_cases(cases: Sequence[OwnCase], *, dev: int, seed: int) -> dict[str, l
 def write_release(folder: Path, splits: Mapping[str, Sequence[OwnCase]], *, note_source: str = "") -> None:
     """Writes cases, key and mapping of each split, for their owner alone; those of an empty split are taken away.
 
-    Args:
-        folder: of the release.
-        splits: name to cases, all of them annotated.
-        note_source: `mimic-iii` or `mimic-iv`; the mapping knows no others and is written for these alone.
+    The mapping knows no note sources but `mimic-iii` and `mimic-iv` and is written for these alone.
     """
     make_folder(folder)
     for split in _SPLITS:
@@ -420,12 +375,7 @@ def _key(case: OwnCase) -> dict[str, Any]:
 
 
 def answer_text(answer: Sequence[AnswerSentence], *, cited: bool = False) -> str:
-    """Writes an answer as one text.
-
-    Args:
-        answer: its sentences.
-        cited: whether citations stand before the end of each sentence, in brackets.
-    """
+    """Writes an answer as one text, with citations in brackets before the end of each sentence where they are wanted."""
     return " ".join(_sentence(each) if cited and each.citations else each.text for each in answer)
 
 
@@ -438,16 +388,10 @@ _MARK_FIELDS: Final = {"case_id": is_text(), "reviewer": is_text(), "labels": is
 
 
 def label_agreement(before: Sequence[str], after: Sequence[str], clusters: Sequence[str]) -> dict[str, Any]:
-    """Compares two labels of each sentence.
+    """Compares two labels of each sentence; clusters are the sentences' cases.
 
-    Args:
-        before: the one label of each.
-        after: the other.
-        clusters: the case of each.
-
-    Returns:
-        JSON values: counts, percent agreement with Wilson's interval at the effective size, Cohen's kappa with a bootstrap
-        interval (cases drawn whole), and each kind of edit with its share of all edits.
+    Counts, percent agreement with Wilson's interval at the effective size, Cohen's kappa with a bootstrap interval (cases
+    drawn whole), and each kind of edit with its share of all edits.
     """
     from medical_tasks.scoring.agreement import agreement_of
     from medical_tasks.scoring.estimates import as_json
@@ -477,12 +421,8 @@ def label_agreement(before: Sequence[str], after: Sequence[str], clusters: Seque
 def round_agreement(before: Mapping[str, OwnCase], after: Mapping[str, OwnCase]) -> dict[str, Any]:
     """Compares the cases after a round with those before it, over the cases that both have.
 
-    Returns:
-        JSON values: labels as in `label_agreement`; how many questions and focus areas were changed; and the share of words of
-        the answers before that are there after, over all answers together, with a bootstrap interval (null where there was none).
-
-    Raises:
-        UsageError: They have no case in common.
+    Labels as in `label_agreement`; how many questions and focus areas were changed; and the share of words of the answers
+    before that are there after, over all answers together, with a bootstrap interval (null where there was none).
     """
     from medical_tasks.scoring.bootstrap import bootstrap_ratio
     from medical_tasks.scoring.estimates import as_json
@@ -514,16 +454,9 @@ def round_agreement(before: Mapping[str, OwnCase], after: Mapping[str, OwnCase])
 
 
 def retained_words(before: str, after: str) -> tuple[int, int]:
-    """Counts the words of an answer that are still there; a word that stood twice and stands once was kept once.
+    """Counts the words of an answer that are still there, and all it had; a word that stood twice and stands once was kept once.
 
     The paper compares lemmas, by a tool that it does not name; here stems are compared, without function words.
-
-    Args:
-        before: the answer as it was written.
-        after: as it was left.
-
-    Returns:
-        How many were kept, and how many there were.
     """
     written, left = Counter(content_words(before)), Counter(content_words(after))
     return (written & left).total(), written.total()
@@ -551,18 +484,9 @@ def _among_annotators(folder: Path, number: int) -> list[dict[str, Any]]:
 
 
 def measure_agreement(folder: Path) -> dict[str, Any]:
-    """Measures every round that was imported, and writes `agreement.json`.
+    """Measures every round that was imported, and writes `agreement.json`: names, counts and figures, no text.
 
-    Args:
-        folder: where the construction lies.
-
-    Returns:
-        Its content: for each round, what it changed of the round before (from the second on), and its annotators among themselves.
-        Names, counts and figures, no text.
-
-    Raises:
-        MissingError: No round was imported.
-        UsageError: A file is not as it was written.
+    For each round it has what it changed of the round before (from the second on), and its annotators among themselves.
     """
     last = rounds.latest_imported(folder)
     if not last:
@@ -583,5 +507,5 @@ def measure_agreement(folder: Path) -> dict[str, Any]:
             for number in cases
         ],
     }
-    files.write_json(folder / files.AGREEMENT, made)
+    construction.write_json(folder / files.AGREEMENT, made)
     return made

@@ -19,16 +19,10 @@ from typing import Any, Final, NamedTuple
 
 from medical_tasks.benchmarks.archehr_qa.construction import files
 from medical_tasks.benchmarks.archehr_qa.construction.files import is_id, one_line, without_controls
+from medical_tasks.data import construction
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.json_records import Field, is_list_of, is_text, one_of
 from medical_tasks.scoring.sentences import split_sentences
-
-__all__ = [
-    "CASES", "ESSENTIAL", "HISTORY", "LABELS", "MARKS", "NOT_RELEVANT", "REVIEW", "SHARES", "SHEETS", "SUPPLEMENTARY",
-    "Annotation", "AnswerSentence", "NoteSentence", "OwnCase", "cases_of", "excerpt_text", "kept_paragraphs",
-    "latest_exported", "latest_imported", "load_shares", "offsets", "round_folder", "split_note", "write_cases",
-]  # fmt: skip
-
 
 ESSENTIAL: Final = "essential"
 SUPPLEMENTARY: Final = "supplementary"
@@ -41,13 +35,7 @@ _HEADING_WORDS: Final = 8
 
 
 class NoteSentence(NamedTuple):
-    """A sentence of a note.
-
-    Attributes:
-        id: its number in the note, from 1, as text.
-        paragraph: number of its paragraph, from 0, as text.
-        text: on one line.
-    """
+    """A sentence of a note, on one line; numbered from 1 in the note, its paragraph from 0."""
 
     id: str
     paragraph: str
@@ -56,12 +44,7 @@ class NoteSentence(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerSentence:
-    """A sentence of a clinician's answer.
-
-    Attributes:
-        text: without citations.
-        citations: ids of the note's sentences that it rests on, ascending.
-    """
+    """A sentence of a clinician's answer, without citations, and the ascending ids of the note's sentences that it rests on."""
 
     text: str
     citations: tuple[str, ...] = ()
@@ -69,13 +52,12 @@ class AnswerSentence:
 
 @dataclass(frozen=True, kw_only=True)
 class Annotation:
-    """What annotators say of a case.
+    """What annotators say of a case; empty before anybody did.
 
     Attributes:
         phrases: the parts of the message that ask.
-        question: as a clinician would put it; "" before anybody did.
-        labels: sentence id to label; empty before the first round.
-        answer: the clinician's; empty where there is none yet.
+        question: as a clinician would put it.
+        labels: sentence id to label.
     """
 
     phrases: tuple[str, ...] = ()
@@ -89,9 +71,6 @@ class OwnCase:
     """A case.
 
     Attributes:
-        id: the case's.
-        post_id: whose message it is.
-        document_id: the note's.
         narrative: the message, adapted to the note, on one line.
         sentences: of the note, or of the excerpt.
         annotation: so far.
@@ -105,14 +84,14 @@ class OwnCase:
     annotation: Annotation = field(default_factory=Annotation)
 
 
-_ID: Final = files.private_field(Field(holds=is_id, rule="an id"))
-_TEXTS: Final = files.private_field(is_list_of(is_text()))
+_ID: Final = construction.private_field(Field(holds=is_id, rule="an id"))
+_TEXTS: Final = construction.private_field(is_list_of(is_text()))
 _FIELDS: Final = {
     "id": _ID,
     "post_id": _ID,
     "document_id": _ID,
-    "narrative": files.private_field(is_text()),
-    "sentences": files.private_field(
+    "narrative": construction.private_field(is_text()),
+    "sentences": construction.private_field(
         is_list_of(
             Field(
                 holds=lambda value: isinstance(value, list) and len(value) == 3 and all(map(is_text().holds, value)),
@@ -121,20 +100,16 @@ _FIELDS: Final = {
         )
     ),
     "phrases": _TEXTS,
-    "question": files.private_field(is_text(blank=True)),
-    "labels": files.private_field(is_list_of(one_of(LABELS))),
+    "question": construction.private_field(is_text(blank=True)),
+    "labels": construction.private_field(is_list_of(one_of(LABELS))),
     "answer": _TEXTS,
-    "citations": files.private_field(is_list_of(is_list_of(is_text()))),
+    "citations": construction.private_field(is_list_of(is_list_of(is_text()))),
 }
 
 
 def write_cases(path: Path, cases: Iterable[OwnCase]) -> str:
-    """Writes cases, for their owner alone.
-
-    Returns:
-        SHA-256 of the file.
-    """
-    return files.write_lines(path, map(_record, cases))
+    """Writes cases, for their owner alone; returns the file's SHA-256."""
+    return construction.write_lines(path, map(_record, cases))
 
 
 def _record(case: OwnCase) -> dict[str, Any]:
@@ -154,19 +129,7 @@ def _record(case: OwnCase) -> dict[str, Any]:
 
 
 def load_cases(path: Path, *, step: str) -> dict[str, OwnCase]:
-    """Reads cases.
-
-    Args:
-        path: the file.
-        step: which step wrote it.
-
-    Returns:
-        Id to case, in order.
-
-    Raises:
-        MissingError: It is not there.
-        UsageError: It is not as it was written; no message shows a text.
-    """
+    """Reads cases that a step wrote, by id; no message shows a text."""
     return {record.values["id"]: _case(record.values) for record in files.read_lines(path, _FIELDS, step=step)}
 
 
@@ -221,12 +184,7 @@ def _is_heading(line: str) -> bool:
 
 
 def kept_paragraphs(sentences: Sequence[NoteSentence], wanted: Collection[str]) -> tuple[NoteSentence, ...]:
-    """Leaves out paragraphs none of whose sentences is wanted; ids stay those of the note.
-
-    Args:
-        sentences: of a note.
-        wanted: ids of sentences.
-    """
+    """Leaves out paragraphs none of whose sentences is wanted; ids stay those of the note."""
     kept = {sentence.paragraph for sentence in sentences if sentence.id in wanted}
     return tuple(sentence for sentence in sentences if sentence.paragraph in kept)
 
@@ -279,12 +237,7 @@ def _latest(folder: Path, name: str) -> int:
 
 
 def cases_of(folder: Path, number: int) -> dict[str, OwnCase]:
-    """Reads the cases as a round left them.
-
-    Raises:
-        MissingError: There is no such round.
-        UsageError: The file is not as it was written.
-    """
+    """Reads the cases as a round left them."""
     place = round_folder(folder, number)
     if number:
         made = files.read_json(place / REVIEW, step="import")
@@ -293,17 +246,12 @@ def cases_of(folder: Path, number: int) -> dict[str, OwnCase]:
 
 
 def load_shares(folder: Path, number: int) -> dict[str, Any]:
-    """Reads who has which cases of a round.
-
-    Raises:
-        MissingError: Sheets of the round were not written.
-        UsageError: The cases that they show are other ones by now.
-    """
+    """Reads who has which cases of a round."""
     if number < 1:
         raise MissingError(f"{folder}: no sheets were written yet. Do it first: medical-tasks construct archehr sheet.")
     shares = files.read_json(round_folder(folder, number) / SHARES, step="sheet")
     before = round_folder(folder, number - 1) / CASES
-    if not before.exists() or shares.get("cases_sha256") != files.text_sha256(before):
+    if not before.exists() or shares.get("cases_sha256") != construction.text_sha256(before):
         raise UsageError(
             f"{before}: was changed since the sheets of round {number} were written of it. Import the round before again as it "
             "was, or begin the rounds anew in another --folder."

@@ -26,11 +26,9 @@ from medical_tasks.benchmarks.archehr_qa.construction.rounds import (
     OwnCase,
     write_cases,
 )
+from medical_tasks.data import construction
 from medical_tasks.data.construction import SheetRow, is_formula_error, share_out, sheet_order, write_sheet
 from medical_tasks.errors import UsageError
-
-__all__ = ["COLUMNS", "Reading", "SheetCheck", "export_sheets", "phrase_places"]
-
 
 COLUMNS: Final = (
     "index", "round", "case_id", "reviewer", "kind", "number", "paragraph", "text", "relevance", "citations", "comment",
@@ -64,24 +62,11 @@ def _row(case: OwnCase, kind: str, number: str, **cells: str) -> dict[str, objec
 def export_sheets(
     folder: Path, reviewers: Sequence[str], *, chosen: Sequence[Path] = (), overlap: int = 0, seed: int = 0
 ) -> dict[str, Any]:
-    """Writes a sheet a reviewer, for the next round.
+    """Writes a sheet a reviewer, for the next round; returns the content of `shares.json`, with the number of the round.
 
-    The first round takes the pairs that were chosen, with whole notes; each further one what the round before left. `shares.json`
-    comes first and sheets that are there stay as they are, so a stopped export goes on.
-
-    Args:
-        folder: where the construction lies.
-        reviewers: their names.
-        chosen: edited sheets of candidates, for the first round.
-        overlap: how many cases everybody gets.
-        seed: decides who gets what.
-
-    Returns:
-        Content of `shares.json`, with the number of the round: ids and names, no text.
-
-    Raises:
-        MissingError: Something that an earlier step writes is not there.
-        UsageError: Sheets of this round were exported of other cases or with other settings.
+    The first round takes the pairs that were chosen (edited sheets of candidates), with whole notes; each further one what
+    the round before left. `overlap` cases go to everybody; the seed decides who gets which others. `shares.json` comes first
+    and sheets that are there stay as they are, so a stopped export goes on.
     """
     number = rounds.latest_imported(folder) + 1
     place, before = rounds.round_folder(folder, number), rounds.round_folder(folder, number - 1)
@@ -97,23 +82,23 @@ def export_sheets(
     made: dict[str, Any] = {
         "schema_version": 1,
         "round": number,
-        "cases_sha256": files.text_sha256(before / rounds.CASES),
+        "cases_sha256": construction.text_sha256(before / rounds.CASES),
         "reviewers": list(reviewers),
         "overlap": overlap,
         "seed": seed,
         "sheets": {name: sheet_order(shares, name, seed=seed) for name in reviewers},
         "first": {identifier: names[0] for identifier, names in shares.items()},
     }
-    files.make_folder(place)
+    construction.make_folder(place)
     recipe = place / rounds.SHARES
     if not recipe.exists():
-        files.write_json(recipe, made)
+        construction.write_json(recipe, made)
     elif files.read_json(recipe, step="sheet") != made:
         raise UsageError(
             f"{place}: sheets of round {number} were exported of other cases or with other settings, and somebody may be at work "
             "on them. Repeat that command, or move this folder away to export them anew."
         )
-    sheets = files.make_folder(place / rounds.SHEETS)
+    sheets = construction.make_folder(place / rounds.SHEETS)
     files.write_guidelines(sheets)
     for name in reviewers:
         path = sheets / f"{name}.csv"
@@ -126,7 +111,7 @@ def _first_cases(folder: Path, place: Path, chosen: Sequence[Path]) -> Mapping[s
     """The cases of round 0, written where nobody has sheets of them yet."""
     cases = chosen_cases(folder, chosen)
     if rounds.latest_exported(folder) == 0:
-        files.make_folder(place)
+        construction.make_folder(place)
         write_cases(place / rounds.CASES, cases)
         return {case.id: case for case in cases}
     there = rounds.cases_of(folder, 0)
@@ -163,8 +148,6 @@ class Reading:
     """What an annotator made of a case.
 
     Attributes:
-        reviewer: who.
-        annotation: what is said of it.
         context: ids of sentences that are marked as context.
         rows: kind and number to the row.
     """
@@ -191,11 +174,9 @@ class SheetCheck:
     """Sheets so far: what was read of them, and all that is wrong.
 
     Attributes:
-        number: of the round.
         cases: id to case, as the sheets showed them.
         sheets: reviewer to ids of cases.
         blank: the label of a sentence without one; "" where each must have one.
-        problems: what is wrong, a message each.
     """
 
     number: int
@@ -244,11 +225,7 @@ class SheetCheck:
         return sorted({reviewer for reviewer, _ in self._rows})
 
     def readings(self) -> dict[str, list[Reading]]:
-        """Checks what the rows say.
-
-        Returns:
-            Case id to the readings of it; complete where there are no problems.
-        """
+        """Checks what the rows say; case id to the readings of it, complete where there are no problems."""
         found: dict[str, list[Reading]] = {}
         for reviewer in self.given():
             for case_id in self.sheets[reviewer]:

@@ -9,8 +9,6 @@ from typing import Any
 
 from medical_tasks.errors import IncompleteError, UsageError
 
-__all__ = ["STEPS", "add_arguments"]
-
 _LISTED = 10
 
 

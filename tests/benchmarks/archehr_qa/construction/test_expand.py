@@ -6,10 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.archehr_qa.construction.codes import codes_from_file, expanding_task, load_post_codes
+from medical_tasks.benchmarks.archehr_qa.construction.codes import (
+    NamedCode,
+    codes_from_file,
+    expanding_task,
+    load_post_codes,
+    load_prompts,
+    open_protocol,
+    read_codes,
+)
 from medical_tasks.benchmarks.archehr_qa.construction.posts import filter_posts
-from medical_tasks.benchmarks.archehr_qa.construction.prompts import load_prompts
-from medical_tasks.benchmarks.archehr_qa.construction.protocol import NamedCode, open_protocol, read_codes
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.judges.base import Unreadable
 from medical_tasks.spec import Ask, Dialogue, Done, Item
