@@ -195,17 +195,11 @@ def render_inputs(calculator: int | str | AnyCalculator) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchCounts:
-    """What came of a file.
+    """What came of a file."""
 
-    Attributes:
-        lines: calculations asked for.
-        errors: how many of them have an error in place of an answer.
-        first_error: line number and message of the first one, "" when there is none.
-    """
-
-    lines: int
-    errors: int
-    first_error: str
+    lines: int  # calculations asked for
+    errors: int  # how many of them have an error in place of an answer
+    first_error: str  # line number and message of the first one, "" when there is none
 
 
 def calculate_line(record: Mapping[str, Any], conventions: frozenset[str] = frozenset()) -> dict[str, Any]:

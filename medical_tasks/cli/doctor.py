@@ -49,17 +49,11 @@ Level = Literal["ok", "missing", "warning"]
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One thing looked at.
+    """One thing looked at."""
 
-    Attributes:
-        level: `ok`; `missing` (something optional is not there); `warning` (something there will break).
-        subject: what was looked at.
-        text: what was found, and the next step when it is not well.
-    """
-
-    level: Level
-    subject: str
-    text: str
+    level: Level  # `ok`; `missing` (something optional is not there); `warning` (something there will break)
+    subject: str  # what was looked at
+    text: str  # what was found, and the next step when it is not well
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -44,21 +44,13 @@ _FLAGS = (
 
 @dataclass(frozen=True, kw_only=True)
 class _Request:
-    """What the arguments ask for.
+    """What the arguments ask for."""
 
-    Attributes:
-        arguments: lighteval's arguments.
-        positional: those of them that are neither options nor values of options, the command first.
-        tasks: this suite's tasks that are named.
-        ours: whether the tasks come from this suite's table, not from one that the user named.
-        asks_help: whether lighteval will only explain itself.
-    """
-
-    arguments: list[str]
-    positional: list[str]
-    tasks: list[TaskSpec]
-    ours: bool
-    asks_help: bool
+    arguments: list[str]  # lighteval's arguments
+    positional: list[str]  # those of them that are neither options nor values of options, the command first
+    tasks: list[TaskSpec]  # this suite's tasks that are named
+    ours: bool  # whether the tasks come from this suite's table, not from one that the user named
+    asks_help: bool  # whether lighteval will only explain itself
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

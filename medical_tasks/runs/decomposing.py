@@ -39,17 +39,11 @@ _SHOWN: Final = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """Where a command's outcome goes.
+    """Where a command's outcome goes."""
 
-    Attributes:
-        out: the file.
-        work: folder of what the command keeps.
-        private: whether the texts are credentialed.
-    """
-
-    out: Path
-    work: Path
-    private: bool
+    out: Path  # the file
+    work: Path  # folder of what the command keeps
+    private: bool  # whether the texts are credentialed
 
 
 def written_to(arguments: argparse.Namespace, *, private: bool) -> Written:
