@@ -157,10 +157,9 @@ def morphine_milligram_equivalents(
     tapentadol 0.4, tramadol 0.2, buprenorphine 10; buccal fentanyl 0.13 for each µg; a fentanyl patch 2.4 for each µg/h.
 
     Source: CDC guideline 2022, MMWR Recomm Rep 71(3).
-
-    `patch_by_dose` counts a patch stated in mg as mg · doses · 2.4 (a convention of the v1.0 data, no clinical rule);
-    else it is refused.
     """
+    # `patch_by_dose` counts a patch stated in mg as mg · doses · 2.4 (a convention of the v1.0 data, no clinical rule); else it is
+    # refused. This is no part of the rule that the docstring shows to a model with an open book.
     if not doses:
         raise CalculatorInputError(
             f"missing required input: at least one opioid as '<drug> Dose' with '<drug> Dose Per Day'; drugs: "

@@ -145,6 +145,8 @@ def test_the_page_stands_before_the_note_and_nothing_of_the_answer_does(items: l
 
 def test_the_hash_covers_every_page(monkeypatch: pytest.MonkeyPatch) -> None:
     before = load_prompts(MEDCALC_OPEN_BOOK).sha256
+    # The rules are read from docstrings: whoever edits one changes what models are asked, and the task's version.
+    assert before == "2060cd00e5600fac7d54d92d2c10152445d57d0f2e2124890d06a837bc6be39e"
     assert before == load_prompts(MEDCALC_OPEN_BOOK).sha256
     assert len({load_prompts(task).sha256 for task in (MEDCALC, MEDCALC_OPEN_BOOK, MEDCALC_CODE)}) == 3
     changed = {**PAGES, 69: PAGES[69] + "."}
