@@ -169,6 +169,7 @@ PARENT = """
 import os, pathlib, signal, sys, time
 sys.path.insert(0, sys.argv[1])
 from tests.models.test_server import small_server
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # a suite under nohup hands down that hangups are ignored
 server = small_server(pathlib.Path(sys.argv[2]), *sys.argv[4:], grace=1.0)
 server.start()
 if sys.argv[3] == "forked":
