@@ -28,25 +28,19 @@ class Result:
     """What a calculator made of a patient's entities.
 
     Attributes:
-        calculator_id: the dataset's id of the calculator.
-        answer: a number; a date as `MM/DD/YYYY`; or `("15 weeks", "1 days")` for a gestational age.
-        explanation: the steps, one a line: every value used, every conversion, every point, every assumption.
-        used: parameter to the value the function got, in the parameter's unit.
         missing_taken_absent: names of inputs that were not given and what the steps say was taken instead.
-        ignored: names among the entities that this calculator does not use.
-        source: the rule's guideline or paper.
         warnings: what to know before the answer is used, which the steps say too: a value outside the range that the rule
             was published for, a unit that cannot be meant, a conversion that laboratories do not agree on.
         unit_doubts: those of the warnings that are about a unit; the answer is of the unit as given.
     """
 
-    calculator_id: int
-    answer: Answer
-    explanation: str
-    used: Mapping[str, Any]
+    calculator_id: int  # the dataset's id of the calculator
+    answer: Answer  # a number; a date as `MM/DD/YYYY`; or `("15 weeks", "1 days")` for a gestational age
+    explanation: str  # the steps, one a line: every value used, every conversion, every point, every assumption
+    used: Mapping[str, Any]  # parameter to the value the function got, in the parameter's unit
     missing_taken_absent: tuple[str, ...]
-    ignored: tuple[str, ...]
-    source: str
+    ignored: tuple[str, ...]  # names among the entities that this calculator does not use
+    source: str  # the rule's guideline or paper
     warnings: tuple[str, ...] = ()
     unit_doubts: tuple[str, ...] = ()
 
@@ -61,16 +55,13 @@ class Convention:
     """A named departure from the published rule that a caller may ask for; never on by itself.
 
     Attributes:
-        name: how it is asked for.
-        description: what it changes, for a person and for the steps.
         absent: parameter to the value taken when its input is missing, instead of the input's own.
-        options: parameters set for the function.
     """
 
-    name: str
-    description: str
+    name: str  # how it is asked for
+    description: str  # what it changes, for a person and for the steps
     absent: Mapping[str, object] = field(default_factory=dict)
-    options: Mapping[str, object] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)  # parameters set for the function
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,32 +103,23 @@ class Calculator(Generic[P, R_co]):
     """One calculator of the index. Calling it calls its function.
 
     Attributes:
-        id: the dataset's calculator id.
-        name: the dataset's calculator name.
-        category: the dataset's category.
-        output: the dataset's output type; a gestational age is an `integer` there.
-        unit: unit of the answer, "" for scores.
         function: the rule, a pure keyword-only function whose last parameter `say` receives its steps.
-        inputs: what it needs, in the order of the steps.
-        source: guideline or paper of the rule.
-        aliases: further names it is found by.
         adapt: joins inputs that belong together, for functions whose parameters are not one to one with entities.
-        conventions: named departures it offers.
         valid: the published ranges of its inputs; empty where the publication limits none of them.
         unused: entities that the dataset gives beside the rule's inputs; a person may name them too.
     """
 
-    id: int
-    name: str
-    category: Category
-    output: Output
-    unit: str
+    id: int  # the dataset's calculator id
+    name: str  # the dataset's calculator name
+    category: Category  # the dataset's category
+    output: Output  # the dataset's output type; a gestational age is an `integer` there
+    unit: str  # unit of the answer, "" for scores
     function: Callable[P, R_co]
-    inputs: tuple[Input, ...]
-    source: str
-    aliases: tuple[str, ...] = ()
+    inputs: tuple[Input, ...]  # what it needs, in the order of the steps
+    source: str  # guideline or paper of the rule
+    aliases: tuple[str, ...] = ()  # further names it is found by
     adapt: Callable[[dict[str, Any]], dict[str, Any]] | None = None
-    conventions: tuple[Convention, ...] = ()
+    conventions: tuple[Convention, ...] = ()  # named departures it offers
     valid: tuple[Valid, ...] = ()
     unused: tuple[str, ...] = ()
     _table: Mapping[str, Input] = field(init=False, repr=False)

@@ -35,21 +35,16 @@ class Input:
     """One input: where it comes from and which parameter it feeds.
 
     Attributes:
-        parameter: keyword of the calculator's function, with the unit at its end where there is one.
-        name: the dataset's name for it, used in steps and messages.
         aliases: further names it is found by. Case, spacing, punctuation and subscripts never matter.
-        absent: value taken when it is not given, or `REQUIRED`.
-        absent_text: what that value means, for the steps; the value itself when empty.
-        silent: whether a missing value is no assumption and needs no step (a drug that is not taken).
         absent_line: the step that says the input is not given, and what is taken in its place.
     """
 
-    parameter: str
-    name: str
+    parameter: str  # keyword of the calculator's function, with the unit at its end where there is one
+    name: str  # the dataset's name for it, used in steps and messages
     aliases: tuple[str, ...] = ()
-    absent: object = REQUIRED
-    absent_text: str = ""
-    silent: bool = False
+    absent: object = REQUIRED  # value taken when it is not given, or `REQUIRED`
+    absent_text: str = ""  # what that value means, for the steps; the value itself when empty
+    silent: bool = False  # whether a missing value is no assumption and needs no step (a drug that is not taken)
     absent_line: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

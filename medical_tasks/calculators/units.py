@@ -39,14 +39,12 @@ class Substance:
     """A measured substance and the constants that join its units.
 
     Attributes:
-        name: for messages.
-        note: the constant a reader wants to see beside a conversion, such as the molar mass.
         worth: dimension (`mass`, `mole`, `equivalent`, `activity`, `katal`) to what one gram, mole, equivalent, U or
             katal is worth in a common measure; dimensions that are not listed cannot be converted.
     """
 
-    name: str
-    note: str
+    name: str  # for messages
+    note: str  # the constant a reader wants to see beside a conversion, such as the molar mass
     worth: Mapping[str, Fraction] = field(hash=False)
 
 

@@ -34,21 +34,13 @@ KAPPA_LIMITS = (-1.0, 1.0)
 
 @dataclass(frozen=True, kw_only=True)
 class ClassFigures:
-    """How well one class is found. A share whose denominator is empty is `nan`.
+    """How well one class is found. A share whose denominator is empty is `nan`."""
 
-    Attributes:
-        recall: of the items of this class, the share that was given it.
-        precision: of the items that were given this class, the share that is of it.
-        f1: 2 tp / (2 tp + fp + fn).
-        n_true: items of this class that have a label.
-        n_given: items that were given this class.
-    """
-
-    recall: float
-    precision: float
-    f1: float
-    n_true: int
-    n_given: int
+    recall: float  # of the items of this class, the share that was given it
+    precision: float  # of the items that were given this class, the share that is of it
+    f1: float  # 2 tp / (2 tp + fp + fn)
+    n_true: int  # items of this class that have a label
+    n_given: int  # items that were given this class
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,12 +50,11 @@ class LeaveOneOut:
     Attributes:
         references: for each rater, the majority of the others on each item; None where they have none.
         accuracy: for each rater, the share of items with a reference on which it agrees; `nan` where there are none.
-        counted: for each rater, the number of items with a reference.
     """
 
     references: tuple[tuple[str | None, ...], ...]
     accuracy: tuple[float, ...]
-    counted: tuple[int, ...]
+    counted: tuple[int, ...]  # for each rater, the number of items with a reference
 
     @property
     def mean(self) -> float:

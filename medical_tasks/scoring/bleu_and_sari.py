@@ -37,19 +37,14 @@ class Bleu:
 
     Attributes:
         score: brevity penalty times the geometric mean of the precisions, 0-1; `nan` when there was nothing to score.
-        precisions: of n-grams of each order, 0-1; 0 where the predictions have none.
-        brevity_penalty: 0-1; below 1 when the predictions are shorter than the references.
-        length_ratio: tokens of the predictions over tokens of the references; `nan` when those have none.
-        prediction_length: tokens of all predictions.
-        reference_length: tokens of the references that set the length.
     """
 
     score: float
-    precisions: tuple[float, ...]
-    brevity_penalty: float
-    length_ratio: float
-    prediction_length: int
-    reference_length: int
+    precisions: tuple[float, ...]  # of n-grams of each order, 0-1; 0 where the predictions have none
+    brevity_penalty: float  # 0-1; below 1 when the predictions are shorter than the references
+    length_ratio: float  # tokens of the predictions over tokens of the references; `nan` when those have none
+    prediction_length: int  # tokens of all predictions
+    reference_length: int  # tokens of the references that set the length
 
 
 def bleu(prediction: str, references: References, *, smooth: bool = False, max_order: int = MAX_ORDER) -> Bleu:
@@ -180,19 +175,12 @@ ORDERS = (1, 2, 3, 4)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sari:
-    """SARI and its parts, each 0-100, each a mean over n-grams of one to four tokens.
+    """SARI and its parts, each 0-100, each a mean over n-grams of one to four tokens."""
 
-    Attributes:
-        score: mean of the parts.
-        keep: F1 of what the prediction takes over from the source.
-        delete: precision of what it leaves out.
-        add: F1 of what it adds.
-    """
-
-    score: float
-    keep: float
-    delete: float
-    add: float
+    score: float  # mean of the parts
+    keep: float  # F1 of what the prediction takes over from the source
+    delete: float  # precision of what it leaves out
+    add: float  # F1 of what it adds
 
 
 def sari(source: str, prediction: str, references: References) -> Sari:

@@ -29,16 +29,12 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 class Medcon:
     """Scores of a pair of texts, 0-1; `precision` and `f1` may exceed 1.
 
-    Attributes:
-        precision: the reference's terms that the prediction has by any concept, over the prediction's terms.
-        recall: the same terms, over the reference's terms.
-        f1: their harmonic mean: the published number, MEDCON.
-        concept_precision, concept_recall, concept_f1: of the sets of concepts.
+    concept_precision, concept_recall, concept_f1: of the sets of concepts.
     """
 
-    precision: float
-    recall: float
-    f1: float
+    precision: float  # the reference's terms that the prediction has by any concept, over the prediction's terms
+    recall: float  # the same terms, over the reference's terms
+    f1: float  # their harmonic mean: the published number, MEDCON
     concept_precision: float
     concept_recall: float
     concept_f1: float

@@ -140,14 +140,12 @@ class SumTable:
     """Sums per cluster, in an order that depends neither on the items' order nor on the clusters' names.
 
     Attributes:
-        rows: shape (clusters, columns), sorted by the first column, then the second, and so on.
-        n: how many items they come from.
         effective: how many clusters of equal weight would be worth as much, (Σw)²/Σw² (Kish 1965, Survey
             Sampling); equal to the number of clusters when they weigh the same.
     """
 
-    rows: Floats
-    n: int
+    rows: Floats  # shape (clusters, columns), sorted by the first column, then the second, and so on
+    n: int  # how many items they come from
     effective: float
 
     @property

@@ -51,48 +51,28 @@ class OutputPairs:
 
 @dataclass(frozen=True, kw_only=True)
 class PreferenceAgreement:
-    """Two metrics on the same pairs.
+    """Two metrics on the same pairs."""
 
-    Attributes:
-        same: pairs on which both prefer the same output.
-        opposite: pairs on which they prefer different ones.
-        tied: pairs that at least one of them holds for a tie.
-        missing: pairs of which one of them has no value; in no share.
-        share_same: `same` of all pairs that are not missing, ties among them.
-        share_opposite: `opposite` of the same pairs (table 11).
-        share_decided: `same` of those on which both prefer one.
-    """
-
-    same: int
-    opposite: int
-    tied: int
-    missing: int
-    share_same: Estimate
-    share_opposite: Estimate
-    share_decided: Estimate
+    same: int  # pairs on which both prefer the same output
+    opposite: int  # pairs on which they prefer different ones
+    tied: int  # pairs that at least one of them holds for a tie
+    missing: int  # pairs of which one of them has no value; in no share
+    share_same: Estimate  # `same` of all pairs that are not missing, ties among them
+    share_opposite: Estimate  # `opposite` of the same pairs (table 11)
+    share_decided: Estimate  # `same` of those on which both prefer one
 
 
 @dataclass(frozen=True, kw_only=True)
 class HumanAgreement:
-    """A metric and people on the same pairs. Every pair is in one of the six counts.
+    """A metric and people on the same pairs. Every pair is in one of the six counts."""
 
-    Attributes:
-        same: pairs on which the metric prefers what most people prefer.
-        opposite: pairs on which it prefers the other output.
-        metric_tied: pairs that people decided and the metric did not: a tie, or no value.
-        human_tied: pairs of which most people say that neither output is better.
-        no_majority: pairs on which people are evenly divided.
-        not_annotated: pairs that nobody was asked about.
-        share: `same` of `same` and `opposite` (figure 7).
-    """
-
-    same: int
-    opposite: int
-    metric_tied: int
-    human_tied: int
-    no_majority: int
-    not_annotated: int
-    share: Estimate
+    same: int  # pairs on which the metric prefers what most people prefer
+    opposite: int  # pairs on which it prefers the other output
+    metric_tied: int  # pairs that people decided and the metric did not: a tie, or no value
+    human_tied: int  # pairs of which most people say that neither output is better
+    no_majority: int  # pairs on which people are evenly divided
+    not_annotated: int  # pairs that nobody was asked about
+    share: Estimate  # `same` of `same` and `opposite` (figure 7)
 
 
 def output_pairs(items: Sequence[Hashable]) -> OutputPairs:

@@ -212,17 +212,11 @@ _MOST_EVIDENCE: Final = 1_000
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What decides how a task is asked.
+    """What decides how a task is asked."""
 
-    Attributes:
-        tries: most tries for a step.
-        evidence: how many sentences of the note are chosen.
-        embedder: checkpoint that compares sentences; None for their words.
-    """
-
-    tries: int = TRIES
-    evidence: int = EVIDENCE
-    embedder: str | None = None
+    tries: int = TRIES  # most tries for a step
+    evidence: int = EVIDENCE  # how many sentences of the note are chosen
+    embedder: str | None = None  # checkpoint that compares sentences; None for their words
 
 
 def read_arguments(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:

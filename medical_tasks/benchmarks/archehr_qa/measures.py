@@ -100,19 +100,12 @@ _APART: Final = "\n\n"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Comparison:
-    """A text and what it is held against.
+    """A text and what it is held against."""
 
-    Attributes:
-        prediction: without citations.
-        reference: of all metrics but SARI.
-        source: SARI's source, the text that is rewritten.
-        target: SARI's reference.
-    """
-
-    prediction: str
-    reference: str
-    source: str
-    target: str
+    prediction: str  # without citations
+    reference: str  # of all metrics but SARI
+    source: str  # SARI's source, the text that is rewritten
+    target: str  # SARI's reference
 
 
 def labels_of(item: Item) -> dict[str, str]:

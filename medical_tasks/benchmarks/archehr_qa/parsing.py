@@ -34,15 +34,10 @@ _BEHIND: Final = re.compile(r"[ \t]*([.!?]+)(?=\s|$)")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sentence:
-    """A sentence of an answer, or a line of it without words.
+    """A sentence of an answer, or a line of it without words."""
 
-    Attributes:
-        text: without citations, with a mark at its end; "" where citations stand by themselves.
-        citations: ids it cites, in their order, each once.
-    """
-
-    text: str
-    citations: tuple[str, ...] = ()
+    text: str  # without citations, with a mark at its end; "" where citations stand by themselves
+    citations: tuple[str, ...] = ()  # ids it cites, in their order, each once
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,19 +45,16 @@ class Answer:
     """An answer as it counts: at most 75 words of it, and what these cite.
 
     Attributes:
-        sentences: those within the limit; the last one cut where it goes beyond.
-        text: they in one line; what is compared with references.
         citations: ids in order of first mention, also such as the note does not have; not those of sentences beyond the
             limit.
-        words: of the whole answer, without citations.
         problems: out of `PROBLEMS`; none for an answer in the official form, cited, short enough, with ids that are
             known.
     """
 
-    sentences: tuple[Sentence, ...]
-    text: str
+    sentences: tuple[Sentence, ...]  # those within the limit; the last one cut where it goes beyond
+    text: str  # they in one line; what is compared with references
     citations: tuple[str, ...]
-    words: int
+    words: int  # of the whole answer, without citations
     problems: tuple[str, ...]
 
 

@@ -46,19 +46,13 @@ class Sentence:
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A case, without its key.
-
-    Attributes:
-        phrases: the parts of the narrative that ask, in order.
-        clinician_question: "" where it is not released.
-        sentences: of the note excerpt, in order; none in the organizers' open files.
-    """
+    """A case, without its key."""
 
     id: str
     narrative: str
-    phrases: tuple[str, ...]
-    clinician_question: str
-    sentences: tuple[Sentence, ...]
+    phrases: tuple[str, ...]  # the parts of the narrative that ask, in order
+    clinician_question: str  # "" where it is not released
+    sentences: tuple[Sentence, ...]  # of the note excerpt, in order; none in the organizers' open files
 
 
 def listed(ids: Sequence[str]) -> str:
@@ -296,18 +290,12 @@ class AnswerSentence:
 
 @dataclass(frozen=True, kw_only=True)
 class CaseKey:
-    """What the key says of a case; what is not released is empty.
+    """What the key says of a case; what is not released is empty."""
 
-    Attributes:
-        relevance: sentence id to label, for every sentence of the case.
-        clinician_answer: without citations.
-        cited: whether the citations of the answer's sentences are released.
-    """
-
-    relevance: Mapping[str, str] = field(default_factory=dict)
-    clinician_answer: str = ""
+    relevance: Mapping[str, str] = field(default_factory=dict)  # sentence id to label, for every sentence of the case
+    clinician_answer: str = ""  # without citations
     answer_sentences: tuple[AnswerSentence, ...] = ()
-    cited: bool = False
+    cited: bool = False  # whether the citations of the answer's sentences are released
 
 
 def without_citations(answer: str) -> str:
@@ -445,15 +433,10 @@ _MAPPING_FORM: Final = '{"case_id": "1", "document_id": "100001_2", "document_so
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """The note that an excerpt is from; "" where it is not known.
+    """The note that an excerpt is from; "" where it is not known."""
 
-    Attributes:
-        id: `HADM_ID_ROW_ID` in MIMIC-III, `hadm_id` in MIMIC-IV.
-        source: `mimic-iii` or `mimic-iv`.
-    """
-
-    id: str = ""
-    source: str = ""
+    id: str = ""  # `HADM_ID_ROW_ID` in MIMIC-III, `hadm_id` in MIMIC-IV
+    source: str = ""  # `mimic-iii` or `mimic-iv`
 
 
 @dataclass(frozen=True, kw_only=True)

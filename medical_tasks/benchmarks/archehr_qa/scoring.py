@@ -261,12 +261,11 @@ class OfficialAnswer:
     """An answer as the script has it.
 
     Attributes:
-        text: at most 75 words between spaces.
         citations: each once, in order of first mention; spaces are part of them. Without any the script ends with an
             error.
     """
 
-    text: str
+    text: str  # at most 75 words between spaces
     citations: tuple[str, ...]
 
 

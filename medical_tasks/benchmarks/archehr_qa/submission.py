@@ -60,18 +60,12 @@ _ODD: Final = "has a | within a sentence, where no citation is read; write the s
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """Something that is wrong, or worth knowing.
+    """Something that is wrong, or worth knowing."""
 
-    Attributes:
-        place: the case, or the record where no case is named.
-        fatal: whether the official scorer gives no score at all to a submission that has it.
-        note: whether it is nothing that has to be mended.
-    """
-
-    place: str
+    place: str  # the case, or the record where no case is named
     text: str
-    fatal: bool = False
-    note: bool = False
+    fatal: bool = False  # whether the official scorer gives no score at all to a submission that has it
+    note: bool = False  # whether it is nothing that has to be mended
 
     def __str__(self) -> str:
         return f"{self.place}: {self.text}"
@@ -288,17 +282,14 @@ class Submission:
     """A submission and what is wrong with it.
 
     Attributes:
-        text: of the file.
-        answered: number of cases in it.
-        notes: what of the answers is not in it, in the order of the cases, as `problems`.
         rewritten: ids of cases whose answer of 2025 the official scorer, as it was, reads otherwise than it was scored
             here.
     """
 
-    text: str
-    answered: int
+    text: str  # of the file
+    answered: int  # number of cases in it
     problems: tuple[Problem, ...]
-    notes: tuple[Problem, ...]
+    notes: tuple[Problem, ...]  # what of the answers is not in it, in the order of the cases, as `problems`
     rewritten: tuple[str, ...]
 
 

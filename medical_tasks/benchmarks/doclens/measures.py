@@ -165,13 +165,12 @@ class ClaimRecord:
     Attributes:
         claims: section to claims; `full` where there is but one. A section without claims is there, with none.
         texts: section to the text they were made from, for the sections whose text the file has; "" for an empty one.
-        source: the numbered input, "" when the file has none.
     """
 
     id: str
     claims: Mapping[str, tuple[str, ...]]
     texts: Mapping[str, str] = field(default_factory=dict)
-    source: str = ""
+    source: str = ""  # the numbered input, "" when the file has none
 
 
 def read_claim_file(path: str | Path, *, side: Side = "reference") -> tuple[ClaimRecord, ...]:

@@ -56,17 +56,14 @@ class OfficialSentence:
     """A sentence as their score files have it.
 
     Attributes:
-        output: with its citations, white space run together; "" for the one segment that counts as uncited.
         citations: the numbers that count in the denominator of citation precision, cut to ten if it is asked about.
-        asked: whether a judge decides; otherwise nothing supports it.
-        borrowed: whether the citations are those of a later sentence.
     """
 
-    output: str
+    output: str  # with its citations, white space run together; "" for the one segment that counts as uncited
     target: str
     citations: tuple[int, ...] = ()
-    asked: bool = False
-    borrowed: bool = False
+    asked: bool = False  # whether a judge decides; otherwise nothing supports it
+    borrowed: bool = False  # whether the citations are those of a later sentence
 
 
 def official_segments(text: str, *, method: SplitMethod, punkt: Punkt = UNTRAINED) -> list[str]:

@@ -40,25 +40,17 @@ _STEPS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Annotation:
-    """One statement against one answer, with the label of each physician.
+    """One statement against one answer, with the label of each physician."""
 
-    Attributes:
-        id: hash of question, answer and statement.
-        importance: `Must_have` or `Nice_to_have`.
-        labels: of the three physicians, always in the same order.
-        majority: what at least two of them say.
-        cluster: hash of question and answer; statements about one answer are not independent.
-    """
-
-    id: str
+    id: str  # hash of question, answer and statement
     question: str
     model: str
     answer: str
     statement: str
-    importance: str
-    labels: tuple[Label, ...]
-    majority: Label
-    cluster: str
+    importance: str  # `Must_have` or `Nice_to_have`
+    labels: tuple[Label, ...]  # of the three physicians, always in the same order
+    majority: Label  # what at least two of them say
+    cluster: str  # hash of question and answer; statements about one answer are not independent
 
 
 def find_annotations(source: Path | None) -> Path:

@@ -36,17 +36,12 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """One text, its paragraphs divided by blank lines.
+    """One text, its paragraphs divided by blank lines."""
 
-    Attributes:
-        name: path under the folder, `/` between parts, with the line behind a colon for JSON Lines; unique.
-        url: where it is from, "" when that is not known.
-    """
-
-    name: str
+    name: str  # path under the folder, `/` between parts, with the line behind a colon for JSON Lines; unique
     title: str
     text: str
-    url: str = ""
+    url: str = ""  # where it is from, "" when that is not known
 
 
 def read_documents(place: Path) -> list[Document]:

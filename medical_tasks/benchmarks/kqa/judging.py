@@ -165,15 +165,11 @@ CANNOT_TELL: Final = "judge: cannot tell contradiction"
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """An answer and what it is judged by.
-
-    Attributes:
-        answer: as the patient would read it, with the white space around it that the authors' script sends too.
-    """
+    """An answer and what it is judged by."""
 
     id: str
     question: str
-    answer: str
+    answer: str  # as the patient would read it, with the white space around it that the authors' script sends too
     must_have: tuple[str, ...]
     nice_to_have: tuple[str, ...]
 
@@ -189,17 +185,14 @@ class StatementVerdict:
     """What is known of one statement (`must/0`, `nice/2`); None is not known.
 
     Attributes:
-        stated: whether it says anything; False for a blank one.
-        entailed: the authors' prompts do not ask this of nice-to-have statements.
-        entailed_official: as the authors' script decides; `contradicted_official` likewise.
         reasons: why something is not known; `official_reasons`: why the authors' script makes no decision.
     """
 
     name: str
-    stated: bool = True
-    entailed: bool | None = False
+    stated: bool = True  # whether it says anything; False for a blank one
+    entailed: bool | None = False  # the authors' prompts do not ask this of nice-to-have statements
     contradicted: bool | None = False
-    entailed_official: bool | None = False
+    entailed_official: bool | None = False  # as the authors' script decides; `contradicted_official` likewise
     contradicted_official: bool | None = False
     reasons: tuple[str, ...] = ()
     official_reasons: tuple[str, ...] = ()
@@ -212,21 +205,14 @@ class StatementVerdict:
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerVerdict:
-    """What is known of one answer.
-
-    Attributes:
-        answered: whether it is an answer at all; None when that is not decided, for `reasons`.
-        how: how an empty answer or an abstention was found; "" for an answer.
-        judged: whether its statements were asked about; those of an empty answer are not.
-        asked: whether a judge was asked if it is an answer.
-    """
+    """What is known of one answer."""
 
     statements: tuple[StatementVerdict, ...]
-    answered: bool | None = True
-    how: str = ""
+    answered: bool | None = True  # whether it is an answer at all; None when that is not decided, for `reasons`
+    how: str = ""  # how an empty answer or an abstention was found; "" for an answer
     reasons: tuple[str, ...] = ()
-    judged: bool = True
-    asked: bool = False
+    judged: bool = True  # whether its statements were asked about; those of an empty answer are not
+    asked: bool = False  # whether a judge was asked if it is an answer
 
     @property
     def reason(self) -> str | None:

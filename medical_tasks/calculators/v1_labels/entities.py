@@ -160,16 +160,13 @@ class Compound:
     """What is measured, with the figures the labels used.
 
     Attributes:
-        name: for notes.
         molar_mass: g/mol as the label rule had it; None where it had none, so that amounts in mol could not run.
-        valence: mEq per mmol; None where the rule had none.
-        true_molar_mass: g/mol where the label rule's figure is wrong.
     """
 
-    name: str
+    name: str  # for notes
     molar_mass: float | None = None
-    valence: int | None = None
-    true_molar_mass: float | None = None
+    valence: int | None = None  # mEq per mmol; None where the rule had none
+    true_molar_mass: float | None = None  # g/mol where the label rule's figure is wrong
 
 
 def concentration(given: Entities, name: str, compound: Compound, target: str) -> float:

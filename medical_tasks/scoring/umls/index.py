@@ -60,12 +60,11 @@ class Folding:
     """What an index makes of terms.
 
     Attributes:
-        lowercase: case is folded (QuickUMLS's option -L).
         ascii_only: letters are brought to ASCII (its option -U; there by the package unidecode, here by decomposing and a
             short table, so that letters of other scripts than Latin and Greek stay what they are).
     """
 
-    lowercase: bool = False
+    lowercase: bool = False  # case is folded (QuickUMLS's option -L)
     ascii_only: bool = False
 
     def stored(self, term: str) -> str:

@@ -325,13 +325,12 @@ class Note:
     """A discharge note.
 
     Attributes:
-        hadm_id: the admission's; "" where it is not known.
         document_id: as ArchEHR-QA's mapping names notes: `HADM_ID_ROW_ID` for files of MIMIC-III's columns, else the
             admission, or the note where that is not known.
     """
 
     id: str
-    hadm_id: str
+    hadm_id: str  # the admission's; "" where it is not known
     document_id: str
     text: str
 

@@ -56,13 +56,12 @@ class ReviewOptions:
         partial: whether sheets of some annotators may be missing; the cases on which they decide are then left out.
         note_source: `mimic-iii` or `mimic-iv` where the notes are of these. As in the round before where None, like the
             next two.
-        dev: how many cases at most are for the development of prompts; `seed` decides which.
     """
 
     blank_not_relevant: bool = False
     partial: bool = False
     note_source: str | None = None
-    dev: int | None = None
+    dev: int | None = None  # how many cases at most are for the development of prompts; `seed` decides which
     seed: int | None = None
 
 

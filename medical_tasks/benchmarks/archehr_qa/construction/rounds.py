@@ -52,36 +52,24 @@ class AnswerSentence:
 
 @dataclass(frozen=True, kw_only=True)
 class Annotation:
-    """What annotators say of a case; empty before anybody did.
+    """What annotators say of a case; empty before anybody did."""
 
-    Attributes:
-        phrases: the parts of the message that ask.
-        question: as a clinician would put it.
-        labels: sentence id to label.
-    """
-
-    phrases: tuple[str, ...] = ()
-    question: str = ""
-    labels: Mapping[str, str] = field(default_factory=dict)
+    phrases: tuple[str, ...] = ()  # the parts of the message that ask
+    question: str = ""  # as a clinician would put it
+    labels: Mapping[str, str] = field(default_factory=dict)  # sentence id to label
     answer: tuple[AnswerSentence, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class OwnCase:
-    """A case.
-
-    Attributes:
-        narrative: the message, adapted to the note, on one line.
-        sentences: of the note, or of the excerpt.
-        annotation: so far.
-    """
+    """A case."""
 
     id: str
     post_id: str
     document_id: str
-    narrative: str
-    sentences: tuple[NoteSentence, ...]
-    annotation: Annotation = field(default_factory=Annotation)
+    narrative: str  # the message, adapted to the note, on one line
+    sentences: tuple[NoteSentence, ...]  # of the note, or of the excerpt
+    annotation: Annotation = field(default_factory=Annotation)  # so far
 
 
 _ID: Final = construction.private_field(Field(holds=is_id, rule="an id"))

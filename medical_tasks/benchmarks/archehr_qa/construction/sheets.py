@@ -145,17 +145,12 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """What an annotator made of a case.
-
-    Attributes:
-        context: ids of sentences that are marked as context.
-        rows: kind and number to the row.
-    """
+    """What an annotator made of a case."""
 
     reviewer: str
     annotation: Annotation
-    context: frozenset[str]
-    rows: Mapping[Key, SheetRow]
+    context: frozenset[str]  # ids of sentences that are marked as context
+    rows: Mapping[Key, SheetRow]  # kind and number to the row
 
 
 def phrase_places(narrative: str, phrases: Sequence[str]) -> list[int]:
@@ -171,18 +166,12 @@ def phrase_places(narrative: str, phrases: Sequence[str]) -> list[int]:
 
 @dataclass(kw_only=True)
 class SheetCheck:
-    """Sheets so far: what was read of them, and all that is wrong.
-
-    Attributes:
-        cases: id to case, as the sheets showed them.
-        sheets: reviewer to ids of cases.
-        blank: the label of a sentence without one; "" where each must have one.
-    """
+    """Sheets so far: what was read of them, and all that is wrong."""
 
     number: int
-    cases: Mapping[str, OwnCase]
-    sheets: Mapping[str, Sequence[str]]
-    blank: str = ""
+    cases: Mapping[str, OwnCase]  # id to case, as the sheets showed them
+    sheets: Mapping[str, Sequence[str]]  # reviewer to ids of cases
+    blank: str = ""  # the label of a sentence without one; "" where each must have one
     problems: list[str] = field(default_factory=list)
     _rows: dict[tuple[str, str], dict[Key, SheetRow]] = field(default_factory=dict)
 
