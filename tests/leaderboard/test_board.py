@@ -26,6 +26,7 @@ from medical_tasks.leaderboard.ranking import rank_ranges
 from medical_tasks.leaderboard.records import DamagedError, Entry, Submission
 from medical_tasks.leaderboard.storage import LocalStorage
 from medical_tasks.leaderboard.submission_package.contents import PackageError, ReadLimits
+from medical_tasks.leaderboard.submission_package.reading import read_package
 from medical_tasks.report.published.figures import all_published
 from tests.leaderboard.fake_hub import REPO, TOKEN, FakeHub
 from tests.leaderboard.made_packages import package
@@ -440,6 +441,16 @@ def test_only_accepted_ones_are_shown(daily: Board) -> None:
     assert entry.breakdown["category"]["physical"]["accuracy"]["n"] == 5
     assert entry.coverage == {"asked": 5, "answered": 5, "scored": 5, "unscored": {}}
     assert entry.recipe["task_version"] == "2-A"
+
+
+def test_what_was_taken_stays_whatever_the_limits_become(tmp_path: Path) -> None:
+    long = package(recipe={"model": {"name": "hf/org/model", "files": ["a" * 2_000] * 1_000}})
+    wide = Board(LocalStorage(tmp_path), limits=ReadLimits(ratio=1_000))
+    name = accepted(wide, long)
+    with pytest.raises(PackageError, match="at most 200 to 1 are taken"):
+        read_package(long)
+    later = Board(LocalStorage(tmp_path))
+    assert ([entry.submission for entry in submitted(later)], later.damaged) == ([name], {})
 
 
 def test_accepted_by_verification_is_verified(daily: Board) -> None:
