@@ -1,10 +1,10 @@
-"""Which test files notice nothing: faults are put into the modules that a test file imports, one at a time, until it fails.
+"""Which test files notice nothing: faults are put into the functions that a test file runs, one at a time, until it fails.
 
     python benchmarks/test_mutations.py [--tries 25] [--seed 1] [tests/runs/test_results.py ...]
 
-A fault is a changed operator, constant, condition or returned value, drawn at random; the tree is copied first, and the copy is
-what is changed. A file that fails at one of them tells faults; one that passes all tries is named, to be read by a person. Files
-that import no module of the package, or only through commands, say so.
+The tree is copied, and the copy is what is changed. A first run of the file records every function of the package that it calls,
+also in the processes it starts; a fault is a changed operator, constant, condition or returned value at a random place of one of
+them. A file that fails at one of the faults can tell them; one that passes all tries is named, to be read by a person.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,11 +29,32 @@ _SWAPS: dict[type[ast.AST], type[ast.AST]] = {
 }  # fmt: skip
 
 
-def faults(tree: ast.Module) -> Iterator[ast.AST]:
-    """The places of functions at which a fault can be put."""
+# Lies in the copy as sitecustomize.py: every Python process of a test run notes the functions of the package that it calls.
+_TRACER = """
+import atexit, os, sys, threading
+place, root = os.environ.get("CALLED"), os.path.dirname(os.path.abspath(__file__)) + "/medical_tasks/"
+if place:
+    called = set()
+    def note(frame, event, argument):
+        code = frame.f_code
+        if code.co_filename.startswith(root):
+            called.add((code.co_filename, code.co_firstlineno))
+    def write():
+        sys.settrace(None)
+        with open(place, "a") as file:
+            file.writelines(f"{path}:{line}\\n" for path, line in list(called))
+    atexit.register(write)
+    threading.settrace(note)
+    sys.settrace(note)
+"""
+
+
+def faults(tree: ast.Module, lines: set[int]) -> Iterator[ast.AST]:
+    """The places, of functions that begin at these lines, at which a fault can be put."""
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-            for node in ast.walk(function):
+            first = min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
+            for node in ast.walk(function) if first in lines else ():
                 if isinstance(node, ast.Compare | ast.BinOp | ast.BoolOp | ast.If | ast.IfExp) or (
                     isinstance(node, ast.Return) and node.value is not None
                 ):
@@ -52,56 +74,42 @@ def put(node: ast.AST) -> None:
     ast.fix_missing_locations(node)
 
 
-def imported(test: Path, root: Path) -> list[Path]:
-    """The modules of the package that a test file imports by name."""
-    found: dict[Path, None] = {}
-    for node in ast.walk(ast.parse(test.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("medical_tasks"):
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names if alias.name.startswith("medical_tasks")]
-        else:
-            continue
-        found |= {path: None for name in names if (path := root / (name.replace(".", "/") + ".py")).is_file()}
-    return list(found)
-
-
-def passes(test: Path, root: Path) -> bool:
+def passes(test: Path, root: Path, called: Path | None = None) -> bool:
     """Whether a test file passes in a tree; a file that hangs notices the fault as well."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-n0", "-p", "no:cacheprovider", str(test.relative_to(root))]
+    environment = os.environ | {"PYTHONPATH": str(root)} | ({"CALLED": str(called)} if called else {})
     try:
-        return (
-            subprocess.run(
-                command, cwd=root, env=os.environ | {"PYTHONPATH": str(root)}, capture_output=True, timeout=300
-            ).returncode
-            == 0
-        )
+        return subprocess.run(command, cwd=root, env=environment, capture_output=True, timeout=300).returncode == 0
     except subprocess.TimeoutExpired:
         return False
 
 
 def judge(test: Path, root: Path, drawn: random.Random, tries: int) -> str:
     """Says after how many faults a test file failed."""
-    modules = imported(test, root)
-    if not passes(test, root):
+    record = root.parent / "called"
+    record.unlink(missing_ok=True)
+    if not passes(test, root, record):
         return "fails without a fault"
-    if not modules:
-        return "imports no module"
-    for number in range(1, tries + 1):
-        path = drawn.choice(modules)
+    lines: dict[Path, set[int]] = defaultdict(set)
+    for name, line in (entry.rsplit(":", 1) for entry in sorted(record.read_text(encoding="utf-8").splitlines())):
+        lines[Path(name)].add(int(line))
+    places = []
+    for path, starts in lines.items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        places += [(path, number) for number, _ in enumerate(faults(tree, starts))]
+    if not places:
+        return "runs no function of the package"
+    for number, (path, place) in enumerate(drawn.sample(places, min(tries, len(places))), 1):
         before = path.read_text(encoding="utf-8")
         tree = ast.parse(before)
-        places = list(faults(tree))
-        if not places:
-            continue
-        put(drawn.choice(places))
+        put(list(faults(tree, lines[path]))[place])
         path.write_text(ast.unparse(tree), encoding="utf-8")
         try:
             if not passes(test, root):
                 return f"fault {number} noticed"
         finally:
             path.write_text(before, encoding="utf-8")
-    return f"NONE of {tries} faults noticed"
+    return f"NONE of {min(tries, len(places))} faults noticed"
 
 
 def main() -> None:
@@ -121,6 +129,7 @@ def main() -> None:
         shutil.copytree(
             ROOT, root, ignore=shutil.ignore_patterns(".git", ".venv", "__pycache__", "space-store", "demo")
         )
+        (root / "sitecustomize.py").write_text(_TRACER, encoding="utf-8")
         shared = ROOT.parent / "shared"
         if shared.is_dir():
             (root.parent / "shared").symlink_to(shared)

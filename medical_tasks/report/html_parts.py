@@ -14,7 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+from markupsafe import Markup as Markup  # re-exported
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 # A lone surrogate cannot be stored as UTF-8; control characters are not allowed in HTML (tab and line ends are).
 _UNSTORABLE = re.compile("[\ud800-\udfff]")
@@ -23,15 +28,31 @@ _WEB = re.compile(r"https?://[^\s\"'<>\\]+", re.IGNORECASE)
 _FRAGMENT = re.compile(r"#[A-Za-z0-9._~%/:+@=,;!-]*")
 
 
-class Markup(str):
-    """HTML made by this package, every strange text in it escaped already; any other string is text."""
-
-    __slots__ = ()
-
-
 def markup(*parts: str) -> Markup:
     """Joins parts that are HTML already."""
     return Markup("".join(parts))
+
+
+@cache
+def _environment() -> Environment:
+    """The templates: every text put into one is escaped; a line break in one, with the blanks after it, is left out."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    folder = files("medical_tasks.report").joinpath("templates")
+    environment = Environment(
+        loader=FunctionLoader(lambda name: re.sub(r"\r?\n\s*", "", folder.joinpath(name).read_text(encoding="utf-8"))),
+        autoescape=True,
+        finalize=lambda value: escaped(value if isinstance(value, str) else str(value)),
+        undefined=StrictUndefined,
+    )
+    environment.globals |= {"attributes": attributes, "link": link}
+    environment.filters["g"] = lambda value: f"{value:g}"
+    return environment
+
+
+def rendered(template: str, **values: Any) -> Markup:
+    """Fills a template of `templates/`."""
+    return Markup(_environment().get_template(template).render(values))
 
 
 def escaped(text: str) -> Markup:
@@ -41,7 +62,7 @@ def escaped(text: str) -> Markup:
     """
     if isinstance(text, Markup):
         return text
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = str(text).replace("\r\n", "\n").replace("\r", "\n")
     text = _UNSTORABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     text = _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
     # Both end a line for some readers of HTML and for none of ours.
@@ -50,7 +71,7 @@ def escaped(text: str) -> Markup:
 
 def escaped_content(text: str) -> Markup:
     """Escapes text that stands in an element and never in an attribute: quotes stay as they are, in JSON a third of the text."""
-    return Markup(escaped(text).replace("&quot;", '"').replace("&#x27;", "'"))
+    return Markup(str(escaped(text)).replace("&quot;", '"').replace("&#x27;", "'"))
 
 
 def isolated(text: str) -> Markup:
@@ -58,7 +79,7 @@ def isolated(text: str) -> Markup:
     return markup("<bdi>", escaped(text), "</bdi>")
 
 
-def attributes(values: Mapping[str, str | bool | None]) -> str:
+def attributes(values: Mapping[str, str | bool | None]) -> Markup:
     """Writes attributes, each with a blank before it; True gives the bare name, None and False leave it out."""
     parts = []
     for name, value in values.items():
@@ -66,7 +87,7 @@ def attributes(values: Mapping[str, str | bool | None]) -> str:
             parts.append(f" {name}")
         elif value is not None and value is not False:
             parts.append(f' {name}="{escaped(value)}"')
-    return "".join(parts)
+    return markup(*parts)
 
 
 def link(text: str, address: str) -> Markup:
@@ -159,65 +180,34 @@ def html_table(
     for row in whole:
         if len(row.cells) != len(columns):
             raise ValueError(f"table {id}: a row has {len(row.cells)} cells, there are {len(columns)} columns")
-    head = "".join(_heading(column, sortable=sortable) for column in columns)
-    body = "".join(_row(row, columns) for row in whole)
-    if not whole:
-        body = f'<tr class="mt-empty"><td class="mt-text" colspan="{len(columns)}">{escaped(empty)}</td></tr>'
-    named = attributes(
-        {"id": id, "class": "mt-table", "data-sortable": sortable and len(whole) > 1, "data-large": len(whole) > _LARGE}
-    )
-    hidden = "" if show_caption else ' class="mt-hidden-text"'
-    region = attributes({"class": "mt-scroll", "role": "region", "tabindex": "0", "aria-labelledby": f"{id}-caption"})
-    controls = (
-        _controls(columns, base=id, label=filter_label, toggles=toggles) if filter_label and len(whole) > 1 else ""
-    )
-    # With more than a few rows it is worth saying how many of them are seen.
-    status = f'<p class="mt-status" id="{escaped(id)}-status" role="status" hidden></p>' if controls else ""
-    return markup(
-        '<div class="mt-table-block">',
-        controls,
-        f"<div{region}><table{named}>",
-        f'<caption id="{escaped(id)}-caption"><span{hidden}>{escaped(caption)}</span></caption>',
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>",
-        status,
-        "</div>",
+    return rendered(
+        "table.html",
+        columns=columns,
+        rows=whole,
+        row_cells=lambda row: [_named(cell, column) for cell, column in zip(row.cells, columns, strict=True)],
+        id=id,
+        caption=caption,
+        filter_label=filter_label,
+        toggles=toggles,
+        sorts=sortable,
+        sortable=sortable and len(whole) > 1,
+        controls=bool(filter_label) and len(whole) > 1,
+        large=len(whole) > _LARGE,
+        show_caption=show_caption,
+        empty=empty,
     )
 
 
-def _heading(column: Column, *, sortable: bool) -> str:
-    named: dict[str, str | bool | None] = {
-        "scope": "col",
-        "class": f"mt-{column.kind}",
-        "data-name": column.name,
-        "data-kind": column.kind,
-        "data-sorts": sortable and column.kind != "plot",
-        "data-facet": column.facet,
-        "data-rising": column.rising,
-        "title": column.help or None,
-    }
-    return f'<th{attributes(named)}><span class="mt-label">{escaped(column.label)}</span>{column.axis}</th>'
-
-
-def _row(row: Row, columns: Sequence[Column]) -> str:
-    tags = {"data-tags": " ".join(row.tags)} if row.tags else {}
-    cells = "".join(_cell(cell, column) for cell, column in zip(row.cells, columns, strict=True))
-    return f"<tr{attributes({**row.attributes, **tags})}>{cells}</tr>"
-
-
-def _cell(cell: Cell, column: Column) -> str:
-    text = link(cell.text, cell.href) if cell.href else escaped(cell.text)
-    inner = f"<strong>{text}</strong>" if cell.strong else text
-    if cell.note:
-        inner += f'<span class="mt-note">{escaped(cell.note)}</span>'
-    named: dict[str, str | bool | None] = {
+def _named(cell: Cell, column: Column) -> tuple[Cell, Column, str, dict[str, str | None]]:
+    """A cell, its column, its element and that element's attributes."""
+    named = {
         "scope": "row" if column.header else None,
         # A page has thousands of cells, most of them numbers: those need no class, the style knows them by that.
         "class": None if column.kind in ("number", "range") and not column.header else f"mt-{column.kind}",
         "data-sort": _sort_key(cell, column),
         "title": cell.title or None,
     }
-    tag = "th" if column.header else "td"
-    return f"<{tag}{attributes(named)}>{inner}{cell.svg}</{tag}>"
+    return cell, column, "th" if column.header else "td", named
 
 
 def _sort_key(cell: Cell, column: Column) -> str | None:
@@ -228,29 +218,6 @@ def _sort_key(cell: Cell, column: Column) -> str | None:
     if cell.sort == shown:
         return None
     return "" if cell.sort is None else str(cell.sort)
-
-
-def _controls(columns: Sequence[Column], *, base: str, label: str, toggles: Sequence[Toggle]) -> str:
-    parts = [
-        f'<div class="mt-controls" data-for="{escaped(base)}" hidden><div class="mt-field mt-grow">',
-        f'<label for="{escaped(base)}-filter">{escaped(label)}</label>',
-        f'<input id="{escaped(base)}-filter" type="search" autocomplete="off" spellcheck="false" class="mt-filter"></div>',
-    ]
-    for column in columns:
-        if column.facet:
-            made = f"{base}-facet-{column.name}"
-            parts.append(
-                f'<div class="mt-field"><label for="{escaped(made)}">{escaped(column.label)}</label>'
-                f'<select id="{escaped(made)}" class="mt-facet" data-name="{escaped(column.name)}">'
-                '<option value="">all</option></select></div>'
-            )
-    for number, toggle in enumerate(toggles):
-        named = attributes({"data-tag": toggle.tag, "checked": toggle.on})
-        parts.append(
-            f'<div class="mt-field mt-check"><input id="{escaped(base)}-toggle-{number}" type="checkbox" class="mt-toggle"{named}>'
-            f'<label for="{escaped(base)}-toggle-{number}">{escaped(toggle.label)}</label></div>'
-        )
-    return "".join([*parts, "</div>"])
 
 
 def document(
@@ -276,29 +243,15 @@ def document(
             "form-action 'none'",
         ]
     )
-    lines = [
-        "<!DOCTYPE html>",
-        '<html lang="en">',
-        "<head>",
-        '<meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        '<meta name="referrer" content="no-referrer">',
-        '<meta name="color-scheme" content="light dark">',
-        f"<title>{escaped(title)}</title>",
-        # Without an icon of its own a page makes the browser ask for one.
-        '<link rel="icon" href="data:,">',
-        f"<style>{style}</style>",
-        *(f"<script>{text}</script>" for text in first),
-        "</head>",
-        '<body class="mt mt-page">',
-        body,
-        *(f"<script>{text}</script>" for text in code),
-        "</body>",
-        "</html>",
-        "",
-    ]
-    return "\n".join(lines)
+    return rendered(
+        "document.html",
+        title=title,
+        body=body,
+        policy=markup(policy),
+        style=markup(style),
+        early=[markup(text) for text in first],
+        scripts=[markup(text) for text in code],
+    )
 
 
 def _hash(text: str) -> str:

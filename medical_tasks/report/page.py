@@ -23,11 +23,10 @@ from medical_tasks.report.html_parts import (
     Row,
     Toggle,
     document,
-    escaped,
     escaped_content,
     html_table,
-    isolated,
     markup,
+    rendered,
 )
 from medical_tasks.report.metric_tables import (
     beside,
@@ -56,33 +55,18 @@ def render_page(data: ReportData) -> str:
     by_name: dict[str, list[ReportTask]] = {}
     for task in data.tasks:
         by_name.setdefault(task.name, []).append(task)
-    sections = [(section_id(name, place), tasks) for place, (name, tasks) in enumerate(by_name.items())]
-    links = [("#runs-section", "Runs"), ("#overview", "All results")]
-    links += [(f"#{base}", tasks[0].name) for base, tasks in sections]
-    contents = "".join(f'<li><a href="{address}">{escaped(text)}</a></li>' for address, text in links)
-    body = markup(
-        '<a class="mt-skip" href="#main">Skip to the results</a>',
-        '<header class="mt-header"><div class="mt-header-line">',
-        f"<h1>{escaped(data.title)}</h1>",
-        '<button type="button" class="mt-button mt-theme" hidden>Dark colours</button></div>',
-        f'<p class="mt-lead">Made by {escaped(data.suite)}. Values are in percent with 95 % intervals, unless a unit is named.</p>',
-        "</header>",
-        f'<div class="mt-layout"><nav class="mt-contents" aria-label="Contents"><ol>{contents}</ol></nav>',
-        '<main id="main" tabindex="-1">',
-        runs_section(data),
-        headline_section(data),
-        *(task_section(tasks, base=base) for base, tasks in sections),
-        "</main></div>",
-        '<footer class="mt-footer"><p>Published results are as their authors report them. ',
-        Markup(
-            "A number without an interval comes from a paper; n/a is what nobody can compute, never 0.</p></footer>"
-        ),
+    body = rendered(
+        "page.html",
+        data=data,
+        sections=[(section_id(name, place), tasks) for place, (name, tasks) in enumerate(by_name.items())],
+        runs=_runs(data),
+        overview=_overview(data),
+        task_section=task_section,
     )
     return document(data.title, body, styles=PAGE_STYLES, scripts=PAGE_SCRIPTS, early=EARLY_SCRIPTS)
 
 
-def runs_section(data: ReportData) -> Markup:
-    """Makes the table of runs and the notes of the report."""
+def _runs(data: ReportData) -> Markup:
     runs: dict[str, list[ReportTask]] = {}
     for task in data.tasks:
         runs.setdefault(task.run, []).append(task)
@@ -105,13 +89,8 @@ def runs_section(data: ReportData) -> Markup:
         )
         for name, tasks in runs.items()
     ]
-    notes = "".join(f"<li>{escaped(note)}</li>" for note in data.notes)
-    said = f'<div class="mt-callout" role="note"><h3>Read this first</h3><ul>{notes}</ul></div>' if notes else ""
-    table = html_table(
+    return html_table(
         columns, rows, id="runs", caption="The runs in this report.", show_caption=False, empty="No runs."
-    )
-    return markup(
-        '<section id="runs-section" aria-labelledby="runs-h"><h2 id="runs-h">Runs</h2>', table, said, "</section>"
     )
 
 
@@ -128,8 +107,8 @@ def _joined(values: Sequence[str]) -> str:
     return ", ".join(dict.fromkeys(value for value in values if value))
 
 
-def headline_section(data: ReportData) -> Markup:
-    """Makes the table with a row a run, task and metric."""
+def _overview(data: ReportData) -> Markup:
+    """A row a run, task and metric."""
     columns = [
         Column(name="task", label="Task", header=True, facet=True),
         Column(name="run", label="Run", facet=True),
@@ -152,7 +131,7 @@ def headline_section(data: ReportData) -> Markup:
             cells += [*metric_cells(metric, strong=name == first), coverage_cell(task.entry, metric)]
             cells += [bounds_cell(metric), direction_cell(task, name)]
             rows.append(Row(cells, tags=("headline",) if name == first else ()))
-    table = html_table(
+    return html_table(
         columns,
         rows,
         id="all-metrics",
@@ -160,9 +139,6 @@ def headline_section(data: ReportData) -> Markup:
         filter_label="Filter rows by words",
         toggles=(Toggle("Headline metrics only", "headline"),),
         empty="Nothing was scored.",
-    )
-    return markup(
-        '<section id="overview" aria-labelledby="overview-h"><h2 id="overview-h">All results</h2>', table, "</section>"
     )
 
 
@@ -179,32 +155,36 @@ def section_id(name: str, place: int) -> str:
     return f"task-{name}" if re.fullmatch(r"[A-Za-z0-9_]+", name) else f"task-{place}-"
 
 
-def task_section(tasks: Sequence[ReportTask], *, base: str) -> Markup:
+def task_section(tasks: Sequence[ReportTask], base: str) -> Markup:
     """The section of a task, with every run that has it."""
-    first = tasks[0]
-    return markup(
-        f'<section id="{base}" class="mt-task" aria-labelledby="{base}-h"><h2 id="{base}-h">{escaped(first.title)}</h2>',
-        f'<p class="mt-lead"><code>{escaped(first.name)}</code> <span aria-hidden="true">·</span> '
-        f'{isolated(first.benchmark)} <span aria-hidden="true">·</span> {escaped(first.access)} data</p>',
-        *(_warning(task) for task in tasks),
-        _metrics(tasks, base=base),
-        _forest(tasks, base=base),
-        _notes(tasks),
-        breakdowns_section(tasks, base=base),
-        _plots(tasks, base=base),
-        published_section(tasks, base=f"{base}-published"),
-        browser(tasks, base=f"{base}-items"),
-        _recipes(tasks, base=base),
-        "</section>",
-    )
-
-
-def _warning(task: ReportTask) -> Markup:
-    said = warning(task.entry)
-    if said is None:
-        return Markup("")
-    return markup(
-        '<p class="mt-callout" role="note"><strong>', isolated(task.run), ": ", escaped(said), "</strong></p>"
+    told = {name for task in tasks for name in task.entry["metrics"]}
+    forest, reported = _forest(tasks, base=base)
+    return rendered(
+        "task.html",
+        tasks=tasks,
+        base=base,
+        warnings=[(task.run, said) for task in tasks if (said := warning(task.entry)) is not None],
+        metrics=_metrics(tasks, base=base),
+        meanings=[spec for spec in tasks[0].metrics if spec.name in told],
+        forest=forest,
+        reported=reported,
+        run_mark=interval_mark(0.5, 0.2, 0.8),
+        paper_mark=interval_mark(0.5, None, None, published=True),
+        notes=[(task.run, text) for task in tasks for text in _notes(task)],
+        breakdowns=breakdowns_section(tasks, base=base),
+        plots=list(_plots(tasks, base=base)),
+        published=published_section(tasks, base=f"{base}-published"),
+        count=sum(len(task.items) for task in tasks),
+        reasons=_reasons(tasks),
+        items_data=script_json(items_json(tasks)),
+        recipes=[
+            (
+                task.run,
+                " · ".join(dict.fromkeys(part for part in (task.run, model_of(task)) if part)),
+                escaped_content(json.dumps(task.entry["recipe"], indent=2, ensure_ascii=False)),
+            )
+            for task in tasks
+        ],
     )
 
 
@@ -228,26 +208,15 @@ def _metrics(tasks: Sequence[ReportTask], *, base: str) -> Markup:
                 cells += [*metric_cells(metric, strong=strong, scale=None), coverage_cell(task.entry, metric)]
                 # What the metric is stands below the table, once.
                 rows.append([*cells, bounds_cell(metric), replace(direction_cell(task, name), title="")])
-    said = "".join(
-        f"<dt>{escaped(spec.name)}</dt><dd>{escaped(spec.description)}</dd>"
-        for spec in tasks[0].metrics
-        if spec.name in names
-    )
-    meanings = (
-        f'<details class="mt-meanings"><summary>What these metrics are</summary><dl>{said}</dl></details>'
-        if said
-        else ""
-    )
     caption = "Metrics, with 95 % intervals. Bounds: what the value could be, however the missing had been decided."
-    return markup(
-        html_table(columns, rows, id=f"{base}-metrics", caption=caption, empty="Nothing was scored."), meanings
-    )
+    return html_table(columns, rows, id=f"{base}-metrics", caption=caption, empty="Nothing was scored.")
 
 
-def _forest(tasks: Sequence[ReportTask], *, base: str) -> Markup:
+def _forest(tasks: Sequence[ReportTask], *, base: str) -> tuple[Markup, bool]:
+    """The plot of the headline metric, and whether papers' figures are in it."""
     name = headline(tasks[0])
     if name is None:
-        return Markup("")
+        return Markup(""), False
     points, unit = [], ""
     for task in tasks:
         if name in task.entry["metrics"]:
@@ -270,16 +239,8 @@ def _forest(tasks: Sequence[ReportTask], *, base: str) -> Markup:
     note = (
         f"Papers' figures are of {', '.join(others)}, which counts by the authors' rule." if others and reported else ""
     )
-    return markup(
-        intervals_svg(
-            [*points, *reported],
-            id=f"{base}-forest",
-            title=f"{_titled(name)}, with 95 % intervals",
-            unit=unit,
-            note=note,
-        ),
-        _legend(bool(reported)),
-    )
+    title = f"{_titled(name)}, with 95 % intervals"
+    return intervals_svg([*points, *reported], id=f"{base}-forest", title=title, unit=unit, note=note), bool(reported)
 
 
 def _reported(result: PublishedResult, name: str) -> IntervalPoint | None:
@@ -294,35 +255,19 @@ def _titled(name: str) -> str:
     return name.replace("_", " ").capitalize()
 
 
-def _legend(published: bool) -> str:
-    if not published:
-        return ""
-    run = interval_mark(0.5, 0.2, 0.8)
-    paper = interval_mark(0.5, None, None, published=True)
-    said = "reported by a paper, not verified here; no interval is given. Settings differ: see the table of published results"
-    return f'<p class="mt-legend"><span>{run} this report\'s runs</span><span>{paper} {said}</span></p>'
+def _notes(task: ReportTask) -> list[str]:
+    said = entry_notes(task.entry)
+    reasons = ", ".join(f"{count:,} x {reason}" for reason, count in task.entry["coverage"]["unscored"].items())
+    return [*said, f"Not scored, and not counted as wrong: {reasons}."] if reasons else said
 
 
-def _notes(tasks: Sequence[ReportTask]) -> Markup:
-    items = []
-    for task in tasks:
-        said = entry_notes(task.entry)
-        missing = task.entry["coverage"]["unscored"]
-        if missing:
-            reasons = ", ".join(f"{count:,} x {reason}" for reason, count in missing.items())
-            said.append(f"Not scored, and not counted as wrong: {reasons}.")
-        items += [markup("<li>", isolated(task.run), ": ", escaped(text), "</li>") for text in said]
-    return markup('<h3>Notes</h3><ul class="mt-notes">', *items, "</ul>") if items else Markup("")
-
-
-def _plots(tasks: Sequence[ReportTask], *, base: str) -> Markup:
-    drawn = []
+def _plots(tasks: Sequence[ReportTask], *, base: str) -> Iterable[tuple[str, Markup, Markup]]:
+    """The title, drawing and table of each plot."""
     for number, task in enumerate(tasks):
         for place, plot in enumerate(task.plots):
             made = f"{base}-plot{number}-{place}"
             titled = replace(plot, title=f"{plot.title}: {task.run}") if len(tasks) > 1 else plot
-            drawn += [curve_svg(titled, id=made), _points_table(titled, base=f"{made}-table")]
-    return markup("<h3>Further plots</h3>", *drawn) if drawn else Markup("")
+            yield titled.title, curve_svg(titled, id=made), _points_table(titled, base=f"{made}-table")
 
 
 def _points_table(plot: Plot, *, base: str) -> Markup:
@@ -332,10 +277,8 @@ def _points_table(plot: Plot, *, base: str) -> Markup:
         Column(name="interval", label="95 % interval", kind="range"),
         Column(name="n", label="n", kind="number"),
     )
-    table = html_table(
-        columns, [_point(point) for point in plot.points], id=base, caption=plot.title, show_caption=False
-    )
-    return markup(f"<details><summary>Numbers of this plot: {escaped(plot.title)}</summary>", table, "</details>")
+    rows = [_point(point) for point in plot.points]
+    return html_table(columns, rows, id=base, caption=plot.title, show_caption=False)
 
 
 def _point(point: PlotPoint) -> list[Cell]:
@@ -349,31 +292,13 @@ def _point(point: PlotPoint) -> list[Cell]:
     ]
 
 
-def _recipes(tasks: Sequence[ReportTask], *, base: str) -> Markup:
-    parts = ["<h3>Recipe</h3><p>What the numbers depend on; two runs can be compared where these agree.</p>"]
-    for number, task in enumerate(tasks):
-        text = json.dumps(task.entry["recipe"], indent=2, ensure_ascii=False)
-        made = f"{base}-recipe{number}"
-        name = " · ".join(dict.fromkeys(part for part in (task.run, model_of(task)) if part))
-        parts += [
-            f'<details class="mt-recipe"><summary>{isolated(name)}</summary>',
-            f'<p class="mt-copy-line" hidden><button type="button" class="mt-button mt-copy" data-copies="{made}">Copy</button>',
-            '<span class="mt-copied" role="status"></span></p>',
-            f'<pre id="{made}" tabindex="0" role="region" aria-label="{escaped(f"Recipe of {task.run}")}">',
-            escaped_content(text),
-            "</pre></details>",
-        ]
-    return markup(*parts)
-
-
-_LONE = re.compile("[\ud800-\udfff]")
-_IN_SCRIPT = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
+_ENDS_SCRIPT = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 
 def script_json(value: Any) -> Markup:
     """Writes JSON that can stand in a `<script>` element and in UTF-8, and reads back equal."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).translate(_IN_SCRIPT)
-    return Markup(_LONE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return markup(_ENDS_SCRIPT.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 class _Strings:
@@ -509,59 +434,9 @@ def _groups(item: ReportItem, task: ReportTask, by: str) -> Iterable[str]:
     return found
 
 
-def browser(tasks: Sequence[ReportTask], *, base: str) -> Markup:
-    """The item browser of a task: its data, and the frame that the page's script fills."""
-    count = sum(len(task.items) for task in tasks)
-    if not count:
-        return markup('<h3>Items</h3><p class="mt-quiet">This report holds no items of this task.</p>')
-    said = "".join(f'<p class="mt-callout">{reason}</p>' for reason in _reasons(tasks))
-    name = escaped(tasks[0].name)
-    return markup(
-        f'<h3 id="{base}-h">Items</h3>',
-        said,
-        f'<noscript><p class="mt-quiet">The {count:,} items can be looked at where scripts may run; everything else '
-        "on this page is here without them.</p></noscript>",
-        f'<div class="mt-items" id="{base}" data-task="{name}" hidden>',
-        f'<div class="mt-controls mt-item-controls" role="search" aria-label="Items of {name}">',
-        _field(
-            base,
-            "text",
-            "Search in ids and texts",
-            '<input id="{id}" type="search" autocomplete="off" spellcheck="false">',
-            "mt-grow",
-        ),
-        _field(base, "run", "Run", '<select id="{id}"></select>') if len(tasks) > 1 else "",
-        _field(base, "state", "Decision", '<select id="{id}"></select>'),
-        '<span class="mt-item-groups"></span>',
-        _field(base, "order", "Order", '<select id="{id}"></select>'),
-        f'<div class="mt-field mt-check"><input id="{base}-down" type="checkbox">'
-        f'<label for="{base}-down">descending</label></div></div>',
-        f'<p class="mt-status" id="{base}-status" role="status"></p>',
-        '<div class="mt-item-panes"><div class="mt-item-side">',
-        f'<ul class="mt-item-list" id="{base}-list" role="listbox" tabindex="0" aria-labelledby="{base}-h" '
-        f'aria-describedby="{base}-keys"></ul>',
-        '<div class="mt-pager"><button type="button" class="mt-button mt-before">Previous page</button>'
-        '<span class="mt-page-number"></span><button type="button" class="mt-button mt-after">Next page</button></div>',
-        f'<p class="mt-quiet mt-keys" id="{base}-keys">Arrow keys move, Enter opens, Escape goes back to the list.</p></div>',
-        f'<div class="mt-item-detail" id="{base}-detail" role="region" aria-label="Item" tabindex="-1"></div></div>',
-        f'<script type="application/json" id="{base}-data">{script_json(items_json(tasks))}</script></div>',
-    )
-
-
-def _reasons(tasks: Sequence[ReportTask]) -> list[Markup]:
-    """What to know of the texts; with the runs it is true of, where it is not of all."""
+def _reasons(tasks: Sequence[ReportTask]) -> list[tuple[list[str], str]]:
+    """What to know of the texts, with the runs it is true of where it is not of all."""
     runs: dict[str, list[str]] = {}
     for task in tasks:
         runs.setdefault(task.texts, []).append(task.run)
-    every = len(runs) == 1
-    return [
-        escaped(reason) if every else markup(", ".join(map(isolated, names)), ": ", escaped(reason))
-        for reason, names in runs.items()
-        if reason
-    ]
-
-
-def _field(base: str, name: str, label: str, control: str, kind: str = "") -> str:
-    made = f"{base}-{name}"
-    named = f"mt-field {kind}".strip()
-    return f'<div class="{named}"><label for="{made}">{label}</label>{control.replace("{id}", made)}</div>'
+    return [(names if len(runs) > 1 else [], reason) for reason, names in runs.items() if reason]

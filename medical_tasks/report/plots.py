@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from medical_tasks.report.html_parts import Markup, escaped, markup
+from medical_tasks.report.html_parts import Markup, escaped, markup, rendered
 from medical_tasks.runs.numbers import number
 from medical_tasks.spec import Plot, PlotPoint
 
@@ -62,7 +62,7 @@ def finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-_ROW, _TOP, _BOTTOM = 44, 6, 26
+_ROW, _TOP = 44, 6
 _LONGEST_LABEL = 44
 
 
@@ -93,40 +93,27 @@ def intervals_svg(
     The `<desc>` says every number in words. The caller puts the same numbers into a table.
     """
     scale = scale_of([end for point in points for end in (point.value, point.low, point.high)], unit)
-    bottom = _TOP + _ROW * max(1, len(points))
     said = "; ".join(f"{point.label}: {interval_words(point, unit)}" for point in points) or "nothing to show"
-    parts = [
-        f'<figure class="mt-figure"><figcaption class="mt-figure-title">{escaped(title)}</figcaption>',
-        f'<div class="mt-plot"><svg class="mt-svg" width="100%" height="{bottom + _BOTTOM}" role="img" '
-        f'aria-labelledby="{escaped(id)}-title {escaped(id)}-desc">',
-        f'<title id="{escaped(id)}-title">{escaped(title)}</title><desc id="{escaped(id)}-desc">{escaped(said)}.</desc>',
-    ]
-    for tick, label in scale.ticks:
-        at = scale.percent(tick)
-        parts.append(f'<line class="mt-grid" x1="{at:g}%" x2="{at:g}%" y1="{_TOP}" y2="{bottom}"/>')
-        parts.append(
-            f'<text class="mt-tick" x="{at:g}%" y="{bottom + 18}" text-anchor="middle">{escaped(label)}</text>'
-        )
+    rows = []
     for place, point in enumerate(points):
         y = _TOP + place * _ROW
-        kind = " mt-published" if point.published else ""
         words = interval_words(point, unit)
         # Where a paper's figure stands has no room beside it; a warning that goes with a run's number always has.
         short = interval_words(replace(point, detail=""), unit) if point.published else words
-        parts += [
-            f'<g class="mt-point{kind}"><title>{escaped(f"{point.label}: {words}")}</title>',
-            f'<text class="mt-point-label" x="0" y="{y + 15}">{escaped(shortened(point.label, _LONGEST_LABEL))}</text>',
-            f'<text class="mt-point-value mt-wide" x="100%" y="{y + 15}" text-anchor="end">{escaped(short)}</text>',
-            _drawn(point.value, point.low, point.high, scale=scale, y=y + 29, published=point.published),
-            "</g>",
-        ]
-    if not points:
-        parts.append(f'<text class="mt-tick" x="50%" y="{_TOP + 24}" text-anchor="middle">nothing to show</text>')
-    parts.append("</svg></div>")
-    below = " ".join(part for part in (x_label, note) if part)
-    if below:
-        parts.append(f'<p class="mt-figure-note">{escaped(below)}</p>')
-    return markup(*parts, "</figure>")
+        mark = _drawn(point.value, point.low, point.high, scale=scale, y=y + 29, published=point.published)
+        row = {"y": y, "label": point.label, "words": words, "short": short, "published": point.published, "mark": mark}
+        rows.append({**row, "short_label": shortened(point.label, _LONGEST_LABEL)})
+    return rendered(
+        "intervals.html",
+        id=id,
+        title=title,
+        said=said,
+        ticks=[(scale.percent(tick), label) for tick, label in scale.ticks],
+        points=rows,
+        top=_TOP,
+        bottom=_TOP + _ROW * max(1, len(points)),
+        note=" ".join(part for part in (x_label, note) if part),
+    )
 
 
 def interval_mark(
@@ -153,7 +140,9 @@ def _anchor(percent: float) -> str:
     return "start" if percent <= 0 else "end" if percent >= 100 else "middle"
 
 
-def _drawn(value: float | None, low: float | None, high: float | None, *, scale: Scale, y: int, published: bool) -> str:
+def _drawn(
+    value: float | None, low: float | None, high: float | None, *, scale: Scale, y: int, published: bool
+) -> Markup:
     value, low, high = finite(value), finite(low), finite(high)
     parts = []
     if low is not None and high is not None:
@@ -167,7 +156,7 @@ def _drawn(value: float | None, low: float | None, high: float | None, *, scale:
         )
     elif value is not None:
         parts.append(f'<circle cx="{scale.percent(value):g}%" cy="{y}" r="4.5"/>')
-    return "".join(parts)
+    return markup(*parts)
 
 
 def interval_words(point: IntervalPoint, unit: str = "") -> str:
@@ -192,7 +181,7 @@ def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
-_CURVE_TOP, _CURVE_HEIGHT, _CURVE_BELOW = 12, 240, 30
+_CURVE_TOP, _CURVE_HEIGHT = 12, 240
 _MOST_LABELS, _MOST_LABELS_NARROW = 16, 6
 
 
@@ -200,43 +189,27 @@ def curve_svg(plot: Plot, *, id: str) -> Markup:  # noqa: A002 - what an element
     """Draws the points from left to right with bars for their intervals, on an axis from 0 to 100 %."""
     points = plot.points
     said = "; ".join(f"{point.label}: {_words(point)}" for point in points) or "no points"
-    bottom = _CURVE_TOP + _CURVE_HEIGHT
-    parts = [
-        f'<figure class="mt-figure"><figcaption class="mt-figure-title">{escaped(plot.title)}</figcaption>',
-        f'<p class="mt-axis-label">{escaped(plot.y_label)}</p>',
-        f'<div class="mt-plot mt-curve"><svg class="mt-svg" width="100%" height="{bottom + _CURVE_BELOW}" role="img" '
-        f'aria-labelledby="{escaped(id)}-title {escaped(id)}-desc">',
-        f'<title id="{escaped(id)}-title">{escaped(plot.title)}</title>',
-        f'<desc id="{escaped(id)}-desc">{escaped(f"{plot.y_label} by {plot.x_label}. {said}.")}</desc>',
-    ]
-    for tick, label in SHARES.ticks:
-        y = _y(tick)
-        parts.append(f'<line class="mt-grid" x1="0" x2="100%" y1="{y:g}" y2="{y:g}"/>')
-        parts.append(f'<text class="mt-tick" x="-8" y="{y + 4:g}" text-anchor="end">{escaped(label)}</text>')
-    parts.append(f'<line class="mt-axis" x1="0" x2="100%" y1="{bottom}" y2="{bottom}"/>')
     every, narrow = _every(len(points), _MOST_LABELS), _every(len(points), _MOST_LABELS_NARROW)
     room = max(4, 110 // max(1, min(len(points), _MOST_LABELS)))
+    rows = []
     for place, point in enumerate(points):
-        x = f"{100 * (place + 0.5) / len(points):.2f}%"
-        parts.append(f'<g class="mt-point"><title>{escaped(f"{point.label}: {_words(point)}")}</title>')
-        value, low, high = finite(point.value), finite(point.low), finite(point.high)
-        if low is not None and high is not None:
-            parts.append(f'<line class="mt-bar" x1="{x}" x2="{x}" y1="{_y(high):g}" y2="{_y(low):g}"/>')
-            caps = f'<path class="mt-bar" d="M-5 {_y(high):g}h10M-5 {_y(low):g}h10"/>'
-            parts.append(f'<svg x="{x}" y="0" width="1" height="1" overflow="visible">{caps}</svg>')
-        if value is not None:
-            parts.append(f'<circle class="mt-dot" cx="{x}" cy="{_y(value):g}" r="4.5"/>')
-        if place % every == 0:
-            kind = "mt-tick" if place % narrow == 0 else "mt-tick mt-wide"
-            label = escaped(shortened(point.label, room))
-            parts.append(f'<text class="{kind}" x="{x}" y="{bottom + 20}" text-anchor="middle">{label}</text>')
-        parts.append("</g>")
-    if not points:
-        parts.append(f'<text class="mt-tick" x="50%" y="{_y(0.5):g}" text-anchor="middle">no points</text>')
-    parts.append(f'</svg></div><p class="mt-axis-label mt-below">{escaped(plot.x_label)}</p>')
-    if plot.note:
-        parts.append(f'<p class="mt-figure-note">{escaped(plot.note)}</p>')
-    return markup(*parts, "</figure>")
+        value, low, high = (
+            None if end is None else _y(end) for end in map(finite, (point.value, point.low, point.high))
+        )
+        row = {"x": f"{100 * (place + 0.5) / len(points):.2f}%", "value": value, "low": low, "high": high}
+        tick = "" if place % every else "mt-tick" if place % narrow == 0 else "mt-tick mt-wide"
+        names = {"label": point.label, "short_label": shortened(point.label, room), "words": _words(point)}
+        rows.append({**row, **names, "tick": tick})
+    return rendered(
+        "curve.html",
+        id=id,
+        plot=plot,
+        said=said,
+        ticks=[(_y(tick), label) for tick, label in SHARES.ticks],
+        points=rows,
+        middle=_y(0.5),
+        bottom=_CURVE_TOP + _CURVE_HEIGHT,
+    )
 
 
 def _every(count: int, most: int) -> int:

@@ -37,7 +37,7 @@ class PageReader(HTMLParser):
         self.elements: Counter[str] = Counter()
         self._open: list[tuple[str, dict[str, str]]] = []
         self._fields: list[dict[str, str]] = []
-        self.feed(page)
+        self.feed(str(page))
         self.close()
         self._finish()
 

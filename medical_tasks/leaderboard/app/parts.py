@@ -63,7 +63,7 @@ def metric_cell(metric: Mapping[str, Any] | None, *, state: EntryState, strong: 
 def metric_heading(metric: MetricSpec, *, comparable: bool = True) -> Markup:
     """Renders a metric's name with its unit, breakable over several lines."""
     label = metric_label(metric.name, {"unit": metric.unit, "comparable": comparable})
-    return markup(escaped(label).replace("_", "_<wbr>"))
+    return markup(escaped(label).replace("_", Markup("_<wbr>")))
 
 
 def coverage_cell(entry: Entry) -> Cell:

@@ -22,7 +22,7 @@ class Cells(HTMLParser):
         self._rows: list[list[str]] | None = None
         self._in_cell = False
         self.tags: list[str] = []
-        self.feed(html)
+        self.feed(str(html))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
