@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from medical_tasks._version import __version__
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import UsageError, did_you_mean
 
 __all__ = ["__version__", "dataset_path", "metric_path"]
 
@@ -46,5 +46,6 @@ def _folder(kind: str, package: str, name: str) -> str:
             return str(place / name)
         found += [card.parent.name for card in place.glob("*/README.md")]
     raise UsageError(
-        f"unknown {kind.replace('_', ' ')[:-1]} {name!r}. Known: {', '.join(sorted(set(found))) or 'none'}."
+        f"unknown {kind.replace('_', ' ')[:-1]} {name!r}.{did_you_mean(name, found)} "
+        f"Known: {', '.join(sorted(set(found))) or 'none'}."
     )

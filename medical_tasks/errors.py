@@ -15,11 +15,12 @@ of this package and keeps its traceback.
 from __future__ import annotations
 
 import contextlib
+import difflib
 import errno
 import os
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "MissingError",
     "RefusedError",
     "UsageError",
+    "did_you_mean",
     "doing",
     "install_command",
     "memory_error",
@@ -69,6 +71,12 @@ class IncompleteError(MedicalTasksError):
     """The run ended and its results are written, but some items have no answer or no score."""
 
     exit_code = 5
+
+
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """` Did you mean 'x'?`, to stand behind a message about a name that nobody knows; "" where no known one is near."""
+    near = difflib.get_close_matches(given, list(known), n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 @contextlib.contextmanager

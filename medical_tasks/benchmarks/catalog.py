@@ -11,7 +11,7 @@ from medical_tasks.benchmarks.doclens.spec import BENCHMARK as DOCLENS
 from medical_tasks.benchmarks.ehrnoteqa.spec import BENCHMARK as EHRNOTEQA
 from medical_tasks.benchmarks.kqa.spec import BENCHMARK as KQA
 from medical_tasks.benchmarks.medcalc_bench.spec import BENCHMARK as MEDCALC_BENCH
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import UsageError, did_you_mean
 from medical_tasks.spec import Benchmark, DatasetSpec, TaskSpec
 
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ def task_spec(name: str) -> TaskSpec:
     """
     known = tasks()
     if name not in known:
-        raise UsageError(f"unknown task {name!r}. Tasks: {', '.join(known)}. `medical-tasks list` says more.")
+        raise UsageError(
+            f"unknown task {name!r}.{did_you_mean(name, known)} Tasks: {', '.join(known)}. `medical-tasks list` says more."
+        )
     return known[name]
 
 
@@ -64,7 +66,7 @@ def dataset_spec(name: str) -> DatasetSpec:
     """
     known = datasets()
     if name not in known:
-        raise UsageError(f"unknown dataset {name!r}. Datasets: {', '.join(known)}.")
+        raise UsageError(f"unknown dataset {name!r}.{did_you_mean(name, known)} Datasets: {', '.join(known)}.")
     return known[name]
 
 

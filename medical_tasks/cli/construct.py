@@ -80,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     generate.add_argument("--tries", type=int, metavar="N", help="most replies of a step, or for a message (default 3)")
     generate.add_argument("--max-new-tokens", type=int, metavar="N", help="longest reply (default 1500 and 1000)")
-    add_guard_arguments(generate)  # type: ignore[arg-type]  # a group takes arguments as a parser does
+    add_guard_arguments(parser)
     sheets = parser.add_argument_group("sheet, import, answer-sheet, scores")
     sheets.add_argument("--reviewers", metavar="NAME,...", help="sheet, answer-sheet: who gets a share")
     sheets.add_argument(

@@ -15,62 +15,120 @@ import gc
 import importlib
 import io
 import os
+import re
 import signal
 import sys
+import textwrap
 from collections.abc import Sequence
+from shutil import get_terminal_size
 from types import FrameType, ModuleType
+from typing import NoReturn
 
 from medical_tasks._version import __version__
-from medical_tasks.errors import IncompleteError, MedicalTasksError, doing, memory_error, system_reason
+from medical_tasks.errors import (
+    IncompleteError,
+    MedicalTasksError,
+    UsageError,
+    did_you_mean,
+    doing,
+    memory_error,
+    system_reason,
+)
 
 __all__ = ["VERBS", "main", "verb_module"]
 
-VERBS: dict[str, str] = {
-    "list": "every task: is its dataset built, how to get it, is a judge needed",
-    "build": "build a dataset from its official files, or its synthetic demo",
-    "run": "evaluate a model on tasks; resumes when repeated",
-    "score": "score answers you already have",
-    "report": "show runs as one page that works offline: intervals, breakdowns, plots, published results, every item",
-    "compare": "compare runs, item by item",
-    "submit": "write a finished run's submission to a leaderboard, the Hub or a shared task; nothing is sent",
-    "verify": "check a submission package: score its answers again and say what matches",
-    "leaderboard": "keep a leaderboard: list, accept or reject submissions, show what happened, serve the Space",
-    "correlate": "how far scores rank models alike, as benchmarks and clinicians: Spearman, Kendall, intervals",
-    "meta": "evaluate metrics: agreement with people's preferences and scores, and with each other, over single outputs",
-    "judge-check": "check a judge against labels of people, such as the physicians' of K-QA",
-    "decompose": "take texts apart into statements or claims, by a judge model",
-    "construct": "make a benchmark like EHRNoteQA or ArchEHR-QA on your own notes: sample or align, draft, review",
-    "errors": "what kinds of errors a finished MedCalc-Bench run made, and accuracy by number of attributes",
-    "umls": "build the index of your UMLS that MEDCON needs, and see which concepts a text has",
-    "calc": "calculate a clinical score or value by its published rule, with every step",
-    "audit": "check a dataset's labels against the published rules",
-    "leakcheck": "prove that no 12 words in a row of a source's text stand in a run's folder",
-    "purge": "empty the private store, where answers to tasks on credentialed data lie",
-    "doctor": "what is installed, what is missing and how to get it",
-    "lighteval": "the stock lighteval command with only this suite's tasks registered",
-    "manifest": "write or check tasks.json, cards, eval.yaml and Croissant files (for developers)",
+GROUPS: dict[str, dict[str, str]] = {
+    "Evaluate": {
+        "list": "every task: is its dataset built, how to get it, is a judge needed",
+        "build": "build a dataset from its official files, or its synthetic demo",
+        "run": "evaluate a model on tasks; resumes when repeated",
+        "score": "score answers you already have",
+        "judge-check": "check a judge against labels of people, such as the physicians' of K-QA",
+        "decompose": "take texts apart into statements or claims, by a judge model",
+        "construct": "make a benchmark like EHRNoteQA or ArchEHR-QA on your own notes: sample or align, draft, review",
+        "lighteval": "the stock lighteval command with only this suite's tasks registered",
+    },
+    "Look": {
+        "report": "show runs as one page that works offline: intervals, breakdowns, plots, published results, every item",
+        "compare": "compare runs, item by item",
+        "errors": "what kinds of errors a finished MedCalc-Bench run made, and accuracy by number of attributes",
+        "correlate": "how far scores rank models alike, as benchmarks and clinicians: Spearman, Kendall, intervals",
+        "meta": "evaluate metrics: agreement with people's preferences and scores, and with each other, over single outputs",
+        "audit": "check a dataset's labels against the published rules",
+    },
+    "Share": {
+        "submit": "write a finished run's submission to a leaderboard, the Hub or a shared task; nothing is sent",
+        "verify": "check a submission package: score its answers again and say what matches",
+        "leaderboard": "keep a leaderboard: list, accept or reject submissions, show what happened, serve the Space",
+        "leakcheck": "prove that no 12 words in a row of a source's text stand in a run's folder",
+        "purge": "empty the private store, where answers to tasks on credentialed data lie",
+    },
+    "Tools": {
+        "calc": "calculate a clinical score or value by its published rule, with every step",
+        "umls": "build the index of your UMLS that MEDCON needs, and see which concepts a text has",
+        "doctor": "what is installed, what is missing and how to get it",
+        "manifest": "write or check tasks.json, cards, eval.yaml and Croissant files (for developers)",
+    },
 }
+VERBS: dict[str, str] = {verb: summary for group in GROUPS.values() for verb, summary in group.items()}
 _STOPPED = 130
 
 
 class _Parser(argparse.ArgumentParser):
-    """Argument errors in the form of every other error: what was wrong, then the next step."""
+    """Errors in the form of every other error: what was wrong, then the next step."""
 
-    def error(self, message: str) -> None:  # type: ignore[override]
-        self.exit(2, f"error: {message}. See: {self.prog} --help\n")
+    words: Sequence[str] = ()  # what was typed
+
+    def error(self, message: str) -> NoReturn:
+        options = [name for name in self._option_string_actions if name.startswith("--")]
+        given = (word.partition("=")[0] for word in self.words if word.startswith("--") and len(word) > 2)
+        strange = next((word for word in given if not any(name.startswith(word) for name in options)), "")
+        hint = did_you_mean(strange, options)
+        if hint:
+            message = f"there is no option {strange}"
+        if choice := _CHOICE.search(message):
+            hint = did_you_mean(choice[1], choice[2].replace("'", "").split(", "))
+        self.exit(2, f"error: {message}.{hint} See: {self.prog} --help\n")
 
 
-def _parser() -> _Parser:
-    parser = _Parser(
-        prog="medical-tasks",
-        description="Medical LLM benchmarks: datasets, tasks, metrics.",
-        epilog="medical-tasks VERB --help says more of each.",
-    )
-    parser.add_argument("--version", action="version", version=f"medical-tasks {__version__}")
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=_Parser)
-    for verb, summary in VERBS.items():
-        verbs.add_parser(verb, help=summary, description=summary, add_help=False)
-    return parser
+def _declare(parser: argparse.ArgumentParser, module: ModuleType, words: Sequence[str]) -> None:
+    module.add_arguments(parser)
+    if hasattr(module, "add_chosen_arguments"):
+        module.add_chosen_arguments(parser, words)  # a verb of several forms
+
+
+_CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)")
+
+
+def _overview() -> str:
+    lines = ["usage: medical-tasks VERB ...", "", "Medical LLM benchmarks: datasets, tasks, metrics."]
+    width = max(40, get_terminal_size().columns - 2)
+    for group, verbs in GROUPS.items():
+        lines += ["", f"{group}:"]
+        for verb, summary in verbs.items():
+            lines += textwrap.wrap(f"  {verb:<13} {summary}", width, subsequent_indent=" " * 16)
+    lines += ["", "medical-tasks VERB --help says more of each. The shell completes names after:"]
+    return "\n".join([*lines, '  eval "$(register-python-argcomplete medical-tasks)"'])
+
+
+def _complete() -> None:
+    """Answers the shell, which asks with the line so far: verbs, the options of the verb that stands there, names of tasks."""
+    import argcomplete
+
+    from medical_tasks.benchmarks.catalog import datasets, tasks
+
+    words = os.environ["COMP_LINE"].split()[1:]
+    parser = argparse.ArgumentParser("medical-tasks")
+    verbs = parser.add_subparsers()
+    for verb in VERBS:
+        own = verbs.add_parser(verb)
+        if words[:1] == [verb]:
+            _declare(own, verb_module(verb), words[1:])
+        for action in own._actions:
+            if action.dest in ("task", "tasks", "dataset"):
+                names = dict.fromkeys(datasets() if action.dest == "dataset" else tasks(), "")
+                action.completer = argcomplete.ChoicesCompleter(names)  # type: ignore[attr-defined]
+    argcomplete.autocomplete(parser)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
@@ -94,10 +152,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             # A terminal or pipe that cannot show a sign (µ, a file name's odd byte) gets it escaped, not a crash.
             stream.reconfigure(errors="backslashreplace")
-    parser = _parser()
-    # Only the verb's own module knows its options, and only that one is imported.
-    head, tail = (words[:1], words[1:]) if words and words[0] in VERBS else (words, [])
-    verb = parser.parse_args(head).verb
+    if "_ARGCOMPLETE" in os.environ and argv is None:
+        _complete()
+    if words[:1] in (["-h"], ["--help"]):
+        print(_overview())
+        return 0
+    if words[:1] == ["--version"]:
+        print(f"medical-tasks {__version__}")
+        return 0
+    if not words or words[0] not in VERBS:
+        said = f"there is no verb {words[0]!r}.{did_you_mean(words[0], VERBS)}" if words else "name a VERB."
+        print(f"error: {said} See: medical-tasks --help", file=sys.stderr)
+        return UsageError.exit_code
+    verb, tail = words[0], words[1:]
     signal.signal(signal.SIGTERM, _stop)
     # What is made here is for its owner to change, whatever the mask says; what is private is closed to others anyway.
     os.umask(os.umask(0o022) | 0o022)
@@ -141,28 +208,21 @@ def _spare_collections() -> None:
     atexit.register(gc.freeze)
 
 
-def _module_name(verb: str) -> str:
-    """Names the module of a verb under `cli`; a verb can have a dash, a module cannot."""
-    return verb.replace("-", "_")
-
-
 def verb_module(verb: str) -> ModuleType:
     """Imports what implements a verb: a benchmark's module where the verb is a benchmark's own."""
     from medical_tasks.benchmarks.catalog import BENCHMARKS
 
     owned = {name: place for benchmark in BENCHMARKS for name, place in benchmark.verbs.items()}
-    return importlib.import_module(owned.get(verb, f"medical_tasks.cli.{_module_name(verb)}"))
+    return importlib.import_module(owned.get(verb, f"medical_tasks.cli.{verb.replace('-', '_')}"))
 
 
-def _run_verb(verb: str, tail: list[str]) -> int:
+def _run_verb(verb: str, words: Sequence[str]) -> int:
     module = verb_module(verb)
-    own = _Parser(
-        prog=f"medical-tasks {verb}", description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    module.add_arguments(own)
-    if hasattr(module, "add_chosen_arguments"):
-        module.add_chosen_arguments(own, tail)  # a verb of several forms
     if getattr(module, "PASSES_ARGUMENTS_ON", False):
-        return int(module.run_with(tail))
+        return int(module.run_with(words))
+    form = argparse.RawDescriptionHelpFormatter
+    parser = _Parser(f"medical-tasks {verb}", description=module.__doc__, formatter_class=form)
+    parser.words = words
+    _declare(parser, module, words)
     # Names, values and options in any order: `calc NAME --convention C key=value`.
-    return int(module.run(own.parse_intermixed_args(tail)))
+    return int(module.run(parser.parse_intermixed_args(words)))

@@ -29,6 +29,7 @@ __all__ = ["add_arguments", "evaluate", "parse", "read_task_args", "report_resul
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
+    parser.usage = "medical-tasks run --tasks T --model M [options]"
     parser.add_argument(
         "--tasks",
         required=True,
@@ -41,32 +42,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="M",
         help="hf/PATH, vllm/PATH, vllm-server/NAME, openai-api/HOST/NAME or baseline/NAME",
     )
-    parser.add_argument(
+    model = parser.add_argument_group("model")
+    data = parser.add_argument_group("data and prompts")
+    model.add_argument(
         "--model-args",
         default="",
         metavar="K=V,...",
         help="settings of the model's backend, e.g. batch_size=16,dtype=bfloat16",
     )
     parser.add_argument("--max-samples", type=int, metavar="N", help="at most N items a task, chosen by their ids")
-    parser.add_argument(
+    model.add_argument(
         "--max-new-tokens", type=int, metavar="N", help="longest answer, instead of the task's own limit"
     )
-    parser.add_argument("--config", metavar="NAME", help="dataset configuration, e.g. demo")
-    parser.add_argument("--split", metavar="NAME", help="split to ask, or a+b for both, instead of the task's own")
-    parser.add_argument(
+    data.add_argument("--config", metavar="NAME", help="dataset configuration, e.g. demo")
+    data.add_argument("--split", metavar="NAME", help="split to ask, or a+b for both, instead of the task's own")
+    data.add_argument(
         "--data", type=Path, metavar="DIR", help="folder of the built dataset (default: the user's data home)"
     )
-    parser.add_argument("--prompts", default="own", metavar="SET", help="own (default) or official")
-    parser.add_argument(
+    data.add_argument("--prompts", default="own", metavar="SET", help="own (default) or official")
+    data.add_argument(
         "--upstream", type=Path, metavar="DIR", help="checkout of the authors' repository, for --prompts official"
     )
-    parser.add_argument(
+    data.add_argument(
         "--task-args",
         default="",
         metavar="K=V,...",
         help="settings of the task itself, e.g. documents=FOLDER for kqa_rag",
     )
-    parser.add_argument(
+    model.add_argument(
         "--truncate",
         default="refuse",
         choices=TRUNCATE,

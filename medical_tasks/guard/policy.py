@@ -91,16 +91,15 @@ NOTHING_ATTESTED = Attestation()
 
 def add_guard_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the two options that together let text of credentialed data leave this machine."""
-    parser.add_argument(
+    group = parser.add_argument_group("credentialed data")
+    group.add_argument(
         ALLOW,
         action="append",
         default=[],
         metavar="HOST",
-        help=f"credentialed data: this host may get the text; only with {ATTEST}; logged",
+        help=f"this host may get the text; only with {ATTEST}; logged",
     )
-    parser.add_argument(
-        ATTEST, action="store_true", help=f"credentialed data: you attest that no {ALLOW} host keeps what it is sent"
-    )
+    group.add_argument(ATTEST, action="store_true", help=f"you attest that no {ALLOW} host keeps what it is sent")
 
 
 def attestation_from(arguments: argparse.Namespace) -> Attestation:

@@ -38,9 +38,8 @@ def _environment() -> Environment:
     """The templates: every text put into one is escaped; a line break in one, with the blanks after it, is left out."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    folder = files("medical_tasks.report").joinpath("templates")
     environment = Environment(
-        loader=FunctionLoader(lambda name: re.sub(r"\r?\n\s*", "", folder.joinpath(name).read_text(encoding="utf-8"))),
+        loader=FunctionLoader(lambda name: re.sub(r"\n\s*", "", assets_text(name, "templates"))),
         autoescape=True,
         finalize=lambda value: escaped(value if isinstance(value, str) else str(value)),
         undefined=StrictUndefined,
@@ -266,9 +265,9 @@ PAGE_SCRIPTS = ("page.js", "table.js", "item_store.js", "item_detail.js", "items
 
 
 @cache
-def assets_text(name: str) -> str:
+def assets_text(name: str, folder: str = "assets") -> str:
     r"""Reads an asset, with `\\n` line ends, on which the page's hash of it depends."""
-    return files("medical_tasks.report").joinpath("assets", name).read_text(encoding="utf-8").replace("\r\n", "\n")
+    return files("medical_tasks.report").joinpath(folder, name).read_text(encoding="utf-8").replace("\r\n", "\n")
 
 
 def component_styles() -> str:

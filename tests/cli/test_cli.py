@@ -170,7 +170,11 @@ def test_doctor_answers(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["run", "--tasks", "medcalk", "--model", "baseline/empty"], 2, "unknown task 'medcalk'"),
+        (
+            ["run", "--tasks", "medcalk", "--model", "baseline/empty"],
+            2,
+            "unknown task 'medcalk'. Did you mean 'medcalc'?",
+        ),
         ([*RUN, "--model", "gpt-4"], 2, "unknown model 'gpt-4'. A model is named by its kind"),
         ([*RUN, "--model", "what/ever"], 2, "unknown model 'what/ever'"),
         ([*RUN, "--model", "baseline/best"], 2, "there is no baseline/best"),
@@ -182,14 +186,16 @@ def test_doctor_answers(capsys: pytest.CaptureFixture[str]) -> None:
         (["run", "--tasks", "medcalc", "--model", "baseline/empty", "--config", "v9"], 2, "has no configuration 'v9'"),
         (["run", "--tasks", "medcalc", "--model", "baseline/empty"], 3, "configuration v1.0, is not in"),
         (["run", "--model", "baseline/empty"], 2, "required: --tasks"),
-        (["build", "medcalc"], 2, "unknown dataset 'medcalc'. Datasets: medcalc_bench"),
+        (["build", "medcalc"], 2, "unknown dataset 'medcalc'. Did you mean 'medcalc_bench'? Datasets: medcalc_bench"),
         (["build", "medcalc_bench", "--config", "v1.0", "--source", "nowhere"], 3, "nowhere"),
         ([*SCORE, "--responses", "nowhere.jsonl"], 3, "nowhere.jsonl: no such file"),
         (["score", "medical", "--config", "demo", "--responses", "r"], 2, "score takes one task"),
         (["compare", "nowhere", "nowhere"], 3, "no results.json there"),
         (["manifest", "--check", "--root", "/"], 2, "not the project's folder"),
-        (["fly"], 2, "invalid choice: 'fly'"),
-        ([], 2, "required: VERB"),
+        (["rnu"], 2, "there is no verb 'rnu'. Did you mean 'run'?"),
+        (["run", "--tasks", "medcalc", "--modle", "baseline/empty"], 2, "no option --modle. Did you mean '--model'?"),
+        (["submit", "--to", "spce"], 2, "Did you mean 'space'?"),
+        ([], 2, "name a VERB"),
     ],
 )
 def test_mistakes_are_messages_with_an_exit_code(
@@ -228,6 +234,25 @@ def test_every_verb_has_help(verb: str, capsys: pytest.CaptureFixture[str]) -> N
         main([verb, "--help"])
     assert stop.value.code == 0
     assert f"medical-tasks {verb}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("le", ["leaderboard", "leakcheck"]),
+        ("run --ta", ["--tasks", "--task-args"]),
+        ("score kqa_i", ["kqa_icl", "kqa_icl_rag"]),
+        ("build k", ["kqa "]),
+        ("submit --to spa", ["space "]),
+    ],
+)
+def test_the_shell_completes_names(line: str, offered: list[str], tmp_path: Path) -> None:
+    line = f"medical-tasks {line}"
+    asked = {"_ARGCOMPLETE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_IFS": "\n"}
+    answer = tmp_path / "offered"
+    asked["_ARGCOMPLETE_STDOUT_FILENAME"] = str(answer)
+    subprocess.run([sys.executable, "-m", "medical_tasks"], env=os.environ | asked, cwd=ROOT, check=True)
+    assert answer.read_text().splitlines() == offered
 
 
 HEAVY = (
