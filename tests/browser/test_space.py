@@ -20,15 +20,7 @@ if TYPE_CHECKING:
 HOSTILE = "Odd <img src=x onerror=alert(1)> {{model}} ${model}"
 MODELS = (("Strong", 36), ("Middle", 24), ("Weak", 6), (HOSTILE, 20))
 OFFICIAL = {"prompts": {"set": "official", "sha256": "cd" * 32}}
-VIEWS = (
-    "?task=medcalc",
-    "?task=overall",
-    "?task=kqa",
-    "?model=Strong",
-    "?model=GPT-4",
-    "?view=compare",
-    "?view=submit",
-)
+VIEWS = tuple("?task=medcalc ?task=overall ?task=kqa ?model=Strong ?model=GPT-4 ?view=compare ?view=submit".split())
 
 
 class Space:

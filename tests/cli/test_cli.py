@@ -255,18 +255,7 @@ def test_the_shell_completes_names(line: str, offered: list[str], tmp_path: Path
     assert answer.read_text().splitlines() == offered
 
 
-HEAVY = (
-    "torch",
-    "transformers",
-    "lighteval",
-    "datasets",
-    "evaluate",
-    "pandas",
-    "pyarrow",
-    "openai",
-    "inspect_ai",
-    "numpy",
-)
+HEAVY = tuple("torch transformers lighteval datasets evaluate pandas pyarrow openai inspect_ai numpy".split())
 
 
 @pytest.mark.parametrize("words", [["--help"], ["list"], ["list", "--json"], ["doctor", "--json"], ["run", "--help"]])

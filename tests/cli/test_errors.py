@@ -133,13 +133,9 @@ def scored(data: Path, tmp_path: Path) -> tuple[Path, Path]:
     texts = [json.dumps({"id": item.id, "response": f"Done {item.id}. Answer: 77777"}) for item in task.items]
     file.write_text("\n".join(texts))
     words = [
-        "score",
-        "medcalc",
-        "--responses",
+        *"score medcalc --responses".split(),
         str(file),
-        "--config",
-        "demo",
-        "--data",
+        *"--config demo --data".split(),
         str(data),
         "--out",
         str(folder),

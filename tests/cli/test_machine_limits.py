@@ -72,13 +72,7 @@ def test_memory_of_a_real_process_runs_out(demo: Path) -> None:
         file.truncate(64 << 30)  # takes no room on the disk
     command = [
         sys.executable,
-        "-m",
-        "medical_tasks",
-        "score",
-        "medcalc",
-        "--config",
-        "demo",
-        "--responses",
+        *"-m medical_tasks score medcalc --config demo --responses".split(),
         str(demo / "answers.jsonl"),
     ]
     done = subprocess.run(

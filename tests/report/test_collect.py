@@ -211,15 +211,11 @@ def test_answers_of_a_model_and_of_a_run_scored_anew(
         asked = len(server.calls)
         scored = tmp_path / "scored"
         words = [
-            "score",
-            "kqa",
-            "--responses",
+            *"score kqa --responses".split(),
             str(first),
             "--data",
             str(home),
-            "--judge",
-            "lexical",
-            "--out",
+            *"--judge lexical --out".split(),
             str(scored),
         ]
         assert main(words) == 0
