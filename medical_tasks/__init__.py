@@ -1,14 +1,39 @@
-"""Medical LLM benchmarks for lighteval, inspect, datasets and evaluate."""
+"""Medical LLM benchmarks for lighteval, inspect, datasets and evaluate.
+
+import medical_tasks as mt
+
+results = mt.run("medical|medcalc", model="hf/path/to/model", max_samples=200)
+results["medcalc"].metrics["accuracy"]
+"""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from medical_tasks._version import __version__
 from medical_tasks.errors import UsageError, did_you_mean
 
-__all__ = ["__version__", "dataset_path", "metric_path"]
+if TYPE_CHECKING:
+    from medical_tasks._api import Results, build, calc, compare, load, report, run, score, verify
+
+__all__ = [
+    "Results", "__version__", "build", "calc", "compare", "dataset_path", "load", "metric_path", "report", "run", "score", "verify"
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Imports the API when it is used: `import medical_tasks` alone stays light."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from medical_tasks import _api
+
+    return getattr(_api, name)
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 def metric_path(name: str) -> str:

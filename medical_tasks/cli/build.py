@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from medical_tasks.errors import doing
+
+if TYPE_CHECKING:
+    from medical_tasks.data.building import BuiltDataset
 
 __all__ = ["add_arguments", "run"]
 
@@ -30,11 +34,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Builds, and says what was built and how to use it."""
+    made = built(arguments)
+    print(f"built {arguments.dataset}, configuration {made.config}: {made.rows} rows in {made.folder}")
+    print(f'  load_dataset("{made.folder}", "{made.config}")')
+    for note in made.notes:
+        print(f"note: {note}")
+    return 0
+
+
+def built(arguments: argparse.Namespace) -> BuiltDataset:
+    """Builds."""
     from medical_tasks.benchmarks.catalog import build_dataset, dataset_spec
 
     config = arguments.config or dataset_spec(arguments.dataset).default_config
     with doing(f"build {arguments.dataset}, configuration {config}"):
-        built = build_dataset(
+        return build_dataset(
             arguments.dataset,
             source=arguments.source,
             config=config,
@@ -42,8 +56,3 @@ def run(arguments: argparse.Namespace) -> int:
             options={"seed": arguments.seed, "n": arguments.n},
             partial=arguments.partial,
         )
-    print(f"built {arguments.dataset}, configuration {built.config}: {built.rows} rows in {built.folder}")
-    print(f'  load_dataset("{built.folder}", "{built.config}")')
-    for note in built.notes:
-        print(f"note: {note}")
-    return 0

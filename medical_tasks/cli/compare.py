@@ -59,6 +59,13 @@ def _count(text: str) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the comparison; exit code 2 when nothing can be compared."""
+    found, text = compared(arguments)
+    print(json.dumps(found, indent=2, allow_nan=False) if arguments.json else text)
+    return 0
+
+
+def compared(arguments: argparse.Namespace) -> tuple[dict[str, Any], str]:
+    """Compares the runs, and writes `--out`; returns what `--json` prints, and the tables."""
     from medical_tasks.benchmarks.catalog import dataset_spec, tasks
     from medical_tasks.comparison.comparing import Selection, compare_pairs, read_compared
     from medical_tasks.comparison.tables import add_flips, as_markdown, as_text, run_names, sections
@@ -66,7 +73,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     folders: Sequence[Path] = arguments.runs
     if len(folders) < 2:
-        raise UsageError(f"compare takes two or more runs, got only {folders[0]}. Give the folder of another run too.")
+        raise UsageError(
+            f"compare takes two or more runs, got only {', '.join(map(str, folders))}. Give the folder of another run too."
+        )
     known = tasks()
     runs = [read_compared(folder) for folder in folders]
     selection = Selection(tasks=_task_names(arguments.task), metrics=_words(arguments.metric), by=arguments.by)
@@ -80,8 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.out is not None:
         with WholeFile(arguments.out) as file:
             file.write(as_markdown(*shown))
-    print(json.dumps(_json(folders, pairs), indent=2, allow_nan=False) if arguments.json else as_text(*shown))
-    return 0
+    return _json(folders, pairs), as_text(*shown)
 
 
 def _json(folders: Sequence[Path], pairs: Sequence[Any]) -> dict[str, Any]:

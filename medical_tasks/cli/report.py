@@ -61,7 +61,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Writes the report."""
+    """Writes the report, and says where."""
+    places = write(arguments)
+    for path in places.values():
+        print(f"report: {path}")
+    if arguments.open:
+        _show(places.get("html"))
+    return 0
+
+
+def write(arguments: argparse.Namespace) -> dict[str, Path]:
+    """Writes the report; returns its files by format."""
     from medical_tasks.report.collect import report_data
     from medical_tasks.report.folders import report_places, without_repeats, write_report
     from medical_tasks.report.markdown import render_report
@@ -89,10 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
     for form, path in places.items():
         with doing(f"write {path}"):
             write_report(path, render[form](data))
-        print(f"report: {path}")
-    if arguments.open:
-        _show(places.get("html"))
-    return 0
+    return places
 
 
 def _show(page: Path | None) -> None:

@@ -77,8 +77,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Scores the answers; exit code 5 when items are unanswered or unscored."""
-    from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names
     from medical_tasks.cli.run import AGAIN, report_results
+
+    done = evaluate(arguments)
+    if done is None:
+        return 0
+    results, folder, unanswered = done
+    mended = _FINISH if arguments.responses.is_dir() else "Add the missing lines and give the same command again."
+    return report_results(results, folder, next_step=mended if unanswered else AGAIN)
+
+
+def evaluate(arguments: argparse.Namespace) -> tuple[dict[str, Any], Path, bool] | None:
+    """Scores the answers and writes the results.
+
+    Returns:
+        What was written, the folder, and whether an item has no answer; None after a forecast, and in further processes.
+    """
+    from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names
     from medical_tasks.data.task_data import with_source
     from medical_tasks.guard import policy
     from medical_tasks.runs.finishing import finish, score_responses
@@ -87,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
     from medical_tasks.runs.judging import RunJudge, check_request
 
     if not is_main_process():
-        return 0  # there is nothing to share among processes
+        return None  # there is nothing to share among processes
     tasks = parse_task_names(arguments.task)
     if len(tasks) != 1:
         raise UsageError(f"score takes one task, got {arguments.task!r} ({', '.join(task.name for task in tasks)}).")
@@ -113,7 +128,7 @@ def run(arguments: argparse.Namespace) -> int:
             ):
                 score_responses(answered, judge.task_judge(task).judging)
             print("No judge was asked and nothing is written.")
-            return 0
+            return None
         folder = open_run_folder(path, settings, private=not policy.text_allowed(spec))
         with locked(folder):
             if request is None:
@@ -121,14 +136,7 @@ def run(arguments: argparse.Namespace) -> int:
             else:
                 with RunJudge(request, store=folder.answers, log_dir=folder.logs) as judge:
                     results = finish([answered], folder, judge)
-            step = AGAIN
-            if answered.unanswered:
-                step = (
-                    _FINISH
-                    if arguments.responses.is_dir()
-                    else "Add the missing lines and give the same command again."
-                )
-            return report_results(results, folder.path, next_step=step)
+            return results, folder.path, bool(answered.unanswered)
 
 
 def _scoring_args(text: str, task: TaskSpec, recipe: Mapping[str, Any]) -> dict[str, str]:

@@ -65,6 +65,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Verifies a package; its exit code says what was found."""
+    model, found = verified(arguments)
+    if arguments.json:
+        print(json.dumps(found.as_json(), indent=2))
+    else:
+        _print(arguments.package, model, found)
+    return MISMATCH if found.differs else UNPROVEN if found.unproven else 0
+
+
+def verified(arguments: argparse.Namespace) -> tuple[str, Verification]:
+    """Verifies a package; the name of its model, and what was found."""
     from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
     from medical_tasks.guard import policy
     from medical_tasks.leaderboard.submission_package.contents import VerifyOptions
@@ -101,12 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--judge: {', '.join(task.name for task in tasks)} needs no judge. Leave it out.")
     subjects = [policy.Subject.of(dataset_spec(task.dataset), task=task.name) for task in tasks]
     with policy.protect(subjects, attestation):
-        found = verify_package(package, options)
-    if arguments.json:
-        print(json.dumps(found.as_json(), indent=2))
-    else:
-        _print(arguments.package, package.manifest.submitter.model, found)
-    return MISMATCH if found.differs else UNPROVEN if found.unproven else 0
+        return package.manifest.submitter.model, verify_package(package, options)
 
 
 def _print(path: Path, model: str, found: Verification) -> None:

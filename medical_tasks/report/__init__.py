@@ -1,1 +1,18 @@
-"""Results for people: the table on the terminal and the Markdown report."""
+"""Finished runs as tables, pages and Markdown.
+
+The package can be called: `medical_tasks.report(runs, out=...)` is `medical_tasks._api.report`, also once the package was imported.
+"""
+
+import sys
+from types import ModuleType
+from typing import Any
+
+
+class _Called(ModuleType):
+    def __call__(self, *runs: Any, **options: Any) -> Any:
+        from importlib import import_module
+
+        return import_module("medical_tasks._api").report(*runs, **options)
+
+
+sys.modules[__name__].__class__ = _Called
