@@ -8,13 +8,14 @@ The texts of statements stay as released, three blank ones among the must-have i
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.benchmarks.kqa.demo import demo_questions
+from medical_tasks.benchmarks.kqa.documents import Document
 from medical_tasks.benchmarks.kqa.spec import DATASET
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import UsageError
@@ -40,32 +41,10 @@ def _digest(text: str, digits: int) -> str:
     return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()[:digits]
 
 
-def typed_row(
-    *,
-    question: str,
-    answer: str = "",
-    must_have: Sequence[str] = (),
-    nice_to_have: Sequence[str] = (),
-    sources: Sequence[str] = (),
-    icd_10_diag: str = "",
-    entity_text: Sequence[str] = (),
-    matched_entity: str = "",
-    entity_tag: Sequence[str] = (),
-    id: str = "",  # noqa: A002 - the column's name
-) -> dict[str, Any]:
-    """Puts a row of `COLUMNS` together; the id is made from the question when it is empty."""
-    return {
-        "id": id or question_id(question),
-        "question": question,
-        "answer": answer,
-        "must_have": list(must_have),
-        "nice_to_have": list(nice_to_have),
-        "sources": list(sources),
-        "icd_10_diag": icd_10_diag,
-        "entity_text": list(entity_text),
-        "matched_entity": matched_entity,
-        "entity_tag": list(entity_tag),
-    }
+def typed_row(**values: Any) -> dict[str, Any]:
+    """Puts a row of `COLUMNS` together, empty where nothing is given; the id is made from the question."""
+    row: dict[str, Any] = {column.name: [] if column.repeated else "" for column in COLUMNS}
+    return row | {"id": question_id(values["question"])} | values
 
 
 FORMS = ("yes or no", "open", "other")
@@ -97,15 +76,33 @@ def question_form(question: str) -> str:
     return FORMS[2]
 
 
+@cache
+def _demo() -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(Path(__file__).with_name("demo.json").read_text(encoding="utf-8"))
+    return content
+
+
 def demo_rows() -> list[dict[str, Any]]:
-    """Makes the rows of the `demo` configuration."""
-    return [typed_row(**question) for question in demo_questions()]
+    """The rows of the `demo` configuration: synthetic questions, written for this package; not medical advice.
+
+    No patient asked them. Their shapes are those of the release: one must-have statement and nothing else, no nice-to-have
+    statements, long lists, typographic marks; each answer says what its statements say.
+    """
+    return [typed_row(**question) for question in _demo()["questions"]]
 
 
-@lru_cache(maxsize=1)
+@cache
 def demo_ids() -> frozenset[str]:
     """Returns the ids of the demo's questions."""
-    return frozenset(question_id(record["question"]) for record in demo_questions())
+    return frozenset(row["id"] for row in demo_rows())
+
+
+def demo_documents() -> list[Document]:
+    """The demo's corpus: short texts for lay readers that cover most of its questions but not all.
+
+    So "I don't know" is sometimes the right answer for a model that may use nothing else.
+    """
+    return [Document(**document) for document in _demo()["documents"]]
 
 
 COLUMNS = (

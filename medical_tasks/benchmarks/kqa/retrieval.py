@@ -173,7 +173,7 @@ def _place(task: str, value: Any) -> Path | None:
 def _documents(place: Path | None) -> Sequence[Document]:
     if place is not None:
         return read_documents(place)
-    from medical_tasks.benchmarks.kqa.demo import demo_documents
+    from medical_tasks.benchmarks.kqa.data import demo_documents
 
     return demo_documents()
 

@@ -238,8 +238,8 @@ class KQABenchmark(Benchmark):
         return {"kqa": CHECK_SET}
 
     def decomposition(self) -> DecomposeVerb:
-        """See `decompose_verb`."""
-        from medical_tasks.benchmarks.kqa.decompose_verb import add_arguments, run
+        """See `decompose`."""
+        from medical_tasks.benchmarks.kqa.decompose import add_arguments, run
 
         return DecomposeVerb(options=("importance",), add_arguments=add_arguments, run=run)
 
