@@ -1,14 +1,8 @@
 """Whether an answer is one, or the model abstained ("% respond" of the K-QA paper, table 4), by the wording alone.
 
-The rule reads the answer clause by clause. A clause refuses, is courtesy (apology, disclaimer, a bare referral to a doctor, an
-offer of help), or says something. Only a text in which nothing says anything is surely an abstention; what is mixed is left to a
-judge, and so is a refusal that may be a finding ("I could not find any interaction").
-
-A refusal says who lacks what. **The speaker** does not know, has not been given, cannot or will not say; **the question** cannot
-be answered; **the sources** say nothing, lack it, are silent on it, or it cannot be had from them. What a physician's answer
-may say of medicine ("there is no data on its use in pregnancy", "it is not known whether", "I cannot recommend it") is none.
-
-English only, but for a bare "I don't know" in some languages: any other refusal in another language counts as an answer.
+A clause refuses, is courtesy (apology, disclaimer, a bare referral to a doctor, an offer of help), or says something. Only a text
+in which nothing says anything is surely an abstention; what is mixed is left to a judge, and so is a refusal that may be a finding
+("I could not find any interaction"). English only, but for a bare "I don't know" in some languages. See docs/kqa_scoring.md.
 """
 
 from __future__ import annotations

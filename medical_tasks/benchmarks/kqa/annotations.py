@@ -44,7 +44,6 @@ class Annotation:
 
     id: str  # hash of question, answer and statement
     question: str
-    model: str
     answer: str
     statement: str
     importance: str  # `Must_have` or `Nice_to_have`
@@ -86,22 +85,18 @@ def _annotation(path: Path, row: CsvRow) -> Annotation:
     cells = row.cells
     for name in ("Question", "answer", "claim"):
         if not cells[name].strip():
-            raise UsageError(f"{path}, line {row.line}, column {name!r}: empty; every row has a text there.")
+            raise _wrong(path, row, name, "empty; every row has a text there")
     labels = tuple(_label(path, row, name) for name in _LABEL_COLUMNS)
     decided, stated = majority(labels), _label(path, row, "majority_label")
     if decided != stated:
-        raise UsageError(
-            f"{path}, line {row.line}, column 'majority_label': {cells['majority_label']!r} is not what at least two of the "
-            f"three labels say ({', '.join(cells[name] for name in _LABEL_COLUMNS)})."
-        )
+        said = ", ".join(cells[name] for name in _LABEL_COLUMNS)
+        rule = f"{cells['majority_label']!r} is not what at least two of the three labels say ({said})"
+        raise _wrong(path, row, "majority_label", rule)
     if cells["category_x"] not in _IMPORTANCE:
-        raise UsageError(
-            f"{path}, line {row.line}, column 'category_x': must be {' or '.join(_IMPORTANCE)}, got {cells['category_x']!r}."
-        )
+        raise _wrong(path, row, "category_x", f"must be {' or '.join(_IMPORTANCE)}, got {cells['category_x']!r}")
     return Annotation(
         id=_digest(cells["Question"], cells["answer"], cells["claim"]),
         question=cells["Question"],
-        model=cells["llm_x"],
         answer=cells["answer"],
         statement=cells["claim"],
         importance=cells["category_x"],
@@ -114,8 +109,12 @@ def _annotation(path: Path, row: CsvRow) -> Annotation:
 def _label(path: Path, row: CsvRow, name: str) -> Label:
     text = row.cells[name]
     if text not in _LABELS:
-        raise UsageError(f"{path}, line {row.line}, column {name!r}: must be {', '.join(_LABELS)}, got {text!r}.")
+        raise _wrong(path, row, name, f"must be {', '.join(_LABELS)}, got {text!r}")
     return _LABELS[text]
+
+
+def _wrong(path: Path, row: CsvRow, column: str, rule: str) -> UsageError:
+    return UsageError(f"{path}, line {row.line}, column {column!r}: {rule}.")
 
 
 def _digest(*texts: str) -> str:
@@ -172,14 +171,12 @@ def _judged_label(entry: Annotation, verdict: StatementVerdict) -> Label | Unsco
     return "contradiction" if verdict.contradicted else "neutral"
 
 
-def kqa_set(
-    source: Path | None, *, prompts: str = "own", upstream: Path | None = None, most: int | None = None
-) -> CheckSet:
-    """The first `most` of the 399 statements that three physicians labelled; `upstream` is for the prompts `official`."""
-    texts = load_judge_prompts(KQA, prompts, upstream)
-    path = find_annotations(source)
+def _read(request: CheckRequest) -> CheckSet:
+    """The first statements that three physicians labelled, as many as asked for; `upstream` is for the prompts `official`."""
+    texts = load_judge_prompts(KQA, request.prompts, request.upstream)
+    path = find_annotations(request.source)
     annotations = read_annotations(path)
-    pairs = subset(check_pairs(annotations), most)
+    pairs = subset(check_pairs(annotations), request.max_pairs)
     kept = {pair.id for pair in pairs}
     wanted = [entry for entry in annotations if entry.id in kept]
 
@@ -194,10 +191,6 @@ def kqa_set(
         source={path.name: file_sha256(path)},
         prompts={"set": texts.name, "sha256": texts.sha256},
     )
-
-
-def _read(request: CheckRequest) -> CheckSet:
-    return kqa_set(request.source, prompts=request.prompts, upstream=request.upstream, most=request.max_pairs)
 
 
 CHECK_SET: Final = CheckSetSource(

@@ -1,4 +1,4 @@
-"""Free-form answers taken apart into self-contained statements by a judge model (paper section 3.2 step 2, appendices B.1, D.1).
+"""`medical-tasks decompose kqa`: free-form answers taken apart into statements by a judge (paper section 3.2, appendices B.1, D.1).
 
 The paper's physicians got such a list from a model and then amended it; they changed, removed or added 6.86 % of the
 statements, and it was they who said what an answer must have and what is nice to have. So what comes out here is a draft for
@@ -15,6 +15,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -26,22 +27,12 @@ from medical_tasks.guard import policy
 from medical_tasks.io.json_records import Field, is_list_of, is_text, is_text_or_null, optional, read_records
 from medical_tasks.judges.base import Judge, Question, Unreadable, Unscored
 from medical_tasks.judges.reading import quoted, read_json
-from medical_tasks.runs.decomposing import (
-    NOT_ASKED,
-    asked,
-    not_taken_apart,
-    read_request,
-    said_credentialed,
-    write_draft,
-    written_to,
-)
+from medical_tasks.runs import decomposing
 
 MAX_CHARS: Final = 600
 """Longest statement; longer ones have not been taken apart."""
 MAX_TOKENS: Final = 4096
 """Longest reply: `MAX_STATEMENTS` of the usual length, in JSON."""
-
-
 MAX_STATEMENTS: Final = 60
 """Most statements of one answer; the released file has 19 at most."""
 
@@ -80,21 +71,8 @@ class FreeAnswer:
     diagnosis: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Decomposed:
-    """An answer taken apart."""
-
-    source: FreeAnswer
-    must_have: tuple[str, ...]
-    nice_to_have: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class NotDecomposed:
-    """An answer for which the judge gave no list, and why."""
-
-    source: FreeAnswer
-    reason: str
+Statements = list[tuple[str, str]]
+"""An answer's statements, each with its importance."""
 
 
 def read_answers(path: Path) -> list[FreeAnswer]:
@@ -124,15 +102,11 @@ def read_answers(path: Path) -> list[FreeAnswer]:
 def decompose_question(source: FreeAnswer, importance: Importance = "must") -> Question:
     """Makes the question that asks for an answer's statements; its verdict's value is JSON: a list of [statement, importance]."""
     content = decompose_prompt(source.question, source.answer, importance)
-
-    def read(text: str) -> str | Unreadable:
-        return _read(text, importance)
-
     return Question(
         id=source.id,
         messages=({"role": "user", "content": content},),
         template=template_sha256(importance),
-        read=read,
+        read=partial(_read, importance=importance),
         again=AGAIN,
         max_tokens=MAX_TOKENS,
     )
@@ -140,34 +114,24 @@ def decompose_question(source: FreeAnswer, importance: Importance = "must") -> Q
 
 def decompose(
     answers: Sequence[FreeAnswer], judge: Judge, *, importance: Importance = "must"
-) -> list[Decomposed | NotDecomposed]:
+) -> list[Statements | Unscored]:
     """Takes answers apart; one outcome an answer, in order. The judge must be one that reads prompts."""
-    outcomes: list[Decomposed | NotDecomposed] = []
     verdicts = judge.ask([decompose_question(source, importance) for source in answers])
-    for source, verdict in zip(answers, verdicts, strict=True):
-        if isinstance(verdict, Unscored):
-            outcomes.append(NotDecomposed(source=source, reason=verdict.reason))
-            continue
-        statements: list[list[str]] = json.loads(verdict.value)
-        outcomes.append(
-            Decomposed(
-                source=source,
-                must_have=tuple(text for text, kind in statements if kind == MUST),
-                nice_to_have=tuple(text for text, kind in statements if kind == NICE),
-            )
-        )
-    return outcomes
+    return [
+        verdict if isinstance(verdict, Unscored) else [(text, kind) for text, kind in json.loads(verdict.value)]
+        for verdict in verdicts
+    ]
 
 
-def official_line(done: Decomposed) -> str:
+def official_line(source: FreeAnswer, statements: Statements) -> str:
     """Writes an answer as a line of the dataset's own format, without the line end."""
     values = {
-        "Question": done.source.question,
-        "Free_form_answer": done.source.answer,
-        "Must_have": list(done.must_have),
-        "Nice_to_have": list(done.nice_to_have),
-        "Sources": done.source.sources,
-        "ICD_10_diag": done.source.diagnosis,
+        "Question": source.question,
+        "Free_form_answer": source.answer,
+        "Must_have": [text for text, kind in statements if kind == MUST],
+        "Nice_to_have": [text for text, kind in statements if kind == NICE],
+        "Sources": source.sources,
+        "ICD_10_diag": source.diagnosis,
     }
     return json.dumps(values, ensure_ascii=False)
 
@@ -252,21 +216,23 @@ def run(arguments: argparse.Namespace) -> int:
     """Takes the answers apart; exit code 5 when the judge left some."""
     if arguments.source is None:
         raise UsageError("decompose kqa needs --source, a file of questions with free-form answers. See: --help")
-    request = read_request(arguments, KQA, texts="answers")
+    request = decomposing.read_request(arguments, KQA, texts="answers")
     answers = read_answers(arguments.source)
     importance: Importance = arguments.importance or "must"
-    written = written_to(arguments, private=arguments.credentialed)
-    with policy.protect(said_credentialed(arguments, named=""), policy.attestation_from(arguments)):
+    written = decomposing.written_to(arguments, private=arguments.credentialed)
+    with policy.protect(decomposing.said_credentialed(arguments, named=""), policy.attestation_from(arguments)):
         settings = {"importance": importance}
-        with asked(request, written, settings, texts="answers", sources=[arguments.source]) as judge:
+        with decomposing.asked(request, written, settings, texts="answers", sources=[arguments.source]) as judge:
             outcomes = decompose(answers, judge, importance=importance)
         if request.options.forecast:
-            print(NOT_ASKED)
+            print(decomposing.NOT_ASKED)
             return 0
-        done = [outcome for outcome in outcomes if isinstance(outcome, Decomposed)]
+        outcomes_of = list(zip(answers, outcomes, strict=True))
+        done = [(source, found) for source, found in outcomes_of if not isinstance(found, Unscored)]
+        failed = {f"line {source.line}": found.reason for source, found in outcomes_of if isinstance(found, Unscored)}
         if done:
-            write_draft(written, "".join(f"{official_line(each)}\n" for each in done))
-            statements = sum(len(each.must_have) + len(each.nice_to_have) for each in done)
+            decomposing.write_draft(written, "".join(f"{official_line(source, found)}\n" for source, found in done))
+            statements = sum(len(found) for _, found in done)
             print(f"{len(done)} answers taken apart into {statements} statements, in {written.out}")
             if importance == "must":
                 print(
@@ -275,9 +241,6 @@ def run(arguments: argparse.Namespace) -> int:
                 )
             else:
                 print("A model sorted them; in the paper physicians did. Have a clinician check both.")
-        failed = {
-            f"line {outcome.source.line}": outcome.reason for outcome in outcomes if isinstance(outcome, NotDecomposed)
-        }
         if failed:
-            raise not_taken_apart(failed, len(outcomes), texts="answers", some_done=bool(done))
+            raise decomposing.not_taken_apart(failed, len(outcomes), texts="answers", some_done=bool(done))
         return 0

@@ -24,6 +24,7 @@ from typing import Any
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_bytes
+from medical_tasks.io.json_records import is_text
 
 SUFFIXES = (".txt", ".md", ".html", ".htm", ".jsonl")
 
@@ -172,17 +173,9 @@ def _text(path: Path, number: int, values: dict[str, Any], key: str) -> str:
     value = values.get(key)
     if value is None and key != "text":
         return ""
-    if not isinstance(value, str) or not _encodes(value):
+    if not is_text(blank=True).holds(value):
         raise UsageError(f"{path}: line {number}, {key!r} must be a text, got {repr(value)[:60]}.")
-    return value
-
-
-def _encodes(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return str(value)
 
 
 # What a browser does not show, and what begins a paragraph of its own.
@@ -199,7 +192,7 @@ def html_text(page: str) -> tuple[str, str]:
     reader = _Reader()
     reader.feed(page)
     reader.close()
-    return reader.title, reader.text
+    return reader.read()
 
 
 class _Reader(HTMLParser):
@@ -210,14 +203,10 @@ class _Reader(HTMLParser):
         self._title: list[str] = []
         self._paragraphs: list[list[str]] = [[]]
 
-    @property
-    def title(self) -> str:
-        return " ".join("".join(self._title).split())
-
-    @property
-    def text(self) -> str:
+    def read(self) -> tuple[str, str]:
         paragraphs = (" ".join("".join(parts).split()) for parts in self._paragraphs)
-        return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
+        text = "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
+        return " ".join("".join(self._title).split()), text
 
     def parse_marked_section(self, i: int, report: bool = True) -> int:
         """Skips `<![...>` as browsers do; some releases of the standard library fail an assertion on an unknown keyword."""

@@ -1,11 +1,8 @@
 """What the judge of K-QA is asked about a statement (paper, section 4 and appendix D.2), and how its replies are read.
 
-Ours are written from the protocol's facts: premise is the model's answer, hypothesis one statement; what is unrelated or not
-supported is neither entailed nor contradicted, and an answer that does not name a thing does not rule it out. With `official`
-the authors' two files are read from a checkout the user has.
-
-Everything that is the same for the statements of one answer stands before the statement, so that servers which keep prefixes
-read it once. Of a reply nothing is guessed.
+Ours are written from the protocol's facts (docs/kqa_scoring.md); with `official` the authors' two files are read from a checkout
+the user has. Everything that is the same for the statements of one answer stands before the statement, so that servers which keep
+prefixes read it once. Of a reply nothing is guessed.
 """
 
 from __future__ import annotations
@@ -25,7 +22,7 @@ from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_text
 from medical_tasks.judges.base import JudgePrompts, Label, Pair, Question, Unreadable
 from medical_tasks.judges.reading import boolean, free_text, one_of, quoted, read_closing_claim, read_json, read_object
-from medical_tasks.spec import Message, TaskSpec
+from medical_tasks.spec import TaskSpec
 
 PROMPT_SETS: Final = ("own", "official")
 
@@ -80,12 +77,6 @@ def template(prompts: JudgePrompts, kind: str) -> str:
     return hashlib.sha256(f"{prompts.texts[kind]}\0{again(kind)}".encode()).hexdigest()
 
 
-def _message(prompts: JudgePrompts, kind: str, **values: str) -> tuple[Message, ...]:
-    # All slots at once: what stands in an answer is never a slot, and braces of the texts are no format.
-    content = _SLOT.sub(lambda slot: values[slot[0][1:-1]], prompts.texts[kind])
-    return ({"role": "user", "content": content},)
-
-
 def _line(text: str) -> str:
     return " ".join(text.split())
 
@@ -116,17 +107,9 @@ BATCH_LABELS = tuple[tuple[str, Label], ...]
 _VERDICT: Final = {"reason": free_text, "verdict": one_of(*_WORDS)}
 _ENTRY: Final = {"id": free_text, **_VERDICT}
 _ALL_LABELS: Final[Mapping[Label, Any]] = {
-    "entailment": "entailment",
-    "neutral": "neutral",
-    "contradiction": "contradiction",
-    "not_entailment": "not_entailment",
+    label: label for label in ("entailment", "neutral", "contradiction", "not_entailment")
 }
-_ENTAILS: Final[Mapping[Label, Any]] = {
-    "entailment": True,
-    "neutral": False,
-    "contradiction": False,
-    "not_entailment": False,
-}
+_ENTAILS: Final[Mapping[Label, Any]] = {label: label == "entailment" for label in _ALL_LABELS}
 _CONTRADICTS: Final[Mapping[Label, Any]] = {"entailment": False, "neutral": False, "contradiction": True}
 _REPLY_TOKENS: Final = 512
 _ENTRY_TOKENS: Final = 96
@@ -191,19 +174,34 @@ def counts_as_contradiction(text: str) -> bool:
     return "True" in text
 
 
-def single_question(prompts: JudgePrompts, name: str, *, question: str, answer: str, statement: str) -> Question:
-    """Asks for one statement; the value is a label."""
-    answer = answer.strip()
-    values = {"question": _line(question), "llm_answer": quoted(answer), "answer": _line(statement)}
+def _question(
+    prompts: JudgePrompts,
+    kind: str,
+    name: str,
+    read: Callable[[str], Any],
+    values: Mapping[str, str],
+    *,
+    tokens: int = _REPLY_TOKENS,
+    pair: Pair | None = None,
+) -> Question:
+    # All slots at once: what stands in an answer is never a slot, and braces of the texts are no format.
+    content = _SLOT.sub(lambda slot: values[slot[0][1:-1]], prompts.texts[kind])
     return Question(
         id=name,
-        messages=_message(prompts, SINGLE, **values),
-        template=template(prompts, SINGLE),
-        read=read_single,
-        again=AGAIN,
-        max_tokens=_REPLY_TOKENS,
-        pair=Pair(premise=answer, hypothesis=statement.strip(), values=_ALL_LABELS),
+        messages=({"role": "user", "content": content},),
+        template=template(prompts, kind),
+        read=read,
+        again=again(kind),
+        max_tokens=tokens,
+        pair=pair,
     )
+
+
+def single_question(prompts: JudgePrompts, name: str, *, question: str, answer: str, statement: str) -> Question:
+    """Asks for one statement; the value is a label."""
+    pair = Pair(premise=answer.strip(), hypothesis=statement.strip(), values=_ALL_LABELS)
+    texts = {"question": _line(question), "llm_answer": quoted(pair.premise), "answer": _line(statement)}
+    return _question(prompts, SINGLE, name, read_single, texts, pair=pair)
 
 
 def batched_question(
@@ -211,27 +209,15 @@ def batched_question(
 ) -> Question:
     """Asks for several statements, given with their ids; the value is a tuple of ids and labels."""
     lines = "\n".join(f"{statement_id}: {_line(statement)}" for statement_id, statement in statements)
-    values = {"question": _line(question), "llm_answer": quoted(answer.strip()), "answer": lines}
-    return Question(
-        id=name,
-        messages=_message(prompts, BATCHED, **values),
-        template=template(prompts, BATCHED),
-        read=read_batched([statement_id for statement_id, _ in statements]),
-        again=AGAIN,
-        max_tokens=_REPLY_TOKENS + _ENTRY_TOKENS * len(statements),
-    )
+    texts = {"question": _line(question), "llm_answer": quoted(answer.strip()), "answer": lines}
+    read = read_batched([statement_id for statement_id, _ in statements])
+    return _question(prompts, BATCHED, name, read, texts, tokens=_REPLY_TOKENS + _ENTRY_TOKENS * len(statements))
 
 
 def abstention_question(prompts: JudgePrompts, name: str, *, question: str, answer: str) -> Question:
     """Asks whether there is an answer at all; the value is a bool. Judges of entailment cannot be asked."""
-    return Question(
-        id=name,
-        messages=_message(prompts, ABSTENTION, question=_line(question), llm_answer=quoted(answer.strip())),
-        template=template(prompts, ABSTENTION),
-        read=read_answered,
-        again=AGAIN,
-        max_tokens=_REPLY_TOKENS,
-    )
+    texts = {"question": _line(question), "llm_answer": quoted(answer.strip())}
+    return _question(prompts, ABSTENTION, name, read_answered, texts)
 
 
 def official_question(
@@ -241,17 +227,10 @@ def official_question(
 
     The values are bools; theirs is decided on the first reply. Both share that reply.
     """
-    messages = _message(prompts, kind, question=question, llm_answer=answer, answer=statement)  # every text as it is
-    sane = Question(
-        id=name,
-        messages=messages,
-        template=template(prompts, kind),
-        read=partial(read_closing_claim, of_statement=kind == "entails"),
-        again=OFFICIAL_AGAIN,
-        max_tokens=_REPLY_TOKENS,
-        pair=Pair(
-            premise=answer.strip(), hypothesis=statement.strip(), values=_ENTAILS if kind == "entails" else _CONTRADICTS
-        ),
-    )
+    values = _ENTAILS if kind == "entails" else _CONTRADICTS
+    pair = Pair(premise=answer.strip(), hypothesis=statement.strip(), values=values)
+    read = partial(read_closing_claim, of_statement=kind == "entails")
+    texts = {"question": question, "llm_answer": answer, "answer": statement}  # every text as it is
+    sane = _question(prompts, kind, name, read, texts, pair=pair)
     theirs = label_is_true if kind == "entails" else counts_as_contradiction
     return sane, replace(sane, id=f"{name}/official", read=theirs, once=True, pair=None)

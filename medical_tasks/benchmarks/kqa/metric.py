@@ -1,10 +1,9 @@
 """The numbers of K-QA for answers at hand: what `metrics/kqa` computes, without any framework.
 
-Statements are labelled by the `lexical` judge (offline, not comparable with anybody's numbers) or by the caller.
-
-With weights it is the paper's general score (appendix A), the sum of w(s) · f(label(s), relation) over an answer's statements.
-Comprehensiveness is the case of weight 1 for must-have and 0 for nice-to-have statements, the relation "entails", divided by the
-sum of weights (section 4, equation 1); hallucination rate the case of weight 1 for all and "contradicts" (equation 2).
+Statements are labelled by the `lexical` judge (offline, not comparable with anybody's numbers) or by the caller. With weights it is
+the paper's general score (appendix A), the sum of w(s) · f(label(s), relation) over an answer's statements: comprehensiveness is
+its case of weight 1 for must-have statements that are entailed, by the sum of weights; hallucination rate of weight 1 for all
+that are contradicted.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any, Final
 
 from medical_tasks.benchmarks.kqa.abstention import abstention
 from medical_tasks.benchmarks.kqa.judging import AnswerVerdict, Case, StatementVerdict, statement_verdict
-from medical_tasks.benchmarks.kqa.scoring import answer_of, item_score, unanswered_limits
+from medical_tasks.benchmarks.kqa.scoring import case_of, item_score, unanswered_limits
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.judges.base import LABELS, Label
 from medical_tasks.judges.lexical import decide
@@ -59,7 +58,8 @@ def score_answers(
     if verdicts is not None and len(verdicts) != len(answers):
         raise ValueError(f"verdicts must be as many as predictions, {len(answers)}; got {len(verdicts)}")
     cases = [
-        _case(row, answer, reference) for row, (answer, reference) in enumerate(zip(answers, references, strict=True))
+        case_of(str(row), reference, answer)
+        for row, (answer, reference) in enumerate(zip(answers, references, strict=True))
     ]
     labels = [_lexical(case) if verdicts is None else _given(case, verdicts[row]) for row, case in enumerate(cases)]
     known = [_verdict(case, of, given=verdicts is not None) for case, of in zip(cases, labels, strict=True)]
@@ -69,8 +69,8 @@ def score_answers(
     if weights is not None:
         task = replace(task, metrics=(*task.metrics, _WEIGHTED))
         scores = [
-            _with_weighted(score, case, verdict, _weights_of(weights, row, len(cases)), relation, normalised)
-            for row, (score, case, verdict) in enumerate(zip(scores, cases, known, strict=True))
+            _with_weighted(score, case, verdict, of, _weights_of(weights, row, len(cases)), relation, normalised)
+            for row, (score, case, verdict, of) in enumerate(zip(scores, cases, known, labels, strict=True))
         ]
     items = [
         Item(
@@ -105,16 +105,6 @@ _WEIGHTED: Final = MetricSpec(
     description="General score of appendix A: the weights of the statements that stand in the relation.",
     limits=(-math.inf, math.inf),
 )
-
-
-def _case(row: int, answer: str, reference: Mapping[str, Any]) -> Case:
-    return Case(
-        id=str(row),
-        question=str(reference.get("question") or ""),
-        answer=answer_of(answer),
-        must_have=tuple(reference["must_have"] or ()),
-        nice_to_have=tuple(reference["nice_to_have"] or ()),
-    )
 
 
 def _lexical(case: Case) -> list[Label | None]:
@@ -158,18 +148,19 @@ def _with_weighted(
     score: ItemScore,
     case: Case,
     verdict: AnswerVerdict,
+    labels: Sequence[Label | None],
     weights: Mapping[str, float] | Sequence[float],
     relation: str | Relation,
     normalised: bool,
 ) -> ItemScore:
     laid = statement_weights(len(case.must_have), len(case.nice_to_have), weights)
-    stated = [(one, weight) for one, weight in zip(verdict.statements, laid, strict=True) if one.stated]
+    stated = [each for each in zip(labels, laid, verdict.statements, strict=True) if each[2].stated]
     counts = weighted_counts(
-        [_label(one) for one, _ in stated],
-        [weight for _, weight in stated],
+        [label for label, _, _ in stated],
+        [weight for _, weight, _ in stated],
         relation,
         normalised=normalised,
-        kinds=[one.name.partition("/")[0] for one, _ in stated],
+        kinds=[one.name.partition("/")[0] for _, _, one in stated],
     )
     made = ItemScore.counted({"weighted": counts}, id=score.id)
     return replace(
@@ -180,17 +171,6 @@ def _with_weighted(
         unscored=(score.unscored or verdict.reason) if made.limits else score.unscored,
     )
 
-
-def _label(one: StatementVerdict) -> Label | None:
-    if one.entailed is None:
-        return None
-    if one.contradicted is None:
-        return "not_entailment"
-    return "entailment" if one.entailed else "contradiction" if one.contradicted else "neutral"
-
-
-MUST_HAVE: Final = "must_have"
-NICE_TO_HAVE: Final = "nice_to_have"
 
 Relation = Callable[[Label], bool | None]
 """Whether a label stands in a relation; None when the label does not tell (`not_entailment` leaves contradiction open)."""
@@ -211,9 +191,9 @@ def statement_weights(
 ) -> tuple[float, ...]:
     """Lays out the weights of an answer's statements, must-have first; `weights` are by importance, or one a statement."""
     if isinstance(weights, Mapping):
-        if set(weights) != {MUST_HAVE, NICE_TO_HAVE}:
+        if set(weights) != {"must_have", "nice_to_have"}:
             raise ValueError(f"weights by importance need the keys must_have and nice_to_have; got {sorted(weights)}")
-        laid = (float(weights[MUST_HAVE]),) * n_must_have + (float(weights[NICE_TO_HAVE]),) * n_nice_to_have
+        laid = (float(weights["must_have"]),) * n_must_have + (float(weights["nice_to_have"]),) * n_nice_to_have
     else:
         laid = tuple(float(weight) for weight in weights)
         if len(laid) != n_must_have + n_nice_to_have:
@@ -238,14 +218,6 @@ def weighted_counts(
 
     Weights may be negative (a statement one had better not hear) unless the score is divided by their sum (`normalised`).
     """
-    weights = [float(weight) for weight in weights]
-    if len(labels) != len(weights):
-        raise ValueError(f"labels and weights must be as many; got {len(labels)} and {len(weights)}")
-    unknown = [label for label in labels if label is not None and label not in LABELS]
-    if unknown:
-        raise ValueError(f"labels must be one of {', '.join(LABELS)} or None; got {unknown[0]!r}")
-    if not all(map(math.isfinite, weights)):
-        raise ValueError(f"weights must be finite numbers; got {weights}")
     if normalised and min(weights, default=0.0) < 0:
         raise ValueError(f"a normalised score needs weights of at least 0; got {min(weights)}")
     if isinstance(relation, str):

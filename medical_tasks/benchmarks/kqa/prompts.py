@@ -1,10 +1,8 @@
 """Prompts of K-QA: the question alone, with instructions and examples, and with retrieved passages (paper, section 5.1).
 
-Ours are written from the facts of appendix D.3: what is given, what an answer should cover, and that whoever cannot answer,
-or finds nothing in the passages, says only that they do not know. The three worked examples are our own, in the appendix's form: a
-question, an answer that is good but lacks something, and what a better one adds. The authors publish these prompts in the paper
-alone, not as files, so there is no set of theirs to load: `--prompts official` chooses the prompts of the judge, and the questions
-are put as always. Everything is one user message.
+Ours (`prompts.json`) are written from the facts of appendix D.3, the worked examples too: a question, an answer that is good but
+lacks something, and what a better one adds. The authors publish theirs in the paper alone, not as files, so `--prompts official`
+chooses the prompts of the judge, and the questions are put as always. Everything is one user message.
 """
 
 from __future__ import annotations

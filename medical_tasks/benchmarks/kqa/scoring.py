@@ -1,12 +1,8 @@
-"""Scores answers of K-QA by a judge's verdicts on their statements (Manes et al. 2024, section 4).
+"""Scores answers of K-QA by a judge's verdicts on their statements (Manes et al. 2024, section 4, equations 1 and 2).
 
-Comprehensiveness is the share of must-have statements that the answer entails (equation 1), hallucination rate the number of
-statements, of either importance, that it contradicts (equation 2). The `_official` metrics are the authors' script's decisions
-(`judge_prompts`): by its reading of the judge's texts when the judge was asked with the authors' prompts, by the same labels as the
-sane metrics when it was asked with ours.
-
-A verdict that is missing decides nothing: the metrics it could change are absent, with the limits that they can have and the counts
-that `estimation` estimates them by.
+The `_official` metrics are the authors' script's decisions: by its reading of the judge's texts when the judge was asked with the
+authors' prompts, by the same labels as the sane metrics when it was asked with ours. A verdict that is missing decides nothing: the
+metrics it could change are absent, with the limits that they can have and the counts that `estimation` estimates them by.
 """
 
 from __future__ import annotations
@@ -40,9 +36,9 @@ def score_items(
         raise UsageError(
             f"{task.name}: {len(items)} items but {len(responses)} responses. Give one response for each item."
         )
-    cases = [_case(item, response) for item, response in zip(items, responses, strict=True)]
+    cases = [case_of(item.id, item.fields, response) for item, response in zip(items, responses, strict=True)]
     verdicts = judge_answers(cases, judging)
-    most = max((_n_stated(verdict) for verdict in verdicts), default=0)
+    most = max((sum(one.stated for one in verdict.statements) for verdict in verdicts), default=0)
     official = judging.prompts.name == "official"
     return [
         item_score(case, verdict, most_statements=most, by_texts=official)
@@ -68,13 +64,14 @@ def answer_of(response: str) -> str:
     return answer if answer == response else answer.strip()
 
 
-def _case(item: Item, response: str) -> Case:
+def case_of(name: str, fields: Mapping[str, Any], response: str) -> Case:
+    """A response with what it is judged by: `must_have` and `nice_to_have`, and the question where there is one."""
     return Case(
-        id=item.id,
-        question=str(item.fields["question"]),
+        id=name,
+        question=str(fields.get("question") or ""),
         answer=answer_of(response),
-        must_have=tuple(item.fields["must_have"]),
-        nice_to_have=tuple(item.fields["nice_to_have"]),
+        must_have=tuple(fields["must_have"] or ()),
+        nice_to_have=tuple(fields["nice_to_have"] or ()),
     )
 
 
@@ -153,31 +150,20 @@ def _counts(how: Literal["share", "count", "any"], statements: Sequence[Statemen
     return Counts(how=how, verdicts=tuple(verdicts), told=told)
 
 
-def _n_stated(verdict: AnswerVerdict) -> int:
-    return sum(one.stated for one in verdict.statements)
-
-
-def _count(known: Iterable[bool | None]) -> Limits:
-    outcomes = list(known)
-    low = float(outcomes.count(True))
-    return low, low + outcomes.count(None)
+def _tally(outcomes: Iterable[bool | None]) -> str:
+    """How many are true, as a range where some are not known."""
+    known = list(outcomes)
+    low, unknown = known.count(True), known.count(None)
+    return f"{low} to {low + unknown}" if unknown else f"{low}"
 
 
 def _parsed(verdict: AnswerVerdict, *, by_texts: bool) -> str:
     """`must 3/4, nice 1/3, contradicted 0`; the authors' prompts do not ask whether nice-to-have statements are entailed."""
     stated = [one for one in verdict.statements if one.stated]
     must, nice = [one for one in stated if one.must], [one for one in stated if not one.must]
-    parts = [f"must {_tally(must)}"]
-    if not by_texts:
-        parts.append(f"nice {_tally(nice)}")
-    low, high = _count(one.contradicted for one in stated)
-    parts.append(f"contradicted {low:.0f}" + (f" to {high:.0f}" if high > low else ""))
-    return ", ".join(parts)
-
-
-def _tally(statements: Sequence[StatementVerdict]) -> str:
-    low, high = _count(one.entailed for one in statements)
-    return f"{low:.0f}{f' to {high:.0f}' if high > low else ''}/{len(statements)}"
+    parts = [("must", must)] if by_texts else [("must", must), ("nice", nice)]
+    said = [f"{kind} {_tally(one.entailed for one in of)}/{len(of)}" for kind, of in parts]
+    return ", ".join([*said, f"contradicted {_tally(one.contradicted for one in stated)}"])
 
 
 def _why(verdict: AnswerVerdict, *, by_texts: bool) -> str:
