@@ -20,6 +20,14 @@ from tests.judges.scripted import ScriptedBackend
 from tests.support import SHARED
 
 PROMPTS = SHARED / "data" / "kqa" / "prompts"
+
+
+def cases(name: str) -> dict[str, Any]:
+    """The tables of a file of `cases`."""
+    found: dict[str, Any] = json.loads((Path(__file__).parent / "cases" / f"{name}.json").read_text(encoding="utf-8"))
+    return found
+
+
 WORDS = {"entailment": "entailed", "contradiction": "contradicted", "neutral": "neither"}
 
 

@@ -36,7 +36,7 @@ def test_a_row_as_it_is_read(tmp_path: Path) -> None:
     assert entry.answer.startswith("Rest helps against complaint 0.")
     assert entry.statement == "Remedy 1 helps against complaint 0 (EEN, judge N)"
     assert (entry.labels, entry.majority) == (("entailment", "entailment", "neutral"), "entailment")
-    assert (entry.model, entry.importance) == ("model-a", "Nice_to_have")
+    assert entry.importance == "Nice_to_have"
     assert found[0].cluster == entry.cluster != found[3].cluster
     assert len({entry.id for entry in found}) == 10
 

@@ -28,12 +28,14 @@ from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.errors import UsageError
+from tests.benchmarks.kqa.kqa_judges import cases
 from tests.benchmarks.kqa.official_jsonl import answered_line, question_line, write_jsonl
 from tests.support import SHARED, needs_shared
 
 FOLDER = SHARED / "data" / "kqa"
 ANSWERED = FOLDER / "questions_w_answers.jsonl"
 QUESTIONS = FOLDER / "questions.jsonl"
+CASES = cases("data")
 NAMES = [column.name for column in COLUMNS]
 
 
@@ -90,37 +92,14 @@ def test_an_id_is_sixteen_digits_of_sha256_without_regard_to_white_space() -> No
     assert question_id("Is it") != question_id("Is it?")
 
 
-WRONG = [
-    ({"Question": "  "}, r"line 2, field 'Question': must be a text that is not empty, got '  '"),
-    ({"Question": 7}, r"line 2, field 'Question': must be a text that is not empty, got 7"),
-    ({"Free_form_answer": ""}, r"line 2, field 'Free_form_answer': must be a text that is not empty, got ''"),
-    ({"Must_have": "one"}, r"line 2, field 'Must_have': must be a list, each element a text, got 'one'"),
-    ({"Must_have": ["one", None]}, r"field 'Must_have': must be a list, each element a text, got \['one', None\]"),
-    ({"Nice_to_have": [1]}, r"line 2, field 'Nice_to_have': must be a list, each element a text"),
-    ({"Must_have": [" "], "Nice_to_have": []}, r"line 2, field 'Must_have': there must be a statement here or in"),
-    ({"Sources": None}, r"line 2, field 'Sources': must be a text, got None"),
-    ({"ICD_10_diag": 3}, r"line 2, field 'ICD_10_diag': must be a text or null, got 3"),
-    ({"Question": "lone \ud800"}, r"line 2, field 'Question': must be a text"),
-    ({"Question": "Is invented question 1 fine?\n"}, r"line 2, field 'Question': must be unique, it stands on line 1"),
-    ({"more": 1}, r"line 2 has the wrong fields for the K-QA file of answered questions. unexpected: 'more'. Expected"),
-]
-
-
-@pytest.mark.parametrize(("changes", "message"), WRONG)
+@pytest.mark.parametrize(("changes", "message"), CASES["wrong_answered"])
 def test_a_wrong_answered_line(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     path = write_jsonl(tmp_path / "x.jsonl", [answered_line(1), answered_line(2, **changes)])
     with pytest.raises(UsageError, match=f"x.jsonl: .*{message}"):
         rows_of("answered", path)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"entity_tag": ["problem", "cure"]}, r"field 'entity_tag': .*one of problem, treatment, test, or null, got"),
-        ({"entity_text": "cough"}, r"field 'entity_text': must be a list"),
-        ({"Question": "Is invented question 1 fine?"}, r"must be unique for its ICD_10_diag, it stands on line 2"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "message"), CASES["wrong_question"])
 def test_a_wrong_question_line(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     repeat = question_line(1, ICD_10_diag="Fever")
     lines = [question_line(1), repeat, question_line(3, **{"ICD_10_diag": "Fever", **changes})]
@@ -130,21 +109,11 @@ def test_a_wrong_question_line(tmp_path: Path, changes: dict[str, Any], message:
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", r"is empty, expected the K-QA file of answered questions. Download it again"),
-        (b"\n \n", r"is empty"),
-        (b"[1]\n", r"line 1 is not a JSON object, got \[1\]"),
-        (b'{"Question": "cut', r"line 1 is not a whole JSON object \(Unterminated string"),
-        (b'{"Question": "a", "Question": "b"}', r"line 1 is not a whole JSON object \(a name stands twice\b"),
-        (b'\n{"Question": "\xff"}', r"line 2 is not UTF-8 \(byte 0xff\)"),
-        (b"[" * 100_000, r"line 1 is not a whole JSON object"),
-        (b"{}", r"missing: 'Question', 'Free_form_answer', 'Must_have', 'Nice_to_have', 'Sources', 'ICD_10_diag'"),
-    ],
+    ("content", "message"), [*CASES["no_file"], ("[" * 100_000, r"line 1 is not a whole JSON object")]
 )
-def test_a_file_that_is_none(tmp_path: Path, content: bytes, message: str) -> None:
+def test_a_file_that_is_none(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "x.jsonl"
-    path.write_bytes(content)
+    path.write_bytes(content.encode("latin-1"))
     with pytest.raises(UsageError, match=message):
         rows_of("answered", path)
 
@@ -199,20 +168,7 @@ def test_the_same_row_twice_is_refused(tmp_path: Path) -> None:
         load_items(KQA, [row, row])
 
 
-@pytest.mark.parametrize(
-    ("question", "form"),
-    [
-        ("Is it contagious?", "yes or no"),
-        ("Ok so can I take it", "yes or no"),
-        ("Isn’t that a lot", "yes or no"),
-        ("Whats a mole", "open"),
-        ("Also, how long?", "open"),
-        ("my dad has it", "other"),
-        ("Ok", "other"),
-        ("", "other"),
-        ("42?", "other"),
-    ],
-)
+@pytest.mark.parametrize(("question", "form"), CASES["forms"])
 def test_question_forms(question: str, form: str) -> None:
     assert question_form(question) == form
 

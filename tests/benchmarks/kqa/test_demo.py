@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from medical_tasks.benchmarks.catalog import build_dataset
-from medical_tasks.benchmarks.kqa.data import COLUMNS, demo_ids, demo_rows, load_items
-from medical_tasks.benchmarks.kqa.demo import demo_documents
+from medical_tasks.benchmarks.kqa.data import COLUMNS, demo_documents, demo_ids, demo_rows, load_items
 from medical_tasks.benchmarks.kqa.spec import DATASET, KQA
 from medical_tasks.data.dataset_store import read_rows
 
