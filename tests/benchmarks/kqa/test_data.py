@@ -17,6 +17,9 @@ from medical_tasks.benchmarks.kqa.data import (
     COLUMNS,
     FORMS,
     QUESTIONS_SHA256,
+    demo_documents,
+    demo_ids,
+    demo_rows,
     load_items,
     question_form,
     question_id,
@@ -270,27 +273,63 @@ def test_questions_of_a_user_are_built_and_run_like_any_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
-    record = {
-        "Question": "Can I fly with a cold?",
-        "Free_form_answer": "Mostly, yes. Ears may hurt.",
-        "Must_have": ["Flying with a cold is mostly safe."],
-        "Nice_to_have": ["Ears may hurt during the flight."],
-    }
-    file = tmp_path / "statements.jsonl"
-    file.write_text(json.dumps(record) + "\n", encoding="utf-8")
+    names = ("Question", "Free_form_answer", "Must_have", "Nice_to_have")
+    file = write_jsonl(tmp_path / "statements.jsonl", [{name: answered_line()[name] for name in names}])
     assert main(["build", "kqa", "--source", str(file), "--config", "own"]) == 0
-    words = [
-        "run",
-        "--tasks",
-        "kqa",
-        "--config",
-        "own",
-        "--model",
-        "baseline/reference",
-        "--out",
-        str(tmp_path / "run"),
-    ]
+    words = ["run", "--tasks", "kqa", "--config", "own", "--model", "baseline/reference", "--out", f"{tmp_path}/run"]
     assert main(words) == 0
     assert "1/1" in capsys.readouterr().out
     assert main(["build", "kqa", "--source", str(file), "--config", "answered"]) == 2
     assert "Sources" in capsys.readouterr().err
+
+
+DEMO_ROWS = demo_rows()
+DEMO_ITEMS = load_items(KQA, DEMO_ROWS)
+
+
+def test_rows_of_the_demo_have_the_columns() -> None:
+    assert len(DEMO_ROWS) == 13
+    for row in DEMO_ROWS:
+        assert list(row) == [column.name for column in COLUMNS]
+        for column in COLUMNS:
+            assert isinstance(row[column.name], list if column.repeated else str)
+    assert demo_ids() == {item.id for item in DEMO_ITEMS}
+    assert len(demo_ids()) == 13
+
+
+def test_shapes_of_the_demo() -> None:
+    sizes = [(len(row["must_have"]), len(row["nice_to_have"])) for row in DEMO_ROWS]
+    assert (1, 0) in sizes
+    assert any(must > 1 and nice == 0 for must, nice in sizes)
+    assert any(must == 1 and nice > 0 for must, nice in sizes)
+    assert max(must + nice for must, nice in sizes) >= 12
+    assert any(not row["question"].isascii() for row in DEMO_ROWS)
+    assert {item.groups["must_haves"] for item in DEMO_ITEMS} == {"up to 2", "3 to 4", "5 or more"}
+    assert {item.groups["question_form"] for item in DEMO_ITEMS} == {"yes or no", "open", "other"}
+
+
+def test_statements_are_whole_sentences_that_stand_once() -> None:
+    checked = 0
+    for row in DEMO_ROWS:
+        statements = [*row["must_have"], *row["nice_to_have"]]
+        checked += len(statements)
+        assert len({statement.casefold() for statement in statements}) == len(statements)
+        for statement in statements:
+            assert statement == statement.strip()
+            assert statement.endswith(".")
+            assert "\n" not in statement
+    assert checked >= 80
+
+
+def test_the_corpus_of_the_demo() -> None:
+    assert len(demo_documents()) == 9
+    assert len({document.name for document in demo_documents()}) == 9
+    for document in demo_documents():
+        assert document.name.startswith("demo/")
+        assert 30 <= len(document.text.split()) <= 150
+
+
+def test_the_demo_builds(tmp_path: Path) -> None:
+    built = build_dataset("kqa", source=None, config="demo", out=tmp_path / "kqa")
+    assert (built.rows, built.notes) == (13, ())
+    assert built_rows(built.folder, "demo", "test", spec=DATASET) == DEMO_ROWS

@@ -140,13 +140,6 @@ def test_hashes_tell_tasks_apart_and_cover_every_text(monkeypatch: pytest.Monkey
     assert {name for name in after if after[name] != before[name]} == {"kqa_icl", "kqa_icl_rag"}
 
 
-def test_official_leaves_the_questions_our_own(tmp_path: Path) -> None:
-    """The authors have no files of these prompts; `official` is about the judge."""
-    prompts = load_prompts(KQA_ICL, "official", tmp_path)
-    assert prompts.name == "own"
-    assert asked(prompts, MOLE) == asked(load_prompts(KQA_ICL), MOLE)
-
-
 def test_wrong_use() -> None:
     with pytest.raises(UsageError, match=r"unknown prompt set 'theirs' for kqa. Sets: own, official"):
         load_prompts(KQA, "theirs")

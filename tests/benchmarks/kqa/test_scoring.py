@@ -103,13 +103,6 @@ def test_missing_verdicts() -> None:
     assert "without a verdict: must/2 nice/1" in score.why
 
 
-def test_what_is_decided_without_the_missing_one_is_scored() -> None:
-    score = _score("en", "?")
-    assert score.values["comprehensiveness"] == 0.5
-    assert "comprehensiveness" not in score.limits
-    assert score.limits["hallucination_rate"] == (0.0, 1.0)
-
-
 def test_the_most_frequent_reason_is_told(tmp_path: Path) -> None:
     reasons = iter(["timeout", "http 500", "http 500", "timeout", "http 500"])
     score = judge(
