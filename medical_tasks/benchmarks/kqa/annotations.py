@@ -39,17 +39,17 @@ _STEPS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Annotation:
-    """One statement against one answer, with the label of each physician."""
+class Annotation(CheckPair):
+    """One statement against one answer; `gold` is what at least two of the three physicians say, who are `ratings`.
 
-    id: str  # hash of question, answer and statement
+    Its id is a hash of question, answer and statement, its cluster of question and answer: statements about one answer are not
+    independent.
+    """
+
     question: str
     answer: str
     statement: str
     importance: str  # `Must_have` or `Nice_to_have`
-    labels: tuple[Label, ...]  # of the three physicians, always in the same order
-    majority: Label  # what at least two of them say
-    cluster: str  # hash of question and answer; statements about one answer are not independent
 
 
 def find_annotations(source: Path | None) -> Path:
@@ -100,8 +100,8 @@ def _annotation(path: Path, row: CsvRow) -> Annotation:
         answer=cells["answer"],
         statement=cells["claim"],
         importance=cells["category_x"],
-        labels=labels,
-        majority=stated,
+        ratings=labels,
+        gold=stated,
         cluster=_digest(cells["Question"], cells["answer"]),
     )
 
@@ -124,14 +124,6 @@ def _digest(*texts: str) -> str:
 BOTH = "judge: entails and contradicts"
 """Reason of a statement on which the authors' two questions contradict each other."""
 _NO_REASON = "judge: no verdict"
-
-
-def check_pairs(annotations: Sequence[Annotation]) -> list[CheckPair]:
-    """Makes pairs of the physicians' labels, in order."""
-    return [
-        CheckPair(id=entry.id, gold=entry.majority, cluster=entry.cluster, ratings=entry.labels)
-        for entry in annotations
-    ]
 
 
 def judge_annotations(annotations: Sequence[Annotation], judging: Judging) -> list[Label | Unscored]:
@@ -176,7 +168,7 @@ def _read(request: CheckRequest) -> CheckSet:
     texts = load_judge_prompts(KQA, request.prompts, request.upstream)
     path = find_annotations(request.source)
     annotations = read_annotations(path)
-    pairs = subset(check_pairs(annotations), request.max_pairs)
+    pairs = subset(annotations, request.max_pairs)
     kept = {pair.id for pair in pairs}
     wanted = [entry for entry in annotations if entry.id in kept]
 

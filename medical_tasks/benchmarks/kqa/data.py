@@ -85,10 +85,9 @@ def _demo() -> dict[str, Any]:
 
 
 def demo_rows() -> list[dict[str, Any]]:
-    """The rows of the `demo` configuration: synthetic questions, written for this package; not medical advice.
+    """The rows of the `demo` configuration: synthetic questions of the release's shapes, written for this package.
 
-    No patient asked them. Their shapes are those of the release: one must-have statement and nothing else, no nice-to-have
-    statements, long lists, typographic marks; each answer says what its statements say.
+    No patient asked them, and they are no medical advice; each answer says what its statements say.
     """
     return [typed_row(**question) for question in _demo()["questions"]]
 

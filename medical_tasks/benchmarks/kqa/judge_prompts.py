@@ -20,7 +20,7 @@ from medical_tasks.benchmarks.kqa.spec import DATASET
 from medical_tasks.data.dataset_source import repository_file
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_text
-from medical_tasks.judges.base import JudgePrompts, Label, Pair, Question, Unreadable
+from medical_tasks.judges.base import LABELS, JudgePrompts, Label, Pair, Question, Unreadable
 from medical_tasks.judges.reading import boolean, free_text, one_of, quoted, read_closing_claim, read_json, read_object
 from medical_tasks.spec import TaskSpec
 
@@ -34,16 +34,13 @@ _TEXTS: Final[Mapping[str, str]] = json.loads(
 AGAIN: Final = _TEXTS["again"]
 OFFICIAL_AGAIN: Final = _TEXTS["official_again"]
 
-SINGLE: Final = "single"
-BATCHED: Final = "batched"
-ABSTENTION: Final = "abstention"
 OFFICIAL_FILES: Final[Mapping[str, str]] = {"entails": "is_entails.txt", "contradicts": "is_contradict.txt"}
 """The authors' files by the question they ask."""
 
 _SLOTS: Final = ("{question}", "{llm_answer}", "{answer}")
 _SLOT: Final = re.compile("|".join(map(re.escape, _SLOTS)))
 
-_OWN: Final = {kind: _TEXTS[kind] for kind in (SINGLE, BATCHED, ABSTENTION)}
+_OWN: Final = {kind: _TEXTS[kind] for kind in ("single", "batched", "abstention")}
 
 
 def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None) -> JudgePrompts:
@@ -62,7 +59,7 @@ def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None 
                 "its folder with --upstream, or use --prompts own."
             )
         texts = {question: _official_text(upstream, file) for question, file in OFFICIAL_FILES.items()}
-        texts[ABSTENTION] = _OWN[ABSTENTION]
+        texts["abstention"] = _OWN["abstention"]
     whole = "\0".join((*(f"{key}\0{text}" for key, text in texts.items()), AGAIN, OFFICIAL_AGAIN))
     return JudgePrompts(name=name, sha256=hashlib.sha256(whole.encode()).hexdigest(), texts=texts)
 
@@ -106,9 +103,7 @@ BATCH_LABELS = tuple[tuple[str, Label], ...]
 
 _VERDICT: Final = {"reason": free_text, "verdict": one_of(*_WORDS)}
 _ENTRY: Final = {"id": free_text, **_VERDICT}
-_ALL_LABELS: Final[Mapping[Label, Any]] = {
-    label: label for label in ("entailment", "neutral", "contradiction", "not_entailment")
-}
+_ALL_LABELS: Final[Mapping[Label, Any]] = {label: label for label in LABELS}
 _ENTAILS: Final[Mapping[Label, Any]] = {label: label == "entailment" for label in _ALL_LABELS}
 _CONTRADICTS: Final[Mapping[Label, Any]] = {"entailment": False, "neutral": False, "contradiction": True}
 _REPLY_TOKENS: Final = 512
@@ -161,12 +156,9 @@ def read_batched(ids: Sequence[str]) -> Callable[[str], BATCH_LABELS | Unreadabl
     return read
 
 
-_TAIL: Final = 20
-
-
 def label_is_true(text: str) -> bool:
     """The authors' label (`evaluation/run_eval.py`): "true" among the last 20 characters in lower case, "not true" too."""
-    return "true" in text.lower()[-_TAIL:]
+    return "true" in text.lower()[-20:]
 
 
 def counts_as_contradiction(text: str) -> bool:
@@ -201,7 +193,7 @@ def single_question(prompts: JudgePrompts, name: str, *, question: str, answer: 
     """Asks for one statement; the value is a label."""
     pair = Pair(premise=answer.strip(), hypothesis=statement.strip(), values=_ALL_LABELS)
     texts = {"question": _line(question), "llm_answer": quoted(pair.premise), "answer": _line(statement)}
-    return _question(prompts, SINGLE, name, read_single, texts, pair=pair)
+    return _question(prompts, "single", name, read_single, texts, pair=pair)
 
 
 def batched_question(
@@ -211,13 +203,13 @@ def batched_question(
     lines = "\n".join(f"{statement_id}: {_line(statement)}" for statement_id, statement in statements)
     texts = {"question": _line(question), "llm_answer": quoted(answer.strip()), "answer": lines}
     read = read_batched([statement_id for statement_id, _ in statements])
-    return _question(prompts, BATCHED, name, read, texts, tokens=_REPLY_TOKENS + _ENTRY_TOKENS * len(statements))
+    return _question(prompts, "batched", name, read, texts, tokens=_REPLY_TOKENS + _ENTRY_TOKENS * len(statements))
 
 
 def abstention_question(prompts: JudgePrompts, name: str, *, question: str, answer: str) -> Question:
     """Asks whether there is an answer at all; the value is a bool. Judges of entailment cannot be asked."""
     texts = {"question": _line(question), "llm_answer": quoted(answer.strip())}
-    return _question(prompts, ABSTENTION, name, read_answered, texts)
+    return _question(prompts, "abstention", name, read_answered, texts)
 
 
 def official_question(

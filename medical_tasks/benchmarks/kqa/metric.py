@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from medical_tasks.benchmarks.kqa.abstention import abstention
 from medical_tasks.benchmarks.kqa.judging import AnswerVerdict, Case, StatementVerdict, statement_verdict
-from medical_tasks.benchmarks.kqa.scoring import case_of, item_score, unanswered_limits
+from medical_tasks.benchmarks.kqa.scoring import case_of, item_score
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.judges.base import LABELS, Label
 from medical_tasks.judges.lexical import decide
@@ -72,23 +72,8 @@ def score_answers(
             _with_weighted(score, case, verdict, of, _weights_of(weights, row, len(cases)), relation, normalised)
             for row, (score, case, verdict, of) in enumerate(zip(scores, cases, known, labels, strict=True))
         ]
-    items = [
-        Item(
-            id=case.id,
-            fields={"must_have": case.must_have, "nice_to_have": case.nice_to_have},
-            groups={},
-            cluster=case.id,
-        )
-        for case in cases
-    ]
-    summary = summarise(
-        task,
-        items,
-        {score.id: score for score in scores},
-        {},
-        recipe={},
-        unanswered_limits=lambda item: unanswered_limits(KQA, item),
-    )
+    items = [Item(id=case.id, fields={}, groups={}, cluster=case.id) for case in cases]
+    summary = summarise(task, items, {score.id: score for score in scores}, {}, recipe={})
     result: dict[str, Any] = {"judge": LEXICAL if verdicts is None else GIVEN, **flat(summary["metrics"])}
     stated = [one for verdict in known for one in verdict.statements if one.stated]
     result["coverage"] = {

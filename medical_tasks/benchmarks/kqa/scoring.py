@@ -187,7 +187,6 @@ def _differs(one: StatementVerdict) -> bool:
     return one.stated and (entailed or one.contradicted != one.contradicted_official)
 
 
-_STATEMENTS: Final = ("must-have, said", "nice-to-have, said", "of both, contradicted")
 _TALLY: Final = re.compile(r"must (\d+)/(\d+), nice (\d+)/(\d+), contradicted (\d+)")
 """How `parsed` counts an answer's statements, where all of them are decided."""
 
@@ -196,17 +195,18 @@ def statement_plots(rows: Sequence[Mapping[str, Any]]) -> list[Plot]:
     """How many must-have and nice-to-have statements the answers say, all answers together, from rows of `items.parquet`."""
     from medical_tasks.scoring.intervals import proportion_interval
 
-    said: dict[str, list[tuple[float, str]]] = {label: [] for label in _STATEMENTS}
-    left_out = 0
-    for row in rows:
-        tally = _TALLY.fullmatch(str(row.get("parsed") or ""))
+    tallies = [(row["cluster"], _TALLY.fullmatch(str(row.get("parsed") or ""))) for row in rows]
+    said: dict[str, list[tuple[float, str]]] = {}
+    for cluster, tally in tallies:
         if tally is None:
-            left_out += 1
             continue
-        must, all_must, nice, all_nice, contradicted = (int(count or 0) for count in tally.groups())
-        counts = ((must, all_must), (nice, all_nice), (contradicted, all_must + all_nice))
-        for label, (count, total) in zip(_STATEMENTS, counts, strict=True):
-            said[label] += [(float(number < count), row["cluster"]) for number in range(total)]
+        must, all_must, nice, all_nice, wrong = map(int, tally.groups())
+        for label, count, total in (
+            ("must-have, said", must, all_must),
+            ("nice-to-have, said", nice, all_nice),
+            ("of both, contradicted", wrong, all_must + all_nice),
+        ):
+            said.setdefault(label, []).extend((float(number < count), cluster) for number in range(total))
     points = []
     for label, values in said.items():
         if values:
@@ -217,7 +217,7 @@ def statement_plots(rows: Sequence[Mapping[str, Any]]) -> list[Plot]:
     if not points:
         return []
     note = "Over all statements of all answers; the intervals allow for those of one answer not being independent."
-    if left_out:
+    if left_out := sum(tally is None for _, tally in tallies):
         note += f" {left_out} answers are left out, of which not every statement has a verdict or none was asked for."
     return [
         Plot(
