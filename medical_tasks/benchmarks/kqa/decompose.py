@@ -101,7 +101,8 @@ def read_answers(path: Path) -> list[FreeAnswer]:
 
 def decompose_question(source: FreeAnswer, importance: Importance = "must") -> Question:
     """Makes the question that asks for an answer's statements; its verdict's value is JSON: a list of [statement, importance]."""
-    content = decompose_prompt(source.question, source.answer, importance)
+    pair = _TEXTS["pair"].format(question=quoted(source.question), answer=quoted(source.answer))
+    content = "\n\n".join((*_instructions(importance), "Now the material.", pair))
     return Question(
         id=source.id,
         messages=({"role": "user", "content": content},),
@@ -183,12 +184,6 @@ def template_sha256(importance: Importance) -> str:
     """Hash of every text of ours that goes into the question; part of the key under which a reply is kept."""
     texts = (*_instructions(importance), _TEXTS["pair"], AGAIN)
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
-
-
-def decompose_prompt(question: str, answer: str, importance: Importance) -> str:
-    """Puts the question to a judge: instructions, example, and the two texts as JSON strings."""
-    pair = _TEXTS["pair"].format(question=quoted(question), answer=quoted(answer))
-    return "\n\n".join((*_instructions(importance), "Now the material.", pair))
 
 
 def _instructions(importance: Importance) -> tuple[str, ...]:

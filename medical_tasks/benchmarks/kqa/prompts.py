@@ -73,17 +73,12 @@ def _asked(item: Item, examples: bool, retriever: Retriever | None) -> str:
 
 
 def _passages(chunks: Sequence[Chunk]) -> str:
-    if not chunks:
-        return TEXTS["no_source"]
-    return "\n\n".join(
-        TEXTS["source"].format(number=number, name=_source_name(chunk), text=chunk.text.strip())
-        for number, chunk in enumerate(chunks, start=1)
-    )
-
-
-def _source_name(chunk: Chunk) -> str:
-    title = " ".join(chunk.document.title.split())
-    return f"{title} ({chunk.document.url})" if chunk.document.url else title
+    shown = []
+    for number, chunk in enumerate(chunks, start=1):
+        title, url = " ".join(chunk.document.title.split()), chunk.document.url
+        name = f"{title} ({url})" if url else title
+        shown.append(TEXTS["source"].format(number=number, name=name, text=chunk.text.strip()))
+    return "\n\n".join(shown) or TEXTS["no_source"]
 
 
 def _digest(task: TaskSpec) -> str:
@@ -104,8 +99,5 @@ def gold_response(task: TaskSpec, item: Item) -> str:
     words, finds every statement as it stands.
     """
     statements = (*item.fields["must_have"], *item.fields["nice_to_have"])
-    return "\n".join(_one_line(statement) for statement in statements if statement.strip())
-
-
-def _one_line(statement: str) -> str:
-    return " ".join(line.strip() for line in statement.strip().splitlines())
+    lines = (statement.strip().splitlines() for statement in statements if statement.strip())
+    return "\n".join(" ".join(line.strip() for line in of_statement) for of_statement in lines)

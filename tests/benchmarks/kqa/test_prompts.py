@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import medical_tasks.benchmarks.kqa.prompts as module
-from medical_tasks.benchmarks.kqa.data import demo_documents, demo_rows, load_items, read_rows, typed_row
+from medical_tasks.benchmarks.kqa.data import demo_documents, demo_rows, load_items, typed_row
 from medical_tasks.benchmarks.kqa.prompts import EXEMPLARS, TEXTS, gold_response, load_prompts
 from medical_tasks.benchmarks.kqa.retrieval import DOCUMENTS_VARIABLE
 from medical_tasks.benchmarks.kqa.spec import BENCHMARK, KQA, KQA_ICL, KQA_ICL_RAG, KQA_RAG
@@ -18,11 +18,6 @@ from tests.support import SHARED, needs_shared
 
 ITEMS = load_items(KQA, demo_rows())
 MOLE = next(item for item in ITEMS if "mole" in item.fields["question"])
-
-
-@pytest.fixture(autouse=True)
-def _no_documents_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(DOCUMENTS_VARIABLE, raising=False)
 
 
 def asked(prompts: PromptSet, item: Item) -> str:
@@ -161,22 +156,6 @@ def test_gold_has_each_statement_on_its_own_line() -> None:
 def test_gold_of_odd_statements() -> None:
     item = other_item(must_have=[" first ", "", "in\ntwo\r\nlines"], nice_to_have=["\t", "last"])
     assert lines_of(item) == ["first", "in two lines", "last"]
-
-
-@needs_shared
-@pytest.mark.upstream
-def test_gold_of_the_release() -> None:
-    rows = list(read_rows("answered", "test", {"test": SHARED / "data" / "kqa" / "questions_w_answers.jsonl"}))
-    items = load_items(KQA, rows)
-    assert len(items) == 201
-    total = 0
-    for item in items:
-        statements = [
-            text.strip() for text in (*item.fields["must_have"], *item.fields["nice_to_have"]) if text.strip()
-        ]
-        assert lines_of(item) == statements
-        total += len(statements)
-    assert total == 892 + 697 - 3
 
 
 @needs_shared

@@ -20,17 +20,12 @@ from hypothesis import strategies as st
 import medical_tasks.benchmarks.kqa.retrieval as module
 from medical_tasks.benchmarks.kqa.data import demo_rows, load_items
 from medical_tasks.benchmarks.kqa.documents import Chunk, Document, chunk_documents
-from medical_tasks.benchmarks.kqa.retrieval import DOCUMENTS_VARIABLE, TOKENIZER, Index, open_retriever, search_words
+from medical_tasks.benchmarks.kqa.retrieval import TOKENIZER, Index, open_retriever, search_words
 from medical_tasks.benchmarks.kqa.spec import KQA_RAG
 from medical_tasks.errors import UsageError
 from tests.benchmarks.kqa.kqa_judges import cases
 
 ITEMS = load_items(KQA_RAG, demo_rows())
-
-
-@pytest.fixture(autouse=True)
-def _no_documents_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(DOCUMENTS_VARIABLE, raising=False)
 
 
 def document(text: str, name: str = "d", title: str = "") -> Document:
