@@ -76,17 +76,10 @@ def abstention(text: str) -> Abstention:
     refuses = False
     words = said = 0
     for clause in dict.fromkeys(_clauses(text)):
-        size = len(clause.split())
+        size, kind = len(clause.split()), _kind(clause)
         words += size
-        kind = _kind(clause)
-        if kind == "refusal":
-            refuses = True
-            said += max(0, size - CLAUSE_WORDS)
-        elif kind == "doubtful":
-            refuses = True
-            said += size
-        elif kind == "content":
-            said += size
+        refuses |= kind in ("refusal", "doubtful")
+        said += {"refusal": max(0, size - CLAUSE_WORDS), "courtesy": 0}.get(kind, size)
     if not any(map(str.isalnum, text)):
         return "sure"
     if refuses and said == 0 and words <= LONGEST:

@@ -123,7 +123,6 @@ def _digest(*texts: str) -> str:
 
 BOTH = "judge: entails and contradicts"
 """Reason of a statement on which the authors' two questions contradict each other."""
-_NO_REASON = "judge: no verdict"
 
 
 def judge_annotations(annotations: Sequence[Annotation], judging: Judging) -> list[Label | Unscored]:
@@ -157,7 +156,7 @@ def _judged_label(entry: Annotation, verdict: StatementVerdict) -> Label | Unsco
     if verdict.entailed is False and CANNOT_TELL in verdict.reasons:
         return "not_entailment"
     if verdict.entailed is None or verdict.contradicted is None:
-        return Unscored(id=entry.id, reason=next(iter(verdict.reasons), _NO_REASON))
+        return Unscored(id=entry.id, reason=next(iter(verdict.reasons), "judge: no verdict"))
     if verdict.entailed:
         return "entailment"
     return "contradiction" if verdict.contradicted else "neutral"

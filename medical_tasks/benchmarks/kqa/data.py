@@ -68,10 +68,9 @@ _OPEN = frozenset("what whats which who whos whom whose when whens where wheres 
 
 
 def question_form(question: str) -> str:
-    """Says which of `FORMS` a question has: it asks for a yes or no, begins with a question word, or neither.
+    """Says which of `FORMS` a question has, by its first word behind those that merely open a turn ("Ok so", "Also").
 
-    Only the first word counts, after words that merely open a turn ("Ok so", "Also"): what patients write has too little
-    punctuation to look for the question within it.
+    What patients write has too little punctuation to look for the question within it.
     """
     words = (match[0].replace("'", "").replace("’", "") for match in _WORD.finditer(question.lower()))
     first = next((word for word in words if word not in _OPENERS), "")
@@ -99,10 +98,7 @@ def demo_ids() -> frozenset[str]:
 
 
 def demo_documents() -> list[Document]:
-    """The demo's corpus: short texts for lay readers that cover most of its questions but not all.
-
-    So "I don't know" is sometimes the right answer for a model that may use nothing else.
-    """
+    """The demo's corpus, for lay readers; it does not cover all questions, so "I don't know" is sometimes right."""
     return [Document(**document) for document in _demo()["documents"]]
 
 

@@ -29,7 +29,6 @@ from medical_tasks.io.json_records import is_text
 SUFFIXES = (".txt", ".md", ".html", ".htm", ".jsonl")
 
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
-_SHOWN_KINDS = 4
 _CHARSET = re.compile(rb"""<meta\s[^>]{0,200}charset=["']?\s*([A-Za-z0-9_:.-]{1,40})""", re.IGNORECASE)
 _HEAD = 4096
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
@@ -59,7 +58,7 @@ def read_documents(place: Path) -> list[Document]:
     wanted = [path for path in paths if path.suffix.lower() in SUFFIXES]
     if not wanted:
         kinds = sorted({path.suffix.lower() or "no suffix" for path in paths})
-        holds = f"it holds files of other kinds ({', '.join(kinds[:_SHOWN_KINDS])})" if kinds else "it is empty"
+        holds = f"it holds files of other kinds ({', '.join(kinds[:4])})" if kinds else "it is empty"
         raise UsageError(
             f"documents={place}: no document to retrieve from, {holds}. Documents are {', '.join(SUFFIXES)} files; convert "
             "others to text first."
@@ -147,26 +146,21 @@ def _lines(path: Path, name: str, text: str) -> Iterator[Document]:
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
-        values = _object(path, number, line)
+        try:
+            values = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise UsageError(f"{path}: line {number} is not a whole JSON object ({error}).") from error
+        if not isinstance(values, dict) or "text" not in values:
+            raise UsageError(
+                f'{path}: line {number} is not a JSON object with "text". Write one document a line, as {{"text": "...", '
+                '"title": "...", "url": "..."}.'
+            )
         yield Document(
             name=f"{name}:{number}",
             title=_text(path, number, values, "title") or _title(path),
             text=_text(path, number, values, "text").replace("\r\n", "\n"),
             url=_text(path, number, values, "url"),
         )
-
-
-def _object(path: Path, number: int, line: str) -> dict[str, Any]:
-    try:
-        values = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path}: line {number} is not a whole JSON object ({error}).") from error
-    if not isinstance(values, dict) or "text" not in values:
-        raise UsageError(
-            f'{path}: line {number} is not a JSON object with "text". Write one document a line, as {{"text": "...", '
-            '"title": "...", "url": "..."}.'
-        )
-    return values
 
 
 def _text(path: Path, number: int, values: dict[str, Any], key: str) -> str:

@@ -26,6 +26,7 @@ LEXICAL: Final = "lexical (not comparable)"
 GIVEN: Final = "given by the caller"
 MISSING: Final = "no verdict given"
 
+_OfAnswer = Mapping[str, float] | Sequence[float]
 Weights = Mapping[str, float] | Sequence[Sequence[float]]
 """By importance (`must_have`, `nice_to_have`), or for each answer one a statement."""
 
@@ -67,10 +68,14 @@ def score_answers(
     scores = [item_score(case, verdict, most_statements=most) for case, verdict in zip(cases, known, strict=True)]
     task = replace(KQA, groups=())
     if weights is not None:
+        if not isinstance(weights, Mapping) and len(weights) != len(cases):
+            rule = f"must be by importance, or a list for each of {len(cases)} predictions"
+            raise ValueError(f"weights {rule}; got {len(weights)}")
+        laid: Sequence[_OfAnswer] = [weights] * len(cases) if isinstance(weights, Mapping) else weights
         task = replace(task, metrics=(*task.metrics, _WEIGHTED))
         scores = [
-            _with_weighted(score, case, verdict, of, _weights_of(weights, row, len(cases)), relation, normalised)
-            for row, (score, case, verdict, of) in enumerate(zip(scores, cases, known, labels, strict=True))
+            _with_weighted(score, case, verdict, of, each, relation, normalised)
+            for score, case, verdict, of, each in zip(scores, cases, known, labels, laid, strict=True)
         ]
     items = [Item(id=case.id, fields={}, groups={}, cluster=case.id) for case in cases]
     summary = summarise(task, items, {score.id: score for score in scores}, {}, recipe={})
@@ -121,20 +126,12 @@ def _verdict(case: Case, labels: Sequence[Label | None], *, given: bool) -> Answ
     return AnswerVerdict(statements=statements)
 
 
-def _weights_of(weights: Weights, row: int, rows: int) -> Mapping[str, float] | Sequence[float]:
-    if isinstance(weights, Mapping):
-        return weights
-    if len(weights) != rows:
-        raise ValueError(f"weights must be by importance, or a list for each of {rows} predictions; got {len(weights)}")
-    return weights[row]
-
-
 def _with_weighted(
     score: ItemScore,
     case: Case,
     verdict: AnswerVerdict,
     labels: Sequence[Label | None],
-    weights: Mapping[str, float] | Sequence[float],
+    weights: _OfAnswer,
     relation: str | Relation,
     normalised: bool,
 ) -> ItemScore:
@@ -171,9 +168,7 @@ RELATIONS: Final[Mapping[str, Relation]] = {
 """The relations by name, each with its negation."""
 
 
-def statement_weights(
-    n_must_have: int, n_nice_to_have: int, weights: Mapping[str, float] | Sequence[float]
-) -> tuple[float, ...]:
+def statement_weights(n_must_have: int, n_nice_to_have: int, weights: _OfAnswer) -> tuple[float, ...]:
     """Lays out the weights of an answer's statements, must-have first; `weights` are by importance, or one a statement."""
     if isinstance(weights, Mapping):
         if set(weights) != {"must_have", "nice_to_have"}:

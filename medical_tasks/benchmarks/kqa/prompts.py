@@ -94,9 +94,8 @@ def _digest(task: TaskSpec) -> str:
 def gold_response(task: TaskSpec, item: Item) -> str:
     """Writes an item's gold as an answer: the physicians' statements, must-have first, one a line, blank ones left out.
 
-    Not the free-form answer they were taken from: physicians amended the statements after it was taken apart (section 3.2),
-    so it lacks some, and says the rest in other words than they are judged by. Here every judge, also one that compares
-    words, finds every statement as it stands.
+    Not the free-form answer they were taken from: physicians amended the statements after it was taken apart (section 3.2), so it
+    lacks some. Here every judge, also one that compares words, finds every statement as it stands.
     """
     statements = (*item.fields["must_have"], *item.fields["nice_to_have"])
     lines = (statement.strip().splitlines() for statement in statements if statement.strip())

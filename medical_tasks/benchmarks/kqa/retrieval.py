@@ -65,10 +65,7 @@ class Index:
             self._bm25.index((ids, vocabulary), create_empty_token=False, show_progress=False)
 
     def best(self, question: str, count: int) -> list[Chunk]:
-        """Finds at most `count` passages that fit a question best; of equally good ones the one that stands first.
-
-        Passages that share no word with the question are never among them, so there may be fewer, or none.
-        """
+        """Finds at most `count` passages that share a word with a question, the best first and equals in their order."""
         import numpy as np
 
         known = [word for word in search_words(question) if word in self._bm25.vocab_dict] if self.searchable else []

@@ -49,8 +49,7 @@ def score_items(
 def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, Limits]:
     """What metrics could be on an item without an answer, for the counts of statements.
 
-    The item is taken as one that would have been answered; had the model abstained, the mean over answered questions would
-    stay as it is. How many words there would have been, nobody knows.
+    The item is taken as one that would have been answered. How many words there would have been, nobody knows.
     """
     texts = [*item.fields["must_have"], *item.fields["nice_to_have"]]
     stated = float(sum(bool(text.strip()) for text in texts))
