@@ -353,13 +353,15 @@ def calculator(
         known = dict(SHARED)
         for parameter, (name, *aliases) in facts.pop("findings", {}).items():
             known[parameter] = Flag(parameter=parameter, name=name, aliases=tuple(aliases))
-        own = {item.parameter: item for item in inputs if isinstance(item, Input)}
+        known |= {item.parameter: item for item in inputs if isinstance(item, Input)}
         names = [name for name in inspect.signature(function).parameters if name != "say"]
         if adapt is not None:
             names = [item.parameter if isinstance(item, Input) else item for item in inputs]
+        if unread := [name for name in names if name not in known]:
+            raise ValueError(f"calculator {function.__name__}: no input reads {', '.join(unread)}; see `inputs`")
         return Calculator(
             function=function,
-            inputs=tuple((known | own)[name] for name in names),
+            inputs=tuple(known[name] for name in names),
             source=source,
             adapt=adapt,
             conventions=conventions,
