@@ -212,26 +212,9 @@ def passages(text: str, size: int) -> list[str]:
     return [chunk.text for chunk in chunk_documents([document(text)], size)]
 
 
-def test_passages_end_at_paragraphs() -> None:
-    paragraphs = [" ".join(f"p{number}w{place}" for place in range(15)) for number in range(4)]
-    # Twenty words hold one paragraph of 15 and a part of the next; the border after 15 is in the second half.
-    assert passages("\n\n".join(paragraphs), 20) == paragraphs
-
-
-def test_a_long_paragraph_is_cut_with_overlap() -> None:
-    words = [f"w{number}" for number in range(50)]
-    assert passages(" ".join(words), 20) == [" ".join(words[start : start + 20]) for start in (0, 16, 32)]
-
-
-def test_a_border_in_the_first_half_is_too_early() -> None:
-    words = [f"w{number}" for number in range(30)]
-    assert passages(" ".join(words[:5]) + "\n\n" + " ".join(words[5:]), 20)[0].split() == words[:20]
-
-
-def test_a_short_paragraph_is_repeated_whole() -> None:
-    first, second, third = (["a"] * 14, ["b"] * 3, ["c"] * 18)
-    text = "\n\n".join(" ".join(part) for part in (first, second, third))
-    assert [part.split() for part in passages(text, 20)] == [first + second, second + third[:17], third[13:]]
+@pytest.mark.parametrize(("why", "text", "parts"), cases("retrieval")["passages_of_20_words"])
+def test_passages(why: str, text: str, parts: list[str]) -> None:
+    assert passages(text, 20) == parts, why
 
 
 def test_ids_name_document_and_place() -> None:

@@ -21,13 +21,11 @@ from medical_tasks.benchmarks.kqa.prompts import gold_response
 from medical_tasks.benchmarks.kqa.scoring import item_score, score_items, unanswered_limits
 from medical_tasks.benchmarks.kqa.spec import KQA, METRICS
 from medical_tasks.errors import UsageError
-from medical_tasks.io.store import Store
-from medical_tasks.judges.base import JudgeOptions, Judging, NoReply
+from medical_tasks.judges.base import Judging, NoReply
 from medical_tasks.judges.lexical import LexicalJudge
-from medical_tasks.judges.session import JudgeSession
 from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item, ItemScore
-from tests.benchmarks.kqa.kqa_judges import asked, by_lines, fresh, item, judge, saying
+from tests.benchmarks.kqa.kqa_judges import asked, by_lines, item, judge, saying
 from tests.judges.scripted import TableJudge
 from tests.support import SHARED, needs_shared
 
@@ -232,22 +230,12 @@ def _full_marks(scores: list[ItemScore]) -> None:
                 assert value == wanted, (score.id, name, score.why)
 
 
-def _by_lexical(folder: Path, items: list[Item], answers: list[str], mode: Any = "single") -> list[ItemScore]:
-    with (
-        Store(fresh(folder) / "judge.sqlite") as store,
-        JudgeSession(LexicalJudge(), JudgeOptions(), store, quiet=True) as session,
-    ):
-        return score_items(
-            KQA, items, answers, judging=Judging(judge=session, prompts=load_judge_prompts(KQA), mode=mode)
-        )
-
-
 @pytest.mark.parametrize("mode", ["single", "batched"])
 def test_gold_of_the_demo(tmp_path: Path, mode: str) -> None:
     items, answers = _gold(demo_rows())
     assert len(items) >= 10
     _full_marks(judge(tmp_path, items, answers, saying(by_lines), mode=mode).scores)
-    _full_marks(_by_lexical(tmp_path, items, answers, mode))
+    _full_marks(judge(tmp_path, items, answers, LexicalJudge(), mode=mode).scores)
 
 
 @pytest.mark.upstream
@@ -255,7 +243,7 @@ def test_gold_of_the_demo(tmp_path: Path, mode: str) -> None:
 def test_gold_of_every_row_with_the_lexical_judge(tmp_path: Path) -> None:
     items, answers = _released()
     assert len(items) == 201
-    _full_marks(_by_lexical(tmp_path, items, answers))
+    _full_marks(judge(tmp_path, items, answers, LexicalJudge()).scores)
 
 
 @pytest.mark.upstream
