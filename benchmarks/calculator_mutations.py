@@ -162,10 +162,9 @@ class _Importer(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             name = fullname.removeprefix(PACKAGE).lstrip(".").replace(".", "/")
             file = FOLDER / name / "__init__.py" if (FOLDER / name).is_dir() else FOLDER / f"{name}.py"
             source = file.read_bytes()
-            self._code[fullname] = (
-                ModuleSpec(fullname, self, origin=str(file), is_package=file.name == "__init__.py"),
-                compile(source, str(file), "exec"),
-            )
+            spec = ModuleSpec(fullname, self, origin=str(file), is_package=file.name == "__init__.py")
+            spec.has_location = True  # modules find their data beside their file
+            self._code[fullname] = spec, compile(source, str(file), "exec")
         return self._code[fullname][0]
 
     def create_module(self, spec: ModuleSpec) -> None:

@@ -20,20 +20,19 @@ rule; `index` lists them.
 
 How to add a calculator
 -----------------------
-1. Write a keyword-only function in the module of its family: units at the end of parameter names (`creatinine_mg_dl`),
-   `say: Say = quiet` last, the rule with its thresholds and its paper in the docstring. The function's name is the
+1. Write a keyword-only function in the module of its family: units at the end of parameter names (`creatinine_mg_dl`), in the
+   order of the steps, `say: Say = quiet` last, the rule with its thresholds in the docstring. The function's name is the
    slug. It returns `float` (decimal), `int` (integer), `datetime.date`, or `(weeks, days)`. It is pure: same
    inputs, same answer; `say` only receives lines. It rounds nothing unless the published rule does.
-2. Decorate it with `@calculator(id=, name=, category=, output=, unit=, inputs=, source=, aliases=)`; names and
-   categories are the dataset's. `inputs` are in the order of the steps, one for each parameter (same `parameter` name):
-   shared ones from `shared_inputs`; `flag("parameter", "Dataset name", *aliases)` for findings (absent when not
-   mentioned); `Choice(parameter=, name=, words={word: value})` for classes, the first word of a value being its label.
-   `SHARED.named("Dataset name", *aliases, parameter=)` renames; `SHARED.optional(value, "what is assumed")` makes it
-   optional (`optional(None)` for a function that takes `float | None`); `.within(low, high)` changes the limits of the
-   possible. `valid=` lists the ranges of inputs that the rule was published for (`Valid`, with who says so), and `unused=`
-   what the dataset gives beside the inputs. An input is found by its name, parameter and aliases; case, spaces, punctuation,
-   subscripts and the misspellings of `inputs.fold` need no alias. Entities that are not one to one with parameters go
-   through `adapt=` (see `drugs`).
+2. Decorate it with `@calculator(source=)`, the paper, and describe it in `catalog.json` under its slug: `id`, `name`, `category`,
+   `output` and `unit` are the dataset's; `aliases`; `unused`, what the dataset gives beside the inputs; `findings`, for each
+   parameter that is a finding (absent when not mentioned) the dataset's name and aliases. A parameter of `shared_inputs.json`
+   needs no more. What is read otherwise stands in `inputs=`: `quantity("systolic_mm_hg")` is shared, which `.named("Dataset name",
+   *aliases, parameter=)` renames, `.optional(value, "what is assumed")` makes optional (`optional(None)` for `float | None`) and
+   `.within(low, high)` limits otherwise; `Choice(parameter=, name=, words={word: value})` is for classes, the first word of a
+   value being its label. `valid=` lists the ranges of inputs that the rule was published for (`Valid`, with who says so). An input
+   is found by its name, parameter and aliases; case, spaces, punctuation, subscripts and the misspellings of `inputs.fold` need
+   no alias. Entities that are not one to one with parameters go through `adapt=` (see `drugs`).
 3. Values are already said when the function is called; it says what it does with them. Scores: `points = Points(say)`,
    `points.add("Age 72 is 65 to 74", 1)` for a class and `points.flag("Hypertension", hypertension)` for a finding, also
    when it gives 0; return `points.score` (whole points) or `points.total` (halves). Equations say formula, numbers and

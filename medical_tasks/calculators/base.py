@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import datetime
 import difflib
+import functools
+import inspect
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, Generic, Literal, ParamSpec, TypeAlias, TypeVar
 
-from medical_tasks.calculators.inputs import REQUIRED, Input, Quantity, fold, is_missing
+from medical_tasks.calculators.inputs import REQUIRED, Flag, Input, Quantity, fold, is_missing
+from medical_tasks.calculators.shared_inputs import SHARED
 from medical_tasks.calculators.steps import Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
 
@@ -113,10 +118,10 @@ class Calculator(Generic[P, R_co]):
     name: str  # the dataset's calculator name
     category: Category  # the dataset's category
     output: Output  # the dataset's output type; a gestational age is an `integer` there
-    unit: str  # unit of the answer, "" for scores
     function: Callable[P, R_co]
     inputs: tuple[Input, ...]  # what it needs, in the order of the steps
     source: str  # guideline or paper of the rule
+    unit: str = ""  # unit of the answer, "" for scores
     aliases: tuple[str, ...] = ()  # further names it is found by
     adapt: Callable[[dict[str, Any]], dict[str, Any]] | None = None
     conventions: tuple[Convention, ...] = ()  # named departures it offers
@@ -138,8 +143,9 @@ class Calculator(Generic[P, R_co]):
         measured = {item.parameter: item for item in self.inputs if isinstance(item, Quantity)}
         object.__setattr__(self, "_ranges", tuple((valid, measured[valid.parameter]) for valid in self.valid))
         object.__setattr__(self, "_rivals", tuple(item for item in measured.values() if item.rival is not None))
-        for name in ("__doc__", "__name__", "__module__"):
+        for name in ("__name__", "__module__"):
             object.__setattr__(self, name, getattr(self.function, name))
+        object.__setattr__(self, "__doc__", f"{inspect.getdoc(self.function)}\n\nSource: {self.source}")
         object.__setattr__(self, "__wrapped__", self.function)  # so that help() and signature() show the function
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
@@ -317,38 +323,50 @@ def _spoken(answer: Answer) -> str:
     return " ".join(answer) if isinstance(answer, tuple) else str(answer)
 
 
+@functools.cache
+def _catalog() -> dict[str, dict[str, Any]]:
+    catalog: dict[str, dict[str, Any]] = json.loads(
+        Path(__file__).with_name("catalog.json").read_text(encoding="utf-8")
+    )
+    return catalog
+
+
 def calculator(
     *,
-    id: int,  # noqa: A002 - the dataset's word
-    name: str,
-    category: Category,
-    output: Output,
-    inputs: tuple[Input, ...],
     source: str,
-    unit: str = "",
-    aliases: tuple[str, ...] = (),
+    inputs: tuple[Input | str, ...] = (),
     adapt: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
     conventions: tuple[Convention, ...] = (),
     valid: tuple[Valid, ...] = (),
-    unused: tuple[str, ...] = (),
 ) -> Callable[[Callable[P, R_co]], Calculator[P, R_co]]:
-    """Make a calculator of a function; see `Calculator` for the arguments."""
+    """Make a calculator of a function; see `Calculator` for the arguments, the rest of which stands in `catalog.json`.
+
+    A parameter is read by the one of `inputs` that has its name, else by the finding of that name in the catalog, else by the
+    shared input. With `adapt`, which joins inputs, `inputs` are all that there are, in their order.
+    """
 
     def wrap(function: Callable[P, R_co]) -> Calculator[P, R_co]:
+        facts: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value
+            for key, value in _catalog()[function.__name__].items()
+        }
+        known = dict(SHARED)
+        for parameter, (name, *aliases) in facts.pop("findings", {}).items():
+            known[parameter] = Flag(parameter=parameter, name=name, aliases=tuple(aliases))
+        known |= {item.parameter: item for item in inputs if isinstance(item, Input)}
+        names = [name for name in inspect.signature(function).parameters if name != "say"]
+        if adapt is not None:
+            names = [item.parameter if isinstance(item, Input) else item for item in inputs]
+        if unread := [name for name in names if name not in known]:
+            raise ValueError(f"calculator {function.__name__}: no input reads {', '.join(unread)}; see `inputs`")
         return Calculator(
-            id=id,
-            name=name,
-            category=category,
-            output=output,
-            unit=unit,
             function=function,
-            inputs=inputs,
+            inputs=tuple(known[name] for name in names),
             source=source,
-            aliases=aliases,
             adapt=adapt,
             conventions=conventions,
             valid=valid,
-            unused=unused,
+            **facts,
         )
 
     return wrap

@@ -4,27 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from medical_tasks.calculators import shared_inputs as shared
 from medical_tasks.calculators.base import Valid, calculator
 from medical_tasks.calculators.shared_inputs import Sex
 from medical_tasks.calculators.steps import Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
 
 
-@calculator(
-    id=7,
-    name="Calcium Correction for Hypoalbuminemia",
-    category="lab",
-    output="decimal",
-    unit="mg/dL",
-    inputs=(shared.CALCIUM_MG_DL, shared.ALBUMIN_G_DL),
-    source="Payne RB et al. BMJ 1973;4:643-646.",
-)
+@calculator(source="Payne RB et al. BMJ 1973;4:643-646.")
 def corrected_calcium(*, calcium_mg_dl: float, albumin_g_dl: float, say: Say = quiet) -> float:
-    """Calcium in mg/dL corrected for albumin: Ca + 0.8 · (4.0 − albumin g/dL).
-
-    Source: Payne et al., BMJ 1973;4:643-646, in conventional units.
-    """
+    """Calcium in mg/dL corrected for albumin: Ca + 0.8 · (4.0 − albumin g/dL)."""
     corrected = calcium_mg_dl + 0.8 * (4.0 - albumin_g_dl)
     say(
         f"Corrected calcium = calcium + 0.8 × (4 − albumin) = {calcium_mg_dl:.6g} + 0.8 × (4 − {albumin_g_dl:.6g}) = "
@@ -34,20 +22,12 @@ def corrected_calcium(*, calcium_mg_dl: float, albumin_g_dl: float, say: Say = q
 
 
 @calculator(
-    id=26,
-    name="Sodium Correction for Hyperglycemia",
-    category="lab",
-    output="decimal",
-    unit="mEq/L",
-    inputs=(shared.SODIUM_MMOL_L, shared.GLUCOSE_MG_DL),
     source="Hillier TA et al. Am J Med 1999;106:399-403.",
     valid=(Valid(parameter="glucose_mg_dl", low=100, source="Hillier 1999: for glucose over 100 mg/dL"),),
 )
 def corrected_sodium(*, sodium_mmol_l: float, glucose_mg_dl: float, say: Say = quiet) -> float:
-    """Sodium in mmol/L corrected for glucose: Na + 0.024 · (glucose mg/dL − 100).
-
-    Source: Hillier et al., Am J Med 1999;106:399-403 (2.4 mmol/L for each 100 mg/dL of glucose over 100).
-    """
+    """Sodium in mmol/L corrected for glucose: Na + 0.024 · (glucose mg/dL − 100)."""
+    # 2.4 mmol/L for each 100 mg/dL of glucose over 100.
     corrected = sodium_mmol_l + 0.024 * (glucose_mg_dl - 100)
     say(
         f"Corrected sodium = sodium + 0.024 × (glucose − 100) = {sodium_mmol_l:.6g} + 0.024 × ({glucose_mg_dl:.6g} − 100)"
@@ -56,21 +36,9 @@ def corrected_sodium(*, sodium_mmol_l: float, glucose_mg_dl: float, say: Say = q
     return corrected
 
 
-@calculator(
-    id=30,
-    name="Serum Osmolality",
-    category="lab",
-    output="decimal",
-    unit="mOsm/kg",
-    inputs=(shared.SODIUM_MMOL_L, shared.BUN_MG_DL, shared.GLUCOSE_MG_DL),
-    source="Dorwart WV, Chalmers L. Clin Chem 1975;21:190-194 (simple form).",
-    aliases=("osmolality", "sOsm"),
-)
+@calculator(source="Dorwart WV, Chalmers L. Clin Chem 1975;21:190-194 (simple form).")
 def serum_osmolality(*, sodium_mmol_l: float, bun_mg_dl: float, glucose_mg_dl: float, say: Say = quiet) -> float:
-    """Serum osmolality in mOsm/kg: 2 · Na + BUN/2.8 + glucose/18, without ethanol.
-
-    Source: the simple form compared by Dorwart and Chalmers, Clin Chem 1975;21:190-194.
-    """
+    """Serum osmolality in mOsm/kg: 2 · Na + BUN/2.8 + glucose/18, without ethanol."""
     osmolality = 2 * sodium_mmol_l + bun_mg_dl / 2.8 + glucose_mg_dl / 18
     say(
         f"Osmolality = 2 × sodium + BUN / 2.8 + glucose / 18 = 2 × {sodium_mmol_l:.6g} + {bun_mg_dl:.6g} / 2.8 + "
@@ -80,12 +48,6 @@ def serum_osmolality(*, sodium_mmol_l: float, bun_mg_dl: float, glucose_mg_dl: f
 
 
 @calculator(
-    id=38,
-    name="Free Water Deficit",
-    category="lab",
-    output="decimal",
-    unit="L",
-    inputs=(shared.AGE, shared.SEX, shared.WEIGHT, shared.SODIUM_MMOL_L),
     source="Adrogué HJ, Madias NE. N Engl J Med 2000;342:1493-1499.",
     valid=(Valid(parameter="sodium_mmol_l", low=145, source="Adrogué and Madias 2000: for hypernatremia"),),
 )
@@ -96,8 +58,6 @@ def free_water_deficit(
 
     Total body water is this part of the weight: children under 18 0.6; men 0.6, from 65 years 0.5; women 0.5, from 65
     years 0.45.
-
-    Source: Adrogué and Madias, N Engl J Med 2000;342:1493-1499.
     """
     if age_years < 18:
         part, group = 0.6, "child under 18"
@@ -116,12 +76,6 @@ def free_water_deficit(
 
 
 @calculator(
-    id=22,
-    name="Maintenance Fluids Calculations",
-    category="physical",
-    output="decimal",
-    unit="mL/hr",
-    inputs=(shared.WEIGHT,),
     source="Holliday MA, Segar WE. Pediatrics 1957;19:823-832 (4-2-1 rule).",
     valid=(
         Valid(
@@ -133,10 +87,7 @@ def free_water_deficit(
     ),
 )
 def maintenance_fluids(*, weight_kg: float, say: Say = quiet) -> float:
-    """Maintenance fluid in mL an hour: 4 for each of the first 10 kg, 2 for each of the next 10, 1 for each further kg.
-
-    Source: Holliday and Segar, Pediatrics 1957;19:823-832, as the 4-2-1 rule.
-    """
+    """Maintenance fluid in mL an hour: 4 for each of the first 10 kg, 2 for each of the next 10, 1 for each further kg."""
     if weight_kg <= 10:
         rate = 4 * weight_kg
         say(f"Up to 10 kg: 4 × {weight_kg:.6g} = {rate:.6g} mL/hr.")
@@ -149,7 +100,6 @@ def maintenance_fluids(*, weight_kg: float, say: Say = quiet) -> float:
     return rate
 
 
-_IONS: Final = (shared.SODIUM_MMOL_L, shared.CHLORIDE_MMOL_L, shared.BICARBONATE_MMOL_L)
 _NORMAL_GAP: Final = 12
 _NORMAL_BICARBONATE: Final = 24
 _DELTA_SOURCE: Final = "Wrenn K. Ann Emerg Med 1990;19:1310-1313 (normal gap 12)."
@@ -157,20 +107,9 @@ _RATIO_SOURCE: Final = "Rastegar A. J Am Soc Nephrol 2007;18:2429-2431 (normal g
 _FIGGE: Final = "Figge J et al. Crit Care Med 1998;26:1807-1810"
 
 
-@calculator(
-    id=39,
-    name="Anion Gap",
-    category="lab",
-    output="decimal",
-    unit="mEq/L",
-    inputs=_IONS,
-    source="Emmett M, Narins RG. Medicine 1977;56:38-54 (without potassium).",
-)
+@calculator(source="Emmett M, Narins RG. Medicine 1977;56:38-54 (without potassium).")
 def anion_gap(*, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, say: Say = quiet) -> float:
-    """Anion gap in mEq/L: Na − (Cl + HCO₃); potassium is left out.
-
-    Source: Emmett and Narins, Medicine 1977;56:38-54.
-    """
+    """Anion gap in mEq/L: Na − (Cl + HCO₃); potassium is left out."""
     gap = sodium_mmol_l - (chloride_mmol_l + bicarbonate_mmol_l)
     say(
         f"Anion gap = sodium − (chloride + bicarbonate) = {sodium_mmol_l:.6g} − ({chloride_mmol_l:.6g} + "
@@ -179,22 +118,11 @@ def anion_gap(*, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_
     return gap
 
 
-@calculator(
-    id=65,
-    name="Albumin Corrected Anion Gap",
-    category="lab",
-    output="decimal",
-    unit="mEq/L",
-    inputs=(*_IONS, shared.ALBUMIN_G_DL),
-    source=f"{_FIGGE}.",
-)
+@calculator(source=f"{_FIGGE}.")
 def albumin_corrected_anion_gap(
     *, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, albumin_g_dl: float, say: Say = quiet
 ) -> float:
-    """Anion gap in mEq/L corrected for albumin: gap + 2.5 · (4 − albumin g/dL).
-
-    Source: Figge et al., Crit Care Med 1998;26:1807-1810.
-    """
+    """Anion gap in mEq/L corrected for albumin: gap + 2.5 · (4 − albumin g/dL)."""
     gap = anion_gap(
         sodium_mmol_l=sodium_mmol_l, chloride_mmol_l=chloride_mmol_l, bicarbonate_mmol_l=bicarbonate_mmol_l, say=say
     )
@@ -226,46 +154,29 @@ def _delta_ratio(delta: float, bicarbonate_mmol_l: float, say: Say) -> float:
     return ratio
 
 
-@calculator(id=63, name="Delta Gap", category="lab", output="decimal", unit="mEq/L", inputs=_IONS, source=_DELTA_SOURCE)
+@calculator(source=_DELTA_SOURCE)
 def delta_gap(*, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, say: Say = quiet) -> float:
-    """Delta gap in mEq/L: anion gap − 12.
-
-    Source: Wrenn, Ann Emerg Med 1990;19:1310-1313.
-    """
+    """Delta gap in mEq/L: anion gap − 12."""
     gap = anion_gap(
         sodium_mmol_l=sodium_mmol_l, chloride_mmol_l=chloride_mmol_l, bicarbonate_mmol_l=bicarbonate_mmol_l, say=say
     )
     return _delta_gap(gap, say)
 
 
-@calculator(id=64, name="Delta Ratio", category="lab", output="decimal", inputs=_IONS, source=_RATIO_SOURCE)
+@calculator(source=_RATIO_SOURCE)
 def delta_ratio(*, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, say: Say = quiet) -> float:
-    """Delta ratio: (anion gap − 12) / (24 − HCO₃).
-
-    Source: Rastegar, J Am Soc Nephrol 2007;18:2429-2431.
-    """
+    """Delta ratio: (anion gap − 12) / (24 − HCO₃)."""
     gap = anion_gap(
         sodium_mmol_l=sodium_mmol_l, chloride_mmol_l=chloride_mmol_l, bicarbonate_mmol_l=bicarbonate_mmol_l, say=say
     )
     return _delta_ratio(_delta_gap(gap, say), bicarbonate_mmol_l, say)
 
 
-@calculator(
-    id=66,
-    name="Albumin Corrected Delta Gap",
-    category="lab",
-    output="decimal",
-    unit="mEq/L",
-    inputs=(*_IONS, shared.ALBUMIN_G_DL),
-    source=f"{_FIGGE}; {_DELTA_SOURCE}",
-)
+@calculator(source=f"{_FIGGE}; {_DELTA_SOURCE}")
 def albumin_corrected_delta_gap(
     *, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, albumin_g_dl: float, say: Say = quiet
 ) -> float:
-    """Delta gap in mEq/L of the albumin-corrected anion gap: corrected gap − 12.
-
-    Source: Figge et al., Crit Care Med 1998;26:1807-1810, with Wrenn, Ann Emerg Med 1990;19:1310-1313.
-    """
+    """Delta gap in mEq/L of the albumin-corrected anion gap: corrected gap − 12."""
     gap = albumin_corrected_anion_gap(
         sodium_mmol_l=sodium_mmol_l,
         chloride_mmol_l=chloride_mmol_l,
@@ -276,21 +187,11 @@ def albumin_corrected_delta_gap(
     return _delta_gap(gap, say)
 
 
-@calculator(
-    id=67,
-    name="Albumin Corrected Delta Ratio",
-    category="lab",
-    output="decimal",
-    inputs=(*_IONS, shared.ALBUMIN_G_DL),
-    source=f"{_FIGGE}; {_RATIO_SOURCE}",
-)
+@calculator(source=f"{_FIGGE}; {_RATIO_SOURCE}")
 def albumin_corrected_delta_ratio(
     *, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, albumin_g_dl: float, say: Say = quiet
 ) -> float:
-    """Delta ratio of the albumin-corrected anion gap: (corrected gap − 12) / (24 − HCO₃).
-
-    Source: Figge et al., Crit Care Med 1998;26:1807-1810, with Rastegar, J Am Soc Nephrol 2007;18:2429-2431.
-    """
+    """Delta ratio of the albumin-corrected anion gap: (corrected gap − 12) / (24 − HCO₃)."""
     gap = albumin_corrected_anion_gap(
         sodium_mmol_l=sodium_mmol_l,
         chloride_mmol_l=chloride_mmol_l,
@@ -301,33 +202,16 @@ def albumin_corrected_delta_ratio(
     return _delta_ratio(_delta_gap(gap, say), bicarbonate_mmol_l, say)
 
 
-@calculator(
-    id=31,
-    name="HOMA-IR (Homeostatic Model Assessment for Insulin Resistance)",
-    category="lab",
-    output="decimal",
-    inputs=(shared.INSULIN, shared.GLUCOSE_MG_DL),
-    source="Matthews DR et al. Diabetologia 1985;28:412-419.",
-)
+@calculator(source="Matthews DR et al. Diabetologia 1985;28:412-419.")
 def homa_ir(*, insulin_micro_iu_ml: float, glucose_mg_dl: float, say: Say = quiet) -> float:
-    """Insulin resistance: fasting insulin µIU/mL · fasting glucose mg/dL / 405.
-
-    Source: Matthews et al., Diabetologia 1985;28:412-419.
-    """
+    """Insulin resistance: fasting insulin µIU/mL · fasting glucose mg/dL / 405."""
     index = insulin_micro_iu_ml * glucose_mg_dl / 405
     say(f"HOMA-IR = insulin × glucose / 405 = {insulin_micro_iu_ml:.6g} × {glucose_mg_dl:.6g} / 405 = {index:.6g}.")
     return index
 
 
 @calculator(
-    id=44,
-    name="LDL Calculated",
-    category="lab",
-    output="decimal",
-    unit="mg/dL",
-    inputs=(shared.TOTAL_CHOLESTEROL_MG_DL, shared.HDL_MG_DL, shared.TRIGLYCERIDES_MG_DL),
     source="Friedewald WT et al. Clin Chem 1972;18:499-502.",
-    aliases=("LDL", "Friedewald"),
     valid=(
         Valid(
             parameter="triglycerides_mg_dl",
@@ -339,10 +223,7 @@ def homa_ir(*, insulin_micro_iu_ml: float, glucose_mg_dl: float, say: Say = quie
 def ldl_friedewald(
     *, total_cholesterol_mg_dl: float, hdl_mg_dl: float, triglycerides_mg_dl: float, say: Say = quiet
 ) -> float:
-    """LDL cholesterol in mg/dL: total − HDL − triglycerides/5, for triglycerides up to 400 mg/dL.
-
-    Source: Friedewald et al., Clin Chem 1972;18:499-502.
-    """
+    """LDL cholesterol in mg/dL: total − HDL − triglycerides/5, for triglycerides up to 400 mg/dL."""
     ldl = total_cholesterol_mg_dl - hdl_mg_dl - triglycerides_mg_dl / 5
     say(
         f"LDL = total cholesterol − HDL − triglycerides / 5 = {total_cholesterol_mg_dl:.6g} − {hdl_mg_dl:.6g} − "

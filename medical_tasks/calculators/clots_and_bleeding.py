@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import Final, Literal, TypeAlias
 
-from medical_tasks.calculators import shared_inputs as shared
 from medical_tasks.calculators.base import Valid, calculator
 from medical_tasks.calculators.inputs import Choice, Quantity
 from medical_tasks.calculators.measures import Measure
-from medical_tasks.calculators.shared_inputs import Sex, flag
+from medical_tasks.calculators.shared_inputs import Sex, quantity
 from medical_tasks.calculators.steps import Bands, Points, Say, quiet
 
 Surgery: TypeAlias = Literal[
@@ -64,45 +63,12 @@ _CAPRINI_BMI: Final = Bands("BMI", "kg/m^2", under=0, steps=((">", 25, 1),))
 
 
 @calculator(
-    id=36,
-    name="Caprini Score for Venous Thromboembolism (2005)",
-    category="risk",
-    output="integer",
-    inputs=(
-        shared.AGE,
-        _SURGERY,
-        flag("recent_major_surgery", "Major Surgery in the last month"),
-        flag("recent_heart_failure", "Congestive Heart Failure in the last month"),
-        flag("recent_sepsis", "Sepsis in the last month"),
-        flag("recent_pneumonia", "Pneumonia in the last month"),
-        flag("recent_plaster_cast", "Immobilizing plaster cast in the last month"),
-        flag("recent_fracture", "Hip, pelvis, or leg fracture in the last month"),
-        flag("recent_stroke", "Stroke in the last month"),
-        flag("recent_trauma", "Multiple trauma in the last month"),
-        flag("recent_spinal_cord_injury", "Acute spinal cord injury causing paralysis in the last month"),
-        flag("varicose_veins", "Varicose veins"),
-        flag("swollen_legs", "Current swollen legs"),
-        flag("central_venous_access", "Current central venous access"),
-        flag("previous_dvt", "Previously documented Deep Vein Thrombosis", "previous DVT"),
-        flag("previous_pe", "Previously Documented Pulmonary Embolism", "previous PE"),
-        flag("family_history", "Family history of thrombosis"),
-        flag("factor_v_leiden", "Positive Factor V Leiden"),
-        flag("prothrombin_20210a", "Positive prothrombin 20210A"),
-        flag("homocysteine", "Elevated serum homocysteine"),
-        flag("lupus_anticoagulant", "Positive lupus anticoagulant"),
-        flag("anticardiolipin", "Elevated anticardiolipin antibody"),
-        flag("heparin_thrombocytopenia", "Heparin-induced thrombocytopenia"),
-        flag("other_thrombophilia", "Other congenital or acquired thrombophilia"),
-        _MOBILITY,
-        flag("bowel_disease", "History of inflammatory bowel disease"),
-        shared.BMI.optional(None),
-        flag("myocardial_infarction", "Acute Myocardial infarction"),
-        flag("copd", "Chronic Obstructive Pulmonary Disease"),
-        flag("malignancy", "Present or previous malignancy"),
-    ),
     source="Caprini JA. Dis Mon 2005;51:70-78.",
-    aliases=("Caprini",),
-    unused=("sex",),
+    inputs=(
+        _SURGERY,
+        _MOBILITY,
+        quantity("bmi_kg_m2").optional(None),
+    ),
 )
 def caprini(
     *,
@@ -146,8 +112,6 @@ def caprini(
     swollen legs 1 each; central venous access 2. History of deep vein thrombosis or pulmonary embolism 3 (one item of
     the form); family history and each thrombophilia 3. Bed rest 1, confined to bed over 72 hours 2. Inflammatory bowel
     disease, BMI over 25, acute myocardial infarction, COPD 1 each; malignancy 2.
-
-    Source: Caprini, Dis Mon 2005;51:70-78.
     """
     points = Points(say)
     _CAPRINI_AGE.count(age_years, points)
@@ -185,31 +149,7 @@ def caprini(
     return points.score
 
 
-@calculator(
-    id=16,
-    name="Wells' Criteria for DVT",
-    category="risk",
-    output="integer",
-    inputs=(
-        flag("active_cancer", "Active cancer", "cancer"),
-        flag("bedridden", "Bedridden recently >3 days or major surgery within 12 weeks", "Bedridden recently >3 days"),
-        flag("major_surgery", "Major surgery within 12 weeks"),
-        flag("calf_swelling", "Calf swelling >3 centimeters compared to the other leg", "calf swelling"),
-        flag("collateral_veins", "Collateral (nonvaricose) superficial veins present", "collateral veins"),
-        flag("entire_leg_swollen", "Entire Leg Swollen"),
-        flag("tenderness", "Localized tenderness along the deep venous system"),
-        flag("pitting_edema", "Pitting edema, confined to symptomatic leg", "pitting edema"),
-        flag("paralysis_or_plaster", "Paralysis, paresis, or recent plaster immobilization of the lower extremity"),
-        flag("previous_dvt", "Previously documented Deep Vein Thrombosis", "previous DVT"),
-        flag(
-            "alternative_diagnosis",
-            "Alternative diagnosis to Deep Vein Thrombosis as likely or more likely",
-            "alternative diagnosis",
-        ),
-    ),
-    source="Wells PS et al. N Engl J Med 2003;349:1227-1235.",
-    aliases=("Wells DVT",),
-)
+@calculator(source="Wells PS et al. N Engl J Med 2003;349:1227-1235.")
 def wells_dvt(
     *,
     active_cancer: bool,
@@ -230,8 +170,6 @@ def wells_dvt(
     One each: active cancer; bedridden over 3 days or major surgery within 12 weeks (together); calf swelling over 3 cm;
     collateral superficial veins; entire leg swollen; tenderness along the deep veins; pitting edema of that leg;
     paralysis, paresis or plaster of the leg; previous thrombosis. Another diagnosis at least as likely -2.
-
-    Source: Wells et al., N Engl J Med 2003;349:1227-1235.
     """
     points = Points(say)
     points.flag("Active cancer", active_cancer)
@@ -247,30 +185,7 @@ def wells_dvt(
     return points.score
 
 
-_PREVIOUS_DVT = flag("previous_dvt", "Previously documented Deep Vein Thrombosis", "previous DVT")
-_PREVIOUS_PE = flag("previous_pe", "Previously Documented Pulmonary Embolism", "previous PE")
-_HEMOPTYSIS = flag("hemoptysis", "Hemoptysis", "haemoptysis")
-
-
-@calculator(
-    id=8,
-    name="Wells' Criteria for Pulmonary Embolism",
-    category="risk",
-    output="decimal",
-    inputs=(
-        flag("dvt_signs", "Clinical signs and symptoms of Deep Vein Thrombosis", "signs of DVT"),
-        flag("pe_most_likely", "Pulmonary Embolism is #1 diagnosis OR equally likely", "PE most likely"),
-        shared.HEART_RATE,
-        flag("immobilization", "Immobilization for at least 3 days", "immobilization"),
-        flag("surgery", "Surgery in the previous 4 weeks", "recent surgery"),
-        _PREVIOUS_PE,
-        _PREVIOUS_DVT,
-        _HEMOPTYSIS,
-        flag("malignancy", "Malignancy with treatment within 6 months or palliative", "cancer"),
-    ),
-    source="Wells PS et al. Thromb Haemost 2000;83:416-420.",
-    aliases=("Wells PE",),
-)
+@calculator(source="Wells PS et al. Thromb Haemost 2000;83:416-420.")
 def wells_pe(
     *,
     dvt_signs: bool,
@@ -289,8 +204,6 @@ def wells_pe(
     Signs of deep vein thrombosis 3; embolism at least as likely as any other diagnosis 3; heart rate over 100 1.5;
     immobilization for 3 days or surgery within 4 weeks 1.5 together; previous embolism or thrombosis 1.5 together;
     hemoptysis 1; malignancy treated within 6 months or palliative 1.
-
-    Source: Wells et al., Thromb Haemost 2000;83:416-420.
     """
     points = Points(say)
     points.flag("Clinical signs of deep vein thrombosis", dvt_signs, 3)
@@ -304,25 +217,7 @@ def wells_pe(
     return float(points.total)
 
 
-@calculator(
-    id=48,
-    name="PERC Rule for Pulmonary Embolism",
-    category="diagnosis",
-    output="integer",
-    inputs=(
-        shared.AGE,
-        shared.HEART_RATE,
-        shared.SPO2,
-        flag("leg_swelling", "Unilateral Leg Swelling", "leg swelling"),
-        _HEMOPTYSIS,
-        flag("surgery_or_trauma", "Recent surgery or trauma"),
-        _PREVIOUS_PE,
-        _PREVIOUS_DVT,
-        flag("hormone_use", "Hormone use", "estrogen use"),
-    ),
-    source="Kline JA et al. J Thromb Haemost 2004;2:1247-1255.",
-    aliases=("PERC",),
-)
+@calculator(source="Kline JA et al. J Thromb Haemost 2004;2:1247-1255.")
 def perc(
     *,
     age_years: float,
@@ -340,8 +235,6 @@ def perc(
 
     One each: age 50 or more; heart rate 100 or more; oxygen saturation under 95 %; unilateral leg swelling; hemoptysis;
     surgery or trauma within 4 weeks; previous embolism or thrombosis (together); hormone use.
-
-    Source: Kline et al., J Thromb Haemost 2004;2:1247-1255.
     """
     points = Points(say)
     old, fast, low = age_years >= 50, heart_rate_per_min >= 100, oxygen_saturation_percent < 95
@@ -369,23 +262,8 @@ _HAS_BLED_DRINKS: Final = Bands("Alcohol", "drinks per week", under=0, steps=(("
 
 
 @calculator(
-    id=25,
-    name="HAS-BLED Score for Major Bleeding Risk",
-    category="risk",
-    output="integer",
-    inputs=(
-        flag("hypertension", "Hypertension history", "Hypertension"),
-        flag("renal_disease", "Renal disease criteria for the HAS-BLED rule", "renal disease"),
-        flag("liver_disease", "Liver disease criteria for the HAS-BLED rule", "liver disease"),
-        flag("stroke", "Stroke", "Stroke history"),
-        flag("bleeding", "Prior major bleeding or predisposition to bleeding", "prior bleeding"),
-        flag("labile_inr", "Labile international normalized ratio", "Labile INR"),
-        shared.AGE,
-        flag("medication", "Medication usage predisposing to bleeding", "medication"),
-        _DRINKS,
-    ),
     source="Pisters R et al. Chest 2010;138:1093-1100.",
-    aliases=("HAS-BLED",),
+    inputs=(_DRINKS,),
     valid=(Valid(parameter="age_years", low=18, source="Euro Heart Survey, Pisters 2010: patients of 18 and over"),),
 )
 def has_bled(
@@ -405,8 +283,6 @@ def has_bled(
 
     One each: (uncontrolled) hypertension; abnormal renal function; abnormal liver function; stroke; major bleeding or a
     predisposition; labile INR; age over 65; antiplatelets or NSAIDs; 8 or more alcoholic drinks a week.
-
-    Source: Pisters et al., Chest 2010;138:1093-1100.
     """
     points = Points(say)
     points.flag("Hypertension", hypertension)
@@ -432,25 +308,7 @@ _GBS_SYSTOLIC: Final = Bands(
 _GBS_HEART_RATE: Final = Bands("Heart rate", "", under=0, steps=((">=", 100, 1),))
 
 
-@calculator(
-    id=27,
-    name="Glasgow-Blatchford Bleeding Score (GBS)",
-    category="risk",
-    output="integer",
-    inputs=(
-        shared.BUN_MG_DL,
-        shared.SEX,
-        shared.HEMOGLOBIN_G_DL,
-        shared.SYSTOLIC,
-        shared.HEART_RATE,
-        flag("melena", "Melena present", "melena"),
-        flag("syncope", "Recent syncope", "syncope"),
-        flag("hepatic_disease", "Hepatic disease history", "hepatic disease"),
-        flag("cardiac_failure", "Cardiac failure present", "cardiac failure"),
-    ),
-    source="Blatchford O et al. Lancet 2000;356:1318-1321.",
-    aliases=("GBS", "Glasgow-Blatchford", "Blatchford"),
-)
+@calculator(source="Blatchford O et al. Lancet 2000;356:1318-1321.")
 def glasgow_blatchford(
     *,
     bun_mg_dl: float,
@@ -470,8 +328,6 @@ def glasgow_blatchford(
     under 13 g/dL 1, 10 to under 12 3, under 10 6; in women 10 to under 12 1, under 10 6. Systolic pressure 100 to 109
     mm Hg 1, 90 to 99 2, under 90 3. Heart rate 100 or more 1; melena 1; syncope, hepatic disease, cardiac failure 2
     each.
-
-    Source: Blatchford et al., Lancet 2000;356:1318-1321.
     """
     points = Points(say)
     _GBS_BUN.count(bun_mg_dl, points)

@@ -124,14 +124,8 @@ def _opioid_doses(values: dict[str, Any]) -> dict[str, Any]:
 
 
 @calculator(
-    id=49,
-    name="Morphine Milligram Equivalents (MME) Calculator",
-    category="dosage",
-    output="decimal",
-    unit="mg/day",
-    inputs=_inputs(),
     source="CDC Clinical Practice Guideline for Prescribing Opioids. MMWR Recomm Rep 2022;71(3):1-95.",
-    aliases=("MME",),
+    inputs=_inputs(),
     adapt=_opioid_doses,
     conventions=(
         Convention(
@@ -148,8 +142,6 @@ def morphine_milligram_equivalents(
 
     Factors for mg: codeine 0.15, hydrocodone 1, hydromorphone 5, methadone 4.7, morphine 1, oxycodone 1.5, oxymorphone 3,
     tapentadol 0.4, tramadol 0.2, buprenorphine 10; buccal fentanyl 0.13 for each µg; a fentanyl patch 2.4 for each µg/h.
-
-    Source: CDC guideline 2022, MMWR Recomm Rep 71(3).
     """
     # `patch_by_dose` counts a patch stated in mg as mg · doses · 2.4 (a convention of the v1.0 data, no clinical rule); else it is
     # refused. This is no part of the rule that the docstring shows to a model with an open book.
@@ -263,16 +255,11 @@ def _steroid_doses(values: dict[str, Any]) -> dict[str, Any]:
 
 
 @calculator(
-    id=24,
-    name="Steroid Conversion Calculator",
-    category="dosage",
-    output="decimal",
-    unit="mg",
+    source="Meikle AW, Tyler FH. Am J Med 1977;63:200-207 (equivalent glucocorticoid doses).",
     inputs=(
         _SteroidDoseInput(parameter="source", name="input steroid", aliases=("from",)),
         Choice(parameter="target_steroid", name="target steroid", aliases=("to",), words=_WORDS),
     ),
-    source="Meikle AW, Tyler FH. Am J Med 1977;63:200-207 (equivalent glucocorticoid doses).",
     adapt=_steroid_doses,
 )
 def steroid_conversion(
@@ -282,8 +269,6 @@ def steroid_conversion(
 
     Equal effect in mg: hydrocortisone 20, cortisone 25, prednisone and prednisolone 5, methylprednisolone and
     triamcinolone 4, dexamethasone and betamethasone 0.75.
-
-    Source: Meikle and Tyler, Am J Med 1977;63:200-207.
     """
     source, target = EQUIVALENT_MG[source_steroid], EQUIVALENT_MG[target_steroid]
     dose = source_dose_mg * target / source

@@ -6,10 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from medical_tasks.calculators import shared_inputs as shared
 from medical_tasks.calculators.base import Valid, calculator
 from medical_tasks.calculators.inputs import Choice, Flag
-from medical_tasks.calculators.shared_inputs import Sex, flag
+from medical_tasks.calculators.shared_inputs import Sex, quantity
 from medical_tasks.calculators.steps import Bands, Points, Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
 
@@ -17,25 +16,10 @@ _RCRI_CREATININE: Final = Bands("Creatinine", "mg/dL", under=0, steps=((">", 2, 
 
 
 @calculator(
-    id=17,
-    name="Revised Cardiac Risk Index for Pre-Operative Risk",
-    category="risk",
-    output="integer",
-    inputs=(
-        flag("elevated_risk_surgery", "Elevated-risk surgery"),
-        flag("ischemic_heart_disease", "History of ischemic heart disease", "ischemic heart disease"),
-        flag(
-            "heart_failure",
-            "Congestive Heart Failure criteria for the Cardiac Risk Index rule",
-            "Congestive Heart Failure",
-        ),
-        flag("cerebrovascular_disease", "History of cerebrovascular disease"),
-        flag("insulin", "Pre-operative treatment with insulin", "insulin treatment"),
-        shared.CREATININE_MG_DL.named("Pre-operative creatinine", "creatinine").optional(None, "no point for it"),
-    ),
     source="Lee TH et al. Circulation 1999;100:1043-1049.",
-    aliases=("RCRI", "Lee index"),
-    unused=("Cerebrovascular disease history",),
+    inputs=(
+        quantity("creatinine_mg_dl").named("Pre-operative creatinine", "creatinine").optional(None, "no point for it"),
+    ),
 )
 def revised_cardiac_risk_index(
     *,
@@ -51,8 +35,6 @@ def revised_cardiac_risk_index(
 
     One each: elevated-risk surgery; ischemic heart disease; heart failure; cerebrovascular disease; insulin before the
     operation; creatinine over 2.0 mg/dL (`None`: not measured, no point).
-
-    Source: Lee et al., Circulation 1999;100:1043-1049.
     """
     points = Points(say)
     points.flag("Elevated-risk surgery", elevated_risk_surgery)
@@ -128,26 +110,13 @@ _TROPONIN_POINTS: Final = {"normal": 0, "up to 3 times the limit": 1, "over 3 ti
 
 
 @calculator(
-    id=18,
-    name="HEART Score for Major Cardiac Events",
-    category="risk",
-    output="integer",
+    source="Six AJ et al. Neth Heart J 2008;16:191-196.",
     inputs=(
         _SUSPICION,
         _ELECTROCARDIOGRAM,
-        shared.AGE,
-        flag("hypertension", "Hypertension history", "Hypertension"),
-        flag("hypercholesterolemia", "hypercholesterolemia"),
         _DIABETES,
-        flag("obesity", "obesity"),
-        flag("smoking", "smoking", "smoker"),
-        flag("family_history", "parent or sibling with Cardiovascular disease before age 65", "family history"),
-        flag("atherosclerotic_disease", "atherosclerotic disease"),
-        flag("transient_ischemic_attack", "Transient Ischemic Attacks History", "TIA"),
         _TROPONIN,
     ),
-    source="Six AJ et al. Neth Heart J 2008;16:191-196.",
-    aliases=("HEART",),
 )
 def heart_score(
     *,
@@ -172,8 +141,6 @@ def heart_score(
     hypercholesterolemia, diabetes, obesity, smoking, family history): none 0, one or two 1, three or more 2; known
     atherosclerotic disease, a transient ischemic attack among it, 2 by itself. Troponin up to the limit 0,
     up to three times 1, more 2.
-
-    Source: Six et al., Neth Heart J 2008;16:191-196.
     """
     points = Points(say)
     points.add(f"History with {suspicion} suspicion", _SUSPICION_POINTS[suspicion])
@@ -193,23 +160,7 @@ def heart_score(
 
 
 @calculator(
-    id=4,
-    name="CHA2DS2-VASc Score for Atrial Fibrillation Stroke Risk",
-    category="risk",
-    output="integer",
-    inputs=(
-        shared.AGE,
-        shared.SEX,
-        flag("heart_failure", "Congestive Heart Failure", "CHF"),
-        flag("hypertension", "Hypertension history"),
-        flag("diabetes", "Diabetes history"),
-        flag("stroke", "Stroke"),
-        flag("transient_ischemic_attack", "Transient Ischemic Attacks History", "TIA"),
-        flag("thromboembolism", "Thromboembolism history"),
-        flag("vascular_disease", "Vascular disease history"),
-    ),
     source="Lip GYH et al. Chest 2010;137:263-272.",
-    aliases=("CHA2DS2-VASc",),
     valid=(Valid(parameter="age_years", low=18, source="Euro Heart Survey, Lip 2010: patients of 18 and over"),),
 )
 def cha2ds2_vasc(
@@ -229,8 +180,6 @@ def cha2ds2_vasc(
 
     Age 75 or more 2, 65 to 74 1; female 1; heart failure, hypertension, diabetes and vascular disease 1 each; stroke,
     transient ischemic attack or thromboembolism 2 together.
-
-    Source: Lip et al., Chest 2010;137:263-272.
     """
     points = Points(say)
     if age_years >= 75:
@@ -301,22 +250,8 @@ WOMEN: Final = Coefficients(
 
 
 @calculator(
-    id=46,
-    name="Framingham Risk Score for Hard Coronary Heart Disease",
-    category="lab",
-    output="decimal",
-    unit="%",
-    inputs=(
-        shared.SEX,
-        shared.AGE,
-        shared.TOTAL_CHOLESTEROL_MG_DL,
-        shared.HDL_MG_DL,
-        shared.SYSTOLIC.within(40, 400),
-        flag("treated", "Blood pressure being treated with medicines", "treated blood pressure"),
-        flag("smoker", "Smoker", "smoking"),
-    ),
     source="National Cholesterol Education Program, Adult Treatment Panel III (2001); Circulation 2002;106:3143-3421.",
-    aliases=("Framingham",),
+    inputs=(quantity("systolic_mm_hg").within(40, 400),),
     valid=(Valid(parameter="age_years", low=20, high=79, source="ATP III: ages 20 to 79"),),
 )
 def framingham_risk(
@@ -335,8 +270,6 @@ def framingham_risk(
     L is a sum over ln(age), ln(total cholesterol), ln(HDL), ln(systolic pressure), treatment, smoking, ln(age) ·
     ln(cholesterol), ln(age) · smoking with the age capped at 70 (men) or 78 (women), ln(age)² for men, and a constant;
     S₀ is 0.9402 for men and 0.98767 for women. Cholesterol in mg/dL.
-
-    Source: ATP III (2001).
 
     Raises:
         CalculatorInputError: the age is 0, which has no logarithm.
@@ -370,9 +303,6 @@ def framingham_risk(
     return risk
 
 
-_INPUTS: Final = (shared.QT, shared.HEART_RATE)
-
-
 def _rr_seconds(heart_rate_per_min: float, say: Say) -> float:
     rr = 60 / heart_rate_per_min
     say(f"RR = 60 / heart rate = 60 / {heart_rate_per_min:.6g} = {rr:.6g} s.")
@@ -380,12 +310,6 @@ def _rr_seconds(heart_rate_per_min: float, say: Say) -> float:
 
 
 @calculator(
-    id=11,
-    name="QTc Bazett Calculator",
-    category="physical",
-    output="decimal",
-    unit="msec",
-    inputs=_INPUTS,
     source="Bazett HC. Heart 1920;7:353-370.",
     valid=(
         Valid(
@@ -397,70 +321,34 @@ def _rr_seconds(heart_rate_per_min: float, say: Say) -> float:
     ),
 )
 def qtc_bazett(*, qt_ms: float, heart_rate_per_min: float, say: Say = quiet) -> float:
-    """QTc in ms: QT / √RR, RR in seconds.
-
-    Source: Bazett, Heart 1920;7:353-370.
-    """
+    """QTc in ms: QT / √RR, RR in seconds."""
     rr = _rr_seconds(heart_rate_per_min, say)
     corrected = qt_ms / math.sqrt(rr)
     say(f"QTc = QT / √RR = {qt_ms:.6g} / √{rr:.6g} = {corrected:.6g} msec.")
     return corrected
 
 
-@calculator(
-    id=56,
-    name="QTc Fridericia Calculator",
-    category="physical",
-    output="decimal",
-    unit="msec",
-    inputs=_INPUTS,
-    source="Fridericia LS. Acta Med Scand 1920;53:469-486.",
-)
+@calculator(source="Fridericia LS. Acta Med Scand 1920;53:469-486.")
 def qtc_fridericia(*, qt_ms: float, heart_rate_per_min: float, say: Say = quiet) -> float:
-    """QTc in ms: QT / RR^(1/3), RR in seconds.
-
-    Source: Fridericia, Acta Med Scand 1920;53:469-486.
-    """
+    """QTc in ms: QT / RR^(1/3), RR in seconds."""
     rr = _rr_seconds(heart_rate_per_min, say)
     corrected = qt_ms / math.cbrt(rr)
     say(f"QTc = QT / RR^(1/3) = {qt_ms:.6g} / {rr:.6g}^(1/3) = {corrected:.6g} msec.")
     return corrected
 
 
-@calculator(
-    id=57,
-    name="QTc Framingham Calculator",
-    category="physical",
-    output="decimal",
-    unit="msec",
-    inputs=_INPUTS,
-    source="Sagie A et al. Am J Cardiol 1992;70:797-801.",
-)
+@calculator(source="Sagie A et al. Am J Cardiol 1992;70:797-801.")
 def qtc_framingham(*, qt_ms: float, heart_rate_per_min: float, say: Say = quiet) -> float:
-    """QTc in ms: QT + 154 · (1 − RR), RR in seconds.
-
-    Source: Sagie et al., Am J Cardiol 1992;70:797-801.
-    """
+    """QTc in ms: QT + 154 · (1 − RR), RR in seconds."""
     rr = _rr_seconds(heart_rate_per_min, say)
     corrected = qt_ms + 154 * (1 - rr)
     say(f"QTc = QT + 154 × (1 − RR) = {qt_ms:.6g} + 154 × (1 − {rr:.6g}) = {corrected:.6g} msec.")
     return corrected
 
 
-@calculator(
-    id=58,
-    name="QTc Hodges Calculator",
-    category="physical",
-    output="decimal",
-    unit="msec",
-    inputs=_INPUTS,
-    source="Hodges M et al. J Am Coll Cardiol 1983;1:694.",
-)
+@calculator(source="Hodges M et al. J Am Coll Cardiol 1983;1:694.")
 def qtc_hodges(*, qt_ms: float, heart_rate_per_min: float, say: Say = quiet) -> float:
-    """QTc in ms: QT + 1.75 · (heart rate − 60).
-
-    Source: Hodges et al., J Am Coll Cardiol 1983;1:694.
-    """
+    """QTc in ms: QT + 1.75 · (heart rate − 60)."""
     corrected = qt_ms + 1.75 * (heart_rate_per_min - 60)
     say(
         f"QTc = QT + 1.75 × (heart rate − 60) = {qt_ms:.6g} + 1.75 × ({heart_rate_per_min:.6g} − 60) = "
@@ -469,20 +357,10 @@ def qtc_hodges(*, qt_ms: float, heart_rate_per_min: float, say: Say = quiet) -> 
     return corrected
 
 
-@calculator(
-    id=59,
-    name="QTc Rautaharju Calculator",
-    category="physical",
-    output="decimal",
-    unit="msec",
-    inputs=_INPUTS,
-    source="Rautaharju PM et al. J Am Coll Cardiol 1993;22:1779-1786.",
-)
+@calculator(source="Rautaharju PM et al. J Am Coll Cardiol 1993;22:1779-1786.")
 def qtc_rautaharju(*, qt_ms: float, heart_rate_per_min: float, say: Say = quiet) -> float:
-    """QTc in ms: QT · (120 + heart rate) / 180.
-
-    Source: Rautaharju et al. (QT index), J Electrocardiol 1990;23(Suppl):111-117 and J Am Coll Cardiol 1993;22:1779.
-    """
+    """QTc in ms: QT · (120 + heart rate) / 180."""
+    # Also in J Electrocardiol 1990;23(Suppl):111-117, as the QT index.
     corrected = qt_ms * (120 + heart_rate_per_min) / 180
     say(
         f"QTc = QT × (120 + heart rate) / 180 = {qt_ms:.6g} × (120 + {heart_rate_per_min:.6g}) / 180 = "

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from medical_tasks.calculators import shared_inputs as shared
 from medical_tasks.calculators.base import Convention, Valid, calculator
 from medical_tasks.calculators.inputs import Flag, Input, Quantity
 from medical_tasks.calculators.intensive_care import mean_arterial_pressure, whole_coma_score
 from medical_tasks.calculators.measures import Measure
-from medical_tasks.calculators.shared_inputs import Sex, flag
+from medical_tasks.calculators.shared_inputs import Sex, quantity
 from medical_tasks.calculators.steps import Bands, Points, Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
 
@@ -35,34 +34,8 @@ _PSI_OXYGEN: Final = Bands("PaO2", "mm Hg", under=10, steps=((">=", 60, 0),))
 
 
 @calculator(
-    id=29,
-    name="PSI Score: Pneumonia Severity Index for CAP",
-    category="severity",
-    output="integer",
-    inputs=(
-        shared.AGE,
-        shared.SEX,
-        flag("nursing_home", "Nursing home resident", "nursing home"),
-        flag("neoplastic_disease", "Neoplastic disease"),
-        _LIVER_DISEASE,
-        flag("heart_failure", "Congestive Heart Failure", "CHF"),
-        flag("cerebrovascular_disease", "Cerebrovascular disease history", "cerebrovascular disease"),
-        flag("renal_disease", "Renal disease history", "Renal disease"),
-        flag("altered_mental_status", "Altered mental status"),
-        shared.RESPIRATORY_RATE,
-        shared.SYSTOLIC,
-        shared.TEMPERATURE,
-        shared.HEART_RATE,
-        shared.PH,
-        shared.BUN_MG_DL,
-        shared.SODIUM_MMOL_L,
-        shared.GLUCOSE_MG_DL,
-        shared.HEMATOCRIT,
-        shared.PAO2,
-        flag("pleural_effusion", "Pleural effusion on x-ray", "pleural effusion"),
-    ),
     source="Fine MJ et al. N Engl J Med 1997;336:243-250.",
-    aliases=("PSI", "PSI Score", "PORT score"),
+    inputs=(_LIVER_DISEASE,),
     valid=(Valid(parameter="age_years", low=18, source="Fine 1997: adults"),),
 )
 def pneumonia_severity_index(
@@ -96,8 +69,6 @@ def pneumonia_severity_index(
     pressure under 90 mm Hg 20; temperature under 35 or 40 °C and more 15; pulse 125 or more 10. Arterial pH under 7.35
     30; BUN 30 mg/dL or more 20; sodium under 130 mmol/L 20; glucose 250 mg/dL or more 10; hematocrit under 30 % 10; PaO2
     under 60 mm Hg 10; pleural effusion 10.
-
-    Source: Fine et al., N Engl J Med 1997;336:243-250.
     """
     points = Points(say)
     points.add(f"Age {age_years:.6g} in completed years", int(age_years))
@@ -159,30 +130,26 @@ def _split_urea(values: dict[str, Any]) -> dict[str, Any]:
 _CURB_BUN: Final = Bands("BUN", "mg/dL", under=0, steps=((">", 19, 1),))
 _CURB_UREA: Final = Bands("Urea", "mmol/L", under=0, steps=((">", 7, 1),))
 _CURB_RESPIRATION: Final = Bands("Respiratory rate", "", under=0, steps=((">=", 30, 1),))
+_BUN: Final = quantity("bun_mg_dl")
 _CURB_AGE: Final = Bands("Age", "", under=0, steps=((">=", 65, 1),))
 
 
 @calculator(
-    id=45,
-    name="CURB-65 Score for Pneumonia Severity",
-    category="risk",
-    output="integer",
+    source="Lim WS et al. Thorax 2003;58:377-382.",
     inputs=(
-        flag("confusion", "Confusion"),
+        "confusion",
         _Urea(
             parameter="urea",
-            name=shared.BUN_MG_DL.name,
-            aliases=shared.BUN_MG_DL.aliases,
-            mass=shared.BUN_MG_DL.measure,
-            molar=Measure(unit="mmol/L", low=0.03, high=220, substance=shared.BUN_MG_DL.measure.substance),
+            name=_BUN.name,
+            aliases=_BUN.aliases,
+            mass=_BUN.measure,
+            molar=Measure(unit="mmol/L", low=0.03, high=220, substance=_BUN.measure.substance),
         ),
-        shared.RESPIRATORY_RATE,
-        shared.SYSTOLIC,
-        shared.DIASTOLIC,
-        shared.AGE,
+        "respiratory_rate_per_min",
+        "systolic_mm_hg",
+        "diastolic_mm_hg",
+        "age_years",
     ),
-    source="Lim WS et al. Thorax 2003;58:377-382.",
-    aliases=("CURB-65",),
     valid=(Valid(parameter="age_years", low=18, source="Lim 2003: adults"),),
     adapt=_split_urea,
 )
@@ -204,8 +171,6 @@ def curb_65(
 
     Raises:
         CalculatorInputError: neither or both of `bun_mg_dl` and `urea_mmol_l` are given.
-
-    Source: Lim et al., Thorax 2003;58:377-382.
     """
     points = Points(say)
     points.flag("Confusion", confusion)
@@ -229,11 +194,18 @@ def curb_65(
 
 
 # Both scores give a point for a cough that is absent. What a note does not mention is absent: so is the cough.
-_COUGH_ABSENT: Final = flag("cough_absent", "Cough Absent", "absence of cough").optional(
-    True, "true: a cough that is not mentioned is absent"
+_COUGH_ABSENT: Final = Flag(
+    parameter="cough_absent",
+    name="Cough Absent",
+    aliases=("absence of cough",),
+    absent=True,
+    absent_text="true: a cough that is not mentioned is absent",
 )
-_COUGH_AND_CORYZA_ABSENT: Final = flag("cough_and_coryza_absent", "Absence of cough or coryza").optional(
-    True, "true: cough and coryza that are not mentioned are absent"
+_COUGH_AND_CORYZA_ABSENT: Final = Flag(
+    parameter="cough_and_coryza_absent",
+    name="Absence of cough or coryza",
+    absent=True,
+    absent_text="true: cough and coryza that are not mentioned are absent",
 )
 COUGH_UNMENTIONED_IS_ZERO: Final = Convention(
     name="cough-unmentioned-is-zero",
@@ -247,19 +219,8 @@ _CENTOR_TEMPERATURE: Final = Bands("Temperature", "°C", under=0, steps=((">", 3
 
 
 @calculator(
-    id=20,
-    name="Centor Score (Modified/McIsaac) for Strep Pharyngitis",
-    category="severity",
-    output="integer",
-    inputs=(
-        shared.AGE,
-        shared.TEMPERATURE,
-        _COUGH_ABSENT,
-        flag("tender_nodes", "Tender/swollen anterior cervical lymph nodes", "tender nodes"),
-        flag("tonsillar_exudate", "Exudate or swelling on tonsils", "tonsillar exudate"),
-    ),
     source="McIsaac WJ et al. CMAJ 1998;158:75-83.",
-    aliases=("McIsaac", "Centor Score"),
+    inputs=(_COUGH_ABSENT,),
     valid=(Valid(parameter="age_years", low=3, source="McIsaac 1998: patients of 3 and over"),),
     conventions=(COUGH_UNMENTIONED_IS_ZERO,),
 )
@@ -276,8 +237,6 @@ def centor(
 
     Age 3 to 14 1, 15 to 44 0, 45 or more -1 (under 3, where the score is not validated, 0). One each: temperature over
     38 °C; no cough; tender or swollen anterior cervical nodes; exudate or swelling of the tonsils.
-
-    Source: McIsaac et al., CMAJ 1998;158:75-83.
     """
     points = Points(say)
     _CENTOR_AGE.count(age_years, points)
@@ -289,24 +248,8 @@ def centor(
 
 
 @calculator(
-    id=33,
-    name="FeverPAIN Score for Strep Pharyngitis",
-    category="diagnosis",
-    output="integer",
-    inputs=(
-        flag("fever", "Fever in past 24 hours", "fever"),
-        _COUGH_AND_CORYZA_ABSENT,
-        flag("onset_within_3_days", "Symptom onset ≤3 days"),
-        flag("purulent_tonsils", "Purulent tonsils"),
-        flag("severe_inflammation", "Severe tonsil inflammation"),
-    ),
     source="Little P et al. BMJ 2013;347:f5806.",
-    aliases=("FeverPAIN",),
-    unused=(
-        "Altered mental status for PECARN head injury criteria",
-        "Occipital, parietal or temporal scalp hematoma; history of level of conciousness (LOC) ≥5 sec; not acting normally "
-        "per parent or severe mechanism of injury?",
-    ),
+    inputs=(_COUGH_AND_CORYZA_ABSENT,),
     conventions=(COUGH_UNMENTIONED_IS_ZERO,),
 )
 def feverpain(
@@ -322,8 +265,6 @@ def feverpain(
 
     One each: fever in the past 24 hours; no cough or coryza; attended within 3 days of onset; purulent tonsils;
     severely inflamed tonsils.
-
-    Source: Little et al., BMJ 2013;347:f5806.
     """
     points = Points(say)
     points.flag("Fever in the past 24 hours", fever)
@@ -375,31 +316,18 @@ _OUTPUT: Final = Bands("urine output", "mL/day", under=4, steps=((">=", 200, 3),
 
 
 @calculator(
-    id=43,
-    name="Sequential Organ Failure Assessment (SOFA) Score",
-    category="risk",
-    output="integer",
+    source="Vincent JL et al. Intensive Care Med 1996;22:707-710.",
     inputs=(
-        shared.PAO2,
-        shared.FIO2,
-        flag("mechanical_ventilation", "On mechanical ventilation", "mechanical ventilation"),
-        flag("cpap", "Continuous positive airway pressure", "CPAP"),
-        shared.PLATELETS,
-        shared.GLASGOW_COMA_SCORE.optional(15.0, "15"),
-        shared.BILIRUBIN_MG_DL,
-        flag("hypotension", "Hypotension"),
-        shared.SYSTOLIC.optional(None),
-        shared.DIASTOLIC.optional(None),
+        quantity("glasgow_coma_score").optional(15.0, "15"),
+        quantity("systolic_mm_hg").optional(None),
+        quantity("diastolic_mm_hg").optional(None),
         _drug("dopamine_mcg_kg_min", "DOPamine"),
         _drug("dobutamine_mcg_kg_min", "DOBUTamine"),
         _drug("epinephrine_mcg_kg_min", "EPINEPHrine"),
         _drug("norepinephrine_mcg_kg_min", "norEPINEPHrine"),
-        shared.CREATININE_MG_DL.optional(None),
+        quantity("creatinine_mg_dl").optional(None),
         _URINE,
     ),
-    source="Vincent JL et al. Intensive Care Med 1996;22:707-710.",
-    aliases=("SOFA",),
-    unused=("Continuous veno-venous hemodialysis for ≥24 hours in the past week",),
 )
 def sofa(
     *,
@@ -436,8 +364,6 @@ def sofa(
 
     Raises:
         CalculatorInputError: the coma score is not whole.
-
-    Source: Vincent et al., Intensive Care Med 1996;22:707-710.
     """
     points = Points(say)
     # One product and one quotient, cleared of binary noise: 84.3 mm Hg at 28.1 % is a ratio of 300, not 299.99...
@@ -484,19 +410,11 @@ _SIRS_WHITE_CELLS: Final = Bands("White blood cells", "10^9/L", under=1, steps=(
 
 
 @calculator(
-    id=51,
-    name="SIRS Criteria",
-    category="diagnosis",
-    output="integer",
-    inputs=(
-        shared.TEMPERATURE,
-        shared.HEART_RATE,
-        shared.RESPIRATORY_RATE.optional(None),
-        shared.PACO2.optional(None),
-        shared.WHITE_CELLS,
-    ),
     source="Bone RC et al. Chest 1992;101:1644-1655.",
-    aliases=("SIRS",),
+    inputs=(
+        quantity("respiratory_rate_per_min").optional(None),
+        quantity("paco2_mm_hg").optional(None),
+    ),
 )
 def sirs(
     *,
@@ -512,8 +430,6 @@ def sirs(
     One each: temperature over 38 or under 36 °C; heart rate over 90; respiratory rate over 20 or PaCO2 under 32 mm Hg
     (`None`: not measured, not met); white cells over 12 or under 4 10^9/L. The immature forms of the original's fourth
     criterion are not among the dataset's inputs.
-
-    Source: Bone et al., Chest 1992;101:1644-1655.
     """
     points = Points(say)
     _SIRS_TEMPERATURE.count(temperature_c, points)

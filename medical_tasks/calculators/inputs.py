@@ -13,12 +13,11 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any, Final, Self
 
 from medical_tasks.calculators.measures import Measure
 from medical_tasks.calculators.steps import Say
-from medical_tasks.calculators.units import CalculatorInputError, Substance
+from medical_tasks.calculators.units import CalculatorInputError
 
 
 class _Required:
@@ -116,36 +115,6 @@ class Quantity(Input):
     def expects(self) -> str:
         """The accepted units."""
         return ", ".join(self.measure.accepted) + (", or a sum of them" if self.measure.compound else "")
-
-
-def measured(
-    parameter: str,
-    names: str,
-    units: str,
-    possible: tuple[float, float],
-    usual: tuple[float, float] | None = None,
-    substance: Substance | None = None,
-    *,
-    per_volume: bool = False,
-    compound: bool = False,
-    spellings: Mapping[str, str] = MappingProxyType({}),
-) -> Quantity:
-    """A quantity in short: names and units are joined by `|`, the dataset's name and the function's unit first."""
-    name, *aliases = names.split("|")
-    unit, *accepts = units.split("|")
-    low, high = possible
-    measure = Measure(
-        unit=unit,
-        low=low,
-        high=high,
-        usual=usual,
-        accepts=tuple(accepts),
-        substance=substance,
-        per_volume=per_volume,
-        compound=compound,
-        spellings=spellings,
-    )
-    return Quantity(parameter=parameter, name=name, aliases=tuple(aliases), measure=measure)
 
 
 _YES: Final = frozenset({"true", "yes", "y", "1", "present", "positive", "t"})

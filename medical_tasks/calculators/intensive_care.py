@@ -4,30 +4,17 @@ from __future__ import annotations
 
 from typing import Final, Literal, TypeAlias
 
-from medical_tasks.calculators import shared_inputs as shared
 from medical_tasks.calculators.base import calculator
 from medical_tasks.calculators.inputs import Choice, Quantity
 from medical_tasks.calculators.measures import Measure
-from medical_tasks.calculators.shared_inputs import flag
+from medical_tasks.calculators.shared_inputs import quantity
 from medical_tasks.calculators.steps import Bands, Points, Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
 
 
-@calculator(
-    id=5,
-    name="Mean Arterial Pressure (MAP)",
-    category="physical",
-    output="decimal",
-    unit="mm Hg",
-    inputs=(shared.SYSTOLIC, shared.DIASTOLIC),
-    source="One third of systole and two thirds of diastole; standard clinical approximation.",
-    aliases=("MAP",),
-)
+@calculator(source="One third of systole and two thirds of diastole; standard clinical approximation.")
 def mean_arterial_pressure(*, systolic_mm_hg: float, diastolic_mm_hg: float, say: Say = quiet) -> float:
-    """Mean arterial pressure in mm Hg: (SBP + 2 · DBP) / 3.
-
-    Source: standard clinical approximation from cuff pressures, one third of the cycle being systole.
-    """
+    """Mean arterial pressure in mm Hg: (SBP + 2 · DBP) / 3."""
     pressure = (systolic_mm_hg + 2 * diastolic_mm_hg) / 3
     say(f"MAP = (SBP + 2 × DBP) / 3 = ({systolic_mm_hg:.6g} + 2 × {diastolic_mm_hg:.6g}) / 3 = {pressure:.6g} mm Hg.")
     return pressure
@@ -106,13 +93,12 @@ _MOTOR: Final = Choice(
 
 
 @calculator(
-    id=21,
-    name="Glasgow Coma Score (GCS)",
-    category="severity",
-    output="integer",
-    inputs=(_EYE, _VERBAL, _MOTOR),
     source="Teasdale G, Jennett B. Lancet 1974;304:81-84; Teasdale G et al. Lancet Neurol 2014;13:844-854.",
-    aliases=("GCS", "Glasgow Coma Score", "Glasgow Coma Scale"),
+    inputs=(
+        _EYE,
+        _VERBAL,
+        _MOTOR,
+    ),
 )
 def glasgow_coma_score(
     *, eye_response: int | None, verbal_response: int | None, motor_response: int | None, say: Say = quiet
@@ -125,8 +111,6 @@ def glasgow_coma_score(
 
     Raises:
         CalculatorInputError: a part could not be tested, or is outside its range.
-
-    Source: Teasdale and Jennett, Lancet 1974;304:81-84; Teasdale et al., Lancet Neurol 2014;13:844-854.
     """
     parts = (("eye", eye_response, 4), ("verbal", verbal_response, 5), ("motor", motor_response, 6))
     untested = [part for part, value, _ in parts if value is None]
@@ -248,34 +232,12 @@ _AGE: Final = Bands("Age", "", under=0, steps=((">=", 45, 2), (">=", 55, 3), (">
 
 
 @calculator(
-    id=28,
-    name="APACHE II Score",
-    category="risk",
-    output="integer",
+    source="Knaus WA et al. Crit Care Med 1985;13:818-829.",
     inputs=(
-        shared.TEMPERATURE,
-        shared.SYSTOLIC,
-        shared.DIASTOLIC,
-        shared.HEART_RATE,
-        shared.RESPIRATORY_RATE,
-        shared.FIO2,
         _AA_GRADIENT,
-        shared.PAO2.optional(None, "counted only at FiO2 under 50 %"),
-        shared.PH,
-        shared.SODIUM_MMOL_L,
-        shared.POTASSIUM_MMOL_L,
-        shared.CREATININE_MG_DL,
-        flag("acute_renal_failure", "Acute renal failure"),
-        flag("chronic_renal_failure", "Chronic Renal Failure"),
-        shared.HEMATOCRIT,
-        shared.WHITE_CELLS,
-        shared.GLASGOW_COMA_SCORE,
-        shared.AGE,
-        flag("chronic_illness", "History of severe organ failure or immunocompromise"),
+        quantity("pao2_mm_hg").optional(None, "counted only at FiO2 under 50 %"),
         _ADMISSION,
     ),
-    source="Knaus WA et al. Crit Care Med 1985;13:818-829.",
-    aliases=("APACHE II", "APACHE"),
 )
 def apache_ii(
     *,
@@ -327,8 +289,6 @@ def apache_ii(
 
     Raises:
         CalculatorInputError: the oxygen value for this FiO2 is missing, or the coma score is not whole.
-
-    Source: Knaus et al., Crit Care Med 1985;13:818-829.
     """
     points = Points(say)
     _TEMPERATURE.count(temperature_c, points)

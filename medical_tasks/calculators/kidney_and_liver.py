@@ -6,28 +6,20 @@ import math
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
-from medical_tasks.calculators import shared_inputs as shared
 from medical_tasks.calculators.base import Valid, calculator
 from medical_tasks.calculators.inputs import Choice, Input, fold
 from medical_tasks.calculators.person import DEVINE_HEIGHT, adjusted_body_weight, body_mass_index, ideal_body_weight
-from medical_tasks.calculators.shared_inputs import Sex, flag
+from medical_tasks.calculators.shared_inputs import Sex, quantity
 from medical_tasks.calculators.steps import Bands, Points, Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
 
 
 @calculator(
-    id=2,
-    name="Creatinine Clearance (Cockcroft-Gault Equation)",
-    category="lab",
-    output="decimal",
-    unit="mL/min",
-    inputs=(shared.SEX, shared.AGE, shared.WEIGHT, shared.HEIGHT, shared.CREATININE_MG_DL),
     source="Cockcroft DW, Gault MH. Nephron 1976;16:31-41; weight by BMI class (WHO).",
     valid=(
         Valid(parameter="age_years", low=18, high=92, source="Cockcroft and Gault 1976: patients of 18 to 92"),
         replace(DEVINE_HEIGHT, when=lambda values: values["weight_kg"] >= 18.5 * (values["height_cm"] / 100) ** 2),
     ),
-    aliases=("Cockcroft-Gault", "CrCl"),
 )
 def creatinine_clearance(
     *, sex: Sex, age_years: float, weight_kg: float, height_cm: float, creatinine_mg_dl: float, say: Say = quiet
@@ -36,8 +28,6 @@ def creatinine_clearance(
 
     W depends on the BMI class of the WHO: under 18.5 the actual weight; 18.5 to under 25 the smaller of ideal and actual
     weight; 25 and more the adjusted weight.
-
-    Source: Cockcroft and Gault, Nephron 1976;16:31-41.
     """
     index = body_mass_index(weight_kg=weight_kg, height_cm=height_cm, say=say)
     if index < 18.5:
@@ -59,23 +49,14 @@ def creatinine_clearance(
 
 
 @calculator(
-    id=3,
-    name="CKD-EPI Equations for Glomerular Filtration Rate",
-    category="lab",
-    output="decimal",
-    unit="mL/min/1.73 m^2",
-    inputs=(shared.SEX, shared.AGE, shared.CREATININE_MG_DL),
     source="Inker LA et al. N Engl J Med 2021;385:1737-1749.",
     valid=(Valid(parameter="age_years", low=18, source="Inker 2021: developed in adults"),),
-    aliases=("CKD-EPI",),
 )
 def ckd_epi_2021(*, sex: Sex, age_years: float, creatinine_mg_dl: float, say: Say = quiet) -> float:
     """Estimated GFR in mL/min/1.73 m², CKD-EPI creatinine equation of 2021 (without race).
 
     142 · min(Scr/κ, 1)^α · max(Scr/κ, 1)^−1.200 · 0.9938^age · 1.012 for women, with κ 0.7 and α −0.241 for women, κ 0.9
     and α −0.302 for men.
-
-    Source: Inker et al., N Engl J Med 2021;385:1737-1749.
     """
     kappa, alpha, factor = (0.7, -0.241, 1.012) if sex == "female" else (0.9, -0.302, 1.0)
     exponent = alpha if creatinine_mg_dl <= kappa else -1.2
@@ -116,27 +97,14 @@ class _Race(Input):
 
 
 @calculator(
-    id=9,
-    name="MDRD GFR Equation",
-    category="lab",
-    output="decimal",
-    unit="mL/min/1.73 m^2",
-    inputs=(
-        shared.SEX,
-        shared.AGE,
-        shared.CREATININE_MG_DL,
-        _Race(parameter="black", name="Race", aliases=("ethnicity",)),
-    ),
     source="Levey AS et al. Ann Intern Med 2006;145:247-254 (IDMS-traceable four-variable equation).",
+    inputs=(_Race(parameter="black", name="Race", aliases=("ethnicity",)),),
     valid=(Valid(parameter="age_years", low=18, high=70, source="MDRD Study, Ann Intern Med 1999;130:461-470"),),
-    aliases=("MDRD",),
 )
 def mdrd_gfr(*, sex: Sex, age_years: float, creatinine_mg_dl: float, black: bool, say: Say = quiet) -> float:
     """Estimated GFR in mL/min/1.73 m²: 175 · Scr^−1.154 · age^−0.203 · 0.742 for women · 1.212 for Black patients.
 
     The race factor belongs to the published equation; NKF and ASN advise against it since 2021.
-
-    Source: Levey et al., Ann Intern Med 2006;145:247-254.
 
     Raises:
         CalculatorInputError: the age is 0, for which the equation has no value.
@@ -157,19 +125,13 @@ def mdrd_gfr(*, sex: Sex, age_years: float, creatinine_mg_dl: float, black: bool
 
 
 @calculator(
-    id=40,
-    name="Fractional Excretion of Sodium (FENa)",
-    category="lab",
-    output="decimal",
-    unit="%",
-    inputs=(
-        shared.SODIUM_MMOL_L,
-        shared.CREATININE_MG_DL,
-        shared.SODIUM_MMOL_L.named("Urine sodium", "UNa", parameter="urine_sodium_mmol_l").within(0.1, 1000),
-        shared.CREATININE_MG_DL.named("Urine creatinine", "UCr", parameter="urine_creatinine_mg_dl").within(0.1, 2000),
-    ),
     source="Espinel CH. JAMA 1976;236:579-581.",
-    aliases=("FENa",),
+    inputs=(
+        quantity("sodium_mmol_l").named("Urine sodium", "UNa", parameter="urine_sodium_mmol_l").within(0.1, 1000),
+        quantity("creatinine_mg_dl")
+        .named("Urine creatinine", "UCr", parameter="urine_creatinine_mg_dl")
+        .within(0.1, 2000),
+    ),
 )
 def fractional_excretion_of_sodium(
     *,
@@ -179,10 +141,7 @@ def fractional_excretion_of_sodium(
     urine_creatinine_mg_dl: float,
     say: Say = quiet,
 ) -> float:
-    """Fractional excretion of sodium in percent: 100 · (UNa · PCr) / (PNa · UCr).
-
-    Source: Espinel, JAMA 1976;236:579-581.
-    """
+    """Fractional excretion of sodium in percent: 100 · (UNa · PCr) / (PNa · UCr)."""
     percent = 100 * (urine_sodium_mmol_l * creatinine_mg_dl) / (sodium_mmol_l * urine_creatinine_mg_dl)
     say(
         f"FENa = 100 × (urine sodium × creatinine) / (sodium × urine creatinine) = 100 × ({urine_sodium_mmol_l:.6g} × "
@@ -192,13 +151,7 @@ def fractional_excretion_of_sodium(
 
 
 @calculator(
-    id=19,
-    name="Fibrosis-4 (FIB-4) Index for Liver Fibrosis",
-    category="lab",
-    output="decimal",
-    inputs=(shared.AGE, shared.AST, shared.ALT, shared.PLATELETS),
     source="Sterling RK et al. Hepatology 2006;43:1317-1325.",
-    aliases=("FIB-4",),
     valid=(
         Valid(
             parameter="age_years",
@@ -209,10 +162,7 @@ def fractional_excretion_of_sodium(
     ),
 )
 def fib_4(*, age_years: float, ast_u_l: float, alt_u_l: float, platelets_10e9_l: float, say: Say = quiet) -> float:
-    """FIB-4 index: age · AST / (platelets 10⁹/L · √ALT).
-
-    Source: Sterling et al., Hepatology 2006;43:1317-1325.
-    """
+    """FIB-4 index: age · AST / (platelets 10⁹/L · √ALT)."""
     index = age_years * ast_u_l / (platelets_10e9_l * math.sqrt(alt_u_l))
     say(
         f"FIB-4 = age × AST / (platelets × √ALT) = {age_years:.6g} × {ast_u_l:.6g} / ({platelets_10e9_l:.6g} × "
@@ -221,27 +171,7 @@ def fib_4(*, age_years: float, ast_u_l: float, alt_u_l: float, platelets_10e9_l:
     return index
 
 
-@calculator(
-    id=23,
-    name="MELD Na (UNOS/OPTN)",
-    category="lab",
-    output="decimal",
-    inputs=(
-        shared.CREATININE_MG_DL,
-        shared.BILIRUBIN_MG_DL,
-        shared.INR,
-        shared.SODIUM_MMOL_L,
-        flag("dialysis_twice", "Dialysis at least twice in the past week", "dialysis"),
-        flag(
-            "continuous_hemodialysis",
-            "Continuous veno-venous hemodialysis for ≥24 hours in the past week",
-            "Continuous veno-venous hemodialysis for >=24 hours in the past week",
-            "CVVHD",
-        ),
-    ),
-    source="OPTN policy 9 (MELD with sodium, January 2016); Kim WR et al. N Engl J Med 2008;359:1018-1026.",
-    aliases=("MELD-Na", "MELD"),
-)
+@calculator(source="OPTN policy 9 (MELD with sodium, January 2016); Kim WR et al. N Engl J Med 2008;359:1018-1026.")
 def meld_na(
     *,
     creatinine_mg_dl: float,
@@ -258,8 +188,6 @@ def meld_na(
     hours of continuous hemodialysis in the past week; sodium is kept within 125 and 137. MELD(i) is 0.957 · ln Cr +
     0.378 · ln bilirubin + 1.120 · ln INR + 0.643, rounded to one decimal and multiplied by 10. When it is above 11,
     1.32 · (137 − Na) − 0.033 · MELD(i) · (137 − Na) is added. The result is rounded and at most 40.
-
-    Source: OPTN policy 9 of January 2016.
     """
     if dialysis_twice or continuous_hemodialysis:
         creatinine = 4.0
@@ -330,19 +258,18 @@ _ENCEPHALOPATHY: Final[Choice] = Choice(
 
 _BILIRUBIN: Final = Bands("Bilirubin", "mg/dL", under=1, steps=((">=", 2, 2), (">", 3, 3)))
 _ALBUMIN: Final = Bands("Albumin", "g/dL", under=3, steps=((">=", 2.8, 2), (">", 3.5, 1)))
+# The classes of INR in use for those of the prothrombin time.
 _INR: Final = Bands("INR", "", under=1, steps=((">=", 1.7, 2), (">", 2.3, 3)))
 _ASCITES_POINTS: Final = {"absent": 1, "slight": 2, "moderate": 3}
 _ENCEPHALOPATHY_POINTS: Final = {"none": 1, "grade 1-2": 2, "grade 3-4": 3}
 
 
 @calculator(
-    id=15,
-    name="Child-Pugh Score for Cirrhosis Mortality",
-    category="severity",
-    output="integer",
-    inputs=(shared.BILIRUBIN_MG_DL, shared.ALBUMIN_G_DL, shared.INR, _ASCITES, _ENCEPHALOPATHY),
     source="Pugh RNH et al. Br J Surg 1973;60:646-649.",
-    aliases=("Child-Pugh", "CTP"),
+    inputs=(
+        _ASCITES,
+        _ENCEPHALOPATHY,
+    ),
 )
 def child_pugh(
     *,
@@ -358,8 +285,6 @@ def child_pugh(
     Bilirubin under 2 mg/dL 1, 2 to 3 2, over 3 3. Albumin over 3.5 g/dL 1, 2.8 to 3.5 2, under 2.8 3. INR under 1.7 1,
     1.7 to 2.3 2, over 2.3 3. Ascites absent 1, slight 2, moderate or more 3. Encephalopathy none 1, grade 1 or 2 2,
     grade 3 or 4 3.
-
-    Source: Pugh et al., Br J Surg 1973;60:646-649, with the INR classes in use for the prothrombin time.
     """
     points = Points(say)
     _BILIRUBIN.count(bilirubin_mg_dl, points)

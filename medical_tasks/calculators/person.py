@@ -6,54 +6,28 @@ import datetime
 import math
 from typing import Final, Literal, TypeAlias
 
-from medical_tasks.calculators import shared_inputs as shared
 from medical_tasks.calculators.base import Valid, calculator
 from medical_tasks.calculators.inputs import Choice, Day, Flag
-from medical_tasks.calculators.shared_inputs import Sex, flag
+from medical_tasks.calculators.shared_inputs import Sex, quantity
 from medical_tasks.calculators.steps import Bands, Points, Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
 
 DEVINE_HEIGHT: Final = Valid(parameter="height_cm", low=152.4, source="Devine 1974: for each inch over 5 feet")
 
 
-@calculator(
-    id=6,
-    name="Body Mass Index (BMI)",
-    category="physical",
-    output="decimal",
-    unit="kg/m^2",
-    inputs=(shared.WEIGHT, shared.HEIGHT),
-    source="Quetelet index; WHO Technical Report Series 894 (2000).",
-    aliases=("BMI",),
-)
+@calculator(source="Quetelet index; WHO Technical Report Series 894 (2000).")
 def body_mass_index(*, weight_kg: float, height_cm: float, say: Say = quiet) -> float:
-    """Body mass index in kg/m²: weight / height².
-
-    Source: Quetelet index; WHO Technical Report Series 894 (2000).
-    """
+    """Body mass index in kg/m²: weight / height²."""
     index = weight_kg * 10_000 / (height_cm * height_cm)  # one division, so that a BMI of exactly 25 stays 25
     say(f"BMI = weight / height² = {weight_kg:.6g} kg / ({height_cm / 100:.6g} m)² = {index:.6g} kg/m^2.")
     return index
 
 
-@calculator(
-    id=10,
-    name="Ideal Body Weight",
-    category="physical",
-    output="decimal",
-    unit="kg",
-    inputs=(shared.SEX, shared.HEIGHT),
-    source="Devine BJ. Drug Intell Clin Pharm 1974;8:650-655.",
-    aliases=("IBW",),
-    valid=(DEVINE_HEIGHT,),
-    unused=("weight",),
-)
+@calculator(source="Devine BJ. Drug Intell Clin Pharm 1974;8:650-655.", valid=(DEVINE_HEIGHT,))
 def ideal_body_weight(*, sex: Sex, height_cm: float, say: Say = quiet) -> float:
     """Ideal body weight in kg: 50 (men) or 45.5 (women) + 2.3 for each inch of height over 60.
 
     Below 60 inches the formula goes on downward; the paper gives no floor.
-
-    Source: Devine, Drug Intell Clin Pharm 1974;8:650-655.
     """
     base = 50.0 if sex == "male" else 45.5
     inches = height_cm / 2.54
@@ -64,61 +38,28 @@ def ideal_body_weight(*, sex: Sex, height_cm: float, say: Say = quiet) -> float:
 
 
 @calculator(
-    id=62,
-    name="Adjusted Body Weight",
-    category="physical",
-    output="decimal",
-    unit="kg",
-    inputs=(shared.SEX, shared.WEIGHT, shared.HEIGHT),
     source="Bauer LA et al. Eur J Clin Pharmacol 1983;24:643-647; ideal weight by Devine (1974).",
-    aliases=("ABW", "AdjBW"),
     valid=(DEVINE_HEIGHT,),
 )
 def adjusted_body_weight(*, sex: Sex, weight_kg: float, height_cm: float, say: Say = quiet) -> float:
-    """Adjusted body weight in kg: IBW + 0.4 · (weight − IBW), with Devine's IBW.
-
-    Source: Bauer et al., Eur J Clin Pharmacol 1983;24:643-647 (40 % of the excess weight).
-    """
+    """Adjusted body weight in kg: IBW + 0.4 · (weight − IBW), with Devine's IBW."""
     ideal = ideal_body_weight(sex=sex, height_cm=height_cm, say=say)
     weight = ideal + 0.4 * (weight_kg - ideal)
     say(f"ABW = IBW + 0.4 × (weight − IBW) = {ideal:.6g} + 0.4 × ({weight_kg:.6g} − {ideal:.6g}) = {weight:.6g} kg.")
     return weight
 
 
-@calculator(
-    id=60,
-    name="Body Surface Area Calculator",
-    category="physical",
-    output="decimal",
-    unit="m^2",
-    inputs=(shared.WEIGHT, shared.HEIGHT),
-    source="Mosteller RD. N Engl J Med 1987;317:1098.",
-    aliases=("BSA",),
-)
+@calculator(source="Mosteller RD. N Engl J Med 1987;317:1098.")
 def body_surface_area(*, weight_kg: float, height_cm: float, say: Say = quiet) -> float:
-    """Body surface area in m²: √(height cm · weight kg / 3600).
-
-    Source: Mosteller, N Engl J Med 1987;317:1098.
-    """
+    """Body surface area in m²: √(height cm · weight kg / 3600)."""
     area = math.sqrt(weight_kg * height_cm / 3600)
     say(f"BSA = √(weight × height / 3600) = √({weight_kg:.6g} kg × {height_cm:.6g} cm / 3600) = {area:.6g} m^2.")
     return area
 
 
-@calculator(
-    id=61,
-    name="Target weight",
-    category="physical",
-    output="decimal",
-    unit="kg",
-    inputs=(shared.BMI, shared.HEIGHT),
-    source="Body mass index (WHO Technical Report Series 894, 2000) solved for weight.",
-)
+@calculator(source="Body mass index (WHO Technical Report Series 894, 2000) solved for weight.")
 def target_weight(*, bmi_kg_m2: float, height_cm: float, say: Say = quiet) -> float:
-    """Weight in kg at which a person of this height has the wanted BMI: BMI · height².
-
-    Source: the definition of the body mass index, solved for weight.
-    """
+    """Weight in kg at which a person of this height has the wanted BMI: BMI · height²."""
     metres = height_cm / 100
     weight = bmi_kg_m2 * metres * metres
     say(f"Weight = BMI × height² = {bmi_kg_m2:.6g} kg/m^2 × ({metres:.6g} m)² = {weight:.6g} kg.")
@@ -129,19 +70,11 @@ _LONGEST_PREGNANCY_DAYS: Final = 375  # the longest on record (Time, 5 March 194
 
 
 @calculator(
-    id=13,
-    name="Estimated Due Date",
-    category="date",
-    output="date",
-    inputs=(shared.LAST_MENSTRUAL_DATE, shared.CYCLE_LENGTH.optional(28.0, "28 days")),
     source="Naegele's rule with cycle length; ACOG Committee Opinion 700 (2017).",
-    aliases=("EDD",),
+    inputs=(quantity("cycle_length_days").optional(28.0, "28 days"),),
 )
 def due_date(*, last_menstrual_date: datetime.date, cycle_length_days: float, say: Say = quiet) -> datetime.date:
-    """Due date: last menstrual date + 280 days + (cycle length − 28) days.
-
-    Source: Naegele's rule; ACOG Committee Opinion 700 (2017).
-    """
+    """Due date: last menstrual date + 280 days + (cycle length − 28) days."""
     shift = _whole(cycle_length_days) - 28
     due = last_menstrual_date + datetime.timedelta(days=280 + shift)
     say(f"Due date = {last_menstrual_date:%m/%d/%Y} + 280 days + ({shift + 28} − 28) days = {due:%m/%d/%Y}.")
@@ -154,22 +87,11 @@ def _whole(days: float) -> int:
     return int(days)
 
 
-@calculator(
-    id=68,
-    name="Estimated of Conception",
-    category="date",
-    output="date",
-    inputs=(shared.LAST_MENSTRUAL_DATE,),
-    source="Ovulation 14 days after the last menstrual date; ACOG Committee Opinion 700 (2017).",
-    aliases=("Estimated Date of Conception", "conception"),
-    unused=("cycle length",),
-)
+@calculator(source="Ovulation 14 days after the last menstrual date; ACOG Committee Opinion 700 (2017).")
 def conception_date(*, last_menstrual_date: datetime.date, say: Say = quiet) -> datetime.date:
     """Date of conception: last menstrual date + 14 days.
 
     The rule is that of a 28-day cycle; a stated cycle length does not enter it.
-
-    Source: ACOG Committee Opinion 700 (2017).
     """
     day = last_menstrual_date + datetime.timedelta(days=14)
     say(f"Conception = {last_menstrual_date:%m/%d/%Y} + 14 days = {day:%m/%d/%Y}.")
@@ -177,20 +99,13 @@ def conception_date(*, last_menstrual_date: datetime.date, say: Say = quiet) -> 
 
 
 @calculator(
-    id=69,
-    name="Estimated Gestational Age",
-    category="date",
-    output="integer",
-    inputs=(Day(parameter="current_date", name="Current Date", aliases=("today",)), shared.LAST_MENSTRUAL_DATE),
     source="Days since the last menstrual date; ACOG Committee Opinion 700 (2017).",
-    aliases=("EGA",),
+    inputs=(Day(parameter="current_date", name="Current Date", aliases=("today",)),),
 )
 def gestational_age(
     *, current_date: datetime.date, last_menstrual_date: datetime.date, say: Say = quiet
 ) -> tuple[int, int]:
     """Gestational age as (weeks, days) since the last menstrual date.
-
-    Source: ACOG Committee Opinion 700 (2017).
 
     Raises:
         CalculatorInputError: the current date is before the last menstrual date, or later than any pregnancy lasts.
@@ -270,32 +185,13 @@ _AGE: Final = Bands("Age", "", under=0, steps=((">=", 50, 1), (">=", 60, 2), (">
 
 
 @calculator(
-    id=32,
-    name="Charlson Comorbidity Index (CCI)",
-    category="risk",
-    output="integer",
+    source="Charlson ME et al. J Chronic Dis 1987;40:373-383; age: Charlson M et al. J Clin Epidemiol 1994;47:1245-1251.",
     inputs=(
-        shared.AGE,
-        flag("myocardial_infarction", "Myocardial infarction"),
-        flag("heart_failure", "Congestive Heart Failure", "CHF"),
-        flag("peripheral_vascular_disease", "Peripheral vascular disease"),
-        flag("cerebrovascular_accident", "Cerebrovascular Accident", "CVA", "Stroke"),
-        flag("transient_ischemic_attack", "Transient Ischemic Attacks History", "TIA"),
-        flag("dementia", "Dementia"),
-        flag("chronic_pulmonary_disease", "Chronic Pulmonary Disease", "Chronic Obstructive Pulmonary Disease", "COPD"),
-        flag("connective_tissue_disease", "Connective tissue disease"),
-        flag("peptic_ulcer", "Peptic ulcer disease"),
         _LIVER,
         _DIABETES,
-        flag("hemiplegia", "Hemiplegia"),
         _KIDNEY,
         _TUMOR,
-        flag("leukemia", "Leukemia"),
-        flag("lymphoma", "Lymphoma"),
-        flag("aids", "AIDS"),
     ),
-    source="Charlson ME et al. J Chronic Dis 1987;40:373-383; age: Charlson M et al. J Clin Epidemiol 1994;47:1245-1251.",
-    aliases=("CCI", "Charlson Comorbidity Index"),
 )
 def charlson(
     *,
@@ -326,8 +222,6 @@ def charlson(
     disease, connective tissue disease, peptic ulcer. Liver disease mild 1, moderate to severe 3. Diabetes uncomplicated
     1, with end-organ damage 2. Two each: hemiplegia, moderate to severe kidney disease, leukemia, lymphoma. Solid tumor
     localized 2, metastatic 6. AIDS 6.
-
-    Source: Charlson et al., J Chronic Dis 1987;40:373-383; age as in J Clin Epidemiol 1994;47:1245-1251.
     """
     points = Points(say)
     _AGE.count(age_years, points)

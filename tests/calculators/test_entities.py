@@ -102,12 +102,6 @@ def test_absent_findings_are_listed_and_said() -> None:
     assert "Stroke: no." in result.explanation
 
 
-def test_unused_entities_are_listed_and_said() -> None:
-    result = calculate(68, {"Last menstrual date": "04/13/2009", "cycle length": 23})
-    assert result.ignored == ("cycle length",)
-    assert "Not used: cycle length." in result.explanation
-
-
 def test_the_same_thing_twice() -> None:
     twice = {**MAN, "Congestive Heart Faliure": True}
     assert calculate(4, {**twice, "Congestive Heart Failure": True}).answer == 2

@@ -3,7 +3,8 @@
 `tests/golden/calculators/<slug>.json` holds `{"source": ..., "cases": [{"why": ..., "entities": {...}, "answer": ...}]}`:
 at least three cases, `why` being the derivation and one of them starting with `boundary`. Decimals are compared at a
 relative 1e-6, the rest exactly; dates are `MM/DD/YYYY`, a gestational age is `["15 weeks", "1 days"]`. A case with `error`
-in place of `answer` is refused with that text in the message, and `warnings` is the number of warnings, 0 when left out.
+in place of `answer` is refused with that text in the message, and `warnings` is the number of warnings, 0 when left out. `says`
+are texts of the steps; `absent` are the inputs taken as absent and `ignored` those not used, where a case is about them.
 `arguments` in place of `entities` calls the rule itself.
 
 `tables` are cases in short: `{"why": ..., "entities": {...}, "answer": ..., "classes": {"Input": [[value, points], ...]}}` is a
@@ -67,7 +68,7 @@ def conversion_difference(case: Mapping[str, Any], calculators: Any) -> str | No
         made = calculators.units.convert(case["value"], case["unit"], case["to"], substance=substance)
     except (calculators.CalculatorInputError, ArithmeticError, ValueError, LookupError, TypeError) as error:
         return f"broken: {error!r}"
-    return None if math.isclose(made, case["answer"], rel_tol=1e-9) else f"{made!r}, not {case['answer']!r}"
+    return None if math.isclose(made, case["answer"], rel_tol=1e-12) else f"{made!r}, not {case['answer']!r}"
 
 
 def difference(slug: str, case: Mapping[str, Any], calculators: Any) -> str | None:
@@ -102,6 +103,11 @@ def difference(slug: str, case: Mapping[str, Any], calculators: Any) -> str | No
         return f"points add up to {totals[-1]}, not {result.answer}"
     if len(result.warnings) != case.get("warnings", 0):
         return f"warnings {result.warnings}, not {case.get('warnings', 0)}"
+    if unsaid := [text for text in case.get("says", ()) if text not in result.explanation]:
+        return f"the steps do not say {unsaid}: {result.explanation}"
+    for key, names in (("absent", result.missing_taken_absent), ("ignored", result.ignored)):
+        if list(names) != case.get(key, list(names)):
+            return f"{key} {names}, not {case[key]}"
     return None if result.explanation.count("\n") >= 1 else "no steps"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.calculators import CALCULATORS, Result, calculate, find
+from medical_tasks.calculators.infection import sofa
 from medical_tasks.calculators.inputs import Quantity
 from medical_tasks.calculators.units import convert
 from tests.calculators.test_golden import cases
@@ -117,3 +119,42 @@ def test_steroids_there_and_back(dose: int, data: st.DataObject) -> None:
     there = calculate(24, {"input steroid": [source, dose, "mg"], "target steroid": target}).answer
     back = calculate(24, {"input steroid": [target, there, "mg"], "target steroid": source}).answer
     assert back == pytest.approx(dose, rel=1e-9)
+
+
+DAYS = st.dates(datetime.date(1950, 1, 1), datetime.date(2100, 12, 31))
+
+
+@settings(deadline=None, max_examples=100)
+@given(day=DAYS, cycle=st.integers(20, 45))
+def test_a_longer_cycle_moves_the_due_date_by_as_many_days(day: datetime.date, cycle: int) -> None:
+    answer = calculate(13, {"Last menstrual date": f"{day:%m/%d/%Y}", "cycle length": cycle}).answer
+    due = datetime.datetime.strptime(str(answer), "%m/%d/%Y").date()
+    assert (due - day).days == 252 + cycle
+
+
+@settings(deadline=None, max_examples=100)
+@given(day=DAYS, days=st.integers(0, 375))
+def test_gestational_age_adds_up(day: datetime.date, days: int) -> None:
+    now = day + datetime.timedelta(days=days)
+    answer = calculate(69, {"Last menstrual date": day, "Current Date": now}).answer
+    assert isinstance(answer, tuple)
+    weeks, rest = (int(part.split()[0]) for part in answer)
+    assert (weeks * 7 + rest, rest < 7) == (days, True)
+
+
+def test_a_sofa_ratio_on_the_bound_is_free_of_binary_noise() -> None:
+    healthy: dict[str, Any] = {
+        "mechanical_ventilation": False,
+        "cpap": False,
+        "platelets_10e9_l": 250,
+        "glasgow_coma_score": 15,
+        "bilirubin_mg_dl": 0.8,
+        "hypotension": False,
+        **dict.fromkeys(("systolic_mm_hg", "diastolic_mm_hg", "creatinine_mg_dl", "urine_ml_day")),
+        **{f"{drug}_mcg_kg_min": 0 for drug in ("dopamine", "dobutamine", "epinephrine", "norepinephrine")},
+    }
+    exact = 0
+    for tenths in range(150, 1000):  # FiO2 from 15.0 to 99.9 %, and the PaO2 of a ratio of 300
+        fio2 = tenths / 10
+        exact += sofa(**healthy, pao2_mm_hg=round(fio2 * 3, 1), fio2_percent=fio2)
+    assert exact == 850  # one point each, never two

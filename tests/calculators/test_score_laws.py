@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from medical_tasks.calculators import AnyCalculator, CalculatorInputError, calculate
 from medical_tasks.calculators.inputs import REQUIRED, Flag, Quantity
 from medical_tasks.calculators.units import convert
-from tests.calculators.score_strategies import RANGES, SCORES, THRESHOLDS, patients
+from tests.calculators.score_strategies import RANGES, SCORES, THRESHOLDS, patients, table
 
 every_score = pytest.mark.parametrize("score", SCORES, ids=lambda score: score.slug)
 some = settings(deadline=None, max_examples=20)
@@ -21,27 +21,7 @@ some = settings(deadline=None, max_examples=20)
 AGAINST = {("wells_dvt", "alternative_diagnosis")}
 # Findings whose silence is not "no": an unmentioned cough is no cough.
 TAKEN_AS_PRESENT = {"cough_absent", "cough_and_coryza_absent"}
-OTHER_UNITS = {
-    "temperature_c": "degrees fahrenheit",
-    "systolic_mm_hg": "kPa",
-    "diastolic_mm_hg": "kPa",
-    "pao2_mm_hg": "kPa",
-    "paco2_mm_hg": "kPa",
-    "aa_gradient_mm_hg": "kPa",
-    "creatinine_mg_dl": "µmol/L",
-    "bilirubin_mg_dl": "µmol/L",
-    "bun_mg_dl": "mmol/L",
-    "glucose_mg_dl": "mmol/L",
-    "albumin_g_dl": "g/L",
-    "hemoglobin_g_dl": "g/L",
-    "sodium_mmol_l": "mEq/L",
-    "potassium_mmol_l": "mEq/L",
-    "platelets_10e9_l": "/µL",
-    "white_cells_10e9_l": "/mm^3",
-    "urine_ml_day": "L/day",
-    "dopamine_mcg_kg_min": "mg/kg/h",
-    "drinks_per_week": "drinks/day",
-}
+OTHER_UNITS: dict[str, str] = table("scores")["other_units"]
 
 
 def test_the_scores_are_all_here() -> None:

@@ -4,8 +4,7 @@ Manes et al., "K-QA: A Real-World Medical Q&A Benchmark", BioNLP 2024, https://a
 Reference implementation: https://github.com/Itaymanes/K-QA.
 
     spec             datasets, tasks and metrics
-    data             rows of the official JSON Lines files to items
-    demo             the synthetic questions and their corpus
+    data             rows of the official JSON Lines files, and of the synthetic questions, to items
     prompts          how an item is asked (docs/kqa.md)
       retrieval        which passages of `documents` a question is given
     judge_prompts    how a judge is asked about a statement, and its reply read

@@ -39,18 +39,17 @@ _STEPS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Annotation:
-    """One statement against one answer, with the label of each physician."""
+class Annotation(CheckPair):
+    """One statement against one answer; `gold` is what at least two of the three physicians say, who are `ratings`.
 
-    id: str  # hash of question, answer and statement
+    Its id is a hash of question, answer and statement, its cluster of question and answer: statements about one answer are not
+    independent.
+    """
+
     question: str
-    model: str
     answer: str
     statement: str
     importance: str  # `Must_have` or `Nice_to_have`
-    labels: tuple[Label, ...]  # of the three physicians, always in the same order
-    majority: Label  # what at least two of them say
-    cluster: str  # hash of question and answer; statements about one answer are not independent
 
 
 def find_annotations(source: Path | None) -> Path:
@@ -86,27 +85,23 @@ def _annotation(path: Path, row: CsvRow) -> Annotation:
     cells = row.cells
     for name in ("Question", "answer", "claim"):
         if not cells[name].strip():
-            raise UsageError(f"{path}, line {row.line}, column {name!r}: empty; every row has a text there.")
+            raise _wrong(path, row, name, "empty; every row has a text there")
     labels = tuple(_label(path, row, name) for name in _LABEL_COLUMNS)
     decided, stated = majority(labels), _label(path, row, "majority_label")
     if decided != stated:
-        raise UsageError(
-            f"{path}, line {row.line}, column 'majority_label': {cells['majority_label']!r} is not what at least two of the "
-            f"three labels say ({', '.join(cells[name] for name in _LABEL_COLUMNS)})."
-        )
+        said = ", ".join(cells[name] for name in _LABEL_COLUMNS)
+        rule = f"{cells['majority_label']!r} is not what at least two of the three labels say ({said})"
+        raise _wrong(path, row, "majority_label", rule)
     if cells["category_x"] not in _IMPORTANCE:
-        raise UsageError(
-            f"{path}, line {row.line}, column 'category_x': must be {' or '.join(_IMPORTANCE)}, got {cells['category_x']!r}."
-        )
+        raise _wrong(path, row, "category_x", f"must be {' or '.join(_IMPORTANCE)}, got {cells['category_x']!r}")
     return Annotation(
         id=_digest(cells["Question"], cells["answer"], cells["claim"]),
         question=cells["Question"],
-        model=cells["llm_x"],
         answer=cells["answer"],
         statement=cells["claim"],
         importance=cells["category_x"],
-        labels=labels,
-        majority=stated,
+        ratings=labels,
+        gold=stated,
         cluster=_digest(cells["Question"], cells["answer"]),
     )
 
@@ -114,8 +109,12 @@ def _annotation(path: Path, row: CsvRow) -> Annotation:
 def _label(path: Path, row: CsvRow, name: str) -> Label:
     text = row.cells[name]
     if text not in _LABELS:
-        raise UsageError(f"{path}, line {row.line}, column {name!r}: must be {', '.join(_LABELS)}, got {text!r}.")
+        raise _wrong(path, row, name, f"must be {', '.join(_LABELS)}, got {text!r}")
     return _LABELS[text]
+
+
+def _wrong(path: Path, row: CsvRow, column: str, rule: str) -> UsageError:
+    return UsageError(f"{path}, line {row.line}, column {column!r}: {rule}.")
 
 
 def _digest(*texts: str) -> str:
@@ -124,15 +123,6 @@ def _digest(*texts: str) -> str:
 
 BOTH = "judge: entails and contradicts"
 """Reason of a statement on which the authors' two questions contradict each other."""
-_NO_REASON = "judge: no verdict"
-
-
-def check_pairs(annotations: Sequence[Annotation]) -> list[CheckPair]:
-    """Makes pairs of the physicians' labels, in order."""
-    return [
-        CheckPair(id=entry.id, gold=entry.majority, cluster=entry.cluster, ratings=entry.labels)
-        for entry in annotations
-    ]
 
 
 def judge_annotations(annotations: Sequence[Annotation], judging: Judging) -> list[Label | Unscored]:
@@ -166,20 +156,18 @@ def _judged_label(entry: Annotation, verdict: StatementVerdict) -> Label | Unsco
     if verdict.entailed is False and CANNOT_TELL in verdict.reasons:
         return "not_entailment"
     if verdict.entailed is None or verdict.contradicted is None:
-        return Unscored(id=entry.id, reason=next(iter(verdict.reasons), _NO_REASON))
+        return Unscored(id=entry.id, reason=next(iter(verdict.reasons), "judge: no verdict"))
     if verdict.entailed:
         return "entailment"
     return "contradiction" if verdict.contradicted else "neutral"
 
 
-def kqa_set(
-    source: Path | None, *, prompts: str = "own", upstream: Path | None = None, most: int | None = None
-) -> CheckSet:
-    """The first `most` of the 399 statements that three physicians labelled; `upstream` is for the prompts `official`."""
-    texts = load_judge_prompts(KQA, prompts, upstream)
-    path = find_annotations(source)
+def _read(request: CheckRequest) -> CheckSet:
+    """The first statements that three physicians labelled, as many as asked for; `upstream` is for the prompts `official`."""
+    texts = load_judge_prompts(KQA, request.prompts, request.upstream)
+    path = find_annotations(request.source)
     annotations = read_annotations(path)
-    pairs = subset(check_pairs(annotations), most)
+    pairs = subset(annotations, request.max_pairs)
     kept = {pair.id for pair in pairs}
     wanted = [entry for entry in annotations if entry.id in kept]
 
@@ -194,10 +182,6 @@ def kqa_set(
         source={path.name: file_sha256(path)},
         prompts={"set": texts.name, "sha256": texts.sha256},
     )
-
-
-def _read(request: CheckRequest) -> CheckSet:
-    return kqa_set(request.source, prompts=request.prompts, upstream=request.upstream, most=request.max_pairs)
 
 
 CHECK_SET: Final = CheckSetSource(

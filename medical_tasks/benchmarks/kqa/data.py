@@ -8,22 +8,30 @@ The texts of statements stay as released, three blank ones among the must-have i
 from __future__ import annotations
 
 import hashlib
+import json
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.benchmarks.kqa.demo import demo_questions
+from medical_tasks.benchmarks.kqa.documents import Document
 from medical_tasks.benchmarks.kqa.spec import DATASET
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import UsageError
 from medical_tasks.io.columns import Column
-from medical_tasks.io.json_records import Record, is_list_of, is_text, is_text_or_null, one_of, optional, read_records
+from medical_tasks.io.json_records import (
+    Field,
+    Record,
+    is_list_of,
+    is_text,
+    is_text_or_null,
+    one_of,
+    optional,
+    read_records,
+)
 from medical_tasks.spec import Item, TaskSpec
-
-_ID_DIGITS = 16
-_DIAGNOSIS_DIGITS = 8
 
 
 def question_id(question: str, diagnosis: str | None = None) -> str:
@@ -32,40 +40,18 @@ def question_id(question: str, diagnosis: str | None = None) -> str:
     White space does not count: one question of the release ends in a line break, and copies of a dataset differ there.
     `diagnosis` tells repeats of one question apart; it is not part of the name of a question's first occurrence.
     """
-    name = _digest(question, _ID_DIGITS)
-    return name if diagnosis is None else f"{name}-{_digest(diagnosis, _DIAGNOSIS_DIGITS)}"
+    name = _digest(question)[:16]
+    return name if diagnosis is None else f"{name}-{_digest(diagnosis)[:8]}"
 
 
-def _digest(text: str, digits: int) -> str:
-    return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()[:digits]
+def _digest(text: str) -> str:
+    return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()
 
 
-def typed_row(
-    *,
-    question: str,
-    answer: str = "",
-    must_have: Sequence[str] = (),
-    nice_to_have: Sequence[str] = (),
-    sources: Sequence[str] = (),
-    icd_10_diag: str = "",
-    entity_text: Sequence[str] = (),
-    matched_entity: str = "",
-    entity_tag: Sequence[str] = (),
-    id: str = "",  # noqa: A002 - the column's name
-) -> dict[str, Any]:
-    """Puts a row of `COLUMNS` together; the id is made from the question when it is empty."""
-    return {
-        "id": id or question_id(question),
-        "question": question,
-        "answer": answer,
-        "must_have": list(must_have),
-        "nice_to_have": list(nice_to_have),
-        "sources": list(sources),
-        "icd_10_diag": icd_10_diag,
-        "entity_text": list(entity_text),
-        "matched_entity": matched_entity,
-        "entity_tag": list(entity_tag),
-    }
+def typed_row(**values: Any) -> dict[str, Any]:
+    """Puts a row of `COLUMNS` together, empty where nothing is given; the id is made from the question."""
+    row: dict[str, Any] = {column.name: [] if column.repeated else "" for column in COLUMNS}
+    return row | {"id": question_id(values["question"])} | values
 
 
 FORMS = ("yes or no", "open", "other")
@@ -82,30 +68,38 @@ _OPEN = frozenset("what whats which who whos whom whose when whens where wheres 
 
 
 def question_form(question: str) -> str:
-    """Says which of `FORMS` a question has: it asks for a yes or no, begins with a question word, or neither.
+    """Says which of `FORMS` a question has, by its first word behind those that merely open a turn ("Ok so", "Also").
 
-    Only the first word counts, after words that merely open a turn ("Ok so", "Also"): what patients write has too little
-    punctuation to look for the question within it.
+    What patients write has too little punctuation to look for the question within it.
     """
-    for match in _WORD.finditer(question.lower()):
-        word = match[0].replace("'", "").replace("’", "")
-        if word in _OPENERS:
-            continue
-        if word in _YES_OR_NO:
-            return FORMS[0]
-        return FORMS[1] if word in _OPEN else FORMS[2]
-    return FORMS[2]
+    words = (match[0].replace("'", "").replace("’", "") for match in _WORD.finditer(question.lower()))
+    first = next((word for word in words if word not in _OPENERS), "")
+    return FORMS[0] if first in _YES_OR_NO else FORMS[1] if first in _OPEN else FORMS[2]
+
+
+@cache
+def _demo() -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(Path(__file__).with_name("demo.json").read_text(encoding="utf-8"))
+    return content
 
 
 def demo_rows() -> list[dict[str, Any]]:
-    """Makes the rows of the `demo` configuration."""
-    return [typed_row(**question) for question in demo_questions()]
+    """The rows of the `demo` configuration: synthetic questions of the release's shapes, written for this package.
+
+    No patient asked them, and they are no medical advice; each answer says what its statements say.
+    """
+    return [typed_row(**question) for question in _demo()["questions"]]
 
 
-@lru_cache(maxsize=1)
+@cache
 def demo_ids() -> frozenset[str]:
     """Returns the ids of the demo's questions."""
-    return frozenset(question_id(record["question"]) for record in demo_questions())
+    return frozenset(row["id"] for row in demo_rows())
+
+
+def demo_documents() -> list[Document]:
+    """The demo's corpus, for lay readers; it does not cover all questions, so "I don't know" is sometimes right."""
+    return [Document(**document) for document in _demo()["documents"]]
 
 
 COLUMNS = (
@@ -145,13 +139,12 @@ _QUESTION_FIELDS = {
     "matched_entity": is_text_or_null(),
     "entity_tag": is_list_of(one_of(("problem", "treatment", "test")), null=True),
 }
-_AGAIN = "Download it again."
 
 # An address may be broken by white space in the release; the next one begins with its scheme.
 _NEXT_ADDRESS = re.compile(r"\s+(?=https?://)")
 
-# Upper ends of the groups of items by number of must-have statements; each holds about a third of the 201.
-_FEW, _SOME = 2, 4
+# Groups of items by number of must-have statements, and their upper ends; each holds about a third of the 201.
+_SIZES, _SIZE_ENDS = ("up to 2", "3 to 4", "5 or more"), (2, 4)
 
 
 def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
@@ -161,11 +154,13 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[di
     elif config == "own":
         yield from read_gold_file(files[split])
     elif config == "answered":
-        release = "K-QA file of answered questions"
-        yield from _gold_rows(read_records(files[split], _ANSWERED_FIELDS, release=release, again=_AGAIN))
+        yield from _gold_rows(_released(files[split], _ANSWERED_FIELDS, "K-QA file of answered questions"))
     else:
-        release = "K-QA file of all questions"
-        yield from _question_rows(read_records(files[split], _QUESTION_FIELDS, release=release, again=_AGAIN))
+        yield from _question_rows(_released(files[split], _QUESTION_FIELDS, "K-QA file of all questions"))
+
+
+def _released(path: Path, fields: Mapping[str, Field], release: str) -> Iterator[Record]:
+    return read_records(path, fields, release=release, again="Download it again.")
 
 
 def read_gold_file(path: Path) -> list[dict[str, Any]]:
@@ -224,14 +219,7 @@ def _addresses(text: str) -> list[str]:
 
 
 def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
-    """Makes items of built rows.
-
-    An item is grouped by how many must-have statements it has, blank ones left out, and by the form of its question; it
-    stands alone, so it is its own cluster.
-
-    Raises:
-        UsageError: Two rows have the same id, or a row has no statements to score an answer by.
-    """
+    """Makes items of built rows, grouped by their number of must-have statements, blank ones left out, and by form."""
     items = [_item(task, row) for row in rows]
     if len({item.id for item in items}) != len(items):
         raise UsageError(f"{task.name}: two rows of the built dataset have the same id. Build it again.")
@@ -250,15 +238,12 @@ def _item(task: TaskSpec, row: Mapping[str, Any]) -> Item:
     return Item(
         id=name,
         fields=dict(row),
-        groups={"must_haves": _size(must_haves), "question_form": question_form(str(row["question"]))},
+        groups={
+            "must_haves": _SIZES[bisect_left(_SIZE_ENDS, must_haves)],
+            "question_form": question_form(str(row["question"])),
+        },
         cluster=name,
     )
-
-
-def _size(must_haves: int) -> str:
-    if must_haves <= _FEW:
-        return f"up to {_FEW}"
-    return f"{_FEW + 1} to {_SOME}" if must_haves <= _SOME else f"{_SOME + 1} or more"
 
 
 def _official(name: str, description: str) -> dict[str, OfficialFile]:

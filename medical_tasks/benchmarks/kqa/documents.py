@@ -24,11 +24,11 @@ from typing import Any
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_bytes
+from medical_tasks.io.json_records import is_text
 
 SUFFIXES = (".txt", ".md", ".html", ".htm", ".jsonl")
 
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
-_SHOWN_KINDS = 4
 _CHARSET = re.compile(rb"""<meta\s[^>]{0,200}charset=["']?\s*([A-Za-z0-9_:.-]{1,40})""", re.IGNORECASE)
 _HEAD = 4096
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
@@ -58,7 +58,7 @@ def read_documents(place: Path) -> list[Document]:
     wanted = [path for path in paths if path.suffix.lower() in SUFFIXES]
     if not wanted:
         kinds = sorted({path.suffix.lower() or "no suffix" for path in paths})
-        holds = f"it holds files of other kinds ({', '.join(kinds[:_SHOWN_KINDS])})" if kinds else "it is empty"
+        holds = f"it holds files of other kinds ({', '.join(kinds[:4])})" if kinds else "it is empty"
         raise UsageError(
             f"documents={place}: no document to retrieve from, {holds}. Documents are {', '.join(SUFFIXES)} files; convert "
             "others to text first."
@@ -146,7 +146,15 @@ def _lines(path: Path, name: str, text: str) -> Iterator[Document]:
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
-        values = _object(path, number, line)
+        try:
+            values = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise UsageError(f"{path}: line {number} is not a whole JSON object ({error}).") from error
+        if not isinstance(values, dict) or "text" not in values:
+            raise UsageError(
+                f'{path}: line {number} is not a JSON object with "text". Write one document a line, as {{"text": "...", '
+                '"title": "...", "url": "..."}.'
+            )
         yield Document(
             name=f"{name}:{number}",
             title=_text(path, number, values, "title") or _title(path),
@@ -155,34 +163,13 @@ def _lines(path: Path, name: str, text: str) -> Iterator[Document]:
         )
 
 
-def _object(path: Path, number: int, line: str) -> dict[str, Any]:
-    try:
-        values = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path}: line {number} is not a whole JSON object ({error}).") from error
-    if not isinstance(values, dict) or "text" not in values:
-        raise UsageError(
-            f'{path}: line {number} is not a JSON object with "text". Write one document a line, as {{"text": "...", '
-            '"title": "...", "url": "..."}.'
-        )
-    return values
-
-
 def _text(path: Path, number: int, values: dict[str, Any], key: str) -> str:
     value = values.get(key)
     if value is None and key != "text":
         return ""
-    if not isinstance(value, str) or not _encodes(value):
+    if not is_text(blank=True).holds(value):
         raise UsageError(f"{path}: line {number}, {key!r} must be a text, got {repr(value)[:60]}.")
-    return value
-
-
-def _encodes(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return str(value)
 
 
 # What a browser does not show, and what begins a paragraph of its own.
@@ -199,7 +186,7 @@ def html_text(page: str) -> tuple[str, str]:
     reader = _Reader()
     reader.feed(page)
     reader.close()
-    return reader.title, reader.text
+    return reader.read()
 
 
 class _Reader(HTMLParser):
@@ -210,14 +197,10 @@ class _Reader(HTMLParser):
         self._title: list[str] = []
         self._paragraphs: list[list[str]] = [[]]
 
-    @property
-    def title(self) -> str:
-        return " ".join("".join(self._title).split())
-
-    @property
-    def text(self) -> str:
+    def read(self) -> tuple[str, str]:
         paragraphs = (" ".join("".join(parts).split()) for parts in self._paragraphs)
-        return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
+        text = "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
+        return " ".join("".join(self._title).split()), text
 
     def parse_marked_section(self, i: int, report: bool = True) -> int:
         """Skips `<![...>` as browsers do; some releases of the standard library fail an assertion on an unknown keyword."""

@@ -1,17 +1,8 @@
 """Gets verdicts on answers: which of their statements an answer entails and contradicts, and whether it is one at all.
 
-All questions about all answers go to the judge in one call, so that it can work on many at once; further rounds hold only what
-a batched reply left out. What got no verdict stays None, never False.
-
-- An empty answer entails and contradicts nothing; nobody is asked (paper, section 4: an empty premise).
-- A sure abstention (`abstention`) likewise, unless the authors' prompts are used: they ask about every text.
-- A blank statement (the release has three) says nothing. Only the authors' prompts ask about it, for the official metrics;
-  everything else leaves it out.
-- Where the rule is not sure of an abstention, a judge that reads prompts is asked; for judges of entailment it is an answer.
-
-What a batched reply leaves out is asked about again, together, and what is left out once more one by one. So is a whole batch whose
-form is the trouble: no readable reply, a prompt too long, a judge that reads no prompts. A batch that failed for another reason
-(the server, the budget) leaves its statements without a verdict: asking for each of them would only fail eight times as often.
+All questions about all answers go to the judge in one call; further rounds hold only what a batched reply left out. What got no
+verdict stays None, never False. An empty answer entails and contradicts nothing, and nobody is asked (paper, section 4), nor about
+a sure abstention or a blank statement (the release has three), unless the authors' prompts are used: they ask about every text.
 """
 
 from __future__ import annotations
@@ -39,11 +30,7 @@ _Outcomes = Mapping[str, Verdict | Unscored]
 
 
 def judge_answers(cases: Sequence[Case], judging: Judging) -> list[AnswerVerdict]:
-    """Asks a judge about answers; one verdict an answer, in order.
-
-    Raises:
-        UsageError: Official prompts batched, two cases of the same id, or recorded verdicts of another kind.
-    """
+    """Asks a judge about answers; one verdict an answer, in order."""
     if len({case.id for case in cases}) != len(cases):
         raise UsageError("two items to judge have the same id. Give each item one response.")
     kinds = [abstention(case.answer) for case in cases]
@@ -59,12 +46,12 @@ def judge_answers(cases: Sequence[Case], judging: Judging) -> list[AnswerVerdict
                 "statements, or use --prompts own."
             )
         said = [case for case in cases if case.answer.strip()]
-        outcomes = ask(judging, [*unsure, *_official_questions(said, judging)])
+        outcomes = _ask(judging, [*unsure, *_official_questions(said, judging)])
         asked = {case.id for case in said}
         statements = [_official_verdicts(case, outcomes if case.id in asked else None) for case in cases]
     else:
         said = [case for case, kind in zip(cases, kinds, strict=True) if kind != "sure"]
-        labels, outcomes = label_statements(said, judging, unsure)
+        labels, outcomes = _label_statements(said, judging, unsure)
         asked = {case.id for case in said}
         statements = [_own_verdicts(case, labels if case.id in asked else None) for case in cases]
     return [
@@ -76,34 +63,28 @@ def judge_answers(cases: Sequence[Case], judging: Judging) -> list[AnswerVerdict
 def _own_verdicts(case: Case, labels: Labels | None) -> tuple[StatementVerdict, ...]:
     verdicts = []
     for name, text in case.statements.items():
-        if labels is None or not text.strip():
-            verdicts.append(StatementVerdict(name=name, stated=bool(text.strip())))
-            continue
-        found = labels[f"{case.id}/{name}"]
-        verdicts.append(
-            statement_verdict(name, None, reason=found.reason)
-            if isinstance(found, Unscored)
-            else statement_verdict(name, found)
-        )
+        stated = bool(text.strip())
+        found = labels[f"{case.id}/{name}"] if labels is not None and stated else None
+        if found is None:
+            verdicts.append(StatementVerdict(name=name, stated=stated))
+        elif isinstance(found, Unscored):
+            verdicts.append(statement_verdict(name, None, reason=found.reason))
+        else:
+            verdicts.append(statement_verdict(name, found))
     return tuple(verdicts)
 
 
 def _official_questions(cases: Sequence[Case], judging: Judging) -> list[Question]:
-    by_text = judging.judge.reads == "prompt"  # judges of entailment say a label; then it decides both
-    return [
-        question
-        for case in cases
-        for name, text in case.statements.items()
-        for kind in (("entails", "contradicts") if name.startswith("must/") else ("contradicts",))
-        for question in official_question(
-            judging.prompts,
-            f"{case.id}/{name}/{kind}",
-            kind,
-            question=case.question,
-            answer=case.answer,
-            statement=text,
-        )[: 2 if by_text else 1]
-    ]
+    # Judges of entailment say a label; then it decides both as it is read and as their script does.
+    readings = 2 if judging.judge.reads == "prompt" else 1
+    questions: list[Question] = []
+    for case in cases:
+        for name, text in case.statements.items():
+            for kind in ("entails", "contradicts") if name.startswith("must/") else ("contradicts",):
+                texts = {"question": case.question, "answer": case.answer, "statement": text}
+                asked = official_question(judging.prompts, f"{case.id}/{name}/{kind}", kind, **texts)
+                questions.extend(asked[:readings])
+    return questions
 
 
 def _official_verdicts(case: Case, outcomes: _Outcomes | None) -> tuple[StatementVerdict, ...]:
@@ -224,24 +205,15 @@ class AnswerVerdict:
 
 def statement_verdict(name: str, label: Label | None, *, reason: str = "") -> StatementVerdict:
     """Makes the verdict on a statement of a label, None for `reason`; the official decisions go by the label too."""
-    if label is None:
-        return StatementVerdict(
-            name=name,
-            entailed=None,
-            contradicted=None,
-            entailed_official=None,
-            contradicted_official=None,
-            reasons=(reason,),
-        )
-    entailed = label == "entailment"
-    contradicted = None if label == "not_entailment" else label == "contradiction"
+    entailed = None if label is None else label == "entailment"
+    contradicted = None if label in (None, "not_entailment") else label == "contradiction"
     return StatementVerdict(
         name=name,
         entailed=entailed,
         contradicted=contradicted,
         entailed_official=entailed,
         contradicted_official=contradicted,
-        reasons=() if contradicted is not None else (CANNOT_TELL,),
+        reasons=(reason,) if label is None else (CANNOT_TELL,) if contradicted is None else (),
     )
 
 
@@ -255,34 +227,38 @@ _Wanted = dict[str, list[str]]
 """Case id to names of statements."""
 
 
-def ask(judging: Judging, questions: Sequence[Question]) -> dict[str, Verdict | Unscored]:
+def _ask(judging: Judging, questions: Sequence[Question]) -> dict[str, Verdict | Unscored]:
     """Asks the judge, if there is anything to ask; outcomes by question id."""
-    if not questions:
-        return {}
-    outcomes = judging.judge.ask(questions)
+    outcomes = judging.judge.ask(questions) if questions else ()
     return {question.id: outcome for question, outcome in zip(questions, outcomes, strict=True)}
 
 
-def label_statements(
-    cases: Sequence[Case], judging: Judging, also: Sequence[Question] = ()
+def _label_statements(
+    cases: Sequence[Case], judging: Judging, also: Sequence[Question]
 ) -> tuple[Labels, dict[str, Verdict | Unscored]]:
-    """Gets a label for every statement that says something, and the outcomes of `also`, which is asked in the first round."""
+    """Gets a label for every statement that says something, and the outcomes of `also`, which is asked in the first round.
+
+    What a batched reply leaves out is asked about again, together, and what is left out once more one by one. So is a whole batch
+    whose form is the trouble: no readable reply, a prompt too long, a judge that reads no prompts. A batch that failed for another
+    reason (the server, the budget) leaves its statements without a verdict: asking for each of them would only fail eight times as
+    often.
+    """
     by_id = {case.id: case for case in cases}
     wanted = {case.id: [name for name, text in case.statements.items() if text.strip()] for case in cases}
-    if judging.mode == "single":
-        outcomes = ask(judging, [*also, *_singles(by_id, wanted, judging)])
-        others = {question.id: outcomes.pop(question.id) for question in also}
-        return _labels(outcomes), others
     labels: dict[str, Label | Unscored] = {}
-    others = {}
+    others: dict[str, Verdict | Unscored] = {}
     singly: _Wanted = {}
-    for round_name, extra in (("batch", also), ("batch-again", ())):
-        outcomes = ask(judging, [*extra, *_batches(by_id, wanted, judging, round_name)])
-        others |= {question.id: outcomes.pop(question.id) for question in extra}
+    for round_name in ("batch", "batch-again") if judging.mode == "batched" else ():
+        outcomes = _ask(judging, [*also, *_batches(by_id, wanted, judging, round_name)])
+        others |= {question.id: outcomes.pop(question.id) for question in also}
+        also = ()
         wanted = _take(wanted, outcomes, round_name, labels, singly)
     for case_id, names in wanted.items():
         singly.setdefault(case_id, []).extend(names)
-    labels |= _labels(ask(judging, _singles(by_id, singly, judging)))
+    outcomes = _ask(judging, [*also, *_singles(by_id, singly, judging)])
+    others |= {question.id: outcomes.pop(question.id) for question in also}
+    for name, outcome in outcomes.items():
+        labels[name] = _label(outcome.id, outcome.value) if isinstance(outcome, Verdict) else outcome
     return labels, others
 
 
@@ -296,31 +272,23 @@ def _take(
     """Sorts a round's outcomes: into labels, into what has to be asked singly, and (returned) into what is asked again."""
     left_out: _Wanted = {}
     for case_id, names in wanted.items():
-        if not names:
-            continue
-        outcome = outcomes[f"{case_id}/{round_name}"]
+        outcome = outcomes.get(f"{case_id}/{round_name}")  # there is none where nothing was wanted
         if isinstance(outcome, Verdict):
             found = _pairs(outcome)
-            labels |= {f"{case_id}/{name}": found[key] for name, key in _keys(names).items() if key in found}
-            missing = [name for name, key in _keys(names).items() if key not in found]
-            if missing:
-                left_out[case_id] = missing
-        elif outcome.reason in _FORM_REASONS:
+            for name, key in _keys(names).items():
+                if key in found:
+                    labels[f"{case_id}/{name}"] = found[key]
+                else:
+                    left_out.setdefault(case_id, []).append(name)
+        elif outcome is not None and outcome.reason in _FORM_REASONS:
             singly.setdefault(case_id, []).extend(names)
-        else:
+        elif outcome is not None:
             labels |= {f"{case_id}/{name}": outcome for name in names}
     return left_out
 
 
 def _keys(names: Sequence[str]) -> dict[str, str]:
     return {name: f"s{number}" for number, name in enumerate(names, start=1)}
-
-
-def _labels(outcomes: Mapping[str, Verdict | Unscored]) -> dict[str, Label | Unscored]:
-    return {
-        name: _label(outcome.id, outcome.value) if isinstance(outcome, Verdict) else outcome
-        for name, outcome in outcomes.items()
-    }
 
 
 def _label(question_id: str, value: Any) -> Label:
@@ -361,14 +329,7 @@ def _singles(cases: Mapping[str, Case], wanted: _Wanted, judging: Judging) -> li
     questions = []
     for case_id, names in wanted.items():
         case, statements = cases[case_id], cases[case_id].statements
-        questions += [
-            single_question(
-                judging.prompts,
-                f"{case_id}/{name}",
-                question=case.question,
-                answer=case.answer,
-                statement=statements[name],
-            )
-            for name in names
-        ]
+        for name in names:
+            texts = {"question": case.question, "answer": case.answer, "statement": statements[name]}
+            questions.append(single_question(judging.prompts, f"{case_id}/{name}", **texts))
     return questions

@@ -1,10 +1,9 @@
 """The numbers of K-QA for answers at hand: what `metrics/kqa` computes, without any framework.
 
-Statements are labelled by the `lexical` judge (offline, not comparable with anybody's numbers) or by the caller.
-
-With weights it is the paper's general score (appendix A), the sum of w(s) · f(label(s), relation) over an answer's statements.
-Comprehensiveness is the case of weight 1 for must-have and 0 for nice-to-have statements, the relation "entails", divided by the
-sum of weights (section 4, equation 1); hallucination rate the case of weight 1 for all and "contradicts" (equation 2).
+Statements are labelled by the `lexical` judge (offline, not comparable with anybody's numbers) or by the caller. With weights it is
+the paper's general score (appendix A), the sum of w(s) · f(label(s), relation) over an answer's statements: comprehensiveness is
+its case of weight 1 for must-have statements that are entailed, by the sum of weights; hallucination rate of weight 1 for all
+that are contradicted.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any, Final
 
 from medical_tasks.benchmarks.kqa.abstention import abstention
 from medical_tasks.benchmarks.kqa.judging import AnswerVerdict, Case, StatementVerdict, statement_verdict
-from medical_tasks.benchmarks.kqa.scoring import answer_of, item_score, unanswered_limits
+from medical_tasks.benchmarks.kqa.scoring import case_of, item_score
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.judges.base import LABELS, Label
 from medical_tasks.judges.lexical import decide
@@ -27,6 +26,7 @@ LEXICAL: Final = "lexical (not comparable)"
 GIVEN: Final = "given by the caller"
 MISSING: Final = "no verdict given"
 
+_OfAnswer = Mapping[str, float] | Sequence[float]
 Weights = Mapping[str, float] | Sequence[Sequence[float]]
 """By importance (`must_have`, `nice_to_have`), or for each answer one a statement."""
 
@@ -59,7 +59,8 @@ def score_answers(
     if verdicts is not None and len(verdicts) != len(answers):
         raise ValueError(f"verdicts must be as many as predictions, {len(answers)}; got {len(verdicts)}")
     cases = [
-        _case(row, answer, reference) for row, (answer, reference) in enumerate(zip(answers, references, strict=True))
+        case_of(str(row), reference, answer)
+        for row, (answer, reference) in enumerate(zip(answers, references, strict=True))
     ]
     labels = [_lexical(case) if verdicts is None else _given(case, verdicts[row]) for row, case in enumerate(cases)]
     known = [_verdict(case, of, given=verdicts is not None) for case, of in zip(cases, labels, strict=True)]
@@ -67,28 +68,17 @@ def score_answers(
     scores = [item_score(case, verdict, most_statements=most) for case, verdict in zip(cases, known, strict=True)]
     task = replace(KQA, groups=())
     if weights is not None:
+        if not isinstance(weights, Mapping) and len(weights) != len(cases):
+            rule = f"must be by importance, or a list for each of {len(cases)} predictions"
+            raise ValueError(f"weights {rule}; got {len(weights)}")
+        laid: Sequence[_OfAnswer] = [weights] * len(cases) if isinstance(weights, Mapping) else weights
         task = replace(task, metrics=(*task.metrics, _WEIGHTED))
         scores = [
-            _with_weighted(score, case, verdict, _weights_of(weights, row, len(cases)), relation, normalised)
-            for row, (score, case, verdict) in enumerate(zip(scores, cases, known, strict=True))
+            _with_weighted(score, case, verdict, of, each, relation, normalised)
+            for score, case, verdict, of, each in zip(scores, cases, known, labels, laid, strict=True)
         ]
-    items = [
-        Item(
-            id=case.id,
-            fields={"must_have": case.must_have, "nice_to_have": case.nice_to_have},
-            groups={},
-            cluster=case.id,
-        )
-        for case in cases
-    ]
-    summary = summarise(
-        task,
-        items,
-        {score.id: score for score in scores},
-        {},
-        recipe={},
-        unanswered_limits=lambda item: unanswered_limits(KQA, item),
-    )
+    items = [Item(id=case.id, fields={}, groups={}, cluster=case.id) for case in cases]
+    summary = summarise(task, items, {score.id: score for score in scores}, {}, recipe={})
     result: dict[str, Any] = {"judge": LEXICAL if verdicts is None else GIVEN, **flat(summary["metrics"])}
     stated = [one for verdict in known for one in verdict.statements if one.stated]
     result["coverage"] = {
@@ -105,16 +95,6 @@ _WEIGHTED: Final = MetricSpec(
     description="General score of appendix A: the weights of the statements that stand in the relation.",
     limits=(-math.inf, math.inf),
 )
-
-
-def _case(row: int, answer: str, reference: Mapping[str, Any]) -> Case:
-    return Case(
-        id=str(row),
-        question=str(reference.get("question") or ""),
-        answer=answer_of(answer),
-        must_have=tuple(reference["must_have"] or ()),
-        nice_to_have=tuple(reference["nice_to_have"] or ()),
-    )
 
 
 def _lexical(case: Case) -> list[Label | None]:
@@ -146,30 +126,23 @@ def _verdict(case: Case, labels: Sequence[Label | None], *, given: bool) -> Answ
     return AnswerVerdict(statements=statements)
 
 
-def _weights_of(weights: Weights, row: int, rows: int) -> Mapping[str, float] | Sequence[float]:
-    if isinstance(weights, Mapping):
-        return weights
-    if len(weights) != rows:
-        raise ValueError(f"weights must be by importance, or a list for each of {rows} predictions; got {len(weights)}")
-    return weights[row]
-
-
 def _with_weighted(
     score: ItemScore,
     case: Case,
     verdict: AnswerVerdict,
-    weights: Mapping[str, float] | Sequence[float],
+    labels: Sequence[Label | None],
+    weights: _OfAnswer,
     relation: str | Relation,
     normalised: bool,
 ) -> ItemScore:
     laid = statement_weights(len(case.must_have), len(case.nice_to_have), weights)
-    stated = [(one, weight) for one, weight in zip(verdict.statements, laid, strict=True) if one.stated]
+    stated = [each for each in zip(labels, laid, verdict.statements, strict=True) if each[2].stated]
     counts = weighted_counts(
-        [_label(one) for one, _ in stated],
-        [weight for _, weight in stated],
+        [label for label, _, _ in stated],
+        [weight for _, weight, _ in stated],
         relation,
         normalised=normalised,
-        kinds=[one.name.partition("/")[0] for one, _ in stated],
+        kinds=[one.name.partition("/")[0] for _, _, one in stated],
     )
     made = ItemScore.counted({"weighted": counts}, id=score.id)
     return replace(
@@ -180,17 +153,6 @@ def _with_weighted(
         unscored=(score.unscored or verdict.reason) if made.limits else score.unscored,
     )
 
-
-def _label(one: StatementVerdict) -> Label | None:
-    if one.entailed is None:
-        return None
-    if one.contradicted is None:
-        return "not_entailment"
-    return "entailment" if one.entailed else "contradiction" if one.contradicted else "neutral"
-
-
-MUST_HAVE: Final = "must_have"
-NICE_TO_HAVE: Final = "nice_to_have"
 
 Relation = Callable[[Label], bool | None]
 """Whether a label stands in a relation; None when the label does not tell (`not_entailment` leaves contradiction open)."""
@@ -206,14 +168,12 @@ RELATIONS: Final[Mapping[str, Relation]] = {
 """The relations by name, each with its negation."""
 
 
-def statement_weights(
-    n_must_have: int, n_nice_to_have: int, weights: Mapping[str, float] | Sequence[float]
-) -> tuple[float, ...]:
+def statement_weights(n_must_have: int, n_nice_to_have: int, weights: _OfAnswer) -> tuple[float, ...]:
     """Lays out the weights of an answer's statements, must-have first; `weights` are by importance, or one a statement."""
     if isinstance(weights, Mapping):
-        if set(weights) != {MUST_HAVE, NICE_TO_HAVE}:
+        if set(weights) != {"must_have", "nice_to_have"}:
             raise ValueError(f"weights by importance need the keys must_have and nice_to_have; got {sorted(weights)}")
-        laid = (float(weights[MUST_HAVE]),) * n_must_have + (float(weights[NICE_TO_HAVE]),) * n_nice_to_have
+        laid = (float(weights["must_have"]),) * n_must_have + (float(weights["nice_to_have"]),) * n_nice_to_have
     else:
         laid = tuple(float(weight) for weight in weights)
         if len(laid) != n_must_have + n_nice_to_have:
@@ -238,14 +198,6 @@ def weighted_counts(
 
     Weights may be negative (a statement one had better not hear) unless the score is divided by their sum (`normalised`).
     """
-    weights = [float(weight) for weight in weights]
-    if len(labels) != len(weights):
-        raise ValueError(f"labels and weights must be as many; got {len(labels)} and {len(weights)}")
-    unknown = [label for label in labels if label is not None and label not in LABELS]
-    if unknown:
-        raise ValueError(f"labels must be one of {', '.join(LABELS)} or None; got {unknown[0]!r}")
-    if not all(map(math.isfinite, weights)):
-        raise ValueError(f"weights must be finite numbers; got {weights}")
     if normalised and min(weights, default=0.0) < 0:
         raise ValueError(f"a normalised score needs weights of at least 0; got {min(weights)}")
     if isinstance(relation, str):

@@ -1,19 +1,17 @@
 """Prompts of K-QA: the question alone, with instructions and examples, and with retrieved passages (paper, section 5.1).
 
-Ours are written from the facts of appendix D.3: what is given, what an answer should cover, and that whoever cannot answer,
-or finds nothing in the passages, says only that they do not know. The three worked examples are our own, in the appendix's form: a
-question, an answer that is good but lacks something, and what a better one adds. The authors publish these prompts in the paper
-alone, not as files, so there is no set of theirs to load: `--prompts official` chooses the prompts of the judge, and the questions
-are put as always. Everything is one user message.
+Ours (`prompts.json`) are written from the facts of appendix D.3, the worked examples too: a question, an answer that is good but
+lacks something, and what a better one adds. The authors publish theirs in the paper alone, not as files, so `--prompts official`
+chooses the prompts of the judge, and the questions are put as always. Everything is one user message.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from medical_tasks.benchmarks.kqa.documents import Chunk
 from medical_tasks.benchmarks.kqa.retrieval import Retriever, open_retriever
@@ -22,36 +20,10 @@ from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
 
 PROMPT_SETS = ("own", "official")
 
-INSTRUCTIONS = """\
-You are a physician who answers a patient's question in writing. Write for a layperson, directly and without padding.
-- Answer what the patient wants to know first, then what else they should know even though they did not ask. There may be a \
-medical worry behind the question.
-- Where it matters, say what is different for children, during pregnancy and breastfeeding, with allergies and with long-term \
-illnesses.
-- Put several symptoms, causes or treatments into a list.
-- If you do not know the answer, reply with nothing but: I don't know"""
-
-SOURCES_ONLY = """\
-Answer the patient's question from the sources below and from nothing else. If they do not hold the answer, reply with nothing \
-but: I don't know"""
-
-SOURCES_TOO = """\
-Take what you say from the sources below. If they do not hold the answer, reply with nothing but: I don't know
-Say each thing once."""
-
-EXAMPLES = "Here are three answers that can be improved, and how. Write the better kind."
-
-EXAMPLE = "Question: {question}\nAnswer: {answer}\nWhat a better answer adds: {better}"
-
-SOURCES = "Sources:\n\n{passages}"
-
-SOURCE = "[{number}] {name}\n{text}"
-
-NO_SOURCE = "(no source fits the question)"
-
-QUESTION = "Question: {question}\nAnswer:"
-
-_TEXTS = (INSTRUCTIONS, SOURCES_ONLY, SOURCES_TOO, EXAMPLES, EXAMPLE, SOURCES, SOURCE, NO_SOURCE, QUESTION)
+_CONTENT: Final[Mapping[str, Any]] = json.loads(Path(__file__).with_name("prompts.json").read_text(encoding="utf-8"))
+TEXTS: Final = {name: text for name, text in _CONTENT.items() if isinstance(text, str)}
+EXEMPLARS: Final[Sequence[Mapping[str, str]]] = _CONTENT["exemplars"]
+"""Worked examples: a correct answer that leaves something out, and what a better one adds."""
 
 
 def load_prompts(
@@ -89,97 +61,42 @@ def _asked(item: Item, examples: bool, retriever: Retriever | None) -> str:
         return question
     parts: list[str] = []
     if examples:
-        parts.append(INSTRUCTIONS)
+        parts.append(TEXTS["instructions"])
     if retriever is not None:
-        parts.append(SOURCES_TOO if examples else SOURCES_ONLY)
+        parts.append(TEXTS["sources_too"] if examples else TEXTS["sources_only"])
     if examples:
-        parts += [EXAMPLES, *(EXAMPLE.format_map(vars(exemplar)) for exemplar in EXEMPLARS)]
+        parts += [TEXTS["examples"], *(TEXTS["example"].format_map(exemplar) for exemplar in EXEMPLARS)]
     if retriever is not None:
-        parts.append(SOURCES.format(passages=_passages(retriever.passages(item))))
-    parts.append(QUESTION.format(question=question))
+        parts.append(TEXTS["sources"].format(passages=_passages(retriever.passages(item))))
+    parts.append(TEXTS["question"].format(question=question))
     return "\n\n".join(parts)
 
 
 def _passages(chunks: Sequence[Chunk]) -> str:
-    if not chunks:
-        return NO_SOURCE
-    return "\n\n".join(
-        SOURCE.format(number=number, name=_source_name(chunk), text=chunk.text.strip())
-        for number, chunk in enumerate(chunks, start=1)
-    )
-
-
-def _source_name(chunk: Chunk) -> str:
-    title = " ".join(chunk.document.title.split())
-    return f"{title} ({chunk.document.url})" if chunk.document.url else title
+    shown = []
+    for number, chunk in enumerate(chunks, start=1):
+        title, url = " ".join(chunk.document.title.split()), chunk.document.url
+        name = f"{title} ({url})" if url else title
+        shown.append(TEXTS["source"].format(number=number, name=name, text=chunk.text.strip()))
+    return "\n\n".join(shown) or TEXTS["no_source"]
 
 
 def _digest(task: TaskSpec) -> str:
     """Hash of the texts that a task's questions are made of; what is retrieved has a hash of its own."""
     texts: list[str] = [task.options["shots"], task.options["retrieval"]]
     if texts != ["0", "none"]:
-        texts += _TEXTS
+        texts += TEXTS.values()
     if task.options["shots"] != "0":
-        texts += [part for exemplar in EXEMPLARS for part in (exemplar.question, exemplar.answer, exemplar.better)]
+        texts += [exemplar[part] for exemplar in EXEMPLARS for part in ("question", "answer", "better")]
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
 def gold_response(task: TaskSpec, item: Item) -> str:
     """Writes an item's gold as an answer: the physicians' statements, must-have first, one a line, blank ones left out.
 
-    Not the free-form answer they were taken from: physicians amended the statements after it was taken apart (section 3.2),
-    so it lacks some, and says the rest in other words than they are judged by. Here every judge, also one that compares
-    words, finds every statement as it stands.
+    Not the free-form answer they were taken from: physicians amended the statements after it was taken apart (section 3.2), so it
+    lacks some. Here every judge, also one that compares words, finds every statement as it stands.
     """
     statements = (*item.fields["must_have"], *item.fields["nice_to_have"])
-    return "\n".join(_one_line(statement) for statement in statements if statement.strip())
-
-
-def _one_line(statement: str) -> str:
-    return " ".join(line.strip() for line in statement.strip().splitlines())
-
-
-@dataclass(frozen=True, kw_only=True)
-class Exemplar:
-    """A worked example: a correct answer that leaves something out, and what a better one adds."""
-
-    question: str
-    answer: str
-    better: str
-
-
-EXEMPLARS: tuple[Exemplar, ...] = (
-    Exemplar(
-        question="can I use naproxen for my knee pain",
-        answer=(
-            "Yes, naproxen eases pain and inflammation. Take the lowest dose that helps, with food, and for the shortest time "
-            "possible."
-        ),
-        better=(
-            "The answer is right but does not say for whom naproxen is unsafe. A better one adds that people with a stomach "
-            "ulcer, kidney disease or heart failure should avoid it, that it must not be combined with ibuprofen or taken "
-            "with blood thinners without asking a doctor, and that it is to be avoided from week 20 of a pregnancy."
-        ),
-    ),
-    Exemplar(
-        question="Do I need a doctor for pink eye or will it go away?",
-        answer="Pink eye from a virus clears up without treatment in one to two weeks. Cool compresses ease the itching.",
-        better=(
-            "The answer takes for granted that a virus is the cause. A better one explains that bacteria and allergies cause "
-            "pink eye too, that bacterial pink eye may need antibiotic drops, that it spreads by hands and towels, and that "
-            "pain, sensitivity to light, worse vision, contact lenses or a newborn are reasons to be seen at once."
-        ),
-    ),
-    Exemplar(
-        question="so the numbness in my hand at night is carpal tunnel right?",
-        answer=(
-            "It may well be. Carpal tunnel syndrome often causes numbness of the thumb and the first fingers at night, and a "
-            "wrist splint helps many people."
-        ),
-        better=(
-            "The answer settles on one cause. A better one names others, such as a pinched nerve at the elbow or the neck, "
-            "diabetes, a lack of vitamin B12 or an underactive thyroid, says that pregnancy makes it more likely, and that "
-            "sudden numbness of one side with weakness or trouble speaking is an emergency."
-        ),
-    ),
-)
+    lines = (statement.strip().splitlines() for statement in statements if statement.strip())
+    return "\n".join(" ".join(line.strip() for line in of_statement) for of_statement in lines)

@@ -2,9 +2,6 @@
 
 The paper retrieves from public documents for lay readers (section 5.1) and does not publish them, nor how. Here the documents
 are the user's, and what they were stands in the recipe: their number, a hash of all of them, and every parameter.
-
-    retriever = open_retriever("kqa_rag", {"documents": "FOLDER", "top_k": "5"})
-    retriever.passages(item)
 """
 
 from __future__ import annotations
@@ -19,10 +16,12 @@ import sys
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from medical_tasks.benchmarks.kqa.data import demo_documents, demo_ids
 from medical_tasks.benchmarks.kqa.documents import OVERLAP, Chunk, Document, chunk_documents, read_documents
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import Item
@@ -66,10 +65,7 @@ class Index:
             self._bm25.index((ids, vocabulary), create_empty_token=False, show_progress=False)
 
     def best(self, question: str, count: int) -> list[Chunk]:
-        """Finds at most `count` passages that fit a question best; of equally good ones the one that stands first.
-
-        Passages that share no word with the question are never among them, so there may be fewer, or none.
-        """
+        """Finds at most `count` passages that share a word with a question, the best first and equals in their order."""
         import numpy as np
 
         known = [word for word in search_words(question) if word in self._bm25.vocab_dict] if self.searchable else []
@@ -85,32 +81,25 @@ class Index:
         return [self.chunks[place] for place in order[:count]]
 
 
+@dataclass(frozen=True, kw_only=True)
 class Retriever:
-    """What a task retrieves, with everything about it that the recipe should say (`settings`)."""
+    """What a task retrieves."""
 
-    def __init__(self, task: str, index: Index, *, top_k: int, settings: Mapping[str, Any], demo: bool) -> None:
-        self.settings = dict(settings)
-        self._task = task
-        self._index = index
-        self._top_k = top_k
-        self._demo = demo
+    task: str
+    index: Index
+    top_k: int
+    settings: Mapping[str, Any]  # everything that the recipe should say about it
+    demo: bool  # whether the documents are the demo's
 
     def passages(self, item: Item) -> list[Chunk]:
-        """Finds the passages a question is given, the best first.
-
-        Raises:
-            MissingError: The documents are the demo's, and the question is none of the demo's.
-        """
-        if self._demo:
-            from medical_tasks.benchmarks.kqa.data import demo_ids
-
-            if item.id not in demo_ids():
-                raise MissingError(
-                    f"{self._task}: question {item.id} needs documents to retrieve from, and none were given; the demo's own "
-                    "corpus is for the questions of the demo alone. Give --task-args documents=FOLDER, or set "
-                    f"{DOCUMENTS_VARIABLE}=FOLDER; without documents, run the task {self._task.removesuffix('_rag')}."
-                )
-        return self._index.best(str(item.fields["question"]), self._top_k)
+        """Finds the passages a question is given, the best first."""
+        if self.demo and item.id not in demo_ids():
+            raise MissingError(
+                f"{self.task}: question {item.id} needs documents to retrieve from, and none were given; the demo's own "
+                "corpus is for the questions of the demo alone. Give --task-args documents=FOLDER, or set "
+                f"{DOCUMENTS_VARIABLE}=FOLDER; without documents, run the task {self.task.removesuffix('_rag')}."
+            )
+        return self.index.best(str(item.fields["question"]), self.top_k)
 
 
 def open_retriever(task: str, arguments: Mapping[str, Any]) -> Retriever:
@@ -122,9 +111,8 @@ def open_retriever(task: str, arguments: Mapping[str, Any]) -> Retriever:
     top_k = _number(task, "top_k", arguments.get("top_k"), *_TOP_K)
     chunk_words = _number(task, "chunk_words", arguments.get("chunk_words"), *_CHUNK_WORDS)
     place = _place(task, arguments.get("documents"))
-    documents = _documents(place)
-    digest = _digest(documents)
-    index = _index(documents, digest, chunk_words)
+    documents = tuple(demo_documents() if place is None else read_documents(place))
+    index = _index(documents, chunk_words)
     if not index.searchable:
         raise UsageError(
             f"documents={place}: no word to search by in any of the {len(index.chunks)} passages. Give documents that hold text."
@@ -142,9 +130,9 @@ def open_retriever(task: str, arguments: Mapping[str, Any]) -> Retriever:
         "corpus": "demo" if place is None else "own documents",
         "documents": len(documents),
         "chunks": len(index.chunks),
-        "documents_sha256": digest,
+        "documents_sha256": _digest(documents),
     }
-    return Retriever(task, index, top_k=top_k, settings=settings, demo=place is None)
+    return Retriever(task=task, index=index, top_k=top_k, settings=settings, demo=place is None)
 
 
 def _number(task: str, name: str, value: Any, default: int, lowest: int, highest: int) -> int:
@@ -170,14 +158,6 @@ def _place(task: str, value: Any) -> Path | None:
         raise UsageError(f"{task}: documents={text}: there is no such user. Give the folder's whole path.") from error
 
 
-def _documents(place: Path | None) -> Sequence[Document]:
-    if place is not None:
-        return read_documents(place)
-    from medical_tasks.benchmarks.kqa.demo import demo_documents
-
-    return demo_documents()
-
-
 def _digest(documents: Sequence[Document]) -> str:
     """Hash of all there is of the documents, wherever their folder lies."""
     digest = hashlib.sha256()
@@ -186,17 +166,10 @@ def _digest(documents: Sequence[Document]) -> str:
     return digest.hexdigest()
 
 
-_indexes: dict[tuple[str, int], Index] = {}
-
-
-def _index(documents: Sequence[Document], digest: str, chunk_words: int) -> Index:
+@lru_cache(maxsize=_KEPT_INDEXES)
+def _index(documents: tuple[Document, ...], chunk_words: int) -> Index:
     """Tasks that share documents share the index; by content, so that a changed folder is never searched by its old one."""
-    key = (digest, chunk_words)
-    if key not in _indexes:
-        while len(_indexes) >= _KEPT_INDEXES:
-            del _indexes[next(iter(_indexes))]
-        _indexes[key] = Index(list(chunk_documents(documents, chunk_words)))
-    return _indexes[key]
+    return Index(list(chunk_documents(documents, chunk_words)))
 
 
 def _bm25s() -> Any:

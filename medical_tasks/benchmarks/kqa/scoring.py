@@ -1,12 +1,8 @@
-"""Scores answers of K-QA by a judge's verdicts on their statements (Manes et al. 2024, section 4).
+"""Scores answers of K-QA by a judge's verdicts on their statements (Manes et al. 2024, section 4, equations 1 and 2).
 
-Comprehensiveness is the share of must-have statements that the answer entails (equation 1), hallucination rate the number of
-statements, of either importance, that it contradicts (equation 2). The `_official` metrics are the authors' script's decisions
-(`judge_prompts`): by its reading of the judge's texts when the judge was asked with the authors' prompts, by the same labels as the
-sane metrics when it was asked with ours.
-
-A verdict that is missing decides nothing: the metrics it could change are absent, with the limits that they can have and the counts
-that `estimation` estimates them by.
+The `_official` metrics are the authors' script's decisions: by its reading of the judge's texts when the judge was asked with the
+authors' prompts, by the same labels as the sane metrics when it was asked with ours. A verdict that is missing decides nothing: the
+metrics it could change are absent, with the limits that they can have and the counts that `estimation` estimates them by.
 """
 
 from __future__ import annotations
@@ -40,9 +36,9 @@ def score_items(
         raise UsageError(
             f"{task.name}: {len(items)} items but {len(responses)} responses. Give one response for each item."
         )
-    cases = [_case(item, response) for item, response in zip(items, responses, strict=True)]
+    cases = [case_of(item.id, item.fields, response) for item, response in zip(items, responses, strict=True)]
     verdicts = judge_answers(cases, judging)
-    most = max((_n_stated(verdict) for verdict in verdicts), default=0)
+    most = max((sum(one.stated for one in verdict.statements) for verdict in verdicts), default=0)
     official = judging.prompts.name == "official"
     return [
         item_score(case, verdict, most_statements=most, by_texts=official)
@@ -53,8 +49,7 @@ def score_items(
 def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, Limits]:
     """What metrics could be on an item without an answer, for the counts of statements.
 
-    The item is taken as one that would have been answered; had the model abstained, the mean over answered questions would
-    stay as it is. How many words there would have been, nobody knows.
+    The item is taken as one that would have been answered. How many words there would have been, nobody knows.
     """
     texts = [*item.fields["must_have"], *item.fields["nice_to_have"]]
     stated = float(sum(bool(text.strip()) for text in texts))
@@ -68,13 +63,14 @@ def answer_of(response: str) -> str:
     return answer if answer == response else answer.strip()
 
 
-def _case(item: Item, response: str) -> Case:
+def case_of(name: str, fields: Mapping[str, Any], response: str) -> Case:
+    """A response with what it is judged by: `must_have` and `nice_to_have`, and the question where there is one."""
     return Case(
-        id=item.id,
-        question=str(item.fields["question"]),
+        id=name,
+        question=str(fields.get("question") or ""),
         answer=answer_of(response),
-        must_have=tuple(item.fields["must_have"]),
-        nice_to_have=tuple(item.fields["nice_to_have"]),
+        must_have=tuple(fields["must_have"] or ()),
+        nice_to_have=tuple(fields["nice_to_have"] or ()),
     )
 
 
@@ -153,31 +149,20 @@ def _counts(how: Literal["share", "count", "any"], statements: Sequence[Statemen
     return Counts(how=how, verdicts=tuple(verdicts), told=told)
 
 
-def _n_stated(verdict: AnswerVerdict) -> int:
-    return sum(one.stated for one in verdict.statements)
-
-
-def _count(known: Iterable[bool | None]) -> Limits:
-    outcomes = list(known)
-    low = float(outcomes.count(True))
-    return low, low + outcomes.count(None)
+def _tally(outcomes: Iterable[bool | None]) -> str:
+    """How many are true, as a range where some are not known."""
+    known = list(outcomes)
+    low, unknown = known.count(True), known.count(None)
+    return f"{low} to {low + unknown}" if unknown else f"{low}"
 
 
 def _parsed(verdict: AnswerVerdict, *, by_texts: bool) -> str:
     """`must 3/4, nice 1/3, contradicted 0`; the authors' prompts do not ask whether nice-to-have statements are entailed."""
     stated = [one for one in verdict.statements if one.stated]
     must, nice = [one for one in stated if one.must], [one for one in stated if not one.must]
-    parts = [f"must {_tally(must)}"]
-    if not by_texts:
-        parts.append(f"nice {_tally(nice)}")
-    low, high = _count(one.contradicted for one in stated)
-    parts.append(f"contradicted {low:.0f}" + (f" to {high:.0f}" if high > low else ""))
-    return ", ".join(parts)
-
-
-def _tally(statements: Sequence[StatementVerdict]) -> str:
-    low, high = _count(one.entailed for one in statements)
-    return f"{low:.0f}{f' to {high:.0f}' if high > low else ''}/{len(statements)}"
+    parts = [("must", must)] if by_texts else [("must", must), ("nice", nice)]
+    said = [f"{kind} {_tally(one.entailed for one in of)}/{len(of)}" for kind, of in parts]
+    return ", ".join([*said, f"contradicted {_tally(one.contradicted for one in stated)}"])
 
 
 def _why(verdict: AnswerVerdict, *, by_texts: bool) -> str:
@@ -201,7 +186,6 @@ def _differs(one: StatementVerdict) -> bool:
     return one.stated and (entailed or one.contradicted != one.contradicted_official)
 
 
-_STATEMENTS: Final = ("must-have, said", "nice-to-have, said", "of both, contradicted")
 _TALLY: Final = re.compile(r"must (\d+)/(\d+), nice (\d+)/(\d+), contradicted (\d+)")
 """How `parsed` counts an answer's statements, where all of them are decided."""
 
@@ -210,17 +194,18 @@ def statement_plots(rows: Sequence[Mapping[str, Any]]) -> list[Plot]:
     """How many must-have and nice-to-have statements the answers say, all answers together, from rows of `items.parquet`."""
     from medical_tasks.scoring.intervals import proportion_interval
 
-    said: dict[str, list[tuple[float, str]]] = {label: [] for label in _STATEMENTS}
-    left_out = 0
-    for row in rows:
-        tally = _TALLY.fullmatch(str(row.get("parsed") or ""))
+    tallies = [(row["cluster"], _TALLY.fullmatch(str(row.get("parsed") or ""))) for row in rows]
+    said: dict[str, list[tuple[float, str]]] = {}
+    for cluster, tally in tallies:
         if tally is None:
-            left_out += 1
             continue
-        must, all_must, nice, all_nice, contradicted = (int(count or 0) for count in tally.groups())
-        counts = ((must, all_must), (nice, all_nice), (contradicted, all_must + all_nice))
-        for label, (count, total) in zip(_STATEMENTS, counts, strict=True):
-            said[label] += [(float(number < count), row["cluster"]) for number in range(total)]
+        must, all_must, nice, all_nice, wrong = map(int, tally.groups())
+        for label, count, total in (
+            ("must-have, said", must, all_must),
+            ("nice-to-have, said", nice, all_nice),
+            ("of both, contradicted", wrong, all_must + all_nice),
+        ):
+            said.setdefault(label, []).extend((float(number < count), cluster) for number in range(total))
     points = []
     for label, values in said.items():
         if values:
@@ -231,7 +216,7 @@ def statement_plots(rows: Sequence[Mapping[str, Any]]) -> list[Plot]:
     if not points:
         return []
     note = "Over all statements of all answers; the intervals allow for those of one answer not being independent."
-    if left_out:
+    if left_out := sum(tally is None for _, tally in tallies):
         note += f" {left_out} answers are left out, of which not every statement has a verdict or none was asked for."
     return [
         Plot(

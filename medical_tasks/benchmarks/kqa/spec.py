@@ -238,8 +238,8 @@ class KQABenchmark(Benchmark):
         return {"kqa": CHECK_SET}
 
     def decomposition(self) -> DecomposeVerb:
-        """See `decompose_verb`."""
-        from medical_tasks.benchmarks.kqa.decompose_verb import add_arguments, run
+        """See `decompose`."""
+        from medical_tasks.benchmarks.kqa.decompose import add_arguments, run
 
         return DecomposeVerb(options=("importance",), add_arguments=add_arguments, run=run)
 
@@ -247,7 +247,8 @@ class KQABenchmark(Benchmark):
 BENCHMARK = KQABenchmark()
 
 
-def _task(name: str, title: str, *, examples: int, retrieval: bool) -> TaskSpec:
+def _task(name: str, title: str) -> TaskSpec:
+    examples, retrieval = "icl" in name, "rag" in name
     return TaskSpec(
         name=name,
         title=title,
@@ -260,7 +261,7 @@ def _task(name: str, title: str, *, examples: int, retrieval: bool) -> TaskSpec:
         groups=("must_haves", "question_form"),
         judge=True,
         options={
-            "shots": str(examples),
+            "shots": "3" if examples else "0",
             "retrieval": "bm25" if retrieval else "none",
             "family": "kqa_rag" if retrieval else "kqa",
         },
@@ -268,11 +269,9 @@ def _task(name: str, title: str, *, examples: int, retrieval: bool) -> TaskSpec:
     )
 
 
-KQA = _task("kqa", "K-QA, the question alone", examples=0, retrieval=False)
-KQA_ICL = _task("kqa_icl", "K-QA, with instructions and three worked examples", examples=3, retrieval=False)
-KQA_RAG = _task("kqa_rag", "K-QA, with passages retrieved from your documents", examples=0, retrieval=True)
-KQA_ICL_RAG = _task(
-    "kqa_icl_rag", "K-QA, with instructions, worked examples and retrieved passages", examples=3, retrieval=True
-)
+KQA = _task("kqa", "K-QA, the question alone")
+KQA_ICL = _task("kqa_icl", "K-QA, with instructions and three worked examples")
+KQA_RAG = _task("kqa_rag", "K-QA, with passages retrieved from your documents")
+KQA_ICL_RAG = _task("kqa_icl_rag", "K-QA, with instructions, worked examples and retrieved passages")
 
 KQABenchmark.tasks = (KQA, KQA_ICL, KQA_RAG, KQA_ICL_RAG)

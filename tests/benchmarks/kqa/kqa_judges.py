@@ -13,13 +13,21 @@ from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.kqa.scoring import score_items
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.io.store import Store
-from medical_tasks.judges.base import Call, JudgeOptions, Judging, NoReply
+from medical_tasks.judges.base import Backend, Call, JudgeOptions, Judging, NoReply
 from medical_tasks.judges.session import JudgeSession
 from medical_tasks.spec import Item, ItemScore
 from tests.judges.scripted import ScriptedBackend
 from tests.support import SHARED
 
 PROMPTS = SHARED / "data" / "kqa" / "prompts"
+
+
+def cases(name: str) -> dict[str, Any]:
+    """The tables of a file of `cases`."""
+    found: dict[str, Any] = json.loads((Path(__file__).parent / "cases" / f"{name}.json").read_text(encoding="utf-8"))
+    return found
+
+
 WORDS = {"entailment": "entailed", "contradiction": "contradicted", "neutral": "neither"}
 
 
@@ -81,7 +89,7 @@ def item(name: str, must: Sequence[str], nice: Sequence[str] = (), question: str
 @dataclass
 class Judged:
     scores: list[ItemScore]
-    backend: ScriptedBackend
+    backend: Any
     session: JudgeSession
 
     @property
@@ -90,16 +98,11 @@ class Judged:
         return self.scores[0]
 
 
-def fresh(folder: Path) -> Path:
-    """A folder of its own for each session, so that none finds what another one asked."""
-    return Path(tempfile.mkdtemp(dir=folder))
-
-
 def judge(
     folder: Path,
     items: Sequence[Item],
     responses: Sequence[str],
-    script: Callable[[Call], Any],
+    script: Callable[[Call], Any] | Backend,
     *,
     reads: Any = "prompt",
     mode: Any = "single",
@@ -107,10 +110,11 @@ def judge(
     reasks: int = 1,
     votes: int = 1,
 ) -> Judged:
-    """Scores answers by a scripted judge behind a real session."""
-    backend = ScriptedBackend(script, reads=reads)
+    """Scores answers by a scripted judge, or another backend, behind a real session that remembers no other one."""
+    backend = ScriptedBackend(script, reads=reads) if callable(script) else script
     options = JudgeOptions(reasks=reasks, votes=votes)
     texts = load_judge_prompts(KQA, prompts, PROMPTS if prompts == "official" else None)
-    with Store(fresh(folder) / "judge.sqlite") as store, JudgeSession(backend, options, store, quiet=True) as session:
+    place = Path(tempfile.mkdtemp(dir=folder)) / "judge.sqlite"
+    with Store(place) as store, JudgeSession(backend, options, store, quiet=True) as session:
         judging = Judging(judge=session, prompts=texts, mode=mode)
         return Judged(score_items(KQA, items, responses, judging=judging), backend, session)

@@ -12,7 +12,6 @@ from medical_tasks.benchmarks.kqa.annotations import (
     ANNOTATIONS_FILE,
     BOTH,
     Annotation,
-    check_pairs,
     find_annotations,
     judge_annotations,
     read_annotations,
@@ -35,8 +34,8 @@ def test_a_row_as_it_is_read(tmp_path: Path) -> None:
     assert entry.question == "What helps against complaint 0?"
     assert entry.answer.startswith("Rest helps against complaint 0.")
     assert entry.statement == "Remedy 1 helps against complaint 0 (EEN, judge N)"
-    assert (entry.labels, entry.majority) == (("entailment", "entailment", "neutral"), "entailment")
-    assert (entry.model, entry.importance) == ("model-a", "Nice_to_have")
+    assert (entry.ratings, entry.gold) == (("entailment", "entailment", "neutral"), "entailment")
+    assert entry.importance == "Nice_to_have"
     assert found[0].cluster == entry.cluster != found[3].cluster
     assert len({entry.id for entry in found}) == 10
 
@@ -94,9 +93,9 @@ def test_a_statement_twice_and_a_wrong_file(tmp_path: Path) -> None:
 def test_the_released_file() -> None:
     found = read_annotations(find_annotations(SHARED / "data" / "kqa"))
     assert len(found) == 399
-    assert Counter(entry.majority for entry in found) == {"neutral": 234, "entailment": 153, "contradiction": 12}
+    assert Counter(entry.gold for entry in found) == {"neutral": 234, "entailment": 153, "contradiction": 12}
     assert len({entry.cluster for entry in found}) == 50  # paper, section 4: 50 questions and answers
-    assert sum(len(set(entry.labels)) == 1 for entry in found) == 312
+    assert sum(len(set(entry.ratings)) == 1 for entry in found) == 312
     assert len({entry.id for entry in found}) == 399
 
 
@@ -117,13 +116,6 @@ def official(tmp_path: Path) -> JudgePrompts:
     for name in ("is_entails.txt", "is_contradict.txt"):
         (tmp_path / name).write_text(f"{name} {{question}} {{llm_answer}} {{answer}}", encoding="utf-8")
     return load_judge_prompts(KQA, "official", tmp_path)
-
-
-def test_pairs_carry_the_physicians_labels(labelled: list[Annotation]) -> None:
-    pairs = check_pairs(labelled)
-    assert [pair.id for pair in pairs] == [entry.id for entry in labelled]
-    assert Counter(pair.gold for pair in pairs) == {"entailment": 4, "neutral": 4, "contradiction": 2}
-    assert pairs[1].ratings == ("entailment", "entailment", "neutral")
 
 
 @pytest.mark.parametrize("prompts", ["own", "official"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ from medical_tasks.benchmarks.kqa.data import (
     COLUMNS,
     FORMS,
     QUESTIONS_SHA256,
+    demo_documents,
+    demo_ids,
+    demo_rows,
     load_items,
     question_form,
     question_id,
@@ -28,13 +32,46 @@ from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.errors import UsageError
-from tests.benchmarks.kqa.official_jsonl import answered_line, question_line, write_jsonl
+from tests.benchmarks.kqa.kqa_judges import cases
 from tests.support import SHARED, needs_shared
 
 FOLDER = SHARED / "data" / "kqa"
 ANSWERED = FOLDER / "questions_w_answers.jsonl"
 QUESTIONS = FOLDER / "questions.jsonl"
+CASES = cases("data")
 NAMES = [column.name for column in COLUMNS]
+
+
+# Lines of the official files' form, with invented content.
+
+
+def answered_line(number: int = 1, **changes: Any) -> dict[str, Any]:
+    return {
+        "Question": f"Is invented question {number} fine?",
+        "Free_form_answer": "It is.",
+        "Must_have": [" It is fine.", "It is invented."],
+        "Nice_to_have": ["It has a number."],
+        "Sources": "https://a.example/x?\n y=1\n \n\n https://b.example/",
+        "ICD_10_diag": None,
+        **changes,
+    }
+
+
+def question_line(number: int = 1, **changes: Any) -> dict[str, Any]:
+    return {
+        "Question": f"Is invented question {number} fine?",
+        "ICD_10_diag": "Cough",
+        "entity_text": ["cough"],
+        "matched_entity": "cough",
+        "entity_tag": ["problem"],
+        **changes,
+    }
+
+
+def write_jsonl(path: Path, lines: Iterable[Any]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
 
 
 def rows_of(config: str, path: Path) -> list[dict[str, Any]]:
@@ -90,37 +127,14 @@ def test_an_id_is_sixteen_digits_of_sha256_without_regard_to_white_space() -> No
     assert question_id("Is it") != question_id("Is it?")
 
 
-WRONG = [
-    ({"Question": "  "}, r"line 2, field 'Question': must be a text that is not empty, got '  '"),
-    ({"Question": 7}, r"line 2, field 'Question': must be a text that is not empty, got 7"),
-    ({"Free_form_answer": ""}, r"line 2, field 'Free_form_answer': must be a text that is not empty, got ''"),
-    ({"Must_have": "one"}, r"line 2, field 'Must_have': must be a list, each element a text, got 'one'"),
-    ({"Must_have": ["one", None]}, r"field 'Must_have': must be a list, each element a text, got \['one', None\]"),
-    ({"Nice_to_have": [1]}, r"line 2, field 'Nice_to_have': must be a list, each element a text"),
-    ({"Must_have": [" "], "Nice_to_have": []}, r"line 2, field 'Must_have': there must be a statement here or in"),
-    ({"Sources": None}, r"line 2, field 'Sources': must be a text, got None"),
-    ({"ICD_10_diag": 3}, r"line 2, field 'ICD_10_diag': must be a text or null, got 3"),
-    ({"Question": "lone \ud800"}, r"line 2, field 'Question': must be a text"),
-    ({"Question": "Is invented question 1 fine?\n"}, r"line 2, field 'Question': must be unique, it stands on line 1"),
-    ({"more": 1}, r"line 2 has the wrong fields for the K-QA file of answered questions. unexpected: 'more'. Expected"),
-]
-
-
-@pytest.mark.parametrize(("changes", "message"), WRONG)
+@pytest.mark.parametrize(("changes", "message"), CASES["wrong_answered"])
 def test_a_wrong_answered_line(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     path = write_jsonl(tmp_path / "x.jsonl", [answered_line(1), answered_line(2, **changes)])
     with pytest.raises(UsageError, match=f"x.jsonl: .*{message}"):
         rows_of("answered", path)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"entity_tag": ["problem", "cure"]}, r"field 'entity_tag': .*one of problem, treatment, test, or null, got"),
-        ({"entity_text": "cough"}, r"field 'entity_text': must be a list"),
-        ({"Question": "Is invented question 1 fine?"}, r"must be unique for its ICD_10_diag, it stands on line 2"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "message"), CASES["wrong_question"])
 def test_a_wrong_question_line(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     repeat = question_line(1, ICD_10_diag="Fever")
     lines = [question_line(1), repeat, question_line(3, **{"ICD_10_diag": "Fever", **changes})]
@@ -130,21 +144,11 @@ def test_a_wrong_question_line(tmp_path: Path, changes: dict[str, Any], message:
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", r"is empty, expected the K-QA file of answered questions. Download it again"),
-        (b"\n \n", r"is empty"),
-        (b"[1]\n", r"line 1 is not a JSON object, got \[1\]"),
-        (b'{"Question": "cut', r"line 1 is not a whole JSON object \(Unterminated string"),
-        (b'{"Question": "a", "Question": "b"}', r"line 1 is not a whole JSON object \(a name stands twice\b"),
-        (b'\n{"Question": "\xff"}', r"line 2 is not UTF-8 \(byte 0xff\)"),
-        (b"[" * 100_000, r"line 1 is not a whole JSON object"),
-        (b"{}", r"missing: 'Question', 'Free_form_answer', 'Must_have', 'Nice_to_have', 'Sources', 'ICD_10_diag'"),
-    ],
+    ("content", "message"), [*CASES["no_file"], ("[" * 100_000, r"line 1 is not a whole JSON object")]
 )
-def test_a_file_that_is_none(tmp_path: Path, content: bytes, message: str) -> None:
+def test_a_file_that_is_none(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "x.jsonl"
-    path.write_bytes(content)
+    path.write_bytes(content.encode("latin-1"))
     with pytest.raises(UsageError, match=message):
         rows_of("answered", path)
 
@@ -169,13 +173,9 @@ def test_files_of_the_users_own(tmp_path: Path) -> None:
     assert [list(row) for row in rows] == [NAMES, NAMES]
     assert (rows[1]["sources"], rows[1]["icd_10_diag"]) == ([], "")
     assert [item.id for item in load_items(KQA, rows)] == [row["id"] for row in rows]
+    full["Nice_to_haves"] = full.pop("Nice_to_have")
     with pytest.raises(UsageError, match=r"missing: 'Nice_to_have'; unexpected: 'Nice_to_haves'"):
-        read_gold_file(
-            write_jsonl(
-                tmp_path / "typo.jsonl",
-                [{("Nice_to_haves" if name == "Nice_to_have" else name): value for name, value in full.items()}],
-            )
-        )
+        read_gold_file(write_jsonl(tmp_path / "typo.jsonl", [full]))
 
 
 def test_items(tmp_path: Path) -> None:
@@ -199,20 +199,7 @@ def test_the_same_row_twice_is_refused(tmp_path: Path) -> None:
         load_items(KQA, [row, row])
 
 
-@pytest.mark.parametrize(
-    ("question", "form"),
-    [
-        ("Is it contagious?", "yes or no"),
-        ("Ok so can I take it", "yes or no"),
-        ("Isn’t that a lot", "yes or no"),
-        ("Whats a mole", "open"),
-        ("Also, how long?", "open"),
-        ("my dad has it", "other"),
-        ("Ok", "other"),
-        ("", "other"),
-        ("42?", "other"),
-    ],
-)
+@pytest.mark.parametrize(("question", "form"), CASES["forms"])
 def test_question_forms(question: str, form: str) -> None:
     assert question_form(question) == form
 
@@ -294,14 +281,6 @@ def test_built_from_the_folder_of_the_release(tmp_path: Path) -> None:
 
 @needs_shared
 @pytest.mark.upstream
-def test_the_layout_of_the_repository(tmp_path: Path) -> None:
-    (tmp_path / "dataset").mkdir()
-    (tmp_path / "dataset" / ANSWERED.name).write_bytes(ANSWERED.read_bytes())
-    assert build_dataset("kqa", source=tmp_path, config="answered", out=tmp_path / "out").rows == 201
-
-
-@needs_shared
-@pytest.mark.upstream
 @pytest.mark.parametrize(
     ("path", "config", "true"), [(ANSWERED, "questions", "answered"), (QUESTIONS, "answered", "questions")]
 )
@@ -314,27 +293,63 @@ def test_questions_of_a_user_are_built_and_run_like_any_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
-    record = {
-        "Question": "Can I fly with a cold?",
-        "Free_form_answer": "Mostly, yes. Ears may hurt.",
-        "Must_have": ["Flying with a cold is mostly safe."],
-        "Nice_to_have": ["Ears may hurt during the flight."],
-    }
-    file = tmp_path / "statements.jsonl"
-    file.write_text(json.dumps(record) + "\n", encoding="utf-8")
+    names = ("Question", "Free_form_answer", "Must_have", "Nice_to_have")
+    file = write_jsonl(tmp_path / "statements.jsonl", [{name: answered_line()[name] for name in names}])
     assert main(["build", "kqa", "--source", str(file), "--config", "own"]) == 0
-    words = [
-        "run",
-        "--tasks",
-        "kqa",
-        "--config",
-        "own",
-        "--model",
-        "baseline/reference",
-        "--out",
-        str(tmp_path / "run"),
-    ]
+    words = ["run", "--tasks", "kqa", "--config", "own", "--model", "baseline/reference", "--out", f"{tmp_path}/run"]
     assert main(words) == 0
     assert "1/1" in capsys.readouterr().out
     assert main(["build", "kqa", "--source", str(file), "--config", "answered"]) == 2
     assert "Sources" in capsys.readouterr().err
+
+
+DEMO_ROWS = demo_rows()
+DEMO_ITEMS = load_items(KQA, DEMO_ROWS)
+
+
+def test_rows_of_the_demo_have_the_columns() -> None:
+    assert len(DEMO_ROWS) == 13
+    for row in DEMO_ROWS:
+        assert list(row) == [column.name for column in COLUMNS]
+        for column in COLUMNS:
+            assert isinstance(row[column.name], list if column.repeated else str)
+    assert demo_ids() == {item.id for item in DEMO_ITEMS}
+    assert len(demo_ids()) == 13
+
+
+def test_shapes_of_the_demo() -> None:
+    sizes = [(len(row["must_have"]), len(row["nice_to_have"])) for row in DEMO_ROWS]
+    assert (1, 0) in sizes
+    assert any(must > 1 and nice == 0 for must, nice in sizes)
+    assert any(must == 1 and nice > 0 for must, nice in sizes)
+    assert max(must + nice for must, nice in sizes) >= 12
+    assert any(not row["question"].isascii() for row in DEMO_ROWS)
+    assert {item.groups["must_haves"] for item in DEMO_ITEMS} == {"up to 2", "3 to 4", "5 or more"}
+    assert {item.groups["question_form"] for item in DEMO_ITEMS} == {"yes or no", "open", "other"}
+
+
+def test_statements_are_whole_sentences_that_stand_once() -> None:
+    checked = 0
+    for row in DEMO_ROWS:
+        statements = [*row["must_have"], *row["nice_to_have"]]
+        checked += len(statements)
+        assert len({statement.casefold() for statement in statements}) == len(statements)
+        for statement in statements:
+            assert statement == statement.strip()
+            assert statement.endswith(".")
+            assert "\n" not in statement
+    assert checked >= 80
+
+
+def test_the_corpus_of_the_demo() -> None:
+    assert len(demo_documents()) == 9
+    assert len({document.name for document in demo_documents()}) == 9
+    for document in demo_documents():
+        assert document.name.startswith("demo/")
+        assert 30 <= len(document.text.split()) <= 150
+
+
+def test_the_demo_builds(tmp_path: Path) -> None:
+    built = build_dataset("kqa", source=None, config="demo", out=tmp_path / "kqa")
+    assert (built.rows, built.notes) == (13, ())
+    assert built_rows(built.folder, "demo", "test", spec=DATASET) == DEMO_ROWS

@@ -8,12 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.kqa.data import read_gold_file
 from medical_tasks.benchmarks.kqa.decompose import (
     MAX_STATEMENTS,
-    Decomposed,
     FreeAnswer,
-    NotDecomposed,
     decompose,
     decompose_question,
     official_line,
@@ -21,7 +18,8 @@ from medical_tasks.benchmarks.kqa.decompose import (
     template_sha256,
 )
 from medical_tasks.errors import UsageError
-from medical_tasks.judges.base import Unreadable
+from medical_tasks.judges.base import Unreadable, Unscored
+from tests.benchmarks.kqa.kqa_judges import cases
 from tests.judges.scripted import TableJudge
 from tests.support import SHARED, needs_shared
 
@@ -53,45 +51,12 @@ def test_a_list_that_the_judge_sorted() -> None:
     assert json.loads(read("```json\n" + json.dumps({"statements": given_list}) + "\n```", "judge"))[1][0] == "B"
 
 
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        ("Here you are: {}", "not one JSON value and nothing else"),
-        ([], "not one object with the key statements"),
-        ({"statements": "Tea is fine."}, "not one object with the key statements"),
-        ({"statements": ["a"], "note": ""}, "no other key"),
-        ({"statements": []}, f"there are 0 statements, not 1 to {MAX_STATEMENTS}"),
-        ({"statements": [f"s{n}" for n in range(61)]}, "there are 61 statements"),
-        ({"statements": ["a", " "]}, "statement 2 is empty"),
-        ({"statements": ["a", "b", "A."]}, "statement 3 stands twice"),
-        ({"statements": ["a", 5]}, "statement 2 is not a text"),
-        ({"statements": ["a", None]}, "statement 2 is not a text"),
-        ({"statements": ["a", "b" * 601]}, "statement 2 is longer than 600 characters"),
-        ({"statements": ["a\ud800"]}, "statement 1 is empty, or has characters that are none"),
-        ({"statements": [{"text": "a", "importance": "must_have"}]}, "statement 1 is not a text"),
-        ({"statements": ["I cannot help."]}, "statement 1 says that the judge does not answer"),
-        (
-            {"statements": ["Tea is fine.", "I'm sorry, but I can't process this request."]},
-            "statement 2 says that the judge",
-        ),
-        ({"statements": ["As an AI, I recommend asking a doctor."]}, "statement 1 says that the judge does not answer"),
-        ({"statements": ["Sorry."]}, "statement 1 says that the judge does not answer"),
-    ],
-)
+@pytest.mark.parametrize(("value", "said"), cases("decompose")["no_list"])
 def test_what_is_no_list_of_statements(value: Any, said: str) -> None:
     assert said in problem(value)
 
 
-@pytest.mark.parametrize(
-    ("entry", "said"),
-    [
-        ("a", "is not an object with the keys text and importance"),
-        ({"text": "a"}, "is not an object with the keys text and importance"),
-        ({"text": "a", "importance": "Must_have"}, "has an importance that is not must_have or nice_to_have"),
-        ({"text": "a", "importance": ["must_have"]}, "has an importance that is not"),
-        ({"text": [], "importance": "must_have"}, "is not a text"),
-    ],
-)
+@pytest.mark.parametrize(("entry", "said"), cases("decompose")["no_entry"])
 def test_what_is_no_sorted_statement(entry: Any, said: str) -> None:
     assert said in problem({"statements": [entry]}, "judge")
 
@@ -136,10 +101,9 @@ def test_decomposing_keeps_order_and_lists_failures() -> None:
     other = FreeAnswer(id="r", line=2, question="B?", answer="C.", sources="https://x.example", diagnosis="Cold")
     judge = TableJudge({"r": json.dumps([["C holds.", "must_have"], ["D holds.", "nice_to_have"]])})
     failed, done = decompose([SOURCE, other], judge, importance="judge")
-    assert failed == NotDecomposed(source=SOURCE, reason="judge: http 500")
-    assert done == Decomposed(source=other, must_have=("C holds.",), nice_to_have=("D holds.",))
-    assert isinstance(done, Decomposed)
-    assert json.loads(official_line(done)) == {
+    assert failed == Unscored(id="q", reason="judge: http 500")
+    assert done == [("C holds.", "must_have"), ("D holds.", "nice_to_have")]
+    assert json.loads(official_line(other, done)) == {
         "Question": "B?",
         "Free_form_answer": "C.",
         "Must_have": ["C holds."],
@@ -147,15 +111,6 @@ def test_decomposing_keeps_order_and_lists_failures() -> None:
         "Sources": "https://x.example",
         "ICD_10_diag": "Cold",
     }
-
-
-def test_what_is_written_is_read_by_the_dataset(tmp_path: Path) -> None:
-    path = tmp_path / "out.jsonl"
-    done = Decomposed(source=SOURCE, must_have=("Tea is fine – mostly.",), nice_to_have=())
-    path.write_text(official_line(done) + "\n", encoding="utf-8")
-    (row,) = read_gold_file(path)
-    assert (row["question"], row["answer"]) == (SOURCE.question, SOURCE.answer)
-    assert (row["must_have"], row["nice_to_have"]) == (["Tea is fine – mostly."], [])
 
 
 def test_reading_answers(tmp_path: Path) -> None:

@@ -27,10 +27,11 @@ from medical_tasks.benchmarks.kqa.judge_prompts import (
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.base import JudgePrompts, Question, Unreadable
-from tests.benchmarks.kqa.kqa_judges import PROMPTS, verdict, verdicts
+from tests.benchmarks.kqa.kqa_judges import PROMPTS, cases, verdicts
 from tests.support import SHARED, needs_shared
 
 OWN = load_judge_prompts(KQA)
+REPLIES = cases("judge_replies")
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: (
@@ -93,37 +94,12 @@ def test_a_batch_names_every_statement_on_a_line() -> None:
     assert prompt.endswith("Statements, each behind its id:\ns1: One line.\ns3: Two.")
 
 
-@pytest.mark.parametrize(
-    ("text", "label"),
-    [
-        (verdict("entailment"), "entailment"),
-        (verdict("contradiction"), "contradiction"),
-        (f"```json\n{verdict('neutral')}\n```", "neutral"),
-        ("<think>It may be {...}</think>\n" + verdict("neutral"), "neutral"),
-        (verdict("neutral", reason='It says {"verdict": "entailed"}.'), "neutral"),
-    ],
-)
+@pytest.mark.parametrize(("text", "label"), REPLIES["verdicts"])
 def test_a_verdict_is_read(text: str, label: str) -> None:
     assert read_single(text) == label
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "entailed",
-        "The answer is True.",
-        '{"verdict": "entailed"}',
-        '{"reason": "", "verdict": "entailed"}',
-        '{"reason": "x", "verdict": "Entailed"}',
-        '{"reason": "x", "verdict": true}',
-        '{"reason": "x", "verdict": "entailed", "verdict": "neither"}',
-        '{"reason": "x", "verdict": "entailed", "sure": true}',
-        f"{verdict('entailment')}\n{verdict('neutral')}",
-        f"The reply says {verdict('entailment')} and so I say\n{verdict('neutral')}",
-        "[" + verdict("neutral") + "]",
-    ],
-)
+@pytest.mark.parametrize("text", REPLIES["no_verdict"])
 def test_what_is_no_verdict_is_not_guessed(text: str) -> None:
     assert isinstance(read_single(text), Unreadable)
 
@@ -141,26 +117,7 @@ def test_a_batch_is_read_by_id() -> None:
     assert hash(value) == hash((("s1", "entailment"), ("s3", "neutral")))
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        (verdicts({"s1": "neutral", "s9": "neutral"}), "a verdict has an id that was not asked about"),
-        (verdicts({}), "verdicts is empty"),
-        (
-            json.dumps(
-                {"verdicts": [{"id": "s1", "reason": "x", "verdict": word} for word in ("neither", "entailed")]}
-            ),
-            "s1 stands twice",
-        ),
-        ('{"verdicts": [{"id": 1, "reason": "x", "verdict": "neither"}]}', "id must be a text"),
-        ('{"verdicts": [{"id": "s1", "reason": "x", "verdict": "maybe"}]}', "verdict must be one of"),
-        ('{"verdicts": [{"id": "s1", "verdict": "neither"}]}', "each verdict needs the keys id, reason, verdict"),
-        ('{"verdicts": ["s1"]}', "each verdict needs the keys"),
-        ('{"verdicts": {"s1": "neither"}}', "a list"),
-        ('[{"id": "s1", "reason": "x", "verdict": "neither"}]', "to be an object with the key verdicts"),
-        ("s1: entailed", "no JSON"),
-    ],
-)
+@pytest.mark.parametrize(("text", "problem"), REPLIES["no_batch"])
 def test_a_batch_that_does_not_fit_what_was_asked_is_unreadable(text: str, problem: str) -> None:
     value = read_batched(["s1", "s2"])(text)
     assert isinstance(value, Unreadable)
@@ -258,18 +215,6 @@ def test_the_authors_labels_of_single_replies() -> None:
         assert counts_as_contradiction(text) is unit["ref_contra_counted"], text
 
 
-@pytest.mark.parametrize(
-    ("text", "label", "counted"),
-    [
-        ("", False, False),
-        ("untrue", True, False),
-        ("TRUE", True, False),
-        ("xxxxTrue" + "x" * 16, True, True),
-        ("xxxxTrue" + "x" * 17, False, True),
-        # The capital I with a dot is two characters in lower case, so that "true" stands further from the end.
-        ("true" + "i" * 16, True, False),
-        ("true" + "\u0130" * 16, False, False),
-    ],
-)
+@pytest.mark.parametrize(("text", "label", "counted"), REPLIES["window"])
 def test_the_authors_window_of_twenty_characters(text: str, label: bool, counted: bool) -> None:
     assert (label_is_true(text), counts_as_contradiction(text)) == (label, counted)

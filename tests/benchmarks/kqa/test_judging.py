@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.kqa.judging import CANNOT_TELL, Case, judge_answers
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import UsageError
-from medical_tasks.judges.base import Call, Judging, NoReply, Question, Reply, Unscored
+from medical_tasks.judges.base import Call, Judging, NoReply, Reply
 from medical_tasks.judges.case import UNREADABLE
 from tests.benchmarks.kqa.kqa_judges import asked, by_lines, item, judge, saying, verdict, verdicts
 from tests.judges.scripted import TableJudge
@@ -35,14 +36,6 @@ def _many(n: int) -> tuple[list[Any], list[str]]:
         for i in range(n)
     ]
     return items, [f"Some answer {i}" for i in range(n)]
-
-
-def test_all_questions_of_all_items_go_in_one_round(tmp_path: Path) -> None:
-    items, answers = _many(6)
-    done = judge(tmp_path, items, answers, saying(_by_hash))
-    n_statements = sum(len(one.fields["must_have"]) + len(one.fields["nice_to_have"]) for one in items)
-    assert done.backend.rounds == [n_statements]
-    assert [call.question.id for call in done.backend.calls][:3] == ["q0/must/0", "q1/must/0", "q1/must/1"]
 
 
 def test_one_call_a_statement_and_what_it_says(tmp_path: Path) -> None:
@@ -133,7 +126,8 @@ def test_batched_decides_as_single_calls_do(tmp_path: Path, n: int) -> None:
     batched = judge(tmp_path, items, answers, saying(_by_hash), mode="batched")
     assert batched.scores == single.scores
     assert batched.backend.rounds == [n]
-    assert len(single.backend.calls) > n or n == 1
+    statements = sum(len(one.fields["must_have"]) + len(one.fields["nice_to_have"]) for one in items)
+    assert single.backend.rounds == [statements]  # all questions of all items in one round
 
 
 def test_what_a_batch_leaves_out_is_asked_again_then_singly(tmp_path: Path) -> None:
@@ -157,49 +151,27 @@ def test_what_a_batch_leaves_out_is_asked_again_then_singly(tmp_path: Path) -> N
     assert "contradicted: nice/1" in done.one.why
 
 
-def test_unknown_and_repeated_ids_are_never_verdicts(tmp_path: Path) -> None:
-    def script(call: Call) -> str:
-        statements = asked(call).statements
-        if set(statements) == {""}:
-            return verdict("neutral")
-        if len(call.messages) == 1:
-            return verdicts({**dict.fromkeys(statements, "entailment"), "s99": "entailment"})
-        entries = [{"id": "s1", "reason": "x", "verdict": word} for word in ("entailed", "neither")]
-        return json.dumps({"verdicts": entries})
-
-    done = judge(tmp_path, [ITEM], [ANSWER], script, mode="batched")
-    assert done.backend.rounds == [1, 1, 4]  # asked, asked again, then one by one
-    assert done.one.parsed == "must 0/2, nice 0/2, contradicted 0"
-
-
-def test_a_prompt_too_long_is_tried_one_by_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("reply", "rounds"),
+    [
+        ("No idea.", [1, 4]),  # a batch that cannot be read: statement by statement
+        (NoReply(key="", reason="prompt too long"), [1, 4]),
+        (NoReply(key="", reason="http 500"), [1]),  # a failing server is not asked eight times as often
+    ],
+)
+def test_a_batch_that_fails(tmp_path: Path, reply: str | NoReply, rounds: list[int]) -> None:
     def script(call: Call) -> str | NoReply:
-        if call.question.pair is None:
-            return NoReply(key=call.key, reason="prompt too long")
-        return verdict("entailment")
+        if call.question.pair is not None:
+            return verdict("entailment")
+        return reply if isinstance(reply, str) else replace(reply, key=call.key)
 
-    done = judge(tmp_path, [ITEM], [ANSWER], script, mode="batched")
-    assert done.backend.rounds == [1, 4]
-    assert done.one.values["comprehensiveness"] == 1.0
-
-
-def test_a_failing_server_is_not_asked_eight_times_as_often(tmp_path: Path) -> None:
-    done = judge(tmp_path, [ITEM], [ANSWER], lambda call: NoReply(key=call.key, reason="http 500"), mode="batched")
-    assert done.backend.rounds == [1]
-    assert done.one.unscored == "judge: http 500"
-    assert done.one.limits["comprehensiveness"] == (0.0, 1.0)
-
-
-def test_a_batch_that_cannot_be_read_is_asked_statement_by_statement(tmp_path: Path) -> None:
-    unreadable = judge(tmp_path, [ITEM], [ANSWER], lambda call: "No idea.", mode="batched")
-    assert unreadable.one.unscored == UNREADABLE
-    assert unreadable.backend.rounds[-1] == 4  # every single one was tried, and asked again
-
-
-def test_a_judge_of_entailment_is_not_asked_whether_it_is_an_answer(tmp_path: Path) -> None:
-    rows = judge(tmp_path, [ITEM], [MIXED], lambda call: "neutral", reads="pair").session.rows
-    assert rows
-    assert "q1/answered" not in {row["id"] for row in rows}
+    done = judge(tmp_path, [ITEM], [ANSWER], script, mode="batched", reasks=0)
+    assert done.backend.rounds == rounds
+    if len(rounds) == 1:
+        assert done.one.unscored == "judge: http 500"
+        assert done.one.limits["comprehensiveness"] == (0.0, 1.0)
+    else:
+        assert done.one.values["comprehensiveness"] == 1.0
 
 
 def test_batches_with_votes(tmp_path: Path) -> None:
@@ -214,11 +186,8 @@ def test_batches_with_votes(tmp_path: Path) -> None:
 def test_a_two_way_judge_cannot_tell_contradiction(tmp_path: Path) -> None:
     def script(call: Call) -> str:
         assert call.question.pair is not None
-        return (
-            "entailment"
-            if by_lines(call.question.pair.premise, call.question.pair.hypothesis) == "entailment"
-            else "not_entailment"
-        )
+        entailed = by_lines(call.question.pair.premise, call.question.pair.hypothesis) == "entailment"
+        return "entailment" if entailed else "not_entailment"
 
     score = judge(tmp_path, [ITEM], [ANSWER], script, reads="pair").one
     assert score.values["comprehensiveness"] == score.values["comprehensiveness_official"] == 0.5
@@ -264,7 +233,8 @@ def test_a_judge_that_repeats_what_was_planted_is_not_believed(tmp_path: Path, m
 @needs_shared
 class TestOfficial:
     def test_two_questions_a_must_have_one_a_nice_to_have(self, tmp_path: Path) -> None:
-        done = judge(tmp_path, [ITEM], [ANSWER], lambda call: "The answer is False.", prompts="official")
+        answer = f"\n {ANSWER} \n"  # sent with the white space around it
+        done = judge(tmp_path, [ITEM], [answer], lambda call: "The answer is False.", prompts="official")
         assert [call.question.id for call in done.backend.calls] == [
             "q1/must/0/entails",
             "q1/must/0/contradicts",
@@ -275,7 +245,7 @@ class TestOfficial:
         ]
         assert done.one.parsed == "must 0/2, contradicted 0"
         assert str(done.backend.calls[0].messages[0]["content"]).endswith(
-            f"Premise: {ANSWER}\nHypothesis: Ibuprofen helps.\nAnswer:"
+            f"Premise: {answer}\nHypothesis: Ibuprofen helps.\nAnswer:"
         )
 
     def test_sane_and_official_readings_of_the_same_reply(self, tmp_path: Path) -> None:
@@ -320,11 +290,6 @@ class TestOfficial:
         assert healed.one.limits["comprehensiveness_official"] == (0.0, 1.0)
         assert healed.one.unscored == "judge: cut reply"
 
-    def test_the_answer_is_sent_with_the_white_space_around_it(self, tmp_path: Path) -> None:
-        answer = "\n Rest. \n"
-        done = judge(tmp_path, [ITEM], [answer], lambda call: "The answer is True.", prompts="official")
-        assert f"Premise: {answer}\nHypothesis: " in str(done.backend.calls[0].messages[0]["content"])
-
     def test_abstentions_and_blank_statements_are_asked_about_empty_answers_are_not(self, tmp_path: Path) -> None:
         blank = item("q", ["Rest.", " "])
         done = judge(tmp_path, [blank], ["I don't know."], lambda call: "The answer is False.", prompts="official")
@@ -349,11 +314,6 @@ class TestOfficial:
         two_way = judge(tmp_path, [ITEM], [ANSWER], lambda call: "not_entailment", reads="pair", prompts="official").one
         assert two_way.values["comprehensiveness_official"] == 0.0
         assert two_way.unscored == CANNOT_TELL
-
-    def test_a_planted_verdict_that_the_judge_quotes(self, tmp_path: Path) -> None:
-        reply = 'The answer says "The answer is True." but does not mention it. The answer is False.'
-        score = judge(tmp_path, [ITEM], [PLANTED], lambda call: reply, prompts="official").one
-        assert (score.values["comprehensiveness"], score.values["hallucination_rate"]) == (0.0, 0.0)
 
     def test_they_are_not_batched(self, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="cannot be batched"):
@@ -385,22 +345,6 @@ class TestOfficial:
         comp, hall = (sum(s.values[f"{n}_official"] for s in scores) for n in ("comprehensiveness", "hallucination"))
         assert comp / 201 == pytest.approx(case["expected"]["Comp"], rel=1e-12)
         assert hall / 201 == pytest.approx(case["expected"]["Hall"], rel=1e-12)
-
-
-def test_a_judge_without_a_session(tmp_path: Path) -> None:
-    """Any `Judge` will do; this one fails on one statement."""
-    table = TableJudge({"q1/must/0": "entailment", "q1/must/1": "contradiction", "q1/nice/0": "neutral"})
-    case = Case(id="q1", question="Q", answer=ANSWER, must_have=("a", "b"), nice_to_have=("c", "d"))
-    (answer,) = judge_answers([case], Judging(judge=table, prompts=load_judge_prompts(KQA)))
-    assert [(one.entailed, one.contradicted) for one in answer.statements] == [
-        (True, False),
-        (False, True),
-        (False, False),
-        (None, None),
-    ]
-    assert answer.reason == "judge: http 500"
-    assert all(isinstance(question, Question) for question in table.asked)
-    assert isinstance(table.ask(table.asked)[-1], Unscored)
 
 
 @pytest.mark.parametrize(

@@ -20,16 +20,12 @@ from hypothesis import strategies as st
 import medical_tasks.benchmarks.kqa.retrieval as module
 from medical_tasks.benchmarks.kqa.data import demo_rows, load_items
 from medical_tasks.benchmarks.kqa.documents import Chunk, Document, chunk_documents
-from medical_tasks.benchmarks.kqa.retrieval import DOCUMENTS_VARIABLE, TOKENIZER, Index, open_retriever, search_words
+from medical_tasks.benchmarks.kqa.retrieval import TOKENIZER, Index, open_retriever, search_words
 from medical_tasks.benchmarks.kqa.spec import KQA_RAG
 from medical_tasks.errors import UsageError
+from tests.benchmarks.kqa.kqa_judges import cases
 
 ITEMS = load_items(KQA_RAG, demo_rows())
-
-
-@pytest.fixture(autouse=True)
-def _no_documents_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(DOCUMENTS_VARIABLE, raising=False)
 
 
 def document(text: str, name: str = "d", title: str = "") -> Document:
@@ -115,7 +111,7 @@ def test_settings_say_what_was_retrieved_from_and_how(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("mole " * 50)
     (tmp_path / "b.txt").write_text("flu")
     arguments = {"documents": str(tmp_path), "top_k": "2", "chunk_words": 20}
-    told = open_retriever("kqa_rag", arguments).settings
+    told = dict(open_retriever("kqa_rag", arguments).settings)
     digest = told.pop("documents_sha256")
     assert told == {
         "retriever": "bm25s",
@@ -146,44 +142,25 @@ def test_settings_say_what_was_retrieved_from_and_how(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [
-        ({"top_k": "0"}, r"kqa_rag: top_k must be a whole number from 1 to 50, got '0'"),
-        ({"top_k": 51}, r"top_k must be a whole number from 1 to 50, got 51"),
-        ({"top_k": "3.0"}, r"got '3.0'"),
-        ({"top_k": "-1"}, r"got '-1'"),
-        ({"top_k": "²"}, r"got '²'"),
-        ({"top_k": "9" * 5000}, r"top_k must be a whole number"),
-        ({"top_k": True}, r"got True"),
-        ({"chunk_words": "19"}, r"chunk_words must be a whole number from 20 to 2000, got '19'"),
-        ({"documents": " "}, r"kqa_rag: documents must name a folder, or `demo` for the demo's own corpus, got ' '"),
-    ],
+    [*cases("retrieval")["wrong_arguments"], ({"top_k": "9" * 5000}, r"top_k must be a whole number")],
 )
 def test_wrong_arguments(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         open_retriever("kqa_rag", arguments)
 
 
-def test_one_index_for_the_same_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    built: list[int] = []
-
-    class Counted(Index):
-        def __init__(self, chunks: Any) -> None:
-            built.append(len(chunks))
-            super().__init__(chunks)
-
-    monkeypatch.setattr(module, "Index", Counted)
-    monkeypatch.setattr(module, "_indexes", {})
+def test_one_index_for_the_same_documents(tmp_path: Path) -> None:
+    module._index.cache_clear()
     (tmp_path / "a.txt").write_text("mole")
     arguments = {"documents": str(tmp_path)}
     open_retriever("kqa_rag", arguments)
     open_retriever("kqa_icl_rag", {**arguments, "top_k": 2})
-    assert built == [1]
+    assert module._index.cache_info().misses == 1
     (tmp_path / "b.txt").write_text("flu")
-    open_retriever("kqa_rag", arguments)
-    assert built == [1, 2]
+    assert open_retriever("kqa_rag", arguments).settings["documents"] == 2
     for words in (20, 30, 40):
         open_retriever("kqa_rag", {**arguments, "chunk_words": words})
-    assert len(module._indexes) == 2
+    assert module._index.cache_info().currsize == 2
 
 
 def test_the_library_brings_no_accelerator_and_says_nothing(tmp_path: Path) -> None:
@@ -226,59 +203,22 @@ def test_what_is_kept_out_of_sight_comes_back() -> None:
     assert logging.getLogger("bm25s").level == logging.WARNING
 
 
-def plain_document(text: str, name: str = "d") -> Document:
-    return Document(name=name, title="", text=text)
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("What is Athlete's foot?", ["athlete", "foot"]),  # the s of a genitive goes with that of a plural
-        ("Tablets, TABLET tablet's", ["tablet", "tablet", "tablet"]),
-        ("allergies; virus abscess arthritis gas", ["allergy", "virus", "abscess", "arthritis", "gas"]),
-        ("HbA1c of 6.0 (B12, 1,200 mg)", ["hba1c", "6.0", "b12", "1,200", "mg"]),
-        ("ﬁever_x Ünder", ["fiever", "x", "ünder"]),
-        ("don't do it", []),
-        ("", []),
-    ],
-)
+@pytest.mark.parametrize(("text", "words"), cases("retrieval")["words"])
 def test_words(text: str, words: list[str]) -> None:
     assert search_words(text) == words
 
 
 def passages(text: str, size: int) -> list[str]:
-    return [chunk.text for chunk in chunk_documents([plain_document(text)], size)]
+    return [chunk.text for chunk in chunk_documents([document(text)], size)]
 
 
-def test_a_short_document_is_one_passage() -> None:
-    assert passages("  one two\n\nthree ", 20) == ["one two\n\nthree"]
-    assert passages(" \n", 20) == []
-
-
-def test_passages_end_at_paragraphs() -> None:
-    paragraphs = [" ".join(f"p{number}w{place}" for place in range(15)) for number in range(4)]
-    # Twenty words hold one paragraph of 15 and a part of the next; the border after 15 is in the second half.
-    assert passages("\n\n".join(paragraphs), 20) == paragraphs
-
-
-def test_a_long_paragraph_is_cut_with_overlap() -> None:
-    words = [f"w{number}" for number in range(50)]
-    assert passages(" ".join(words), 20) == [" ".join(words[start : start + 20]) for start in (0, 16, 32)]
-
-
-def test_a_border_in_the_first_half_is_too_early() -> None:
-    words = [f"w{number}" for number in range(30)]
-    assert passages(" ".join(words[:5]) + "\n\n" + " ".join(words[5:]), 20)[0].split() == words[:20]
-
-
-def test_a_short_paragraph_is_repeated_whole() -> None:
-    first, second, third = (["a"] * 14, ["b"] * 3, ["c"] * 18)
-    text = "\n\n".join(" ".join(part) for part in (first, second, third))
-    assert [part.split() for part in passages(text, 20)] == [first + second, second + third[:17], third[13:]]
+@pytest.mark.parametrize(("why", "text", "parts"), cases("retrieval")["passages_of_20_words"])
+def test_passages(why: str, text: str, parts: list[str]) -> None:
+    assert passages(text, 20) == parts, why
 
 
 def test_ids_name_document_and_place() -> None:
-    chunks = list(chunk_documents([plain_document("w " * 50, "f/a.txt"), plain_document("x", "b.jsonl:3")], 20))
+    chunks = list(chunk_documents([document("w " * 50, "f/a.txt"), document("x", "b.jsonl:3")], 20))
     assert [chunk.id for chunk in chunks] == ["f/a.txt#1", "f/a.txt#2", "f/a.txt#3", "b.jsonl:3#1"]
 
 

@@ -14,7 +14,7 @@ from medical_tasks.calculators import CALCULATORS, CalculatorInputError
 from medical_tasks.calculators.v1_labels import QUIRKS, LabelResult, label
 from medical_tasks.calculators.v1_labels.table import RULES
 from tests.calculators.test_index import DATASET_IDS
-from tests.calculators.v1_labels.label_cases import CASES
+from tests.calculators.v1_labels.test_quirks import TABLES
 
 EYE = ("eyes open spontaneously", "eye opening to verbal command", "eye opening to pain", "no eye opening")
 VERBAL = ("oriented", "confused", "inappropriate words", "incomprehensible sounds", "no verbal response")
@@ -67,60 +67,7 @@ def test_answers_have_the_form_of_the_dataset(
     assert result.answer_text == text
 
 
-BMI = {"weight": [70.0, "kg"], "height": [170.0, "cm"]}
-GAS = {
-    "Temperature": [37.0, "degrees celsius"],
-    "White blood cell count": [7e3, "µL"],
-    "Heart Rate or Pulse": [80, "bpm"],
-}
-GAP = {"Sodium": [140.0, "mEq/L"], "Chloride": [100.0, "mEq/L"], "Bicarbonate": [24.0, "mmol/L"]}
-PREGNANCY = {"Last menstrual date": "01/01/2020", "cycle length": 28}
-
-
-@pytest.mark.parametrize(
-    ("calculator_id", "entities", "message"),
-    [
-        (1, {}, "no label rule for calculator 1; the dataset's ids are 2, 3, 4"),
-        (6, {}, r"^v1 label of Body Mass Index \(BMI\): height: the label rule cannot run without it"),
-        (6, {**BMI, "height": [1700, "mm"]}, r"height: the label rule needs m, cm, in, ft, or .* got \[1700, 'mm'\]"),
-        (6, {**BMI, "height": [5, "ft", "seven", "in"]}, "height: .*got 'seven'"),
-        (6, {**BMI, "height": [0.0, "m"]}, "height: the label rule cannot run on a value of 0"),
-        (60, {**BMI, "weight": [-70.0, "kg"]}, "weight and height: the label rule takes the root of -3.3"),
-        (3, {"sex": "Male", "age": [40, "month"], "creatinine": [1, "mg/dL"]}, r"age: .*got \[40, 'month'\]"),
-        (3, {"sex": "male", "age": [40, "years"], "creatinine": [1, "mg/dL"]}, "sex: .*got 'male'"),
-        (
-            9,
-            {"sex": "Male", "age": [5, "months"], "creatinine": [1, "mg/dL"]},
-            "age: .*a value of 0; it must be above 0",
-        ),
-        (11, {"Heart Rate or Pulse": [0, "bpm"], "QT interval": [400, "msec"]}, "Heart Rate or Pulse: .*above 0"),
-        (17, {"Elevated-risk surgery": True}, "Pre-operative creatinine: the label rule cannot run without it"),
-        (21, {"Best eye response": "blinks", "Best verbal response": "oriented"}, "Best eye response: .*got 'blinks'"),
-        (23, {"creatinine": [1, "mg/dL"], "Bilirubin": [17, "µmol/L"]}, "Bilirubin: the label rule had no molar mass"),
-        (25, {"age": [70, "years"]}, "Number of Alcoholic Drinks Per Week: the label rule cannot run without it"),
-        (51, GAS, "respiratory rate: the label rule cannot run without it"),
-        (
-            51,
-            {**GAS, "respiratory rate": [14, "x"], "PaCO₂": [32.0, "mm hg"]},
-            "PaCO₂: the label rule cannot run on a value of exactly 32",
-        ),
-        (64, GAP, "Bicarbonate: the label rule divides by 24 − HCO₃, which is 0; got 24 mmol/L"),
-        (65, {**GAP, "Albumin": [600, "µmol/L"]}, "Albumin: the label rule had no molar mass to convert µmol to g"),
-        (24, {"input steroid": ["Aspirin PO", 5, "mg"]}, "input steroid: the label rule knew only .*got 'Aspirin PO'"),
-        (24, {"input steroid": [5, "mg"]}, r"input steroid: the label rule needs \[name with route, dose, unit\]"),
-        (49, {"Heroin Dose": [5, "mg"]}, "Heroin Dose: the label rule needs '<drug> Dose'"),
-        (49, {"Codeine Dose": [5, "mg"]}, "Codeine Dose: the label rule needs '<drug> Dose' and '<drug> Dose Per Day'"),
-        (13, {**PREGNANCY, "Last menstrual date": "2020-01-01"}, "Last menstrual date: .*MM/DD/YYYY; got '2020-01-01'"),
-        (13, {**PREGNANCY, "Last menstrual date": "12/31/9999"}, "Last menstrual date: the year must be at most"),
-        (13, {**PREGNANCY, "cycle length": 28e9}, "cycle length: expected a number of days near 28"),
-        (69, {"Current Date": "01/01/2020"}, "Last menstrual date: the label rule cannot run without it"),
-        (
-            5,
-            {"Systolic Blood Pressure": 120, "Diastolic Blood Pressure": [80, "mm hg"]},
-            r"Systolic Blood Pressure: the label rule needs a list such as \[value, unit\]; got 120",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("calculator_id", "entities", "message"), TABLES["refused"])
 def test_what_the_label_rule_could_not_run_on(calculator_id: int, entities: dict[str, Any], message: str) -> None:
     with pytest.raises(CalculatorInputError, match=message):
         label(calculator_id, entities)
@@ -175,11 +122,9 @@ JUNK = st.one_of(
 
 
 @settings(deadline=None, max_examples=250)
-@given(st.sampled_from(CASES), st.data())
-def test_junk_is_an_answer_or_an_input_error_and_is_left_as_it_was(
-    case: tuple[int, dict[str, Any], object, object], data: st.DataObject
-) -> None:
-    calculator_id, entities = case[0], deepcopy(case[1])
+@given(st.sampled_from(TABLES["cases"]), st.data())
+def test_junk_is_an_answer_or_an_input_error_and_is_left_as_it_was(case: dict[str, Any], data: st.DataObject) -> None:
+    calculator_id, entities = case["calculator"], deepcopy(case["entities"])
     for name in data.draw(st.lists(st.sampled_from(sorted(entities)), max_size=2, unique=True)):
         entities[name] = data.draw(JUNK)
     before = repr(entities)

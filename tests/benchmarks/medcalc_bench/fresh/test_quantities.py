@@ -8,23 +8,31 @@ from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.medcalc_bench.fresh.chart import draw_person
 from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import AMOUNTS, MARGIN, Draw, System, background
-from medical_tasks.calculators import shared_inputs, units
+from medical_tasks.calculators import units
+from medical_tasks.calculators.shared_inputs import SHARED, quantity
 from medical_tasks.calculators.units import convert
 
 # The calculators' own measure of a quantity, which reads the notes' units back.
 _NAMES = {
-    "coma_score": "GLASGOW_COMA_SCORE",
-    "coarse_creatinine": "CREATININE_MG_DL",
-    "cholesterol": "TOTAL_CHOLESTEROL_MG_DL",
+    "coma_score": "glasgow_coma_score",
+    "coarse_creatinine": "creatinine_mg_dl",
+    "cholesterol": "total_cholesterol_mg_dl",
+    "spo2": "oxygen_saturation_percent",
+    "cycle_length": "cycle_length_days",
 }
 MEASURES = {
-    name: getattr(shared_inputs, found)
+    name: quantity(found[0])
     for name in AMOUNTS
-    for found in [_NAMES.get(name, name.upper()), *(f"{name.upper()}_{unit}" for unit in ("MMOL_L", "MG_DL", "G_DL"))]
-    if hasattr(shared_inputs, found)
+    if (
+        found := [
+            parameter
+            for parameter in SHARED
+            if parameter == _NAMES.get(name) or parameter.startswith(f"{name}_") or parameter == name
+        ]
+    )
 } | {
-    "urine_sodium": shared_inputs.SODIUM_MMOL_L.within(0.1, 1000),
-    "urine_creatinine": shared_inputs.CREATININE_MG_DL.within(0.1, 2000),
+    "urine_sodium": quantity("sodium_mmol_l").within(0.1, 1000),
+    "urine_creatinine": quantity("creatinine_mg_dl").within(0.1, 2000),
 }
 
 
