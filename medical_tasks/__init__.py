@@ -61,10 +61,12 @@ def dataset_path(name: str) -> str:
 
 
 def _folder(kind: str, package: str, name: str) -> str:
-    spec = find_spec(package)
-    # Run from a checkout that is not installed, the folders stand beside the package.
-    places = [Path(place) for place in (spec.submodule_search_locations or ())] if spec is not None else []
-    places.append(Path(__file__).resolve().parents[1] / kind)
+    checkout = Path(__file__).resolve().parents[1]
+    if (checkout / "setup.cfg").is_file():  # beside the package that was imported, whatever else is installed
+        places = [checkout / kind]
+    else:
+        spec = find_spec(package)
+        places = [Path(place) for place in (spec.submodule_search_locations or ())] if spec is not None else []
     found: list[str] = []
     for place in places:
         if (place / name / "README.md").is_file():
