@@ -13,19 +13,12 @@ from medical_tasks.data.cards import card_text, croissant_text
 from tests.dataset_builders.hub_class import builder_of
 from tests.support import ROOT
 
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("hub_folders.json").read_text(encoding="utf-8"))
+
 FOLDERS = ROOT / "dataset_builders"
 NAMES = sorted(datasets())
 # Rows of each split of the demo.
-ROWS = {
-    "aci_bench": [2, 1, 6],
-    "archehr_qa": [4, 6, 2],
-    "doclens_own": [4],
-    "ehrnoteqa": [14],
-    "kqa": [13],
-    "medcalc_bench": [31],
-    "meqsum": [2, 3, 7],
-    "mimic_rrs": [12, 12],
-}
+ROWS = CASES["ROWS"]
 
 
 def demo_rows(name: str, split: str) -> list[dict[str, Any]]:

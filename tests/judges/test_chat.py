@@ -24,6 +24,8 @@ from tests.fault_server import Call as Received
 from tests.fault_server import Fault, FaultServer, echo_answer, first
 from tests.support import alive
 
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("chat.json").read_text(encoding="utf-8"))
+
 SIZE = 16
 
 
@@ -394,17 +396,7 @@ def test_a_judge_is_asked_wider_than_a_model_unless_told() -> None:
     assert server.most_at_once == 2
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"colour": "red"}, "unknown judge argument 'colour' for openai-api/x/m. Accepted: api_key_env, .*price_out"),
-        ({"n_choices": "3"}, "judge argument n_choices must be true or false, got '3'"),
-        ({"price_in": "-1", "price_out": "1"}, "price_in must be USD for a million tokens, from 0, got '-1'"),
-        ({"price_in": "nan", "price_out": "1"}, "price_in must be USD"),
-        ({"price_in": "1"}, "needs both price_in and price_out"),
-        ({"temperature": "3"}, "judge argument temperature must be a number from 0 to 2"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), CASES["malformed_argument"])
 def test_malformed_argument(options: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         open_chat("openai-api/x/m", {"base_url": "http://127.0.0.1:1/v1"} | options, log_dir=Path())

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import math
 import random
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -12,6 +13,8 @@ from medical_tasks.judges.base import Label, Unscored
 from medical_tasks.judges.check_figures import CheckPair, check_figures, labels_of, render_check, same_labels, subset
 from medical_tasks.judges.checks import CORRECTNESS, NLI, VIEWS
 from medical_tasks.scoring.intervals import wilson_interval
+
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("judge_check.json").read_text(encoding="utf-8"))
 
 GOLD: tuple[Label, ...] = ("entailment", "neutral", "contradiction", "neutral", "entailment", "neutral")
 
@@ -252,17 +255,7 @@ PAIRS: Final = {"R1": 1000, "R2": 1000, "R3": 1200, "MedNLI": 1422}
 MEANS: Final = {"ANLI, mean of rounds": ("R1", "R2", "R3"), "mean of the four sets": tuple(PAIRS)}
 
 # DocLens, table 4 (two classes): R1, R2, R3, MedNLI, "Average"; and table 1's "ANLI". The "Weight AVG" there is this "Average".
-TABLE_4: Final = {
-    "TRUE": ((78.8, 69.1, 67.3, 81.9), 74.3, 71.5),
-    "Mistral": ((68.9, 69.2, 70.8, 84.8), 73.4, 69.6),
-    "Mistral + JSON": ((68.2, 65.6, 69.7, 87.8), 72.8, 67.8),
-    "Mistral + CoT": ((70.6, 69.6, 71.7, 87.2), 74.8, 70.6),
-    "Mistral + JSON + CoT": ((71.5, 66.8, 71.7, 87.3), 74.3, 70.0),
-    "GPT-4": ((88.7, 84.5, 85.1, 92.8), 87.8, 86.1),
-    "GPT-4 + JSON": ((91.4, 86.3, 85.4, 91.0), 88.5, 87.7),
-    "GPT-4 + CoT": ((90.0, 84.9, 85.2, 91.6), 88.2, 86.7),
-    "GPT-4 + JSON + CoT": ((90.6, 86.2, 85.6, 91.8), 88.6, 87.5),
-}
+TABLE_4: Final = CASES["TABLE_4"]
 
 
 def plain(shares: tuple[float, ...]) -> float:

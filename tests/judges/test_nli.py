@@ -23,6 +23,8 @@ from medical_tasks.judges.windows import cut_windows, plan_windows, sentence_spa
 from medical_tasks.models.encoder import Row
 from tests.judges.tiny_nli import answers, make_classifier, make_true, pairs
 
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("nli.json").read_text(encoding="utf-8"))
+
 # Probabilities are compared with those of one pair alone: on a GPU as well, they are made on the CPU.
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
@@ -300,31 +302,12 @@ def test_three_way_windows(windows: list[tuple[float, ...]], label: str) -> None
     assert combine(turned, ("contradiction", "neutral", "entailment")) == label
 
 
-@pytest.mark.parametrize(
-    ("windows", "label"),
-    [
-        ([(0.6, 0.4)], "entailment"),
-        ([(0.5, 0.5)], "not_entailment"),
-        ([(0.1, 0.9), (0.51, 0.49), (0.0, 1.0)], "entailment"),
-        ([(0.1, 0.9), (0.49, 0.51)], "not_entailment"),
-    ],
-)
+@pytest.mark.parametrize(("windows", "label"), CASES["two_way_windows"])
 def test_two_way_windows(windows: list[tuple[float, ...]], label: str) -> None:
     assert combine(windows, ("entailment", "not_entailment")) == label
 
 
-@pytest.mark.parametrize(
-    ("name", "label"),
-    [
-        ("entailment", "entailment"), ("ENTAILMENT", "entailment"), ("Entail", "entailment"), ("entails", "entailment"),
-        ("entailed", "entailment"), ("SUPPORTS", "entailment"), ("neutral", "neutral"), ("NEUTRAL", "neutral"),
-        ("NOT ENOUGH INFO", "neutral"), ("neither", "neutral"), ("contradiction", "contradiction"),
-        ("Contradict", "contradiction"), ("contradicts", "contradiction"), ("contradictory", "contradiction"),
-        ("REFUTES", "contradiction"), ("not_entailment", "not_entailment"), ("non-entailment", "not_entailment"),
-        ("Not Entailed", "not_entailment"), ("NON_ENTAILMENT", "not_entailment"), ("notentailment", "not_entailment"),
-        ("LABEL_0", None), ("label_2", None), ("0", None), ("positive", None), ("", None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "label"), CASES["label_names"])
 def test_label_names(name: str, label: str | None) -> None:
     assert read_label(name) == label
     assert label is None or label in LABELS
@@ -362,17 +345,7 @@ def test_labels_that_mean_nothing(config: dict[str, object], given_labels: str |
         read_labels(config, given_labels, model="nli/m")
 
 
-@pytest.mark.parametrize(
-    ("architectures", "kind", "family"),
-    [
-        (["T5ForConditionalGeneration"], "t5", "true"),
-        (["MT5ForConditionalGeneration"], "mt5", "true"),
-        (None, "t5", "true"),
-        (["T5ForSequenceClassification"], "t5", "classifier"),
-        (["BartForSequenceClassification"], "bart", "classifier"),
-        (["DebertaV2ForSequenceClassification"], "deberta-v2", "classifier"),
-    ],
-)
+@pytest.mark.parametrize(("architectures", "kind", "family"), CASES["families"])
 def test_families(architectures: list[str] | None, kind: str, family: str) -> None:
     assert find_family({"architectures": architectures, "model_type": kind}, model="nli/m") == family
 
@@ -480,22 +453,7 @@ def test_identity(models: dict[str, Path], tmp_path: Path) -> None:
     assert labels_of(turned, ASKED[:30]) == [swap[str(label)] for label in labels_of(judge, ASKED[:30])]
 
 
-@pytest.mark.parametrize(
-    ("kind", "options", "message"),
-    [
-        ("bert", {"dtype": "int8"}, "dtype must be one of auto, float32, float16, bfloat16, got 'int8'"),
-        ("bert", {"batch_size": "0"}, "batch_size must be a whole number from 1"),
-        ("bert", {"temperature": "1"}, "unknown model argument 'temperature' .* Accepted: batch_size, dtype, labels"),
-        ("bert", {"official": "true"}, "official=true: .* is a classifier"),
-        ("bert", {"max_length": "161"}, "max_length=161: .* has positions for 160 tokens"),
-        ("roberta", {"max_length": "160"}, "max_length=160: .* has positions for 159 tokens"),
-        ("bert", {"labels": "entailment,neutral"}, "labels=entailment,neutral names 2 labels, the model has 3 outputs"),
-        ("bert", {"revision": "main"}, "a folder has no revisions"),
-        ("true", {"labels": "entailment,not_entailment"}, "labels=entailment,not_entailment: .* is a T5"),
-        ("true", {"official": "yes"}, "official must be true or false, got 'yes'"),
-        ("true", {"official": "true", "max_length": "512"}, "official=true cuts premises at 500 words"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "options", "message"), CASES["bad_options"])
 def test_bad_options(models: dict[str, Path], kind: str, options: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         open_nli(f"nli/{models[kind]}", options)
@@ -565,18 +523,7 @@ def test_code_of_a_repository_never_runs(models: dict[str, Path], tmp_path: Path
     assert not mark.exists()
 
 
-@pytest.mark.parametrize(
-    ("config", "own", "wanted", "found"),
-    [
-        ({"max_position_embeddings": 512}, 512, None, 512),
-        ({"max_position_embeddings": 514, "model_type": "roberta", "pad_token_id": 1}, 10**30, None, 512),
-        ({"max_position_embeddings": 512, "model_type": "deberta-v2"}, 10**30, None, 512),
-        ({"max_position_embeddings": 8192}, 512, None, 512),
-        ({"max_position_embeddings": 8192}, 512, 4096, 4096),
-        ({}, 1024, None, 1024),
-        ({}, 10**30, 300, 300),
-    ],
-)
+@pytest.mark.parametrize(("config", "own", "wanted", "found"), CASES["longest_input"])
 def test_longest_input(config: dict[str, object], own: int, wanted: int | None, found: int) -> None:
     assert longest_input(config, SimpleNamespace(model_max_length=own), wanted, model="nli/m") == found
 

@@ -27,6 +27,8 @@ from medical_tasks.judges.session import VERDICT, JudgeSession
 from tests.judges.scripted import ScriptedBackend, question, read_word
 from tests.support import ROOT
 
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("session.json").read_text(encoding="utf-8"))
+
 SECRET = "the patient's zebra allergy"
 
 
@@ -580,18 +582,7 @@ def test_two_processes_that_ask_at_once_go_by_the_same_reply(tmp_path: Path) -> 
 
 ENDS = ["stop", "STOP", "eos", "eos_token", "stop_sequence", "end_turn", "COMPLETE", "", "unknown"]
 ENDED = {*map(str.casefold, ENDS), "completed", "finished"}
-CUTS = [
-    "length",
-    "max_tokens",
-    "model_length",
-    "content_filter",
-    "SAFETY",
-    "error",
-    "abort",
-    "tool_calls",
-    "recitation",
-    "?",
-]
+CUTS = CASES["CUTS"]
 
 
 @given(finish=st.sampled_from(CUTS) | st.text(min_size=1).filter(lambda said: said.strip().casefold() not in ENDED))

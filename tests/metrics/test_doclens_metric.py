@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,8 @@ from medical_tasks.benchmarks.doclens.metric import given_verdict, score_texts
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.errors import UsageError
 from tests.support import ROOT
+
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("doclens_metric.json").read_text(encoding="utf-8"))
 
 FOLDER = ROOT / "metrics" / "doclens"
 CARD = (FOLDER / "README.md").read_text(encoding="utf-8")
@@ -126,17 +129,7 @@ def test_what_does_not_fit_is_refused() -> None:
         score_texts(texts[:1], references[:1], form="note", output_claims=[{"objective_exam": []}])
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"reference_claims": [2]}, "verdict 3: a verdict is 1, 0 or None; got 2"),
-        ({"claims": [1]}, "verdict 3: keys are reference_claims, output_claims, sentences; got 'claims'"),
-        (
-            {"sentences": [{"entailed": 0, "supports": [1]}]},
-            "verdict 3: no citation supports a sentence that its citations do not entail",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("given", "said"), CASES["verdicts_that_are_refused"])
 def test_verdicts_that_are_refused(given: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         given_verdict(3, given, ("full",))

@@ -14,20 +14,11 @@ from medical_tasks.benchmarks.kqa.spec import DATASET, METRICS
 from medical_tasks.scoring.intervals import wilson_interval
 from tests.support import ROOT, SHARED, needs_shared
 
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("kqa_metric.json").read_text(encoding="utf-8"))
+
 FOLDER = ROOT / "metrics" / "kqa"
 ANSWERS = ["Ibuprofen can raise blood pressure. Acetaminophen should not be taken instead.", "I don't know."]
-REFERENCES = [
-    {
-        "question": "Can I take ibuprofen with my blood pressure pills?",
-        "must_have": ["Ibuprofen can raise blood pressure.", "Ibuprofen can weaken blood pressure pills."],
-        "nice_to_have": ["Acetaminophen is an alternative."],
-    },
-    {
-        "question": "How long is the flu contagious?",
-        "must_have": ["The flu is contagious for about 5 to 7 days."],
-        "nice_to_have": [],
-    },
-]
+REFERENCES = CASES["REFERENCES"]
 VERDICTS: list[list[str | None]] = [["entailment", "neutral", "contradiction"], ["neutral"]]
 HOLED: list[list[str | None]] = [["entailment", None, "contradiction"], ["neutral"]]
 

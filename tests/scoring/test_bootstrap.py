@@ -2,6 +2,7 @@ import json
 import math
 import random
 import tracemalloc
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 from medical_tasks.scoring.bootstrap import bootstrap_interval, bootstrap_ratio, bootstrap_statistic
 from medical_tasks.scoring.estimates import Estimate, Floats, as_json
 from medical_tasks.scoring.intervals import normal_cdf, student_quantile
+
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("bootstrap.json").read_text(encoding="utf-8"))
 
 UNSEEN_20 = 1 - 0.025 ** (1 / 20)
 
@@ -256,38 +259,13 @@ def test_results_are_plain_numbers() -> None:
     assert json.loads(told) == {"value": None, "ci_low": None, "ci_high": None, "n": 0}
 
 
-@pytest.mark.parametrize(
-    ("values", "options", "message"),
-    [
-        ([0.5, 60.0], {}, "values must lie in 0 to 1; got 60"),
-        ([0.5, -0.01], {}, "values must lie in 0 to 1; got -0.01"),
-        ([0.5], {"seed": -1}, "seed must be a whole number of at least 0; got -1"),
-        ([0.5], {"seed": 0.5}, "seed must be a whole number of at least 0; got 0.5"),
-        ([0.5], {"resamples": 99}, "resamples must be a whole number of at least 100; got 99"),
-        ([0.5], {"confidence": 0.0}, "confidence must be strictly between 0 and 1; got 0.0"),
-        ([0.5], {"limits": (1, 0)}, r"limits must be two finite numbers, the lower first, or None; got \(1, 0\)"),
-        ([0.5], {"clusters": []}, "clusters must have one label an item; got 0 labels for 1 items"),
-    ],
-)
+@pytest.mark.parametrize(("values", "options", "message"), CASES["wrong_input_is_told"])
 def test_wrong_input_is_told(values: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
         bootstrap_interval(values, **options)
 
 
-@pytest.mark.parametrize(
-    ("numerators", "denominators", "message"),
-    [
-        (
-            [1, 2],
-            [1],
-            "numerators and denominators must have the same length, .*; numerators has 2, denominators has 1",
-        ),
-        ([1], [-1], "denominators must be at least 0; got -1"),
-        ([1], [0], "numerators must be 0 where the denominator is 0 and 0 to 1 times it elsewhere; got 1 / 0"),
-        ([3], [2], "numerators must be 0 where the denominator is 0 and 0 to 1 times it elsewhere; got 3 / 2"),
-        ([-1], [2], "numerators must be .*; got -1 / 2"),
-    ],
-)
+@pytest.mark.parametrize(("numerators", "denominators", "message"), CASES["impossible_ratios_are_told"])
 def test_impossible_ratios_are_told(numerators: Any, denominators: Any, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
         bootstrap_ratio(numerators, denominators)

@@ -1,7 +1,9 @@
 """Intervals of a proportion, bounds, and the distributions behind them."""
 
+import json
 import math
 import random
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,13 +24,10 @@ from medical_tasks.scoring.intervals import (
     wilson_interval,
 )
 
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("intervals.json").read_text(encoding="utf-8"))
+
 # Newcombe (1998), Stat Med 17:857, table I: successes, n, method 3 (score), method 5 (Clopper-Pearson); four decimals.
-NEWCOMBE = [
-    (81, 263, (0.2553, 0.3662), (0.2527, 0.3676)),
-    (15, 148, (0.0624, 0.1605), (0.0578, 0.1617)),
-    (0, 20, (0.0, 0.1611), (0.0, 0.1684)),
-    (1, 29, (0.0061, 0.1718), (0.0009, 0.1776)),
-]
+NEWCOMBE = CASES["NEWCOMBE"]
 
 
 @pytest.mark.parametrize(("successes", "n", "score", "exact"), NEWCOMBE)
@@ -243,14 +242,7 @@ def test_bounds_hold_whatever_the_missing_are(scored: list[float], missing: list
         assert low - 1e-12 <= mean <= high + 1e-12
 
 
-@pytest.mark.parametrize(
-    ("values", "asked", "message"),
-    [
-        ([1, 0], 1, "n_asked must be at least the number of values_scored, 2; got 1"),
-        ([1, 0], 2.5, "n_asked must be a whole number of at least 0; got 2.5"),
-        ([60], 1, "values_scored must lie in 0 to 1; got 60"),
-    ],
-)
+@pytest.mark.parametrize(("values", "asked", "message"), CASES["wrong_bounds_are_told"])
 def test_wrong_bounds_are_told(values: Any, asked: Any, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
         bounds(values, asked)
