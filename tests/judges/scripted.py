@@ -8,6 +8,7 @@ backend.calls                 # every call it was asked for, in order
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from medical_tasks.judges.base import LABELS, Budget, Call, NoReply, OnReply, Pair, Question, Reply, Unscored, Verdict
@@ -66,21 +67,11 @@ class ScriptedBackend:
             on_reply(self._outcome(call, said))
 
     def _outcome(self, call: Call, said: str | Reply | NoReply) -> Reply | NoReply:
-        if isinstance(said, NoReply):
-            return NoReply(key=call.key, reason=said.reason, detail=said.detail, attempts=said.attempts)
         if isinstance(said, str) and self.reads == "pair":
             return Reply(key=call.key, label=LABELS[LABELS.index(said)])
         if isinstance(said, str):
             return Reply(key=call.key, text=said, prompt_tokens=estimate_chat(call.messages), output_tokens=10)
-        return Reply(
-            key=call.key,
-            text=said.text,
-            label=said.label,
-            finish=said.finish,
-            prompt_tokens=said.prompt_tokens,
-            output_tokens=said.output_tokens,
-            attempts=said.attempts,
-        )
+        return replace(said, key=call.key)
 
     def close(self) -> None:
         self.closed += 1

@@ -69,16 +69,6 @@ def test_verdicts_come_in_the_order_of_the_questions(store: Store) -> None:
     assert (judge.name, judge.comparable, judge.identity) == ("scripted/judge", True, backend.identity)
 
 
-def test_what_is_in_the_store_is_not_asked_again(store: Store) -> None:
-    backend = ScriptedBackend(lambda call: "yes")
-    first = session(backend, store).ask(questions(3))
-    again = session(backend, store)
-    assert again.ask(questions(3)) == first
-    assert len(backend.calls) == 3
-    assert (again.stats.from_store, again.stats.replies, again.stats.calls) == (3, 0, 0)
-    assert store.counts(VERDICT) == (3, 3)
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -263,37 +253,6 @@ def test_a_judge_that_is_down_keeps_what_it_said(store: Store) -> None:
     assert store.counts(VERDICT) == (2, 2)
 
 
-@pytest.mark.parametrize("votes", [1, 3])
-@pytest.mark.parametrize("seed", range(4))
-def test_faults_invent_no_verdict_and_change_none(votes: int, seed: int, store: Store) -> None:
-    rng = random.Random(seed)
-    asked = questions(60)
-
-    def says(call: Call) -> str:
-        return random.Random(f"{call.question.id} {call.vote}").choice(["yes", "no"])
-
-    def faulty(call: Call) -> str | NoReply:
-        kind = rng.random()
-        if kind < 0.2:
-            return NoReply(key="", reason=rng.choice(["http 500", "timeout", "not json"]), attempts=1)
-        return "yes and no" if kind < 0.4 and len(call.messages) < 5 else says(call)
-
-    with Store(store.path.with_name("plain.sqlite")) as other:
-        truth = [outcome.value for outcome in session(ScriptedBackend(says), other, votes=votes).ask(asked)]  # type: ignore[union-attr]
-    backend = ScriptedBackend(faulty)
-    scored = 0
-    for _ in range(30):
-        judge = session(backend, store, votes=votes)
-        outcomes = judge.ask(asked)
-        for outcome, right in zip(outcomes, truth, strict=True):
-            if isinstance(outcome, Verdict):
-                assert outcome.value == right
-        assert judge.stats.decided + sum(judge.stats.unscored.values()) == judge.stats.asked == 60
-        assert judge.stats.decided >= scored  # a later run never knows less
-        scored = judge.stats.decided
-    assert scored == 60
-
-
 def test_budget_and_its_end(store: Store) -> None:
     backend = ScriptedBackend(lambda call: "yes")
     judge = session(backend, store, max_calls=2)
@@ -311,36 +270,6 @@ def test_tokens_are_counted_and_estimated_where_nobody_says(store: Store) -> Non
     silent = session(ScriptedBackend(lambda call: Reply(key="", text="yes"), version="2"), store)
     silent.ask([question("abc")])
     assert (silent.stats.prompt_tokens, silent.stats.output_tokens, silent.stats.estimated) == (9, 1, True)
-
-
-class Careless(ScriptedBackend):
-    """Breaks the contract of `answer` in one of three ways."""
-
-    def __init__(self, how: str) -> None:
-        super().__init__(lambda call: "yes")
-        self.how = how
-
-    def answer(self, calls: Any, budget: Any, on_reply: Any) -> None:
-        for call in calls[1:] if self.how == "left" else calls:
-            on_reply(Reply(key="?" if self.how == "unknown" else call.key, text="yes"))
-            if self.how == "twice":
-                on_reply(Reply(key=call.key, text="no"))
-
-
-@pytest.mark.parametrize(
-    ("how", "message"),
-    [("left", "left 1 calls without"), ("unknown", "nobody waits for"), ("twice", "nobody waits for")],
-)
-def test_a_backend_that_loses_or_doubles_replies_is_found_out(how: str, message: str, store: Store) -> None:
-    with pytest.raises(RuntimeError, match=message):
-        session(Careless(how), store).ask(questions(2))
-
-
-def test_a_reply_of_the_wrong_kind_is_found_out(store: Store) -> None:
-    backend = ScriptedBackend(lambda call: Reply(key="", text="entailment"), reads="pair", samples=False)
-    with pytest.raises(RuntimeError, match="reads pairs and gave another kind of reply"):
-        session(backend, store).ask([question("a", pair=pair("a"))])
-    assert store.counts(VERDICT) == (0, 0)
 
 
 # --- judges of entailment ----------------------------------------------------------------------------------------------
@@ -545,16 +474,6 @@ def test_a_killed_run_repeats_at_most_the_call_in_flight(tmp_path: Path) -> None
     # Two first votes each, a third one where they differ.
     assert len(set(asked)) == 400 + sum(ballot[0] != ballot[1] for ballot in ballots)
     assert len(asked) - len(set(asked)) <= 4
-
-
-@pytest.mark.slow
-def test_two_processes_share_a_store(tmp_path: Path) -> None:
-    path, log = tmp_path / "store.sqlite", tmp_path / "asked.txt"
-    both = [child(path, log, 0.001) for _ in range(2)]
-    said = [process.communicate(timeout=60)[0].split("\n")[1] for process in both]
-    assert [process.returncode for process in both] == [0, 0]
-    assert said[0] == said[1]
-    assert said[0].count("yes") + said[0].count("no") == 200
 
 
 def test_two_processes_that_ask_at_once_go_by_the_same_reply(tmp_path: Path) -> None:
