@@ -7,11 +7,13 @@ nothing; docs/judges_local.md reports how well it agrees with physicians.
 from __future__ import annotations
 
 import itertools
+import json
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import Literal
 
 from medical_tasks.judges.base import Budget, Call, Label, NoReply, OnReply, Reply
@@ -189,32 +191,13 @@ STEM = 6
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|%")
 
-_STOP = frozenset(
-    """a about after again all also am an and any are as at be because been before being between both but by can could did
-    do does doing during each few for from further had has have having he her here hers him his how i if in into is it its
-    itself just may me might more most must my of off on once one only or other our out over own per same shall she should so
-    some such than that the their them then there these they this those through to too until up upon us very was we were
-    what when where which while who whom why will with within would you your""".split()
-)
-_NEGATIONS = frozenset(
-    "no not never none nor neither without cannot lack lacks lacking avoid avoided avoiding unlikely insufficient".split()
-)
-_NUMBERS = dict(zip("two three four five six seven eight nine ten".split(), "2 3 4 5 6 7 8 9 10".split(), strict=True))
-_OPPOSITES = (
-    ("safe safely harmless", "unsafe dangerous harmful"),
-    ("increase increases increased increasing raise raises raised higher", "decrease decreases decreased decreasing "
-     "reduce reduces reduced reducing lower lowers lowered lowering"),
-    ("effective", "ineffective"),
-    ("improve improves improved improving", "worsen worsens worsened worsening exacerbate exacerbates"),
-    ("recommended advised", "contraindicated"),
-    ("common", "uncommon rare"),
-    ("normal", "abnormal"),
-    ("contagious infectious", "noncontagious"),
-    ("benign", "malignant"),
-    ("possible", "impossible"),
-    ("start starts starting", "stop stops stopping"),
-)  # fmt: skip
-_SIDES = {word: (pair[0].split()[0], side) for pair in _OPPOSITES for side in (0, 1) for word in pair[side].split()}
+_WORDS = json.loads(Path(__file__).with_name("lexical_words.json").read_text(encoding="utf-8"))
+_STOP = frozenset(_WORDS["stop"].split())
+_NEGATIONS = frozenset(_WORDS["negations"].split())
+_NUMBERS: Mapping[str, str] = _WORDS["numbers"]
+_SIDES = {
+    word: (pair[0].split()[0], side) for pair in _WORDS["opposites"] for side in (0, 1) for word in pair[side].split()
+}
 
 
 def split_sentences(text: str) -> list[str]:
