@@ -36,7 +36,7 @@ def estimate_chat(messages: Sequence[Message]) -> int:
 
 
 class RunBudget:
-    """What a run may still spend; implements `judges.base.Budget`. Thread-safe; requests in flight count with their estimate."""
+    """What a run may still spend. Thread-safe; requests in flight count with their estimate."""
 
     def __init__(self, max_calls: int | None = None, max_tokens: int | None = None) -> None:
         for name, limit in (("--max-judge-calls", max_calls), ("--max-judge-tokens", max_tokens)):
@@ -50,7 +50,7 @@ class RunBudget:
         self._reserved = 0
 
     def admit(self, *, prompt_tokens: int, output_tokens: int) -> bool:
-        """Asks for one request before it is sent."""
+        """Asks for one request before it is sent, with an upper estimate of its tokens."""
         wanted = prompt_tokens + output_tokens
         with self._lock:
             if self.max_calls is not None and self.calls >= self.max_calls:

@@ -16,7 +16,8 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Literal
 
-from medical_tasks.judges.base import Budget, Call, Label, NoReply, OnReply, Reply
+from medical_tasks.judges.base import Call, Label, NoReply, OnReply, Reply
+from medical_tasks.judges.budget import RunBudget
 from medical_tasks.judges.windows import sentence_spans
 
 VERSION = "1"
@@ -64,7 +65,7 @@ class LexicalJudge:
             "stem": str(STEM),
         }
 
-    def answer(self, calls: Sequence[Call], budget: Budget, on_reply: OnReply) -> None:
+    def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
         """Labels every call's pair. Nothing is sent, so the budget is not asked."""
         read = lru_cache(maxsize=_PREMISES_KEPT)(_Premise)  # an answer is judged against many statements in a row
         for call in calls:

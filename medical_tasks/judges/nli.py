@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from medical_tasks.errors import UsageError
-from medical_tasks.judges.base import Backend, Budget, Call, Label, NoReply, OnReply, Reply
+from medical_tasks.judges.base import Backend, Call, Label, NoReply, OnReply, Reply
+from medical_tasks.judges.budget import RunBudget
 from medical_tasks.judges.nli_models import (
     SMALLEST_ROOM,
     ClassifierForm,
@@ -85,7 +86,7 @@ class NliJudge(Opened[Form]):
             full="one pair of {tokens} tokens: {reason} Give a smaller max_length, or dtype=bfloat16; what was decided is kept.",
         )
 
-    def answer(self, calls: Sequence[Call], budget: Budget, on_reply: OnReply) -> None:
+    def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
         """Labels every call's pair. Nothing is sent, so the budget is not asked."""
         for start in range(0, len(calls), _CALLS_AT_ONCE):
             self._answer(calls[start : start + _CALLS_AT_ONCE], on_reply)

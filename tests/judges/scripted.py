@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from medical_tasks.judges.base import LABELS, Budget, Call, NoReply, OnReply, Pair, Question, Reply, Unscored, Verdict
+from medical_tasks.judges.base import LABELS, Call, NoReply, OnReply, Pair, Question, Reply, Unscored, Verdict
 from medical_tasks.judges.base import Unreadable as Unreadable
-from medical_tasks.judges.budget import estimate_chat
+from medical_tasks.judges.budget import RunBudget, estimate_chat
 
 Script = Callable[[Call], str | Reply | NoReply | BaseException]
 
@@ -52,7 +52,7 @@ class ScriptedBackend:
         self._script = script
         self._order = order
 
-    def answer(self, calls: Sequence[Call], budget: Budget, on_reply: OnReply) -> None:
+    def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
         self.rounds.append(len(calls))
         for call in self._order(calls):
             prompt = estimate_chat(call.messages)
