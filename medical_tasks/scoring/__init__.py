@@ -8,12 +8,12 @@ gives `nan`. Items that share a note, patient or answer are given as `clusters`,
 `limits` says otherwise. No interval has zero width, and neither the order of items nor the names of clusters matter.
 
     a proportion of right items                   intervals.proportion_interval
-    bare counts                                   intervals.wilson_interval, exact_interval
+    bare counts                                   intervals.wilson_interval
     what the unscored items could change          intervals.bounds
     a mean, a pooled ratio, a statistic of sums   bootstrap.bootstrap_interval, bootstrap_ratio, bootstrap_statistic
     two runs: right and wrong items               paired.mcnemar
     two runs: means, statistics of sums           paired.paired_bootstrap, paired_bootstrap_statistic
-    what difference can be detected               paired.minimum_detectable_difference, detectable_difference
+    what difference can be detected               paired.minimum_detectable_difference
     several comparisons at once                   paired.holm
     two scores, raters, outputs                   correlation, agreement, preferences
     averages of metrics                           averages

@@ -101,26 +101,12 @@ def class_figures(table: Counts, classes: Sequence[str]) -> dict[str, ClassFigur
 
 
 def accuracy_interval(
-    gold: Sequence[str], given: Sequence[str | None], *, clusters: Clusters | None = None, confidence: float = 0.95
+    gold: Sequence[str], given: Sequence[str | None], *, clusters: Clusters | None = None
 ) -> Estimate:
     """Share of items that were given their class, over those that have a label."""
     check_same_length(gold=gold, given=given)
     right = [math.nan if label is None else float(label == true) for true, label in zip(gold, given, strict=True)]
-    return proportion_interval(np.array(right, dtype=np.float64), clusters=clusters, confidence=confidence)
-
-
-def cohen_kappa(table: npt.ArrayLike) -> float:
-    """Cohen's kappa, unweighted: (observed - expected agreement) / (1 - expected).
-
-    The table has shape (classes, classes) and holds counts or shares: a `confusion_matrix` without its last column.
-    `nan` when the expected agreement is 1, and for no items.
-    """
-    counts = np.asarray(table, dtype=np.float64)
-    if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or (counts < 0).any():
-        raise ValueError(f"table must be square and hold counts; got shape {counts.shape}")
-    margins = [*counts.sum(axis=1), *counts.sum(axis=0)]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return float(_kappa_of_sums(np.trace(counts), *margins))
+    return proportion_interval(np.array(right, dtype=np.float64), clusters=clusters)
 
 
 def cohen_interval(
@@ -132,7 +118,7 @@ def cohen_interval(
     seed: int = 0,
     resamples: int = 2000,
 ) -> Estimate:
-    """Cohen's kappa over the items that have a label, with a bootstrap interval; clusters are drawn whole."""
+    """Cohen's kappa, (observed - expected agreement) / (1 - expected), with a bootstrap interval; clusters are drawn whole."""
     check_same_length(gold=gold, given=given)
     rows, columns = _codes("gold", gold, classes), _codes("given", given, classes)
     labelled = columns < len(classes)
@@ -170,27 +156,13 @@ def rating_counts(ratings: Sequence[Sequence[str]], *, classes: Sequence[str]) -
     return table
 
 
-def pairwise_agreement(counts: Counts) -> float:
-    """Of all pairs of raters on all items, the share that agrees."""
-    return float(np.mean(_agreed_pairs(counts))) if len(counts) else math.nan
-
-
 def pairwise_interval(counts: Counts, *, clusters: Clusters | None = None, seed: int = 0) -> Estimate:
-    """`pairwise_agreement` with a bootstrap interval; clusters are drawn whole."""
+    """Of all pairs of raters on all items, the share that agrees, with a bootstrap interval; clusters are drawn whole."""
     return bootstrap_interval(_agreed_pairs(counts), clusters=clusters, seed=seed)
 
 
-def fleiss_kappa(counts: Counts) -> float:
-    """Fleiss' kappa of raters who need not be the same for every item.
-
-    `nan` when all labels are of one class, and for no items.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return float(_fleiss_of_sums(*(column.sum() for column in _fleiss_columns(counts))))
-
-
 def fleiss_interval(counts: Counts, *, clusters: Clusters | None = None, seed: int = 0) -> Estimate:
-    """`fleiss_kappa` with a bootstrap interval; clusters are drawn whole."""
+    """Fleiss' kappa of raters who need not be the same for every item, with a bootstrap interval; clusters are drawn whole."""
     return bootstrap_statistic(
         _fleiss_columns(counts), _fleiss_of_sums, clusters=clusters, seed=seed, limits=KAPPA_LIMITS
     )

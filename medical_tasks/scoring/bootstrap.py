@@ -29,6 +29,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -50,21 +51,27 @@ from medical_tasks.scoring.estimates import (
 from medical_tasks.scoring.intervals import normal_cdf, student_quantile
 
 
+class Drawing(TypedDict, total=False):
+    """How draws are made, and how wide the interval is."""
+
+    seed: int  # 0 unless given
+    resamples: int  # 2000 unless given
+    confidence: float  # 0.95 unless given
+
+
 def bootstrap_interval(
     values: npt.ArrayLike,
     *,
     clusters: Clusters | None = None,
-    seed: int = 0,
-    resamples: int = 2000,
-    confidence: float = 0.95,
     limits: Limits | None = UNIT,
+    **drawing: Unpack[Drawing],
 ) -> Estimate:
     """The mean of the items' values with a bootstrap interval; every item weighs the same, whatever its cluster."""
     check_limits(limits)
     column = as_column("values", values, limits=limits)
     counted = np.where(np.isnan(column), np.nan, 1.0)
     table = sum_table([column, counted], counted, clusters)
-    return _estimate(table, quotient, seed=seed, resamples=resamples, confidence=confidence, limits=limits)
+    return _estimate(table, quotient, limits, **drawing)
 
 
 def bootstrap_ratio(
@@ -72,10 +79,8 @@ def bootstrap_ratio(
     denominators: npt.ArrayLike,
     *,
     clusters: Clusters | None = None,
-    seed: int = 0,
-    resamples: int = 2000,
-    confidence: float = 0.95,
     limits: Limits | None = UNIT,
+    **drawing: Unpack[Drawing],
 ) -> Estimate:
     """A pooled (micro-averaged) ratio, sum of numerators over sum of denominators, with a bootstrap interval.
 
@@ -86,7 +91,7 @@ def bootstrap_ratio(
     check_same_length(numerators=above, denominators=below)
     _check_ratios(above, below, limits)
     table = sum_table([above, below], below, clusters)
-    return _estimate(table, quotient, seed=seed, resamples=resamples, confidence=confidence, limits=limits)
+    return _estimate(table, quotient, limits, **drawing)
 
 
 def bootstrap_statistic(
@@ -94,10 +99,8 @@ def bootstrap_statistic(
     function: Statistic,
     *,
     clusters: Clusters | None = None,
-    seed: int = 0,
-    resamples: int = 2000,
-    confidence: float = 0.95,
     limits: Limits | None = UNIT,
+    **drawing: Unpack[Drawing],
 ) -> Estimate:
     """Any statistic of sums over items, with a bootstrap interval.
 
@@ -117,15 +120,12 @@ def bootstrap_statistic(
     kept = list(named.values())
     weights = np.abs(np.stack(kept)).sum(axis=0)
     table = sum_table(kept, weights, clusters)
-    return _estimate(table, function, seed=seed, resamples=resamples, confidence=confidence, limits=limits)
+    return _estimate(table, function, limits, **drawing)
 
 
-def _estimate(
-    table: SumTable, function: Statistic, *, seed: int, resamples: int, confidence: float, limits: Limits | None
-) -> Estimate:
+def _estimate(table: SumTable, function: Statistic, limits: Limits | None, **drawing: Unpack[Drawing]) -> Estimate:
     """The statistic of the table with its interval."""
-    draws = draw(table, function, seed=seed, resamples=resamples)
-    low, high = interval_of(draws, confidence=confidence, limits=limits)
+    draws, (low, high) = draw_interval(table, function, limits, **drawing)
     value = draws.value if limits is None or math.isnan(draws.value) else min(max(draws.value, limits[0]), limits[1])
     return Estimate(value, low, high, table.n)
 
@@ -209,6 +209,20 @@ def draw(table: SumTable, function: Statistic, *, seed: int, resamples: int) -> 
         return Draws(float(value), np.empty(0), table.effective)
     sums = np.concatenate(list(_resampled_sums(table.rows, seed, resamples)))
     return Draws(float(value), _apply(function, sums), table.effective)
+
+
+def draw_interval(
+    table: SumTable,
+    function: Statistic,
+    limits: Limits | None,
+    *,
+    seed: int = 0,
+    resamples: int = 2000,
+    confidence: float = 0.95,
+) -> tuple[Draws, tuple[float, float]]:
+    """A statistic on resamples, and its interval."""
+    draws = draw(table, function, seed=seed, resamples=resamples)
+    return draws, interval_of(draws, confidence=confidence, limits=limits)
 
 
 def interval_of(draws: Draws, *, confidence: float, limits: Limits | None) -> tuple[float, float]:

@@ -93,25 +93,14 @@ def rank_correlation(
 
 
 def clustered_correlation(
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
-    *,
-    clusters: Clusters,
-    seed: int = 0,
-    resamples: int = 2000,
-    confidence: float = 0.95,
+    x: npt.ArrayLike, y: npt.ArrayLike, *, clusters: Clusters, seed: int = 0, resamples: int = 2000
 ) -> RankCorrelation:
     """Both coefficients of two scores (`nan` where there is none), with bootstrap intervals over clusters."""
-    return _mean_over_columns([(x, y)], clusters, seed, resamples, confidence)
+    return _mean_over_columns([(x, y)], clusters, seed, resamples)
 
 
 def among_annotators(
-    scores: Sequence[npt.ArrayLike],
-    *,
-    clusters: Clusters,
-    seed: int = 0,
-    resamples: int = 2000,
-    confidence: float = 0.95,
+    scores: Sequence[npt.ArrayLike], *, clusters: Clusters, seed: int = 0, resamples: int = 2000
 ) -> RankCorrelation:
     """Each annotator's scores against the mean of the others' (table 12); the coefficients are averaged over annotators.
 
@@ -130,7 +119,7 @@ def among_annotators(
         # Added up in the order of size, so that equal means are equal to the last digit whoever gave which score.
         sums = np.sort(np.nan_to_num(others), axis=0).sum(axis=0)
         pairs.append((own, np.divide(sums, there, out=np.full(len(clusters), np.nan), where=there > 0)))
-    return _mean_over_columns(pairs, clusters, seed, resamples, confidence)
+    return _mean_over_columns(pairs, clusters, seed, resamples)
 
 
 def mean_tau_within(
@@ -138,16 +127,8 @@ def mean_tau_within(
 ) -> Estimate:
     """Kendall's tau-b among the outputs of each item, averaged over items.
 
-    Args:
-        one: which output of each pair a metric prefers, from `preferences.preference_signs` with `epsilon=0`.
-        other: the same of the other metric. Pairs of which a metric has no value do not count.
-        items: item of each pair.
-        clusters: cluster of each pair; the same for all pairs of an item.
-        seed: of the random draws.
-        resamples: how many draws.
-
-    Returns:
-        `n` are the items whose coefficient is defined: neither metric is the same for all outputs.
+    `one` and `other` say which output of each pair a metric prefers (`preferences.preference_signs` with `epsilon=0`; `nan` does
+    not count); `items` and `clusters` are those of each pair. `n` are the items for which neither metric is always the same.
     """
     check_same_length(one=one, other=other, items=items, clusters=clusters)
     numbers: dict[Hashable, int] = {}
@@ -166,11 +147,7 @@ def mean_tau_within(
 
 
 def _mean_over_columns(
-    pairs: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]],
-    clusters: Clusters,
-    seed: int,
-    resamples: int,
-    confidence: float,
+    pairs: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]], clusters: Clusters, seed: int, resamples: int
 ) -> RankCorrelation:
     """The coefficients of several pairs of scores, averaged; all of them from the same draws."""
     seed, resamples = check_whole("seed", seed, least=0), check_whole("resamples", resamples, least=100)
@@ -189,11 +166,16 @@ def _mean_over_columns(
     drawn = [np.ones((1, k)), *_draws(k, np.full(k, 1.0 / max(k, 1)), seed, resamples)]
     effective = float(sizes.sum() ** 2 / (sizes**2).sum()) if n else 0.0
     columns = [column for column in columns if len(column.x) >= FEWEST_ROWS]
-    return _correlation(columns, drawn, n, len(counted) - n, effective, confidence)
+    return _correlation(columns, drawn, n, len(counted) - n, effective)
 
 
 def _correlation(
-    columns: Sequence[_Column], drawn: Sequence[Floats], n: int, missing: int, effective: float, confidence: float
+    columns: Sequence[_Column],
+    drawn: Sequence[Floats],
+    n: int,
+    missing: int,
+    effective: float,
+    confidence: float = 0.95,
 ) -> RankCorrelation:
     """Both coefficients, averaged over columns; the first row of `drawn` is the data themselves."""
     estimates = []

@@ -21,11 +21,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from medical_tasks.scoring.bootstrap import ROUNDING, Draws, Statistic, draw, interval_of, quotient, unseen_share
+from medical_tasks.scoring.bootstrap import ROUNDING, Drawing, Draws, Statistic, draw_interval, quotient, unseen_share
 from medical_tasks.scoring.estimates import (
     UNIT,
     Clusters,
@@ -37,13 +38,12 @@ from medical_tasks.scoring.estimates import (
     as_binary,
     as_column,
     check_limits,
-    check_probability,
     check_same_length,
-    check_whole,
     sum_table,
 )
 from medical_tasks.scoring.intervals import normal_quantile, student_quantile, student_tail
 
+POWER, ALPHA = 0.8, 0.05
 _COUNTED = 10  # draws beyond zero from which their number is the p-value; fewer of few draws
 
 
@@ -52,10 +52,8 @@ def paired_bootstrap(
     b: npt.ArrayLike,
     *,
     clusters: Clusters | None = None,
-    seed: int = 0,
-    resamples: int = 2000,
-    confidence: float = 0.95,
     limits: Limits | None = UNIT,
+    **drawing: Unpack[Drawing],
 ) -> Comparison:
     """The difference of two runs' means over the same items, b minus a.
 
@@ -65,17 +63,7 @@ def paired_bootstrap(
     first, second = as_column("a", a, limits=limits), as_column("b", b, limits=limits)
     check_same_length(a=first, b=second)
     counted = np.where(np.isnan(first) | np.isnan(second), np.nan, 1.0)
-    return _compare(
-        [first, counted],
-        [second, counted],
-        quotient,
-        weights=counted,
-        clusters=clusters,
-        seed=seed,
-        resamples=resamples,
-        confidence=confidence,
-        limits=limits,
-    )
+    return _compare([first, counted], [second, counted], quotient, counted, clusters, limits, **drawing)
 
 
 def paired_bootstrap_statistic(
@@ -84,10 +72,8 @@ def paired_bootstrap_statistic(
     function: Statistic,
     *,
     clusters: Clusters | None = None,
-    seed: int = 0,
-    resamples: int = 2000,
-    confidence: float = 0.95,
     limits: Limits | None = UNIT,
+    **drawing: Unpack[Drawing],
 ) -> Comparison:
     """The difference of two runs' statistic of sums (such as micro-F1) over the same items, b minus a.
 
@@ -103,30 +89,18 @@ def paired_bootstrap_statistic(
     first = {f"columns_a[{i}]": as_column(f"columns_a[{i}]", column) for i, column in enumerate(columns_a)}
     second = {f"columns_b[{i}]": as_column(f"columns_b[{i}]", column) for i, column in enumerate(columns_b)}
     check_same_length(**first, **second)
-    return _compare(
-        list(first.values()),
-        list(second.values()),
-        function,
-        weights=np.abs(np.stack([*first.values(), *second.values()])).sum(axis=0),
-        clusters=clusters,
-        seed=seed,
-        resamples=resamples,
-        confidence=confidence,
-        limits=limits,
-    )
+    weights = np.abs(np.stack([*first.values(), *second.values()])).sum(axis=0)
+    return _compare(list(first.values()), list(second.values()), function, weights, clusters, limits, **drawing)
 
 
 def _compare(
     first: list[Floats],
     second: list[Floats],
     function: Statistic,
-    *,
     weights: Floats,
     clusters: Clusters | None,
-    seed: int,
-    resamples: int,
-    confidence: float,
     limits: Limits | None,
+    **drawing: Unpack[Drawing],
 ) -> Comparison:
     """The statistic of both runs and their difference, worked out in an orientation that swapping does not change."""
     width = len(first)
@@ -136,9 +110,8 @@ def _compare(
         return np.asarray(second_value, dtype=np.float64) - np.asarray(first_value, dtype=np.float64)
 
     table, sign = _orientation(first, second, weights, clusters)
-    draws = draw(table, difference, seed=seed, resamples=resamples)
     span = None if limits is None else (limits[0] - limits[1], limits[1] - limits[0])
-    low, high = interval_of(draws, confidence=confidence, limits=span)
+    draws, (low, high) = draw_interval(table, difference, span, **drawing)
     values = [_value(table.totals()[part], function) for part in (slice(width), slice(width, None))]
     if sign < 0:
         low, high = -high, -low
@@ -269,29 +242,22 @@ def _transformed(sizes: npt.NDArray[np.int64], observed: int) -> tuple[float, fl
 
 
 def minimum_detectable_difference(
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
-    *,
-    clusters: Clusters | None = None,
-    power: float = 0.8,
-    alpha: float = 0.05,
-    limits: Limits | None = UNIT,
+    a: npt.ArrayLike, b: npt.ArrayLike, *, clusters: Clusters | None = None, limits: Limits | None = UNIT
 ) -> float:
     """The smallest true difference of two runs' means that these items detect, given how much the runs vary on them.
 
-    Where all clusters show the same difference, the spread is not known to be zero: the share of clusters that may
-    still differ (see `bootstrap`) is then taken to differ as far as the limits allow.
-
-    Returns:
-        The difference, above 0. More than the limits allow means that no difference is found so surely. `nan` for
-        fewer than two clusters, and for differences all alike without limits.
+    A two-sided test at `ALPHA` finds it with probability `POWER`. Where all clusters show the same difference, the spread is not
+    known to be zero: the share of clusters that may still differ (see `bootstrap`) is then taken to differ as far as the
+    limits allow. More than the limits allow means that no difference is found so surely. `nan` for fewer than two clusters,
+    and for differences all alike without limits.
     """
     check_limits(limits)
     first, second = as_column("a", a, limits=limits), as_column("b", b, limits=limits)
     check_same_length(a=first, b=second)
     counted = np.where(np.isnan(first) | np.isnan(second), np.nan, 1.0)
     table = sum_table([second - first, counted], counted, clusters)
-    multiplier = _multiplier(table.effective - 1.0, power, alpha)
+    df = max(1.0, table.effective - 1.0)
+    multiplier = student_quantile(1.0 - ALPHA / 2.0, df) + student_quantile(POWER, df)  # in standard errors
     k = table.n_clusters
     if k < 2:
         return math.nan
@@ -302,33 +268,8 @@ def minimum_detectable_difference(
     if limits is None:
         return math.nan
     reach = abs(mean) + limits[1] - limits[0]
-    share = unseen_share(alpha / 2.0, table.effective)
+    share = unseen_share(ALPHA / 2.0, table.effective)
     return multiplier * reach * math.sqrt(share / table.effective)
-
-
-def detectable_difference(
-    n: int, sd: float, *, design_effect: float = 1.0, power: float = 0.8, alpha: float = 0.05
-) -> float:
-    """The smallest true difference that `n` items would detect: the same before there are runs, for planning.
-
-    `sd` is the standard deviation of the items' differences: for right and wrong items at most the square root of the
-    share on which the runs disagree. `design_effect` is how many times larger clusters make the variance: 1 + (cluster
-    size - 1) times the correlation within a cluster.
-    """
-    n = check_whole("n", n, least=2)
-    if not 0.0 <= sd < math.inf:
-        raise ValueError(f"sd must be at least 0; got {sd!r}")
-    if not 1.0 <= design_effect < math.inf:
-        raise ValueError(f"design_effect must be at least 1; got {design_effect!r}")
-    effective = n / design_effect
-    return _multiplier(effective - 1.0, power, alpha) * float(sd) / math.sqrt(effective)
-
-
-def _multiplier(df: float, power: float, alpha: float) -> float:
-    """How many standard errors a difference must measure; at least one degree of freedom."""
-    power, alpha = check_probability("power", power), check_probability("alpha", alpha)
-    df = max(1.0, df)
-    return student_quantile(1.0 - alpha / 2.0, df) + student_quantile(power, df)
 
 
 def holm(p_values: npt.ArrayLike) -> list[float]:

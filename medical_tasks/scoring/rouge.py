@@ -64,8 +64,11 @@ def rouge(
         if not _VARIANT.fullmatch(variant):
             raise ValueError(f"variants must be out of rouge1 ... rouge9, rougeL, rougeLsum; got {variant!r}")
     said = _Text(prediction, stem)
-    scores = [said.against(_Text(reference, stem), variants) for reference in known]
-    return {variant: max((score[variant] for score in scores), key=lambda figures: figures.f1) for variant in variants}
+    true = [_Text(reference, stem) for reference in known]
+    return {
+        variant: max((said.against(reference, variant) for reference in true), key=lambda figures: figures.f1)
+        for variant in variants
+    }
 
 
 def rouge_corpus(
@@ -82,9 +85,7 @@ def rouge_corpus(
     rows = [rouge(text, known, variants=variants, stem=stem) for text, known in as_segments(predictions, references)]
     return {
         variant: Overlap(
-            precision=mean(row[variant].precision for row in rows),
-            recall=mean(row[variant].recall for row in rows),
-            f1=mean(row[variant].f1 for row in rows),
+            **{part: mean(getattr(row[variant], part) for row in rows) for part in ("precision", "recall", "f1")}
         )
         for variant in variants
     }
@@ -98,10 +99,7 @@ class _Text:
         self.lines = [rouge_tokens(line, stem=stem) for line in text.split("\n")]
         self.tokens = [token for line in self.lines for token in line]
 
-    def against(self, reference: _Text, variants: Sequence[str]) -> dict[str, Overlap]:
-        return {variant: self._figures(reference, variant) for variant in variants}
-
-    def _figures(self, reference: _Text, variant: str) -> Overlap:
+    def against(self, reference: _Text, variant: str) -> Overlap:
         if variant == "rougeL":
             hits, n = lcs_length(self.tokens, reference.tokens), 1
         elif variant == "rougeLsum":

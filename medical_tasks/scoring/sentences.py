@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -217,25 +218,20 @@ Rules = str | Punkt
 MEDICAL: Final = "medical 1"
 """What identities say of our own rules; the number goes up when they change."""
 
-NEVER_LAST: Final = frozenset(
-    "approx cf dr dres drs e.g eg fig figs gen hon i.e ie messrs mr mrs ms prof ref refs rep rev s/p st viz vs w/o".split()
-)
+_WORDS: Final = {
+    name: frozenset(words.split())
+    for name, words in json.loads(Path(__file__).with_name("sentence_words.json").read_text(encoding="utf-8")).items()
+}
+NEVER_LAST: Final = _WORDS["never_last"]
 """Abbreviations that something always follows."""
 
-OFTEN_LAST: Final = frozenset(
-    (
-        "abd al ave avg bid bilat blvd cap caps cc cm cont dept diff dx etc ext ft fx g gm gms gr gtt gtts hosp hr "
-        "hrs ht hx i.m i.v im inc inj iv jr kg lab labs lat lb lbs max mcg meq mg min mins ml mm mo mos neg oz po "
-        "prn pt pts q.d q.h.s q.o.d qd qhs qid qod resp rx sc sec secs sl sol soln sq sr subq supp susp sx tab "
-        "tabs tbsp temp tid tsp tx ug vol wk wks wt yr yrs µg"
-    ).split()
-)
+OFTEN_LAST: Final = _WORDS["often_last"]
 """Abbreviations that can end a sentence: they do where a word with a capital follows."""
 
-BEFORE_NUMBERS: Final = frozenset("apr aug dec feb jan jul jun mar no nos nov oct p pp sec sep sept tel vol".split())
+BEFORE_NUMBERS: Final = _WORDS["before_numbers"]
 """Words that are abbreviations where a number follows."""
 
-_TITLES: Final = frozenset("dr drs mr mrs ms prof rev st".split())
+_TITLES: Final = _WORDS["titles"]
 _CLOSERS = "\"'”’)]}»"
 _OPENERS = "\"'“‘([{«"
 _MARKS = ".!?"

@@ -69,17 +69,6 @@ def test_right_and_wrong_items_give_binomial_quantiles() -> None:
     assert ends(estimate) == pytest.approx(expected, abs=0.0101)
 
 
-def test_percentiles_agree_with_scipy() -> None:
-    stats = pytest.importorskip("scipy.stats")
-    values = np.random.default_rng(5).beta(2, 5, 60)
-    outside = stats.bootstrap(
-        (values,), np.mean, n_resamples=20_000, confidence_level=1 - 2 * expanded_level(60), method="percentile", rng=1
-    ).confidence_interval
-    estimate = bootstrap_interval(values, resamples=20_000)
-    width = outside.high - outside.low
-    assert ends(estimate) == pytest.approx((outside.low, outside.high), abs=0.03 * width)
-
-
 def test_few_clusters_give_the_t_interval() -> None:
     # Four values: the bootstrap standard error is sd / sqrt(4), with the sd over n; freed of narrowness it is the
     # usual one, so the interval is the t interval, up to the draws' noise.

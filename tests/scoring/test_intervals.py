@@ -15,7 +15,6 @@ from medical_tasks.scoring.intervals import (
     beta_cdf,
     beta_quantile,
     bounds,
-    exact_interval,
     normal_cdf,
     normal_quantile,
     proportion_interval,
@@ -26,14 +25,13 @@ from medical_tasks.scoring.intervals import (
 
 CASES = json.loads(Path(__file__).with_name("cases").joinpath("intervals.json").read_text(encoding="utf-8"))
 
-# Newcombe (1998), Stat Med 17:857, table I: successes, n, method 3 (score), method 5 (Clopper-Pearson); four decimals.
+# Newcombe (1998), Stat Med 17:857, table I: successes, n, method 3 (score); four decimals.
 NEWCOMBE = CASES["NEWCOMBE"]
 
 
-@pytest.mark.parametrize(("successes", "n", "score", "exact"), NEWCOMBE)
-def test_published_intervals(successes: int, n: int, score: tuple[float, float], exact: tuple[float, float]) -> None:
+@pytest.mark.parametrize(("successes", "n", "score"), NEWCOMBE)
+def test_published_intervals(successes: int, n: int, score: tuple[float, float]) -> None:
     assert wilson_interval(successes, n) == pytest.approx(score, abs=5.1e-5)
-    assert exact_interval(successes, n) == pytest.approx(exact, abs=5.1e-5)
 
 
 @pytest.mark.parametrize("n", [1, 2, 20, 148, 10_000, 1_000_000])
@@ -41,29 +39,19 @@ def test_published_intervals(successes: int, n: int, score: tuple[float, float],
 def test_intervals_agree_with_scipy(n: int, confidence: float) -> None:
     stats = pytest.importorskip("scipy.stats")
     for successes in {0, 1, n // 3, n - 1, n}:
-        outside = stats.binomtest(successes, n)
-        for ours, method in ((exact_interval, "exact"), (wilson_interval, "wilson")):
-            expected = outside.proportion_ci(confidence, method=method)
-            assert ours(successes, n, confidence=confidence) == pytest.approx((expected.low, expected.high), abs=1e-9)
-
-
-def test_exact_ends_by_hand() -> None:
-    # All right: the lower end is the p with p^n = 0.025. None right: the mirror image.
-    assert exact_interval(10, 10) == pytest.approx((0.025**0.1, 1.0), abs=1e-12)
-    assert exact_interval(0, 10) == pytest.approx((0.0, 1 - 0.025**0.1), abs=1e-12)
-    assert exact_interval(1, 1) == pytest.approx((0.025, 1.0), abs=1e-12)
+        expected = stats.binomtest(successes, n).proportion_ci(confidence, method="wilson")
+        found = wilson_interval(successes, n, confidence=confidence)
+        assert found == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
 def test_nothing_counted_is_nan() -> None:
-    for interval in (wilson_interval(0, 0), exact_interval(0, 0)):
-        assert all(map(math.isnan, interval))
+    assert all(map(math.isnan, wilson_interval(0, 0)))
     for values in ([], [math.nan, math.nan]):
         estimate = proportion_interval(values, clusters=["a"] * len(values))
         assert estimate.n == 0
         assert all(map(math.isnan, (estimate.value, estimate.ci_low, estimate.ci_high)))
 
 
-@pytest.mark.parametrize("interval", [wilson_interval, exact_interval])
 @pytest.mark.parametrize(
     ("successes", "n", "confidence", "message"),
     [
@@ -77,30 +65,29 @@ def test_nothing_counted_is_nan() -> None:
         (1, 5, math.nan, "confidence must be strictly between 0 and 1; got nan"),
     ],
 )
-def test_wrong_counts_are_told(interval: Any, successes: Any, n: int, confidence: float, message: str) -> None:
+def test_wrong_counts_are_told(successes: Any, n: int, confidence: float, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
-        interval(successes, n, confidence=confidence)
+        wilson_interval(successes, n, confidence=confidence)
 
 
 @settings(deadline=None, max_examples=150)
 @given(st.integers(1, 3000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), st.floats(0.5, 0.999))
 def test_laws_of_count_intervals(counts: tuple[int, int], confidence: float) -> None:
     successes, n = counts
-    for interval in (wilson_interval, exact_interval):
-        low, high = interval(successes, n, confidence=confidence)
-        assert 0.0 <= low <= successes / n <= high <= 1.0
-        assert low < high
-        mirrored = interval(n - successes, n, confidence=confidence)
-        assert (1.0 - high, 1.0 - low) == pytest.approx(mirrored, abs=1e-9)
-        four_times = interval(4 * successes, 4 * n, confidence=confidence)
-        assert four_times[1] - four_times[0] < high - low
-        surer = interval(successes, n, confidence=(1.0 + confidence) / 2.0)
-        assert surer[0] <= low
-        assert high <= surer[1]
-        if successes < n:
-            one_more = interval(successes + 1, n, confidence=confidence)
-            assert low < one_more[0]
-            assert high < one_more[1]
+    low, high = wilson_interval(successes, n, confidence=confidence)
+    assert 0.0 <= low <= successes / n <= high <= 1.0
+    assert low < high
+    mirrored = wilson_interval(n - successes, n, confidence=confidence)
+    assert (1.0 - high, 1.0 - low) == pytest.approx(mirrored, abs=1e-9)
+    four_times = wilson_interval(4 * successes, 4 * n, confidence=confidence)
+    assert four_times[1] - four_times[0] < high - low
+    surer = wilson_interval(successes, n, confidence=(1.0 + confidence) / 2.0)
+    assert surer[0] <= low
+    assert high <= surer[1]
+    if successes < n:
+        one_more = wilson_interval(successes + 1, n, confidence=confidence)
+        assert low < one_more[0]
+        assert high < one_more[1]
 
 
 def test_items_that_stand_alone_get_wilsons_interval() -> None:

@@ -41,14 +41,6 @@ def test_pairs_are_of_one_item() -> None:
     assert len(output_pairs([])) == len(output_pairs(["a", "b"])) == 0
 
 
-def test_the_paper_compares_twelve_systems_on_forty_visits() -> None:
-    # Table 11 says "of 2460", the text below it 2640, which is 40 visits with every two of 12 systems. Its two percentages are
-    # of the latter: 148 / 2640 = 5.6 %, 121 / 2640 = 4.6 %.
-    pairs = output_pairs([visit for visit in range(40) for _ in range(12)])
-    assert len(pairs) == 2640
-    assert [round(100 * count / len(pairs), 1) for count in (148, 121)] == [5.6, 4.6]
-
-
 def test_which_output_is_preferred() -> None:
     pairs = output_pairs(["x"] * 4)
     signs = preference_signs([1.0, 2.0, 2.0, NAN], pairs)

@@ -102,10 +102,6 @@ def test_line_breaks_count_for_lsum_alone() -> None:
         assert rouge(f"red rash{other}no fever", f"no fever{other}red rash")["rougeLsum"].f1 == 0.5
 
 
-def test_a_word_counts_at_most_as_often_as_either_text_has_it() -> None:
-    assert astuple(rouge("rash", "rash\nrash\nrash")["rougeLsum"]) == pytest.approx((1, 1 / 3, 1 / 2))
-
-
 def test_tokens() -> None:
     assert rouge_tokens("Sjögren’s: pH 7.35, X-RAY\n发烧") == ["sj", "gren", "s", "ph", "7", "35", "x", "ray"]
     assert rouge_tokens("rashes was treated days", stem=True) == ["rash", "was", "treat", "day"]
@@ -119,18 +115,6 @@ def test_text_without_latin_letters_scores_nothing_even_against_itself() -> None
 @pytest.mark.parametrize("empty", EMPTY[:4])
 def test_empty_texts_score_nothing(empty: str, other: str) -> None:
     assert rouge(empty, other) == rouge(other, empty) == dict.fromkeys(VARIANTS, NOTHING)
-
-
-def test_texts_too_short_for_a_pair() -> None:
-    scores = rouge("sepsis", "sepsis")
-    assert scores["rouge1"].f1 == 1
-    assert scores["rouge2"] == NOTHING
-
-
-def test_each_variant_takes_its_own_best_reference() -> None:
-    scores = rouge("a b c", ["c b a", "a b x y z"])
-    assert scores["rouge1"].f1 == 1
-    assert scores["rouge2"].recall == 1 / 4
 
 
 def test_the_corpus_value_is_the_plain_mean_whatever_the_order() -> None:
@@ -209,12 +193,3 @@ def test_length_and_places_are_those_of_the_table(rows: list[str], columns: list
     length = _table(rows, columns)[-1][-1]
     assert lcs_length(rows, columns) == lcs_length(columns, rows) == Columns(columns).length_with(rows) == length
     assert Columns(columns).positions_in(rows) == _way_back(rows, columns)
-
-
-@pytest.mark.parametrize(
-    ("rows", "columns", "places"),
-    [("", "", []), ("", "ab", []), ("ab", "", []), ("ab", "cd", []), ("abc", "abc", [2, 1, 0]), ("aab", "ab", [2, 1])],
-)
-def test_small_cases(rows: str, columns: str, places: list[int]) -> None:
-    assert Columns(list(columns)).positions_in(list(rows)) == places
-    assert lcs_length(list(rows), list(columns)) == len(places)

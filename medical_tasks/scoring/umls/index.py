@@ -26,7 +26,7 @@ from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import open_file, read_bytes, read_chunks, read_text
@@ -130,12 +130,6 @@ class IndexInfo:
     types: tuple[str, ...]
 
 
-class _Counts(NamedTuple):
-    strings: int
-    without_type: int
-    source: str
-
-
 def build_index(
     umls: Path, out: Path, *, folding: Folding = _AS_WRITTEN, types: frozenset[str] = MEDCON_TYPES
 ) -> IndexInfo:
@@ -149,19 +143,11 @@ def build_index(
         out.mkdir(mode=0o700, parents=True, exist_ok=True)
         (out / _INFO).unlink(missing_ok=True)
         with tempfile.TemporaryDirectory(prefix=".building-", dir=out) as stage:
-            counts = _write_parts(strings, read_wanted_concepts(semantic, types), Path(stage), folding)
+            counted = _write_parts(strings, read_wanted_concepts(semantic, types), Path(stage), folding)
             terms = _join_parts(Path(stage), out)
             if not terms:
                 raise UsageError(f"{strings}: holds no English string of an accepted type with up to {WINDOW} words.")
-            info = IndexInfo(
-                lowercase=folding.lowercase,
-                ascii_only=folding.ascii_only,
-                terms=terms,
-                strings=counts.strings,
-                without_type=counts.without_type,
-                source=counts.source,
-                types=tuple(sorted(types)),
-            )
+            info = IndexInfo(**asdict(folding), terms=terms, **counted, types=tuple(sorted(types)))
             written = Path(stage) / _INFO
             written.write_text(json.dumps({"format": _FORMAT, **asdict(info)}, indent=1), encoding="utf-8")
             written.replace(out / _INFO)
@@ -170,8 +156,8 @@ def build_index(
     return info
 
 
-def _write_parts(path: Path, flags: bytearray, stage: Path, folding: Folding) -> _Counts:
-    """Writes terms and concepts in parts by hash; counts."""
+def _write_parts(path: Path, flags: bytearray, stage: Path, folding: Folding) -> dict[str, Any]:
+    """Writes terms and concepts in parts by hash; returns what `IndexInfo` says of the strings."""
     strings = without_type = 0
     digest = hashlib.sha256()
     megabytes = path.stat().st_size // _MEGABYTE + 1
@@ -189,7 +175,7 @@ def _write_parts(path: Path, flags: bytearray, stage: Path, folding: Folding) ->
             term = folding.stored(text).encode()
             parts[_hash(term) >> (_HASH_BITS - _PART_BITS)].write(b"%s\0%08d" % (term, concept) + b"\n")
         progress.advance_to(megabytes)
-    return _Counts(strings, without_type, digest.hexdigest())
+    return {"strings": strings, "without_type": without_type, "source": digest.hexdigest()}
 
 
 def _join_parts(stage: Path, out: Path) -> int:

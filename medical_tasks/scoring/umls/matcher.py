@@ -17,9 +17,11 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
+from pathlib import Path
 from typing import NamedTuple
 
 from medical_tasks.errors import MissingError, UsageError, install_command
@@ -86,32 +88,14 @@ def _without(tokens: Sequence[Token]) -> str:
 _SPACE_OR_WORD = re.compile(r"\s+|\S+")
 _MOST_KNOWN_WORDS = 100_000
 
-_DETERMINERS = "a an the this that these those some any no each every either neither another such"
-_PREPOSITIONS = (
-    "about above across after against along among around at before behind below beneath beside besides between beyond by "
-    "despite down during except for from in inside into near of off on onto outside over past per since through throughout "
-    "to toward towards under underneath until up upon via with within without"
-)
+_WORDS = json.loads(Path(__file__).with_name("word_classes.json").read_text(encoding="utf-8"))
 CLOSED_CLASSES: Mapping[str, str] = {
-    **dict.fromkeys(_PREPOSITIONS.split(), "ADP"),
-    **dict.fromkeys(_DETERMINERS.split(), "DET"),
+    **dict.fromkeys(_WORDS["prepositions"].split(), "ADP"),
+    **dict.fromkeys(_WORDS["determiners"].split(), "DET"),
 }
+STOP_WORDS = frozenset(_WORDS["stop"].split())
+"""NLTK's in English with QuickUMLS's addition, compared as written: "No" at the beginning of a sentence is none."""
 
-
-# NLTK's English stop words with QuickUMLS's addition, compared as written: "No" at the beginning of a sentence is none.
-STOP_WORDS = frozenset(
-    """
-    i me my myself we our ours ourselves you you're you've you'll you'd your yours yourself yourselves he him his himself she
-    she's her hers herself it it's its itself they them their theirs themselves what which who whom this that that'll these
-    those am is are was were be been being have has had having do does did doing a an the and but if or because as until while
-    of at by for with about against between into through during before after above below to from up down in out on off over
-    under again further then once here there when where why how all any both each few more most other some such no nor not
-    only own same so than too very s t can will just don don't should should've now d ll m o re ve y ain aren aren't couldn
-    couldn't didn didn't doesn doesn't hadn hadn't hasn hasn't haven haven't isn isn't ma mightn mightn't mustn mustn't needn
-    needn't shan shan't shouldn shouldn't wasn wasn't weren weren't won won't wouldn wouldn't
-    time
-    """.split()
-)
 _PARTS = frozenset({"ADP", "DET"})
 
 
