@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.kqa.spec import DATASET, METRICS
+from medical_tasks.benchmarks.kqa.spec import METRICS
 from medical_tasks.scoring.intervals import wilson_interval
 from tests.support import ROOT, SHARED, needs_shared
 
@@ -21,11 +20,6 @@ ANSWERS = ["Ibuprofen can raise blood pressure. Acetaminophen should not be take
 REFERENCES = CASES["REFERENCES"]
 VERDICTS: list[list[str | None]] = [["entailment", "neutral", "contradiction"], ["neutral"]]
 HOLED: list[list[str | None]] = [["entailment", None, "contradiction"], ["neutral"]]
-
-
-@pytest.fixture
-def metric(load_metric: Callable[[Path], Any]) -> Any:
-    return load_metric(FOLDER)
 
 
 def test_the_example_of_the_card(metric: Any) -> None:
@@ -53,7 +47,6 @@ def test_the_example_of_the_card(metric: Any) -> None:
     assert holed["hallucination_rate_bound_high"] == 1.0
     assert holed["contradicted"] == 0.5
     assert holed["coverage"] == {"answers": 2, "statements": 4, "missing": 1}
-    assert DATASET.citation.strip() in card
 
 
 def test_every_metric_of_the_task_is_there_with_its_ends(metric: Any) -> None:
@@ -115,31 +108,10 @@ def test_without_rows_there_is_no_number(metric: Any) -> None:
     assert all(math.isnan(value) for value in result.values())
 
 
-def test_bad_input_is_named(metric: Any) -> None:
-    def compute(**options: Any) -> None:
-        metric.compute(predictions=ANSWERS, references=REFERENCES, **options)
-
-    with pytest.raises(ValueError, match="verdicts must be as many as predictions, 2; got 1"):
-        compute(verdicts=VERDICTS[:1])
-    with pytest.raises(ValueError, match="verdicts of prediction 1 must be one for each of its 1 statements"):
-        compute(verdicts=[VERDICTS[0], []])
-    with pytest.raises(ValueError, match="verdicts of prediction 1 must be entailment, .* got 'true'"):
-        compute(verdicts=[VERDICTS[0], ["true"]])
-    with pytest.raises(ValueError, match="a list for each of 2 predictions; got 1"):
-        compute(weights=[[1, 1, 1]])
-    with pytest.raises(ValueError, match="relation must be one of"):
-        compute(weights={"must_have": 1, "nice_to_have": 0}, relation="implies")
-    with pytest.raises(ValueError, match="references"):
-        metric.compute(predictions=["a"], references=["b"])
-
-
-def test_the_card_is_a_hub_card() -> None:
-    import yaml
-
-    header = yaml.safe_load((FOLDER / "README.md").read_text(encoding="utf-8").split("---")[1])
-    assert header["sdk"] == "gradio"
-    assert header["tags"] == ["evaluate", "metric"]
-    assert (FOLDER / header["app_file"]).is_file()
+@pytest.mark.parametrize(("given", "message"), CASES["bad_input_is_named"])
+def test_bad_input_is_named(metric: Any, given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        metric.compute(**{"predictions": ANSWERS, "references": REFERENCES, **given})
 
 
 @pytest.mark.upstream

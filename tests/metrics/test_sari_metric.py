@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import medical_tasks
 from tests.scoring.text_cases import triples
 from tests.support import ROOT, needs_shared
 
@@ -17,11 +14,6 @@ FOLDER = ROOT / "metrics" / "sari"
 SOURCE = "The patient was given furosemide in order to treat the swelling of his legs."
 PREDICTION = "He got furosemide to treat leg swelling."
 REFERENCES = ["He was given furosemide to treat his leg swelling.", "Furosemide was given for swollen legs."]
-
-
-@pytest.fixture
-def metric(load_metric: Callable[[Path], Any]) -> Any:
-    return load_metric(FOLDER)
 
 
 def test_the_example_of_the_card(metric: Any) -> None:
@@ -33,8 +25,6 @@ def test_the_example_of_the_card(metric: Any) -> None:
     assert (result["sari_ci_low"], result["sari_ci_high"]) == (0, 100)
     assert result["sari"] == pytest.approx((result["keep"] + result["delete"] + result["add"]) / 3)
     assert all(text in card for text in (SOURCE, PREDICTION, *REFERENCES))
-    assert metric.info.citation.strip() in card
-    assert Path(medical_tasks.metric_path("sari")) == FOLDER
 
 
 @pytest.mark.upstream
