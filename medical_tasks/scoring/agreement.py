@@ -1,16 +1,9 @@
 """Agreement of labels: of a judge with the truth, of raters among themselves, of a judge with raters.
 
-A label is a word out of `classes`. `None` stands for an item without a label (a judge that gave no verdict): it is in no share,
-and it has a column of its own in the confusion matrix. Nothing is corrected for chance where chance leaves nothing to correct:
-with all labels of both sides (or of all raters) in one class the expected agreement is 1, and kappa is `nan`.
-
-Raters may each have labelled only some items: every figure is over the items that both sides have a label for, and `n` says how
-many these are. EHRNoteQA reports its judge and its three clinicians so (paper, section 4.1).
-
-Sources:
-    Cohen (1960), Educ Psychol Meas 20:37 (kappa of two raters); Fleiss (1971), Psychol Bull 76:378 (kappa of many).
-    Intervals: `bootstrap` for kappas and pairwise agreement, `intervals.proportion_interval` for accuracy; both account for
-    items that share a cluster.
+A label is a word out of `classes`; `None` stands for an item without one, which is in no share and has a column of its own in the
+confusion matrix. With all labels in one class the expected agreement is 1, and kappa is `nan`. Every figure is over the items that
+both sides have a label for (so EHRNoteQA reports its judge and its clinicians: paper, section 4.1). Sources: Cohen (1960), Educ
+Psychol Meas 20:37 (kappa of two raters); Fleiss (1971), Psychol Bull 76:378 (kappa of many).
 """
 
 from __future__ import annotations
@@ -45,16 +38,11 @@ class ClassFigures:
 
 @dataclass(frozen=True, kw_only=True)
 class LeaveOneOut:
-    """Each rater against the majority of the others.
+    """Each rater against the majority of the others."""
 
-    Attributes:
-        references: for each rater, the majority of the others on each item; None where they have none.
-        accuracy: for each rater, the share of items with a reference on which it agrees; `nan` where there are none.
-    """
-
-    references: tuple[tuple[str | None, ...], ...]
-    accuracy: tuple[float, ...]
-    counted: tuple[int, ...]  # for each rater, the number of items with a reference
+    references: tuple[tuple[str | None, ...], ...]  # by rater, the others' majority on each item; None for none
+    accuracy: tuple[float, ...]  # by rater, the share of items with a reference on which it agrees; `nan` for none
+    counted: tuple[int, ...]  # by rater, the number of items with a reference
 
     @property
     def mean(self) -> float:
@@ -71,10 +59,7 @@ def majority(labels: Sequence[str]) -> str | None:
 
 
 def confusion_matrix(gold: Sequence[str], given: Sequence[str | None], *, classes: Sequence[str]) -> Counts:
-    """Counts items by their class and by the label they were given.
-
-    Shape (classes, classes + 1): rows are `gold`, columns `given`; the last column counts items without a label.
-    """
+    """Counts items by class (rows) and by the label they were given (columns, the last one for none)."""
     check_same_length(gold=gold, given=given)
     rows, columns = _codes("gold", gold, classes), _codes("given", given, classes)
     if (rows == len(classes)).any():
@@ -143,10 +128,7 @@ def _kappa_of_sums(agreed: npt.ArrayLike, *margins: npt.ArrayLike) -> Floats:
 
 
 def rating_counts(ratings: Sequence[Sequence[str]], *, classes: Sequence[str]) -> Counts:
-    """Counts how many raters gave each item each class.
-
-    Shape (items, classes), of the labels of all raters of each item.
-    """
+    """Counts how many raters gave each item each class; shape (items, classes)."""
     raters = {len(labels) for labels in ratings}
     if len(raters) > 1 or min(raters, default=2) < 2:
         raise ValueError(f"every item must have the same number of raters, at least 2; got {sorted(raters)}")
@@ -169,12 +151,10 @@ def fleiss_interval(counts: Counts, *, clusters: Clusters | None = None, seed: i
 
 
 def leave_one_out(ratings: Sequence[Sequence[str]]) -> LeaveOneOut:
-    """Compares each rater with the majority of the others.
+    """Compares each rater with the majority of the others; raters stand in the same order for each item.
 
-    Items on which the others have no majority are left out for that rater: with three raters, those on which the other two
-    differ. What is left is easier than the whole; a judge is fairly compared on the same items (`LeaveOneOut.references`).
-
-    The raters stand in the same order for each item.
+    Items on which the others have no majority are left out for that rater. What is left is easier than the whole; a judge is
+    fairly compared on the same items (`LeaveOneOut.references`).
     """
     raters = len(ratings[0]) if ratings else 0
     references, accuracy, counted = [], [], []
@@ -254,11 +234,7 @@ def agreement_of(
 def with_raters(
     given: Labels, ratings: Sequence[Labels], *, classes: Sequence[str], clusters: Clusters | None = None
 ) -> list[Agreement]:
-    """Compares labels with those of each rater.
-
-    Raters stand in the same order for each item of `ratings`; None is no label. One result a rater; none where there is
-    no item.
-    """
+    """Compares labels with those of each rater, who stand in the same order for each item of `ratings`; None is no label."""
     check_same_length(given=given, ratings=ratings)
     return [agreement_of(column, given, classes=classes, clusters=clusters) for column in _columns(ratings)]
 

@@ -1,14 +1,9 @@
 """Intervals of a proportion, and what unscored items could change.
 
-Which one: `proportion_interval` for values of right and wrong items (it takes clusters into account); `wilson_interval` for bare
-counts. The quantiles and tail probabilities below are accurate to at least 1e-9 for sample sizes up to
-ten million; the tests compare them with an outside library.
-
-Sources:
-    Wilson (1927), J Am Stat Assoc 22:209; compared with others by Newcombe (1998), Stat Med 17:857 and Brown, Cai and
-    DasGupta (2001), Stat Sci 16:101, who recommend Wilson's.
-    Clustered: Franco, Little, Louis and Slud (2019), J Surv Stat Methodol 7:334 (Wilson's interval at the effective
-    sample size is among the best); Korn and Graubard (1998), Survey Methodology 24:193 (degrees of freedom).
+The quantiles and tail probabilities are accurate to at least 1e-9 for sample sizes up to ten million. Sources: Wilson (1927), J Am
+Stat Assoc 22:209; compared with others by Newcombe (1998), Stat Med 17:857 and Brown, Cai and DasGupta (2001), Stat Sci 16:101, who
+recommend Wilson's. Clustered: Franco, Little, Louis and Slud (2019), J Surv Stat Methodol 7:334 (Wilson's interval at the effective
+sample size is among the best); Korn and Graubard (1998), Survey Methodology 24:193 (degrees of freedom).
 """
 
 from __future__ import annotations

@@ -1,20 +1,13 @@
 """Two runs on the same items: differences, McNemar's test, detectable differences, families of tests.
 
 The difference is always b minus a, and swapping the runs mirrors the result exactly. Each bootstrap draw takes the same clusters
-for both runs, so what makes an item hard for both cancels out. The p-value belongs to the interval (see `bootstrap`): it is the
-smallest a for which the interval at confidence 1 - a leaves out zero. Where fewer than a hundredth of the draws, at most ten, lie
-beyond zero, the draws' own tail is continued with the shape of Student's t, so that p has no floor and a family of many tests can
-be adjusted. A single cluster has p = 1.
-
-Right-or-wrong items: under "no difference" each item that only one run has right could as well have been the other's. The chance
-of a split at least as uneven is binomial: McNemar (1947), Psychometrika 12:153; the mid-p form, which counts the observed split
-by half: Fagerland, Lydersen and Laake (2013), BMC Med Res Methodol 13:91. Items of one cluster are not independent, so whole
-clusters are exchanged between the runs instead (sign flips of the clusters' differences). Their exact distribution is the product
-of cos(m t) over the clusters' differences m, transformed back: no random draws, hence no seed.
-
-Power: a two-sided test at level alpha finds a true difference of (t(1 - alpha/2) + t(power)) standard errors with probability
-`power` (Bloom 1995, Minimum detectable effects, Evaluation Review 19:547). The standard error is that of the paired difference,
-between clusters; t has one degree of freedom less than there are clusters of equal weight.
+for both runs. The p-value belongs to the interval (see `bootstrap`): it is the smallest a for which the interval at confidence 1
+- a leaves out zero. Where fewer than a hundredth of the draws, at most ten, lie beyond zero, the draws' own tail is continued
+with the shape of Student's t, so that p has no floor. Sources: McNemar (1947), Psychometrika 12:153; its mid-p form, which
+counts the observed split by half: Fagerland, Lydersen and Laake (2013), BMC Med Res Methodol 13:91. Items of one cluster are not
+independent, so whole clusters are exchanged between the runs (sign flips of the clusters' differences); the exact distribution
+is the product of cos(m t) over the clusters' differences m, transformed back. Power: Bloom (1995), Minimum detectable effects,
+Evaluation Review 19:547; the standard error is that of the paired difference between clusters.
 """
 
 from __future__ import annotations
@@ -55,10 +48,7 @@ def paired_bootstrap(
     limits: Limits | None = UNIT,
     **drawing: Unpack[Drawing],
 ) -> Comparison:
-    """The difference of two runs' means over the same items, b minus a.
-
-    Items with `nan` in either run do not count.
-    """
+    """The difference of two runs' means over the same items, b minus a; `nan` in either run does not count."""
     check_limits(limits)
     first, second = as_column("a", a, limits=limits), as_column("b", b, limits=limits)
     check_same_length(a=first, b=second)
@@ -75,11 +65,7 @@ def paired_bootstrap_statistic(
     limits: Limits | None = UNIT,
     **drawing: Unpack[Drawing],
 ) -> Comparison:
-    """The difference of two runs' statistic of sums (such as micro-F1) over the same items, b minus a.
-
-    Columns and function are those of `bootstrap_statistic`. Items with 0 in all columns of both runs, or with `nan` in
-    any, do not count.
-    """
+    """The difference of two runs' statistic of sums (see `bootstrap_statistic`) over the same items, b minus a."""
     check_limits(limits)
     if len(columns_a) != len(columns_b) or not len(columns_a):
         raise ValueError(

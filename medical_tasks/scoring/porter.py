@@ -1,8 +1,7 @@
 """Porter's stemmer with NLTK's additions, which is what ROUGE with stemming compares.
 
 Source: Porter (1980), An algorithm for suffix stripping, Program 14:130; the additions are those of NLTK's default mode (a short
-list of irregular words, "ies" and "ied" of short words, y after a consonant, "alli", "fulli", "logi"), and words of one or two
-letters stay as they are. Nothing needs to be installed for it.
+list of irregular words, "ies" and "ied" of short words, y after a consonant, "alli", "fulli", "logi"; one or two letters stay).
 """
 
 from __future__ import annotations

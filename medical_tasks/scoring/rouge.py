@@ -1,11 +1,9 @@
 """ROUGE-1 to ROUGE-9, ROUGE-L and ROUGE-Lsum, number for number those of the `rouge_score` library (0.1.2).
 
-Source: Lin (2004), ROUGE: a package for automatic evaluation of summaries, sections 2 and 3. What the library decides and the
-paper leaves open is documented at the functions; docs/text_metrics.md has the whole list.
-
-Longest common subsequences are found one row of the usual table at a time: a row grows by 0 or 1 from each column to the next, so
-one bit a column holds it, and the next row follows by an addition of integers (Crochemore et al. 2001, Inf Process Lett 80:279;
-Hyyrö 2004, AWOCA 16).
+Source: Lin (2004), ROUGE: a package for automatic evaluation of summaries, sections 2 and 3; docs/text_metrics.md lists what the
+library decides beyond it. Longest common subsequences are found one row of the usual table at a time: a row grows by 0 or 1 from
+each column to the next, so one bit a column holds it, and the next row follows by an addition of integers (Crochemore et al.
+2001, Inf Process Lett 80:279; Hyyrö 2004, AWOCA 16).
 """
 
 from __future__ import annotations

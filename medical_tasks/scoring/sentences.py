@@ -1,14 +1,10 @@
-"""Splits a text into sentences, without a model or a download.
+"""Splits a text into sentences, without a model or a download, by one of two sets of rules.
 
-    split_sentences("Seen by Dr. Lee. Given 5 mg. p.o. b.i.d. He improved.")
-    ['Seen by Dr. Lee.', 'Given 5 mg. p.o. b.i.d.', 'He improved.']
-
-There are two sets of rules; under both, no word is lost or doubled: between two sentences there is only white space. `medical` is
-this package's own: it knows the abbreviations of English notes, keeps the number of a list with its line and ends a sentence at a
-blank line. `punkt` makes the decisions of NLTK's `PunktSentenceTokenizer`, which other people's metrics are computed with: Kiss
-and Strunk (2006), Unsupervised multilingual sentence boundary detection, Computational Linguistics 32(4). `UNTRAINED` is that
-class without training: every full stop ends a sentence, except behind an initial or a number where the next word is in small
-letters. `read_punkt` reads the parameters that NLTK distributes as `punkt_tab` and uses in `sent_tokenize`.
+Under both, no word is lost or doubled: between two sentences there is only white space. `medical` is this package's own: it knows
+the abbreviations of English notes, keeps the number of a list with its line and ends a sentence at a blank line. `punkt` makes the
+decisions of NLTK's `PunktSentenceTokenizer`, which other people's metrics are computed with: Kiss and Strunk (2006), Unsupervised
+multilingual sentence boundary detection, Computational Linguistics 32(4). `UNTRAINED` is that class without training; `read_punkt`
+reads the parameters that NLTK distributes as `punkt_tab` and uses in `sent_tokenize`.
 """
 
 from __future__ import annotations

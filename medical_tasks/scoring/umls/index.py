@@ -5,14 +5,11 @@
     places.u64     where each term's record begins in records.bin; one more for the end
     records.bin    a term, a zero byte, its concepts' ids
 
-It is built from two Metathesaurus files, plain or gzip, with the columns of the UMLS Reference Manual, chapter 3.3: MRSTY.RRF has
-the concept first and its type second; MRCONSO.RRF the concept first, the language second, the string fifteenth. Suppressed and
-obsolete strings count, as in QuickUMLS.
-
-An index folds case or not, and letters beyond ASCII or not; ACI-BENCH's folds neither. Terms and looked-up texts are both
-decomposed (NFKD). Hashes that meet are told apart by the term itself. A term of more words than a matcher's window can never be
-found, and is left out; so is one without a concept of an accepted type. Those of MEDCON are 66 types of seven semantic groups
-(2018) of the UMLS Semantic Network; procedures and living beings are not among them: "CABG" or "chest x-ray" never count.
+It is built from two Metathesaurus files, plain or gzip (UMLS Reference Manual, chapter 3.3): MRSTY.RRF has the concept first and
+its type second; MRCONSO.RRF the concept first, the language second, the string fifteenth. Suppressed and obsolete strings count,
+as in QuickUMLS. Terms and looked-up texts are both decomposed (NFKD). A term of more words than a matcher's window is left out;
+so is one without a concept of an accepted type: MEDCON's are 66 types of seven semantic groups (2018), procedures not among
+them.
 """
 
 from __future__ import annotations

@@ -1,16 +1,11 @@
 """Concepts of texts by exact lookup: what QuickUMLS finds at a threshold of 1, without its near-exact slips.
 
-Texts are cut into tokens with spaCy's English rules, those of MEDCON's reference; parts of speech would need one of its models, so
-a closed list of determiners and prepositions may be given instead. Which stretches are looked up differs in the two published
-scorers:
-
-- `aci-bench`: every window of one to five tokens. ACI-BENCH asks QuickUMLS to ignore syntax, and its release at that time did.
-- `archehr`: QuickUMLS 1.4.1 and later take that request and do not heed it, so ArchEHR-QA's scorer (1.4.2) has the rules on:
-  no punctuation, stop word, determiner or preposition at an end, determiners left out inside.
-
-QuickUMLS compares sets of three-letter pieces, so it also takes a few terms whose pieces are the same in another order
-("riberibe" for "beriberi"); here a term must be equal. In its overlap rule a stretch with accents, whose pieces differ from
-those of the decomposed term, comes behind those without; that is kept.
+Texts are cut into tokens with spaCy's English rules, those of MEDCON's reference; for parts of speech a closed list of
+determiners and prepositions may be given. `aci-bench` looks every window of one to five tokens up, as QuickUMLS did at
+ACI-BENCH's release. `archehr` follows QuickUMLS 1.4.2 in ArchEHR-QA's scorer: no punctuation, stop word, determiner or
+preposition at an end, determiners left out inside. QuickUMLS compares sets of three-letter pieces, so it also takes a few terms
+whose pieces are the same in another order; here a term must be equal. In its overlap rule a stretch with accents, whose pieces
+differ from those of the decomposed term, comes behind those without; that is kept.
 """
 
 from __future__ import annotations
