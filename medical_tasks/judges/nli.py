@@ -7,6 +7,7 @@ premises are read in windows, not cut; docs/judges_local.md describes forms, win
 from __future__ import annotations
 
 import logging
+import math
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -98,8 +99,7 @@ class NliJudge(Opened[Form]):
         made = dict(zip(asked, make_rows(form, list(asked.values())), strict=True))
         rows: list[tuple[int, Columns]] = []
         for number, call in enumerate(calls):
-            columns = made.get(number)
-            if columns is not None:
+            if (columns := made.get(number)) is not None:
                 rows += [(number, row) for row in columns]
             elif number in asked:
                 detail = f"the hypothesis leaves less than {SMALLEST_ROOM} of {form.max_length} tokens for the premise"
@@ -165,9 +165,7 @@ def read_nli_options(options: Mapping[str, str], family: Family, *, model: str) 
     return values
 
 
-TWO_WAY: frozenset[Label] = frozenset({"entailment", "not_entailment"})
-THREE_WAY: frozenset[Label] = frozenset({"entailment", "neutral", "contradiction"})
-LABEL_SETS = (THREE_WAY, TWO_WAY)
+_LABEL_SETS = ({"entailment", "neutral", "contradiction"}, {"entailment", "not_entailment"})
 
 _SPELLINGS: Mapping[Label, str] = {
     "entailment": "entailment entail entails entailed e supports support supported",
@@ -192,9 +190,8 @@ def read_labels(config: Mapping[str, object], given: str | None, *, model: str) 
         if len(listed) != len(names):
             raise UsageError(f"{model}: labels={given} names {len(listed)} labels, the model has {len(names)} outputs.")
         names = listed
-    labels = [read_label(name) for name in names]
-    found = tuple(label for label in labels if label is not None)
-    if len(found) == len(names) == len(set(found)) and frozenset(found) in LABEL_SETS:
+    found = tuple(label for label in map(read_label, names) if label is not None)
+    if len(found) == len(names) == len(set(found)) and set(found) in _LABEL_SETS:
         return found
     where = "labels" if given is not None else "the label names in its config.json"
     raise UsageError(
@@ -207,8 +204,9 @@ def read_labels(config: Mapping[str, object], given: str | None, *, model: str) 
 def _config_names(config: Mapping[str, object]) -> list[str]:
     names = config.get("id2label")
     if isinstance(names, Mapping) and names:
-        order = sorted(names, key=lambda key: (not str(key).isdecimal(), int(key) if str(key).isdecimal() else 0))
-        return [str(names[key]) for key in order]
+        return [
+            str(names[key]) for key in sorted(names, key=lambda key: int(key) if str(key).isdecimal() else math.inf)
+        ]
     count = config.get("num_labels", 2)  # what transformers takes when a config says nothing
     return [f"LABEL_{number}" for number in range(count if isinstance(count, int) else 2)]
 
@@ -217,8 +215,7 @@ def combine(windows: Sequence[Sequence[float]], labels: Sequence[Label]) -> Labe
     """Combines the windows of a premise into one label.
 
     Each window votes for its most likely label (at a tie the more cautious). Entailment wins if a window is at least as sure
-    of it as any is of contradiction; then contradiction; then neutral. With two labels, entailment needs a probability above
-    one half.
+    of it as any is of contradiction; then contradiction; then neutral.
     """
     surest: dict[Label, float] = {}
     for row in windows:
@@ -240,7 +237,9 @@ def load_form(name: str, checkpoint: Checkpoint, family: Family, values: Mapping
     config = checkpoint.read("config.json")
     labels = read_labels(config, values.get("labels"), model=name) if family == "classifier" else ()
     dtype = values.get("dtype", "auto")
-    dtype = _best_dtype(torch) if dtype == "auto" else dtype
+    if dtype == "auto":  # half precision where the hardware has it and T5 bears it; CPUs compute in float32
+        half = torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
+        dtype = "bfloat16" if half else "float32"
     with quiet_libraries(logging.ERROR):
         tokenizer = open_tokenizer(
             name,
@@ -256,13 +255,6 @@ def load_form(name: str, checkpoint: Checkpoint, family: Family, values: Mapping
     if values.get("official"):
         return OfficialTrueForm(model, tokenizer, name=name), dtype
     return TrueForm(model, tokenizer, name=name, max_length=wanted or TRUE_TOKENS), dtype
-
-
-def _best_dtype(torch: Any) -> str:
-    """Half precision where the hardware has it and T5 bears it (bfloat16); CPUs compute in float32."""
-    if torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False):
-        return "bfloat16"
-    return "float32"
 
 
 def _load_network(name: str, checkpoint: Checkpoint, family: Family, dtype: Any) -> Any:

@@ -3,9 +3,7 @@
     ANLI    Nie et al. (2020), https://github.com/facebookresearch/anli: anli_v1.0/R1|R2|R3/train|dev|test.jsonl
     MedNLI  Romanov and Shivade (2018), https://physionet.org/content/mednli/: mli_train|dev|test_v1.jsonl; credentialed
 
-DocLens reports its judges on both (its appendix A.1, tables 4 and 5). Texts are given as JSON strings, so that a verdict or
-an instruction in them is text to be judged. The reply has one of four styles, as in DocLens (section 3.5 and tables 1, 4 and
-5, where a worked example of each class precedes the question; here there is none).
+DocLens reports its judges on both (appendix A.1, tables 4 and 5), in the four styles of reply that there are here.
 """
 
 from __future__ import annotations
