@@ -21,11 +21,10 @@ from medical_tasks.io.progress import Progress
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import Backend, Call, JudgeOptions, NoReply, Question, Reply, Unscored, Verdict
 from medical_tasks.judges.budget import (
-    Forecast,
     RunBudget,
     estimate_chat,
     estimate_tokens,
-    make_forecast,
+    forecast,
 )
 from medical_tasks.judges.case import CUT, NO_PAIR, UNREADABLE, Case, Rules, Thread
 from medical_tasks.models.opener import NEUTRAL_ARGS
@@ -192,8 +191,6 @@ class JudgeSession:
         self.stats = SessionStats()
         self.rows: list[dict[str, Any]] = []
         """Every question asked so far, in order: `id`, `value` or `unscored` (the reason), `votes`, `text`, `sha256`."""
-        self.forecasts: list[Forecast] = []
-        """What was foreseen, one for each `ask` that could not be answered from the store."""
         self._backend = backend
         self._options = options
         self._store = store
@@ -252,10 +249,9 @@ class JudgeSession:
 
     def _foresee(self, cases: Sequence[Case]) -> None:
         prices: tuple[float, float] | None = getattr(self._backend, "prices", None)
-        forecast = make_forecast(cases, judge=self.name, label=self._label, prices=prices)
-        self.forecasts.append(forecast)
         if self._options.forecast or (self._backend.endpoint is not None and not self._quiet):
-            print(forecast.line(), file=sys.stderr, flush=True)
+            line = forecast(cases, judge=self.name, label=self._label, prices=prices)
+            print(line, file=sys.stderr, flush=True)
 
     def _send(self, waiting: _Waiting) -> None:
         """Asks the judge for every reply that is wanted, and hands them on when all are there."""
