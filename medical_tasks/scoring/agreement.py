@@ -26,17 +26,6 @@ KAPPA_LIMITS = (-1.0, 1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassFigures:
-    """How well one class is found. A share whose denominator is empty is `nan`."""
-
-    recall: float  # of the items of this class, the share that was given it
-    precision: float  # of the items that were given this class, the share that is of it
-    f1: float  # 2 tp / (2 tp + fp + fn)
-    n_true: int  # items of this class that have a label
-    n_given: int  # items that were given this class
-
-
-@dataclass(frozen=True, kw_only=True)
 class LeaveOneOut:
     """Each rater against the majority of the others."""
 
@@ -69,19 +58,14 @@ def confusion_matrix(gold: Sequence[str], given: Sequence[str | None], *, classe
     return table
 
 
-def class_figures(table: Counts, classes: Sequence[str]) -> dict[str, ClassFigures]:
-    """Recall, precision and F1 of each class."""
+def class_figures(table: Counts, classes: Sequence[str]) -> dict[str, dict[str, float]]:
+    """How well each class is found: `recall`, `precision` and `f1` (`nan` for empty denominators), `n_true` and `n_given`."""
     square = table[:, : len(classes)]
-    found = {}
+    found: dict[str, dict[str, float]] = {}
     for k, name in enumerate(classes):
         hits, true, said = int(square[k, k]), int(square[k].sum()), int(square[:, k].sum())
-        found[name] = ClassFigures(
-            recall=_share(hits, true),
-            precision=_share(hits, said),
-            f1=_share(2 * hits, true + said),
-            n_true=true,
-            n_given=said,
-        )
+        shares = {"recall": _share(hits, true), "precision": _share(hits, said), "f1": _share(2 * hits, true + said)}
+        found[name] = {**shares, "n_true": true, "n_given": said}
     return found
 
 

@@ -37,6 +37,7 @@ from medical_tasks.scoring.estimates import (
 from medical_tasks.scoring.intervals import normal_quantile, student_quantile, student_tail
 
 POWER, ALPHA = 0.8, 0.05
+_OUTCOMES = {"both": (1.0, 1.0), "only_a": (1.0, 0.0), "only_b": (0.0, 1.0), "neither": (0.0, 0.0)}
 _COUNTED = 10  # draws beyond zero from which their number is the p-value; fewer of few draws
 
 
@@ -49,11 +50,16 @@ def paired_bootstrap(
     **drawing: Unpack[Drawing],
 ) -> Comparison:
     """The difference of two runs' means over the same items, b minus a; `nan` in either run does not count."""
+    first, second, counted = _sides(a, b, limits)
+    return _compare([first, counted], [second, counted], quotient, counted, clusters, limits, **drawing)
+
+
+def _sides(a: npt.ArrayLike, b: npt.ArrayLike, limits: Limits | None) -> tuple[Floats, Floats, Floats]:
+    """Both runs' values, and which items count."""
     check_limits(limits)
     first, second = as_column("a", a, limits=limits), as_column("b", b, limits=limits)
     check_same_length(a=first, b=second)
-    counted = np.where(np.isnan(first) | np.isnan(second), np.nan, 1.0)
-    return _compare([first, counted], [second, counted], quotient, counted, clusters, limits, **drawing)
+    return first, second, np.where(np.isnan(first) | np.isnan(second), np.nan, 1.0)
 
 
 def paired_bootstrap_statistic(
@@ -181,10 +187,7 @@ def mcnemar(a: npt.ArrayLike, b: npt.ArrayLike, *, clusters: Clusters | None = N
     differences = np.rint(table.rows[:, 0]).astype(np.int64)
     p_exact, p_mid = _sign_flip_p_values(differences[differences != 0])
     return McNemar(
-        both=int(((first == 1.0) & (second == 1.0)).sum()),
-        only_a=int(((first == 1.0) & (second == 0.0)).sum()),
-        only_b=int(((first == 0.0) & (second == 1.0)).sum()),
-        neither=int(((first == 0.0) & (second == 0.0)).sum()),
+        **{name: int(((first == x) & (second == y)).sum()) for name, (x, y) in _OUTCOMES.items()},
         p_exact=p_exact,
         p_mid=p_mid,
         n=table.n,
@@ -237,10 +240,7 @@ def minimum_detectable_difference(
     limits allow. More than the limits allow means that no difference is found so surely. `nan` for fewer than two clusters,
     and for differences all alike without limits.
     """
-    check_limits(limits)
-    first, second = as_column("a", a, limits=limits), as_column("b", b, limits=limits)
-    check_same_length(a=first, b=second)
-    counted = np.where(np.isnan(first) | np.isnan(second), np.nan, 1.0)
+    first, second, counted = _sides(a, b, limits)
     table = sum_table([second - first, counted], counted, clusters)
     df = max(1.0, table.effective - 1.0)
     multiplier = student_quantile(1.0 - ALPHA / 2.0, df) + student_quantile(POWER, df)  # in standard errors
