@@ -281,20 +281,7 @@ def test_windows_are_whole_sentences_with_overlap() -> None:
 
 
 @pytest.mark.parametrize(
-    ("windows", "label"),
-    [
-        ([(0.5, 0.3, 0.2)], "entailment"),
-        ([(0.3, 0.5, 0.2)], "neutral"),
-        ([(0.2, 0.3, 0.5)], "contradiction"),
-        ([(0.1, 0.8, 0.1), (0.6, 0.3, 0.1), (0.1, 0.8, 0.1)], "entailment"),  # neutral windows decide nothing
-        ([(0.1, 0.8, 0.1), (0.1, 0.3, 0.6)], "contradiction"),
-        ([(0.7, 0.2, 0.1), (0.1, 0.1, 0.8)], "contradiction"),  # the surer of the two
-        ([(0.9, 0.1, 0.0), (0.1, 0.1, 0.8)], "entailment"),
-        ([(0.8, 0.1, 0.1), (0.1, 0.1, 0.8)], "entailment"),  # as sure: entailment
-        ([(0.45, 0.46, 0.09), (0.40, 0.41, 0.19)], "neutral"),  # no window says so
-        ([(0.4, 0.4, 0.2)], "neutral"),  # a tie inside a window: the cautious one
-        ([(0.4, 0.2, 0.4)], "contradiction"),
-    ],
+    ("windows", "label"), CASES["three_way_windows"].values(), ids=CASES["three_way_windows"].keys()
 )
 def test_three_way_windows(windows: list[tuple[float, ...]], label: str) -> None:
     assert combine(windows, ("entailment", "neutral", "contradiction")) == label
@@ -313,33 +300,12 @@ def test_label_names(name: str, label: str | None) -> None:
     assert label is None or label in LABELS
 
 
-@pytest.mark.parametrize(
-    ("config", "given_labels", "expected"),
-    [
-        ({"id2label": {"0": "contradiction", "1": "neutral", "2": "entailment"}}, None, "contradiction neutral entailment"),
-        ({"id2label": {"2": "E", "0": "C", "1": "N"}}, None, "contradiction neutral entailment"),
-        ({"id2label": NAMELESS}, "entailment, neutral,contradict", "entailment neutral contradiction"),
-        ({}, "not_entailment,entailment", "not_entailment entailment"),
-        ({"num_labels": 3}, "contradiction,neutral,entailment", "contradiction neutral entailment"),
-        ({"id2label": {"0": "entailment", "1": "contradiction"}}, "entailment,not_entailment", "entailment not_entailment"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("config", "given_labels", "expected"), CASES["labels_in_the_order"])
 def test_labels_in_the_order_of_the_outputs(config: dict[str, object], given_labels: str | None, expected: str) -> None:
     assert " ".join(read_labels(config, given_labels, model="nli/m")) == expected
 
 
-@pytest.mark.parametrize(
-    ("config", "given_labels", "message"),
-    [
-        ({"id2label": NAMELESS}, None, "got LABEL_0, LABEL_1, LABEL_2. Say .* labels=contradiction,neutral,entailment"),
-        ({}, None, "got LABEL_0, LABEL_1"),
-        ({"id2label": {"0": "relevance"}}, None, "got relevance"),
-        ({"id2label": {"0": "entailment", "1": "entail"}}, None, "got entailment, entail"),
-        ({"id2label": {"0": "entailment", "1": "contradiction"}}, None, "not_entailment; got entailment, contradiction"),
-        ({"id2label": {"0": "a", "1": "b", "2": "c"}}, "entailment,not_entailment", "names 2 labels, the model has 3 outputs"),
-        ({}, "yes,no", "nli/m: labels must be entailment"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("config", "given_labels", "message"), CASES["labels_that_mean_nothing"])
 def test_labels_that_mean_nothing(config: dict[str, object], given_labels: str | None, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         read_labels(config, given_labels, model="nli/m")
@@ -490,24 +456,28 @@ def _changed(model: Path, folder: Path, **config: Any) -> Path:
     return folder
 
 
-def test_models_that_do_not_fit(models: dict[str, Path], tmp_path: Path) -> None:
-    chat = _changed(models["bert"], tmp_path / "chat", architectures=["LlamaForCausalLM"], model_type="llama")
-    with pytest.raises(UsageError, match="neither a T5 in the TRUE form .* model_type 'llama' and LlamaForCausalLM"):
-        open_nli(f"nli/{chat}", {})
-    unknown = _changed(models["bert"], tmp_path / "unknown", id2label=NAMELESS)
-    with pytest.raises(UsageError, match="labels=contradiction,neutral,entailment"):
-        open_nli(f"nli/{unknown}", {})
-    larger = _changed(models["bert"], tmp_path / "larger", num_hidden_layers=3)
-    with pytest.raises(UsageError, match=r"lack 16 of its weights \(bert\.encoder\.layer\.2.*would be random"):
-        open_nli(f"nli/{larger}", {})
-    other = _changed(models["bert"], tmp_path / "other", hidden_size=16)
-    with pytest.raises(UsageError, match="does not load with transformers"):
-        open_nli(f"nli/{other}", {})
-    empty = _changed(models["bert"], tmp_path / "empty")
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        (
+            {"architectures": ["LlamaForCausalLM"], "model_type": "llama"},
+            "neither a T5 in the TRUE form .* model_type 'llama' and LlamaForCausalLM",
+        ),
+        ({"id2label": NAMELESS}, "labels=contradiction,neutral,entailment"),
+        ({"num_hidden_layers": 3}, r"lack 16 of its weights \(bert\.encoder\.layer\.2.*would be random"),
+        ({"hidden_size": 16}, "does not load with transformers"),
+    ],
+)
+def test_models_that_do_not_fit(models: dict[str, Path], tmp_path: Path, config: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        open_nli(f"nli/{_changed(models['bert'], tmp_path / 'changed', **config)}", {})
+
+
+def test_models_that_lack_a_file(models: dict[str, Path], tmp_path: Path) -> None:
+    empty, mute = _changed(models["bert"], tmp_path / "empty"), _changed(models["true"], tmp_path / "mute")
     (empty / "model.safetensors").unlink()
     with pytest.raises(MissingError, match="no weights"):
         open_nli(f"nli/{empty}", {})
-    mute = _changed(models["true"], tmp_path / "mute")
     (mute / "tokenizer.json").write_text("{}")
     with pytest.raises(UsageError, match="its tokenizer does not load"):
         open_nli(f"nli/{mute}", {})

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.scoring.text_cases import triples
-from tests.support import ROOT, needs_shared
+from tests.support import ROOT
 
 FOLDER = ROOT / "metrics" / "sari"
 SOURCE = "The patient was given furosemide in order to treat the swelling of his legs."
@@ -25,21 +24,6 @@ def test_the_example_of_the_card(metric: Any) -> None:
     assert (result["sari_ci_low"], result["sari_ci_high"]) == (0, 100)
     assert result["sari"] == pytest.approx((result["keep"] + result["delete"] + result["add"]) / 3)
     assert all(text in card for text in (SOURCE, PREDICTION, *REFERENCES))
-
-
-@pytest.mark.upstream
-@needs_shared
-def test_the_recorded_numbers_of_evaluate(metric: Any) -> None:
-    rows = triples()
-    result = metric.compute(
-        sources=[row["source"] for row in rows],
-        predictions=[row["prediction"] for row in rows],
-        references=[row["references"] for row in rows],
-    )
-    wanted = [row["expected"]["sari"] for row in rows]
-    assert result["scores"] == pytest.approx(wanted, abs=1e-6)
-    assert result["sari"] == pytest.approx(sum(wanted) / len(wanted), abs=1e-6)
-    assert 0 <= result["sari_ci_low"] < result["sari"] < result["sari_ci_high"] <= 100
 
 
 def test_without_rows_there_is_no_number(metric: Any) -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.scoring.bootstrap import bootstrap_interval, bootstrap_statistic
+from medical_tasks.scoring.bootstrap import bootstrap_statistic
 from medical_tasks.scoring.estimates import Comparison, Floats, McNemar, as_json
 from medical_tasks.scoring.intervals import student_quantile, student_tail
 from medical_tasks.scoring.paired import (
@@ -57,18 +57,6 @@ def test_agrees_with_the_paired_t_test() -> None:
     assert (result.ci_low, result.ci_high) == pytest.approx((mean - half, mean + half), abs=0.06 * half)
     assert result.p_value == pytest.approx(2 * student_tail(abs(mean) / error, 199), rel=0.25)
     assert (result.n, result.n_clusters) == (200, 200)
-
-
-def test_same_as_the_bootstrap_of_the_differences() -> None:
-    generator = np.random.default_rng(5)
-    a, b = generator.random(60), generator.random(60)
-    clusters = [i // 3 for i in range(60)]
-    result = paired_bootstrap(a, b, clusters=clusters, resamples=20_000)
-    alone = bootstrap_interval(b - a, clusters=clusters, resamples=20_000, limits=(-1, 1), seed=9)
-    width = alone.ci_high - alone.ci_low
-    assert result.difference == pytest.approx(alone.value, abs=1e-12)
-    assert (result.ci_low, result.ci_high) == pytest.approx((alone.ci_low, alone.ci_high), abs=0.04 * width)
-    assert (result.n, result.n_clusters) == (60, 20)
 
 
 scores = st.floats(0, 1).map(lambda v: round(v, 2))

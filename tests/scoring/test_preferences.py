@@ -151,17 +151,6 @@ def test_laws(table: list[tuple[str, float, float]], data: st.DataObject) -> Non
 
 
 @settings(deadline=None, max_examples=40)
-@given(table=tables)
-def test_a_metric_that_is_people_agrees_with_them(table: list[tuple[str, float, float]]) -> None:
-    _, one, _, clusters = signs_of(table)
-    words: dict[float, list[Vote]] = {1.0: ["first"], -1.0: ["second"], 0.0: ["tie"]}
-    said = [words.get(sign, []) for sign in one.tolist()]
-    found = human_agreement(one, said, clusters=clusters)
-    assert (found.opposite, found.metric_tied, found.no_majority) == (0, 0, 0)
-    assert found.share.value == 1.0 if found.same else math.isnan(found.share.value)
-
-
-@settings(deadline=None, max_examples=40)
 @given(table=tables, shuffle=st.randoms(use_true_random=False))
 def test_the_order_of_outputs_does_not_matter(table: list[tuple[str, float, float]], shuffle: random.Random) -> None:
     _, one, other, clusters = signs_of(table)
