@@ -137,7 +137,6 @@ class NoReply:
 
     key: str
     reason: str  # short class of the failure (`http 500`, `timeout`, `budget spent`, `prompt too long`, ...)
-    detail: str = ""  # one line for a person, without text of the question
     attempts: int = 0
 
 

@@ -99,7 +99,7 @@ class ChatJudge:
             if isinstance(outcome, CallFailed):
                 for number, call in enumerate(group):
                     sent = 0 if number else outcome.attempts
-                    on_reply(NoReply(key=call.key, reason=outcome.reason, detail=outcome.detail, attempts=sent))
+                    on_reply(NoReply(key=call.key, reason=outcome.reason, attempts=sent))
                 return
             answered = 0 if outcome is None else len(outcome.choices)
             alone.extend(group[answered:])
@@ -228,20 +228,17 @@ class LocalJudge:
         """Asks for all replies, delivered batch by batch; calls that the budget refuses are tried again after each batch."""
         waiting = list(calls)
         while waiting:
-            admitted: dict[str, Call] = {}
-            refused: list[Call] = []
-            for call in waiting:
-                if budget.admit(prompt_tokens=estimate_chat(call.messages), output_tokens=call.question.max_tokens):
-                    admitted[call.key] = call
-                else:
-                    refused.append(call)
-            if admitted:
-                self._generate(admitted, budget, on_reply)
-                waiting = refused
-                continue
-            for call in refused:
-                on_reply(NoReply(key=call.key, reason="budget spent"))
-            return
+            admitted = {
+                call.key: call
+                for call in waiting
+                if budget.admit(prompt_tokens=estimate_chat(call.messages), output_tokens=call.question.max_tokens)
+            }
+            waiting = [call for call in waiting if call.key not in admitted]
+            if not admitted:
+                for call in waiting:
+                    on_reply(NoReply(key=call.key, reason="budget spent"))
+                return
+            self._generate(admitted, budget, on_reply)
 
     def _generate(self, calls: Mapping[str, Call], budget: RunBudget, on_reply: OnReply) -> None:
         def on_result(result: Answer | Failure) -> None:
@@ -249,20 +246,17 @@ class LocalJudge:
             prompt, output = estimate_chat(call.messages), call.question.max_tokens
             if isinstance(result, Failure):
                 budget.settle(prompt_tokens=prompt, output_tokens=output, used=0)
-                on_reply(NoReply(key=result.key, reason=result.reason, detail=result.detail, attempts=1))
+                on_reply(NoReply(key=result.key, reason=result.reason, attempts=1))
                 return
             # The model counts what it writes, not what it reads: the prompt stays an estimate.
             used = None if result.output_tokens is None else prompt + result.output_tokens
             budget.settle(prompt_tokens=prompt, output_tokens=output, used=used)
             on_reply(Reply(key=result.key, text=result.text, finish=result.finish, output_tokens=result.output_tokens))
 
-        self._model.generate(
-            [
-                Request(key=key, messages=call.messages, max_new_tokens=call.question.max_tokens)
-                for key, call in calls.items()
-            ],
-            on_result,
-        )
+        asked = [
+            Request(key=key, messages=c.messages, max_new_tokens=c.question.max_tokens) for key, c in calls.items()
+        ]
+        self._model.generate(asked, on_result)
 
     def close(self) -> None:
         """Frees the model's memory."""

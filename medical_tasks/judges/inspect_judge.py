@@ -166,7 +166,7 @@ class InspectJudge:
         except Exception as error:  # each provider raises its own library's; nothing of ours runs inside
             reason = _reason(error)
             used = 0 if reason == "connection" else None
-            return NoReply(key=call.key, reason=reason, detail=f"{self._model_name}: {reason}", attempts=1)
+            return NoReply(key=call.key, reason=reason, attempts=1)
         finally:
             budget.settle(prompt_tokens=prompt, output_tokens=longest, used=used)
         return _outcome(call, output)
@@ -221,7 +221,7 @@ def _outcome(call: Call, output: ModelOutput) -> Reply | NoReply:
     elif not output.completion.strip():
         problem = "empty content"
     if problem:
-        return NoReply(key=call.key, reason=problem, detail=f"{output.model}: {problem}", attempts=1)
+        return NoReply(key=call.key, reason=problem, attempts=1)
     usage = output.usage
     return Reply(
         key=call.key,

@@ -10,6 +10,7 @@ import itertools
 import json
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -70,10 +71,12 @@ class LexicalJudge:
         read = lru_cache(maxsize=_PREMISES_KEPT)(_Premise)  # an answer is judged against many statements in a row
         for call in calls:
             pair = call.question.pair
-            if pair is None:
-                on_reply(NoReply(key=call.key, reason="no pair", detail="the question has no premise and hypothesis"))
-            else:
-                on_reply(Reply(key=call.key, label=_decide(read(pair.premise), pair.hypothesis), attempts=0))
+            label = None if pair is None else _decide(read(pair.premise), pair.hypothesis)
+            on_reply(
+                NoReply(key=call.key, reason="no pair")
+                if label is None
+                else Reply(key=call.key, label=label, attempts=0)
+            )
 
     def close(self) -> None:
         """Holds nothing."""
@@ -225,13 +228,13 @@ class Sentence:
         return frozenset(_stem(word) for word in self.words if word not in _STOP and not _negates(word))
 
     @cached_property
-    def numbers(self) -> dict[str, frozenset[str]]:
+    def numbers(self) -> Mapping[str, set[str]]:
         """Numbers by the stem of the word that follows them (`""` at the end)."""
-        found: dict[str, set[str]] = {}
+        found: defaultdict[str, set[str]] = defaultdict(set)
         for word, unit in itertools.pairwise((*self.words, "")):
             if word[0].isdigit():
-                found.setdefault(_stem(unit), set()).add(word)
-        return {unit: frozenset(values) for unit, values in found.items()}
+                found[_stem(unit)].add(word)
+        return found
 
     @cached_property
     def negated(self) -> bool:
@@ -241,12 +244,8 @@ class Sentence:
     @cached_property
     def sides(self) -> dict[str, int]:
         """For each pair of opposites of which it holds one side only: which."""
-        found: dict[str, set[int]] = {}
-        for word in self.words:
-            if word in _SIDES:
-                name, side = _SIDES[word]
-                found.setdefault(name, set()).add(side)
-        return {name: min(sides) for name, sides in found.items() if len(sides) == 1}
+        found = {_SIDES[word] for word in self.words if word in _SIDES}
+        return {name: side for name, side in found if (name, 1 - side) not in found}
 
     def clashes(self, other: Sentence) -> bool:
         """Whether negation and opposites differ an odd number of times (`not safe`/`unsafe`: twice), or all numbers of a unit."""

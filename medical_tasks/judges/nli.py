@@ -17,7 +17,6 @@ from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Backend, Call, Label, NoReply, OnReply, Reply
 from medical_tasks.judges.budget import RunBudget
 from medical_tasks.judges.nli_models import (
-    SMALLEST_ROOM,
     ClassifierForm,
     Columns,
     Form,
@@ -101,11 +100,8 @@ class NliJudge(Opened[Form]):
         for number, call in enumerate(calls):
             if (columns := made.get(number)) is not None:
                 rows += [(number, row) for row in columns]
-            elif number in asked:
-                detail = f"the hypothesis leaves less than {SMALLEST_ROOM} of {form.max_length} tokens for the premise"
-                on_reply(NoReply(key=call.key, reason="prompt too long", detail=detail))
-            else:
-                on_reply(NoReply(key=call.key, reason="no pair", detail="the question has no premise and hypothesis"))
+            else:  # the hypothesis leaves too little room for the premise, or there is none
+                on_reply(NoReply(key=call.key, reason="prompt too long" if number in asked else "no pair"))
         said: dict[int, list[Sequence[float]]] = defaultdict(list)
         for place, chances in self._batches.pieces([row for _, row in rows], form.score):
             number = rows[place][0]

@@ -15,7 +15,7 @@ from typing import Any
 
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Label, Pair
-from medical_tasks.judges.windows import text_windows
+from medical_tasks.judges.windows import plan_windows
 from medical_tasks.models.encoder import AFTER_PADDING, UNBOUNDED, Row, pad
 
 Columns = dict[str, list[int]]
@@ -87,7 +87,7 @@ def make_rows(form: Form, pairs: Sequence[Pair]) -> list[list[Columns] | None]:
 
     @lru_cache(maxsize=64)
     def cut(premise: str, room: int) -> list[str]:
-        return text_windows(premise, room, form.count)
+        return [premise[start:end] for start, end in plan_windows(premise, room, form.count)]
 
     return [
         [columns] if len(columns["input_ids"]) <= longest else _windows(form, pair, longest, cut)

@@ -208,11 +208,7 @@ class JudgeSession:
         self._backend.close()
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
-        """Decides all questions, in order. Questions that ask the same share their replies.
-
-        First come the votes that every question needs at least, all together; then re-asks, and further votes where the mode
-        is open.
-        """
+        """Decides all questions, in order: the votes that all need at least, then re-asks, and further votes where it is open."""
         longest = self._options.reply_tokens
         if longest is not None:
             questions = [replace(question, max_tokens=longest) for question in questions]

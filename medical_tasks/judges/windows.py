@@ -24,16 +24,11 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     return list(itertools.pairwise(cuts))
 
 
-def text_windows(text: str, room: int, count: Count) -> list[str]:
-    """Cuts a text into windows of whole sentences, slices that fit the room unless a single character does not.
+def plan_windows(text: str, room: int, count: Count) -> list[tuple[int, int]]:
+    """Cuts a text into windows of whole sentences, spans that fit the room unless a single character does not.
 
     A sentence longer than the room is cut at white space, else anywhere, into pieces of a quarter of the room.
     """
-    return [text[start:end] for start, end in plan_windows(text, room, count)]
-
-
-def plan_windows(text: str, room: int, count: Count) -> list[tuple[int, int]]:
-    """Does the same, and returns where the slices start and end."""
     spans = sentence_spans(text)
     sizes = list(count([text[start:end] for start, end in spans]))
     pieces: list[tuple[int, int]] = []

@@ -243,17 +243,6 @@ def test_more_choices_than_asked_for_are_left_alone() -> None:
     assert len(server.calls) == 1
 
 
-def test_a_failed_shared_request_is_the_outcome_of_each_of_its_calls() -> None:
-    with FaultServer(lambda call: Fault.status_code(500)) as server:
-        found = ask(judge_at(server, n_choices=True), calls(1, votes=3))
-    assert [(reply.attempts, isinstance(reply, NoReply)) for reply in found.values()] == [
-        (3, True),
-        (0, True),
-        (0, True),
-    ]
-    assert len(server.calls) == 3
-
-
 def test_shared_requests_that_do_not_fit_the_budget_are_asked_singly_as_far_as_it_goes() -> None:
     one = estimate_chat(question("0").messages) + SIZE
     with FaultServer(answer=numbered) as server:

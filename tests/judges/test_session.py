@@ -8,7 +8,6 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,12 +17,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Store
 from medical_tasks.judges import case
 from medical_tasks.judges.base import Call, JudgeOptions, NoReply, Pair, Question, Reply, Unscored, Verdict
 from medical_tasks.judges.case import CUT
-from medical_tasks.judges.session import VERDICT, JudgeSession
+from medical_tasks.judges.session import JudgeSession
 from tests.judges.scripted import ScriptedBackend, question, read_word
 from tests.support import ROOT
 
@@ -87,14 +86,6 @@ def test_what_decides_the_reply_is_in_its_key(change: Callable[..., Any], store:
     before = len(other_backend.calls)
     session(other_backend, store).ask([other])
     assert len(other_backend.calls) == before + 1
-
-
-def test_name_and_reading_of_a_question_are_not_in_its_key(store: Store) -> None:
-    backend = ScriptedBackend(lambda call: "yes")
-    session(backend, store).ask([question("q0", content="same")])
-    renamed = question("other", content="same", read=lambda text: text == "yes")
-    assert values(session(backend, store).ask([renamed])) == [True]
-    assert len(backend.calls) == 1
 
 
 def test_equal_questions_share_a_reply(store: Store) -> None:
@@ -175,15 +166,6 @@ def test_what_stays_unreadable_is_unscored(reasks: int, store: Store) -> None:
     assert len(backend.calls) == reasks + 2
 
 
-def test_a_reader_that_raises_is_a_fault_and_loses_nothing(store: Store) -> None:
-    def read(text: str) -> Any:
-        raise KeyError(text)
-
-    with pytest.raises(KeyError):
-        session(ScriptedBackend(lambda call: "yes"), store).ask([question("a"), question("b", read=read)])
-    assert store.counts(VERDICT) == (2, 2)
-
-
 # --- votes -------------------------------------------------------------------------------------------------------------
 
 
@@ -231,26 +213,6 @@ def test_votes_of_a_judge_that_never_changes_its_mind_are_refused(store: Store) 
 
 
 # --- failures ----------------------------------------------------------------------------------------------------------
-
-
-def test_a_failed_call_is_unscored_and_asked_anew_by_the_next_run(store: Store) -> None:
-    down = {"q1"}
-    backend = ScriptedBackend(
-        lambda call: NoReply(key="", reason="http 500", attempts=7) if call.question.id in down else "yes"
-    )
-    judge = session(backend, store)
-    assert values(judge.ask(questions(3))) == ["yes", "judge: http 500", "yes"]
-    assert (judge.stats.calls, judge.stats.replies, judge.stats.decided) == (9, 2, 2)
-    down.clear()
-    assert values(session(backend, store).ask(questions(3))) == ["yes"] * 3
-    assert Counter(call.question.id for call in backend.calls) == {"q0": 1, "q1": 2, "q2": 1}
-
-
-def test_a_judge_that_is_down_keeps_what_it_said(store: Store) -> None:
-    backend = ScriptedBackend(lambda call: MissingError("nobody answers") if call.question.id == "q2" else "yes")
-    with pytest.raises(MissingError, match="nobody answers"):
-        session(backend, store).ask(questions(4))
-    assert store.counts(VERDICT) == (2, 2)
 
 
 def test_budget_and_its_end(store: Store) -> None:
@@ -529,15 +491,6 @@ def test_without_a_finish_reason_the_tokens_tell(store: Store, finish: str, toke
     said = Reply(key="", text="yes", finish=finish, output_tokens=tokens)
     (outcome,) = session(ScriptedBackend(lambda call: said), store, reasks=0).ask(questions(1))
     assert isinstance(outcome, Unscored) is cut
-
-
-def test_a_cut_reply_is_asked_again_and_then_read(store: Store) -> None:
-    backend = ScriptedBackend(
-        lambda call: "yes" if len(call.messages) > 1 else Reply(key="", text="no", finish="length")
-    )
-    (outcome,) = session(backend, store).ask(questions(1))
-    assert isinstance(outcome, Verdict)
-    assert (outcome.value, outcome.text) == ("yes", "yes")
 
 
 def test_replies_kept_without_their_finish_reason_are_asked_anew(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
