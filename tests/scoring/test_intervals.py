@@ -52,19 +52,7 @@ def test_nothing_counted_is_nan() -> None:
         assert all(map(math.isnan, (estimate.value, estimate.ci_low, estimate.ci_high)))
 
 
-@pytest.mark.parametrize(
-    ("successes", "n", "confidence", "message"),
-    [
-        (-1, 5, 0.95, "successes must be a whole number of at least 0; got -1"),
-        (6, 5, 0.95, "successes must be at most n, 5; got 6"),
-        (2.5, 5, 0.95, "successes must be a whole number of at least 0; got 2.5"),
-        (True, 5, 0.95, "successes must be a whole number of at least 0; got True"),
-        (0, -2, 0.95, "n must be a whole number of at least 0; got -2"),
-        (1, 5, 1.0, "confidence must be strictly between 0 and 1; got 1.0"),
-        (1, 5, 95, "confidence must be strictly between 0 and 1; got 95"),
-        (1, 5, math.nan, "confidence must be strictly between 0 and 1; got nan"),
-    ],
-)
+@pytest.mark.parametrize(("successes", "n", "confidence", "message"), CASES["wrong_counts_are_told"])
 def test_wrong_counts_are_told(successes: Any, n: int, confidence: float, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
         wilson_interval(successes, n, confidence=confidence)
@@ -184,19 +172,7 @@ def test_laws_of_clustered_proportions(items: list[tuple[float, int]], shuffler:
     assert (1 - mirrored.ci_high, 1 - mirrored.ci_low) == pytest.approx((estimate.ci_low, estimate.ci_high), abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("values", "clusters", "message"),
-    [
-        ([0, 0.5], None, "values must be 0 or 1 .*; got 0.5"),
-        ([0, math.inf], None, "values must be finite .*; got inf"),
-        (["1", "0"], None, "values must hold numbers .*; got <U1 such as '1'$"),
-        ([None, 1], None, "values must hold numbers .*; got object such as None"),
-        ([[1, 0]], None, r"values must be one-dimensional, one number an item; got shape \(1, 2\)"),
-        ([1, 0], ["a"], "clusters must have one label an item; got 1 labels for 2 items"),
-        ([1, 0], ["a", None], "clusters must name a cluster for every item; got None for item 1"),
-        ([1, 0], ["a", math.nan], "clusters must name a cluster for every item; got nan for item 1"),
-    ],
-)
+@pytest.mark.parametrize(("values", "clusters", "message"), CASES["wrong_values_are_told"])
 def test_wrong_values_are_told(values: Any, clusters: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         proportion_interval(values, clusters=clusters)
