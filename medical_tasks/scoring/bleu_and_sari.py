@@ -25,6 +25,7 @@ from medical_tasks.scoring.text_pairs import (
     as_segments,
     clipped_matches,
     count_ngrams,
+    harmonic,
     mean,
 )
 
@@ -201,14 +202,14 @@ def _parts(old: Ngrams, new: Ngrams, references: Sequence[Ngrams]) -> tuple[floa
 
     kept, keepable = before & after, before & pooled
     well_kept = kept & pooled
-    keep = _f1(_mean_share(well_kept, kept), _ratio(well_kept.total(), keepable.total()))
+    keep = harmonic(_mean_share(well_kept, kept), _ratio(well_kept.total(), keepable.total()))
 
     deleted = before - after
     delete = _mean_share(deleted - pooled, deleted)
 
     added, addable = new.keys() - old.keys(), pooled.keys() - old.keys()
     well_added = len(added & pooled.keys())
-    add = _f1(_ratio(well_added, len(added)), _ratio(well_added, len(addable)))
+    add = harmonic(_ratio(well_added, len(added)), _ratio(well_added, len(addable)))
     return keep, delete, add
 
 
@@ -219,11 +220,6 @@ def _mean_share(good: Ngrams, done: Ngrams) -> float:
 
 def _ratio(part: int, whole: int) -> float:
     return part / whole if whole else 1.0
-
-
-def _f1(precision: float, recall: float) -> float:
-    total = precision + recall
-    return 2 * precision * recall / total if total else 0.0
 
 
 # In this order: "&amp;lt;" becomes "<".

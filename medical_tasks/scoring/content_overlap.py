@@ -18,13 +18,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, get_args
 
+from medical_tasks.scoring.text_pairs import harmonic
+
 
 @dataclass(frozen=True, kw_only=True)
 class Medcon:
-    """Scores of a pair of texts, 0-1; `precision` and `f1` may exceed 1.
-
-    concept_precision, concept_recall, concept_f1: of the sets of concepts.
-    """
+    """Scores of a pair of texts, 0-1; `precision` and `f1` may exceed 1, those of the sets of concepts may not."""
 
     precision: float  # the reference's terms that the prediction has by any concept, over the prediction's terms
     recall: float  # the same terms, over the reference's terms
@@ -45,19 +44,15 @@ def medcon(reference: Mapping[str, AbstractSet[str]], prediction: Mapping[str, A
     return Medcon(
         precision=precision,
         recall=recall,
-        f1=_harmonic(precision, recall),
+        f1=harmonic(precision, recall),
         concept_precision=concept_precision,
         concept_recall=concept_recall,
-        concept_f1=_harmonic(concept_precision, concept_recall),
+        concept_f1=harmonic(concept_precision, concept_recall),
     )
 
 
 def _share(count: int, total: int) -> float:
     return count / total if total else 0.0
-
-
-def _harmonic(precision: float, recall: float) -> float:
-    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
 Reward = Literal["simple", "partial", "complete"]
@@ -115,25 +110,22 @@ def _entities(annotation: Mapping[str, Any], side: str) -> list[_Entity]:
         raise ValueError(f'{side} must be an annotation of RadGraph, {{"entities": {{...}}}}; it has no entities')
     found = []
     for key, entity in entities.items():
-        if not isinstance(entity, Mapping) or not all(
-            isinstance(entity.get(name), str) for name in ("tokens", "label")
-        ):
+        if not _has_texts(entity, "tokens", "label"):
             raise ValueError(f"{side}: entity {key} needs tokens and label, both texts")
         relations = []
         for relation in entity.get("relations", ()):
             kind, end = relation if isinstance(relation, list | tuple) and len(relation) == 2 else (None, None)
-            target = entities.get(end)
-            if (
-                not isinstance(kind, str)
-                or not isinstance(target, Mapping)
-                or not isinstance(target.get("tokens"), str)
-            ):
+            if not isinstance(kind, str) or not _has_texts(entities.get(end), "tokens"):
                 raise ValueError(
                     f"{side}: a relation of entity {key} is not [kind, id of an entity of the same report]"
                 )
-            relations.append((kind, target["tokens"]))
+            relations.append((kind, entities[end]["tokens"]))
         found.append(_Entity(entity["tokens"], entity["label"], tuple(relations)))
     return found
+
+
+def _has_texts(entity: Any, *names: str) -> bool:
+    return isinstance(entity, Mapping) and all(isinstance(entity.get(name), str) for name in names)
 
 
 CHUNK_WORDS: Final = 350

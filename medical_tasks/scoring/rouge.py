@@ -14,7 +14,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from medical_tasks.scoring.porter import stem as porter_stem
-from medical_tasks.scoring.text_pairs import References, as_references, as_segments, count_ngrams, mean, shared
+from medical_tasks.scoring.text_pairs import (
+    References,
+    as_references,
+    as_segments,
+    count_ngrams,
+    harmonic,
+    mean,
+    shared,
+)
 
 VARIANTS = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 
@@ -26,10 +34,7 @@ _STEMMED_FROM = 4
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Overlap:
-    """How much two texts share, each figure 0-1.
-
-    `precision` is of the prediction, `recall` of the reference; `f1` is 0 when both are 0.
-    """
+    """How much two texts share, 0-1: `precision` of the prediction, `recall` of the reference."""
 
     precision: float
     recall: float
@@ -37,10 +42,7 @@ class Overlap:
 
 
 def rouge_tokens(text: str, *, stem: bool = False) -> list[str]:
-    """Lower-cased runs of a-z and 0-9. Every other character separates: "Sjögren" is sj and gren, Chinese has no tokens.
-
-    `stem` takes words of more than three letters back to their stem.
-    """
+    """Lower-cased runs of a-z and 0-9: "Sjögren" is sj and gren, Chinese has no tokens; `stem` from four letters on."""
     tokens = _TOKEN.findall(text.lower())
     return [porter_stem(token) if len(token) >= _STEMMED_FROM else token for token in tokens] if stem else tokens
 
@@ -48,14 +50,10 @@ def rouge_tokens(text: str, *, stem: bool = False) -> list[str]:
 def rouge(
     prediction: str, references: References, *, variants: Sequence[str] = VARIANTS, stem: bool = False
 ) -> dict[str, Overlap]:
-    """ROUGE of one prediction.
-
-    A text without tokens shares nothing, with an empty reference either: all figures are 0. So they are where a text is too
-    short to have an n-gram.
+    """ROUGE of one prediction; all figures are 0 where a text has no token, or is too short to have an n-gram.
 
     Case and punctuation do not count; line breaks count for rougeLsum. Of several references the one with the highest
-    F1 counts (the first of equals), each variant for itself. Variants are rouge1 ... rouge9, rougeL and rougeLsum;
-    `stem` compares Porter's stems with NLTK's additions.
+    F1 counts (the first of equals), each variant for itself. `stem` compares Porter's stems with NLTK's additions.
     """
     known = as_references(prediction, references)
     for variant in variants:
@@ -107,16 +105,13 @@ class _Text:
             hits = shared(count_ngrams(self.tokens, n), count_ngrams(reference.tokens, n))
         precision = hits / max(len(self.tokens) - n + 1, 1)
         recall = hits / max(len(reference.tokens) - n + 1, 1)
-        total = precision + recall
-        return Overlap(precision=precision, recall=recall, f1=2 * precision * recall / total if total else 0.0)
+        return Overlap(precision=precision, recall=recall, f1=harmonic(precision, recall))
 
 
 def _summary_hits(prediction: _Text, reference: _Text) -> int:
-    """Tokens of the reference that are found line by line.
+    """Tokens of the reference that are in a line's longest common subsequence with any line of the prediction.
 
-    A line is what stands between two line breaks; no sentence is looked for. Of each line of the reference those tokens count
-    that are in its longest common subsequence with any line of the prediction, and each word at most as often as the prediction
-    has it (the paper would count it in every line).
+    Each word counts at most as often as the prediction has it (the paper would count it in every line).
     """
     lines = [Columns(line) for line in prediction.lines if line]
     found = Counter[str]()

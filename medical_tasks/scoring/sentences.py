@@ -55,10 +55,7 @@ UNTRAINED: Final = Punkt()
 
 
 def read_punkt(folder: str | Path) -> Punkt:
-    """Reads trained parameters.
-
-    `folder` is that of one language of `punkt_tab`, such as `punkt_tab/english`.
-    """
+    """Reads trained parameters from the folder of one language, such as `punkt_tab/english`."""
     place = Path(folder).expanduser()
     names = ("abbrev_types.txt", "collocations.tab", "sent_starters.txt", "ortho_context.tab")
     hashed = hashlib.sha256()
@@ -90,12 +87,7 @@ def read_punkt(folder: str | Path) -> Punkt:
 
 
 def punkt_spans(text: str, punkt: Punkt = UNTRAINED) -> list[tuple[int, int]]:
-    """Start and end of each sentence; between two of them there is only white space.
-
-    Args:
-        text: any text; white space before its first word belongs to the first sentence.
-        punkt: what is known of the language.
-    """
+    """Start and end of each sentence; white space before the first word belongs to the first one."""
     raw: list[tuple[int, int]] = []
     start = 0
     for end, following, context in _contexts(text):
@@ -119,10 +111,7 @@ def punkt_spans(text: str, punkt: Punkt = UNTRAINED) -> list[tuple[int, int]]:
 
 
 def _contexts(text: str) -> Iterator[tuple[int, int, str]]:
-    """Where a sentence may end, where the next one would begin, and the words that decide: the one before and what follows.
-
-    Of several places in one word, only the last is looked at.
-    """
+    """Where a sentence may end (the last place in a word), where the next would begin, and the words that decide."""
     held: re.Match[str] | None = None
     begin, stop = 0, 0
     for found in _END.finditer(text):
@@ -242,10 +231,7 @@ def split_sentences(text: str, *, rules: Rules = "medical") -> list[str]:
 
 
 def sentence_spans(text: str, *, rules: Rules = "medical") -> list[tuple[int, int]]:
-    """Start and end of each sentence; what lies between two of them is white space.
-
-    With Punkt the first sentence has the white space before it, as NLTK's has.
-    """
+    """Start and end of each sentence; with Punkt the first one has the white space before it, as NLTK's has."""
     if isinstance(rules, Punkt):
         return punkt_spans(text, rules)
     if rules == "punkt":

@@ -47,6 +47,11 @@ def mean(values: Iterable[float]) -> float:
     return math.fsum(column) / len(column) if column else math.nan
 
 
+def harmonic(precision: float, recall: float) -> float:
+    """F1 of a precision and a recall; 0 where both are."""
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _DIGITS = str.maketrans("", "", string.digits)
 

@@ -54,14 +54,10 @@ _PLAIN = str.maketrans(
 
 @dataclass(frozen=True, kw_only=True)
 class Folding:
-    """What an index makes of terms.
-
-    Attributes:
-        ascii_only: letters are brought to ASCII (its option -U; there by the package unidecode, here by decomposing and a
-            short table, so that letters of other scripts than Latin and Greek stay what they are).
-    """
+    """What an index makes of terms."""
 
     lowercase: bool = False  # case is folded (QuickUMLS's option -L)
+    # letters are brought to ASCII (its option -U, by decomposing and a short table: other scripts than Latin and Greek stay)
     ascii_only: bool = False
 
     def stored(self, term: str) -> str:
@@ -70,10 +66,7 @@ class Folding:
         return unicodedata.normalize("NFKD", _to_ascii(text) if self.ascii_only else text)
 
     def asked(self, stretch: str) -> str:
-        """Writes a stretch of a text to be looked up, not decomposed yet.
-
-        Where case is not folded a stretch all in capitals is, so that it finds terms in small letters only.
-        """
+        """Writes a stretch of a text to be looked up; all in capitals it finds terms in small letters only."""
         text = _to_ascii(stretch) if self.ascii_only else stretch
         return text.lower() if self.lowercase or text.isupper() else text
 
@@ -112,11 +105,7 @@ _AS_WRITTEN = Folding()
 
 @dataclass(frozen=True, kw_only=True)
 class IndexInfo:
-    """What an index holds.
-
-    `strings` counts the English strings of MRCONSO; `without_type` those whose concept is not in MRSTY (QuickUMLS
-    cannot be installed with such files); `source` is the SHA-256 of MRCONSO, unpacked.
-    """
+    """What an index holds: English `strings` of MRCONSO (`source`: its SHA-256), those not in MRSTY, and terms."""
 
     lowercase: bool
     ascii_only: bool
@@ -130,11 +119,7 @@ class IndexInfo:
 def build_index(
     umls: Path, out: Path, *, folding: Folding = _AS_WRITTEN, types: frozenset[str] = MEDCON_TYPES
 ) -> IndexInfo:
-    """Builds an index from the user's Metathesaurus.
-
-    `umls` is the folder of MRCONSO.RRF and MRSTY.RRF; an index in `out` is replaced; a concept must have one of the
-    `types`.
-    """
+    """Builds an index from the folder of MRCONSO.RRF and MRSTY.RRF; an index in `out` is replaced."""
     strings, semantic = find_file(umls, "MRCONSO.RRF"), find_file(umls, "MRSTY.RRF")
     try:
         out.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -251,11 +236,7 @@ class UmlsIndex:
         self._file.close()
 
     def find(self, asked: Sequence[str]) -> list[tuple[int, str, tuple[str, ...]]]:
-        """Looks terms up.
-
-        `asked` are terms as `Folding.asked` writes them. For each that is there, in order: its position in `asked`, the
-        term as stored, its concepts' ids, sorted.
-        """
+        """Looks up terms as `Folding.asked` writes them; returns position, term as stored and sorted ids of those there."""
         import numpy as np
 
         terms = [(text if text.isascii() else unicodedata.normalize("NFKD", text)).encode() for text in asked]
@@ -303,10 +284,7 @@ def find_file(folder: Path, name: str) -> Path:
 
 
 def read_wanted_concepts(path: Path, types: Collection[str]) -> bytearray:
-    """Reads which concepts are of some type that is asked for.
-
-    By the number of the concept's id: 0 not in the file, 1 of other types alone, 2 of a type asked for.
-    """
+    """Reads by the number of a concept's id: 0 not in the file, 1 of other types alone, 2 of a type asked for."""
     flags = bytearray(_CONCEPTS)
     asked = {each.encode() for each in types}
     line = 0
@@ -324,11 +302,7 @@ def read_wanted_concepts(path: Path, types: Collection[str]) -> bytearray:
 def read_strings(
     path: Path, on_read: Callable[[int], None], digest: hashlib._Hash
 ) -> Generator[tuple[int, int, str], None, None]:
-    """Reads the English strings.
-
-    Yields the line, the number of the concept's id, and the string without white space at its ends; `digest` is given
-    every unpacked byte.
-    """
+    """Reads the English strings: line, number of the concept's id, string; `digest` is given every unpacked byte."""
     for line, row in enumerate(_lines(path, on_read, digest), start=1):
         fields = row.split(b"|", _STRING + 1)
         if len(fields) < _STRING + 2:

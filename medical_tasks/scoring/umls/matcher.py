@@ -29,11 +29,7 @@ Span = tuple[int, int, str]  # its characters in the text, from and to; what is 
 
 
 def every_window(text: str, tokens: Sequence[Token]) -> list[Span]:
-    """Finds every window (`aci-bench`).
-
-    Windows have up to five tokens and at least three characters, verbatim, and are sorted by their beginning, then
-    their length.
-    """
+    """Finds every window of up to five tokens (`aci-bench`), verbatim, by their beginning, then their length."""
     return [
         (start, end, text[start:end])
         for first, (start, _, _) in enumerate(tokens)
@@ -43,10 +39,7 @@ def every_window(text: str, tokens: Sequence[Token]) -> list[Span]:
 
 
 def phrases(text: str, tokens: Sequence[Token]) -> list[Span]:
-    """Finds what may be a phrase (`archehr`).
-
-    Sorted by their beginning, then their length; the text's last token once more at the end, if it may end one.
-    """
+    """Finds what may be a phrase (`archehr`); the text's last token once more at the end, if it may end one."""
     ends = [end if word.ends else 0 for _, end, word in tokens]
     left_out = {place for place, (_, _, word) in enumerate(tokens) if word.left_out}
     found: list[Span] = []
@@ -108,10 +101,7 @@ Token = tuple[int, int, Word]  # its characters in the text, from and to; what i
 
 
 def tokenizer(parts: Mapping[str, str]) -> Callable[[str], list[Token]]:
-    """Makes a tokenizer.
-
-    `parts` maps a word in small letters to its part of speech. Tokens hold every character but single spaces.
-    """
+    """Makes a tokenizer, whose tokens hold every character but single spaces."""
     try:
         spacy = importlib.import_module("spacy")
     except ImportError as error:
@@ -176,11 +166,7 @@ class Match(NamedTuple):
 
 
 class Matcher:
-    """Finds concepts.
-
-    `variant` is one of `VARIANTS`; `parts` are words in small letters that are determiners (`DET`) or prepositions
-    (`ADP`), for the rules of `archehr`.
-    """
+    """Finds concepts; `parts` are words in small letters that are determiners (`DET`) or prepositions (`ADP`)."""
 
     def __init__(self, index: UmlsIndex, *, variant: str, parts: Mapping[str, str] = CLOSED_CLASSES) -> None:
         if variant not in VARIANTS:
@@ -191,10 +177,7 @@ class Matcher:
         self._known: dict[str, _Hit | None] = {}  # stretches that were looked up
 
     def matches(self, text: str) -> list[Match]:
-        """Finds stretches that do not overlap: those most like their term first, then the longest, then the earliest.
-
-        They come in the order in which they were chosen.
-        """
+        """Finds stretches that do not overlap, chosen in this order: most like their term, longest, earliest."""
         if len(self._known) > _MOST_KNOWN_SPANS:
             self._known.clear()
         spans = self._spans(text, self._tokens(text))
@@ -225,10 +208,7 @@ class Matcher:
                 self._known[stretches[position]] = (likeness, term, concepts)
 
     def concepts(self, text: str) -> dict[str, frozenset[str]]:
-        """Finds the terms of a text.
-
-        Term as the index has it to the ids of its concepts.
-        """
+        """Finds the terms of a text, as the index has them, with the ids of their concepts."""
         return {match.term: frozenset(match.concepts) for match in self.matches(text)}
 
 
