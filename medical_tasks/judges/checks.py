@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.data.dataset_store import datasets_home
+from medical_tasks.data.dataset_store import datasets_home, lock_folder
 from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.io.files import WholeFile, read_text
 from medical_tasks.io.store import content_key
@@ -50,7 +49,15 @@ def check_key(identity: Mapping[str, Any], *, votes: int = 1, mode: str = "singl
 def record_check(key: str, check: Mapping[str, Any]) -> bool:
     """Keeps a check as the last one of its judge on its set of pairs, unless the one recorded has more pairs."""
     path = checks_file()
-    with _alone(path.parent):
+    with contextlib.ExitStack() as stack:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(lock_folder(path.parent))
+        except OSError as error:
+            raise UsageError(
+                f"{path.parent}: cannot be used for the record of checks ({system_reason(error)}). Set MEDICAL_TASKS_DATA to a "
+                "folder that can be written."
+            ) from error
         checks = _read(path)
         there = checks.setdefault(key, {}).get(check["set"])
         if there is not None and there["scored"] > check["scored"]:
@@ -192,29 +199,6 @@ def _is_check(check: Any) -> bool:
 
 def _damaged(path: Path, reason: str) -> UsageError:
     return UsageError(f"{path}: the record of checks is damaged ({reason}). Delete it and run judge-check again.")
-
-
-@contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Keeps other processes from reading and writing the record in between; frees itself when the process ends."""
-    try:
-        import fcntl
-    except ImportError:  # not a POSIX system: the file is whole all the same, the later of two checks wins
-        yield
-        return
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError as error:
-        raise UsageError(
-            f"{folder}: cannot be used for the record of checks ({system_reason(error)}). Set MEDICAL_TASKS_DATA to a folder "
-            "that can be written."
-        ) from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 @dataclass(frozen=True, kw_only=True)

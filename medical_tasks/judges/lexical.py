@@ -25,20 +25,15 @@ VERSION = "1"
 """Counts up with every change that can move a label."""
 
 ENTAILS_FROM = 0.4
-"""Share of the hypothesis' content from which it counts as entailed: the mean of the shares in the best window and in all.
+"""Share of the hypothesis' content, in letters, from which it counts as entailed.
 
-Chosen, with `STEM` and `WINDOW`, on half of the questions of K-QA's physician-labelled pairs; docs/judges_local.md has both
-halves. Content is counted in letters: a long word says more than a short one.
-"""
+Chosen, with `STEM` and `WINDOW`, on half of K-QA's physician-labelled questions; docs/judges_local.md has both halves."""
 
 WINDOW = 2
 """Neighbouring sentences that count as one place; what is meant often stands in one and is explained in the next."""
 
 SAME_FROM = 0.6
-"""Overlap (Dice) of hypothesis and one sentence from which a clash between them is a contradiction.
-
-Too few contradictions are labelled to choose it by them; it asks for nearly the same sentence.
-"""
+"""Overlap (Dice) with one sentence from which a clash is a contradiction; too few are labelled to choose it by them."""
 
 _PREMISES_KEPT = 16
 _ENDS = ".!?。！？"
@@ -83,18 +78,14 @@ class LexicalJudge:
 
 
 def decide(premise: str, hypothesis: str) -> Label:
-    """Says whether a text entails another, as far as words tell.
+    """Says whether a text entails another, as far as words tell, in this order.
 
-    In this order:
-
-    1. A blank premise or hypothesis: neutral.
-    2. The hypothesis is a line or whole sentences of the premise, up to case, white space, bullets, quotes and end
+    1. The hypothesis is a line or whole sentences of the premise, up to case, white space, bullets, quotes and end
     punctuation: entailment.
-    3. Its content overlaps with the most similar sentence by `SAME_FROM`, and the two clash (negation, opposites, numbers):
+    2. Its content overlaps with the most similar sentence by `SAME_FROM`, and the two clash (negation, opposites, numbers):
     contradiction.
-    4. All of its numbers and `ENTAILS_FROM` of its content are in the premise, on average of the best window and the whole:
+    3. All of its numbers and `ENTAILS_FROM` of its content are in the premise, on average of the best window and the whole:
     entailment.
-    5. Otherwise neutral.
     """
     return _decide(_Premise(premise), hypothesis)
 

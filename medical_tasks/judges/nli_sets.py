@@ -122,7 +122,13 @@ def _read_file(
             raise UsageError(f"{where}: not JSON ({reason}). A line is like {form}.") from error
         if not isinstance(value, dict):
             raise UsageError(f"{where}: not a JSON object. A line is like {form}.")
-        uid, premise, hypothesis, label = (_text(value, name, where, form) for name in fields)
+        for name in fields:
+            if name not in value:
+                raise UsageError(f"{where}: field {name!r} is missing. A line is like {form}.")
+            if not isinstance(value[name], str) or not value[name].strip():
+                got = "empty text" if isinstance(value[name], str) else type(value[name]).__name__
+                raise UsageError(f"{where}, field {name!r}: must be text, got {got}.")
+        uid, premise, hypothesis, label = (value[name] for name in fields)
         if label not in labels:
             # A long one, or one of several words, may be a sentence of a note in the wrong field: not shown.
             short = len(label) <= _SHOWN and len(label.split()) <= 1
@@ -132,16 +138,6 @@ def _read_file(
     if not pairs:
         raise UsageError(f"{path}: no lines. A line is like {form}.")
     return pairs
-
-
-def _text(value: Mapping[str, Any], name: str, where: str, form: str) -> str:
-    if name not in value:
-        raise UsageError(f"{where}: field {name!r} is missing. A line is like {form}.")
-    text = value[name]
-    if not isinstance(text, str) or not text.strip():
-        got = "empty text" if isinstance(text, str) else type(text).__name__
-        raise UsageError(f"{where}, field {name!r}: must be text, got {got}.")
-    return text
 
 
 STYLES: Final = ("json_cot", "json", "cot", "plain")
@@ -161,10 +157,6 @@ def template_sha256(style: str) -> str:
     classes = _TEXTS["classes"]
     texts = (_TEXTS["task"], classes["3"], classes["2"], _TEXTS["pair"], *_TEXTS["forms"][style].values())
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
-
-
-TEMPLATE_SHA256: Final = template_sha256(STYLE)
-"""That of the default."""
 
 
 def nli_question(pair: LabelledPair, *, ways: int = 3, style: str = STYLE) -> Question:

@@ -55,7 +55,7 @@ class RecordedJudge:
                 self._add(number, line)
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
-        """Looks every question up, in order; unscored if not in the file, or recorded for another question of that id."""
+        """Looks every question up; unscored if not in the file, or recorded for another question of that id."""
         return [self._look_up(question) for question in questions]
 
     def close(self) -> None:

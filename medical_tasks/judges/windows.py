@@ -1,8 +1,4 @@
-"""Long texts as windows of whole sentences, so that nothing is cut away.
-
-A window is a slice of the text as it is written. Windows follow one another, overlap by about a quarter where sentences
-allow, and together hold every sentence.
-"""
+"""Long texts as windows of whole sentences that overlap by about a quarter and together hold every sentence."""
 
 from __future__ import annotations
 
@@ -43,8 +39,7 @@ def plan_windows(text: str, room: int, count: Count) -> list[tuple[int, int]]:
 def cut_windows(lengths: Sequence[int], room: int) -> list[tuple[int, int]]:
     """Packs consecutive pieces into windows, given as start and end (exclusive); a piece longer than the room is a window.
 
-    Each window goes further than the one before, and begins up to a quarter of the room before that one's end, at least one
-    piece before where both pieces fit.
+    Each begins up to a quarter of the room before the end of the one before, at least one piece where both pieces fit.
     """
     windows: list[tuple[int, int]] = []
     start = end = 0

@@ -11,7 +11,6 @@ from medical_tasks.judges.base import Unreadable
 from medical_tasks.judges.nli_sets import (
     ROUNDS,
     STYLES,
-    TEMPLATE_SHA256,
     LabelledPair,
     find_anli,
     find_mednli,
@@ -187,9 +186,9 @@ def test_each_style_reads_what_it_asks_for(style: str, ways: int, labels: list[s
 
 def test_a_style_is_part_of_the_key_and_the_default_is_as_it_was() -> None:
     assert len({template_sha256(style) for style in STYLES}) == len(STYLES) == 4
-    assert nli_question(PAIR).template == TEMPLATE_SHA256 == template_sha256("json_cot")
+    assert nli_question(PAIR).template == template_sha256("json_cot")
     # Replies and checks of earlier versions stay usable: this hash only changes with a word of the default's texts.
-    assert TEMPLATE_SHA256.startswith("971ee69ffe74e878")
+    assert nli_question(PAIR).template.startswith("971ee69ffe74e878")
 
 
 @pytest.mark.parametrize("style", ["cot", "plain"])
