@@ -144,7 +144,7 @@ class InspectJudge:
 
         if self._portal is None:
             stack = contextlib.ExitStack()
-            self._portal = stack.enter_context(start_blocking_portal(name="inspect judge"))
+            self._portal = stack.enter_context(start_blocking_portal())
             self._stop = weakref.finalize(self, stack.close)
         return self._portal
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Store
 from medical_tasks.judges import case
-from medical_tasks.judges.base import Call, JudgeOptions, NoReply, Pair, Question, Reply, Unscored, Verdict
+from medical_tasks.judges.base import Call, JudgeOptions, Pair, Question, Reply, Unscored, Verdict
 from medical_tasks.judges.case import CUT
 from medical_tasks.judges.session import JudgeSession
 from tests.judges.scripted import ScriptedBackend, question, read_word
@@ -269,19 +269,6 @@ def test_a_question_that_is_none_of_entailment_is_unscored(store: Store) -> None
 
 
 # --- rows, forecast, store ---------------------------------------------------------------------------------------------
-
-
-def test_rows_tell_every_question(store: Store) -> None:
-    backend = ScriptedBackend(lambda call: "yes" if call.question.id != "q1" else NoReply(key="", reason="timeout"))
-    judge = session(backend, store)
-    outcomes = judge.ask(questions(2))
-    judge.ask([question("later")])
-    assert [row["id"] for row in judge.rows] == ["q0", "q1", "later"]
-    assert judge.rows[0] == {"id": "q0", "value": "yes", "votes": ["yes"], "text": "yes", "sha256": outcomes[0].sha256}
-    assert judge.rows[1] == {
-        "id": "q1", "unscored": "judge: timeout", "votes": [], "text": "", "sha256": outcomes[1].sha256
-    }  # fmt: skip
-    json.dumps(judge.rows)
 
 
 def test_the_store_holds_no_prompt(store: Store) -> None:
