@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Store
 from medical_tasks.judges import case
-from medical_tasks.judges.base import Call, JudgeOptions, Pair, Question, Reply, Unscored, Verdict
+from medical_tasks.judges.base import Call, JudgeOptions, NoReply, Pair, Question, Reply, Unscored, Verdict
 from medical_tasks.judges.case import CUT
 from medical_tasks.judges.session import JudgeSession
 from tests.judges.scripted import ScriptedBackend, question, read_word
@@ -223,6 +223,13 @@ def test_budget_and_its_end(store: Store) -> None:
     assert judge.budget.calls == 2
     assert values(session(backend, store, max_calls=2).ask(questions(3))) == ["yes"] * 3
     assert len(backend.calls) == 3
+
+
+def test_requests_are_counted_with_their_attempts(store: Store) -> None:
+    down = NoReply(key="", reason="http 500", attempts=7)
+    judge = session(ScriptedBackend(lambda call: down if call.question.id == "q1" else "yes"), store)
+    assert values(judge.ask(questions(3))) == ["yes", "judge: http 500", "yes"]
+    assert (judge.stats.calls, judge.stats.replies, judge.stats.decided) == (9, 2, 2)
 
 
 def test_tokens_are_counted_and_estimated_where_nobody_says(store: Store) -> None:
