@@ -78,12 +78,11 @@ class ChatJudge:
             self._round(settings, [(call,) for call in left], desk, on_reply)
 
     def _groups(self, calls: Sequence[Call]) -> list[_Group]:
-        if not self._shares:
-            return [(call,) for call in calls]
         groups: dict[Any, list[Call]] = {}
         for call in calls:
             chat = tuple((message["role"], message["content"]) for message in call.messages)
-            groups.setdefault((call.question.id, call.question.max_tokens, chat), []).append(call)
+            same = (call.question.id, call.question.max_tokens, chat) if self._shares else call.key
+            groups.setdefault(same, []).append(call)
         return [tuple(group) for group in groups.values()]
 
     def _round(

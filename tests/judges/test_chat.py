@@ -94,14 +94,6 @@ def test_each_call_gets_the_reply_to_its_own_chat() -> None:
     assert "seed" not in server.calls[0].body
 
 
-def test_seed_counts_up_with_the_vote() -> None:
-    with FaultServer() as server:
-        ask(judge_at(server, sampling={"seed": 40, "temperature": 1.0}), calls(2, votes=3))
-    assert sorted((call.prompt, call.body["seed"]) for call in server.calls) == [
-        (f"statement {name}", 40 + vote) for name in range(2) for vote in range(3)
-    ]
-
-
 @pytest.mark.parametrize(
     ("sampling", "samples"), [({}, True), ({"temperature": 0.0}, False), ({"temperature": 0.3}, True)]
 )
