@@ -86,8 +86,8 @@ def make(folder: Path, tokenizer: Any, asked: Pairs, size: str) -> None:
         d_model=width,
         d_kv=width // heads,
         d_ff=4 * width,
-        layers=layers,
-        heads=heads,
+        num_layers=layers,
+        num_heads=heads,
         vocabulary=VOCABULARY,
     )
 

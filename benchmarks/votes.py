@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Literal
 
 from medical_tasks.io.store import Store
-from medical_tasks.judges.base import Budget, Call, JudgeOptions, OnReply, Question, Reply, Unreadable
+from medical_tasks.judges.base import Call, JudgeOptions, OnReply, Question, Reply, Unreadable
+from medical_tasks.judges.budget import RunBudget
 from medical_tasks.judges.session import JudgeSession
 
 VOTES = 5
@@ -108,7 +109,7 @@ class Scripted:
         self.identity: Mapping[str, str] = {"kind": "scripted"}
         self._patterns = patterns
 
-    def answer(self, calls: Sequence[Call], budget: Budget, on_reply: OnReply) -> None:
+    def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
         """Says the votes."""
         for call in calls:
             self.calls += 1

@@ -254,7 +254,7 @@ def stage_in(folder: Path, name: str) -> Iterator[tuple[Path, dict[str, BuiltCon
     made = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        with _lock(folder):
+        with lock_folder(folder):
             for stale in folder.glob(f"{_STAGE_PREFIX}*"):
                 shutil.rmtree(stale)  # of a build that was killed: nobody else holds the lock
             holds = built_name(folder)
@@ -312,11 +312,11 @@ def flush_to_disk(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def _lock(folder: Path) -> Iterator[None]:
-    """Makes builds of one folder wait for each other; the folder itself is locked, so no lock file stays behind."""
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Makes writers to one folder wait for each other; the folder itself is locked, so no lock file stays behind."""
     try:
         import fcntl
-    except ImportError:  # not a POSIX system: one build at a time is up to the user
+    except ImportError:  # not a POSIX system: one writer at a time is up to the user
         yield
         return
     handle = os.open(folder, os.O_RDONLY)

@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from medical_tasks.spec import Message
+
+if TYPE_CHECKING:
+    from medical_tasks.judges.budget import RunBudget
 
 Label = Literal["entailment", "neutral", "contradiction", "not_entailment"]
 LABELS: tuple[Label, ...] = ("entailment", "neutral", "contradiction", "not_entailment")
@@ -134,23 +137,10 @@ class NoReply:
 
     key: str
     reason: str  # short class of the failure (`http 500`, `timeout`, `budget spent`, `prompt too long`, ...)
-    detail: str = ""  # one line for a person, without text of the question
     attempts: int = 0
 
 
 OnReply = Callable[[Reply | NoReply], None]
-
-
-class Budget(Protocol):
-    """What may still be spent; safe to ask from several threads."""
-
-    def admit(self, *, prompt_tokens: int, output_tokens: int) -> bool:
-        """Asks for one request before it is sent, with an upper estimate of its tokens."""
-        ...
-
-    def settle(self, *, prompt_tokens: int, output_tokens: int, used: int | None) -> None:
-        """Gives back what `admit` reserved, and books what was used (the estimate where the server does not say)."""
-        ...
 
 
 class Backend(Protocol):
@@ -164,7 +154,7 @@ class Backend(Protocol):
     samples: bool  # whether another vote can bring another reply; votes above one are refused where it is False
     reads: Literal["prompt", "pair"]  # `prompt` when it is asked with `Call.messages`, `pair` when with `Question.pair`
 
-    def answer(self, calls: Sequence[Call], budget: Budget, on_reply: OnReply) -> None:
+    def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
         """Calls `on_reply` exactly once for each call, in the calling thread, as soon as its outcome is known.
 
         Raises:

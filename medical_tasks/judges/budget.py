@@ -6,8 +6,7 @@ Calls and tokens are counted against the budget before they are spent; the forec
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Verdict
@@ -36,7 +35,7 @@ def estimate_chat(messages: Sequence[Message]) -> int:
 
 
 class RunBudget:
-    """What a run may still spend; implements `judges.base.Budget`. Thread-safe; requests in flight count with their estimate."""
+    """What a run may still spend. Thread-safe; requests in flight count with their estimate."""
 
     def __init__(self, max_calls: int | None = None, max_tokens: int | None = None) -> None:
         for name, limit in (("--max-judge-calls", max_calls), ("--max-judge-tokens", max_tokens)):
@@ -50,7 +49,7 @@ class RunBudget:
         self._reserved = 0
 
     def admit(self, *, prompt_tokens: int, output_tokens: int) -> bool:
-        """Asks for one request before it is sent."""
+        """Asks for one request before it is sent, with an upper estimate of its tokens."""
         wanted = prompt_tokens + output_tokens
         with self._lock:
             if self.max_calls is not None and self.calls >= self.max_calls:
@@ -65,60 +64,19 @@ class RunBudget:
         """Ends one admitted request; `used` is 0 if it never arrived, None if unknown, which books the estimate."""
         wanted = prompt_tokens + output_tokens
         with self._lock:
-            if wanted > self._reserved:
-                raise ValueError(f"settle of {wanted} tokens, but only {self._reserved} are reserved")
             self._reserved -= wanted
             self.tokens += wanted if used is None else used
 
 
 _MILLION = 1_000_000
-Span = tuple[int, int]
-"""Least and most."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Forecast:
-    """What is about to be asked. What depends on these verdicts is not foreseen."""
+def forecast(cases: Sequence[Case], *, judge: str, label: str, prices: tuple[float, float] | None) -> str:
+    """Says in one line what is about to be asked; the cases have already taken in what the store knows.
 
-    judge: str
-    label: str
-    verdicts: int
-    stored: int
-    calls: Span  # replies to be asked for; the most counts every vote and every re-ask
-    prompt_tokens: Span | None  # estimated, when every reply can be read; None for a judge that reads no prompts
-    output_tokens: Span | None  # the longest replies that are allowed, when every one can be read; None likewise
-    prices: tuple[float, float] | None = None  # USD for a million tokens read and written, None when unknown
-
-    @property
-    def cost(self) -> tuple[float, float] | None:
-        """Estimated cost in USD, with the longest replies; None when no price is known."""
-        if self.prices is None or self.prompt_tokens is None or self.output_tokens is None:
-            return None
-        read, written = self.prices
-        low, high = (
-            (prompt * read + output * written) / _MILLION
-            for prompt, output in zip(self.prompt_tokens, self.output_tokens, strict=True)
-        )
-        return low, high
-
-    def line(self) -> str:
-        """The forecast in one line."""
-        of = f" ({self.label})" if self.label else ""
-        parts = [
-            f"judge {self.judge}{of}: {self.verdicts:,} verdict{'s' * (self.verdicts != 1)}, {self.stored:,} in the store",
-            f"{_span(*(f'{count:,}' for count in self.calls))} call{'s' * (self.calls != (1, 1))}",
-        ]
-        tokens = []
-        if self.prompt_tokens is not None and self.output_tokens is not None:
-            tokens.append(f"about {_span(*map(_tokens, self.prompt_tokens))} prompt tokens")
-            tokens.append(f"at most {_span(*map(_tokens, self.output_tokens))} output tokens")
-        if self.cost is not None:
-            tokens.append(f"about $ {_span(*(f'{amount:,.2f}' for amount in self.cost))}")
-        return "; ".join((parts[0], ", ".join((parts[1], *tokens))))
-
-
-def make_forecast(cases: Sequence[Case], *, judge: str, label: str, prices: tuple[float, float] | None) -> Forecast:
-    """Forecasts what is still undecided; the cases have already taken in what the store knows."""
+    What depends on these verdicts is not foreseen. Each span goes from what is certain to every vote, and for calls every re-ask,
+    with the longest replies that are allowed. `prices` are USD for a million tokens read and written.
+    """
     calls, prompts, outputs = [0, 0], [0, 0], [0, 0]
     seen: set[str] = set()
     for case in cases:
@@ -131,26 +89,29 @@ def make_forecast(cases: Sequence[Case], *, judge: str, label: str, prices: tupl
         again = rules.reasks if rules.reads == "prompt" and not case.question.once else 0
         calls[0] += len(waiting)
         calls[1] += sum(1 + again - thread.reasks for thread in waiting) + unopened * (1 + again)
-        now = sum(estimate_chat(thread.messages) for thread in waiting) if rules.reads == "prompt" else 0
-        later = unopened * estimate_chat(case.question.messages) if unopened else 0
+        now = sum(estimate_chat(thread.messages) for thread in waiting)
+        later = unopened * estimate_chat(case.question.messages)
         for place, (prompt, count) in enumerate(((now, len(waiting)), (now + later, len(waiting) + unopened))):
             prompts[place] += prompt
             outputs[place] += count * case.question.max_tokens
-    reads_prompts = bool(cases) and cases[0].rules.reads == "prompt"
-    return Forecast(
-        judge=judge,
-        label=label,
-        verdicts=len(cases),
-        stored=sum(isinstance(case.outcome, Verdict) for case in cases),
-        calls=(calls[0], calls[1]),
-        prompt_tokens=(prompts[0], prompts[1]) if reads_prompts else None,
-        output_tokens=(outputs[0], outputs[1]) if reads_prompts else None,
-        prices=prices,
-    )
+    stored = sum(isinstance(case.outcome, Verdict) for case in cases)
+    parts = [f"{_span(f'{count:,}' for count in calls)} call{'s' * (calls != [1, 1])}"]
+    if cases and cases[0].rules.reads == "prompt":
+        parts.append(f"about {_span(map(_tokens, prompts))} prompt tokens")
+        parts.append(f"at most {_span(map(_tokens, outputs))} output tokens")
+        if prices is not None:
+            read, written = prices
+            costs = (
+                (prompt * read + output * written) / _MILLION for prompt, output in zip(prompts, outputs, strict=True)
+            )
+            parts.append(f"about $ {_span(f'{cost:,.2f}' for cost in costs)}")
+    of = f" ({label})" if label else ""
+    said = f"judge {judge}{of}: {len(cases):,} verdict{'s' * (len(cases) != 1)}, {stored:,} in the store"
+    return f"{said}; {', '.join(parts)}"
 
 
-def _span(low: str, high: str) -> str:
-    return low if low == high else f"{low} to {high}"
+def _span(ends: Iterable[str]) -> str:
+    return " to ".join(dict.fromkeys(ends))
 
 
 def _tokens(count: int) -> str:

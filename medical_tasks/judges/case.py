@@ -143,9 +143,9 @@ class Case:
                 text=self.threads[decision.vote].text,
                 sha256=self.sha256,
             )
-        elif decision.needed:
+        elif decision:
             first = len(self.threads)
-            for vote in range(first, first + decision.needed):
+            for vote in range(first, first + decision):
                 self.threads.append(Thread(vote, self.question.messages, self._key(self.sha256, vote)))
         else:
             problem = next(thread.problem for thread in self.threads if thread.problem is not None)
@@ -179,62 +179,32 @@ class Decided:
     vote: int
 
 
-@dataclass(frozen=True, slots=True)
-class Undecided:
-    """Not certain yet."""
-
-    needed: int  # fewest further votes with which it could become certain; 0 when no further votes could make it so
+_NEW, _OTHER = object(), object()
+"""Values that nobody has voted for yet."""
 
 
-def decide(votes: Sequence[Any | None], k: int) -> Decided | Undecided:
-    """Decides by the mode of `k` votes, of which some may be known; None stands for a vote that could not be had."""
-    if k < 1:
-        raise ValueError(f"k must be at least 1, got {k}")
-    if len(votes) > k:
-        raise ValueError(f"votes must be at most k = {k}, got {len(votes)}")
-    values: list[Any] = []
-    counts: list[int] = []
-    firsts: list[int] = []
-    for number, vote in enumerate(votes):
-        if vote is None:
-            continue
-        if vote in values:
-            counts[values.index(vote)] += 1
-        else:
-            values.append(vote)
-            counts.append(1)
-            firsts.append(number)
-    unread = [number for number, vote in enumerate(votes) if vote is None]
-    for place, value in enumerate(values):
-        if _certain(place, counts, firsts, unread, asked=len(votes), k=k):
-            return Decided(value, firsts[place])
-    # More votes for one value, with none against it, are the shortest way; that value may be one not yet seen.
-    counts.append(0)
-    firsts.append(len(votes))
-    for more in range(1, k - len(votes) + 1):
-        for place in range(len(counts)):
-            ahead = [count + more * (other == place) for other, count in enumerate(counts)]
-            if _certain(place, ahead, firsts, unread, asked=len(votes) + more, k=k):
-                return Undecided(more)
-    return Undecided(0)
+def decide(votes: Sequence[Any | None], k: int) -> Decided | int:
+    """Decides by the mode of `k` votes, of which some may be known; None stands for a vote that could not be had.
 
-
-def _certain(
-    leader: int, counts: Sequence[int], firsts: Sequence[int], unread: Sequence[int], *, asked: int, k: int
-) -> bool:
-    """Whether a value stays the mode however the unread votes and those not yet asked turn out.
-
-    The worst that can happen to it is that all of them name the same other value.
+    Where nothing is certain yet: fewest further votes with which it could become so, 0 when none could make it so.
     """
-    unknown = len(unread) + k - asked
-    earliest = min([*unread, asked]) if unknown else k
-    for other in range(len(counts) + 1):  # the last one stands for a value nobody has named yet
-        if other == leader:
-            continue
-        count, first = (counts[other], firsts[other]) if other < len(counts) else (0, k)
-        if not count and not unknown:
-            continue
-        most = count + unknown
-        if most > counts[leader] or (most == counts[leader] and min(first, earliest) < firsts[leader]):
-            return False
-    return True
+    if (found := _certain(votes, k)) is not None:
+        return Decided(found, votes.index(found))
+    # More votes for one value, with none against it, are the shortest way; that value may be one not yet seen.
+    for more in range(1, k - len(votes) + 1):
+        if any(_certain([*votes, *[value] * more], k) is not None for value in (*_named(votes), _NEW)):
+            return more
+    return 0
+
+
+def _certain(votes: Sequence[Any | None], k: int) -> Any | None:
+    """The value that stays the mode even if all votes not read or not yet asked for name the same other value."""
+    modes = []
+    for other in (*_named(votes), _OTHER):
+        full = [other if vote is None else vote for vote in (*votes, *[None] * (k - len(votes)))]
+        modes.append(max(full, key=full.count))  # of equals the one first voted for
+    return modes[0] if modes[0] is not _OTHER and all(mode == modes[0] for mode in modes) else None
+
+
+def _named(votes: Sequence[Any | None]) -> list[Any]:
+    return [vote for place, vote in enumerate(votes) if vote is not None and vote not in votes[:place]]

@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal
 
 from medical_tasks.errors import UsageError
-from medical_tasks.judges.base import Budget, Call, NoReply, OnReply, Reply
-from medical_tasks.judges.budget import estimate_chat
+from medical_tasks.judges.base import Call, NoReply, OnReply, Reply
+from medical_tasks.judges.budget import RunBudget, estimate_chat
 from medical_tasks.models.base import Answer, Failure, Model, Request
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import CallFailed, ChatClient, ChatSettings, Completion
-from medical_tasks.models.endpoint import PREFIX, open_endpoint
+from medical_tasks.models.endpoint import PREFIX, EndpointModel, open_endpoint
 from medical_tasks.models.opener import CHAT_OPTIONS, FLAG, Reader, numbers, read_options
-from medical_tasks.models.server import SERVED_OPTIONS, TRANSFORMERS, open_served
+from medical_tasks.models.server import SERVED_OPTIONS, TRANSFORMERS, ServedModel, open_served
 
 CONCURRENCY: Final = 32
 """Requests in flight when none are named: judged statements are short."""
@@ -41,22 +40,6 @@ _Group = tuple[Call, ...]
 """Calls that share one request: the same chat, one vote each."""
 
 
-class ChatPlace(Protocol):
-    """What a chat judge asks; `models.endpoint.EndpointModel` and `models.server.ServedModel` are two."""
-
-    name: str
-    identity: Mapping[str, str]
-    endpoint: str | None
-    sampling: Mapping[str, Any]  # body fields that decide the reply; a `seed` is the first vote's
-
-    def asking(self) -> AbstractContextManager[ChatSettings]:
-        """Makes sure that somebody answers, and gives the settings to ask with."""
-        ...
-
-    def close(self) -> None:
-        """Frees what it holds."""
-
-
 class ChatJudge:
     """A judge asked over HTTP; implements `judges.base.Backend`. With `n_choices` the votes on a question share one request."""
 
@@ -65,7 +48,7 @@ class ChatJudge:
 
     def __init__(
         self,
-        place: ChatPlace,
+        place: EndpointModel | ServedModel,  # a `seed` of its sampling is the first vote's
         *,
         n_choices: bool = False,
         varies: bool = False,
@@ -80,7 +63,7 @@ class ChatJudge:
         self._place = place
         self._shares = n_choices
 
-    def answer(self, calls: Sequence[Call], budget: Budget, on_reply: OnReply) -> None:
+    def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
         """Asks for all replies, delivered in order of completion.
 
         A call ends with `budget spent` when nothing in flight can free any.
@@ -95,12 +78,11 @@ class ChatJudge:
             self._round(settings, [(call,) for call in left], desk, on_reply)
 
     def _groups(self, calls: Sequence[Call]) -> list[_Group]:
-        if not self._shares:
-            return [(call,) for call in calls]
         groups: dict[Any, list[Call]] = {}
         for call in calls:
             chat = tuple((message["role"], message["content"]) for message in call.messages)
-            groups.setdefault((call.question.id, call.question.max_tokens, chat), []).append(call)
+            same = (call.question.id, call.question.max_tokens, chat) if self._shares else call.key
+            groups.setdefault(same, []).append(call)
         return [tuple(group) for group in groups.values()]
 
     def _round(
@@ -116,7 +98,7 @@ class ChatJudge:
             if isinstance(outcome, CallFailed):
                 for number, call in enumerate(group):
                     sent = 0 if number else outcome.attempts
-                    on_reply(NoReply(key=call.key, reason=outcome.reason, detail=outcome.detail, attempts=sent))
+                    on_reply(NoReply(key=call.key, reason=outcome.reason, attempts=sent))
                 return
             answered = 0 if outcome is None else len(outcome.choices)
             alone.extend(group[answered:])
@@ -169,70 +151,63 @@ def _reply(call: Call, completion: Completion, number: int) -> Reply:
     )
 
 
+@dataclass
 class _Desk:
-    """The budget as one round of calls sees it: a refusal is final only when none of their own requests is in flight."""
+    """The budget as one round of calls sees it."""
 
-    def __init__(self, budget: Budget) -> None:
-        self.budget = budget
-        self._under_way = 0
-        self._ended = asyncio.Event()
-
-    async def admit(self, *, prompt: int, output: int) -> bool:
-        while not self.budget.admit(prompt_tokens=prompt, output_tokens=output):
-            if not self._under_way:
-                return False
-            await self._ended.wait()
-        self._under_way += 1
-        return True
-
-    def settle(self, used: int | None, *, prompt: int, output: int) -> None:
-        self.budget.settle(prompt_tokens=prompt, output_tokens=output, used=used)
-        self._under_way -= 1
-        self._ended.set()
-        self._ended = asyncio.Event()
+    budget: RunBudget
+    under_way: int = 0
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 @dataclass
 class _Spending:
-    """One call's requests. Implements `models.chat_client.Spending`."""
+    """One call's requests. Implements `models.chat_client.Spending`.
+
+    A refusal is final only when none of the round's own requests is in flight.
+    """
 
     desk: _Desk
     prompt: int
     output: int
 
     async def admit(self) -> bool:
-        return await self.desk.admit(prompt=self.prompt, output=self.output)
+        while not self.desk.budget.admit(prompt_tokens=self.prompt, output_tokens=self.output):
+            if not self.desk.under_way:
+                return False
+            await self.desk.ended.wait()
+        self.desk.under_way += 1
+        return True
 
     def settle(self, used: int | None) -> None:
-        self.desk.settle(used, prompt=self.prompt, output=self.output)
+        desk = self.desk
+        desk.budget.settle(prompt_tokens=self.prompt, output_tokens=self.output, used=used)
+        desk.under_way -= 1
+        desk.ended.set()
+        desk.ended = asyncio.Event()
 
 
 def open_chat(name: str, options: Mapping[str, str], *, log_dir: Path) -> ChatJudge:
     """Opens `openai-api/<host alias>/<model>`, `vllm-server/<name>` or `transformers-server/<path>`. Nothing is sent yet."""
-    model_options, values = read_chat_options(name, options)
-    place: ChatPlace
-    if name.startswith(PREFIX):
-        place = open_endpoint(name, options=model_options)
-    else:
-        place = open_served(name, options=model_options, log_dir=log_dir)
-    return ChatJudge(place, n_choices=values["n_choices"], varies=values["varies"], prices=values.get("prices"))
-
-
-def read_chat_options(name: str, options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, Any]]:
-    """Splits a chat judge's arguments: those for opening its model, as text, and the judge's own values."""
     kind = name.partition("/")[0]
     readers = {**SERVED_OPTIONS.get(kind, CHAT_OPTIONS), **CHAT_JUDGE_OPTIONS}
     values = read_options(options, readers, model=name, what="judge")
     prices = [values[side] for side in ("price_in", "price_out") if side in values]
     if len(prices) == 1:
         raise UsageError(f"{name}: a forecast needs both price_in and price_out (USD for a million tokens), got one.")
-    own: dict[str, Any] = {name: values.get(name, False) for name in ("n_choices", "varies")}
-    if prices:
-        own["prices"] = tuple(prices)
-    rest = {option: text for option, text in options.items() if option not in CHAT_JUDGE_OPTIONS}
+    for_model = {option: text for option, text in options.items() if option not in CHAT_JUDGE_OPTIONS}
     if kind != TRANSFORMERS:  # which answers one by one, and has its own default
-        rest.setdefault("concurrency", str(CONCURRENCY))
-    return rest, own
+        for_model.setdefault("concurrency", str(CONCURRENCY))
+    is_endpoint = name.startswith(PREFIX)
+    place = (
+        open_endpoint(name, options=for_model) if is_endpoint else open_served(name, options=for_model, log_dir=log_dir)
+    )
+    return ChatJudge(
+        place,
+        n_choices=values.get("n_choices", False),
+        varies=values.get("varies", False),
+        prices=(prices[0], prices[1]) if prices else None,
+    )
 
 
 class LocalJudge:
@@ -248,45 +223,39 @@ class LocalJudge:
         self.samples = _samples(model.identity)
         self._model = model
 
-    def answer(self, calls: Sequence[Call], budget: Budget, on_reply: OnReply) -> None:
+    def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
         """Asks for all replies, delivered batch by batch; calls that the budget refuses are tried again after each batch."""
         waiting = list(calls)
         while waiting:
-            admitted: dict[str, Call] = {}
-            refused: list[Call] = []
-            for call in waiting:
-                if budget.admit(prompt_tokens=estimate_chat(call.messages), output_tokens=call.question.max_tokens):
-                    admitted[call.key] = call
-                else:
-                    refused.append(call)
-            if admitted:
-                self._generate(admitted, budget, on_reply)
-                waiting = refused
-                continue
-            for call in refused:
-                on_reply(NoReply(key=call.key, reason="budget spent"))
-            return
+            admitted = {
+                call.key: call
+                for call in waiting
+                if budget.admit(prompt_tokens=estimate_chat(call.messages), output_tokens=call.question.max_tokens)
+            }
+            waiting = [call for call in waiting if call.key not in admitted]
+            if not admitted:
+                for call in waiting:
+                    on_reply(NoReply(key=call.key, reason="budget spent"))
+                return
+            self._generate(admitted, budget, on_reply)
 
-    def _generate(self, calls: Mapping[str, Call], budget: Budget, on_reply: OnReply) -> None:
+    def _generate(self, calls: Mapping[str, Call], budget: RunBudget, on_reply: OnReply) -> None:
         def on_result(result: Answer | Failure) -> None:
             call = calls[result.key]
             prompt, output = estimate_chat(call.messages), call.question.max_tokens
             if isinstance(result, Failure):
                 budget.settle(prompt_tokens=prompt, output_tokens=output, used=0)
-                on_reply(NoReply(key=result.key, reason=result.reason, detail=result.detail, attempts=1))
+                on_reply(NoReply(key=result.key, reason=result.reason, attempts=1))
                 return
             # The model counts what it writes, not what it reads: the prompt stays an estimate.
             used = None if result.output_tokens is None else prompt + result.output_tokens
             budget.settle(prompt_tokens=prompt, output_tokens=output, used=used)
             on_reply(Reply(key=result.key, text=result.text, finish=result.finish, output_tokens=result.output_tokens))
 
-        self._model.generate(
-            [
-                Request(key=key, messages=call.messages, max_new_tokens=call.question.max_tokens)
-                for key, call in calls.items()
-            ],
-            on_result,
-        )
+        asked = [
+            Request(key=key, messages=c.messages, max_new_tokens=c.question.max_tokens) for key, c in calls.items()
+        ]
+        self._model.generate(asked, on_result)
 
     def close(self) -> None:
         """Frees the model's memory."""

@@ -11,7 +11,7 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -126,12 +126,12 @@ def _compared(pairs: Sequence[CheckPair], labels: Sequence[str | None], view: Vi
         "bounds": [_json(low), _json(high)],
         "kappa": as_json(agreement.cohen_interval(gold, given, classes=view.classes, clusters=clusters)),
         "classes": {
-            name: {key: _json(value) for key, value in asdict(figures).items()}
+            name: {key: _json(value) for key, value in found.items()}
             | {
                 "recall_interval": _hits(gold, given, clusters, among=gold, name=name),
                 "precision_interval": _hits(gold, given, clusters, among=given, name=name),
             }
-            for name, figures in agreement.class_figures(table, view.classes).items()
+            for name, found in agreement.class_figures(table, view.classes).items()
         },
         "confusion": {"rows": list(view.classes), "columns": [*view.classes, "unscored"], "counts": table.tolist()},
     }
@@ -144,17 +144,14 @@ def _average(
     pairs: Sequence[CheckPair], given: Sequence[str | None], view: View, groups: Sequence[str]
 ) -> dict[str, Any]:
     """Mean of groups' accuracies, each group weighing the same; not defined where one has no pair with a verdict."""
+    right = [  # None where it does not count
+        None if pair.gold is None or label is None else view.of(pair.gold) == view.of(label)
+        for pair, label in zip(pairs, given, strict=True)
+    ]
     columns: list[list[float]] = []
     for group in groups:
-        counted = [
-            pair.group == group and pair.gold is not None and label is not None
-            for pair, label in zip(pairs, given, strict=True)
-        ]
-        right = [
-            is_in and pair.gold is not None and label is not None and view.of(pair.gold) == view.of(label)
-            for is_in, pair, label in zip(counted, pairs, given, strict=True)
-        ]
-        columns += [list(map(float, right)), list(map(float, counted))]
+        inside = [hit if pair.group == group else None for pair, hit in zip(pairs, right, strict=True)]
+        columns += [[float(hit or 0) for hit in inside], [float(hit is not None) for hit in inside]]
     found = bootstrap_statistic(columns, _mean_share, clusters=[pair.cluster for pair in pairs])
     return {"groups": list(groups), **as_json(found)}
 
@@ -182,7 +179,7 @@ def _with_people(pairs: Sequence[CheckPair], given: Sequence[str | None], view: 
     """The judge in a person's place: beside each of them, and against the others when one is left out."""
     ratings = _ratings(pairs, view)
     left_out = agreement.leave_one_out(ratings)
-    each = [_share(given, [labels[rater] for labels in ratings]) for rater in range(len(ratings[0]))]
+    each = [_share(given, labels) for labels in zip(*ratings, strict=True)]
     against = [_share(given, references) for references in left_out.references]
     return {
         "mean_agreement": _json(math.fsum(each) / len(each)),
@@ -263,10 +260,12 @@ _NONE = "n/a"
 
 def render_check(check: Mapping[str, Any]) -> str:
     """Formats the content of `check.json` as text."""
-    figures = check["figures"]
-    known = _known(figures)
-    lines = [_title(check), "", *_summary(figures, known)]
-    lines += _warnings(figures, known)
+    figures, judge = check["figures"], check["judge"]
+    known = [way for way in _WAYS if figures.get(way) is not None]
+    title = f"{judge['name']} on {check['set']}: {check['pairs']:,} pairs in {check['clusters']:,} clusters"
+    if not judge["comparable"]:
+        title += ". It compares words and understands nothing; scores made with it are not comparable"
+    lines = [f"{title}.", "", *_summary(figures, known), *_warnings(figures, known)]
     if "raters" in figures:
         lines += ["", *_rater_lines(figures["raters"])]
     if "groups" in figures:
@@ -284,19 +283,7 @@ def render_check(check: Mapping[str, Any]) -> str:
         lines += ["", *_left_out(figures, known)]
     if check.get("single_vs_batched") is not None:
         lines += ["", _both_ways(check["single_vs_batched"])]
-    return "\n".join([*lines, "", *_coverage(check)])
-
-
-def _known(figures: Mapping[str, Any]) -> list[str]:
-    return [way for way in _WAYS if figures.get(way) is not None]
-
-
-def _title(check: Mapping[str, Any]) -> str:
-    judge = check["judge"]
-    said = f"{judge['name']} on {check['set']}: {check['pairs']:,} pairs in {check['clusters']:,} clusters"
-    if not judge["comparable"]:
-        said += ". It compares words and understands nothing; scores made with it are not comparable"
-    return said + "."
+    return "\n".join([*lines, "", *_coverage(check, known[0])])
 
 
 def _summary(figures: Mapping[str, Any], known: Sequence[str]) -> list[str]:
@@ -306,7 +293,8 @@ def _summary(figures: Mapping[str, Any], known: Sequence[str]) -> list[str]:
         rows.append(("judge, accuracy", _WAYS[way], "", *_figure(part["accuracy"])))
         rows.append(("judge, kappa", _WAYS[way], "", *_figure(part["kappa"])))
         if people is not None:
-            rows.append(("judge with each person, agreement", _WAYS[way], "", _number(_mean_with(part)), "", ""))
+            mean = _number(part["with_people"]["mean_agreement"])
+            rows.append(("judge with each person, agreement", _WAYS[way], "", mean, "", ""))
             rows.append(("people, pairwise agreement", _WAYS[way], "", *_figure(people[way]["pairwise_agreement"])))
             rows.append(("people, Fleiss' kappa", _WAYS[way], "", *_figure(people[way]["fleiss_kappa"])))
     return align(("figure", "classes", "", "value", "95 % interval", "pairs"), rows)
@@ -319,13 +307,11 @@ def _warnings(figures: Mapping[str, Any], known: Sequence[str]) -> list[str]:
         value, low, high = (figures[way]["kappa"][name] for name in ("value", "ci_low", "ci_high"))
         if value is None or (low is not None and low > 0):
             continue
-        if low is None or high is None:
-            shown = "no interval is known"
-        else:
+        said, shown = "no better than chance as far as these pairs show", "no interval is known"
+        if low is not None and high is not None:
             shown = f"the interval, {low:z.3f} to {high:z.3f}, " + ("is below 0" if high < 0 else "includes 0")
-        said = (
-            "worse than chance" if high is not None and high < 0 else "no better than chance as far as these pairs show"
-        )
+        if high is not None and high < 0:
+            said = "worse than chance"
         lines.append(
             f"warning: {said} ({_WAYS[way]}): kappa is {value:z.3f} and {shown}. Report no scores of this judge; "
             "choose another, or check it on more pairs."
@@ -344,11 +330,6 @@ def _both(each: Mapping[str, Any]) -> tuple[str, ...]:
     value, interval, _ = _figure(each["agreement"])
     kappa, kappa_interval, _ = _figure(each["kappa"])
     return value, interval, kappa, kappa_interval, str(each["agreement"]["n"])
-
-
-def _mean_with(part: Mapping[str, Any]) -> float | None:
-    value: float | None = part["with_people"]["mean_agreement"]
-    return value
 
 
 def _group_lines(groups: Mapping[str, Mapping[str, Any]], known: Sequence[str]) -> list[str]:
@@ -412,12 +393,11 @@ def _both_ways(part: Mapping[str, Any]) -> str:
     )
 
 
-def _coverage(check: Mapping[str, Any]) -> list[str]:
+def _coverage(check: Mapping[str, Any], way: str) -> list[str]:
     cost = check["cost"]
     said = f"{check['scored']:,} of {check['pairs']:,} pairs have a verdict"
     if check["unscored"]:
         reasons = ", ".join(f"{count} x {reason}" for reason, count in check["unscored"].items())
-        way = _known(check["figures"])[0]
         low, high = check["figures"][way]["bounds"]
         said += f" (without: {reasons}; with them accuracy would be {low:.3f} to {high:.3f})"
     undecided = check["figures"].get("raters", {}).get("no_majority", 0)

@@ -33,6 +33,8 @@ MEDNLI: Final = "MedNLI"
 
 _ANLI_AVERAGE: Final = {"ANLI, mean of rounds": ROUNDS}
 _AVERAGES: Final = {**_ANLI_AVERAGE, "mean of the four sets": (*ROUNDS, MEDNLI)}
+_OFFICIAL: Final = "its official files"
+_NLI_OPTIONS: Final = frozenset({"ways", "split", "style"})
 
 
 def _mednli_subject(name: str) -> Subject:
@@ -103,15 +105,14 @@ class CheckSetSource:
 
 
 def _read_anli(request: CheckRequest) -> CheckSet:
-    split = request.split or "test"
-    files = find_anli(request.needed("anli", _OFFICIAL), round_name=request.round, split=split)
+    files = find_anli(request.needed("anli", _OFFICIAL), round_name=request.round, split=request.split or "test")
     averages = _ANLI_AVERAGE if set(files.values()) == set(ROUNDS) else {}
-    return _nli_set("anli", request, read_anli(files), source=_hashes(files), averages=averages)
+    return _nli_set("anli", request, read_anli(files), files, averages)
 
 
 def _read_mednli(request: CheckRequest) -> CheckSet:
     path = find_mednli(request.needed("mednli", _OFFICIAL), split=request.split or "test")
-    return _nli_set("mednli", request, read_mednli(path), source={path.name: file_sha256(path)})
+    return _nli_set("mednli", request, read_mednli(path), {path: ""}, {})
 
 
 def _read_both(request: CheckRequest) -> CheckSet:
@@ -125,21 +126,15 @@ def _read_both(request: CheckRequest) -> CheckSet:
     pairs = [*read_anli(files), *(replace(pair, group=MEDNLI) for pair in read_mednli(path))]
     if len({pair.id for pair in pairs}) < len(pairs):
         raise UsageError(f"{path}: has ids of {anli}. Give MedNLI's own file to --mednli.")
-    hashes = {**_hashes(files), path.name: file_sha256(path)}
-    return _nli_set("nli", request, pairs, source=hashes, averages=_AVERAGES)
-
-
-def _hashes(files: Mapping[Path, str]) -> dict[str, str]:
-    return {"/".join(filter(None, (group, path.name))): file_sha256(path) for path, group in files.items()}
+    return _nli_set("nli", request, pairs, {**files, path: ""}, _AVERAGES)
 
 
 def _nli_set(
     name: str,
     request: CheckRequest,
     labelled: Sequence[LabelledPair],
-    *,
-    source: Mapping[str, str],
-    averages: Mapping[str, Sequence[str]] | None = None,
+    files: Mapping[Path, str],
+    averages: Mapping[str, Sequence[str]],
 ) -> CheckSet:
     ways, style = request.ways or 3, request.style or STYLE
     # Hypotheses about one premise are not independent.
@@ -158,18 +153,14 @@ def _nli_set(
         pairs=pairs,
         ask=ask,
         ways=ways,
-        source=source,
+        source={"/".join(filter(None, (group, path.name))): file_sha256(path) for path, group in files.items()},
         # A check of another style is filed apart: it says little about the way benchmarks ask.
         prompts={"set": "own" if style == STYLE else f"own_{style}", "sha256": template_sha256(style)},
-        averages=averages or {},
+        averages=averages,
         about={"style": style},
     )
 
 
-_NLI_OPTIONS: Final = frozenset({"ways", "split", "style"})
-
-
-_OFFICIAL: Final = "its official files"
 GENERAL_SETS: Final[Mapping[str, CheckSetSource]] = {
     "anli": CheckSetSource(read=_read_anli, takes=_NLI_OPTIONS | {"round"}),
     "mednli": CheckSetSource(read=_read_mednli, takes=_NLI_OPTIONS, subjects=(_mednli_subject("mednli"),)),

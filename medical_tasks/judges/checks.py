@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.data.dataset_store import datasets_home
+from medical_tasks.data.dataset_store import datasets_home, lock_folder
 from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.io.files import WholeFile, read_text
 from medical_tasks.io.store import content_key
@@ -50,7 +49,15 @@ def check_key(identity: Mapping[str, Any], *, votes: int = 1, mode: str = "singl
 def record_check(key: str, check: Mapping[str, Any]) -> bool:
     """Keeps a check as the last one of its judge on its set of pairs, unless the one recorded has more pairs."""
     path = checks_file()
-    with _alone(path.parent):
+    with contextlib.ExitStack() as stack:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(lock_folder(path.parent))
+        except OSError as error:
+            raise UsageError(
+                f"{path.parent}: cannot be used for the record of checks ({system_reason(error)}). Set MEDICAL_TASKS_DATA to a "
+                "folder that can be written."
+            ) from error
         checks = _read(path)
         there = checks.setdefault(key, {}).get(check["set"])
         if there is not None and there["scored"] > check["scored"]:
@@ -87,20 +94,13 @@ def summary_of(check: Mapping[str, Any]) -> dict[str, Any]:
     return summary
 
 
-def last_check(
-    identity: Mapping[str, Any],
-    *,
-    votes: int = 1,
-    mode: str = "single",
-    prompts: str = "own",
-    name: str = "kqa",
-) -> dict[str, Any] | None:
-    """Looks up the last check of a judge: on a benchmark's own pairs, else on pairs of no benchmark.
+def last_check(identity: Mapping[str, Any], *, name: str = "kqa", **asked: Any) -> dict[str, Any] | None:
+    """Looks up the last check of a judge asked so (`check_key`): on a benchmark's own pairs, else on pairs of no benchmark.
 
     Returns `{"problem": ...}` for a damaged record, which does not end a run.
     """
     try:
-        found = _read(checks_file()).get(check_key(identity, votes=votes, mode=mode, prompts=prompts), {})
+        found = _read(checks_file()).get(check_key(identity, **asked), {})
     except UsageError as error:
         return {"problem": str(error)}
     if name in found:
@@ -120,7 +120,12 @@ def describe(
 ) -> str:
     """Says in one line how far a judge is to be trusted."""
     if check is None:
-        return f"judge {judge} was never checked{_command(judge, votes, mode, prompts, name)}"
+        if name not in _COMMANDS:
+            return f"judge {judge} was never checked"
+        which, further, usual_votes = _COMMANDS[name]
+        asked = {"--votes": (votes, usual_votes), "--judging": (mode, "single"), "--prompts": (prompts, "own")}
+        options = "".join(f" {option} {value}" for option, (value, usual) in asked.items() if value != usual)
+        return f"judge {judge} was never checked: medical-tasks judge-check {which} --judge {judge}{further}{options}"
     if "problem" in check:
         return f"judge {judge}: its checks are not known. {check['problem']}"
     pairs = f"{check['pairs']} pairs"
@@ -132,15 +137,6 @@ def describe(
         f"judge {judge}: checked on {check['set']} ({pairs}{f', {TWO_WAY.title}' if two_way else ''}, {check['date']}): "
         f"{parts}{_people(check)}"
     )
-
-
-def _command(judge: str, votes: int, mode: str, prompts: str, name: str) -> str:
-    if name not in _COMMANDS:
-        return ""
-    which, further, usual_votes = _COMMANDS[name]
-    asked = {"--votes": (votes, usual_votes), "--judging": (mode, "single"), "--prompts": (prompts, "own")}
-    options = "".join(f" {option} {value}" for option, (value, usual) in asked.items() if value != usual)
-    return f": medical-tasks judge-check {which} --judge {judge}{further}{options}"
 
 
 def _people(check: Mapping[str, Any]) -> str:
@@ -182,47 +178,27 @@ def _read(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
 def _is_check(check: Any) -> bool:
     if not isinstance(check, dict):
         return False
-    counts = all(isinstance(check.get(name), int) for name in ("pairs", "scored", "ways"))
-    words = all(isinstance(check.get(name), str) for name in ("set", "date", "judge"))
-    estimates = all(_is_estimate(check.get(name)) for name in ("accuracy", "kappa"))
-    lists = all(_are_numbers(check.get(name, [])) for name in ("judge_kappas", "among_kappas"))
-    return counts and words and estimates and lists and isinstance(check.get("pairwise"), float | int | None)
-
-
-def _are_numbers(values: Any) -> bool:
-    return isinstance(values, list) and all(isinstance(value, float | int | None) for value in values)
-
-
-def _is_estimate(value: Any) -> bool:
-    names = ("value", "ci_low", "ci_high")
-    return isinstance(value, dict) and all(isinstance(value.get(name), float | int | None) for name in names)
+    kinds = {
+        "pairs": int,
+        "scored": int,
+        "ways": int,
+        "set": str,
+        "date": str,
+        "judge": str,
+        "accuracy": dict,
+        "kappa": dict,
+    }
+    lists = [check.get(name, []) for name in ("judge_kappas", "among_kappas")]
+    if not all(isinstance(check.get(name), kind) for name, kind in kinds.items()):
+        return False
+    estimates = [check[name].get(end) for name in ("accuracy", "kappa") for end in ("value", "ci_low", "ci_high")]
+    return all(isinstance(each, list) for each in lists) and all(
+        isinstance(number, float | int | None) for number in (check.get("pairwise"), *estimates, *lists[0], *lists[1])
+    )
 
 
 def _damaged(path: Path, reason: str) -> UsageError:
     return UsageError(f"{path}: the record of checks is damaged ({reason}). Delete it and run judge-check again.")
-
-
-@contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Keeps other processes from reading and writing the record in between; frees itself when the process ends."""
-    try:
-        import fcntl
-    except ImportError:  # not a POSIX system: the file is whole all the same, the later of two checks wins
-        yield
-        return
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError as error:
-        raise UsageError(
-            f"{folder}: cannot be used for the record of checks ({system_reason(error)}). Set MEDICAL_TASKS_DATA to a folder "
-            "that can be written."
-        ) from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 @dataclass(frozen=True, kw_only=True)

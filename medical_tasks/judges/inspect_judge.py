@@ -10,17 +10,18 @@ import asyncio
 import contextlib
 import importlib.util
 import queue
-import threading
-from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from medical_tasks.errors import MedicalTasksError, MissingError, UsageError, install_command
+from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.guard import policy
-from medical_tasks.judges.base import Budget, Call, NoReply, OnReply, Reply
-from medical_tasks.judges.budget import estimate_chat
+from medical_tasks.judges.base import Call, NoReply, OnReply, Reply
+from medical_tasks.judges.budget import RunBudget, estimate_chat
 from medical_tasks.models.opener import CHAT_OPTIONS, Reader, read_options
 
 if TYPE_CHECKING:
+    from anyio.from_thread import BlockingPortal
     from inspect_ai.model import ChatMessage, Model, ModelOutput
 
 PREFIX = "inspect/"
@@ -75,11 +76,11 @@ class InspectJudge:
             self.endpoint = self._values.get("base_url") or f"inspect://{provider}"
         self.samples = self._values["temperature"] != 0
         self._any_reply = False
-        self._loop = _LoopThread("inspect judge")
+        self._portal: BlockingPortal | None = None
         # What runs in this process loads its weights on opening: that waits for the first question.
         self._model: Model | None = None if self.endpoint is None else self._open()
 
-    def answer(self, calls: Sequence[Call], budget: Budget, on_reply: OnReply) -> None:
+    def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
         """Asks for all replies, at most `concurrency` at once; refused while credentialed text is held."""
         if self.endpoint is not None:
             policy.require_visible_endpoint(self.name, "judge")
@@ -87,25 +88,67 @@ class InspectJudge:
             return
         if self._model is None:
             self._model = self._open()
-        model = self._model
-        row = _Row(self)
-
-        async def work(put: Any) -> None:
-            waiting = iter(calls)
-            async with asyncio.TaskGroup() as workers:
-                for _ in range(min(self._values["concurrency"], len(calls))):
-                    workers.create_task(self._worker(model, waiting, budget, put))
-
-        with contextlib.closing(self._loop.outcomes(work)) as outcomes:
+        reason, row = "", 0
+        with contextlib.closing(self._outcomes(self._model, calls, budget)) as outcomes:
             for outcome in outcomes:
                 on_reply(outcome)
-                row.count(outcome)
+                self._any_reply |= isinstance(outcome, Reply)
+                ended = outcome.reason if isinstance(outcome, NoReply) else ""
+                reason, row = ended, row + 1 if ended == reason else 1
+                hopeless = ended in _HOPELESS or ended.startswith("inspect ")
+                if hopeless and row >= GIVE_UP_AFTER and not self._any_reply:
+                    raise MissingError(
+                        f"the judge {self.name} answers nothing: {row} calls ended with {reason}. Check the model's name, the "
+                        "provider's key and address, and that it can be reached. Replies it gave before are kept: the same "
+                        "command goes on from there."
+                    )
 
-    async def _worker(self, model: Model, waiting: Iterator[Call], budget: Budget, put: Any) -> None:
-        for call in waiting:
-            put(await self._reply(model, call, budget))
+    def _outcomes(
+        self, model: Model, calls: Sequence[Call], budget: RunBudget
+    ) -> Generator[Reply | NoReply, None, None]:
+        """Yields outcomes in the calling thread as they come; leaving early cancels what is in flight."""
+        results: queue.SimpleQueue[Reply | NoReply | None] = queue.SimpleQueue()
+        waiting = iter(calls)
 
-    async def _reply(self, model: Model, call: Call, budget: Budget) -> Reply | NoReply:
+        async def worker() -> None:
+            for call in waiting:
+                results.put(await self._reply(model, call, budget))
+
+        async def work() -> None:
+            try:
+                async with asyncio.TaskGroup() as workers:
+                    for _ in range(min(self._values["concurrency"], len(calls))):
+                        workers.create_task(worker())
+            except BaseExceptionGroup as errors:
+                raise errors.exceptions[0] from None
+            finally:
+                results.put(None)
+
+        future = self._started().start_task_soon(work)
+        ended = False
+        try:
+            while (outcome := results.get()) is not None:
+                yield outcome
+            ended = True
+        finally:
+            if not ended:
+                future.cancel()
+                # Not before everything has ended: its clients are used again.
+                while results.get() is not None:
+                    continue
+        future.result()
+
+    def _started(self) -> BlockingPortal:
+        """The loop on a thread of its own, for clients that are bound to one; ends with the process at the latest."""
+        from anyio.from_thread import start_blocking_portal
+
+        if self._portal is None:
+            stack = contextlib.ExitStack()
+            self._portal = stack.enter_context(start_blocking_portal())
+            self._stop = weakref.finalize(self, stack.close)
+        return self._portal
+
+    async def _reply(self, model: Model, call: Call, budget: RunBudget) -> Reply | NoReply:
         from inspect_ai.model import GenerateConfig
 
         prompt, longest = estimate_chat(call.messages), call.question.max_tokens
@@ -123,7 +166,7 @@ class InspectJudge:
         except Exception as error:  # each provider raises its own library's; nothing of ours runs inside
             reason = _reason(error)
             used = 0 if reason == "connection" else None
-            return NoReply(key=call.key, reason=reason, detail=f"{self._model_name}: {reason}", attempts=1)
+            return NoReply(key=call.key, reason=reason, attempts=1)
         finally:
             budget.settle(prompt_tokens=prompt, output_tokens=longest, used=used)
         return _outcome(call, output)
@@ -152,38 +195,11 @@ class InspectJudge:
 
     def close(self) -> None:
         """Ends the connections."""
-        if self._model is not None and self._loop.started:
-            self._loop.run(self._model.api.aclose())
-        self._model = None
-        self._loop.stop()
-
-
-class _Row:
-    """Stops when it is plain that nothing will be answered."""
-
-    def __init__(self, judge: InspectJudge) -> None:
-        self._judge = judge
-        self._reason = ""
-        self._length = 0
-
-    def count(self, outcome: Reply | NoReply) -> None:
-        judge = self._judge
-        if isinstance(outcome, Reply):
-            judge._any_reply = True
-            return
-        self._length = self._length + 1 if outcome.reason == self._reason else 1
-        self._reason = outcome.reason
-        hopeless = outcome.reason in _HOPELESS or outcome.reason.startswith("inspect ")
-        if judge._any_reply or not hopeless or self._length < GIVE_UP_AFTER:
-            return
-        raise self._explain()
-
-    def _explain(self) -> MedicalTasksError:
-        return MissingError(
-            f"the judge {self._judge.name} answers nothing: {self._length} calls ended with {self._reason}. Check the model's "
-            "name, the provider's key and address, and that it can be reached. Replies it gave before are kept: the same "
-            "command goes on from there."
-        )
+        if self._portal is not None:
+            if self._model is not None:
+                self._portal.call(self._model.api.aclose)
+            self._stop()
+        self._model = self._portal = None
 
 
 def _message(message: Any) -> ChatMessage:
@@ -205,7 +221,7 @@ def _outcome(call: Call, output: ModelOutput) -> Reply | NoReply:
     elif not output.completion.strip():
         problem = "empty content"
     if problem:
-        return NoReply(key=call.key, reason=problem, detail=f"{output.model}: {problem}", attempts=1)
+        return NoReply(key=call.key, reason=problem, attempts=1)
     usage = output.usage
     return Reply(
         key=call.key,
@@ -230,77 +246,3 @@ def _reason(error: BaseException) -> str:
     if "Timeout" in name:
         return "timeout"
     return "connection" if "Connect" in name else f"inspect {name}"
-
-
-class _LoopThread:
-    """An event loop on a thread of its own, started when first needed, for clients that are bound to one."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-
-    @property
-    def started(self) -> bool:
-        """Whether it runs."""
-        return self._thread is not None
-
-    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """Runs something on the loop and waits for it; raises what it raises."""
-        return asyncio.run_coroutine_threadsafe(work, self._started()).result()
-
-    def outcomes(
-        self, work: Callable[[Callable[[Any], None]], Coroutine[Any, Any, None]]
-    ) -> Generator[Any, None, None]:
-        """Runs something that brings results one by one, and yields them in the calling thread.
-
-        Leaving the iterator early cancels what is in flight. What `work` raises is raised after the results it brought
-        before.
-        """
-        results: queue.SimpleQueue[tuple[Any] | None] = queue.SimpleQueue()
-
-        async def main() -> None:
-            try:
-                await work(lambda result: results.put((result,)))
-            except BaseExceptionGroup as errors:
-                raise errors.exceptions[0] from None
-            finally:
-                results.put(None)
-
-        future = asyncio.run_coroutine_threadsafe(main(), self._started())
-        ended = False
-        try:
-            for (result,) in iter(results.get, None):
-                yield result
-            ended = True
-        finally:
-            if not ended:
-                future.cancel()
-                # Not before everything has ended: its clients are used again.
-                while results.get() is not None:
-                    continue
-        future.result()
-
-    def stop(self) -> None:
-        """Ends the loop and its thread; harmless when they never began."""
-        if self._loop is None or self._thread is None:
-            return
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-        self._loop = self._thread = None
-
-    def _started(self) -> asyncio.AbstractEventLoop:
-        if self._loop is None:
-            loop = asyncio.new_event_loop()
-            self._loop = loop
-            # A daemon, so that a second Ctrl-C always ends the process.
-            self._thread = threading.Thread(target=self._serve, args=(loop,), name=self._name, daemon=True)
-            self._thread.start()
-        return self._loop
-
-    @staticmethod
-    def _serve(loop: asyncio.AbstractEventLoop) -> None:
-        asyncio.set_event_loop(loop)
-        loop.run_forever()
-        loop.run_until_complete(loop.shutdown_asyncgens())

@@ -7,34 +7,33 @@ nothing; docs/judges_local.md reports how well it agrees with physicians.
 from __future__ import annotations
 
 import itertools
+import json
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import Literal
 
-from medical_tasks.judges.base import Budget, Call, Label, NoReply, OnReply, Reply
+from medical_tasks.judges.base import Call, Label, NoReply, OnReply, Reply
+from medical_tasks.judges.budget import RunBudget
 from medical_tasks.judges.windows import sentence_spans
 
 VERSION = "1"
 """Counts up with every change that can move a label."""
 
 ENTAILS_FROM = 0.4
-"""Share of the hypothesis' content from which it counts as entailed: the mean of the shares in the best window and in all.
+"""Share of the hypothesis' content, in letters, from which it counts as entailed.
 
-Chosen, with `STEM` and `WINDOW`, on half of the questions of K-QA's physician-labelled pairs; docs/judges_local.md has both
-halves. Content is counted in letters: a long word says more than a short one.
-"""
+Chosen, with `STEM` and `WINDOW`, on half of K-QA's physician-labelled questions; docs/judges_local.md has both halves."""
 
 WINDOW = 2
 """Neighbouring sentences that count as one place; what is meant often stands in one and is explained in the next."""
 
 SAME_FROM = 0.6
-"""Overlap (Dice) of hypothesis and one sentence from which a clash between them is a contradiction.
-
-Too few contradictions are labelled to choose it by them; it asks for nearly the same sentence.
-"""
+"""Overlap (Dice) with one sentence from which a clash is a contradiction; too few are labelled to choose it by them."""
 
 _PREMISES_KEPT = 16
 _ENDS = ".!?。！？"
@@ -62,33 +61,31 @@ class LexicalJudge:
             "stem": str(STEM),
         }
 
-    def answer(self, calls: Sequence[Call], budget: Budget, on_reply: OnReply) -> None:
+    def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
         """Labels every call's pair. Nothing is sent, so the budget is not asked."""
         read = lru_cache(maxsize=_PREMISES_KEPT)(_Premise)  # an answer is judged against many statements in a row
         for call in calls:
             pair = call.question.pair
-            if pair is None:
-                on_reply(NoReply(key=call.key, reason="no pair", detail="the question has no premise and hypothesis"))
-            else:
-                on_reply(Reply(key=call.key, label=_decide(read(pair.premise), pair.hypothesis), attempts=0))
+            label = None if pair is None else _decide(read(pair.premise), pair.hypothesis)
+            on_reply(
+                NoReply(key=call.key, reason="no pair")
+                if label is None
+                else Reply(key=call.key, label=label, attempts=0)
+            )
 
     def close(self) -> None:
         """Holds nothing."""
 
 
 def decide(premise: str, hypothesis: str) -> Label:
-    """Says whether a text entails another, as far as words tell.
+    """Says whether a text entails another, as far as words tell, in this order.
 
-    In this order:
-
-    1. A blank premise or hypothesis: neutral.
-    2. The hypothesis is a line or whole sentences of the premise, up to case, white space, bullets, quotes and end
+    1. The hypothesis is a line or whole sentences of the premise, up to case, white space, bullets, quotes and end
     punctuation: entailment.
-    3. Its content overlaps with the most similar sentence by `SAME_FROM`, and the two clash (negation, opposites, numbers):
+    2. Its content overlaps with the most similar sentence by `SAME_FROM`, and the two clash (negation, opposites, numbers):
     contradiction.
-    4. All of its numbers and `ENTAILS_FROM` of its content are in the premise, on average of the best window and the whole:
+    3. All of its numbers and `ENTAILS_FROM` of its content are in the premise, on average of the best window and the whole:
     entailment.
-    5. Otherwise neutral.
     """
     return _decide(_Premise(premise), hypothesis)
 
@@ -189,32 +186,13 @@ STEM = 6
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|%")
 
-_STOP = frozenset(
-    """a about after again all also am an and any are as at be because been before being between both but by can could did
-    do does doing during each few for from further had has have having he her here hers him his how i if in into is it its
-    itself just may me might more most must my of off on once one only or other our out over own per same shall she should so
-    some such than that the their them then there these they this those through to too until up upon us very was we were
-    what when where which while who whom why will with within would you your""".split()
-)
-_NEGATIONS = frozenset(
-    "no not never none nor neither without cannot lack lacks lacking avoid avoided avoiding unlikely insufficient".split()
-)
-_NUMBERS = dict(zip("two three four five six seven eight nine ten".split(), "2 3 4 5 6 7 8 9 10".split(), strict=True))
-_OPPOSITES = (
-    ("safe safely harmless", "unsafe dangerous harmful"),
-    ("increase increases increased increasing raise raises raised higher", "decrease decreases decreased decreasing "
-     "reduce reduces reduced reducing lower lowers lowered lowering"),
-    ("effective", "ineffective"),
-    ("improve improves improved improving", "worsen worsens worsened worsening exacerbate exacerbates"),
-    ("recommended advised", "contraindicated"),
-    ("common", "uncommon rare"),
-    ("normal", "abnormal"),
-    ("contagious infectious", "noncontagious"),
-    ("benign", "malignant"),
-    ("possible", "impossible"),
-    ("start starts starting", "stop stops stopping"),
-)  # fmt: skip
-_SIDES = {word: (pair[0].split()[0], side) for pair in _OPPOSITES for side in (0, 1) for word in pair[side].split()}
+_WORDS = json.loads(Path(__file__).with_name("lexical_words.json").read_text(encoding="utf-8"))
+_STOP = frozenset(_WORDS["stop"].split())
+_NEGATIONS = frozenset(_WORDS["negations"].split())
+_NUMBERS: Mapping[str, str] = _WORDS["numbers"]
+_SIDES = {
+    word: (pair[0].split()[0], side) for pair in _WORDS["opposites"] for side in (0, 1) for word in pair[side].split()
+}
 
 
 def split_sentences(text: str) -> list[str]:
@@ -241,13 +219,13 @@ class Sentence:
         return frozenset(_stem(word) for word in self.words if word not in _STOP and not _negates(word))
 
     @cached_property
-    def numbers(self) -> dict[str, frozenset[str]]:
+    def numbers(self) -> Mapping[str, set[str]]:
         """Numbers by the stem of the word that follows them (`""` at the end)."""
-        found: dict[str, set[str]] = {}
+        found: defaultdict[str, set[str]] = defaultdict(set)
         for word, unit in itertools.pairwise((*self.words, "")):
             if word[0].isdigit():
-                found.setdefault(_stem(unit), set()).add(word)
-        return {unit: frozenset(values) for unit, values in found.items()}
+                found[_stem(unit)].add(word)
+        return found
 
     @cached_property
     def negated(self) -> bool:
@@ -257,12 +235,8 @@ class Sentence:
     @cached_property
     def sides(self) -> dict[str, int]:
         """For each pair of opposites of which it holds one side only: which."""
-        found: dict[str, set[int]] = {}
-        for word in self.words:
-            if word in _SIDES:
-                name, side = _SIDES[word]
-                found.setdefault(name, set()).add(side)
-        return {name: min(sides) for name, sides in found.items() if len(sides) == 1}
+        found = {_SIDES[word] for word in self.words if word in _SIDES}
+        return {name: side for name, side in found if (name, 1 - side) not in found}
 
     def clashes(self, other: Sentence) -> bool:
         """Whether negation and opposites differ an odd number of times (`not safe`/`unsafe`: twice), or all numbers of a unit."""

@@ -7,15 +7,16 @@ premises are read in windows, not cut; docs/judges_local.md describes forms, win
 from __future__ import annotations
 
 import logging
+import math
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from medical_tasks.errors import UsageError
-from medical_tasks.judges.base import Backend, Budget, Call, Label, NoReply, OnReply, Reply
+from medical_tasks.judges.base import Backend, Call, Label, NoReply, OnReply, Reply
+from medical_tasks.judges.budget import RunBudget
 from medical_tasks.judges.nli_models import (
-    SMALLEST_ROOM,
     ClassifierForm,
     Columns,
     Form,
@@ -85,7 +86,7 @@ class NliJudge(Opened[Form]):
             full="one pair of {tokens} tokens: {reason} Give a smaller max_length, or dtype=bfloat16; what was decided is kept.",
         )
 
-    def answer(self, calls: Sequence[Call], budget: Budget, on_reply: OnReply) -> None:
+    def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
         """Labels every call's pair. Nothing is sent, so the budget is not asked."""
         for start in range(0, len(calls), _CALLS_AT_ONCE):
             self._answer(calls[start : start + _CALLS_AT_ONCE], on_reply)
@@ -97,14 +98,10 @@ class NliJudge(Opened[Form]):
         made = dict(zip(asked, make_rows(form, list(asked.values())), strict=True))
         rows: list[tuple[int, Columns]] = []
         for number, call in enumerate(calls):
-            columns = made.get(number)
-            if columns is not None:
+            if (columns := made.get(number)) is not None:
                 rows += [(number, row) for row in columns]
-            elif number in asked:
-                detail = f"the hypothesis leaves less than {SMALLEST_ROOM} of {form.max_length} tokens for the premise"
-                on_reply(NoReply(key=call.key, reason="prompt too long", detail=detail))
-            else:
-                on_reply(NoReply(key=call.key, reason="no pair", detail="the question has no premise and hypothesis"))
+            else:  # the hypothesis leaves too little room for the premise, or there is none
+                on_reply(NoReply(key=call.key, reason="prompt too long" if number in asked else "no pair"))
         said: dict[int, list[Sequence[float]]] = defaultdict(list)
         for place, chances in self._batches.pieces([row for _, row in rows], form.score):
             number = rows[place][0]
@@ -164,9 +161,7 @@ def read_nli_options(options: Mapping[str, str], family: Family, *, model: str) 
     return values
 
 
-TWO_WAY: frozenset[Label] = frozenset({"entailment", "not_entailment"})
-THREE_WAY: frozenset[Label] = frozenset({"entailment", "neutral", "contradiction"})
-LABEL_SETS = (THREE_WAY, TWO_WAY)
+_LABEL_SETS = ({"entailment", "neutral", "contradiction"}, {"entailment", "not_entailment"})
 
 _SPELLINGS: Mapping[Label, str] = {
     "entailment": "entailment entail entails entailed e supports support supported",
@@ -191,9 +186,8 @@ def read_labels(config: Mapping[str, object], given: str | None, *, model: str) 
         if len(listed) != len(names):
             raise UsageError(f"{model}: labels={given} names {len(listed)} labels, the model has {len(names)} outputs.")
         names = listed
-    labels = [read_label(name) for name in names]
-    found = tuple(label for label in labels if label is not None)
-    if len(found) == len(names) == len(set(found)) and frozenset(found) in LABEL_SETS:
+    found = tuple(label for label in map(read_label, names) if label is not None)
+    if len(found) == len(names) == len(set(found)) and set(found) in _LABEL_SETS:
         return found
     where = "labels" if given is not None else "the label names in its config.json"
     raise UsageError(
@@ -206,8 +200,9 @@ def read_labels(config: Mapping[str, object], given: str | None, *, model: str) 
 def _config_names(config: Mapping[str, object]) -> list[str]:
     names = config.get("id2label")
     if isinstance(names, Mapping) and names:
-        order = sorted(names, key=lambda key: (not str(key).isdecimal(), int(key) if str(key).isdecimal() else 0))
-        return [str(names[key]) for key in order]
+        return [
+            str(names[key]) for key in sorted(names, key=lambda key: int(key) if str(key).isdecimal() else math.inf)
+        ]
     count = config.get("num_labels", 2)  # what transformers takes when a config says nothing
     return [f"LABEL_{number}" for number in range(count if isinstance(count, int) else 2)]
 
@@ -216,8 +211,7 @@ def combine(windows: Sequence[Sequence[float]], labels: Sequence[Label]) -> Labe
     """Combines the windows of a premise into one label.
 
     Each window votes for its most likely label (at a tie the more cautious). Entailment wins if a window is at least as sure
-    of it as any is of contradiction; then contradiction; then neutral. With two labels, entailment needs a probability above
-    one half.
+    of it as any is of contradiction; then contradiction; then neutral.
     """
     surest: dict[Label, float] = {}
     for row in windows:
@@ -239,7 +233,9 @@ def load_form(name: str, checkpoint: Checkpoint, family: Family, values: Mapping
     config = checkpoint.read("config.json")
     labels = read_labels(config, values.get("labels"), model=name) if family == "classifier" else ()
     dtype = values.get("dtype", "auto")
-    dtype = _best_dtype(torch) if dtype == "auto" else dtype
+    if dtype == "auto":  # half precision where the hardware has it and T5 bears it; CPUs compute in float32
+        half = torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
+        dtype = "bfloat16" if half else "float32"
     with quiet_libraries(logging.ERROR):
         tokenizer = open_tokenizer(
             name,
@@ -255,13 +251,6 @@ def load_form(name: str, checkpoint: Checkpoint, family: Family, values: Mapping
     if values.get("official"):
         return OfficialTrueForm(model, tokenizer, name=name), dtype
     return TrueForm(model, tokenizer, name=name, max_length=wanted or TRUE_TOKENS), dtype
-
-
-def _best_dtype(torch: Any) -> str:
-    """Half precision where the hardware has it and T5 bears it (bfloat16); CPUs compute in float32."""
-    if torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False):
-        return "bfloat16"
-    return "float32"
 
 
 def _load_network(name: str, checkpoint: Checkpoint, family: Family, dtype: Any) -> Any:

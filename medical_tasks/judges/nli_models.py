@@ -1,15 +1,13 @@
 """How models of natural language inference read pairs: the form of the input, batches, and probabilities.
 
-A pair is one row where it fits, else one row for each window of the premise; rows are batched longest first. The TRUE form is
-T5 reading `premise: ... hypothesis: ...` and writing `1` for entailment (DocLens, section 4 and its released code; Honovich et
-al. 2022). It is asked in two ways:
-
-- ours: one pass of the encoder and one step of the decoder; the larger of the logits of `1` and `0` decides.
-- `official`: the premise cut at 500 words, greedy generation of at most three tokens, the text compared with `1`.
+A pair is one row where it fits, else one row for each window of the premise. The TRUE form is T5 reading `premise: ... hypothesis:
+...` and writing `1` for entailment (DocLens, section 4; Honovich et al. 2022): ours is one pass of the encoder and one step of the
+decoder; `official` cuts the premise at 500 words, generates at most three tokens greedily and compares the text with `1`.
 """
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -17,7 +15,7 @@ from typing import Any
 
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Label, Pair
-from medical_tasks.judges.windows import text_windows
+from medical_tasks.judges.windows import plan_windows
 from medical_tasks.models.encoder import AFTER_PADDING, UNBOUNDED, Row, pad
 
 Columns = dict[str, list[int]]
@@ -64,14 +62,8 @@ class Form(ABC):
 
     def _unmarked(self, columns: Columns, mask: Sequence[int]) -> Columns:
         """Drops special tokens that the tokenizer did not add itself."""
-        ids = columns["input_ids"]
-        planted = {place for place, token in enumerate(ids) if token in self._marks and not mask[place]}
-        if not planted:
-            return columns
-        return {
-            name: [value for place, value in enumerate(values) if place not in planted]
-            for name, values in columns.items()
-        }
+        kept = [bool(own) or token not in self._marks for token, own in zip(columns["input_ids"], mask, strict=True)]
+        return {name: list(itertools.compress(values, kept)) for name, values in columns.items()}
 
     def tensors(self, rows: Sequence[Row]) -> dict[str, Any]:
         """Rows as the model reads them."""
@@ -95,7 +87,7 @@ def make_rows(form: Form, pairs: Sequence[Pair]) -> list[list[Columns] | None]:
 
     @lru_cache(maxsize=64)
     def cut(premise: str, room: int) -> list[str]:
-        return text_windows(premise, room, form.count)
+        return [premise[start:end] for start, end in plan_windows(premise, room, form.count)]
 
     return [
         [columns] if len(columns["input_ids"]) <= longest else _windows(form, pair, longest, cut)
@@ -138,7 +130,7 @@ class ClassifierForm(Form):
     """A classifier."""
 
     def encode(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[Columns]:
-        """Tokenises pairs as the tokenizer joins two texts."""
+        """As the tokenizer joins two texts."""
         return self.tokenize(list(premises), list(hypotheses))
 
     def score(self, rows: Sequence[Row]) -> list[list[float]]:
@@ -164,9 +156,7 @@ def answer_tokens(tokenizer: Any, *, model: str) -> tuple[list[int], int, int]:
     T5's own vocabulary has one token for `1` and two for `0`, a blank and the digit: then the first tokens decide.
     """
     yes, no = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("1", "0"))
-    shared = 0
-    while shared < min(len(yes), len(no)) and yes[shared] == no[shared]:
-        shared += 1
+    shared = len(list(itertools.takewhile(lambda pair: pair[0] == pair[1], zip(yes, no, strict=False))))
     unknown = tokenizer.unk_token_id
     if shared == min(len(yes), len(no)) or unknown in (yes[shared], no[shared]):
         raise UsageError(

@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from medical_tasks.judges.base import Unreadable
@@ -34,6 +35,10 @@ MAX_CLAIM = 2_000
 """Longest sentence that is looked at for a closing claim, in characters."""
 
 # The grammar of a closing claim; `read_closing_claim` says it in words.
+_ANY: Mapping[str, str] = {
+    name: "|".join(parts)
+    for name, parts in json.loads(Path(__file__).with_name("closing_claim.json").read_text(encoding="utf-8")).items()
+}
 _MARKUP = re.compile(r"\\(?:boxed|text|textbf|mathrm)\b|[*`{}$#]|(?<![A-Za-z0-9])_+|_+(?![A-Za-z0-9])")
 _HEADING = re.compile(r"^[ \t]*#+([^\n:]*):?[ \t]*$", re.MULTILINE)
 _INTRODUCED = re.compile(r"([:,→])\s*\n\s*")
@@ -44,21 +49,16 @@ _VERDICT = (
     r"(?P<not>not )?(?:\"(?P<v1>true|false)\.?\"|“(?P<v2>true|false)\.?”|‘(?P<v3>true|false)\.?’|'(?P<v4>true|false)\.?'|"
     r"\((?P<v5>true|false)\)|\[(?P<v6>true|false)\]|(?P<v7>true|false|untrue))"
 )
-_SAID = r"answer|verdict|label|conclusion|judge?ment|decision|classification|result|evaluation|assessment"
 _ASKED = r"hypothesis|statement|claim|entailment|(?P<bare>it|this)"
-_OF_WHAT = (
-    r"(?: (?:here|(?:to|for|in) (?:the|this|that) (?:question|triplet|pair|task|case|hypothesis|statement|example)))?"
-)
-_NOUN = r"(?:(?:the|my|our|this) )?(?:(?:final|correct|right|overall|resulting|best|appropriate|proper) )*(?:{nouns})"
-_SURELY = (
-    r"(?:(?:therefore|thus|hence|so|clearly|indeed|definitely|certainly|obviously|simply|consequently|also|again),? )*"
-)
+_OF_WHAT = rf"(?: (?:here|(?:to|for|in) (?:the|this|that) (?:{_ANY['asked_of']})))?"
+_NOUN = rf"(?:(?:the|my|our|this) )?(?:(?:{_ANY['adjectives']}) )*(?:{{nouns}})"
+_SURELY = rf"(?:(?:{_ANY['surely']}),? )*"
 _HEAD = (
     rf"(?:(?:{{said}}|{{asked}}){_OF_WHAT}"
     rf"(?:,? (?:therefore|thus|hence|then),?)?"
     rf"(?: is(?: (?:a )?(?:clear|definite|resounding))?| must be| ?'s|(?P<isnt> isn't| isnt))[:,]? {_SURELY}"
     rf"|(?:{{said}}|output|response|{{labels}}){_OF_WHAT} ?(?:[:=]|[-–—=]+>|→|[-–—]) ?(?:is )?"
-    rf"|(?:i|we) {_SURELY}(?:answer|conclude|choose|select|reply|respond|label|mark|classify|judge|deem|rate)"
+    rf"|(?:i|we) {_SURELY}(?:{_ANY['verbs']})"
     rf"(?: (?:it|this|that|{{said}}))?(?: with| as| to be| that it is)?[:,]? "
     rf"|(?:making|which makes|this makes) (?:it|{{said}}) )?"
 )
@@ -66,27 +66,10 @@ _WHY = re.compile(r",? (?:because|since|given that) ", re.IGNORECASE)
 _SAYING_WHY = re.compile(
     r"(?:true|false)[\"'”’)\]]?(?=(?:[,:;]| [-–—]) (?:the (?:premise|hypothesis|statement)|both|there) )", re.IGNORECASE
 )
-_SPEAKS = re.compile(
-    r"\b(?:but|however|although|though|says?|said|claims?|states?|tells?|asserts?|insists?|writes?)\b", re.IGNORECASE
-)
-_OPEN = re.compile(
-    r"\?|^(?:had|were|should)\b|\b(?:if|unless|whether|otherwise|suppos\w+|assum\w+|provided|lest|either|neither|nor|or|would|could|"
-    r"might|perhaps|maybe|possibly|probably|likely|unlikely|seems?|appears?|unsure|unclear|uncertain|doubt\w*|true|false|untrue|"
-    r"not (?:sure|certain|clear|the case)|(?:wrong|incorrect|mistaken) (?:to|that)|"
-    r"(?:cannot|can't|can not|couldn't|don't|do not) (?:say|tell|conclude|claim|think|believe|infer|argue|decide|determine))\b",
-    re.IGNORECASE,
-)
+_SPEAKS = re.compile(rf"\b(?:{_ANY['speaks']})\b", re.IGNORECASE)
+_OPEN = re.compile(rf"\?|^(?:had|were|should)\b|\b(?:{_ANY['open']})\b", re.IGNORECASE)
 _BECAUSE = r"(?:since|because|as|given|considering|based on|due to)\b[^:\"“”]*,"
-_SO = (
-    r"(?:(?:therefore|thus|hence|so|consequently|accordingly|overall|finally|ultimately|altogether|and|but|yet|"
-    r"yes|no|in this case|according to the premise|as a (?:result|consequence)|"
-    r"after (?:careful |closer )?(?:analysis|comparison|consideration|review)|"
-    r"in (?:conclusion|summary|short|sum)|to (?:conclude|sum up|summari[sz]e)|for (?:this|that|these|those) reasons?|"
-    r"(?:based on|given|considering|in view of|in light of) (?:this|that|these|(?:all (?:of )?)?the above)(?: [a-z]+)?|"
-    r"(?:(?:i|we|i can|we can) (?:conclude|find|decide|judge|determine|infer)|it follows|"
-    r"(?:which|this|that) (?:means|implies)|meaning)"
-    r"(?: that)?)[,:;]? ?)"
-)
+_SO = rf"(?:(?:{_ANY['so']})[,:;]? ?)"
 _LABEL = r"(?:(?:(?:the|my) )?(?:final )?(?:conclusion|summary|answer|verdict): )?"
 _WORDS = re.compile(rf"{_SO}*{_LABEL}{_SO}*", re.IGNORECASE)
 _LEAD = re.compile(
@@ -101,8 +84,8 @@ def _claim_pattern(said: str, asked: str, labels: str) -> re.Pattern[str]:
     return re.compile(rf"(?:^|(?<=[\s:])){head}{_VERDICT}{_OF_WHAT}[.!\s]*$", re.IGNORECASE)
 
 
-_OF_ANSWERS = _claim_pattern(_SAID, r"answer(?P<bare>)", "contradict(?:s|ed|ion)")
-_OF_EITHER = _claim_pattern(_SAID, _ASKED, "entail(?:s|ed|ment)")
+_OF_ANSWERS = _claim_pattern(_ANY["said"], r"answer(?P<bare>)", "contradict(?:s|ed|ion)")
+_OF_EITHER = _claim_pattern(_ANY["said"], _ASKED, "entail(?:s|ed|ment)")
 
 
 def quoted(text: str) -> str:

@@ -55,7 +55,7 @@ class RecordedJudge:
                 self._add(number, line)
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
-        """Looks every question up, in order; unscored if not in the file, or recorded for another question of that id."""
+        """Looks every question up; unscored if not in the file, or recorded for another question of that id."""
         return [self._look_up(question) for question in questions]
 
     def close(self) -> None:
@@ -79,7 +79,10 @@ class RecordedJudge:
             raise UsageError(f"{where} (id {row['id']!r}): sha256 is a text. Correct it, or leave it out.")
         if scored and was_cut(str(row.get("finish") or ""), tokens=None, longest=0):
             unscored = CUT
-        record = {"unscored": _reason(unscored)} if unscored is not None else {"value": _frozen(row["value"])}
+        if unscored is None:
+            record = {"value": _frozen(row["value"])}
+        else:  # a reason that is not in our form may be any text
+            record = {"unscored": unscored if _REASON.fullmatch(unscored) else NO_VERDICT}
         record["text"] = row["text"] if isinstance(row.get("text"), str) else ""
         before = self._records.setdefault(row["id"], {}).setdefault(sha256, record)
         if (before.get("unscored"), before.get("value")) != (record.get("unscored"), record.get("value")):
@@ -97,22 +100,17 @@ class RecordedJudge:
         hashes = [sha256, *([asked_sha256(question.pair)] if question.pair else []), ""]
         records = self._records.get(question.id, {})
         record = next((records[each] for each in hashes if each in records), None)
-        outcome: Verdict | Unscored
-        if record is None or "unscored" in record:
-            reason = OTHER_QUESTION if records else NOT_RECORDED
-            outcome = Unscored(id=question.id, reason=record["unscored"] if record else reason, sha256=sha256)
-            self.stats.unscored[outcome.reason] += 1
-            self.rows.append({"id": question.id, "unscored": outcome.reason, "votes": [], "text": "", "sha256": sha256})
-        else:
-            value = record["value"]
-            self._check_kind(question, value)
-            outcome = Verdict(id=question.id, value=value, votes=(value,), text=record["text"], sha256=sha256)
-            self.stats.decided += 1
-            self.rows.append(
-                {"id": question.id, "value": value, "votes": [value], "text": outcome.text, "sha256": sha256}
-            )
         self.stats.asked += 1
-        return outcome
+        if record is None or "unscored" in record:
+            reason = record["unscored"] if record else OTHER_QUESTION if records else NOT_RECORDED
+            self.stats.unscored[reason] += 1
+            self.rows.append({"id": question.id, "unscored": reason, "votes": [], "text": "", "sha256": sha256})
+            return Unscored(id=question.id, reason=reason, sha256=sha256)
+        value, text = record["value"], record["text"]
+        self._check_kind(question, value)
+        self.stats.decided += 1
+        self.rows.append({"id": question.id, "value": value, "votes": [value], "text": text, "sha256": sha256})
+        return Verdict(id=question.id, value=value, votes=(value,), text=text, sha256=sha256)
 
     def _check_kind(self, question: Question, value: Any) -> None:
         """Refuses "yes" where true and false are wanted: it would count as something."""
@@ -123,11 +121,6 @@ class RecordedJudge:
                 f"{self._path}: id {question.id!r} has the value {json.dumps(value)[:80]}, and values of this question are "
                 f"of the kind of {said}. Correct the file."
             )
-
-
-def _reason(written: str) -> str:
-    """A reason as coverage counts it: one that is not in our form may be any text."""
-    return written if _REASON.fullmatch(written) else NO_VERDICT
 
 
 def _frozen(value: Any) -> Any:

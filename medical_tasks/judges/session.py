@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from medical_tasks.errors import UsageError
@@ -21,11 +20,10 @@ from medical_tasks.io.progress import Progress
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import Backend, Call, JudgeOptions, NoReply, Question, Reply, Unscored, Verdict
 from medical_tasks.judges.budget import (
-    Forecast,
     RunBudget,
     estimate_chat,
     estimate_tokens,
-    make_forecast,
+    forecast,
 )
 from medical_tasks.judges.case import CUT, NO_PAIR, UNREADABLE, Case, Rules, Thread
 from medical_tasks.models.opener import NEUTRAL_ARGS
@@ -192,8 +190,6 @@ class JudgeSession:
         self.stats = SessionStats()
         self.rows: list[dict[str, Any]] = []
         """Every question asked so far, in order: `id`, `value` or `unscored` (the reason), `votes`, `text`, `sha256`."""
-        self.forecasts: list[Forecast] = []
-        """What was foreseen, one for each `ask` that could not be answered from the store."""
         self._backend = backend
         self._options = options
         self._store = store
@@ -204,9 +200,7 @@ class JudgeSession:
     def __enter__(self) -> JudgeSession:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -214,11 +208,7 @@ class JudgeSession:
         self._backend.close()
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
-        """Decides all questions, in order. Questions that ask the same share their replies.
-
-        First come the votes that every question needs at least, all together; then re-asks, and further votes where the mode
-        is open.
-        """
+        """Decides all questions, in order: the votes that all need at least, then re-asks, and further votes where it is open."""
         longest = self._options.reply_tokens
         if longest is not None:
             questions = [replace(question, max_tokens=longest) for question in questions]
@@ -252,10 +242,9 @@ class JudgeSession:
 
     def _foresee(self, cases: Sequence[Case]) -> None:
         prices: tuple[float, float] | None = getattr(self._backend, "prices", None)
-        forecast = make_forecast(cases, judge=self.name, label=self._label, prices=prices)
-        self.forecasts.append(forecast)
         if self._options.forecast or (self._backend.endpoint is not None and not self._quiet):
-            print(forecast.line(), file=sys.stderr, flush=True)
+            line = forecast(cases, judge=self.name, label=self._label, prices=prices)
+            print(line, file=sys.stderr, flush=True)
 
     def _send(self, waiting: _Waiting) -> None:
         """Asks the judge for every reply that is wanted, and hands them on when all are there."""
@@ -268,8 +257,6 @@ class JudgeSession:
         with Progress(label, len(calls), quiet=self._quiet) as progress:
 
             def on_reply(reply: Reply | NoReply) -> None:
-                if reply.key not in calls or reply.key in outcomes:
-                    raise RuntimeError(f"the judge {self.name} gave an outcome that nobody waits for")
                 outcomes[reply.key] = reply
                 self._book(calls[reply.key], reply)
                 progress.step()
@@ -281,8 +268,6 @@ class JudgeSession:
                 # Some requests end without an outcome of their own: all are given up when a key is refused.
                 told = sum(reply.attempts for reply in outcomes.values())
                 self.stats.calls += max(told, self.budget.calls - before)
-        if len(outcomes) < len(calls):
-            raise RuntimeError(f"the judge {self.name} left {len(calls) - len(outcomes)} calls without an outcome")
         # What was kept, and not what was heard: where another process was first, both go by its reply.
         kept = self._store.get_many(VERDICT, [key for key in outcomes if isinstance(outcomes[key], Reply)])
         for key, pairs in waiting.items():
@@ -298,8 +283,6 @@ class JudgeSession:
         stats = self.stats
         if isinstance(reply, NoReply):
             return
-        if (reply.label is not None) != (self._backend.reads == "pair"):
-            raise RuntimeError(f"the judge {self.name} reads {self._backend.reads}s and gave another kind of reply")
         prompt, output = reply.prompt_tokens, reply.output_tokens
         self._store.put(
             VERDICT,

@@ -1,8 +1,4 @@
-"""Long texts as windows of whole sentences, so that nothing is cut away.
-
-A window is a slice of the text as it is written. Windows follow one another, overlap by about a quarter where sentences
-allow, and together hold every sentence.
-"""
+"""Long texts as windows of whole sentences that overlap by about a quarter and together hold every sentence."""
 
 from __future__ import annotations
 
@@ -24,16 +20,11 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     return list(itertools.pairwise(cuts))
 
 
-def text_windows(text: str, room: int, count: Count) -> list[str]:
-    """Cuts a text into windows of whole sentences, slices that fit the room unless a single character does not.
+def plan_windows(text: str, room: int, count: Count) -> list[tuple[int, int]]:
+    """Cuts a text into windows of whole sentences, spans that fit the room unless a single character does not.
 
     A sentence longer than the room is cut at white space, else anywhere, into pieces of a quarter of the room.
     """
-    return [text[start:end] for start, end in plan_windows(text, room, count)]
-
-
-def plan_windows(text: str, room: int, count: Count) -> list[tuple[int, int]]:
-    """Does the same, and returns where the slices start and end."""
     spans = sentence_spans(text)
     sizes = list(count([text[start:end] for start, end in spans]))
     pieces: list[tuple[int, int]] = []
@@ -48,8 +39,7 @@ def plan_windows(text: str, room: int, count: Count) -> list[tuple[int, int]]:
 def cut_windows(lengths: Sequence[int], room: int) -> list[tuple[int, int]]:
     """Packs consecutive pieces into windows, given as start and end (exclusive); a piece longer than the room is a window.
 
-    Each window goes further than the one before, and begins up to a quarter of the room before that one's end, at least one
-    piece before where both pieces fit.
+    Each begins up to a quarter of the room before the end of the one before, at least one piece where both pieces fit.
     """
     windows: list[tuple[int, int]] = []
     start = end = 0

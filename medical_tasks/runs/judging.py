@@ -19,7 +19,6 @@ from medical_tasks.guard.private_store import redact_reason, redact_value
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import (
     Backend,
-    Budget,
     Call,
     JudgeOptions,
     JudgePrompts,
@@ -151,7 +150,7 @@ class _Patient:
         self.prices: tuple[float, float] | None = getattr(backend, "prices", None)
         self.trouble: str | None = None
 
-    def answer(self, calls: Sequence[Call], budget: Budget, on_reply: OnReply) -> None:
+    def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
         answered: set[str] = set()
 
         def deliver(reply: Reply | NoReply) -> None:

@@ -1,16 +1,9 @@
 """Agreement of labels: of a judge with the truth, of raters among themselves, of a judge with raters.
 
-A label is a word out of `classes`. `None` stands for an item without a label (a judge that gave no verdict): it is in no share,
-and it has a column of its own in the confusion matrix. Nothing is corrected for chance where chance leaves nothing to correct:
-with all labels of both sides (or of all raters) in one class the expected agreement is 1, and kappa is `nan`.
-
-Raters may each have labelled only some items: every figure is over the items that both sides have a label for, and `n` says how
-many these are. EHRNoteQA reports its judge and its three clinicians so (paper, section 4.1).
-
-Sources:
-    Cohen (1960), Educ Psychol Meas 20:37 (kappa of two raters); Fleiss (1971), Psychol Bull 76:378 (kappa of many).
-    Intervals: `bootstrap` for kappas and pairwise agreement, `intervals.proportion_interval` for accuracy; both account for
-    items that share a cluster.
+A label is a word out of `classes`; `None` stands for an item without one, which is in no share and has a column of its own in the
+confusion matrix. With all labels in one class the expected agreement is 1, and kappa is `nan`. Every figure is over the items that
+both sides have a label for (so EHRNoteQA reports its judge and its clinicians: paper, section 4.1). Sources: Cohen (1960), Educ
+Psychol Meas 20:37 (kappa of two raters); Fleiss (1971), Psychol Bull 76:378 (kappa of many).
 """
 
 from __future__ import annotations
@@ -33,28 +26,12 @@ KAPPA_LIMITS = (-1.0, 1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassFigures:
-    """How well one class is found. A share whose denominator is empty is `nan`."""
-
-    recall: float  # of the items of this class, the share that was given it
-    precision: float  # of the items that were given this class, the share that is of it
-    f1: float  # 2 tp / (2 tp + fp + fn)
-    n_true: int  # items of this class that have a label
-    n_given: int  # items that were given this class
-
-
-@dataclass(frozen=True, kw_only=True)
 class LeaveOneOut:
-    """Each rater against the majority of the others.
+    """Each rater against the majority of the others."""
 
-    Attributes:
-        references: for each rater, the majority of the others on each item; None where they have none.
-        accuracy: for each rater, the share of items with a reference on which it agrees; `nan` where there are none.
-    """
-
-    references: tuple[tuple[str | None, ...], ...]
-    accuracy: tuple[float, ...]
-    counted: tuple[int, ...]  # for each rater, the number of items with a reference
+    references: tuple[tuple[str | None, ...], ...]  # by rater, the others' majority on each item; None for none
+    accuracy: tuple[float, ...]  # by rater, the share of items with a reference on which it agrees; `nan` for none
+    counted: tuple[int, ...]  # by rater, the number of items with a reference
 
     @property
     def mean(self) -> float:
@@ -71,10 +48,7 @@ def majority(labels: Sequence[str]) -> str | None:
 
 
 def confusion_matrix(gold: Sequence[str], given: Sequence[str | None], *, classes: Sequence[str]) -> Counts:
-    """Counts items by their class and by the label they were given.
-
-    Shape (classes, classes + 1): rows are `gold`, columns `given`; the last column counts items without a label.
-    """
+    """Counts items by class (rows) and by the label they were given (columns, the last one for none)."""
     check_same_length(gold=gold, given=given)
     rows, columns = _codes("gold", gold, classes), _codes("given", given, classes)
     if (rows == len(classes)).any():
@@ -84,43 +58,24 @@ def confusion_matrix(gold: Sequence[str], given: Sequence[str | None], *, classe
     return table
 
 
-def class_figures(table: Counts, classes: Sequence[str]) -> dict[str, ClassFigures]:
-    """Recall, precision and F1 of each class."""
+def class_figures(table: Counts, classes: Sequence[str]) -> dict[str, dict[str, float]]:
+    """How well each class is found: `recall`, `precision` and `f1` (`nan` for empty denominators), `n_true` and `n_given`."""
     square = table[:, : len(classes)]
-    found = {}
+    found: dict[str, dict[str, float]] = {}
     for k, name in enumerate(classes):
         hits, true, said = int(square[k, k]), int(square[k].sum()), int(square[:, k].sum())
-        found[name] = ClassFigures(
-            recall=_share(hits, true),
-            precision=_share(hits, said),
-            f1=_share(2 * hits, true + said),
-            n_true=true,
-            n_given=said,
-        )
+        shares = {"recall": _share(hits, true), "precision": _share(hits, said), "f1": _share(2 * hits, true + said)}
+        found[name] = {**shares, "n_true": true, "n_given": said}
     return found
 
 
 def accuracy_interval(
-    gold: Sequence[str], given: Sequence[str | None], *, clusters: Clusters | None = None, confidence: float = 0.95
+    gold: Sequence[str], given: Sequence[str | None], *, clusters: Clusters | None = None
 ) -> Estimate:
     """Share of items that were given their class, over those that have a label."""
     check_same_length(gold=gold, given=given)
     right = [math.nan if label is None else float(label == true) for true, label in zip(gold, given, strict=True)]
-    return proportion_interval(np.array(right, dtype=np.float64), clusters=clusters, confidence=confidence)
-
-
-def cohen_kappa(table: npt.ArrayLike) -> float:
-    """Cohen's kappa, unweighted: (observed - expected agreement) / (1 - expected).
-
-    The table has shape (classes, classes) and holds counts or shares: a `confusion_matrix` without its last column.
-    `nan` when the expected agreement is 1, and for no items.
-    """
-    counts = np.asarray(table, dtype=np.float64)
-    if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or (counts < 0).any():
-        raise ValueError(f"table must be square and hold counts; got shape {counts.shape}")
-    margins = [*counts.sum(axis=1), *counts.sum(axis=0)]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return float(_kappa_of_sums(np.trace(counts), *margins))
+    return proportion_interval(np.array(right, dtype=np.float64), clusters=clusters)
 
 
 def cohen_interval(
@@ -132,7 +87,7 @@ def cohen_interval(
     seed: int = 0,
     resamples: int = 2000,
 ) -> Estimate:
-    """Cohen's kappa over the items that have a label, with a bootstrap interval; clusters are drawn whole."""
+    """Cohen's kappa, (observed - expected agreement) / (1 - expected), with a bootstrap interval; clusters are drawn whole."""
     check_same_length(gold=gold, given=given)
     rows, columns = _codes("gold", gold, classes), _codes("given", given, classes)
     labelled = columns < len(classes)
@@ -157,10 +112,7 @@ def _kappa_of_sums(agreed: npt.ArrayLike, *margins: npt.ArrayLike) -> Floats:
 
 
 def rating_counts(ratings: Sequence[Sequence[str]], *, classes: Sequence[str]) -> Counts:
-    """Counts how many raters gave each item each class.
-
-    Shape (items, classes), of the labels of all raters of each item.
-    """
+    """Counts how many raters gave each item each class; shape (items, classes)."""
     raters = {len(labels) for labels in ratings}
     if len(raters) > 1 or min(raters, default=2) < 2:
         raise ValueError(f"every item must have the same number of raters, at least 2; got {sorted(raters)}")
@@ -170,39 +122,23 @@ def rating_counts(ratings: Sequence[Sequence[str]], *, classes: Sequence[str]) -
     return table
 
 
-def pairwise_agreement(counts: Counts) -> float:
-    """Of all pairs of raters on all items, the share that agrees."""
-    return float(np.mean(_agreed_pairs(counts))) if len(counts) else math.nan
-
-
 def pairwise_interval(counts: Counts, *, clusters: Clusters | None = None, seed: int = 0) -> Estimate:
-    """`pairwise_agreement` with a bootstrap interval; clusters are drawn whole."""
+    """Of all pairs of raters on all items, the share that agrees, with a bootstrap interval; clusters are drawn whole."""
     return bootstrap_interval(_agreed_pairs(counts), clusters=clusters, seed=seed)
 
 
-def fleiss_kappa(counts: Counts) -> float:
-    """Fleiss' kappa of raters who need not be the same for every item.
-
-    `nan` when all labels are of one class, and for no items.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return float(_fleiss_of_sums(*(column.sum() for column in _fleiss_columns(counts))))
-
-
 def fleiss_interval(counts: Counts, *, clusters: Clusters | None = None, seed: int = 0) -> Estimate:
-    """`fleiss_kappa` with a bootstrap interval; clusters are drawn whole."""
+    """Fleiss' kappa of raters who need not be the same for every item, with a bootstrap interval; clusters are drawn whole."""
     return bootstrap_statistic(
         _fleiss_columns(counts), _fleiss_of_sums, clusters=clusters, seed=seed, limits=KAPPA_LIMITS
     )
 
 
 def leave_one_out(ratings: Sequence[Sequence[str]]) -> LeaveOneOut:
-    """Compares each rater with the majority of the others.
+    """Compares each rater with the majority of the others; raters stand in the same order for each item.
 
-    Items on which the others have no majority are left out for that rater: with three raters, those on which the other two
-    differ. What is left is easier than the whole; a judge is fairly compared on the same items (`LeaveOneOut.references`).
-
-    The raters stand in the same order for each item.
+    Items on which the others have no majority are left out for that rater. What is left is easier than the whole; a judge is
+    fairly compared on the same items (`LeaveOneOut.references`).
     """
     raters = len(ratings[0]) if ratings else 0
     references, accuracy, counted = [], [], []
@@ -282,11 +218,7 @@ def agreement_of(
 def with_raters(
     given: Labels, ratings: Sequence[Labels], *, classes: Sequence[str], clusters: Clusters | None = None
 ) -> list[Agreement]:
-    """Compares labels with those of each rater.
-
-    Raters stand in the same order for each item of `ratings`; None is no label. One result a rater; none where there is
-    no item.
-    """
+    """Compares labels with those of each rater, who stand in the same order for each item of `ratings`; None is no label."""
     check_same_length(given=given, ratings=ratings)
     return [agreement_of(column, given, classes=classes, clusters=clusters) for column in _columns(ratings)]
 

@@ -19,22 +19,14 @@ Sums = tuple[float, float]
 
 @dataclass(frozen=True, kw_only=True)
 class Components:
-    """What an average is made of.
+    """What an average is made of."""
 
-    `shares` add up to 1, and there are none where no metric is reported; `missing` metrics of the average are not
-    reported.
-    """
-
-    shares: Mapping[str, float]
-    missing: tuple[str, ...]
+    shares: Mapping[str, float]  # adding up to 1; none where no metric is reported
+    missing: tuple[str, ...]  # metrics of the average that are not reported
 
 
 def components(metric: MetricSpec, reported: Mapping[str, MetricSpec]) -> Components:
-    """Takes an average apart, averages in it too.
-
-    Each metric of an average has the same share, an average in it as a whole; a metric of another kind is its own only
-    component.
-    """
+    """Takes an average apart, averages in it too; each of its metrics has the same share, an average as a whole."""
     if metric.kind != "average":
         return Components(shares={metric.name: 1.0}, missing=())
     parts = {name: components(reported[name], reported) for name in metric.of if name in reported}
@@ -49,11 +41,7 @@ def components(metric: MetricSpec, reported: Mapping[str, MetricSpec]) -> Compon
 
 
 def sums(metric: MetricSpec, value: float | None, weight: float | None) -> Sums:
-    """What an item adds to a metric's total.
-
-    `value` is None when it is not decided, nan where it has no denominator; `weight` is the denominator of a pooled
-    metric.
-    """
+    """What an item adds to a metric's total: `value` is None when not decided, nan without a denominator (`weight`)."""
     if value is None:
         return math.nan, math.nan
     if math.isnan(value):
@@ -63,10 +51,7 @@ def sums(metric: MetricSpec, value: float | None, weight: float | None) -> Sums:
 
 
 def average_of(shares: Sequence[float]) -> Callable[..., Any]:
-    """Makes the statistic of an average.
-
-    It takes the metrics' sums, numerators and denominators in turns.
-    """
+    """Makes the statistic of an average, of the metrics' numerators and denominators in turns."""
 
     def statistic(*columns: Any) -> Any:
         parts = zip(shares, columns[::2], columns[1::2], strict=True)

@@ -25,20 +25,20 @@ from medical_tasks.scoring.text_pairs import (
     as_segments,
     clipped_matches,
     count_ngrams,
+    harmonic,
     mean,
 )
 
 MAX_ORDER = 4
+_Segment = tuple[list[str], list[list[str]]]
+"""The tokens of a prediction, and of each of its references."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bleu:
-    """BLEU and what it is made of.
+    """BLEU and what it is made of."""
 
-    Attributes:
-        score: brevity penalty times the geometric mean of the precisions, 0-1; `nan` when there was nothing to score.
-    """
-
+    # brevity penalty times the geometric mean of the precisions, 0-1; `nan` when there was nothing to score
     score: float
     precisions: tuple[float, ...]  # of n-grams of each order, 0-1; 0 where the predictions have none
     brevity_penalty: float  # 0-1; below 1 when the predictions are shorter than the references
@@ -47,7 +47,7 @@ class Bleu:
     reference_length: int  # tokens of the references that set the length
 
 
-def bleu(prediction: str, references: References, *, smooth: bool = False, max_order: int = MAX_ORDER) -> Bleu:
+def bleu(prediction: str, references: References, *, smooth: bool = False) -> Bleu:
     """BLEU of one prediction: `bleu_corpus` of a corpus of one.
 
     A prediction that shares no run of four tokens with a reference scores exactly 0 unless `smooth`; so does every text of
@@ -55,41 +55,45 @@ def bleu(prediction: str, references: References, *, smooth: bool = False, max_o
 
     `smooth` adds one to matches and n-grams of every order. Case counts.
     """
-    return bleu_corpus([prediction], [as_references(prediction, references)], smooth=smooth, max_order=max_order)
+    return bleu_corpus([prediction], [as_references(prediction, references)], smooth=smooth)
 
 
-def bleu_corpus(
-    predictions: Sequence[str], references: Sequence[References], *, smooth: bool = False, max_order: int = MAX_ORDER
-) -> Bleu:
+def bleu_corpus(predictions: Sequence[str], references: Sequence[References], *, smooth: bool = False) -> Bleu:
     """BLEU with matches and lengths pooled over the predictions, which is not the mean of their scores.
 
     With several references the shortest sets the length (sacreBLEU takes the closest). Where `evaluate` divides by zero the
     score is defined: 0 when all predictions or all references are empty.
     """
-    if max_order < 1:
-        raise ValueError(f"max_order must be at least 1; got {max_order}")
-    segments = as_segments(predictions, references)
-    matches, totals = [0] * max_order, [0] * max_order
-    prediction_length = reference_length = longest = 0
-    for text, known in segments:
-        said, true = tokenize_13a(text), [tokenize_13a(reference) for reference in known]
-        prediction_length += len(said)
-        reference_length += min(map(len, true))
-        longest = max(longest, *map(len, true))
-        for n in range(1, max_order + 1):
-            matches[n - 1] += clipped_matches(said, true, n)
-            totals[n - 1] += max(len(said) - n + 1, 0)
-    precisions = tuple(_share(hits, total, smooth) for hits, total in zip(matches, totals, strict=True))
+    texts = as_segments(predictions, references)
+    segments = [(tokenize_13a(text), [tokenize_13a(reference) for reference in known]) for text, known in texts]
+    matches, totals = _matches(segments)
+    precisions = [_share(hits, total, smooth) for hits, total in zip(matches, totals, strict=True)]
+    empty = not any(said for said, _ in segments) or not any(any(true) for _, true in segments)
+    reference_length = sum(min(map(len, true)) for _, true in segments)
+    return _bleu(segments, reference_length, precisions, MAX_ORDER, nothing=empty)
+
+
+def _matches(segments: Sequence[_Segment]) -> tuple[list[int], list[int]]:
+    """N-grams of the predictions that are in a reference, and all of them, by order; pooled over the predictions."""
+    orders = range(1, MAX_ORDER + 1)
+    matches = [sum(clipped_matches(said, true, n) for said, true in segments) for n in orders]
+    return matches, [sum(max(len(said) - n + 1, 0) for said, _ in segments) for n in orders]
+
+
+def _bleu(
+    segments: Sequence[_Segment], reference_length: int, precisions: Sequence[float], orders: int, *, nothing: bool
+) -> Bleu:
+    prediction_length = sum(len(said) for said, _ in segments)
     penalty = brevity_penalty(prediction_length, reference_length)
     if not segments:
         score = math.nan
-    elif not prediction_length or not longest or min(precisions) == 0:
+    elif nothing or min(precisions[:orders]) == 0:
         score = 0.0
     else:
-        score = penalty * math.exp(math.fsum(map(math.log, precisions)) / max_order)
+        score = penalty * math.exp(math.fsum(map(math.log, precisions[:orders])) / orders)
     return Bleu(
         score=score,
-        precisions=precisions,
+        precisions=tuple(precisions),
         brevity_penalty=penalty,
         length_ratio=prediction_length / reference_length if reference_length else math.nan,
         prediction_length=prediction_length,
@@ -110,52 +114,29 @@ def _share(hits: int, total: int, smooth: bool) -> float:
     return hits / total if total else 0.0
 
 
-def sacrebleu_sentence(prediction: str, references: References, *, lowercase: bool = False) -> Bleu:
+def sacrebleu_sentence(prediction: str, references: References) -> Bleu:
     """SacreBLEU of one prediction, over the orders that it is long enough for ("effective order").
 
     So a one-word prediction can score 1 here and 0 in `sacrebleu_corpus`. Nothing in common scores 0, an empty text on
     either side too.
     """
-    return _score([(prediction, as_references(prediction, references))], lowercase, effective_order=True)
+    return _sacrebleu([(prediction, as_references(prediction, references))], effective_order=True)
 
 
-def sacrebleu_corpus(predictions: Sequence[str], references: Sequence[References], *, lowercase: bool = False) -> Bleu:
+def sacrebleu_corpus(predictions: Sequence[str], references: Sequence[References]) -> Bleu:
     """SacreBLEU with matches and lengths pooled over the predictions; the closest reference sets the length."""
-    return _score(as_segments(predictions, references), lowercase, effective_order=False)
+    return _sacrebleu(as_segments(predictions, references), effective_order=False)
 
 
-def _score(segments: Sequence[tuple[str, tuple[str, ...]]], lowercase: bool, *, effective_order: bool) -> Bleu:
-    matches, totals = [0] * MAX_ORDER, [0] * MAX_ORDER
-    prediction_length = reference_length = 0
-    for text, known in segments:
-        said, *true = (_tokens(one, lowercase) for one in (text, *known))
-        prediction_length += len(said)
-        reference_length += min(map(len, true), key=lambda length: (abs(length - len(said)), length))
-        for n in range(1, MAX_ORDER + 1):
-            matches[n - 1] += clipped_matches(said, true, n)
-            totals[n - 1] += max(len(said) - n + 1, 0)
-    precisions = _smoothed(matches, totals)
-    orders = sum(total > 0 for total in totals) if effective_order else MAX_ORDER
-    penalty = brevity_penalty(prediction_length, reference_length)
-    if not segments:
-        score = math.nan
-    elif not any(matches) or min(precisions[:orders]) == 0:
-        score = 0.0
-    else:
-        score = penalty * math.exp(math.fsum(map(math.log, precisions[:orders])) / orders)
-    return Bleu(
-        score=score,
-        precisions=precisions,
-        brevity_penalty=penalty,
-        length_ratio=prediction_length / reference_length if reference_length else math.nan,
-        prediction_length=prediction_length,
-        reference_length=reference_length,
-    )
-
-
-def _tokens(text: str, lowercase: bool) -> list[str]:
+def _sacrebleu(texts: Sequence[tuple[str, tuple[str, ...]]], *, effective_order: bool) -> Bleu:
     # The library cuts white space off the end first, so that a last "-" before a line break stays.
-    return tokenize_13a((text.lower() if lowercase else text).rstrip())
+    segments = [(tokenize_13a(text.rstrip()), [tokenize_13a(one.rstrip()) for one in known]) for text, known in texts]
+    matches, totals = _matches(segments)
+    reference_length = sum(
+        min(map(len, true), key=lambda length: (abs(length - len(said)), length)) for said, true in segments
+    )
+    orders = sum(total > 0 for total in totals) if effective_order else MAX_ORDER
+    return _bleu(segments, reference_length, _smoothed(matches, totals), orders, nothing=not any(matches))
 
 
 def _smoothed(matches: Sequence[int], totals: Sequence[int]) -> tuple[float, ...]:
@@ -168,9 +149,6 @@ def _smoothed(matches: Sequence[int], totals: Sequence[int]) -> tuple[float, ...
             half /= 2
         precisions.append((hits or half) / total if total else 0.0)
     return tuple(precisions)
-
-
-ORDERS = (1, 2, 3, 4)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -196,7 +174,8 @@ def sari(source: str, prediction: str, references: References) -> Sari:
     known = as_references(prediction, references)
     old, new, *true = (tokenize_13a(text.lower()) or [""] for text in (source, prediction, *known))
     orders = [
-        _parts(count_ngrams(old, n), count_ngrams(new, n), [count_ngrams(tokens, n) for tokens in true]) for n in ORDERS
+        _parts(count_ngrams(old, n), count_ngrams(new, n), [count_ngrams(tokens, n) for tokens in true])
+        for n in range(1, MAX_ORDER + 1)
     ]
     keep, delete, add = (100 * mean(column) for column in zip(*orders, strict=True))
     return Sari(score=(keep + delete + add) / 3, keep=keep, delete=delete, add=add)
@@ -208,12 +187,7 @@ def sari_corpus(sources: Sequence[str], predictions: Sequence[str], references: 
     if isinstance(sources, str) or len(sources) != len(segments):
         raise ValueError(f"sources must hold one text a prediction ({len(segments)}); got {len(sources)}")
     rows = [sari(source, text, known) for source, (text, known) in zip(sources, segments, strict=True)]
-    return Sari(
-        score=mean(row.score for row in rows),
-        keep=mean(row.keep for row in rows),
-        delete=mean(row.delete for row in rows),
-        add=mean(row.add for row in rows),
-    )
+    return Sari(**{part: mean(getattr(row, part) for row in rows) for part in ("score", "keep", "delete", "add")})
 
 
 def _parts(old: Ngrams, new: Ngrams, references: Sequence[Ngrams]) -> tuple[float, float, float]:
@@ -228,14 +202,14 @@ def _parts(old: Ngrams, new: Ngrams, references: Sequence[Ngrams]) -> tuple[floa
 
     kept, keepable = before & after, before & pooled
     well_kept = kept & pooled
-    keep = _f1(_mean_share(well_kept, kept), _ratio(well_kept.total(), keepable.total()))
+    keep = harmonic(_mean_share(well_kept, kept), _ratio(well_kept.total(), keepable.total()))
 
     deleted = before - after
     delete = _mean_share(deleted - pooled, deleted)
 
     added, addable = new.keys() - old.keys(), pooled.keys() - old.keys()
     well_added = len(added & pooled.keys())
-    add = _f1(_ratio(well_added, len(added)), _ratio(well_added, len(addable)))
+    add = harmonic(_ratio(well_added, len(added)), _ratio(well_added, len(addable)))
     return keep, delete, add
 
 
@@ -246,11 +220,6 @@ def _mean_share(good: Ngrams, done: Ngrams) -> float:
 
 def _ratio(part: int, whole: int) -> float:
     return part / whole if whole else 1.0
-
-
-def _f1(precision: float, recall: float) -> float:
-    total = precision + recall
-    return 2 * precision * recall / total if total else 0.0
 
 
 # In this order: "&amp;lt;" becomes "<".

@@ -1,27 +1,17 @@
-"""Seeded cluster bootstrap intervals: of a mean, of a pooled ratio, of any statistic of sums.
+"""Seeded cluster bootstrap intervals: of a mean, of a pooled ratio, of any statistic of sums per cluster.
 
-The draws use only the sums per cluster (`estimates.SumTable`), so unequal clusters weigh what they hold, and the numbers
-depend on the data and the seed alone: not on the order of the items, not on the names of the clusters.
-
-The interval is the expanded percentile interval of Hesterberg (2015), What Teachers Should Know about the Bootstrap,
-Am Stat 69:371. Plain percentiles are too narrow for small samples; here the tail level a/2 is replaced by
-Φ(-sqrt(K / (K-1)) t(K-1)), with t the (1 - a/2) quantile of Student's t and K the number of clusters of equal weight.
-With fewer than eight clusters no resample leaves their range, which holds the median with probability 1 - 2^(1-K) only, so
-the interval is the same paper's t interval with bootstrap standard error, value ± t(K-1) sqrt(K / (K-1)) se.
-
-No interval has zero width:
+The interval is the expanded percentile interval of Hesterberg (2015), What Teachers Should Know about the Bootstrap, Am Stat
+69:371: the tail level a/2 is replaced by Φ(-sqrt(K / (K-1)) t(K-1)), with t the (1 - a/2) quantile of Student's t and K the number
+of clusters of equal weight. With fewer than eight clusters no resample leaves their range, which holds the median with probability
+1 - 2^(1-K) only, so it is the same paper's t interval, value ± t(K-1) sqrt(K / (K-1)) se. No interval has zero width:
 
 - one cluster only: from one end of the statistic's limits to the other
-- every draw gave the same value v (all items alike): had a share q of all clusters been different, K clusters would
-  all be alike with probability (1-q)^K at most. That is a/2 for q = 1 - (a/2)^(1/K), the exact upper bound of 0 out
-  of K. With that share at the limits, the value lies between v - q (v - low) and v + q (high - v).
+- every draw gave the same value v: had a share q of all clusters been different, K clusters would all be alike with probability
+  (1-q)^K at most. That is a/2 for q = 1 - (a/2)^(1/K). So the value lies between v - q (v - low) and v + q (high - v).
 - a draw in which the statistic is not defined (0 / 0) counts as lying beyond both ends
 
-Where the statistic has no limits (`limits=None`), these cases have `nan` ends.
-
-Limitation: near its limits, with fewer than about fifty clusters that mostly agree, the bootstrap sees too few of the others
-and 95 % intervals hold the truth in 85 to 90 % of cases (`benchmarks/coverage.py`). For right and wrong items
-`intervals.proportion_interval` does better there.
+Without limits these cases have `nan` ends. Near its limits, with fewer than about fifty clusters that mostly agree, 95 % intervals
+hold the truth in 85 to 90 % of cases (`benchmarks/coverage.py`); `intervals.proportion_interval` does better there.
 """
 
 from __future__ import annotations
@@ -29,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -50,21 +41,27 @@ from medical_tasks.scoring.estimates import (
 from medical_tasks.scoring.intervals import normal_cdf, student_quantile
 
 
+class Drawing(TypedDict, total=False):
+    """How draws are made, and how wide the interval is."""
+
+    seed: int  # 0 unless given
+    resamples: int  # 2000 unless given
+    confidence: float  # 0.95 unless given
+
+
 def bootstrap_interval(
     values: npt.ArrayLike,
     *,
     clusters: Clusters | None = None,
-    seed: int = 0,
-    resamples: int = 2000,
-    confidence: float = 0.95,
     limits: Limits | None = UNIT,
+    **drawing: Unpack[Drawing],
 ) -> Estimate:
     """The mean of the items' values with a bootstrap interval; every item weighs the same, whatever its cluster."""
     check_limits(limits)
     column = as_column("values", values, limits=limits)
     counted = np.where(np.isnan(column), np.nan, 1.0)
     table = sum_table([column, counted], counted, clusters)
-    return _estimate(table, quotient, seed=seed, resamples=resamples, confidence=confidence, limits=limits)
+    return _estimate(table, quotient, limits, **drawing)
 
 
 def bootstrap_ratio(
@@ -72,10 +69,8 @@ def bootstrap_ratio(
     denominators: npt.ArrayLike,
     *,
     clusters: Clusters | None = None,
-    seed: int = 0,
-    resamples: int = 2000,
-    confidence: float = 0.95,
     limits: Limits | None = UNIT,
+    **drawing: Unpack[Drawing],
 ) -> Estimate:
     """A pooled (micro-averaged) ratio, sum of numerators over sum of denominators, with a bootstrap interval.
 
@@ -86,7 +81,7 @@ def bootstrap_ratio(
     check_same_length(numerators=above, denominators=below)
     _check_ratios(above, below, limits)
     table = sum_table([above, below], below, clusters)
-    return _estimate(table, quotient, seed=seed, resamples=resamples, confidence=confidence, limits=limits)
+    return _estimate(table, quotient, limits, **drawing)
 
 
 def bootstrap_statistic(
@@ -94,19 +89,14 @@ def bootstrap_statistic(
     function: Statistic,
     *,
     clusters: Clusters | None = None,
-    seed: int = 0,
-    resamples: int = 2000,
-    confidence: float = 0.95,
     limits: Limits | None = UNIT,
+    **drawing: Unpack[Drawing],
 ) -> Estimate:
     """Any statistic of sums over items, with a bootstrap interval.
 
-    Micro-F1 from true positives, false positives and false negatives:
+        bootstrap_statistic([tp, fp, fn], lambda tp, fp, fn: 2 * tp / (2 * tp + fp + fn))  # micro-F1
 
-        bootstrap_statistic([tp, fp, fn], lambda tp, fp, fn: 2 * tp / (2 * tp + fp + fn))
-
-    Items with 0 in all `columns`, or with `nan` in any, do not count. `function` goes from the columns' sums, one array
-    of shape (draws,) a column, to the statistic, of the same shape. It must not change when all sums are doubled (a
+    Items with 0 in all `columns`, or with `nan` in any, do not count. `function` must not change when all sums are doubled (a
     mean, a ratio; not a total); division by zero is allowed and means "not defined".
     """
     check_limits(limits)
@@ -117,15 +107,12 @@ def bootstrap_statistic(
     kept = list(named.values())
     weights = np.abs(np.stack(kept)).sum(axis=0)
     table = sum_table(kept, weights, clusters)
-    return _estimate(table, function, seed=seed, resamples=resamples, confidence=confidence, limits=limits)
+    return _estimate(table, function, limits, **drawing)
 
 
-def _estimate(
-    table: SumTable, function: Statistic, *, seed: int, resamples: int, confidence: float, limits: Limits | None
-) -> Estimate:
+def _estimate(table: SumTable, function: Statistic, limits: Limits | None, **drawing: Unpack[Drawing]) -> Estimate:
     """The statistic of the table with its interval."""
-    draws = draw(table, function, seed=seed, resamples=resamples)
-    low, high = interval_of(draws, confidence=confidence, limits=limits)
+    draws, (low, high) = draw_interval(table, function, limits, **drawing)
     value = draws.value if limits is None or math.isnan(draws.value) else min(max(draws.value, limits[0]), limits[1])
     return Estimate(value, low, high, table.n)
 
@@ -159,15 +146,11 @@ ROUNDING = 1e-12  # what this near is the same but for rounding: to intervals an
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """A statistic, and its values on resampled clusters.
-
-    `values` has shape (resamples,), `nan` where the statistic is not defined, and is empty when there is nothing to
-    draw from; `effective` is the number of clusters of equal weight.
-    """
+    """A statistic, and its values on resampled clusters."""
 
     value: float
-    values: Floats
-    effective: float
+    values: Floats  # shape (resamples,), `nan` where not defined; empty when there is nothing to draw from
+    effective: float  # number of clusters of equal weight
 
     @property
     def all_same(self) -> bool:
@@ -209,6 +192,20 @@ def draw(table: SumTable, function: Statistic, *, seed: int, resamples: int) -> 
         return Draws(float(value), np.empty(0), table.effective)
     sums = np.concatenate(list(_resampled_sums(table.rows, seed, resamples)))
     return Draws(float(value), _apply(function, sums), table.effective)
+
+
+def draw_interval(
+    table: SumTable,
+    function: Statistic,
+    limits: Limits | None,
+    *,
+    seed: int = 0,
+    resamples: int = 2000,
+    confidence: float = 0.95,
+) -> tuple[Draws, tuple[float, float]]:
+    """A statistic on resamples, and its interval."""
+    draws = draw(table, function, seed=seed, resamples=resamples)
+    return draws, interval_of(draws, confidence=confidence, limits=limits)
 
 
 def interval_of(draws: Draws, *, confidence: float, limits: Limits | None) -> tuple[float, float]:
@@ -255,8 +252,7 @@ def quotient(numerator: Floats, denominator: Floats) -> Floats:
 def _resampled_sums(rows: Floats, seed: int, resamples: int) -> Iterator[Floats]:
     """Column sums of as many rows drawn with replacement as there are, in chunks of shape (some draws, columns).
 
-    Rows that occur often (right and wrong items have two) are drawn as counts at once, all others one by one: the same
-    distribution either way. Beside the sums, the memory in use does not grow with the number of resamples.
+    Rows that occur often (right and wrong items have two) are drawn as counts at once, all others one by one.
     """
     generator = np.random.default_rng(seed)
     size = len(rows)

@@ -3,17 +3,11 @@
 MEDCON (Yim et al., ACI-BENCH, 2023, https://www.nature.com/articles/s41597-023-02487-3): the reference's formula counts terms of
 the reference text on both sides, so that several synonyms of one concept there can bring precision and F1 above 1, and swapping
 the texts changes the number. The F1 of the two sets of concepts, given beside it, is bounded and symmetric.
-
 F1-RadGraph (Delbrouck et al. 2022, Improving the factual correctness of radiology report generation with semantic rewards,
-https://aclanthology.org/2022.findings-emnlp.319, section 3; reference implementation: the package radgraph, 0.1.18). An annotation
-is what RadGraph makes of a text: `{"entities": {"1": {"tokens": "effusion", "label": "Observation::definitely absent",
-"relations": [["located_at", "2"]]}, ...}}`. Of its three rewards `simple` is the F1 of (tokens, label); `partial`, the one that is
-commonly reported, of the same and whether the entity has a relation; `complete` of each relation with the tokens it leads to, and
-of entities without one.
-
+https://aclanthology.org/2022.findings-emnlp.319, section 3; reference implementation: the package radgraph, 0.1.18), of annotations
+`{"entities": {"1": {"tokens": "effusion", "label": "Observation::definitely absent", "relations": [["located_at", "2"]]}, ...}}`.
 AlignScore (Zha et al. 2023, Evaluating factual consistency with a unified alignment function, section 3.3, in the form of the
-authors' code): about 350 words a chunk of context, every sentence of the claim against every chunk, the best chunk of each
-sentence, the mean over sentences.
+authors' code): every sentence of the claim against every chunk of the context, the best chunk of each, the mean over sentences.
 """
 
 from __future__ import annotations
@@ -24,13 +18,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, get_args
 
+from medical_tasks.scoring.text_pairs import harmonic
+
 
 @dataclass(frozen=True, kw_only=True)
 class Medcon:
-    """Scores of a pair of texts, 0-1; `precision` and `f1` may exceed 1.
-
-    concept_precision, concept_recall, concept_f1: of the sets of concepts.
-    """
+    """Scores of a pair of texts, 0-1; `precision` and `f1` may exceed 1, those of the sets of concepts may not."""
 
     precision: float  # the reference's terms that the prediction has by any concept, over the prediction's terms
     recall: float  # the same terms, over the reference's terms
@@ -41,11 +34,7 @@ class Medcon:
 
 
 def medcon(reference: Mapping[str, AbstractSet[str]], prediction: Mapping[str, AbstractSet[str]]) -> Medcon:
-    """Scores the concepts of a prediction against those of a reference.
-
-    Both map a term to the ids of its concepts. 0 wherever there is nothing to divide by, also for two texts without
-    concepts, as published.
-    """
+    """Scores concepts, given as term to ids; 0 wherever there is nothing to divide by, as published."""
     said = frozenset[str]().union(*prediction.values())
     meant = frozenset[str]().union(*reference.values())
     shared = sum(not said.isdisjoint(concepts) for concepts in reference.values())
@@ -55,19 +44,15 @@ def medcon(reference: Mapping[str, AbstractSet[str]], prediction: Mapping[str, A
     return Medcon(
         precision=precision,
         recall=recall,
-        f1=_harmonic(precision, recall),
+        f1=harmonic(precision, recall),
         concept_precision=concept_precision,
         concept_recall=concept_recall,
-        concept_f1=_harmonic(concept_precision, concept_recall),
+        concept_f1=harmonic(concept_precision, concept_recall),
     )
 
 
 def _share(count: int, total: int) -> float:
     return count / total if total else 0.0
-
-
-def _harmonic(precision: float, recall: float) -> float:
-    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
 Reward = Literal["simple", "partial", "complete"]
@@ -78,9 +63,9 @@ REWARDS: Final[tuple[Reward, ...]] = get_args(Reward)
 class RadGraphReward(NamedTuple):
     """The three numbers of a pair of reports, 0-1 each."""
 
-    simple: float
-    partial: float
-    complete: float
+    simple: float  # F1 of (tokens, label)
+    partial: float  # of the same and whether the entity has a relation: the one that is commonly reported
+    complete: float  # of each relation with the tokens it leads to, and of entities without one
 
 
 class _Entity(NamedTuple):
@@ -92,12 +77,10 @@ class _Entity(NamedTuple):
 def radgraph_reward(
     reference: Mapping[str, Any], output: Mapping[str, Any], *, exact_case: bool = False
 ) -> RadGraphReward:
-    """Compares the annotations of two reports; the same when they are swapped.
+    """Compares the annotations of two reports; 0 where either side has no entity, as in the package.
 
-    0 where either side has no entity, also where neither has, as in the package. With `exact_case`, `Effusion` is not
-    `effusion`, as in the released package, which folds the case of entities with relations in `complete` and nowhere
-    else. RadGraph keeps a report's case, so that there the first word of a sentence is another entity than the same
-    word inside one.
+    With `exact_case`, `Effusion` is not `effusion`, as in the released package, which folds the case of entities with
+    relations in `complete` and nowhere else.
     """
     sides = (_entities(reference, "reference"), _entities(output, "output"))
     if not all(sides):
@@ -127,25 +110,22 @@ def _entities(annotation: Mapping[str, Any], side: str) -> list[_Entity]:
         raise ValueError(f'{side} must be an annotation of RadGraph, {{"entities": {{...}}}}; it has no entities')
     found = []
     for key, entity in entities.items():
-        if not isinstance(entity, Mapping) or not all(
-            isinstance(entity.get(name), str) for name in ("tokens", "label")
-        ):
+        if not _has_texts(entity, "tokens", "label"):
             raise ValueError(f"{side}: entity {key} needs tokens and label, both texts")
         relations = []
         for relation in entity.get("relations", ()):
             kind, end = relation if isinstance(relation, list | tuple) and len(relation) == 2 else (None, None)
-            target = entities.get(end)
-            if (
-                not isinstance(kind, str)
-                or not isinstance(target, Mapping)
-                or not isinstance(target.get("tokens"), str)
-            ):
+            if not isinstance(kind, str) or not _has_texts(entities.get(end), "tokens"):
                 raise ValueError(
                     f"{side}: a relation of entity {key} is not [kind, id of an entity of the same report]"
                 )
-            relations.append((kind, target["tokens"]))
+            relations.append((kind, entities[end]["tokens"]))
         found.append(_Entity(entity["tokens"], entity["label"], tuple(relations)))
     return found
+
+
+def _has_texts(entity: Any, *names: str) -> bool:
+    return isinstance(entity, Mapping) and all(isinstance(entity.get(name), str) for name in names)
 
 
 CHUNK_WORDS: Final = 350
@@ -153,12 +133,9 @@ CHUNK_WORDS: Final = 350
 
 
 def chunk_context(context: str, sentences: Sequence[str]) -> list[str]:
-    """Joins the sentences of a context to chunks.
+    """Joins the sentences of a context to chunks, each of the same number of sentences, the last one what is left.
 
-    Each chunk has the same number of sentences, the last one what is left; so there can be more chunks than `words // 350 + 1`,
-    and a context of one sentence is one chunk whatever its length.
-
-    A context without sentences is one empty chunk.
+    So there can be more chunks than `words // 350 + 1`; a context without sentences is one empty chunk.
     """
     known = list(sentences) or [""]
     step = max(1, len(known) // (len(context.split()) // CHUNK_WORDS + 1))
@@ -166,9 +143,5 @@ def chunk_context(context: str, sentences: Sequence[str]) -> list[str]:
 
 
 def best_and_mean(scores: Sequence[Sequence[float]]) -> float:
-    """The mean over a claim's sentences of its best chunk's score.
-
-    `scores` holds for each sentence the score of each chunk. A claim without sentences has 0: it says nothing that the
-    context could bear out. The authors' code crashes there.
-    """
+    """The mean over a claim's sentences of its best chunk's score; 0 without sentences, where the authors' code crashes."""
     return math.fsum(max(row) for row in scores) / len(scores) if scores else 0.0

@@ -1,20 +1,12 @@
 """Rank correlation of two scores, Spearman's rho and Kendall's tau-b, with bootstrap intervals.
 
-Spearman's rho is Pearson's correlation of the ranks, equal values sharing the mean of their ranks (Spearman 1904, Am J
-Psychol 15:72; ties as in Kendall 1945, Biometrika 33:239). Kendall's tau-b is (C - D) / sqrt((P - Tx) (P - Ty)), with C and D the
-pairs of rows in the same and in opposite order, P all pairs, Tx and Ty those tied in the one and in the other score
-(Kendall 1945). Both are computed in whole numbers up to the last root and division, so that the same order gives exactly 1.
-They are `nan` with fewer than two rows or where a score is the same in all rows. Rows that lack a score do not count.
-
-For the intervals rows are drawn with replacement, and ranks and ties made anew from each draw; how ends follow from the draws is
-in `bootstrap`. Such an interval says where the coefficient of a large population would lie, were these rows drawn from it at
-random. With the twenty models of a usual comparison it is wide (about 0.8 from end to end for a rho of 0.6), and held the truth
-in 95 to 100 % of simulations, more often with fewer rows (`benchmarks/correlation.py`). It does not account for the uncertainty of
-each score itself (the number of questions behind it), and rows that are alike (models tuned from one base) make it too narrow.
-
-Where outputs of one item are alike, `clustered_correlation` draws whole clusters. Kendall's numerator is a sum over pairs of rows,
-so over pairs of clusters a quadratic form in how often each was drawn: a draw costs (clusters)² and not (rows)². Source: DocLens
-(Xie et al. 2024), section 4.3 (table 2), 4.4 (figure 8), appendix A.4.5 (table 12).
+Spearman's rho is Pearson's correlation of the ranks, equal values sharing the mean of their ranks (Spearman 1904, Am J Psychol
+15:72). Kendall's tau-b is (C - D) / sqrt((P - Tx) (P - Ty)), with C and D the pairs of rows in the same and in opposite order, P
+all pairs, Tx and Ty those tied in the one and in the other score (Kendall 1945, Biometrika 33:239). Both are computed in whole
+numbers up to the last root and division, so that the same order gives exactly 1. Rows that lack a score do not count. For the
+intervals rows are drawn with replacement and ranked anew (`bootstrap`); they do not account for the uncertainty of each score
+itself, and rows that are alike make them too narrow (`benchmarks/correlation.py`): where outputs of one item are alike, whole
+clusters are drawn. Source of that: DocLens (Xie et al. 2024), section 4.3 (table 2), 4.4 (figure 8), appendix A.4.5 (table 12).
 """
 
 from __future__ import annotations
@@ -82,8 +74,7 @@ def rank_correlation(
 ) -> RankCorrelation:
     """Both coefficients of two scores (`nan` where there is none) with bootstrap intervals over the rows.
 
-    The result depends on nothing but the order of the values and the seed: not on the order of the rows, not on which score
-    comes first, not on their scales.
+    The order of the rows, the scores' scales and which of them comes first do not matter.
     """
     seed, resamples = check_whole("seed", seed, least=0), check_whole("resamples", resamples, least=100)
     column, counts, missing = _cells(x, y)
@@ -93,33 +84,20 @@ def rank_correlation(
 
 
 def clustered_correlation(
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
-    *,
-    clusters: Clusters,
-    seed: int = 0,
-    resamples: int = 2000,
-    confidence: float = 0.95,
+    x: npt.ArrayLike, y: npt.ArrayLike, *, clusters: Clusters, seed: int = 0, resamples: int = 2000
 ) -> RankCorrelation:
     """Both coefficients of two scores (`nan` where there is none), with bootstrap intervals over clusters."""
-    return _mean_over_columns([(x, y)], clusters, seed, resamples, confidence)
+    return _mean_over_columns([(x, y)], clusters, seed, resamples)
 
 
 def among_annotators(
-    scores: Sequence[npt.ArrayLike],
-    *,
-    clusters: Clusters,
-    seed: int = 0,
-    resamples: int = 2000,
-    confidence: float = 0.95,
+    scores: Sequence[npt.ArrayLike], *, clusters: Clusters, seed: int = 0, resamples: int = 2000
 ) -> RankCorrelation:
     """Each annotator's scores against the mean of the others' (table 12); the coefficients are averaged over annotators.
 
-    An output counts for an annotator who scored it, if another one did too. An annotator whose coefficient is not defined (fewer
-    than three such outputs, or always the same score) is in no mean.
-
-    `scores` holds for each annotator one number an output, `nan` where it was not scored. `n` are the outputs that two or more
-    scored; with fewer than two annotators all is `nan`.
+    `scores` holds for each annotator one number an output, `nan` where it was not scored. An output counts for an annotator who
+    scored it, if another one did too; `n` are the outputs that two or more scored. An annotator whose coefficient is not defined
+    is in no mean.
     """
     columns = [as_column(f"scores[{place}]", column) for place, column in enumerate(scores)]
     check_same_length(**{f"scores[{place}]": column for place, column in enumerate(columns)}, clusters=clusters)
@@ -130,7 +108,7 @@ def among_annotators(
         # Added up in the order of size, so that equal means are equal to the last digit whoever gave which score.
         sums = np.sort(np.nan_to_num(others), axis=0).sum(axis=0)
         pairs.append((own, np.divide(sums, there, out=np.full(len(clusters), np.nan), where=there > 0)))
-    return _mean_over_columns(pairs, clusters, seed, resamples, confidence)
+    return _mean_over_columns(pairs, clusters, seed, resamples)
 
 
 def mean_tau_within(
@@ -138,16 +116,8 @@ def mean_tau_within(
 ) -> Estimate:
     """Kendall's tau-b among the outputs of each item, averaged over items.
 
-    Args:
-        one: which output of each pair a metric prefers, from `preferences.preference_signs` with `epsilon=0`.
-        other: the same of the other metric. Pairs of which a metric has no value do not count.
-        items: item of each pair.
-        clusters: cluster of each pair; the same for all pairs of an item.
-        seed: of the random draws.
-        resamples: how many draws.
-
-    Returns:
-        `n` are the items whose coefficient is defined: neither metric is the same for all outputs.
+    `one` and `other` say which output of each pair a metric prefers (`preferences.preference_signs` with `epsilon=0`; `nan` does
+    not count); `items` and `clusters` are those of each pair. `n` are the items for which neither metric is always the same.
     """
     check_same_length(one=one, other=other, items=items, clusters=clusters)
     numbers: dict[Hashable, int] = {}
@@ -166,11 +136,7 @@ def mean_tau_within(
 
 
 def _mean_over_columns(
-    pairs: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]],
-    clusters: Clusters,
-    seed: int,
-    resamples: int,
-    confidence: float,
+    pairs: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]], clusters: Clusters, seed: int, resamples: int
 ) -> RankCorrelation:
     """The coefficients of several pairs of scores, averaged; all of them from the same draws."""
     seed, resamples = check_whole("seed", seed, least=0), check_whole("resamples", resamples, least=100)
@@ -189,11 +155,16 @@ def _mean_over_columns(
     drawn = [np.ones((1, k)), *_draws(k, np.full(k, 1.0 / max(k, 1)), seed, resamples)]
     effective = float(sizes.sum() ** 2 / (sizes**2).sum()) if n else 0.0
     columns = [column for column in columns if len(column.x) >= FEWEST_ROWS]
-    return _correlation(columns, drawn, n, len(counted) - n, effective, confidence)
+    return _correlation(columns, drawn, n, len(counted) - n, effective)
 
 
 def _correlation(
-    columns: Sequence[_Column], drawn: Sequence[Floats], n: int, missing: int, effective: float, confidence: float
+    columns: Sequence[_Column],
+    drawn: Sequence[Floats],
+    n: int,
+    missing: int,
+    effective: float,
+    confidence: float = 0.95,
 ) -> RankCorrelation:
     """Both coefficients, averaged over columns; the first row of `drawn` is the data themselves."""
     estimates = []
@@ -217,10 +188,7 @@ def _averaged(columns: Sequence[Floats]) -> Floats:
 
 
 def _cells(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[_Column, Floats, int]:
-    """The distinct pairs of values, each its own cluster, how many rows have each, and how many rows are not complete.
-
-    They are the same whichever score comes first: both coefficients are symmetric.
-    """
+    """The distinct pairs of values, whichever comes first, how many rows have each, and how many rows are not complete."""
     one, other = as_column("x", x), as_column("y", y)
     check_same_length(x=one, y=other)
     complete = ~(np.isnan(one) | np.isnan(other))

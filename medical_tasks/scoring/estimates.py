@@ -16,10 +16,7 @@ import numpy.typing as npt
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its confidence interval.
-
-    `value` is `nan` where nothing counted, the ends where none can be given; `n` items counted.
-    """
+    """A number with its confidence interval; `nan` where nothing counted, or no ends can be given; `n` items counted."""
 
     value: float
     ci_low: float
@@ -29,10 +26,7 @@ class Estimate:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Two runs on the same items. The difference is b minus a: positive where `b` has the larger value.
-
-    `p_value` is two-sided; `n_clusters` equals `n` where items stand alone.
-    """
+    """Two runs on the same items: b minus a, two-sided; `n_clusters` equals `n` where items stand alone."""
 
     value_a: float
     value_b: float
@@ -46,10 +40,7 @@ class Comparison:
 
 @dataclass(frozen=True, kw_only=True)
 class McNemar:
-    """Two runs on the same items, each item right or wrong.
-
-    `p_exact` is never too small, often too large; `p_mid` is closer to the nominal level.
-    """
+    """Two runs on the same items, right or wrong; `p_exact` is often too large, `p_mid` closer to the nominal level."""
 
     both: int
     only_a: int
@@ -75,10 +66,7 @@ _ROUNDING = 1e-9
 
 
 def as_column(name: str, values: npt.ArrayLike, *, limits: Limits | None = None) -> Floats:
-    """The values as a float array of shape (items,); `nan` stands for "no value".
-
-    What leaves the limits by rounding alone (1e-9) is put back on their end.
-    """
+    """The values as floats, `nan` for no value; what leaves the limits by rounding alone is put back on their end."""
     array = np.asarray(values)
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, one number an item; got shape {array.shape}")
@@ -137,16 +125,11 @@ def check_limits(limits: Limits | None) -> None:
 
 @dataclass(frozen=True, eq=False)
 class SumTable:
-    """Sums per cluster, in an order that depends neither on the items' order nor on the clusters' names.
-
-    Attributes:
-        effective: how many clusters of equal weight would be worth as much, (Σw)²/Σw² (Kish 1965, Survey
-            Sampling); equal to the number of clusters when they weigh the same.
-    """
+    """Sums per cluster, in an order that depends neither on the items' order nor on the clusters' names."""
 
     rows: Floats  # shape (clusters, columns), sorted by the first column, then the second, and so on
     n: int  # how many items they come from
-    effective: float
+    effective: float  # how many clusters of equal weight would be worth as much, (Σw)²/Σw² (Kish 1965, Survey Sampling)
 
     @property
     def n_clusters(self) -> int:
@@ -159,12 +142,9 @@ class SumTable:
 
 
 def sum_table(columns: Sequence[Floats], weights: Floats, clusters: Clusters | None) -> SumTable:
-    """Sums of the columns per cluster.
+    """Sums of the columns per cluster; `weights` of items only count for `SumTable.effective`.
 
-    Left out are items with a `nan` in any column and items that are 0 in all of them (nothing to count in them), and
-    clusters that have no items but these.
-
-    `weights` say how much each item weighs, only for `SumTable.effective`.
+    Items with a `nan` in any column or 0 in all of them are left out, and so are clusters that have no others.
     """
     stacked = np.stack(columns)
     kept = ~np.isnan(stacked).any(axis=0) & (stacked != 0.0).any(axis=0)

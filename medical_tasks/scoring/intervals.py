@@ -1,14 +1,9 @@
 """Intervals of a proportion, and what unscored items could change.
 
-Which one: `proportion_interval` for values of right and wrong items (it takes clusters into account); `wilson_interval` and
-`exact_interval` for bare counts. The quantiles and tail probabilities below are accurate to at least 1e-9 for sample sizes up to
-ten million; the tests compare them with an outside library.
-
-Sources:
-    Wilson (1927), J Am Stat Assoc 22:209; Clopper and Pearson (1934), Biometrika 26:404; compared by Newcombe (1998),
-    Stat Med 17:857 and Brown, Cai and DasGupta (2001), Stat Sci 16:101, who recommend Wilson's.
-    Clustered: Franco, Little, Louis and Slud (2019), J Surv Stat Methodol 7:334 (Wilson's interval at the effective
-    sample size is among the best); Korn and Graubard (1998), Survey Methodology 24:193 (degrees of freedom).
+The quantiles and tail probabilities are accurate to at least 1e-9 for sample sizes up to ten million. Sources: Wilson (1927), J Am
+Stat Assoc 22:209; compared with others by Newcombe (1998), Stat Med 17:857 and Brown, Cai and DasGupta (2001), Stat Sci 16:101, who
+recommend Wilson's. Clustered: Franco, Little, Louis and Slud (2019), J Surv Stat Methodol 7:334 (Wilson's interval at the effective
+sample size is among the best); Korn and Graubard (1998), Survey Methodology 24:193 (degrees of freedom).
 """
 
 from __future__ import annotations
@@ -39,27 +34,13 @@ def wilson_interval(successes: int, n: int, *, confidence: float = 0.95) -> tupl
 
     (nan, nan) for n = 0.
     """
-    successes, n = _counts(successes, n)
+    n, successes = check_whole("n", n, least=0), check_whole("successes", successes, least=0)
+    if successes > n:
+        raise ValueError(f"successes must be at most n, {n}; got {successes}")
     level = check_probability("confidence", confidence)
     if n == 0:
         return math.nan, math.nan
     return _wilson(successes / n, float(n), normal_quantile(0.5 + level / 2.0))
-
-
-def exact_interval(successes: int, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
-    """Clopper and Pearson's exact interval of `successes` out of `n`: never below its confidence, wider than Wilson's.
-
-    (nan, nan) for n = 0.
-    """
-    successes, n = _counts(successes, n)
-    tail = (1.0 - check_probability("confidence", confidence)) / 2.0
-    if n == 0:
-        return math.nan, math.nan
-    failures = n - successes
-    low = beta_quantile(tail, successes, failures + 1.0) if successes else 0.0
-    # The upper end by the failures' lower tail: 1 - tail would round a small tail away.
-    high = 1.0 - beta_quantile(tail, failures, successes + 1.0) if failures else 1.0
-    return low, high
 
 
 def proportion_interval(
@@ -115,15 +96,6 @@ def bounds(values_scored: npt.ArrayLike, n_asked: int) -> tuple[float, float]:
         return math.nan, math.nan
     total = math.fsum(defined)
     return total / denominator, min((total + (denominator - len(defined))) / denominator, 1.0)
-
-
-def _counts(successes: int, n: int) -> tuple[int, int]:
-    """Both counts, checked."""
-    n = check_whole("n", n, least=0)
-    successes = check_whole("successes", successes, least=0)
-    if successes > n:
-        raise ValueError(f"successes must be at most n, {n}; got {successes}")
-    return successes, n
 
 
 def _wilson(p: float, n: float, z: float) -> tuple[float, float]:

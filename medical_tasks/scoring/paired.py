@@ -1,31 +1,25 @@
 """Two runs on the same items: differences, McNemar's test, detectable differences, families of tests.
 
 The difference is always b minus a, and swapping the runs mirrors the result exactly. Each bootstrap draw takes the same clusters
-for both runs, so what makes an item hard for both cancels out. The p-value belongs to the interval (see `bootstrap`): it is the
-smallest a for which the interval at confidence 1 - a leaves out zero. Where fewer than a hundredth of the draws, at most ten, lie
-beyond zero, the draws' own tail is continued with the shape of Student's t, so that p has no floor and a family of many tests can
-be adjusted. A single cluster has p = 1.
-
-Right-or-wrong items: under "no difference" each item that only one run has right could as well have been the other's. The chance
-of a split at least as uneven is binomial: McNemar (1947), Psychometrika 12:153; the mid-p form, which counts the observed split
-by half: Fagerland, Lydersen and Laake (2013), BMC Med Res Methodol 13:91. Items of one cluster are not independent, so whole
-clusters are exchanged between the runs instead (sign flips of the clusters' differences). Their exact distribution is the product
-of cos(m t) over the clusters' differences m, transformed back: no random draws, hence no seed.
-
-Power: a two-sided test at level alpha finds a true difference of (t(1 - alpha/2) + t(power)) standard errors with probability
-`power` (Bloom 1995, Minimum detectable effects, Evaluation Review 19:547). The standard error is that of the paired difference,
-between clusters; t has one degree of freedom less than there are clusters of equal weight.
+for both runs. The p-value belongs to the interval (see `bootstrap`): it is the smallest a for which the interval at confidence 1
+- a leaves out zero. Where fewer than a hundredth of the draws, at most ten, lie beyond zero, the draws' own tail is continued
+with the shape of Student's t, so that p has no floor. Sources: McNemar (1947), Psychometrika 12:153; its mid-p form, which
+counts the observed split by half: Fagerland, Lydersen and Laake (2013), BMC Med Res Methodol 13:91. Items of one cluster are not
+independent, so whole clusters are exchanged between the runs (sign flips of the clusters' differences); the exact distribution
+is the product of cos(m t) over the clusters' differences m, transformed back. Power: Bloom (1995), Minimum detectable effects,
+Evaluation Review 19:547; the standard error is that of the paired difference between clusters.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from medical_tasks.scoring.bootstrap import ROUNDING, Draws, Statistic, draw, interval_of, quotient, unseen_share
+from medical_tasks.scoring.bootstrap import ROUNDING, Drawing, Draws, Statistic, draw_interval, quotient, unseen_share
 from medical_tasks.scoring.estimates import (
     UNIT,
     Clusters,
@@ -37,13 +31,13 @@ from medical_tasks.scoring.estimates import (
     as_binary,
     as_column,
     check_limits,
-    check_probability,
     check_same_length,
-    check_whole,
     sum_table,
 )
 from medical_tasks.scoring.intervals import normal_quantile, student_quantile, student_tail
 
+POWER, ALPHA = 0.8, 0.05
+_OUTCOMES = {"both": (1.0, 1.0), "only_a": (1.0, 0.0), "only_b": (0.0, 1.0), "neither": (0.0, 0.0)}
 _COUNTED = 10  # draws beyond zero from which their number is the p-value; fewer of few draws
 
 
@@ -52,30 +46,20 @@ def paired_bootstrap(
     b: npt.ArrayLike,
     *,
     clusters: Clusters | None = None,
-    seed: int = 0,
-    resamples: int = 2000,
-    confidence: float = 0.95,
     limits: Limits | None = UNIT,
+    **drawing: Unpack[Drawing],
 ) -> Comparison:
-    """The difference of two runs' means over the same items, b minus a.
+    """The difference of two runs' means over the same items, b minus a; `nan` in either run does not count."""
+    first, second, counted = _sides(a, b, limits)
+    return _compare([first, counted], [second, counted], quotient, counted, clusters, limits, **drawing)
 
-    Items with `nan` in either run do not count.
-    """
+
+def _sides(a: npt.ArrayLike, b: npt.ArrayLike, limits: Limits | None) -> tuple[Floats, Floats, Floats]:
+    """Both runs' values, and which items count."""
     check_limits(limits)
     first, second = as_column("a", a, limits=limits), as_column("b", b, limits=limits)
     check_same_length(a=first, b=second)
-    counted = np.where(np.isnan(first) | np.isnan(second), np.nan, 1.0)
-    return _compare(
-        [first, counted],
-        [second, counted],
-        quotient,
-        weights=counted,
-        clusters=clusters,
-        seed=seed,
-        resamples=resamples,
-        confidence=confidence,
-        limits=limits,
-    )
+    return first, second, np.where(np.isnan(first) | np.isnan(second), np.nan, 1.0)
 
 
 def paired_bootstrap_statistic(
@@ -84,16 +68,10 @@ def paired_bootstrap_statistic(
     function: Statistic,
     *,
     clusters: Clusters | None = None,
-    seed: int = 0,
-    resamples: int = 2000,
-    confidence: float = 0.95,
     limits: Limits | None = UNIT,
+    **drawing: Unpack[Drawing],
 ) -> Comparison:
-    """The difference of two runs' statistic of sums (such as micro-F1) over the same items, b minus a.
-
-    Columns and function are those of `bootstrap_statistic`. Items with 0 in all columns of both runs, or with `nan` in
-    any, do not count.
-    """
+    """The difference of two runs' statistic of sums (see `bootstrap_statistic`) over the same items, b minus a."""
     check_limits(limits)
     if len(columns_a) != len(columns_b) or not len(columns_a):
         raise ValueError(
@@ -103,30 +81,18 @@ def paired_bootstrap_statistic(
     first = {f"columns_a[{i}]": as_column(f"columns_a[{i}]", column) for i, column in enumerate(columns_a)}
     second = {f"columns_b[{i}]": as_column(f"columns_b[{i}]", column) for i, column in enumerate(columns_b)}
     check_same_length(**first, **second)
-    return _compare(
-        list(first.values()),
-        list(second.values()),
-        function,
-        weights=np.abs(np.stack([*first.values(), *second.values()])).sum(axis=0),
-        clusters=clusters,
-        seed=seed,
-        resamples=resamples,
-        confidence=confidence,
-        limits=limits,
-    )
+    weights = np.abs(np.stack([*first.values(), *second.values()])).sum(axis=0)
+    return _compare(list(first.values()), list(second.values()), function, weights, clusters, limits, **drawing)
 
 
 def _compare(
     first: list[Floats],
     second: list[Floats],
     function: Statistic,
-    *,
     weights: Floats,
     clusters: Clusters | None,
-    seed: int,
-    resamples: int,
-    confidence: float,
     limits: Limits | None,
+    **drawing: Unpack[Drawing],
 ) -> Comparison:
     """The statistic of both runs and their difference, worked out in an orientation that swapping does not change."""
     width = len(first)
@@ -136,9 +102,8 @@ def _compare(
         return np.asarray(second_value, dtype=np.float64) - np.asarray(first_value, dtype=np.float64)
 
     table, sign = _orientation(first, second, weights, clusters)
-    draws = draw(table, difference, seed=seed, resamples=resamples)
     span = None if limits is None else (limits[0] - limits[1], limits[1] - limits[0])
-    low, high = interval_of(draws, confidence=confidence, limits=span)
+    draws, (low, high) = draw_interval(table, difference, span, **drawing)
     values = [_value(table.totals()[part], function) for part in (slice(width), slice(width, None))]
     if sign < 0:
         low, high = -high, -low
@@ -222,10 +187,7 @@ def mcnemar(a: npt.ArrayLike, b: npt.ArrayLike, *, clusters: Clusters | None = N
     differences = np.rint(table.rows[:, 0]).astype(np.int64)
     p_exact, p_mid = _sign_flip_p_values(differences[differences != 0])
     return McNemar(
-        both=int(((first == 1.0) & (second == 1.0)).sum()),
-        only_a=int(((first == 1.0) & (second == 0.0)).sum()),
-        only_b=int(((first == 0.0) & (second == 1.0)).sum()),
-        neither=int(((first == 0.0) & (second == 0.0)).sum()),
+        **{name: int(((first == x) & (second == y)).sum()) for name, (x, y) in _OUTCOMES.items()},
         p_exact=p_exact,
         p_mid=p_mid,
         n=table.n,
@@ -269,29 +231,19 @@ def _transformed(sizes: npt.NDArray[np.int64], observed: int) -> tuple[float, fl
 
 
 def minimum_detectable_difference(
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
-    *,
-    clusters: Clusters | None = None,
-    power: float = 0.8,
-    alpha: float = 0.05,
-    limits: Limits | None = UNIT,
+    a: npt.ArrayLike, b: npt.ArrayLike, *, clusters: Clusters | None = None, limits: Limits | None = UNIT
 ) -> float:
     """The smallest true difference of two runs' means that these items detect, given how much the runs vary on them.
 
-    Where all clusters show the same difference, the spread is not known to be zero: the share of clusters that may
-    still differ (see `bootstrap`) is then taken to differ as far as the limits allow.
-
-    Returns:
-        The difference, above 0. More than the limits allow means that no difference is found so surely. `nan` for
-        fewer than two clusters, and for differences all alike without limits.
+    A two-sided test at `ALPHA` finds it with probability `POWER`. Where all clusters show the same difference, the spread is not
+    known to be zero: the share of clusters that may still differ (see `bootstrap`) is then taken to differ as far as the
+    limits allow. More than the limits allow means that no difference is found so surely. `nan` for fewer than two clusters,
+    and for differences all alike without limits.
     """
-    check_limits(limits)
-    first, second = as_column("a", a, limits=limits), as_column("b", b, limits=limits)
-    check_same_length(a=first, b=second)
-    counted = np.where(np.isnan(first) | np.isnan(second), np.nan, 1.0)
+    first, second, counted = _sides(a, b, limits)
     table = sum_table([second - first, counted], counted, clusters)
-    multiplier = _multiplier(table.effective - 1.0, power, alpha)
+    df = max(1.0, table.effective - 1.0)
+    multiplier = student_quantile(1.0 - ALPHA / 2.0, df) + student_quantile(POWER, df)  # in standard errors
     k = table.n_clusters
     if k < 2:
         return math.nan
@@ -302,33 +254,8 @@ def minimum_detectable_difference(
     if limits is None:
         return math.nan
     reach = abs(mean) + limits[1] - limits[0]
-    share = unseen_share(alpha / 2.0, table.effective)
+    share = unseen_share(ALPHA / 2.0, table.effective)
     return multiplier * reach * math.sqrt(share / table.effective)
-
-
-def detectable_difference(
-    n: int, sd: float, *, design_effect: float = 1.0, power: float = 0.8, alpha: float = 0.05
-) -> float:
-    """The smallest true difference that `n` items would detect: the same before there are runs, for planning.
-
-    `sd` is the standard deviation of the items' differences: for right and wrong items at most the square root of the
-    share on which the runs disagree. `design_effect` is how many times larger clusters make the variance: 1 + (cluster
-    size - 1) times the correlation within a cluster.
-    """
-    n = check_whole("n", n, least=2)
-    if not 0.0 <= sd < math.inf:
-        raise ValueError(f"sd must be at least 0; got {sd!r}")
-    if not 1.0 <= design_effect < math.inf:
-        raise ValueError(f"design_effect must be at least 1; got {design_effect!r}")
-    effective = n / design_effect
-    return _multiplier(effective - 1.0, power, alpha) * float(sd) / math.sqrt(effective)
-
-
-def _multiplier(df: float, power: float, alpha: float) -> float:
-    """How many standard errors a difference must measure; at least one degree of freedom."""
-    power, alpha = check_probability("power", power), check_probability("alpha", alpha)
-    df = max(1.0, df)
-    return student_quantile(1.0 - alpha / 2.0, df) + student_quantile(power, df)
 
 
 def holm(p_values: npt.ArrayLike) -> list[float]:

@@ -1,8 +1,7 @@
 """Porter's stemmer with NLTK's additions, which is what ROUGE with stemming compares.
 
 Source: Porter (1980), An algorithm for suffix stripping, Program 14:130; the additions are those of NLTK's default mode (a short
-list of irregular words, "ies" and "ied" of short words, y after a consonant, "alli", "fulli", "logi"), and words of one or two
-letters stay as they are. Nothing needs to be installed for it.
+list of irregular words, "ies" and "ied" of short words, y after a consonant, "alli", "fulli", "logi"; one or two letters stay).
 """
 
 from __future__ import annotations
@@ -145,16 +144,9 @@ def _double_endings(word: str) -> str:
     return _swap(word, _STEP_2, 1)
 
 
-def _third_endings(word: str) -> str:
-    """Step 3."""
-    return _swap(word, _STEP_3, 1)
-
-
 def _single_endings(word: str) -> str:
     """Step 4."""
-    if word.endswith("ion") and word[-4:-3] not in ("s", "t"):
-        return word
-    return _swap(word, _STEP_4, 2)
+    return word if word.endswith("ion") and word[-4:-3] not in ("s", "t") else _swap(word, _STEP_4, 2)
 
 
 def _last_e(word: str) -> str:
@@ -172,7 +164,7 @@ _STEPS: tuple[Callable[[str], str], ...] = (
     _participles,
     _last_y,
     _double_endings,
-    _third_endings,
+    lambda word: _swap(word, _STEP_3, 1),
     _single_endings,
     _last_e,
 )

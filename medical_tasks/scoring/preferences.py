@@ -1,15 +1,9 @@
 """Which of two outputs a metric or a person prefers, and how often two of them prefer the same one.
 
-All pairs are of outputs of one item. A metric prefers the output with the larger value; values that are no further apart than
-`epsilon` are a tie. Two metrics disagree on a pair where one prefers one output and the other the other; a pair that either of
-them holds for a tie is in neither count. People choose one of two outputs or say that none is better; what counts is what most
-of those who were asked about a pair say, and where two answers are equally frequent there is no majority.
-
-Pairs of one item share outputs, and items of one visit or patient are alike: intervals take clusters whole
-(`intervals.proportion_interval`).
-
-Source: DocLens (Xie et al. 2024), section 4.3 and appendix A.4.5: figure 7, table 11. On the pairs on which two metrics disagree,
-the shares on which people side with the one and with the other add up to 1.
+All pairs are of outputs of one item. A metric prefers the output with the larger value; values no further apart than `epsilon` are
+a tie. People choose one of two outputs or say that none is better; what counts is what most of those who were asked about a pair
+say. Pairs of one item share outputs, and items of one visit are alike: intervals take clusters whole. Source: DocLens (Xie et al.
+2024), section 4.3 and appendix A.4.5: figure 7, table 11.
 """
 
 from __future__ import annotations
@@ -37,10 +31,7 @@ _SIGNS: Final = {"first": 1.0, "second": -1.0, "tie": 0.0}
 
 @dataclass(frozen=True, eq=False)
 class OutputPairs:
-    """All pairs of outputs of one item.
-
-    Row of each pair's first output and of its second one, always a later row; shape (pairs,).
-    """
+    """Rows of the first and second output (a later row) of all pairs of one item; shape (pairs,)."""
 
     first: npt.NDArray[np.intp]
     second: npt.NDArray[np.intp]
@@ -76,10 +67,7 @@ class HumanAgreement:
 
 
 def output_pairs(items: Sequence[Hashable]) -> OutputPairs:
-    """Finds all pairs of outputs of one item.
-
-    n (n - 1) / 2 pairs of an item with n outputs, in the order of items and rows.
-    """
+    """Finds all pairs of outputs of one item, in the order of items and rows."""
     rows: dict[Hashable, list[int]] = {}
     for row, item in enumerate(items):
         rows.setdefault(item, []).append(row)
@@ -89,11 +77,7 @@ def output_pairs(items: Sequence[Hashable]) -> OutputPairs:
 
 
 def preference_signs(values: npt.ArrayLike, pairs: OutputPairs, *, epsilon: float = EPSILON) -> Floats:
-    """Says which output of each pair a metric prefers.
-
-    Larger values are better. Shape (pairs,): 1 for the first output, -1 for the second, 0 for a tie, `nan` where a
-    value is missing.
-    """
+    """Which output of each pair has the larger value: 1 the first, -1 the second, 0 a tie, `nan` if one is missing."""
     if not 0.0 <= epsilon < math.inf:
         raise ValueError(f"epsilon must be 0 or more and finite; got {epsilon!r}")
     column = as_column("values", values)
@@ -108,10 +92,7 @@ def disagreeing(one: Floats, other: Floats) -> npt.NDArray[np.bool_]:
 
 
 def compare_preferences(one: Floats, other: Floats, *, clusters: Clusters) -> PreferenceAgreement:
-    """Counts on how many pairs two metrics prefer the same output.
-
-    `clusters` has each pair's item, or what the item shares with others.
-    """
+    """Counts on how many pairs two metrics prefer the same output; `clusters` are those of each pair."""
     check_same_length(one=one, other=other, clusters=clusters)
     product = one * other
     known = ~np.isnan(product)
@@ -128,10 +109,7 @@ def compare_preferences(one: Floats, other: Floats, *, clusters: Clusters) -> Pr
 
 
 def human_agreement(signs: Floats, votes: Sequence[Sequence[Vote]], *, clusters: Clusters) -> HumanAgreement:
-    """Counts on how many pairs a metric prefers what most people prefer.
-
-    `votes` of a pair nobody was asked about are empty.
-    """
+    """Counts on how many pairs a metric prefers what most people prefer; no `votes` where nobody was asked."""
     check_same_length(signs=signs, votes=votes, clusters=clusters)
     unknown = next((vote for said in votes for vote in said if vote not in _SIGNS), None)
     if unknown is not None:

@@ -1,11 +1,9 @@
 """ROUGE-1 to ROUGE-9, ROUGE-L and ROUGE-Lsum, number for number those of the `rouge_score` library (0.1.2).
 
-Source: Lin (2004), ROUGE: a package for automatic evaluation of summaries, sections 2 and 3. What the library decides and the
-paper leaves open is documented at the functions; docs/text_metrics.md has the whole list.
-
-Longest common subsequences are found one row of the usual table at a time: a row grows by 0 or 1 from each column to the next, so
-one bit a column holds it, and the next row follows by an addition of integers (Crochemore et al. 2001, Inf Process Lett 80:279;
-Hyyrö 2004, AWOCA 16).
+Source: Lin (2004), ROUGE: a package for automatic evaluation of summaries, sections 2 and 3; docs/text_metrics.md lists what the
+library decides beyond it. Longest common subsequences are found one row of the usual table at a time: a row grows by 0 or 1 from
+each column to the next, so one bit a column holds it, and the next row follows by an addition of integers (Crochemore et al.
+2001, Inf Process Lett 80:279; Hyyrö 2004, AWOCA 16).
 """
 
 from __future__ import annotations
@@ -16,7 +14,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from medical_tasks.scoring.porter import stem as porter_stem
-from medical_tasks.scoring.text_pairs import References, as_references, as_segments, count_ngrams, mean, shared
+from medical_tasks.scoring.text_pairs import (
+    References,
+    as_references,
+    as_segments,
+    count_ngrams,
+    harmonic,
+    mean,
+    shared,
+)
 
 VARIANTS = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 
@@ -28,10 +34,7 @@ _STEMMED_FROM = 4
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Overlap:
-    """How much two texts share, each figure 0-1.
-
-    `precision` is of the prediction, `recall` of the reference; `f1` is 0 when both are 0.
-    """
+    """How much two texts share, 0-1: `precision` of the prediction, `recall` of the reference."""
 
     precision: float
     recall: float
@@ -39,10 +42,7 @@ class Overlap:
 
 
 def rouge_tokens(text: str, *, stem: bool = False) -> list[str]:
-    """Lower-cased runs of a-z and 0-9. Every other character separates: "Sjögren" is sj and gren, Chinese has no tokens.
-
-    `stem` takes words of more than three letters back to their stem.
-    """
+    """Lower-cased runs of a-z and 0-9: "Sjögren" is sj and gren, Chinese has no tokens; `stem` from four letters on."""
     tokens = _TOKEN.findall(text.lower())
     return [porter_stem(token) if len(token) >= _STEMMED_FROM else token for token in tokens] if stem else tokens
 
@@ -50,22 +50,21 @@ def rouge_tokens(text: str, *, stem: bool = False) -> list[str]:
 def rouge(
     prediction: str, references: References, *, variants: Sequence[str] = VARIANTS, stem: bool = False
 ) -> dict[str, Overlap]:
-    """ROUGE of one prediction.
-
-    A text without tokens shares nothing, with an empty reference either: all figures are 0. So they are where a text is too
-    short to have an n-gram.
+    """ROUGE of one prediction; all figures are 0 where a text has no token, or is too short to have an n-gram.
 
     Case and punctuation do not count; line breaks count for rougeLsum. Of several references the one with the highest
-    F1 counts (the first of equals), each variant for itself. Variants are rouge1 ... rouge9, rougeL and rougeLsum;
-    `stem` compares Porter's stems with NLTK's additions.
+    F1 counts (the first of equals), each variant for itself. `stem` compares Porter's stems with NLTK's additions.
     """
     known = as_references(prediction, references)
     for variant in variants:
         if not _VARIANT.fullmatch(variant):
             raise ValueError(f"variants must be out of rouge1 ... rouge9, rougeL, rougeLsum; got {variant!r}")
     said = _Text(prediction, stem)
-    scores = [said.against(_Text(reference, stem), variants) for reference in known]
-    return {variant: max((score[variant] for score in scores), key=lambda figures: figures.f1) for variant in variants}
+    true = [_Text(reference, stem) for reference in known]
+    return {
+        variant: max((said.against(reference, variant) for reference in true), key=lambda figures: figures.f1)
+        for variant in variants
+    }
 
 
 def rouge_corpus(
@@ -82,9 +81,7 @@ def rouge_corpus(
     rows = [rouge(text, known, variants=variants, stem=stem) for text, known in as_segments(predictions, references)]
     return {
         variant: Overlap(
-            precision=mean(row[variant].precision for row in rows),
-            recall=mean(row[variant].recall for row in rows),
-            f1=mean(row[variant].f1 for row in rows),
+            **{part: mean(getattr(row[variant], part) for row in rows) for part in ("precision", "recall", "f1")}
         )
         for variant in variants
     }
@@ -98,10 +95,7 @@ class _Text:
         self.lines = [rouge_tokens(line, stem=stem) for line in text.split("\n")]
         self.tokens = [token for line in self.lines for token in line]
 
-    def against(self, reference: _Text, variants: Sequence[str]) -> dict[str, Overlap]:
-        return {variant: self._figures(reference, variant) for variant in variants}
-
-    def _figures(self, reference: _Text, variant: str) -> Overlap:
+    def against(self, reference: _Text, variant: str) -> Overlap:
         if variant == "rougeL":
             hits, n = lcs_length(self.tokens, reference.tokens), 1
         elif variant == "rougeLsum":
@@ -111,16 +105,13 @@ class _Text:
             hits = shared(count_ngrams(self.tokens, n), count_ngrams(reference.tokens, n))
         precision = hits / max(len(self.tokens) - n + 1, 1)
         recall = hits / max(len(reference.tokens) - n + 1, 1)
-        total = precision + recall
-        return Overlap(precision=precision, recall=recall, f1=2 * precision * recall / total if total else 0.0)
+        return Overlap(precision=precision, recall=recall, f1=harmonic(precision, recall))
 
 
 def _summary_hits(prediction: _Text, reference: _Text) -> int:
-    """Tokens of the reference that are found line by line.
+    """Tokens of the reference that are in a line's longest common subsequence with any line of the prediction.
 
-    A line is what stands between two line breaks; no sentence is looked for. Of each line of the reference those tokens count
-    that are in its longest common subsequence with any line of the prediction, and each word at most as often as the prediction
-    has it (the paper would count it in every line).
+    Each word counts at most as often as the prediction has it (the paper would count it in every line).
     """
     lines = [Columns(line) for line in prediction.lines if line]
     found = Counter[str]()

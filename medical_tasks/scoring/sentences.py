@@ -1,20 +1,17 @@
-"""Splits a text into sentences, without a model or a download.
+"""Splits a text into sentences, without a model or a download, by one of two sets of rules.
 
-    split_sentences("Seen by Dr. Lee. Given 5 mg. p.o. b.i.d. He improved.")
-    ['Seen by Dr. Lee.', 'Given 5 mg. p.o. b.i.d.', 'He improved.']
-
-There are two sets of rules; under both, no word is lost or doubled: between two sentences there is only white space. `medical` is
-this package's own: it knows the abbreviations of English notes, keeps the number of a list with its line and ends a sentence at a
-blank line. `punkt` makes the decisions of NLTK's `PunktSentenceTokenizer`, which other people's metrics are computed with: Kiss
-and Strunk (2006), Unsupervised multilingual sentence boundary detection, Computational Linguistics 32(4). `UNTRAINED` is that
-class without training: every full stop ends a sentence, except behind an initial or a number where the next word is in small
-letters. `read_punkt` reads the parameters that NLTK distributes as `punkt_tab` and uses in `sent_tokenize`.
+Under both, no word is lost or doubled: between two sentences there is only white space. `medical` is this package's own: it knows
+the abbreviations of English notes, keeps the number of a list with its line and ends a sentence at a blank line. `punkt` makes the
+decisions of NLTK's `PunktSentenceTokenizer`, which other people's metrics are computed with: Kiss and Strunk (2006), Unsupervised
+multilingual sentence boundary detection, Computational Linguistics 32(4). `UNTRAINED` is that class without training; `read_punkt`
+reads the parameters that NLTK distributes as `punkt_tab` and uses in `sent_tokenize`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import itertools
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -58,10 +55,7 @@ UNTRAINED: Final = Punkt()
 
 
 def read_punkt(folder: str | Path) -> Punkt:
-    """Reads trained parameters.
-
-    `folder` is that of one language of `punkt_tab`, such as `punkt_tab/english`.
-    """
+    """Reads trained parameters from the folder of one language, such as `punkt_tab/english`."""
     place = Path(folder).expanduser()
     names = ("abbrev_types.txt", "collocations.tab", "sent_starters.txt", "ortho_context.tab")
     hashed = hashlib.sha256()
@@ -93,12 +87,7 @@ def read_punkt(folder: str | Path) -> Punkt:
 
 
 def punkt_spans(text: str, punkt: Punkt = UNTRAINED) -> list[tuple[int, int]]:
-    """Start and end of each sentence; between two of them there is only white space.
-
-    Args:
-        text: any text; white space before its first word belongs to the first sentence.
-        punkt: what is known of the language.
-    """
+    """Start and end of each sentence; white space before the first word belongs to the first one."""
     raw: list[tuple[int, int]] = []
     start = 0
     for end, following, context in _contexts(text):
@@ -122,10 +111,7 @@ def punkt_spans(text: str, punkt: Punkt = UNTRAINED) -> list[tuple[int, int]]:
 
 
 def _contexts(text: str) -> Iterator[tuple[int, int, str]]:
-    """Where a sentence may end, where the next one would begin, and the words that decide: the one before and what follows.
-
-    Of several places in one word, only the last is looked at.
-    """
+    """Where a sentence may end (the last place in a word), where the next would begin, and the words that decide."""
     held: re.Match[str] | None = None
     begin, stop = 0, 0
     for found in _END.finditer(text):
@@ -217,25 +203,20 @@ Rules = str | Punkt
 MEDICAL: Final = "medical 1"
 """What identities say of our own rules; the number goes up when they change."""
 
-NEVER_LAST: Final = frozenset(
-    "approx cf dr dres drs e.g eg fig figs gen hon i.e ie messrs mr mrs ms prof ref refs rep rev s/p st viz vs w/o".split()
-)
+_WORDS: Final = {
+    name: frozenset(words.split())
+    for name, words in json.loads(Path(__file__).with_name("sentence_words.json").read_text(encoding="utf-8")).items()
+}
+NEVER_LAST: Final = _WORDS["never_last"]
 """Abbreviations that something always follows."""
 
-OFTEN_LAST: Final = frozenset(
-    (
-        "abd al ave avg bid bilat blvd cap caps cc cm cont dept diff dx etc ext ft fx g gm gms gr gtt gtts hosp hr "
-        "hrs ht hx i.m i.v im inc inj iv jr kg lab labs lat lb lbs max mcg meq mg min mins ml mm mo mos neg oz po "
-        "prn pt pts q.d q.h.s q.o.d qd qhs qid qod resp rx sc sec secs sl sol soln sq sr subq supp susp sx tab "
-        "tabs tbsp temp tid tsp tx ug vol wk wks wt yr yrs µg"
-    ).split()
-)
+OFTEN_LAST: Final = _WORDS["often_last"]
 """Abbreviations that can end a sentence: they do where a word with a capital follows."""
 
-BEFORE_NUMBERS: Final = frozenset("apr aug dec feb jan jul jun mar no nos nov oct p pp sec sep sept tel vol".split())
+BEFORE_NUMBERS: Final = _WORDS["before_numbers"]
 """Words that are abbreviations where a number follows."""
 
-_TITLES: Final = frozenset("dr drs mr mrs ms prof rev st".split())
+_TITLES: Final = _WORDS["titles"]
 _CLOSERS = "\"'”’)]}»"
 _OPENERS = "\"'“‘([{«"
 _MARKS = ".!?"
@@ -250,10 +231,7 @@ def split_sentences(text: str, *, rules: Rules = "medical") -> list[str]:
 
 
 def sentence_spans(text: str, *, rules: Rules = "medical") -> list[tuple[int, int]]:
-    """Start and end of each sentence; what lies between two of them is white space.
-
-    With Punkt the first sentence has the white space before it, as NLTK's has.
-    """
+    """Start and end of each sentence; with Punkt the first one has the white space before it, as NLTK's has."""
     if isinstance(rules, Punkt):
         return punkt_spans(text, rules)
     if rules == "punkt":

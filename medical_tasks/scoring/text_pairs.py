@@ -10,7 +10,7 @@ import re
 import string
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 References: TypeAlias = str | Sequence[str]
 """One reference, or several of which any will do."""
@@ -45,6 +45,11 @@ def mean(values: Iterable[float]) -> float:
     """Plain mean; `nan` of nothing."""
     column = list(values)
     return math.fsum(column) / len(column) if column else math.nan
+
+
+def harmonic(precision: float, recall: float) -> float:
+    """F1 of a precision and a recall; 0 where both are."""
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -83,27 +88,9 @@ def exact_match(
     return float(any(said == left(reference) for reference in known))
 
 
-def exact_match_corpus(
-    predictions: Sequence[str],
-    references: Sequence[References],
-    *,
-    ignore: Sequence[str] = (),
-    ignore_case: bool = False,
-    ignore_punctuation: bool = False,
-    ignore_numbers: bool = False,
-) -> float:
-    """Share of the predictions that match, 0-1; `nan` for no predictions. Arguments as of `exact_match`, one entry an item."""
-    return mean(
-        exact_match(
-            text,
-            known,
-            ignore=ignore,
-            ignore_case=ignore_case,
-            ignore_punctuation=ignore_punctuation,
-            ignore_numbers=ignore_numbers,
-        )
-        for text, known in as_segments(predictions, references)
-    )
+def exact_match_corpus(predictions: Sequence[str], references: Sequence[References], **ignored: Any) -> float:
+    """Share of the predictions that match, 0-1; `nan` for no predictions. Options are those of `exact_match`."""
+    return mean(exact_match(text, known, **ignored) for text, known in as_segments(predictions, references))
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:

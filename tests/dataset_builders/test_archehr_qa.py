@@ -13,7 +13,7 @@ from medical_tasks.data.building import BuiltDataset, build_source
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import built_configs
 from medical_tasks.data.dataset_store import read_rows as built_rows
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.errors import UsageError
 from tests.benchmarks.archehr_qa.release_files import SECRET, case, key, write_cases, write_json
 from tests.dataset_builders.hub_class import builder_of
 from tests.support import SHARED, needs_shared
@@ -82,12 +82,6 @@ def test_a_wrong_file_is_not_built_and_not_quoted(tmp_path: Path, capfd: pytest.
         build(tmp_path / "out", "official", tmp_path / "in")
     assert "marble" not in str(caught.value) + "".join(capfd.readouterr())
     assert not (tmp_path / "out" / "medical_tasks.json").exists()
-
-
-def test_what_is_needed_is_told(tmp_path: Path) -> None:
-    with pytest.raises(MissingError, match=r"needs the official files, none given(.|\n)*dev/archehr-qa.xml"):
-        build(tmp_path / "out", "official")
-    assert not (tmp_path / "out").exists()
 
 
 @needs_shared

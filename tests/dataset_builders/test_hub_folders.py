@@ -10,22 +10,16 @@ import pytest
 
 from medical_tasks.benchmarks.catalog import build_dataset, dataset_source, datasets
 from medical_tasks.data.cards import card_text, croissant_text
+from medical_tasks.errors import MissingError
 from tests.dataset_builders.hub_class import builder_of
 from tests.support import ROOT
+
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("hub_folders.json").read_text(encoding="utf-8"))
 
 FOLDERS = ROOT / "dataset_builders"
 NAMES = sorted(datasets())
 # Rows of each split of the demo.
-ROWS = {
-    "aci_bench": [2, 1, 6],
-    "archehr_qa": [4, 6, 2],
-    "doclens_own": [4],
-    "ehrnoteqa": [14],
-    "kqa": [13],
-    "medcalc_bench": [31],
-    "meqsum": [2, 3, 7],
-    "mimic_rrs": [12, 12],
-}
+ROWS = CASES["ROWS"]
 
 
 def demo_rows(name: str, split: str) -> list[dict[str, Any]]:
@@ -83,3 +77,10 @@ def test_what_the_folder_holds(name: str) -> None:
     assert (card, croissant) == (card_text(source), croissant_text(source))
     credentialed = source.spec.access == "credentialed"
     assert ("extra_gated_prompt" in card) == ("conditionsOfAccess" in json.loads(croissant)) == credentialed
+
+
+@pytest.mark.parametrize(("name", "config", "message"), CASES["what_is_needed_is_told"])
+def test_what_is_needed_is_told(name: str, config: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(MissingError, match=message):
+        build_dataset(name, source=None, config=config, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -12,7 +12,7 @@ from medical_tasks.benchmarks.doclens.mimic_report import TRAIN_KINDS
 from medical_tasks.benchmarks.doclens.mimic_twin import NOTES_FILE, write_twin
 from medical_tasks.data.building import BuiltDataset, build_source
 from medical_tasks.data.dataset_store import built_configs, read_rows
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.errors import UsageError
 
 SPLITS = ("train", "test")
 
@@ -64,9 +64,3 @@ def test_a_table(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="has no row whose 'split' is 'train'"):
         build(tmp_path / "out", "table", table)
     assert built_configs(tmp_path / "out")["table"].splits["train"].rows == 1
-
-
-def test_what_is_needed_is_told(tmp_path: Path) -> None:
-    with pytest.raises(MissingError, match=r"needs the official files, none given(.|\n)*NOTEEVENTS.csv.gz"):
-        build(tmp_path / "out", "notes")
-    assert not (tmp_path / "out").exists()

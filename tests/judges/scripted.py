@@ -8,11 +8,12 @@ backend.calls                 # every call it was asked for, in order
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
-from medical_tasks.judges.base import LABELS, Budget, Call, NoReply, OnReply, Pair, Question, Reply, Unscored, Verdict
+from medical_tasks.judges.base import LABELS, Call, NoReply, OnReply, Pair, Question, Reply, Unscored, Verdict
 from medical_tasks.judges.base import Unreadable as Unreadable
-from medical_tasks.judges.budget import estimate_chat
+from medical_tasks.judges.budget import RunBudget, estimate_chat
 
 Script = Callable[[Call], str | Reply | NoReply | BaseException]
 
@@ -51,7 +52,7 @@ class ScriptedBackend:
         self._script = script
         self._order = order
 
-    def answer(self, calls: Sequence[Call], budget: Budget, on_reply: OnReply) -> None:
+    def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
         self.rounds.append(len(calls))
         for call in self._order(calls):
             prompt = estimate_chat(call.messages)
@@ -66,21 +67,11 @@ class ScriptedBackend:
             on_reply(self._outcome(call, said))
 
     def _outcome(self, call: Call, said: str | Reply | NoReply) -> Reply | NoReply:
-        if isinstance(said, NoReply):
-            return NoReply(key=call.key, reason=said.reason, detail=said.detail, attempts=said.attempts)
         if isinstance(said, str) and self.reads == "pair":
             return Reply(key=call.key, label=LABELS[LABELS.index(said)])
         if isinstance(said, str):
             return Reply(key=call.key, text=said, prompt_tokens=estimate_chat(call.messages), output_tokens=10)
-        return Reply(
-            key=call.key,
-            text=said.text,
-            label=said.label,
-            finish=said.finish,
-            prompt_tokens=said.prompt_tokens,
-            output_tokens=said.output_tokens,
-            attempts=said.attempts,
-        )
+        return replace(said, key=call.key)
 
     def close(self) -> None:
         self.closed += 1

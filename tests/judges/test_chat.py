@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import json
-import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,8 @@ from medical_tasks.models.endpoint import EndpointModel
 from medical_tasks.spec import Message
 from tests.fault_server import Call as Received
 from tests.fault_server import Fault, FaultServer, echo_answer, first
-from tests.support import alive
+
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("chat.json").read_text(encoding="utf-8"))
 
 SIZE = 16
 
@@ -94,52 +94,11 @@ def test_each_call_gets_the_reply_to_its_own_chat() -> None:
     assert "seed" not in server.calls[0].body
 
 
-def test_seed_counts_up_with_the_vote() -> None:
-    with FaultServer() as server:
-        ask(judge_at(server, sampling={"seed": 40, "temperature": 1.0}), calls(2, votes=3))
-    assert sorted((call.prompt, call.body["seed"]) for call in server.calls) == [
-        (f"statement {name}", 40 + vote) for name in range(2) for vote in range(3)
-    ]
-
-
 @pytest.mark.parametrize(
     ("sampling", "samples"), [({}, True), ({"temperature": 0.0}, False), ({"temperature": 0.3}, True)]
 )
 def test_only_greedy_votes_are_all_the_same(sampling: dict[str, Any], samples: bool) -> None:
     assert judge_with("http://127.0.0.1:9/v1", sampling=sampling).samples is samples
-
-
-FAULTS = {
-    "http 500": Fault.status_code(500),
-    "connection": Fault.cut(),
-    "empty content": Fault.null_content(),
-    "timeout": Fault.hang(),
-    "prompt too long": Fault.status_code(400, "This model's maximum context length is 9 tokens."),
-}
-
-
-@pytest.mark.parametrize(("reason", "fault"), FAULTS.items(), ids=FAULTS.keys())
-def test_a_failure_is_no_reply_with_its_class_and_the_others_get_theirs(reason: str, fault: Fault) -> None:
-    with FaultServer(lambda call: fault if call.prompt == "statement 3" else None) as server:
-        judge = judge_with(server.base_url, timeout=0.3 if reason == "timeout" else 5.0)
-        found = ask(judge, calls(6))
-        sent = server.prompts.count("statement 3")
-    failed = found.pop("3/0")
-    assert isinstance(failed, NoReply)
-    assert (failed.reason, failed.attempts) == (reason, sent)
-    assert "statement 3" not in failed.detail
-    assert all(isinstance(reply, Reply) for reply in found.values())
-    assert len(found) == 5
-
-
-def test_a_reply_cut_at_its_length_is_delivered_as_it_is_and_hidden_reasoning_is_not_in_it() -> None:
-    plan = [
-        Fault.message({"content": '{"verd', "reasoning_content": "it says Score: 1"}, "length", completion_tokens=16),
-        Fault.message({"content": None, "reasoning_content": "The answer is True"}, "length", completion_tokens=16),
-    ]
-    with FaultServer(plan) as server:
-        found = ask(judge_with(server.base_url, concurrency=1), calls(2))
-    assert [reply.text for reply in found.values() if isinstance(reply, Reply)] == ['{"verd', ""]
 
 
 # ---- budget ----
@@ -276,17 +235,6 @@ def test_more_choices_than_asked_for_are_left_alone() -> None:
     assert len(server.calls) == 1
 
 
-def test_a_failed_shared_request_is_the_outcome_of_each_of_its_calls() -> None:
-    with FaultServer(lambda call: Fault.status_code(500)) as server:
-        found = ask(judge_at(server, n_choices=True), calls(1, votes=3))
-    assert [(reply.attempts, isinstance(reply, NoReply)) for reply in found.values()] == [
-        (3, True),
-        (0, True),
-        (0, True),
-    ]
-    assert len(server.calls) == 3
-
-
 def test_shared_requests_that_do_not_fit_the_budget_are_asked_singly_as_far_as_it_goes() -> None:
     one = estimate_chat(question("0").messages) + SIZE
     with FaultServer(answer=numbered) as server:
@@ -394,78 +342,10 @@ def test_a_judge_is_asked_wider_than_a_model_unless_told() -> None:
     assert server.most_at_once == 2
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"colour": "red"}, "unknown judge argument 'colour' for openai-api/x/m. Accepted: api_key_env, .*price_out"),
-        ({"n_choices": "3"}, "judge argument n_choices must be true or false, got '3'"),
-        ({"price_in": "-1", "price_out": "1"}, "price_in must be USD for a million tokens, from 0, got '-1'"),
-        ({"price_in": "nan", "price_out": "1"}, "price_in must be USD"),
-        ({"price_in": "1"}, "needs both price_in and price_out"),
-        ({"temperature": "3"}, "judge argument temperature must be a number from 0 to 2"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), CASES["malformed_argument"])
 def test_malformed_argument(options: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         open_chat("openai-api/x/m", {"base_url": "http://127.0.0.1:1/v1"} | options, log_dir=Path())
 
 
 # ---- a server started for the judge ----
-
-PROGRAM = """#!{python}
-import json, os, sys
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
-
-Path(__file__).with_name("pid").write_text(str(os.getpid()))
-
-class Handler(BaseHTTPRequestHandler):
-    def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if body["messages"][-1]["content"] == "statement 1":
-            os._exit(9)
-        raw = json.dumps({{"choices": [{{"message": {{"content": "yes"}}, "finish_reason": "stop"}}]}}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(raw)))
-        self.end_headers()
-        self.wfile.write(raw)
-    def log_message(self, *arguments):
-        pass
-
-HTTPServer(("127.0.0.1", int(sys.argv[sys.argv.index("--port") + 1])), Handler).serve_forever()
-"""
-
-
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[ChatJudge]:
-    """A judge on a stand-in for `vllm serve`, which ends by itself at statement 1."""
-    program = tmp_path / "vllm"
-    program.write_text(PROGRAM.format(python=sys.executable))
-    program.chmod(0o755)
-    folder = tmp_path / "toy"  # never loaded: only what its identity is made of
-    folder.mkdir()
-    (folder / "config.json").write_text("{}")
-    (folder / "pytorch_model.bin").write_bytes(b"weights")
-    options = {"executable": str(program), "device": "cpu", "max_retries": "1"}
-    judge = open_chat(f"vllm-server/{folder}", options, log_dir=tmp_path / "logs")
-    yield judge
-    judge.close()
-
-
-def test_a_server_is_started_for_the_first_call_and_gone_at_close(served: ChatJudge, tmp_path: Path) -> None:
-    assert not (tmp_path / "pid").exists()
-    assert ask(served, []) == {}
-    assert not (tmp_path / "pid").exists()
-    found = ask(served, calls(1, votes=3))
-    assert [reply.text for reply in found.values() if isinstance(reply, Reply)] == ["yes"] * 3
-    pid = int((tmp_path / "pid").read_text())
-    ask(served, calls(1))
-    assert int((tmp_path / "pid").read_text()) == pid
-    assert served.endpoint is not None
-    assert served.endpoint.startswith("http://127.0.0.1:")
-    assert "base_url" not in served.identity
-    assert served.identity["model"] == "toy"
-    assert alive(pid)
-    served.close()
-    assert not alive(pid)
-    served.close()

@@ -134,13 +134,10 @@ def test_raters_are_told_one_by_one() -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        "{",
-        "[]",
-        '{"format": 2, "checks": {}}',
-        '{"format": 1, "checks": {"k": []}}',
+        *("{", "[]", "\x00" * 8, '{"format": 2, "checks": {}}', '{"format": 1, "checks": {"k": []}}'),
         '{"format": 1, "checks": {"k": {"kqa": {"set": "kqa"}}}}',
         json.dumps({"format": 1, "checks": {"k": {"kqa": check() | {"judge_kappas": "many"}}}}),
-        "\x00" * 8,
+        json.dumps({"format": 1, "checks": {"k": {"kqa": check() | {"kappa": {"value": "high"}}}}}),
     ],
 )
 def test_a_damaged_record_is_told_and_never_written_over(home: Path, content: str) -> None:

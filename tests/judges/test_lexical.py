@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -20,6 +21,8 @@ from medical_tasks.judges.lexical import LexicalJudge, Sentence, decide
 from tests.judges.tiny_nli import answers
 from tests.support import ROOT, SHARED, needs_shared
 
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("lexical.json").read_text(encoding="utf-8"))
+
 TEXT = st.text(max_size=60) | st.lists(
     st.sampled_from("safe unsafe not no 5 mg 1. - * . ! \n \u2028 \x1c The patient 2,000 % 。 I'd ’ \ud800".split(" ")),
     max_size=12,
@@ -27,49 +30,12 @@ TEXT = st.text(max_size=60) | st.lists(
 LAWS = settings(deadline=None, max_examples=150)
 
 
-@pytest.mark.parametrize(
-    ("premise", "hypothesis", "label"),
-    [
-        ("Ibuprofen can raise blood pressure. It also irritates the stomach.", "Ibuprofen raises blood pressure.", "entailment"),
-        ("It is known that recommending rest helps patients.", "Patients recommended rest.", "entailment"),
-        ("Ibuprofen is safe in pregnancy.", "Ibuprofen is not safe in pregnancy.", "contradiction"),
-        ("Ibuprofen isn't safe in pregnancy.", "Ibuprofen is safe in pregnancy.", "contradiction"),
-        ("Ibuprofen isn’t safe in pregnancy.", "Ibuprofen is safe in pregnancy.", "contradiction"),
-        ("Ibuprofen is unsafe in pregnancy.", "Ibuprofen is safe in pregnancy.", "contradiction"),
-        ("Ibuprofen is unsafe in pregnancy.", "Ibuprofen is not safe in pregnancy.", "entailment"),
-        ("This drug is not recommended for children.", "This drug is recommended for children.", "contradiction"),
-        ("Exercise increases the risk of injury.", "Exercise reduces the risk of injury.", "contradiction"),
-        ("Exercise lowers the risk of stroke.", "Exercise reduces the risk of stroke.", "entailment"),
-        ("The usual dose is 500 mg twice a day.", "The usual dose is 50 mg twice a day.", "contradiction"),
-        ("The usual dose is 1,000 mg.", "The usual dose is 1000.0 mg.", "entailment"),
-        ("The rash lasts two weeks.", "The rash lasts 2 weeks.", "entailment"),
-        ("The rash itches and can last for weeks.", "The rash can last for 3 weeks.", "neutral"),
-        ("Drink plenty of water and rest.", "Antibiotics treat bacterial pneumonia.", "neutral"),
-        ("", "Anything at all.", "neutral"),
-        (" \n\t", "Anything at all.", "neutral"),
-        ("Anything at all.", "", "neutral"),
-        ("Anything at all.", " \n", "neutral"),
-        ("the of and", "to be or not", "neutral"),
-        ("...", "?", "neutral"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("premise", "hypothesis", "label"), CASES["what_it_says"])
 def test_what_it_says(premise: str, hypothesis: str, label: str) -> None:
     assert decide(premise, hypothesis) == label
 
 
-@pytest.mark.parametrize(
-    "premise",
-    [
-        "Aspirin thins the blood.",
-        "No. Never!\nAspirin thins the blood\nIt is not true.",
-        "It is a myth that it helps. ASPIRIN   thins\n the blood. Aspirin does not thin the blood.",
-        "- aspirin thins the blood",
-        "1. Aspirin thins the blood. 2. It does not.",
-        "Yes. (Not always.) Aspirin thins the blood!",
-        '"Aspirin thins the blood." That is not so.',
-        "Aspirin thins the blood, \nnot always",
-    ],
-)
+@pytest.mark.parametrize("premise", CASES["a_line_or_sentence_that_is_the_hypothesis_entails_it"])
 def test_a_line_or_sentence_that_is_the_hypothesis_entails_it(premise: str) -> None:
     assert decide(premise, "Aspirin thins the blood.") == "entailment"
 
@@ -150,7 +116,7 @@ def test_as_a_backend() -> None:
     got = answers(judge, [("Rest helps.", "Rest helps."), None, ("", "Rest helps.")])
     assert got == [
         Reply(key="key 0", label="entailment", attempts=0),
-        NoReply(key="key 1", reason="no pair", detail="the question has no premise and hypothesis"),
+        NoReply(key="key 1", reason="no pair"),
         Reply(key="key 2", label="neutral", attempts=0),
     ]
     judge.close()

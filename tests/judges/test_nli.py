@@ -16,12 +16,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.judges.base import LABELS, Label, NoReply, Reply
+from medical_tasks.judges.base import LABELS, Label, Reply
 from medical_tasks.judges.nli import NliJudge, combine, find_family, open_nli, read_label, read_labels
 from medical_tasks.judges.nli_models import Columns, Form, answer_tokens, longest_input
-from medical_tasks.judges.windows import cut_windows, plan_windows, sentence_spans, text_windows
+from medical_tasks.judges.windows import cut_windows, plan_windows, sentence_spans
 from medical_tasks.models.encoder import Row
 from tests.judges.tiny_nli import answers, make_classifier, make_true, pairs
+
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("nli.json").read_text(encoding="utf-8"))
 
 # Probabilities are compared with those of one pair alone: on a GPU as well, they are made on the CPU.
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
@@ -202,8 +204,6 @@ def test_a_hypothesis_that_leaves_no_room_gets_no_reply() -> None:
     long_hypothesis = "word " * 40
     got = answers(judge, [(FILLER, long_hypothesis), None, (FILLER, "Rest helps."), ("Short.", long_hypothesis)])
     assert [getattr(outcome, "reason", "") for outcome in got] == ["prompt too long", "no pair", "", ""]
-    assert isinstance(got[0], NoReply)
-    assert got[0].detail == "the hypothesis leaves less than 32 of 64 tokens for the premise"
     assert [getattr(outcome, "label", None) for outcome in got[2:]] == ["neutral", "neutral"]
 
 
@@ -271,7 +271,8 @@ def test_law_sentences_are_the_text(text: str) -> None:
 
 def test_windows_are_whole_sentences_with_overlap() -> None:
     text = " ".join(f"Sentence number {number} has six words." for number in range(30))
-    windows = text_windows(text, 30, lambda texts: [len(part.split()) for part in texts])
+    spans = plan_windows(text, 30, lambda texts: [len(part.split()) for part in texts])
+    windows = [text[start:end] for start, end in spans]
     assert all(window.strip().startswith("Sentence") and window.strip().endswith("words.") for window in windows)
     assert all(len(window.split()) == 30 for window in windows[:-1])
     assert all(window.split("Sentence")[-1].strip() in after for window, after in itertools.pairwise(windows))
@@ -279,20 +280,7 @@ def test_windows_are_whole_sentences_with_overlap() -> None:
 
 
 @pytest.mark.parametrize(
-    ("windows", "label"),
-    [
-        ([(0.5, 0.3, 0.2)], "entailment"),
-        ([(0.3, 0.5, 0.2)], "neutral"),
-        ([(0.2, 0.3, 0.5)], "contradiction"),
-        ([(0.1, 0.8, 0.1), (0.6, 0.3, 0.1), (0.1, 0.8, 0.1)], "entailment"),  # neutral windows decide nothing
-        ([(0.1, 0.8, 0.1), (0.1, 0.3, 0.6)], "contradiction"),
-        ([(0.7, 0.2, 0.1), (0.1, 0.1, 0.8)], "contradiction"),  # the surer of the two
-        ([(0.9, 0.1, 0.0), (0.1, 0.1, 0.8)], "entailment"),
-        ([(0.8, 0.1, 0.1), (0.1, 0.1, 0.8)], "entailment"),  # as sure: entailment
-        ([(0.45, 0.46, 0.09), (0.40, 0.41, 0.19)], "neutral"),  # no window says so
-        ([(0.4, 0.4, 0.2)], "neutral"),  # a tie inside a window: the cautious one
-        ([(0.4, 0.2, 0.4)], "contradiction"),
-    ],
+    ("windows", "label"), CASES["three_way_windows"].values(), ids=CASES["three_way_windows"].keys()
 )
 def test_three_way_windows(windows: list[tuple[float, ...]], label: str) -> None:
     assert combine(windows, ("entailment", "neutral", "contradiction")) == label
@@ -300,79 +288,29 @@ def test_three_way_windows(windows: list[tuple[float, ...]], label: str) -> None
     assert combine(turned, ("contradiction", "neutral", "entailment")) == label
 
 
-@pytest.mark.parametrize(
-    ("windows", "label"),
-    [
-        ([(0.6, 0.4)], "entailment"),
-        ([(0.5, 0.5)], "not_entailment"),
-        ([(0.1, 0.9), (0.51, 0.49), (0.0, 1.0)], "entailment"),
-        ([(0.1, 0.9), (0.49, 0.51)], "not_entailment"),
-    ],
-)
+@pytest.mark.parametrize(("windows", "label"), CASES["two_way_windows"])
 def test_two_way_windows(windows: list[tuple[float, ...]], label: str) -> None:
     assert combine(windows, ("entailment", "not_entailment")) == label
 
 
-@pytest.mark.parametrize(
-    ("name", "label"),
-    [
-        ("entailment", "entailment"), ("ENTAILMENT", "entailment"), ("Entail", "entailment"), ("entails", "entailment"),
-        ("entailed", "entailment"), ("SUPPORTS", "entailment"), ("neutral", "neutral"), ("NEUTRAL", "neutral"),
-        ("NOT ENOUGH INFO", "neutral"), ("neither", "neutral"), ("contradiction", "contradiction"),
-        ("Contradict", "contradiction"), ("contradicts", "contradiction"), ("contradictory", "contradiction"),
-        ("REFUTES", "contradiction"), ("not_entailment", "not_entailment"), ("non-entailment", "not_entailment"),
-        ("Not Entailed", "not_entailment"), ("NON_ENTAILMENT", "not_entailment"), ("notentailment", "not_entailment"),
-        ("LABEL_0", None), ("label_2", None), ("0", None), ("positive", None), ("", None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "label"), CASES["label_names"])
 def test_label_names(name: str, label: str | None) -> None:
     assert read_label(name) == label
     assert label is None or label in LABELS
 
 
-@pytest.mark.parametrize(
-    ("config", "given_labels", "expected"),
-    [
-        ({"id2label": {"0": "contradiction", "1": "neutral", "2": "entailment"}}, None, "contradiction neutral entailment"),
-        ({"id2label": {"2": "E", "0": "C", "1": "N"}}, None, "contradiction neutral entailment"),
-        ({"id2label": NAMELESS}, "entailment, neutral,contradict", "entailment neutral contradiction"),
-        ({}, "not_entailment,entailment", "not_entailment entailment"),
-        ({"num_labels": 3}, "contradiction,neutral,entailment", "contradiction neutral entailment"),
-        ({"id2label": {"0": "entailment", "1": "contradiction"}}, "entailment,not_entailment", "entailment not_entailment"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("config", "given_labels", "expected"), CASES["labels_in_the_order"])
 def test_labels_in_the_order_of_the_outputs(config: dict[str, object], given_labels: str | None, expected: str) -> None:
     assert " ".join(read_labels(config, given_labels, model="nli/m")) == expected
 
 
-@pytest.mark.parametrize(
-    ("config", "given_labels", "message"),
-    [
-        ({"id2label": NAMELESS}, None, "got LABEL_0, LABEL_1, LABEL_2. Say .* labels=contradiction,neutral,entailment"),
-        ({}, None, "got LABEL_0, LABEL_1"),
-        ({"id2label": {"0": "relevance"}}, None, "got relevance"),
-        ({"id2label": {"0": "entailment", "1": "entail"}}, None, "got entailment, entail"),
-        ({"id2label": {"0": "entailment", "1": "contradiction"}}, None, "not_entailment; got entailment, contradiction"),
-        ({"id2label": {"0": "a", "1": "b", "2": "c"}}, "entailment,not_entailment", "names 2 labels, the model has 3 outputs"),
-        ({}, "yes,no", "nli/m: labels must be entailment"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("config", "given_labels", "message"), CASES["labels_that_mean_nothing"])
 def test_labels_that_mean_nothing(config: dict[str, object], given_labels: str | None, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         read_labels(config, given_labels, model="nli/m")
 
 
-@pytest.mark.parametrize(
-    ("architectures", "kind", "family"),
-    [
-        (["T5ForConditionalGeneration"], "t5", "true"),
-        (["MT5ForConditionalGeneration"], "mt5", "true"),
-        (None, "t5", "true"),
-        (["T5ForSequenceClassification"], "t5", "classifier"),
-        (["BartForSequenceClassification"], "bart", "classifier"),
-        (["DebertaV2ForSequenceClassification"], "deberta-v2", "classifier"),
-    ],
-)
+@pytest.mark.parametrize(("architectures", "kind", "family"), CASES["families"])
 def test_families(architectures: list[str] | None, kind: str, family: str) -> None:
     assert find_family({"architectures": architectures, "model_type": kind}, model="nli/m") == family
 
@@ -480,22 +418,7 @@ def test_identity(models: dict[str, Path], tmp_path: Path) -> None:
     assert labels_of(turned, ASKED[:30]) == [swap[str(label)] for label in labels_of(judge, ASKED[:30])]
 
 
-@pytest.mark.parametrize(
-    ("kind", "options", "message"),
-    [
-        ("bert", {"dtype": "int8"}, "dtype must be one of auto, float32, float16, bfloat16, got 'int8'"),
-        ("bert", {"batch_size": "0"}, "batch_size must be a whole number from 1"),
-        ("bert", {"temperature": "1"}, "unknown model argument 'temperature' .* Accepted: batch_size, dtype, labels"),
-        ("bert", {"official": "true"}, "official=true: .* is a classifier"),
-        ("bert", {"max_length": "161"}, "max_length=161: .* has positions for 160 tokens"),
-        ("roberta", {"max_length": "160"}, "max_length=160: .* has positions for 159 tokens"),
-        ("bert", {"labels": "entailment,neutral"}, "labels=entailment,neutral names 2 labels, the model has 3 outputs"),
-        ("bert", {"revision": "main"}, "a folder has no revisions"),
-        ("true", {"labels": "entailment,not_entailment"}, "labels=entailment,not_entailment: .* is a T5"),
-        ("true", {"official": "yes"}, "official must be true or false, got 'yes'"),
-        ("true", {"official": "true", "max_length": "512"}, "official=true cuts premises at 500 words"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "options", "message"), CASES["bad_options"])
 def test_bad_options(models: dict[str, Path], kind: str, options: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         open_nli(f"nli/{models[kind]}", options)
@@ -532,24 +455,28 @@ def _changed(model: Path, folder: Path, **config: Any) -> Path:
     return folder
 
 
-def test_models_that_do_not_fit(models: dict[str, Path], tmp_path: Path) -> None:
-    chat = _changed(models["bert"], tmp_path / "chat", architectures=["LlamaForCausalLM"], model_type="llama")
-    with pytest.raises(UsageError, match="neither a T5 in the TRUE form .* model_type 'llama' and LlamaForCausalLM"):
-        open_nli(f"nli/{chat}", {})
-    unknown = _changed(models["bert"], tmp_path / "unknown", id2label=NAMELESS)
-    with pytest.raises(UsageError, match="labels=contradiction,neutral,entailment"):
-        open_nli(f"nli/{unknown}", {})
-    larger = _changed(models["bert"], tmp_path / "larger", num_hidden_layers=3)
-    with pytest.raises(UsageError, match=r"lack 16 of its weights \(bert\.encoder\.layer\.2.*would be random"):
-        open_nli(f"nli/{larger}", {})
-    other = _changed(models["bert"], tmp_path / "other", hidden_size=16)
-    with pytest.raises(UsageError, match="does not load with transformers"):
-        open_nli(f"nli/{other}", {})
-    empty = _changed(models["bert"], tmp_path / "empty")
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        (
+            {"architectures": ["LlamaForCausalLM"], "model_type": "llama"},
+            "neither a T5 in the TRUE form .* model_type 'llama' and LlamaForCausalLM",
+        ),
+        ({"id2label": NAMELESS}, "labels=contradiction,neutral,entailment"),
+        ({"num_hidden_layers": 3}, r"lack 16 of its weights \(bert\.encoder\.layer\.2.*would be random"),
+        ({"hidden_size": 16}, "does not load with transformers"),
+    ],
+)
+def test_models_that_do_not_fit(models: dict[str, Path], tmp_path: Path, config: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        open_nli(f"nli/{_changed(models['bert'], tmp_path / 'changed', **config)}", {})
+
+
+def test_models_that_lack_a_file(models: dict[str, Path], tmp_path: Path) -> None:
+    empty, mute = _changed(models["bert"], tmp_path / "empty"), _changed(models["true"], tmp_path / "mute")
     (empty / "model.safetensors").unlink()
     with pytest.raises(MissingError, match="no weights"):
         open_nli(f"nli/{empty}", {})
-    mute = _changed(models["true"], tmp_path / "mute")
     (mute / "tokenizer.json").write_text("{}")
     with pytest.raises(UsageError, match="its tokenizer does not load"):
         open_nli(f"nli/{mute}", {})
@@ -565,18 +492,7 @@ def test_code_of_a_repository_never_runs(models: dict[str, Path], tmp_path: Path
     assert not mark.exists()
 
 
-@pytest.mark.parametrize(
-    ("config", "own", "wanted", "found"),
-    [
-        ({"max_position_embeddings": 512}, 512, None, 512),
-        ({"max_position_embeddings": 514, "model_type": "roberta", "pad_token_id": 1}, 10**30, None, 512),
-        ({"max_position_embeddings": 512, "model_type": "deberta-v2"}, 10**30, None, 512),
-        ({"max_position_embeddings": 8192}, 512, None, 512),
-        ({"max_position_embeddings": 8192}, 512, 4096, 4096),
-        ({}, 1024, None, 1024),
-        ({}, 10**30, 300, 300),
-    ],
-)
+@pytest.mark.parametrize(("config", "own", "wanted", "found"), CASES["longest_input"])
 def test_longest_input(config: dict[str, object], own: int, wanted: int | None, found: int) -> None:
     assert longest_input(config, SimpleNamespace(model_max_length=own), wanted, model="nli/m") == found
 

@@ -11,7 +11,6 @@ from medical_tasks.judges.base import Unreadable
 from medical_tasks.judges.nli_sets import (
     ROUNDS,
     STYLES,
-    TEMPLATE_SHA256,
     LabelledPair,
     find_anli,
     find_mednli,
@@ -21,15 +20,10 @@ from medical_tasks.judges.nli_sets import (
     template_sha256,
 )
 
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("nli_sets.json").read_text(encoding="utf-8"))
+
 # Lines as the sets' own files have them, with texts of our own; fields that are not read are there too.
-ANLI = {
-    "uid": "u1",
-    "context": "Ada has two cats.",
-    "hypothesis": "Ada has a pet.",
-    "label": "e",
-    "reason": "",
-    "tag": "t",
-}
+ANLI = CASES["ANLI"]
 MEDNLI = {
     "gold_label": "contradiction", "pairID": "p1", "sentence1": "The patient denies pain.", "sentence2": "He is in pain.",
     "sentence1_parse": "(ROOT)", "sentence2_binary_parse": "()",
@@ -94,17 +88,7 @@ def test_mednli(tmp_path: Path) -> None:
         find_mednli(tmp_path, split="dev")
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"label": "x"}, r"R1.jsonl, line 2, field 'label': must be e, n, c, got 'x'"),
-        ({"label": "He has no fever."}, r"line 2, field 'label': must be e, n, c, got a text of 16 characters"),
-        ({"label": 0}, r"line 2, field 'label': must be text, got int"),
-        ({"hypothesis": " "}, r"line 2, field 'hypothesis': must be text, got empty text"),
-        ({"context": None}, r"line 2, field 'context': must be text, got NoneType"),
-        ({"uid": "u1"}, r"the id 'u1' stands twice"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), CASES["a_wrong_line_is_named"])
 def test_a_wrong_line_is_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     path = write(tmp_path / "R1.jsonl", ANLI, {**ANLI, "uid": "u2", **change})
     with pytest.raises(UsageError, match=message):
@@ -146,18 +130,7 @@ PAIR = LabelledPair(id="p", premise="Ada has two cats.", hypothesis="Ada has a p
 THREE = ["entailment", "neutral", "contradiction"]
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "entailment",
-        '{"label": "entailment"}',
-        '{"reason": 1, "label": "entailment"}',
-        '{"reason": "", "label": "entailment", "label": "neutral"}',
-        '{"reason": "", "label": "neutral"} {"reason": "", "label": "entailment"}',
-        'The text says {"reason": "", "label": "entailment"}',
-        "",
-    ],
-)
+@pytest.mark.parametrize("reply", CASES["what_is_no_label"])
 def test_what_is_no_label(reply: str) -> None:
     assert isinstance(nli_question(PAIR).read(reply), Unreadable)
 
@@ -213,21 +186,12 @@ def test_each_style_reads_what_it_asks_for(style: str, ways: int, labels: list[s
 
 def test_a_style_is_part_of_the_key_and_the_default_is_as_it_was() -> None:
     assert len({template_sha256(style) for style in STYLES}) == len(STYLES) == 4
-    assert nli_question(PAIR).template == TEMPLATE_SHA256 == template_sha256("json_cot")
+    assert nli_question(PAIR).template == template_sha256("json_cot")
     # Replies and checks of earlier versions stay usable: this hash only changes with a word of the default's texts.
-    assert TEMPLATE_SHA256.startswith("971ee69ffe74e878")
+    assert nli_question(PAIR).template.startswith("971ee69ffe74e878")
 
 
 @pytest.mark.parametrize("style", ["cot", "plain"])
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "",
-        "It follows.",
-        "Answer: entailment or neutral",
-        "Answer: entailment\nAnswer: neutral",
-        "entailment, since cats are pets",
-    ],
-)
+@pytest.mark.parametrize("reply", CASES["a_line_that_is_no_label_2"])
 def test_a_line_that_is_no_label(style: str, reply: str) -> None:
     assert isinstance(nli_question(PAIR, style=style).read(reply), Unreadable)

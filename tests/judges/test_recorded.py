@@ -13,6 +13,8 @@ from medical_tasks.judges.recorded import RecordedJudge
 from medical_tasks.judges.session import JudgeSession
 from tests.judges.scripted import ScriptedBackend, question
 
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("recorded.json").read_text(encoding="utf-8"))
+
 
 def recorded(tmp_path: Path, *rows: Any) -> RecordedJudge:
     path = tmp_path / "verdicts.jsonl"
@@ -103,20 +105,7 @@ def test_another_file_is_another_judge(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        (["{"], "line 1: not JSON"),
-        (["", "[" * 100_000], "line 2: not JSON"),
-        ([[1]], "line 1: each line is one object with a text as id"),
-        ([{"value": 1}], "a text as id"),
-        ([{"id": 3, "value": 1}], "a text as id"),
-        ([{"id": "a"}], "either value, or unscored"),
-        ([{"id": "a", "value": 1, "unscored": "x"}], "either value, or unscored"),
-        ([{"id": "a", "unscored": 5}], "either value, or unscored"),
-        ([{"id": "a", "value": 1, "sha256": 5}], "sha256 is a text"),
-        ([{"id": "a", "value": 1}, {"id": "a", "value": 2}], "line 2: id 'a' stands twice with different verdicts"),
-        ([{"id": "a", "value": 1}, {"id": "a", "unscored": "x"}], "stands twice with different verdicts"),
-    ],
+    ("rows", "message"), [(["", "[" * 100_000], "line 2: not JSON"), *CASES["other_files_are_refused"]]
 )
 def test_other_files_are_refused(rows: list[Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=message):

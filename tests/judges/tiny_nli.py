@@ -48,19 +48,11 @@ def calls(asked: Sequence[tuple[str, str] | None]) -> list[Call]:
     return made
 
 
-class _Free:
-    def admit(self, *, prompt_tokens: int, output_tokens: int) -> bool:
-        raise AssertionError("a judge in this process sends nothing")
-
-    def settle(self, *, prompt_tokens: int, output_tokens: int, used: int | None) -> None:
-        raise AssertionError("a judge in this process sends nothing")
-
-
 def answers(judge: Any, asked: Sequence[tuple[str, str] | None]) -> list[Reply | NoReply]:
     """Asks a backend; returns the outcomes in the order of the pairs, after checking that each call has exactly one."""
     got: list[Reply | NoReply] = []
     given = calls(asked)
-    judge.answer(given, _Free(), got.append)
+    judge.answer(given, None, got.append)  # it sends nothing, so it asks no budget
     assert sorted(outcome.key for outcome in got) == sorted(call.key for call in given)
     by_key = {outcome.key: outcome for outcome in got}
     return [by_key[call.key] for call in given]
@@ -83,26 +75,15 @@ def train_pieces(texts: Sequence[str], *, size: int = 400) -> Any:
     )
 
 
-def make_true(folder: Path, **sizes: int) -> Path:
+def make_true(folder: Path) -> Path:
     """A small T5 whose label depends on the whole pair, and which after `1` or what stands for `0` writes its end."""
     asked = pairs(60, seed=99)
     tokenizer = train_pieces([text for pair in asked for text in pair])
-    return save_true(
-        folder, tokenizer, asked, **{"d_model": 32, "d_kv": 16, "d_ff": 64, "layers": 2, "heads": 2, **sizes}
-    )
+    return save_true(folder, tokenizer, asked, d_model=32, d_kv=16, d_ff=64, num_layers=2, num_heads=2)
 
 
 def save_true(
-    folder: Path,
-    tokenizer: Any,
-    asked: Sequence[tuple[str, str]],
-    *,
-    d_model: int,
-    d_kv: int,
-    d_ff: int,
-    layers: int,
-    heads: int,
-    vocabulary: int = 0,
+    folder: Path, tokenizer: Any, asked: Sequence[tuple[str, str]], *, d_model: int, vocabulary: int = 0, **sizes: int
 ) -> Path:
     """Makes and saves the T5; `asked` are pairs of which about half shall be entailed."""
     import torch
@@ -113,10 +94,7 @@ def save_true(
     config = T5Config(
         vocab_size=max(vocabulary, len(tokenizer)),
         d_model=d_model,
-        d_kv=d_kv,
-        d_ff=d_ff,
-        num_layers=layers,
-        num_heads=heads,
+        **sizes,
         tie_word_embeddings=False,
         decoder_start_token_id=0,
         pad_token_id=0,
@@ -135,11 +113,8 @@ def save_true(
         table[[yes, no]] = 0
         table[[yes, no], -1] = 10 * d_model**0.5
         for block in model.decoder.block:
-            for out in (
-                block.layer[0].SelfAttention.o,
-                block.layer[1].EncDecAttention.o,
-                block.layer[2].DenseReluDense.wo,
-            ):
+            own, other, dense = block.layer
+            for out in (own.SelfAttention.o, other.EncDecAttention.o, dense.DenseReluDense.wo):
                 out.weight[-1] = 0
         states = torch.stack([_first_state(model, tokenizer, pair) for pair in asked[:60]])
         direction[-1] = 0
@@ -226,7 +201,5 @@ def _train_words(texts: Sequence[str], *, segments: bool) -> Any:
         cls_token="[CLS]",
         sep_token="[SEP]",
         model_max_length=128,
-        model_input_names=["input_ids", "token_type_ids", "attention_mask"]
-        if segments
-        else ["input_ids", "attention_mask"],
+        model_input_names=["input_ids", *["token_type_ids"] * segments, "attention_mask"],
     )

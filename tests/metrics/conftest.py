@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,23 @@ def load_metric(modules: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     import evaluate
 
     monkeypatch.setenv("HF_EVALUATE_OFFLINE", "1")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     monkeypatch.setattr(evaluate.config, "HF_MODULES_CACHE", str(modules))
     monkeypatch.syspath_prepend(str(modules))
     return lambda folder: evaluate.load(str(folder), cache_dir=str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def metric(load_metric: Callable[[Path], Any], request: pytest.FixtureRequest) -> Any:
+    """The metric in the module's `FOLDER`."""
+    return load_metric(request.module.FOLDER)
+
+
+@pytest.fixture
+def example(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """What the first call in the card of the module's `FOLDER` is given."""
+    folder = request.module.FOLDER
+    code = ast.parse((folder / "README.md").read_text(encoding="utf-8").split("```python")[1].split("```")[0])
+    wanted = f"{folder.name}.compute"
+    (call,) = [node for node in ast.walk(code) if isinstance(node, ast.Call) and ast.unparse(node.func) == wanted]
+    return {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}

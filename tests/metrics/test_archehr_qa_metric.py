@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import medical_tasks
 from medical_tasks.benchmarks.archehr_qa.metric import score_answers
-from medical_tasks.benchmarks.archehr_qa.spec import DATASET
 from medical_tasks.errors import UsageError
 from tests.support import ROOT, SHARED, needs_shared
 
@@ -21,26 +18,8 @@ CARD = (FOLDER / "README.md").read_text(encoding="utf-8")
 MISSING = [f"{name}{suffix}" for suffix in ("", "_notes") for name in ("bertscore", "medcon", "alignscore")]
 
 
-def _example() -> dict[str, Any]:
-    """What the card's first call is given."""
-    code = ast.parse(CARD.split("```python")[1].split("```")[0])
-    (call,) = [
-        node for node in ast.walk(code) if isinstance(node, ast.Call) and ast.unparse(node.func) == "archehr_qa.compute"
-    ]
-    return {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}
-
-
-GIVEN = _example()
-
-
-@pytest.fixture
-def metric(load_metric: Callable[[Path], Any]) -> Any:
-    return load_metric(FOLDER)
-
-
-def test_the_example_of_the_card(metric: Any) -> None:
-    assert Path(medical_tasks.metric_path("archehr_qa")) == FOLDER
-    result = metric.compute(**GIVEN)
+def test_the_example_of_the_card(metric: Any, example: dict[str, Any]) -> None:
+    result = metric.compute(**example)
     told = ast.literal_eval(CARD.split("gives, among others,")[1].split("```")[1].removeprefix("python\n"))
     assert len(told) == 7
     assert told == {name: result[name] for name in told}
@@ -48,26 +27,25 @@ def test_the_example_of_the_card(metric: Any) -> None:
     assert result["overall_relevance"] == pytest.approx((result["bleu"] + result["rougeLsum"] + result["sari"]) / 3)
     assert result["overall_score"] == pytest.approx((result["factuality"] + result["overall_relevance"]) / 2)
     assert not any(name.endswith("_official") for name in result)
-    assert metric.compute(**GIVEN, official=True)["factuality_official"] == result["factuality"]
-    assert DATASET.citation.strip() in CARD
+    assert metric.compute(**example, official=True)["factuality_official"] == result["factuality"]
 
 
 @pytest.mark.upstream
 @needs_shared
-def test_with_a_metric_that_has_no_least_value() -> None:
+def test_with_a_metric_that_has_no_least_value(example: dict[str, Any]) -> None:
     folder = SHARED / "fixtures" / "bertscore" / "tiny-distilbert"
     rows = [
-        {**GIVEN["references"][0], "clinician_answer": answer} for answer in ("A clot.", "He had a clot in a lung.")
+        {**example["references"][0], "clinician_answer": answer} for answer in ("A clot.", "He had a clot in a lung.")
     ]
-    result = score_answers(GIVEN["predictions"] * 2, rows, bertscore=str(folder))
+    result = score_answers(example["predictions"] * 2, rows, bertscore=str(folder))
     assert result["bertscore_ci_low"] < result["bertscore"] < result["bertscore_ci_high"] <= 1
     assert not {"bertscore", "bertscore_notes"} & {*result["missing_components"]}
     parts = [result[name] for name in ("bleu", "rougeLsum", "sari", "bertscore")]
     assert result["overall_relevance"] == pytest.approx(sum(parts) / 4)
 
 
-def test_an_answer_that_cites_nothing_has_no_official_figure() -> None:
-    row = GIVEN["references"][0]
+def test_an_answer_that_cites_nothing_has_no_official_figure(example: dict[str, Any]) -> None:
+    row = example["references"][0]
     result = score_answers(["It is so."], [row], official=True)
     assert math.isnan(result["factuality_official"])
     assert (result["factuality"], result["factuality_recall"]) == (0.0, 0.0)
@@ -75,9 +53,9 @@ def test_an_answer_that_cites_nothing_has_no_official_figure() -> None:
     assert result["coverage"] == {"answers": 1, "cited": 0, "valid": 0}
 
 
-def test_without_key_or_answer() -> None:
-    row = {**GIVEN["references"][0], "relevance": [], "clinician_answer": ""}
-    result = score_answers(GIVEN["predictions"], [row], official=True)
+def test_without_key_or_answer(example: dict[str, Any]) -> None:
+    row = {**example["references"][0], "relevance": [], "clinician_answer": ""}
+    result = score_answers(example["predictions"], [row], official=True)
     for name in ("factuality", "factuality_official", "bleu", "bleu_notes", "overall_score"):
         assert math.isnan(result[name]), name
     assert (result["valid"], result["words"]) == (1.0, 13.0)
@@ -90,8 +68,8 @@ def test_nothing() -> None:
     assert math.isnan(result["overall_score"])
 
 
-def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
-    texts, (row,) = GIVEN["predictions"], GIVEN["references"]
+def test_what_does_not_fit_is_refused(tmp_path: Path, example: dict[str, Any]) -> None:
+    texts, (row,) = example["predictions"], example["references"]
     with pytest.raises(ValueError, match="references must be as many as predictions, 1; got 0"):
         score_answers(texts, [])
     with pytest.raises(ValueError, match=r"references\[0\] must have .*; relevance is missing"):

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import medical_tasks
 from medical_tasks.benchmarks.ehrnoteqa.metric import score_answers
 from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
-from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
 from medical_tasks.errors import UsageError
 from medical_tasks.scoring.intervals import wilson_interval
 from tests.benchmarks.ehrnoteqa.judged import twin_items
 from tests.benchmarks.ehrnoteqa.tiny_items import task_of
 from tests.support import ROOT
+
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("ehrnoteqa_metric.json").read_text(encoding="utf-8"))
 
 FOLDER = ROOT / "metrics" / "ehrnoteqa"
 CARD = (FOLDER / "README.md").read_text(encoding="utf-8")
@@ -37,11 +37,6 @@ METRICS = {
 
 def _lettered(letter: str) -> dict[str, Any]:
     return {"choices": CHOICES, "answer": letter}
-
-
-@pytest.fixture
-def metric(load_metric: Callable[[Path], Any]) -> Any:
-    return load_metric(FOLDER)
 
 
 def test_the_examples_of_the_card(metric: Any) -> None:
@@ -66,11 +61,6 @@ def test_the_examples_of_the_card(metric: Any) -> None:
     assert (by_value["accuracy"], by_value["judge"]) == (1.0, "none")
     for said in (*ANSWERS, *RIGHT, PROBABILITIES):
         assert said in CARD
-    assert DATASET.citation.strip() in CARD
-
-
-def test_it_is_found_by_its_name() -> None:
-    assert Path(medical_tasks.metric_path("ehrnoteqa")) == FOLDER
 
 
 @pytest.mark.parametrize("form", list(METRICS))
@@ -135,42 +125,7 @@ def test_gold_in_full_marks_out(metric: Any, form: str) -> None:
     )
 
 
-def test_bad_input_is_named() -> None:
-    def compute(references: Any = RIGHT, **options: Any) -> None:
-        score_answers(ANSWERS, references, **options)
-
-    with pytest.raises(ValueError, match="format must be one of open, mc, prob_index, prob_value; got 'closed'"):
-        compute(format="closed")
-    with pytest.raises(ValueError, match="references must be as many as predictions, 2; got 1"):
-        compute(RIGHT[:1])
-    with pytest.raises(ValueError, match="verdicts must be as many as predictions, 2; got 1"):
-        compute(verdicts=[1])
-    with pytest.raises(ValueError, match="verdict on prediction 1 must be 1, 0, None"):
-        compute(verdicts=[1, "yes"])
-    with pytest.raises(ValueError, match="verdict on prediction 1 must be"):
-        compute(verdicts=[1, []])
-    with pytest.raises(ValueError, match="verdict on prediction 0 must be"):
-        compute(verdicts=[[1, 2], 1])
-    with pytest.raises(ValueError, match="reference 0 must have choices and answer in the format mc; got a text"):
-        compute(format="mc")
-    with pytest.raises(ValueError, match="must have 5 choices and as answer one of the letters ABCDE; got 1 choices"):
-        compute([{"choices": ["x"], "answer": "A"}] * 2)
-    with pytest.raises(ValueError, match="got 5 choices and a letter of 2 characters"):
-        compute([{"choices": CHOICES, "answer": "AB"}] * 2, format="mc")
-    with pytest.raises(ValueError, match="judge must be lexical or nli/FOLDER"):
-        compute(judge="openai-api/host/model")
-    with pytest.raises(ValueError, match="verdicts are for the formats open and mc"):
-        compute([_lettered("A")] * 2, format="prob_index", verdicts=[1, 1])
-    with pytest.raises(ValueError, match="for the format open"):
-        compute([_lettered("A")] * 2, format="mc", arguments={"sentence_bert": "x"})
-    with pytest.raises(UsageError, match="the response to item 0 is not how probable the choices are"):
-        compute([_lettered("A")] * 2, format="prob_value")
-
-
-def test_the_card_is_a_hub_card() -> None:
-    import yaml
-
-    header = yaml.safe_load(CARD.split("---")[1])
-    assert header["sdk"] == "gradio"
-    assert header["tags"] == ["evaluate", "metric"]
-    assert (FOLDER / header["app_file"]).is_file()
+@pytest.mark.parametrize(("given", "message"), CASES["bad_input_is_named"])
+def test_bad_input_is_named(given: dict[str, Any], message: str) -> None:
+    with pytest.raises((ValueError, UsageError), match=message):
+        score_answers(ANSWERS, **{"references": RIGHT, **given})

@@ -4,53 +4,30 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.kqa.spec import DATASET, METRICS
+from medical_tasks.benchmarks.kqa.spec import METRICS
 from medical_tasks.scoring.intervals import wilson_interval
 from tests.support import ROOT, SHARED, needs_shared
 
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("kqa_metric.json").read_text(encoding="utf-8"))
+
 FOLDER = ROOT / "metrics" / "kqa"
 ANSWERS = ["Ibuprofen can raise blood pressure. Acetaminophen should not be taken instead.", "I don't know."]
-REFERENCES = [
-    {
-        "question": "Can I take ibuprofen with my blood pressure pills?",
-        "must_have": ["Ibuprofen can raise blood pressure.", "Ibuprofen can weaken blood pressure pills."],
-        "nice_to_have": ["Acetaminophen is an alternative."],
-    },
-    {
-        "question": "How long is the flu contagious?",
-        "must_have": ["The flu is contagious for about 5 to 7 days."],
-        "nice_to_have": [],
-    },
-]
+REFERENCES = CASES["REFERENCES"]
 VERDICTS: list[list[str | None]] = [["entailment", "neutral", "contradiction"], ["neutral"]]
 HOLED: list[list[str | None]] = [["entailment", None, "contradiction"], ["neutral"]]
-
-
-@pytest.fixture
-def metric(load_metric: Callable[[Path], Any]) -> Any:
-    return load_metric(FOLDER)
 
 
 def test_the_example_of_the_card(metric: Any) -> None:
     result = metric.compute(predictions=ANSWERS, references=REFERENCES, verdicts=VERDICTS)
     card = (FOLDER / "README.md").read_text(encoding="utf-8")
     shown = card.split("gives, among others,")[1].split("```")[1]
-    exact = (
-        "judge",
-        "comprehensiveness",
-        "comprehensiveness_answered",
-        "hallucination_rate",
-        "answered",
-        "words",
-        "coverage",
-    )
-    for name in (*exact, "contradicted", *(f"comprehensiveness_bound_{end}" for end in ("low", "high"))):
+    exact = "judge comprehensiveness comprehensiveness_answered hallucination_rate answered words coverage contradicted".split()
+    for name in (*exact, "comprehensiveness_bound_low", "comprehensiveness_bound_high"):
         assert f"'{name}': {result[name]!r}" in shown, name
     low, high = wilson_interval(1, 2)
     assert (result["contradicted_ci_low"], result["contradicted_ci_high"]) == (low, high)
@@ -62,7 +39,6 @@ def test_the_example_of_the_card(metric: Any) -> None:
     assert holed["hallucination_rate_bound_high"] == 1.0
     assert holed["contradicted"] == 0.5
     assert holed["coverage"] == {"answers": 2, "statements": 4, "missing": 1}
-    assert DATASET.citation.strip() in card
 
 
 def test_every_metric_of_the_task_is_there_with_its_ends(metric: Any) -> None:
@@ -93,13 +69,8 @@ def test_the_general_score(metric: Any) -> None:
     # The first answer has 3 of 5, or 4 of 5 with the missing one; the second none.
     assert listed["weighted"] == pytest.approx(0.4)
     assert (listed["weighted_bound_low"], listed["weighted_bound_high"]) == pytest.approx((0.3, 0.4))
-    as_comp = metric.compute(
-        predictions=ANSWERS,
-        references=REFERENCES,
-        verdicts=VERDICTS,
-        weights={"must_have": 1, "nice_to_have": 0},
-        normalised=True,
-    )
+    same = {"weights": {"must_have": 1, "nice_to_have": 0}, "normalised": True}
+    as_comp = metric.compute(predictions=ANSWERS, references=REFERENCES, verdicts=VERDICTS, **same)
     assert as_comp["weighted"] == as_comp["comprehensiveness"]
 
 
@@ -124,31 +95,10 @@ def test_without_rows_there_is_no_number(metric: Any) -> None:
     assert all(math.isnan(value) for value in result.values())
 
 
-def test_bad_input_is_named(metric: Any) -> None:
-    def compute(**options: Any) -> None:
-        metric.compute(predictions=ANSWERS, references=REFERENCES, **options)
-
-    with pytest.raises(ValueError, match="verdicts must be as many as predictions, 2; got 1"):
-        compute(verdicts=VERDICTS[:1])
-    with pytest.raises(ValueError, match="verdicts of prediction 1 must be one for each of its 1 statements"):
-        compute(verdicts=[VERDICTS[0], []])
-    with pytest.raises(ValueError, match="verdicts of prediction 1 must be entailment, .* got 'true'"):
-        compute(verdicts=[VERDICTS[0], ["true"]])
-    with pytest.raises(ValueError, match="a list for each of 2 predictions; got 1"):
-        compute(weights=[[1, 1, 1]])
-    with pytest.raises(ValueError, match="relation must be one of"):
-        compute(weights={"must_have": 1, "nice_to_have": 0}, relation="implies")
-    with pytest.raises(ValueError, match="references"):
-        metric.compute(predictions=["a"], references=["b"])
-
-
-def test_the_card_is_a_hub_card() -> None:
-    import yaml
-
-    header = yaml.safe_load((FOLDER / "README.md").read_text(encoding="utf-8").split("---")[1])
-    assert header["sdk"] == "gradio"
-    assert header["tags"] == ["evaluate", "metric"]
-    assert (FOLDER / header["app_file"]).is_file()
+@pytest.mark.parametrize(("given", "message"), CASES["bad_input_is_named"])
+def test_bad_input_is_named(metric: Any, given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        metric.compute(**{"predictions": ANSWERS, "references": REFERENCES, **given})
 
 
 @pytest.mark.upstream

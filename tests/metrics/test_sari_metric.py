@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import medical_tasks
-from tests.scoring.text_cases import triples
-from tests.support import ROOT, needs_shared
+from tests.support import ROOT
 
 FOLDER = ROOT / "metrics" / "sari"
 SOURCE = "The patient was given furosemide in order to treat the swelling of his legs."
 PREDICTION = "He got furosemide to treat leg swelling."
 REFERENCES = ["He was given furosemide to treat his leg swelling.", "Furosemide was given for swollen legs."]
-
-
-@pytest.fixture
-def metric(load_metric: Callable[[Path], Any]) -> Any:
-    return load_metric(FOLDER)
 
 
 def test_the_example_of_the_card(metric: Any) -> None:
@@ -33,23 +24,6 @@ def test_the_example_of_the_card(metric: Any) -> None:
     assert (result["sari_ci_low"], result["sari_ci_high"]) == (0, 100)
     assert result["sari"] == pytest.approx((result["keep"] + result["delete"] + result["add"]) / 3)
     assert all(text in card for text in (SOURCE, PREDICTION, *REFERENCES))
-    assert metric.info.citation.strip() in card
-    assert Path(medical_tasks.metric_path("sari")) == FOLDER
-
-
-@pytest.mark.upstream
-@needs_shared
-def test_the_recorded_numbers_of_evaluate(metric: Any) -> None:
-    rows = triples()
-    result = metric.compute(
-        sources=[row["source"] for row in rows],
-        predictions=[row["prediction"] for row in rows],
-        references=[row["references"] for row in rows],
-    )
-    wanted = [row["expected"]["sari"] for row in rows]
-    assert result["scores"] == pytest.approx(wanted, abs=1e-6)
-    assert result["sari"] == pytest.approx(sum(wanted) / len(wanted), abs=1e-6)
-    assert 0 <= result["sari_ci_low"] < result["sari"] < result["sari_ci_high"] <= 100
 
 
 def test_without_rows_there_is_no_number(metric: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 
 from medical_tasks.scoring.content_overlap import RadGraphReward, best_and_mean, chunk_context, medcon, radgraph_reward
 from tests.support import SHARED, needs_shared
+
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("content_overlap.json").read_text(encoding="utf-8"))
 
 CONCEPTS = st.dictionaries(
     st.sampled_from("abcde"), st.frozensets(st.sampled_from(["C1", "C2", "C3"]), min_size=1), max_size=5
@@ -153,20 +156,7 @@ def test_no_entities_on_a_side_is_zero() -> None:
         assert radgraph_reward(*pair) == (0, 0, 0)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({}, "output must be an annotation of RadGraph"),
-        ({"entities": []}, "it has no entities"),
-        ({"entities": {"1": {"tokens": "secret"}}}, "output: entity 1 needs tokens and label"),
-        ({"entities": {"1": None}}, "output: entity 1 needs tokens and label"),
-        (annotation(("secret", "OBS", [("modify", 2)])), "a relation of entity 1 is not"),
-        (
-            {"entities": {"1": {"tokens": "secret", "label": "OBS", "relations": ["xy"]}}},
-            "a relation of entity 1 is not",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("wrong", "message"), CASES["what_is_no_annotation"])
 def test_what_is_no_annotation_is_named_without_its_text(wrong: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message) as told:
         radgraph_reward(TWO, wrong)

@@ -1,7 +1,9 @@
 """Intervals of a proportion, bounds, and the distributions behind them."""
 
+import json
 import math
 import random
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,6 @@ from medical_tasks.scoring.intervals import (
     beta_cdf,
     beta_quantile,
     bounds,
-    exact_interval,
     normal_cdf,
     normal_quantile,
     proportion_interval,
@@ -22,19 +23,15 @@ from medical_tasks.scoring.intervals import (
     wilson_interval,
 )
 
-# Newcombe (1998), Stat Med 17:857, table I: successes, n, method 3 (score), method 5 (Clopper-Pearson); four decimals.
-NEWCOMBE = [
-    (81, 263, (0.2553, 0.3662), (0.2527, 0.3676)),
-    (15, 148, (0.0624, 0.1605), (0.0578, 0.1617)),
-    (0, 20, (0.0, 0.1611), (0.0, 0.1684)),
-    (1, 29, (0.0061, 0.1718), (0.0009, 0.1776)),
-]
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("intervals.json").read_text(encoding="utf-8"))
+
+# Newcombe (1998), Stat Med 17:857, table I: successes, n, method 3 (score); four decimals.
+NEWCOMBE = CASES["NEWCOMBE"]
 
 
-@pytest.mark.parametrize(("successes", "n", "score", "exact"), NEWCOMBE)
-def test_published_intervals(successes: int, n: int, score: tuple[float, float], exact: tuple[float, float]) -> None:
+@pytest.mark.parametrize(("successes", "n", "score"), NEWCOMBE)
+def test_published_intervals(successes: int, n: int, score: tuple[float, float]) -> None:
     assert wilson_interval(successes, n) == pytest.approx(score, abs=5.1e-5)
-    assert exact_interval(successes, n) == pytest.approx(exact, abs=5.1e-5)
 
 
 @pytest.mark.parametrize("n", [1, 2, 20, 148, 10_000, 1_000_000])
@@ -42,66 +39,43 @@ def test_published_intervals(successes: int, n: int, score: tuple[float, float],
 def test_intervals_agree_with_scipy(n: int, confidence: float) -> None:
     stats = pytest.importorskip("scipy.stats")
     for successes in {0, 1, n // 3, n - 1, n}:
-        outside = stats.binomtest(successes, n)
-        for ours, method in ((exact_interval, "exact"), (wilson_interval, "wilson")):
-            expected = outside.proportion_ci(confidence, method=method)
-            assert ours(successes, n, confidence=confidence) == pytest.approx((expected.low, expected.high), abs=1e-9)
-
-
-def test_exact_ends_by_hand() -> None:
-    # All right: the lower end is the p with p^n = 0.025. None right: the mirror image.
-    assert exact_interval(10, 10) == pytest.approx((0.025**0.1, 1.0), abs=1e-12)
-    assert exact_interval(0, 10) == pytest.approx((0.0, 1 - 0.025**0.1), abs=1e-12)
-    assert exact_interval(1, 1) == pytest.approx((0.025, 1.0), abs=1e-12)
+        expected = stats.binomtest(successes, n).proportion_ci(confidence, method="wilson")
+        found = wilson_interval(successes, n, confidence=confidence)
+        assert found == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
 def test_nothing_counted_is_nan() -> None:
-    for interval in (wilson_interval(0, 0), exact_interval(0, 0)):
-        assert all(map(math.isnan, interval))
+    assert all(map(math.isnan, wilson_interval(0, 0)))
     for values in ([], [math.nan, math.nan]):
         estimate = proportion_interval(values, clusters=["a"] * len(values))
         assert estimate.n == 0
         assert all(map(math.isnan, (estimate.value, estimate.ci_low, estimate.ci_high)))
 
 
-@pytest.mark.parametrize("interval", [wilson_interval, exact_interval])
-@pytest.mark.parametrize(
-    ("successes", "n", "confidence", "message"),
-    [
-        (-1, 5, 0.95, "successes must be a whole number of at least 0; got -1"),
-        (6, 5, 0.95, "successes must be at most n, 5; got 6"),
-        (2.5, 5, 0.95, "successes must be a whole number of at least 0; got 2.5"),
-        (True, 5, 0.95, "successes must be a whole number of at least 0; got True"),
-        (0, -2, 0.95, "n must be a whole number of at least 0; got -2"),
-        (1, 5, 1.0, "confidence must be strictly between 0 and 1; got 1.0"),
-        (1, 5, 95, "confidence must be strictly between 0 and 1; got 95"),
-        (1, 5, math.nan, "confidence must be strictly between 0 and 1; got nan"),
-    ],
-)
-def test_wrong_counts_are_told(interval: Any, successes: Any, n: int, confidence: float, message: str) -> None:
+@pytest.mark.parametrize(("successes", "n", "confidence", "message"), CASES["wrong_counts_are_told"])
+def test_wrong_counts_are_told(successes: Any, n: int, confidence: float, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
-        interval(successes, n, confidence=confidence)
+        wilson_interval(successes, n, confidence=confidence)
 
 
 @settings(deadline=None, max_examples=150)
 @given(st.integers(1, 3000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), st.floats(0.5, 0.999))
 def test_laws_of_count_intervals(counts: tuple[int, int], confidence: float) -> None:
     successes, n = counts
-    for interval in (wilson_interval, exact_interval):
-        low, high = interval(successes, n, confidence=confidence)
-        assert 0.0 <= low <= successes / n <= high <= 1.0
-        assert low < high
-        mirrored = interval(n - successes, n, confidence=confidence)
-        assert (1.0 - high, 1.0 - low) == pytest.approx(mirrored, abs=1e-9)
-        four_times = interval(4 * successes, 4 * n, confidence=confidence)
-        assert four_times[1] - four_times[0] < high - low
-        surer = interval(successes, n, confidence=(1.0 + confidence) / 2.0)
-        assert surer[0] <= low
-        assert high <= surer[1]
-        if successes < n:
-            one_more = interval(successes + 1, n, confidence=confidence)
-            assert low < one_more[0]
-            assert high < one_more[1]
+    low, high = wilson_interval(successes, n, confidence=confidence)
+    assert 0.0 <= low <= successes / n <= high <= 1.0
+    assert low < high
+    mirrored = wilson_interval(n - successes, n, confidence=confidence)
+    assert (1.0 - high, 1.0 - low) == pytest.approx(mirrored, abs=1e-9)
+    four_times = wilson_interval(4 * successes, 4 * n, confidence=confidence)
+    assert four_times[1] - four_times[0] < high - low
+    surer = wilson_interval(successes, n, confidence=(1.0 + confidence) / 2.0)
+    assert surer[0] <= low
+    assert high <= surer[1]
+    if successes < n:
+        one_more = wilson_interval(successes + 1, n, confidence=confidence)
+        assert low < one_more[0]
+        assert high < one_more[1]
 
 
 def test_items_that_stand_alone_get_wilsons_interval() -> None:
@@ -198,19 +172,7 @@ def test_laws_of_clustered_proportions(items: list[tuple[float, int]], shuffler:
     assert (1 - mirrored.ci_high, 1 - mirrored.ci_low) == pytest.approx((estimate.ci_low, estimate.ci_high), abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("values", "clusters", "message"),
-    [
-        ([0, 0.5], None, "values must be 0 or 1 .*; got 0.5"),
-        ([0, math.inf], None, "values must be finite .*; got inf"),
-        (["1", "0"], None, "values must hold numbers .*; got <U1 such as '1'$"),
-        ([None, 1], None, "values must hold numbers .*; got object such as None"),
-        ([[1, 0]], None, r"values must be one-dimensional, one number an item; got shape \(1, 2\)"),
-        ([1, 0], ["a"], "clusters must have one label an item; got 1 labels for 2 items"),
-        ([1, 0], ["a", None], "clusters must name a cluster for every item; got None for item 1"),
-        ([1, 0], ["a", math.nan], "clusters must name a cluster for every item; got nan for item 1"),
-    ],
-)
+@pytest.mark.parametrize(("values", "clusters", "message"), CASES["wrong_values_are_told"])
 def test_wrong_values_are_told(values: Any, clusters: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         proportion_interval(values, clusters=clusters)
@@ -243,14 +205,7 @@ def test_bounds_hold_whatever_the_missing_are(scored: list[float], missing: list
         assert low - 1e-12 <= mean <= high + 1e-12
 
 
-@pytest.mark.parametrize(
-    ("values", "asked", "message"),
-    [
-        ([1, 0], 1, "n_asked must be at least the number of values_scored, 2; got 1"),
-        ([1, 0], 2.5, "n_asked must be a whole number of at least 0; got 2.5"),
-        ([60], 1, "values_scored must lie in 0 to 1; got 60"),
-    ],
-)
+@pytest.mark.parametrize(("values", "asked", "message"), CASES["wrong_bounds_are_told"])
 def test_wrong_bounds_are_told(values: Any, asked: Any, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
         bounds(values, asked)

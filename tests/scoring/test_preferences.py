@@ -41,14 +41,6 @@ def test_pairs_are_of_one_item() -> None:
     assert len(output_pairs([])) == len(output_pairs(["a", "b"])) == 0
 
 
-def test_the_paper_compares_twelve_systems_on_forty_visits() -> None:
-    # Table 11 says "of 2460", the text below it 2640, which is 40 visits with every two of 12 systems. Its two percentages are
-    # of the latter: 148 / 2640 = 5.6 %, 121 / 2640 = 4.6 %.
-    pairs = output_pairs([visit for visit in range(40) for _ in range(12)])
-    assert len(pairs) == 2640
-    assert [round(100 * count / len(pairs), 1) for count in (148, 121)] == [5.6, 4.6]
-
-
 def test_which_output_is_preferred() -> None:
     pairs = output_pairs(["x"] * 4)
     signs = preference_signs([1.0, 2.0, 2.0, NAN], pairs)
@@ -156,17 +148,6 @@ def test_laws(table: list[tuple[str, float, float]], data: st.DataObject) -> Non
     assert (sides[0].same, sides[0].opposite, sides[0].metric_tied) == (sides[1].opposite, sides[1].same, 0)
     if sides[0].share.n:
         assert sides[0].share.value + sides[1].share.value == pytest.approx(1.0)
-
-
-@settings(deadline=None, max_examples=40)
-@given(table=tables)
-def test_a_metric_that_is_people_agrees_with_them(table: list[tuple[str, float, float]]) -> None:
-    _, one, _, clusters = signs_of(table)
-    words: dict[float, list[Vote]] = {1.0: ["first"], -1.0: ["second"], 0.0: ["tie"]}
-    said = [words.get(sign, []) for sign in one.tolist()]
-    found = human_agreement(one, said, clusters=clusters)
-    assert (found.opposite, found.metric_tied, found.no_majority) == (0, 0, 0)
-    assert found.share.value == 1.0 if found.same else math.isnan(found.share.value)
 
 
 @settings(deadline=None, max_examples=40)

@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.scoring.reasoning import spoken
 
-TAGS = (
-    ("<think>", "</think>"),
-    ("<THINK>", "</Think>"),
-    ("<thinking>", "</thinking>"),
-    ("<thought>", "</thought>"),
-    ('<think time="3">', "</think>"),
-    ("<reasoning>", "</reasoning>"),
-    ("<analysis>", "</analysis>"),
-    ("<scratchpad>", "</scratchpad>"),
-    ("<chain_of_thought>", "</chain_of_thought>"),
-    ("<seed:think>", "</seed:think>"),
-    ("[THINK]", "[/THINK]"),
-    ("◁think▷", "◁/think▷"),
-    ("<|begin_of_thought|>", "<|end_of_thought|>"),
-    ("<|START_THINKING|>", "<|END_THINKING|>"),
-    ("<unused94>thought", "<unused95>"),
-    ("<|channel>thought", "<channel|>"),
-)
-FROM_THE_BEGINNING = (
-    ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
-    ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
-    ("<|channel|>commentary to=functions.get <|constrain|>json<|message|>", "<|call|><|channel|>final<|message|>"),
-    ("analysisWe see", "assistantfinal"),
-    ("## Thinking\n", "\n## Final Response\n"),
-    ("Here is my thought process:", "Here is my response:"),
-)
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("reasoning.json").read_text(encoding="utf-8"))
+
+TAGS = tuple(CASES["TAGS"])
+FROM_THE_BEGINNING = tuple(CASES["FROM_THE_BEGINNING"])
 WORDS = st.text(alphabet="abc D.\n(", max_size=30)
 
 
@@ -73,24 +54,7 @@ def test_nothing_is_made_up(pieces: list[str]) -> None:
     assert all(part in text for part in found.split("\n"))
 
 
-@pytest.mark.parametrize(
-    ("reply", "answer"),
-    [
-        ("<think>mentions <reasoning> and </reasoning></think>D", "D"),
-        ("<think>closed by its cousin</thinking>D", "D"),
-        ("<reasoning>not closed by </think> at all", ""),
-        ("<|channel|>analysis<|message|>A or B<|end|>D<|return|>", "D"),
-        ("<|channel|>final<|message|>D<|return|><|start|>user<|message|>And B?<|channel|>final<|message|>B", "D"),
-        ("<|channel|>final<|message|>first<|end|><|start|>assistant<|channel|>final<|message|>second", "second"),
-        ("<|channel|>analysis", ""),
-        ("Here is my response: D", "Here is my response: D"),
-        ("## Final Response\nD", "## Final Response\nD"),
-        ("Analysis of the notes: D", "Analysis of the notes: D"),
-        ("pressure <think/> of 3 < 5 > 2 [thinking about D]", "pressure <think/> of 3 < 5 > 2 [thinking about D]"),
-        ("[analysis] D [/analysis]", "[analysis] D [/analysis]"),
-        ("", ""),
-    ],
-)
+@pytest.mark.parametrize(("reply", "answer"), CASES["replies"])
 def test_replies(reply: str, answer: str) -> None:
     assert spoken(reply).strip() == answer
 

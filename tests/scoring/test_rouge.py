@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import importlib
 import math
-from collections.abc import Sequence
 from dataclasses import astuple
 from functools import cache
 from pathlib import Path
@@ -15,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.scoring.rouge import VARIANTS, Columns, Overlap, lcs_length, rouge, rouge_corpus, rouge_tokens
+from medical_tasks.scoring.rouge import VARIANTS, Overlap, rouge, rouge_corpus, rouge_tokens
 from tests.scoring.text_cases import ANY_TEXTS, EMPTY, TEXTS, triples
 from tests.support import SHARED, needs_shared
 
@@ -68,6 +67,10 @@ def _notes(path: Path) -> dict[str, str]:
         return {row["encounter_id"]: row["note"] for row in csv.DictReader(file)}
 
 
+# Few letters, so that there are many longest common subsequences to choose from.
+LISTS = st.lists(st.sampled_from(["a ", "b ", "c ", "d ", "\n"]), max_size=70).map("".join)
+
+
 @cache
 def _library(stem: bool) -> Any:
     module = importlib.import_module("rouge_score.rouge_scorer")
@@ -75,7 +78,7 @@ def _library(stem: bool) -> Any:
 
 
 @settings(deadline=None, max_examples=70)
-@given(TEXTS, st.lists(TEXTS, min_size=1, max_size=3), st.booleans())
+@given(TEXTS | LISTS, st.lists(TEXTS | LISTS, min_size=1, max_size=3), st.booleans())
 def test_the_library_says_the_same(prediction: str, references: list[str], stem: bool) -> None:
     pytest.importorskip("rouge_score")
     expected = _library(stem).score_multi(references, prediction)
@@ -102,10 +105,6 @@ def test_line_breaks_count_for_lsum_alone() -> None:
         assert rouge(f"red rash{other}no fever", f"no fever{other}red rash")["rougeLsum"].f1 == 0.5
 
 
-def test_a_word_counts_at_most_as_often_as_either_text_has_it() -> None:
-    assert astuple(rouge("rash", "rash\nrash\nrash")["rougeLsum"]) == pytest.approx((1, 1 / 3, 1 / 2))
-
-
 def test_tokens() -> None:
     assert rouge_tokens("Sjögren’s: pH 7.35, X-RAY\n发烧") == ["sj", "gren", "s", "ph", "7", "35", "x", "ray"]
     assert rouge_tokens("rashes was treated days", stem=True) == ["rash", "was", "treat", "day"]
@@ -119,18 +118,6 @@ def test_text_without_latin_letters_scores_nothing_even_against_itself() -> None
 @pytest.mark.parametrize("empty", EMPTY[:4])
 def test_empty_texts_score_nothing(empty: str, other: str) -> None:
     assert rouge(empty, other) == rouge(other, empty) == dict.fromkeys(VARIANTS, NOTHING)
-
-
-def test_texts_too_short_for_a_pair() -> None:
-    scores = rouge("sepsis", "sepsis")
-    assert scores["rouge1"].f1 == 1
-    assert scores["rouge2"] == NOTHING
-
-
-def test_each_variant_takes_its_own_best_reference() -> None:
-    scores = rouge("a b c", ["c b a", "a b x y z"])
-    assert scores["rouge1"].f1 == 1
-    assert scores["rouge2"].recall == 1 / 4
 
 
 def test_the_corpus_value_is_the_plain_mean_whatever_the_order() -> None:
@@ -177,44 +164,3 @@ def test_a_text_is_most_like_itself_and_case_does_not_count(text: str) -> None:
 def test_another_reference_never_lowers_f1(prediction: str, one: str, other: str) -> None:
     alone, both = rouge(prediction, one), rouge(prediction, [one, other])
     assert all(both[variant].f1 >= alone[variant].f1 for variant in VARIANTS)
-
-
-LISTS = st.lists(st.sampled_from("abcd"), max_size=70)
-
-
-def _table(rows: Sequence[str], columns: Sequence[str]) -> list[list[int]]:
-    table = [[0] * (len(columns) + 1) for _ in range(len(rows) + 1)]
-    for i, row in enumerate(rows):
-        for j, column in enumerate(columns):
-            table[i + 1][j + 1] = table[i][j] + 1 if row == column else max(table[i][j + 1], table[i + 1][j])
-    return table
-
-
-def _way_back(rows: Sequence[str], columns: Sequence[str]) -> list[int]:
-    table, i, j, places = _table(rows, columns), len(rows), len(columns), []
-    while i and j:
-        if rows[i - 1] == columns[j - 1]:
-            i, j = i - 1, j - 1
-            places.append(i)
-        elif table[i][j - 1] > table[i - 1][j]:
-            j -= 1
-        else:
-            i -= 1
-    return places
-
-
-@settings(deadline=None, max_examples=150)
-@given(LISTS, LISTS)
-def test_length_and_places_are_those_of_the_table(rows: list[str], columns: list[str]) -> None:
-    length = _table(rows, columns)[-1][-1]
-    assert lcs_length(rows, columns) == lcs_length(columns, rows) == Columns(columns).length_with(rows) == length
-    assert Columns(columns).positions_in(rows) == _way_back(rows, columns)
-
-
-@pytest.mark.parametrize(
-    ("rows", "columns", "places"),
-    [("", "", []), ("", "ab", []), ("ab", "", []), ("ab", "cd", []), ("abc", "abc", [2, 1, 0]), ("aab", "ab", [2, 1])],
-)
-def test_small_cases(rows: str, columns: str, places: list[int]) -> None:
-    assert Columns(list(columns)).positions_in(list(rows)) == places
-    assert lcs_length(list(rows), list(columns)) == len(places)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,8 @@ from hypothesis import given, settings
 from medical_tasks.scoring.text_pairs import clipped_matches, count_ngrams, exact_match, exact_match_corpus, shared
 from tests.scoring.text_cases import ANY_TEXTS, triples
 from tests.support import needs_shared
+
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("text_pairs.json").read_text(encoding="utf-8"))
 
 
 @needs_shared
@@ -22,23 +26,7 @@ def test_recorded_triples() -> None:
         assert loose == row["expected"]["exact_match_ignore_case_punct"], row["id"]
 
 
-@pytest.mark.parametrize(
-    ("prediction", "reference", "options", "expected"),
-    [
-        ("", "", {}, 1.0),
-        ("", "x", {}, 0.0),
-        ("Sepsis", "Sepsis ", {}, 0.0),  # nothing is cut off
-        ("SEPSIS", "Sepsis", {}, 0.0),
-        ("SEPSIS", "Sepsis", {"ignore_case": True}, 1.0),
-        ("Sepsis.", "Sepsis", {"ignore_punctuation": True}, 1.0),
-        ("Sepsis’", "Sepsis", {"ignore_punctuation": True}, 0.0),  # ASCII alone
-        ("5 mg", "7 mg", {"ignore_numbers": True}, 1.0),
-        ("the cat", "cat", {"ignore": ["the "]}, 1.0),
-        ("THE cat", "cat", {"ignore": ["the "], "ignore_case": True}, 0.0),  # expressions come before case
-        ("1,000", "", {"ignore": ["^,"], "ignore_punctuation": True, "ignore_numbers": True}, 1.0),
-        ("x", ["y", "x"], {}, 1.0),
-    ],
-)
+@pytest.mark.parametrize(("prediction", "reference", "options", "expected"), CASES["options"])
 def test_options(prediction: str, reference: str, options: dict[str, bool], expected: float) -> None:
     assert exact_match(prediction, reference, **options) == expected  # type: ignore[arg-type]
 
@@ -61,14 +49,6 @@ def test_laws(some: str, other: str) -> None:
     assert exact_match(some, other) == exact_match(other, some) == float(some == other)
     loose = exact_match(some, other, ignore_case=True, ignore_punctuation=True, ignore_numbers=True)
     assert loose >= exact_match(some, other)
-
-
-@pytest.mark.parametrize(
-    ("text", "n", "expected"),
-    [("", 1, {}), ("a", 2, {}), ("aab", 1, {("a",): 2, ("b",): 1}), ("aaa", 2, {("a", "a"): 2})],
-)
-def test_counts(text: str, n: int, expected: dict[tuple[str, ...], int]) -> None:
-    assert count_ngrams(list(text), n) == expected
 
 
 def test_shared_is_the_smaller_count_of_each() -> None:

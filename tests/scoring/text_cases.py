@@ -4,31 +4,16 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
 
 from tests.support import SHARED
 
-WORDS = [
-    "the",
-    "a",
-    "rash",
-    "Rashes",
-    "is",
-    "red",
-    "[1]",
-    "5.6",
-    "-",
-    "mg/dL",
-    ".",
-    ",",
-    "'s",
-    "&amp;",
-    "12,500",
-    "é",
-    "<skipped>",
-]
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("text_cases.json").read_text(encoding="utf-8"))
+
+WORDS = CASES["WORDS"]
 
 TEXTS = st.lists(
     st.tuples(st.sampled_from(WORDS), st.sampled_from([" ", " ", "", "\n", "\t"])).map("".join), max_size=24

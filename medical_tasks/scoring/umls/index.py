@@ -5,14 +5,11 @@
     places.u64     where each term's record begins in records.bin; one more for the end
     records.bin    a term, a zero byte, its concepts' ids
 
-It is built from two Metathesaurus files, plain or gzip, with the columns of the UMLS Reference Manual, chapter 3.3: MRSTY.RRF has
-the concept first and its type second; MRCONSO.RRF the concept first, the language second, the string fifteenth. Suppressed and
-obsolete strings count, as in QuickUMLS.
-
-An index folds case or not, and letters beyond ASCII or not; ACI-BENCH's folds neither. Terms and looked-up texts are both
-decomposed (NFKD). Hashes that meet are told apart by the term itself. A term of more words than a matcher's window can never be
-found, and is left out; so is one without a concept of an accepted type. Those of MEDCON are 66 types of seven semantic groups
-(2018) of the UMLS Semantic Network; procedures and living beings are not among them: "CABG" or "chest x-ray" never count.
+It is built from two Metathesaurus files, plain or gzip (UMLS Reference Manual, chapter 3.3): MRSTY.RRF has the concept first and
+its type second; MRCONSO.RRF the concept first, the language second, the string fifteenth. Suppressed and obsolete strings count,
+as in QuickUMLS. Terms and looked-up texts are both decomposed (NFKD). A term of more words than a matcher's window is left out;
+so is one without a concept of an accepted type: MEDCON's are 66 types of seven semantic groups (2018), procedures not among
+them.
 """
 
 from __future__ import annotations
@@ -26,7 +23,7 @@ from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import open_file, read_bytes, read_chunks, read_text
@@ -57,14 +54,10 @@ _PLAIN = str.maketrans(
 
 @dataclass(frozen=True, kw_only=True)
 class Folding:
-    """What an index makes of terms.
-
-    Attributes:
-        ascii_only: letters are brought to ASCII (its option -U; there by the package unidecode, here by decomposing and a
-            short table, so that letters of other scripts than Latin and Greek stay what they are).
-    """
+    """What an index makes of terms."""
 
     lowercase: bool = False  # case is folded (QuickUMLS's option -L)
+    # letters are brought to ASCII (its option -U, by decomposing and a short table: other scripts than Latin and Greek stay)
     ascii_only: bool = False
 
     def stored(self, term: str) -> str:
@@ -73,10 +66,7 @@ class Folding:
         return unicodedata.normalize("NFKD", _to_ascii(text) if self.ascii_only else text)
 
     def asked(self, stretch: str) -> str:
-        """Writes a stretch of a text to be looked up, not decomposed yet.
-
-        Where case is not folded a stretch all in capitals is, so that it finds terms in small letters only.
-        """
+        """Writes a stretch of a text to be looked up; all in capitals it finds terms in small letters only."""
         text = _to_ascii(stretch) if self.ascii_only else stretch
         return text.lower() if self.lowercase or text.isupper() else text
 
@@ -115,11 +105,7 @@ _AS_WRITTEN = Folding()
 
 @dataclass(frozen=True, kw_only=True)
 class IndexInfo:
-    """What an index holds.
-
-    `strings` counts the English strings of MRCONSO; `without_type` those whose concept is not in MRSTY (QuickUMLS
-    cannot be installed with such files); `source` is the SHA-256 of MRCONSO, unpacked.
-    """
+    """What an index holds: English `strings` of MRCONSO (`source`: its SHA-256), those not in MRSTY, and terms."""
 
     lowercase: bool
     ascii_only: bool
@@ -130,38 +116,20 @@ class IndexInfo:
     types: tuple[str, ...]
 
 
-class _Counts(NamedTuple):
-    strings: int
-    without_type: int
-    source: str
-
-
 def build_index(
     umls: Path, out: Path, *, folding: Folding = _AS_WRITTEN, types: frozenset[str] = MEDCON_TYPES
 ) -> IndexInfo:
-    """Builds an index from the user's Metathesaurus.
-
-    `umls` is the folder of MRCONSO.RRF and MRSTY.RRF; an index in `out` is replaced; a concept must have one of the
-    `types`.
-    """
+    """Builds an index from the folder of MRCONSO.RRF and MRSTY.RRF; an index in `out` is replaced."""
     strings, semantic = find_file(umls, "MRCONSO.RRF"), find_file(umls, "MRSTY.RRF")
     try:
         out.mkdir(mode=0o700, parents=True, exist_ok=True)
         (out / _INFO).unlink(missing_ok=True)
         with tempfile.TemporaryDirectory(prefix=".building-", dir=out) as stage:
-            counts = _write_parts(strings, read_wanted_concepts(semantic, types), Path(stage), folding)
+            counted = _write_parts(strings, read_wanted_concepts(semantic, types), Path(stage), folding)
             terms = _join_parts(Path(stage), out)
             if not terms:
                 raise UsageError(f"{strings}: holds no English string of an accepted type with up to {WINDOW} words.")
-            info = IndexInfo(
-                lowercase=folding.lowercase,
-                ascii_only=folding.ascii_only,
-                terms=terms,
-                strings=counts.strings,
-                without_type=counts.without_type,
-                source=counts.source,
-                types=tuple(sorted(types)),
-            )
+            info = IndexInfo(**asdict(folding), terms=terms, **counted, types=tuple(sorted(types)))
             written = Path(stage) / _INFO
             written.write_text(json.dumps({"format": _FORMAT, **asdict(info)}, indent=1), encoding="utf-8")
             written.replace(out / _INFO)
@@ -170,8 +138,8 @@ def build_index(
     return info
 
 
-def _write_parts(path: Path, flags: bytearray, stage: Path, folding: Folding) -> _Counts:
-    """Writes terms and concepts in parts by hash; counts."""
+def _write_parts(path: Path, flags: bytearray, stage: Path, folding: Folding) -> dict[str, Any]:
+    """Writes terms and concepts in parts by hash; returns what `IndexInfo` says of the strings."""
     strings = without_type = 0
     digest = hashlib.sha256()
     megabytes = path.stat().st_size // _MEGABYTE + 1
@@ -189,7 +157,7 @@ def _write_parts(path: Path, flags: bytearray, stage: Path, folding: Folding) ->
             term = folding.stored(text).encode()
             parts[_hash(term) >> (_HASH_BITS - _PART_BITS)].write(b"%s\0%08d" % (term, concept) + b"\n")
         progress.advance_to(megabytes)
-    return _Counts(strings, without_type, digest.hexdigest())
+    return {"strings": strings, "without_type": without_type, "source": digest.hexdigest()}
 
 
 def _join_parts(stage: Path, out: Path) -> int:
@@ -268,11 +236,7 @@ class UmlsIndex:
         self._file.close()
 
     def find(self, asked: Sequence[str]) -> list[tuple[int, str, tuple[str, ...]]]:
-        """Looks terms up.
-
-        `asked` are terms as `Folding.asked` writes them. For each that is there, in order: its position in `asked`, the
-        term as stored, its concepts' ids, sorted.
-        """
+        """Looks up terms as `Folding.asked` writes them; returns position, term as stored and sorted ids of those there."""
         import numpy as np
 
         terms = [(text if text.isascii() else unicodedata.normalize("NFKD", text)).encode() for text in asked]
@@ -320,10 +284,7 @@ def find_file(folder: Path, name: str) -> Path:
 
 
 def read_wanted_concepts(path: Path, types: Collection[str]) -> bytearray:
-    """Reads which concepts are of some type that is asked for.
-
-    By the number of the concept's id: 0 not in the file, 1 of other types alone, 2 of a type asked for.
-    """
+    """Reads by the number of a concept's id: 0 not in the file, 1 of other types alone, 2 of a type asked for."""
     flags = bytearray(_CONCEPTS)
     asked = {each.encode() for each in types}
     line = 0
@@ -341,11 +302,7 @@ def read_wanted_concepts(path: Path, types: Collection[str]) -> bytearray:
 def read_strings(
     path: Path, on_read: Callable[[int], None], digest: hashlib._Hash
 ) -> Generator[tuple[int, int, str], None, None]:
-    """Reads the English strings.
-
-    Yields the line, the number of the concept's id, and the string without white space at its ends; `digest` is given
-    every unpacked byte.
-    """
+    """Reads the English strings: line, number of the concept's id, string; `digest` is given every unpacked byte."""
     for line, row in enumerate(_lines(path, on_read, digest), start=1):
         fields = row.split(b"|", _STRING + 1)
         if len(fields) < _STRING + 2:

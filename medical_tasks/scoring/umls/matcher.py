@@ -1,25 +1,22 @@
 """Concepts of texts by exact lookup: what QuickUMLS finds at a threshold of 1, without its near-exact slips.
 
-Texts are cut into tokens with spaCy's English rules, those of MEDCON's reference; parts of speech would need one of its models, so
-a closed list of determiners and prepositions may be given instead. Which stretches are looked up differs in the two published
-scorers:
-
-- `aci-bench`: every window of one to five tokens. ACI-BENCH asks QuickUMLS to ignore syntax, and its release at that time did.
-- `archehr`: QuickUMLS 1.4.1 and later take that request and do not heed it, so ArchEHR-QA's scorer (1.4.2) has the rules on:
-  no punctuation, stop word, determiner or preposition at an end, determiners left out inside.
-
-QuickUMLS compares sets of three-letter pieces, so it also takes a few terms whose pieces are the same in another order
-("riberibe" for "beriberi"); here a term must be equal. In its overlap rule a stretch with accents, whose pieces differ from
-those of the decomposed term, comes behind those without; that is kept.
+Texts are cut into tokens with spaCy's English rules, those of MEDCON's reference; for parts of speech a closed list of
+determiners and prepositions may be given. `aci-bench` looks every window of one to five tokens up, as QuickUMLS did at
+ACI-BENCH's release. `archehr` follows QuickUMLS 1.4.2 in ArchEHR-QA's scorer: no punctuation, stop word, determiner or
+preposition at an end, determiners left out inside. QuickUMLS compares sets of three-letter pieces, so it also takes a few terms
+whose pieces are the same in another order; here a term must be equal. In its overlap rule a stretch with accents, whose pieces
+differ from those of the decomposed term, comes behind those without; that is kept.
 """
 
 from __future__ import annotations
 
 import importlib
 import itertools
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
+from pathlib import Path
 from typing import NamedTuple
 
 from medical_tasks.errors import MissingError, UsageError, install_command
@@ -32,11 +29,7 @@ Span = tuple[int, int, str]  # its characters in the text, from and to; what is 
 
 
 def every_window(text: str, tokens: Sequence[Token]) -> list[Span]:
-    """Finds every window (`aci-bench`).
-
-    Windows have up to five tokens and at least three characters, verbatim, and are sorted by their beginning, then
-    their length.
-    """
+    """Finds every window of up to five tokens (`aci-bench`), verbatim, by their beginning, then their length."""
     return [
         (start, end, text[start:end])
         for first, (start, _, _) in enumerate(tokens)
@@ -46,10 +39,7 @@ def every_window(text: str, tokens: Sequence[Token]) -> list[Span]:
 
 
 def phrases(text: str, tokens: Sequence[Token]) -> list[Span]:
-    """Finds what may be a phrase (`archehr`).
-
-    Sorted by their beginning, then their length; the text's last token once more at the end, if it may end one.
-    """
+    """Finds what may be a phrase (`archehr`); the text's last token once more at the end, if it may end one."""
     ends = [end if word.ends else 0 for _, end, word in tokens]
     left_out = {place for place, (_, _, word) in enumerate(tokens) if word.left_out}
     found: list[Span] = []
@@ -86,32 +76,14 @@ def _without(tokens: Sequence[Token]) -> str:
 _SPACE_OR_WORD = re.compile(r"\s+|\S+")
 _MOST_KNOWN_WORDS = 100_000
 
-_DETERMINERS = "a an the this that these those some any no each every either neither another such"
-_PREPOSITIONS = (
-    "about above across after against along among around at before behind below beneath beside besides between beyond by "
-    "despite down during except for from in inside into near of off on onto outside over past per since through throughout "
-    "to toward towards under underneath until up upon via with within without"
-)
+_WORDS = json.loads(Path(__file__).with_name("word_classes.json").read_text(encoding="utf-8"))
 CLOSED_CLASSES: Mapping[str, str] = {
-    **dict.fromkeys(_PREPOSITIONS.split(), "ADP"),
-    **dict.fromkeys(_DETERMINERS.split(), "DET"),
+    **dict.fromkeys(_WORDS["prepositions"].split(), "ADP"),
+    **dict.fromkeys(_WORDS["determiners"].split(), "DET"),
 }
+STOP_WORDS = frozenset(_WORDS["stop"].split())
+"""NLTK's in English with QuickUMLS's addition, compared as written: "No" at the beginning of a sentence is none."""
 
-
-# NLTK's English stop words with QuickUMLS's addition, compared as written: "No" at the beginning of a sentence is none.
-STOP_WORDS = frozenset(
-    """
-    i me my myself we our ours ourselves you you're you've you'll you'd your yours yourself yourselves he him his himself she
-    she's her hers herself it it's its itself they them their theirs themselves what which who whom this that that'll these
-    those am is are was were be been being have has had having do does did doing a an the and but if or because as until while
-    of at by for with about against between into through during before after above below to from up down in out on off over
-    under again further then once here there when where why how all any both each few more most other some such no nor not
-    only own same so than too very s t can will just don don't should should've now d ll m o re ve y ain aren aren't couldn
-    couldn't didn didn't doesn doesn't hadn hadn't hasn hasn't haven haven't isn isn't ma mightn mightn't mustn mustn't needn
-    needn't shan shan't shouldn shouldn't wasn wasn't weren weren't won won't wouldn wouldn't
-    time
-    """.split()
-)
 _PARTS = frozenset({"ADP", "DET"})
 
 
@@ -129,10 +101,7 @@ Token = tuple[int, int, Word]  # its characters in the text, from and to; what i
 
 
 def tokenizer(parts: Mapping[str, str]) -> Callable[[str], list[Token]]:
-    """Makes a tokenizer.
-
-    `parts` maps a word in small letters to its part of speech. Tokens hold every character but single spaces.
-    """
+    """Makes a tokenizer, whose tokens hold every character but single spaces."""
     try:
         spacy = importlib.import_module("spacy")
     except ImportError as error:
@@ -197,11 +166,7 @@ class Match(NamedTuple):
 
 
 class Matcher:
-    """Finds concepts.
-
-    `variant` is one of `VARIANTS`; `parts` are words in small letters that are determiners (`DET`) or prepositions
-    (`ADP`), for the rules of `archehr`.
-    """
+    """Finds concepts; `parts` are words in small letters that are determiners (`DET`) or prepositions (`ADP`)."""
 
     def __init__(self, index: UmlsIndex, *, variant: str, parts: Mapping[str, str] = CLOSED_CLASSES) -> None:
         if variant not in VARIANTS:
@@ -212,10 +177,7 @@ class Matcher:
         self._known: dict[str, _Hit | None] = {}  # stretches that were looked up
 
     def matches(self, text: str) -> list[Match]:
-        """Finds stretches that do not overlap: those most like their term first, then the longest, then the earliest.
-
-        They come in the order in which they were chosen.
-        """
+        """Finds stretches that do not overlap, chosen in this order: most like their term, longest, earliest."""
         if len(self._known) > _MOST_KNOWN_SPANS:
             self._known.clear()
         spans = self._spans(text, self._tokens(text))
@@ -246,10 +208,7 @@ class Matcher:
                 self._known[stretches[position]] = (likeness, term, concepts)
 
     def concepts(self, text: str) -> dict[str, frozenset[str]]:
-        """Finds the terms of a text.
-
-        Term as the index has it to the ids of its concepts.
-        """
+        """Finds the terms of a text, as the index has them, with the ids of their concepts."""
         return {match.term: frozenset(match.concepts) for match in self.matches(text)}
 
 

@@ -1,0 +1,36 @@
+"""What every metric's folder holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import medical_tasks
+from tests.support import ROOT
+
+FOLDERS = sorted(path.parent for path in (ROOT / "metrics").glob("*/README.md"))
+
+
+def test_there_are_as_many_as_are_said() -> None:
+    assert len(FOLDERS) == 8
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_the_card_is_a_hub_card_and_the_metric_is_found_by_its_name(
+    folder: Path, load_metric: Callable[[Path], Any]
+) -> None:
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    header = yaml.safe_load(card.split("---")[1])
+    assert (header["sdk"], header["tags"]) == ("gradio", ["evaluate", "metric"])
+    assert (folder / header["app_file"]).is_file()
+    # `evaluate` reads a metric's dependencies line by line and stumbles over `import a, b`.
+    lines = (folder / f"{folder.name}.py").read_text(encoding="utf-8").splitlines()
+    imports = [line.split("#")[0] for line in lines if line.startswith("import ")]
+    assert imports
+    assert not [line for line in imports if "," in line]
+    assert load_metric(folder).info.citation.strip() in card
+    assert Path(medical_tasks.metric_path(folder.name)) == folder
