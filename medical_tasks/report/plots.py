@@ -14,6 +14,7 @@ from medical_tasks.runs.numbers import number
 from medical_tasks.spec import Plot, PlotPoint
 
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+_LEAST = 1e-9  # what is smaller is drawn as 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ SHARES = Scale(0.0, 1.0, ((0.0, "0"), (0.25, "25"), (0.5, "50"), (0.75, "75"), (
 
 def scale_of(values: Iterable[float | None], unit: str = "") -> Scale:
     """Chooses the axis on which all values can stand; the unit of a share is ""."""
-    known = [value for value in map(finite, values) if value is not None]
+    known = [value if abs(value) > _LEAST else 0.0 for value in map(finite, values) if value is not None]
     low, high = min(known, default=0.0), max(known, default=1.0)
     if not unit and low >= 0 and high <= 1:
         return SHARES
