@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from medical_tasks.benchmarks.doclens.judging_claims import judged_text
+from medical_tasks.benchmarks.doclens.judging import judged_text
 from medical_tasks.benchmarks.doclens.measures import FULL, ClaimRecord, Side, claim_rows
 from medical_tasks.benchmarks.doclens.own_data import OwnText
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS, divide_note

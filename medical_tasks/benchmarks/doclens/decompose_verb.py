@@ -75,10 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
         prompts = load_judge_prompts(task, request.prompts, request.options.upstream)
         with asked(request, written, settings, texts="texts", sources=sources) as judge:
             made = make_claims(
-                {part.name: part.text for part in parts if part.text},
+                {part.name: (part.text, task.options["form"], part.section) for part in parts if part.text},
                 Judging(judge=judge, prompts=prompts),
-                form_of={part.name: task.options["form"] for part in parts},
-                section_of={part.name: part.section for part in parts},
             )
         if request.options.forecast:
             print(NOT_ASKED)

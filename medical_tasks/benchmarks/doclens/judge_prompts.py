@@ -11,12 +11,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from medical_tasks.benchmarks.doclens import judge_reading as official_reading
 from medical_tasks.benchmarks.doclens import judge_reading as reading
 from medical_tasks.benchmarks.doclens import official_prompts as official
 from medical_tasks.benchmarks.doclens.official_prompts import OFFICIAL_STYLES, read_official_texts
@@ -38,11 +37,6 @@ FORMS: Final[Mapping[str, tuple[str, str]]] = {
 _SLOT: Final = re.compile(r"\{(what|source|text|claims?|first|second|cited|sentence)\}")
 
 
-def again(style: str) -> str:
-    """What is said when a reply to one of our texts cannot be read; `{problem}` is filled in later."""
-    return JSON_AGAIN if as_json(style) else LINES_AGAIN
-
-
 def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None) -> JudgePrompts:
     """Loads the texts that a task's judge is asked with.
 
@@ -50,7 +44,7 @@ def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None 
     """
     if name not in PROMPT_SETS:
         raise UsageError(f"unknown set of judge prompts {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
-    texts = own_texts() if name == "own" else read_official_texts(task, upstream)
+    texts = _own_texts() if name == "own" else read_official_texts(task, upstream)
     nouns = [f"{form}\0{what}\0{source}" for form, (what, source) in FORMS.items()]
     whole = "\0".join((*(f"{one}\0{text}" for one, text in texts.items()), *nouns, JSON_AGAIN, LINES_AGAIN))
     return JudgePrompts(name=name, sha256=hashlib.sha256(whole.encode()).hexdigest(), texts=texts)
@@ -70,20 +64,6 @@ def check_judging(judging: Judging, style: str) -> None:
             f"style {style} asks about one claim at a time, and cannot be batched. Give --judging single, or one of the "
             "styles json_cot and json."
         )
-
-
-def quoted_lines(texts: Sequence[tuple[str, str]]) -> str:
-    """Writes texts with their names, one a line, each as a JSON string."""
-    return "\n".join(f"{name}: {quoted(text)}" for name, text in texts)
-
-
-def own_messages(prompts: JudgePrompts, kind: str, style: str, *, form: str, **values: str) -> tuple[Message, ...]:
-    """Fills one of our texts."""
-    what, source = FORMS[form]
-    known = {"what": what, "source": source, **values}
-    # All slots at once: what stands in a text is never a slot, and braces of the forms are none.
-    content = _SLOT.sub(lambda slot: known[slot[1]], prompts.texts[key(kind, style)])
-    return ({"role": "user", "content": content},)
 
 
 ENTAILS: Final[dict[Label, bool]] = {
@@ -113,21 +93,17 @@ class QuestionMaker:
     """Makes questions of one set of prompts and one style."""
 
     def __init__(self, prompts: JudgePrompts, style: str) -> None:
-        self._prompts = prompts
-        self._style = style
+        self._prompts, self._style = prompts, style
         self._official = prompts.name == "official"
-        self._explained = explains(style)
+        self._in_lines, self._explained = not as_json(style), style.endswith("cot")
 
     def make(self, name: str, *, text: str, form: str, section: str) -> Question:
         """Asks for the claims of a text; the value is a JSON list."""
         if self._official:
             file = self._file("make", form=form, section=section)
             messages = official.official_make_messages(file, judged=text)
-            return _question(
-                name, messages, file, official_reading.AGAIN_CLAIMS, official_reading.read_official_made, _MAKE_TOKENS
-            )
-        messages = own_messages(self._prompts, "make", self._style, form=form, text=quoted(text))
-        return _question(name, messages, self._prompts.texts["make"], JSON_AGAIN, reading.read_made, _MAKE_TOKENS)
+            return _question(name, messages, file, reading.AGAIN_CLAIMS, reading.read_official_made, _MAKE_TOKENS)
+        return self._own(name, "make", reading.read_made, _MAKE_TOKENS, form=form, text=quoted(text))
 
     def claims(self, name: str, *, text: str, claims: Sequence[str], form: str) -> Question:
         """Asks about several claims; the value is a verdict by place, None for what the reply leaves out."""
@@ -137,18 +113,11 @@ class QuestionMaker:
             messages = official.official_claim_messages(file, form=form, judged=text, claims=claims)
             # Each of their entries repeats its claim.
             tokens += sum(map(len, claims)) // 2
-            read = official_reading.read_official_batch(claims)
-            return _question(name, messages, file, official_reading.AGAIN_JSON, read, tokens)
+            return self._theirs(name, file, messages, partial(reading.read_official_batch, claims=claims), tokens)
         ids = [f"c{number}" for number in range(1, len(claims) + 1)]
-        messages = own_messages(
-            self._prompts,
-            "claims",
-            self._style,
-            form=form,
-            text=quoted(text),
-            claims=quoted_lines(list(zip(ids, claims, strict=True))),
-        )
-        return self._own(name, "claims", messages, reading.read_batch(ids, explained=self._explained), tokens)
+        read = partial(reading.read_batch, ids=ids, explained=self._explained)
+        listed = _quoted_lines(zip(ids, claims, strict=True))
+        return self._own(name, "claims", read, tokens, form=form, text=quoted(text), claims=listed)
 
     def claim(self, name: str, *, text: str, claim: str, form: str) -> Question:
         """Asks about one claim; the value is a bool."""
@@ -156,10 +125,13 @@ class QuestionMaker:
         if self._official:
             file = self._file("claims", form=form)
             messages = official.official_claim_messages(file, form=form, judged=text, claims=[claim])
-            read = official_reading.read_official_lines if self._in_lines else _only(claim)
-            return _question(name, messages, file, self._official_again, read, _REPLY_TOKENS, pair)
-        messages = own_messages(self._prompts, "claim", self._style, form=form, text=quoted(text), claim=quoted(claim))
-        return self._own(name, "claim", messages, self._read_verdict, _REPLY_TOKENS, pair)
+            only = partial(reading.read_official_only, claim=claim)
+            return self._theirs(
+                name, file, messages, reading.read_official_lines if self._in_lines else only, pair=pair
+            )
+        return self._own(
+            name, "claim", self._read_verdict, pair=pair, form=form, text=quoted(text), claim=quoted(claim)
+        )
 
     def questions(self, name: str, kind: Literal["question", "same"], *, first: str, second: str) -> Question:
         """Asks whether a question is a case of another, or the same; the value is a bool. Sameness has no pair."""
@@ -167,12 +139,11 @@ class QuestionMaker:
         if self._official:
             file = self._file(kind, form="question")
             messages = official.official_pair_messages(file, first=first, second=second)
-            read = official_reading.read_official_lines if self._in_lines else official_reading.read_official_object
-            return _question(name, messages, file, self._official_again, read, _REPLY_TOKENS, pair)
-        messages = own_messages(
-            self._prompts, kind, self._style, form="question", first=quoted(first), second=quoted(second)
+            read = reading.read_official_lines if self._in_lines else reading.read_official_object
+            return self._theirs(name, file, messages, read, pair=pair)
+        return self._own(
+            name, kind, self._read_verdict, pair=pair, form="question", first=quoted(first), second=quoted(second)
         )
-        return self._own(name, kind, messages, self._read_verdict, _REPLY_TOKENS, pair)
 
     def citation(
         self, name: str, *, sentence: str, cited: Sequence[tuple[int, str]], form: str, section: str
@@ -180,39 +151,20 @@ class QuestionMaker:
         """Asks about a sentence and what it cites, given by number and text; the value is a `judge_reading.Cited`."""
         numbers = [number for number, _ in cited]
         tokens = _REPLY_TOKENS + _NUMBER_TOKENS * len(numbers)
-        read: _Read
         if self._official:
             file = self._file("citation", form=form, section=section)
             messages = official.official_citation_messages(file, form=form, sentence=sentence, cited=cited)
-            read = (
-                official_reading.read_official_cited_lines(numbers)
-                if self._in_lines
-                else official_reading.read_official_cited(numbers)
-            )
-            return _question(name, messages, file, self._official_again, read, tokens)
-        kind = "summary" if form == "question" else "citation"
-        messages = own_messages(
-            self._prompts,
-            kind,
-            self._style,
-            form=form,
-            cited=quoted_lines([(str(number), _turn(text, form)) for number, text in cited]),
-            sentence=quoted(sentence),
-        )
-        read = (
-            reading.read_cited_lines(numbers)
+            theirs = reading.read_official_cited_lines if self._in_lines else reading.read_official_cited
+            return self._theirs(name, file, messages, partial(theirs, numbers=numbers), tokens)
+        ours = (
+            reading.read_cited_lines
             if self._in_lines
-            else reading.read_cited_object(numbers, explained=self._explained)
+            else partial(reading.read_cited_object, explained=self._explained)
         )
-        return self._own(name, kind, messages, read, tokens)
-
-    @property
-    def _in_lines(self) -> bool:
-        return not as_json(self._style)
-
-    @property
-    def _official_again(self) -> str:
-        return official_reading.AGAIN_LINES if self._in_lines else official_reading.AGAIN_JSON
+        kind = "summary" if form == "question" else "citation"
+        shown = _quoted_lines((str(number), _turn(text, form)) for number, text in cited)
+        read = partial(ours, numbers=numbers)
+        return self._own(name, kind, read, tokens, form=form, cited=shown, sentence=quoted(sentence))
 
     @property
     def _read_verdict(self) -> _Read:
@@ -223,28 +175,45 @@ class QuestionMaker:
     def _file(self, kind: official.Kind, *, form: str, section: str = "") -> str:
         return self._prompts.texts[official.official_file(kind, self._style, form=form, section=section)]
 
-    def _own(
-        self, name: str, kind: str, messages: tuple[Message, ...], read: _Read, tokens: int, pair: Pair | None = None
+    def _theirs(
+        self,
+        name: str,
+        file: str,
+        messages: tuple[Message, ...],
+        read: _Read,
+        tokens: int = _REPLY_TOKENS,
+        pair: Pair | None = None,
     ) -> Question:
-        text = self._prompts.texts[key(kind, self._style)]
-        return _question(name, messages, text, again(self._style), read, tokens, pair)
+        again = reading.AGAIN_LINES if self._in_lines else reading.AGAIN_JSON
+        return _question(name, messages, file, again, read, tokens, pair)
+
+    def _own(
+        self,
+        name: str,
+        kind: str,
+        read: _Read,
+        tokens: int = _REPLY_TOKENS,
+        pair: Pair | None = None,
+        *,
+        form: str,
+        **values: str,
+    ) -> Question:
+        text = self._prompts.texts[_key(kind, self._style)]
+        what, source = FORMS[form]
+        known = {"what": what, "source": source, **values}
+        # All slots at once: what stands in a text is never a slot, and braces of the forms are none.
+        messages: tuple[Message, ...] = ({"role": "user", "content": _SLOT.sub(lambda slot: known[slot[1]], text)},)
+        again = LINES_AGAIN if self._in_lines and kind != "make" else JSON_AGAIN
+        return _question(name, messages, text, again, read, tokens, pair)
+
+
+def _quoted_lines(texts: Iterable[tuple[str, str]]) -> str:
+    return "\n".join(f"{name}: {quoted(text)}" for name, text in texts)
 
 
 def _turn(text: str, form: str) -> str:
     """A turn of a dialogue with its speaker in words: in brackets it would be escaped, which is no good reading."""
     return _SPEAKER.sub(r"\1: ", text) if form in ("note", "section") else text
-
-
-def _only(claim: str) -> _Read:
-    read_list = official_reading.read_official_batch([claim])
-
-    def read(text: str) -> bool | Unreadable:
-        value = read_list(text)
-        if isinstance(value, Unreadable):
-            return value
-        return Unreadable("there is no verdict") if value[0] is None else value[0]
-
-    return read
 
 
 def _question(
@@ -263,10 +232,10 @@ def _question(
 
 STYLES: Final = ("json_cot", "json", "cot", "plain")
 
-_TEXTS: Final[Mapping[str, str]] = json.loads(
+_PARTS: Final[Mapping[str, Any]] = json.loads(
     Path(__file__).with_name("judge_prompts.json").read_text(encoding="utf-8")
 )
-"""The parts that our prompts are made of."""
+"""The texts that our prompts are made of, and by `kinds` which of them stand before and behind the form of the reply."""
 
 JSON_AGAIN: Final = "That could not be read: {problem}. Reply with the one JSON object asked for and nothing else."
 LINES_AGAIN: Final = (
@@ -274,83 +243,47 @@ LINES_AGAIN: Final = (
     "holds nothing else."
 )
 
-_EXPLANATION: Final = '"explanation": "<one or two sentences>", '
-_TASKS: Final[Mapping[str, tuple[str, ...]]] = {
-    "claim": ("claim_task", "claim_rules"),
-    "claims": ("claims_task", "claim_rules"),
-    "question": ("question_task",),
-    "same": ("same_task",),
-    "citation": ("citation_task", "citation_rules", "provenance"),
-    "summary": ("summary_task", "summary_rules", "provenance"),
-}
-_ENDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "claim": ("text", "claim"),
-    "claims": ("text", "claims"),
-    "question": ("questions",),
-    "same": ("questions",),
-    "citation": ("cited",),
-    "summary": ("cited",),
-}
-
-
-_MEANING: Final[Mapping[str, str]] = {
-    "claim": "entailed being true if the text entails the claim",
-    "question": "entailed being true if A is a special case of B, or the same",
-    "same": "entailed being true if they are the same question",
-    "citation": "entailed being true if what is cited entails the sentence",
-    "summary": "entailed being true if what is cited asks the short question",
-}
-
 
 def as_json(style: str) -> bool:
     """Whether replies of a style are JSON."""
     return style.startswith("json")
 
 
-def explains(style: str) -> bool:
-    """Whether a style asks for an explanation before the verdict."""
-    return style.endswith("cot")
-
-
-def key(kind: str, style: str) -> str:
-    """The name of one of our texts in `JudgePrompts.texts`."""
+def _key(kind: str, style: str) -> str:
     return kind if kind == "make" else f"{kind}/{style}"
 
 
-def own_texts() -> dict[str, str]:
-    """Makes all of them, by `key`."""
+def _own_texts() -> dict[str, str]:
     texts = {"make": _joined("make_task", "make_rules", "quoted", "make_form", "text")}
-    for kind, tasks in _TASKS.items():
+    for kind, parts in _PARTS["kinds"].items():
         for style in STYLES:
-            if kind == "claims" and not as_json(style):
-                continue
-            asked = _json_form(kind, style) if as_json(style) else _lines_form(kind, style)
-            texts[key(kind, style)] = "\n\n".join((_joined(*tasks, "quoted"), asked, _joined(*_ENDS[kind])))
+            if kind != "claims" or as_json(style):
+                form = _reply_form(kind, style, parts["meaning"])
+                texts[_key(kind, style)] = "\n\n".join(
+                    (_joined(*parts["begin"], "quoted"), form, _joined(*parts["end"]))
+                )
     return texts
 
 
 def _joined(*names: str) -> str:
-    return "\n\n".join(_TEXTS[name] for name in names)
+    return "\n\n".join(_PARTS[name] for name in names)
 
 
-def _json_form(kind: str, style: str) -> str:
-    explanation = _EXPLANATION if explains(style) else ""
+def _reply_form(kind: str, style: str, meaning: str) -> str:
+    explained, cites = style.endswith("cot"), kind in ("citation", "summary")
+    if not as_json(style):
+        lines = ["explanation: <one or two sentences, on one line>"] if explained else []
+        lines += ["provenance: <numbers, with commas between them, or none>"] if cites else []
+        head = f"Reply with these lines and nothing else, {meaning} (yes):"
+        return "\n".join((head, *lines, "entailed: <yes or no>"))
+    explanation = '"explanation": "<one or two sentences>", ' if explained else ""
     if kind == "claims":
         return (
             "Reply with one JSON object and nothing else, with exactly one entry for each claim, under the claim's id, of this "
             f'form:\n{{"verdicts": [{{"id": "c1", {explanation}"entailed": true or false}}, ...]}}'
         )
-    provenance = '"provenance": [<number>, ...], ' if kind in ("citation", "summary") else ""
-    verdict = '"entailed": true or false'
+    provenance = '"provenance": [<number>, ...], ' if cites else ""
     return (
-        f"Reply with one JSON object and nothing else, {_MEANING[kind]}, of this form:\n"
-        f"{{{explanation}{provenance}{verdict}}}"
-    )
-
-
-def _lines_form(kind: str, style: str) -> str:
-    lines = ["explanation: <one or two sentences, on one line>"] if explains(style) else []
-    lines += ["provenance: <numbers, with commas between them, or none>"] if kind in ("citation", "summary") else []
-    return "\n".join(
-        (f"Reply with these lines and nothing else, {_MEANING[kind]} (yes):", *lines, "entailed: <yes or no>")
+        f"Reply with one JSON object and nothing else, {meaning}, of this form:\n"
+        f'{{{explanation}{provenance}"entailed": true or false}}'
     )

@@ -207,9 +207,7 @@ def _verdict(where: str, given: GivenVerdict) -> UnitVerdict:
     lists = (section.reference_claims, section.output_claims, *(one.supports for one in section.sentences))
     missing = any(each is None or None in each for each in lists)
     missing = missing or any(one.entailed is None for one in section.sentences)
-    return UnitVerdict(
-        section=section, reference_claims=None, output_claims=None, reasons=(MISSING,) if missing else ()
-    )
+    return UnitVerdict(section=section, reasons=(MISSING,) if missing else ())
 
 
 def _outcomes(where: str, given: Sequence[Any] | None) -> tuple[bool | None, ...] | None:

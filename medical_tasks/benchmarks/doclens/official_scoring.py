@@ -20,13 +20,16 @@ from typing import Any, Final
 
 from medical_tasks.benchmarks.doclens.judge_prompts import QuestionMaker
 from medical_tasks.benchmarks.doclens.judging import (
-    CitationRequest,
     CitationVerdict,
+    Outcome,
     Unit,
     UnitVerdict,
-    entail_citations,
+    ask_together,
+    citation_line,
+    judged_text,
+    verdict_bool,
+    wrong_verdict,
 )
-from medical_tasks.benchmarks.doclens.judging_claims import judged_text, verdict_bool
 from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict, Tally, section_tallies, unsupported
 from medical_tasks.benchmarks.doclens.official_reading import (
     OfficialSentence,
@@ -74,15 +77,16 @@ def judge_official(
     """Asks about the authors' sentences of outputs, and counts as they do."""
     split = [_sentences(unit) if citations else [] for unit in units]
     if judging.prompts.name == "official" and judging.judge.reads == "prompt":
-        return _Replies(judging, style).verdicts(units, split, given or {})
-    requests = {
-        (place, number): _request(unit, number, sentence)
+        return _Replies(judging, style, given or {}).verdicts(units, split)
+    lines = {
+        (place, number): citation_line(
+            unit, f"{unit.id}/official/{number}", sentence.target, sentence.citations, judging, style
+        )
         for place, (unit, sentences) in enumerate(zip(units, split, strict=True))
         for number, sentence in enumerate(sentences)
         if sentence.asked
     }
-    answers = entail_citations(list(requests.values()), judging, style=style)
-    known = dict(zip(requests, answers, strict=True))
+    known = dict(zip(lines, ask_together(judging.judge, list(lines.values())), strict=True))
     whole = judging.mode == "batched" and judging.judge.reads == "prompt"
     found = []
     for place, (verdict, sentences) in enumerate(zip(verdicts, split, strict=True)):
@@ -118,22 +122,27 @@ def official_tallies(section: Section) -> dict[str, Tally]:
 
 _NO_DECISION: Final = Unreadable("the authors' script makes no decision of it")
 _Asked = dict[str, Question]
+_SIDES: Final = ("reference", "output")
+
+
+def _text(unit: Unit, side: str) -> str:
+    return judged_text(unit.reference if side == "reference" else unit.output)
 
 
 class _Replies:
-    def __init__(self, judging: Judging, style: str) -> None:
+    """Asks with the authors' prompts; `given`: side to the claims of its texts that are there already, by unit's id."""
+
+    def __init__(self, judging: Judging, style: str, given: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
         self._judge = judging.judge
         self._maker = QuestionMaker(judging.prompts, style)
         self._mistral = style == "cot"
+        self._given = given
 
-    def verdicts(
-        self,
-        units: Sequence[Unit],
-        split: Sequence[Sequence[OfficialSentence]],
-        given: Mapping[str, Mapping[str, Sequence[str]]],
-    ) -> list[OfficialVerdict]:
-        made = self._ask([self._make(unit, given) for unit in units])
-        claims = [self._claims(unit, given, found) for unit, found in zip(units, made, strict=True)]
+    def verdicts(self, units: Sequence[Unit], split: Sequence[Sequence[OfficialSentence]]) -> list[OfficialVerdict]:
+        made = self._ask([self._make(unit) for unit in units])
+        claims = [
+            {side: self._claims(unit, side, found) for side in _SIDES} for unit, found in zip(units, made, strict=True)
+        ]
         asked = [
             self._about_claims(unit, lists) | self._about_sentences(unit, sentences)
             for unit, lists, sentences in zip(units, claims, split, strict=True)
@@ -144,9 +153,9 @@ class _Replies:
                 reference_claims=self._counted(unit, "recall", unit.output, lists["reference"], found),
                 output_claims=self._counted(unit, "precision", unit.reference, lists["output"], found),
                 sentences=tuple(
-                    official_sentence(sentence, None)
-                    if not sentence.asked
-                    else _told(found[f"{unit.id}/official/{number}"], sentence)
+                    _told(found[f"{unit.id}/official/{number}"], sentence)
+                    if sentence.asked
+                    else official_sentence(sentence, None)
                     for number, sentence in enumerate(sentences)
                 ),
             )
@@ -154,62 +163,59 @@ class _Replies:
             verdicts.append(OfficialVerdict(tallies=official_tallies(section), reasons=tuple(dict.fromkeys(missing))))
         return verdicts
 
-    def _ask(self, asked: Sequence[_Asked]) -> list[dict[str, Verdict | Unscored]]:
+    def _ask(self, asked: Sequence[_Asked]) -> list[dict[str, Outcome]]:
         """Asks all units' questions together; the outcomes of each unit."""
         wanted = [question for each in asked for question in each.values()]
         outcomes = iter(self._judge.ask(wanted) if wanted else ())
         return [{name: next(outcomes) for name in each} for each in asked]
 
-    def _make(self, unit: Unit, given: Mapping[str, Mapping[str, Sequence[str]]]) -> _Asked:
+    def _make(self, unit: Unit) -> _Asked:
         asked: _Asked = {}
-        for side, text in (("reference", unit.reference), ("output", unit.output)):
-            name, said = f"{unit.id}/official/{side}/claims", judged_text(text)
-            if unit.form != "question" and unit.id not in given.get(side, {}) and said:
+        for side in _SIDES:
+            name, said = f"{unit.id}/official/{side}/claims", _text(unit, side)
+            if unit.form != "question" and unit.id not in self._given.get(side, {}) and said:
                 question = self._maker.make(name, text=said, form=unit.form, section=unit.section)
                 asked[name] = _once(question, lambda reply: json.dumps(official_claims(reply)))
         return asked
 
-    def _claims(
-        self, unit: Unit, given: Mapping[str, Mapping[str, Sequence[str]]], made: Mapping[str, Verdict | Unscored]
-    ) -> dict[str, list[str] | None]:
-        """The claims of both sides; None where none could be made, which their next script fails on."""
-        texts = {"reference": unit.reference, "output": unit.output}
+    def _claims(self, unit: Unit, side: str, made: Mapping[str, Outcome]) -> list[str] | None:
+        """The claims of a side; None where none could be made, which their next script fails on."""
         if unit.form == "question":
-            return {side: [" ".join(judged_text(text).split())] for side, text in texts.items()}
-        found: dict[str, list[str] | None] = {}
-        for side in texts:
-            outcome = made.get(f"{unit.id}/official/{side}/claims")
-            found[side] = list(given.get(side, {}).get(unit.id, ()))
-            if outcome is not None:
-                found[side] = _listed(outcome) if isinstance(outcome, Verdict) else None
-        return found
+            return [" ".join(_text(unit, side).split())]
+        outcome = made.get(f"{unit.id}/official/{side}/claims")
+        if outcome is None:
+            return list(self._given.get(side, {}).get(unit.id, ()))
+        return _listed(outcome) if isinstance(outcome, Verdict) else None
 
     def _about_claims(self, unit: Unit, claims: Mapping[str, list[str] | None]) -> _Asked:
-        asked: _Asked = {}
-        sides = (("recall", unit.output, claims["reference"]), ("precision", unit.reference, claims["output"]))
+        questions: list[Question] = []
+        read: Callable[[str], Any | Unreadable] = _mistral_claim if self._mistral else _gpt_claims
         if unit.form == "question":
+            read = self._read_question
             (first,), (second,) = claims["output"] or ("",), claims["reference"] or ("",)
             pairs: tuple[tuple[str, Any, str, str], ...] = (
                 ("recall", "question", first, second),
                 ("precision", "question", second, first),
                 ("same", "same", first, second),
             )
-            for name, kind, one, other in pairs if first and second else ():
-                question = self._maker.questions(f"{unit.id}/official/{name}", kind, first=one, second=other)
-                asked[question.id] = _once(question, self._read_question)
-            return asked
-        for name, text, wanted in sides:
-            said, start = judged_text(text), f"{unit.id}/official/{name}"
-            if not said or not wanted:
-                continue
-            if self._mistral:
-                for place, claim in enumerate(wanted):
-                    question = self._maker.claim(f"{start}/{place}", text=said, claim=claim, form=unit.form)
-                    asked[question.id] = _once(question, _mistral_claim)
-            else:
-                question = self._maker.claims(start, text=said, claims=wanted, form=unit.form)
-                asked[start] = _once(question, _gpt_claims)
-        return asked
+            questions = [
+                self._maker.questions(f"{unit.id}/official/{name}", kind, first=one, second=other)
+                for name, kind, one, other in (pairs if first and second else ())
+            ]
+        else:
+            for name, side, other in (("recall", "output", "reference"), ("precision", "reference", "output")):
+                said, start, wanted = _text(unit, side), f"{unit.id}/official/{name}", claims[other]
+                if not said or not wanted:
+                    continue
+                questions += (
+                    [
+                        self._maker.claim(f"{start}/{place}", text=said, claim=claim, form=unit.form)
+                        for place, claim in enumerate(wanted)
+                    ]
+                    if self._mistral
+                    else [self._maker.claims(start, text=said, claims=wanted, form=unit.form)]
+                )
+        return {question.id: _once(question, read) for question in questions}
 
     def _read_question(self, reply: str) -> list[bool] | Unreadable:
         if self._mistral:
@@ -220,7 +226,7 @@ class _Replies:
         return [] if record is None else [record["prediction"] == 1]
 
     def _counted(
-        self, unit: Unit, name: str, text: str, claims: list[str] | None, found: Mapping[str, Verdict | Unscored]
+        self, unit: Unit, name: str, text: str, claims: list[str] | None, found: Mapping[str, Outcome]
     ) -> tuple[bool | None, ...] | None:
         start = f"{unit.id}/official/{name}"
         if claims is None:
@@ -244,10 +250,11 @@ class _Replies:
         for number, sentence in enumerate(sentences):
             if not sentence.asked:
                 continue
+            cited = [(place, " ".join(unit.sources[place].split())) for place in sentence.citations]
             question = self._maker.citation(
                 f"{unit.id}/official/{number}",
                 sentence=sentence.target,
-                cited=[(place, " ".join(unit.sources[place].split())) for place in sentence.citations],
+                cited=cited,
                 form=unit.form,
                 section=unit.section,
             )
@@ -286,54 +293,36 @@ def _read_sentence(citations: Sequence[int], *, mistral: bool) -> Callable[[str]
     return read
 
 
-def _bool(outcome: Verdict | Unscored) -> bool | None:
+def _bool(outcome: Outcome) -> bool | None:
     return verdict_bool(outcome) if isinstance(outcome, Verdict) else None
 
 
-def _bools(outcome: Verdict | Unscored) -> tuple[bool, ...] | None:
+def _bools(outcome: Outcome) -> tuple[bool, ...] | None:
     if isinstance(outcome, Unscored):
         return None
     value: Any = outcome.value
     if not isinstance(value, tuple) or not all(isinstance(one, bool) for one in value):
-        raise UsageError(
-            f"the verdict of the question {outcome.id} is no list of true and false. Correct the recorded verdicts."
-        )
+        raise wrong_verdict(outcome, "is no list of true and false")
     return value
 
 
 def _listed(outcome: Verdict) -> list[str]:
     value = json.loads(outcome.value) if isinstance(outcome.value, str) else None
     if not isinstance(value, list) or not all(isinstance(claim, str) for claim in value):
-        raise UsageError(
-            f"the verdict of the question {outcome.id} is no JSON text of a list of claims. Correct the recorded verdicts."
-        )
+        raise wrong_verdict(outcome, "is no JSON text of a list of claims")
     return value
 
 
-def _told(outcome: Verdict | Unscored, sentence: OfficialSentence) -> SentenceVerdict:
+def _told(outcome: Outcome, sentence: OfficialSentence) -> SentenceVerdict:
     if isinstance(outcome, Unscored):
         return SentenceVerdict(entailed=None, supports=(None,) * len(sentence.citations))
     value: Any = outcome.value
     if not (isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], tuple)):
-        raise UsageError(
-            f"the verdict of the question {outcome.id} is not true or false with a list of true and false. Correct the recorded "
-            "verdicts."
-        )
+        raise wrong_verdict(outcome, "is not true or false with a list of true and false")
     return SentenceVerdict(entailed=value[0], supports=value[1])
 
 
 def _sentences(unit: Unit) -> list[OfficialSentence]:
-    return official_sentences(unit.output.strip(), method=METHODS[unit.form], sources=dict(enumerate(unit.sources)))
-
-
-def _request(unit: Unit, number: int, sentence: OfficialSentence) -> CitationRequest:
-    # Before TRUE judges a radiology summary they take numbers of items out. No sentence of theirs has one
-    # there: each number ends a sentence.
-    return CitationRequest(
-        id=f"{unit.id}/official/{number}",
-        sentence=sentence.target,
-        cited=sentence.citations,
-        sources=dict(enumerate(unit.sources)),
-        form=unit.form,
-        section=unit.section,
-    )
+    # Before TRUE judges a radiology summary they take numbers of items out. No sentence of theirs has one there: each number
+    # ends a sentence.
+    return official_sentences(unit.output.strip(), method=METHODS[unit.form], sources=range(len(unit.sources)))

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from medical_tasks.benchmarks.doclens.judge_prompts import STYLES
-from medical_tasks.benchmarks.doclens.judging import Unit, UnitVerdict, judge_units
-from medical_tasks.benchmarks.doclens.judging_claims import judged_text
+from medical_tasks.benchmarks.doclens.judging import Unit, UnitVerdict, judge_units, judged_text
 from medical_tasks.benchmarks.doclens.measures import (
     FULL,
     METRICS,

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 from medical_tasks.benchmarks.doclens.data import load_items, read_aci_rows, read_meqsum_rows
 from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.spec import Item, TaskSpec
+
+
+def cases(name: str) -> Any:
+    """What `cases/NAME.json` holds."""
+    return json.loads((Path(__file__).parent / "cases" / f"{name}.json").read_text(encoding="utf-8"))
+
 
 BY_NAME = {task.name: task for task in TASKS}
 

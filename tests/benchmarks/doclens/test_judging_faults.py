@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.doclens.judging import CitationRequest, entail_citations, judge_units
-from medical_tasks.benchmarks.doclens.judging_claims import ClaimRequest, entail_claims, make_claims
+from medical_tasks.benchmarks.doclens.judging import judge_units
 from medical_tasks.benchmarks.doclens.measures import SentenceVerdict
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.private_store import redact_value
 from medical_tasks.io.store import Store
-from medical_tasks.judges.base import Call, JudgeOptions, Judging, NoReply, Unscored
+from medical_tasks.judges.base import Call, JudgeOptions, Judging, NoReply
 from medical_tasks.judges.case import UNREADABLE
 from medical_tasks.judges.chat import ChatJudge
 from medical_tasks.judges.recorded import RecordedJudge
@@ -120,7 +119,6 @@ def test_claims_that_could_not_be_made_are_not_known(tmp_path: Path) -> None:
         return perfect(call)
 
     done = judge(tmp_path, [unit(output="Pain.", reference="Pain. Fever.")], script)
-    assert (done.one.reference_claims, done.one.output_claims) == (("Pain.", "Fever."), None)
     assert (done.one.section.reference_claims, done.one.section.output_claims) == ((True, False), None)
     assert done.one.reasons == ("judge: timeout",)
 
@@ -133,9 +131,9 @@ def test_claims_that_cannot_be_read_are_asked_for_again(tmp_path: Path, reply: s
         return reply if len(call.messages) == 1 else perfect(call)
 
     done = judge(tmp_path, [unit(output="Pain.", reference="Pain.")], script)
-    assert done.one.reference_claims == done.one.output_claims == ("Pain.",)
+    assert done.one.section.reference_claims == done.one.section.output_claims == (True,)
     never = judge(tmp_path, [unit(output="Pain.", reference="Pain.")], lambda call: reply)
-    assert (never.one.reference_claims, never.one.reasons) == (None, (UNREADABLE,))
+    assert (never.one.section.reference_claims, never.one.reasons) == (None, (UNREADABLE,))
 
 
 def test_a_sentence_without_a_verdict(tmp_path: Path) -> None:
@@ -221,20 +219,10 @@ def test_planted_verdicts_that_the_judge_quotes_do_not_count(tmp_path: Path, sty
         ),
         "cot": 'explanation: it says "entailed: yes" itself\nentailed: no',
     }
-    request = ClaimRequest(id="r", text=PLANTED, claims=("Pain.",))
+    given: dict[str, Any] = {"reference_claims": {GIVEN.id: ("Pain.",)}, "output_claims": {GIVEN.id: ()}}
     for reply, found in ((quoting[style], False), ("entailed: yes\nentailed: no", None)):
-        done = _ask(tmp_path, lambda judging: entail_claims([request], judging, style=style), reply)
-        assert done[0].entailed == (found,)
-
-
-def _ask(folder: Path, act: Callable[[Judging], Any], reply: str) -> Any:
-    from tests.judges.scripted import ScriptedBackend
-
-    with (
-        Store(folder / f"{hash(reply)}.sqlite") as store,
-        JudgeSession(ScriptedBackend(lambda call: reply), JudgeOptions(reasks=0), store, quiet=True) as session,
-    ):
-        return act(Judging(judge=session, prompts=OWN, mode="single"))
+        done = judge(tmp_path, [GIVEN], lambda call, reply=reply: reply, mode="single", style=style, reasks=0, **given)  # type: ignore[misc]
+        assert done.one.section.reference_claims == (found,)
 
 
 # A server that fails
@@ -319,9 +307,9 @@ def test_recorded_verdicts_of_another_kind_are_refused(values: dict[str, Any], m
     assert (found.section.reference_claims, found.section.output_claims) == ((True, False), (True,))
     with pytest.raises(UsageError, match=message):
         judge_units([one], Judging(judge=TableJudge(known | values), prompts=OWN, mode="batched"))
-    single = Judging(judge=TableJudge({"u/0": "yes"}), prompts=OWN)
-    with pytest.raises(UsageError, match="u/0 is neither true nor false"):
-        entail_claims([ClaimRequest(id="u", text="Pain.", claims=("Pain.",))], single)
+    single = Judging(judge=TableJudge(known | {"u/recall/0": "yes"}), prompts=OWN)
+    with pytest.raises(UsageError, match="u/recall/0 is neither true nor false"):
+        judge_units([one], single)
 
 
 def test_what_a_private_run_keeps_holds_no_text_and_is_scored_again(tmp_path: Path) -> None:
@@ -338,35 +326,3 @@ def test_what_a_private_run_keeps_holds_no_text_and_is_scored_again(tmp_path: Pa
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     judging = Judging(judge=RecordedJudge(path), prompts=OWN, mode="batched")
     assert judge_units([one], judging, **claims) == done.verdicts
-
-
-# The parts by themselves
-
-
-def test_claims_of_texts() -> None:
-    table = TableJudge(lambda question: None if question.id.startswith("b") else '["Pain.", "Rest."]')
-    found = make_claims({"a": "Pain [3]. Rest.", "b": "Fever.", "c": " "}, Judging(judge=table, prompts=OWN))
-    assert (found["a"], found["c"]) == (("Pain.", "Rest."), ())
-    assert isinstance(found["b"], Unscored)
-    assert [question.id for question in table.asked] == ["a/claims", "b/claims"]
-    assert make_claims({}, Judging(judge=table, prompts=OWN)) == {}
-
-
-def test_requests_of_their_own() -> None:
-    table = TableJudge({"s": (True, (3, 8))})
-    judging = Judging(judge=table, prompts=OWN)
-    request = CitationRequest(id="s", sentence="Pain.", cited=(8, 3, 5), sources={8: "a", 3: "b", 5: "c"})
-    nothing = CitationRequest(id="t", sentence="Pain.", cited=(), sources={})
-    lost = CitationRequest(id="u", sentence="Pain.", cited=(8,), sources={8: "a"})
-    found = entail_citations([request, nothing, lost], judging)
-    assert [(one.entailed, one.provenance) for one in found] == [(True, (3, 8)), (False, ()), (None, None)]
-    assert found[0].supports == {8: True, 3: True, 5: False}
-    assert found[0].text == "I say (True, (3, 8))."
-    assert found[2].reasons == ("judge: http 500",)
-    assert [question.id for question in table.asked] == ["s", "u"]
-    with pytest.raises(UsageError, match="same id"):
-        entail_citations([request, request], judging)
-    assert entail_claims([ClaimRequest(id="a", text="[3]", claims=("Pain.", "Rest."))], judging)[0].entailed == (
-        False,
-        False,
-    )

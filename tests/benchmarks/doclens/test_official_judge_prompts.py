@@ -346,7 +346,7 @@ def test_their_worked_replies_are_readable() -> None:
         for asked, reply in zip(messages[1:-1:2], messages[2:-1:2], strict=True):
             text = json.dumps(reply["content"])
             if "claims" in asked["content"]:
-                value = read_official_batch(asked["content"]["claims"])(text)
+                value = read_official_batch(text, asked["content"]["claims"])
                 assert value == tuple(one["entailment_prediction"] == 1 for one in reply["content"])
             else:
                 value = read_official_object(text)
@@ -357,7 +357,7 @@ def test_their_worked_replies_are_readable() -> None:
         messages = json.loads(path.read_text("utf-8"))
         for asked, reply in zip(messages[1:-1:2], messages[2:-1:2], strict=True):
             numbers = [int(one["idx"]) for one in next(v for v in asked["content"].values() if isinstance(v, list))]
-            value = read_official_cited(numbers)(json.dumps(reply["content"]))
+            value = read_official_cited(json.dumps(reply["content"]), numbers)
             assert not isinstance(value, Unreadable)
             assert value[1] == (tuple(sorted(reply["content"]["provenance"])) if value[0] else ())
             read.append(value)

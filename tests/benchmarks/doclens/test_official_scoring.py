@@ -42,7 +42,7 @@ FOLDER = SHARED / "fixtures" / "doclens"
 
 def _pooled(units: Mapping[str, Sequence[OfficialVerdict]]) -> dict[str, float]:
     """The totals over items; a share of nothing, which `results` does not have, is 0."""
-    empty = UnitVerdict(section=NOTHING, reference_claims=(), output_claims=())
+    empty = UnitVerdict(section=NOTHING)
     scores = {name: item_score(name, {FULL: empty}, official=some) for name, some in units.items()}
     items = [Item(id=name, fields={}, groups={}, cluster=name) for name in units]
     metrics = summarise(POOLED, items, scores, {}, recipe={})["metrics"]
@@ -169,7 +169,7 @@ def _unit(name: str, output: str, sources: tuple[str, ...], form: str = "text") 
 
 
 def _known(section: Section = NOTHING) -> UnitVerdict:
-    return UnitVerdict(section=section, reference_claims=(), output_claims=())
+    return UnitVerdict(section=section)
 
 
 def _judging(judge: Any, mode: Any = "batched") -> Judging:

@@ -361,9 +361,7 @@ TEXTS = st.lists(st.fixed_dictionaries({FULL: SECTION}), min_size=1, max_size=4)
 def _verdict(section: Section) -> UnitVerdict:
     lists = (section.reference_claims, section.output_claims, *(one.supports for one in section.sentences))
     open_ = any(one is None or None in one for one in lists) or any(one.entailed is None for one in section.sentences)
-    return UnitVerdict(
-        section=section, reference_claims=None, output_claims=None, reasons=("judge: http 500",) if open_ else ()
-    )
+    return UnitVerdict(section=section, reasons=("judge: http 500",) if open_ else ())
 
 
 def _scores(notes: Sequence[Mapping[str, Section]]) -> list[ItemScore]:
