@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.benchmarks.doclens.datasets import ACI_BENCH, MEQSUM, demo_entries
 from medical_tasks.benchmarks.doclens.mimic_data import MIMIC_SOURCE
 from medical_tasks.benchmarks.doclens.own_data import OWN_SOURCE
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS, begins_turn, divide_note, split_question, split_turns
+from medical_tasks.benchmarks.doclens.spec import ACI_BENCH, MEQSUM, demo_entries
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import UsageError
 from medical_tasks.io.columns import Column
@@ -56,9 +56,7 @@ def read_aci_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterato
     for row in read_csv(path, ACI_OFFICIAL_COLUMNS, release="ACI-BENCH challenge data"):
         # A checkout on Windows has its line ends; the release has line feeds alone.
         cells = {name: text.replace("\r\n", "\n") for name, text in row.cells.items()}
-        made = visit_row(
-            id=cells["encounter_id"], dataset=cells["dataset"], dialogue=cells["dialogue"], note=cells["note"]
-        )
+        made = visit_row(id=cells.pop("encounter_id"), **cells)
         _check_visit(path, row, made["turns"])
         if not begins_turn(made["turns"][0]):
             silent.append(made["id"])
@@ -148,7 +146,6 @@ MEQSUM_OFFICIAL_COLUMNS: Mapping[str, Mapping[str, str]] = {
     },
     "test": {"id": "q_id", "question": "NLM Question", "summary": "Summary"},
 }
-_REQUIRED_OF_QUESTION = ("id", "question", "summary")
 
 MEQSUM_COLUMNS = (
     Column(name="id", description="As released: the file a question is from in `train`, a number in the other splits"),
@@ -182,13 +179,7 @@ def read_meqsum_rows(config: str, split: str, files: Mapping[str, Path]) -> Iter
     for row in read_xlsx(path, tuple(names.values()), release=_MEQSUM_FILES[split][1]):
         values = {ours: row.cells[theirs] for ours, theirs in names.items()}
         _check_question(path, row, values, names)
-        yield question_row(
-            id=values["id"],
-            question=values["question"],
-            summary=values["summary"],
-            focus=values.get("focus", ""),
-            types=values.get("types", ""),
-        )
+        yield question_row(**values)
 
 
 def question_row(
@@ -214,7 +205,7 @@ def _check_question(path: Path, row: XlsxRow, values: Mapping[str, str], names: 
     def wrong(column: str, rule: str) -> UsageError:
         return UsageError(f"{path}: row {row.row}, column {names[column]!r}: {rule}. Download the file again.")
 
-    for column in _REQUIRED_OF_QUESTION:
+    for column in ("id", "question", "summary"):
         if not values[column].strip():
             raise wrong(column, "must be a text that is not empty")
     if names["id"] == "q_id" and not re.fullmatch(r"\d+", values["id"], re.ASCII):
@@ -271,62 +262,34 @@ SOURCES = (ACI_SOURCE, MEQSUM_SOURCE, MIMIC_SOURCE, OWN_SOURCE)
 
 
 def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
-    """Makes the items of a task.
+    """Makes the items of a task, one a row; for `section` four, named `ENCOUNTER/SECTION`.
 
-    Returns:
-        One item a row, in order; for `section` four a row, named `ENCOUNTER/SECTION`. Each has the fields
-        - `form`: the task's
-        - `sentences`: what can be cited, a list of sentences, or of the turns of a dialogue; a number is a place in it, from 0
-        - `reference`: what is wanted; "" for a section that the note does not have
-        - `sections`, for `note` alone: section to its text in the reference, for all four
+    Each has the fields `form`, `sentences` (what can be cited; a number is a place in it, from 0), `reference` ("" for a section
+    that the note does not have), and for `note` its `sections` in the reference.
     """
-    make = _FORMS[task.options["form"]]
-    items = [item for row in rows for item in make(row)]
+    items = [item for row in rows for item in _items(row, task.options["form"])]
     if len({item.id for item in items}) != len(items):
         raise UsageError(f"{task.name}: two rows of the built dataset have the same id. Build it again.")
     return items
 
 
-def _note(row: Mapping[str, Any]) -> Iterator[Item]:
-    name = str(row["id"])
-    sections = {section: str(row[section]) for section in SECTIONS}
-    fields = {"form": "note", "sentences": list(row["turns"]), "reference": str(row["note"]), "sections": sections}
-    yield Item(id=name, fields=fields, groups={"dataset": str(row["dataset"])}, cluster=name)
-
-
-def _sections(row: Mapping[str, Any]) -> Iterator[Item]:
-    name, turns = str(row["id"]), list(row["turns"])
-    for section in SECTIONS:
-        yield Item(
-            id=f"{name}/{section}",
-            fields={"form": "section", "sentences": turns, "reference": str(row[section])},
-            groups={"section": section, "dataset": str(row["dataset"])},
-            cluster=name,
-        )
-
-
-def _impression(row: Mapping[str, Any]) -> Iterator[Item]:
-    yield Item(
-        id=str(row["id"]),
-        fields={"form": "impression", "sentences": list(row["sentences"]), "reference": str(row["impression"])},
-        groups={"modality": str(row["modality"]), "anatomy": str(row["anatomy"])},
-        cluster=str(row["patient_id"]),
-    )
-
-
-def _alone(form: str, reference: str) -> Callable[[Mapping[str, Any]], Iterator[Item]]:
-    def make(row: Mapping[str, Any]) -> Iterator[Item]:
-        name = str(row["id"])
-        fields = {"form": form, "sentences": list(row["sentences"]), "reference": str(row[reference])}
-        yield Item(id=name, fields=fields, groups={}, cluster=name)
-
-    return make
-
-
-_FORMS: Final[Mapping[str, Callable[[Mapping[str, Any]], Iterator[Item]]]] = {
-    "note": _note,
-    "section": _sections,
-    "impression": _impression,
-    "question": _alone("question", "summary"),
-    "text": _alone("text", "reference"),
+# Form to the columns of a row: what is cited, the reference, the groups, and whose rows belong together.
+_OF_FORM: Final[Mapping[str, tuple[str, str, tuple[str, ...], str]]] = {
+    "note": ("turns", "note", ("dataset",), "id"),
+    "section": ("turns", "", ("dataset",), "id"),
+    "impression": ("sentences", "impression", ("modality", "anatomy"), "patient_id"),
+    "question": ("sentences", "summary", (), "id"),
+    "text": ("sentences", "reference", (), "id"),
 }
+
+
+def _items(row: Mapping[str, Any], form: str) -> Iterator[Item]:
+    cited, reference, columns, cluster = _OF_FORM[form]
+    name, groups = str(row["id"]), {column: str(row[column]) for column in columns}
+    more = {"sections": {section: str(row[section]) for section in SECTIONS}} if form == "note" else {}
+    pieces = [(name, reference, groups)]
+    if form == "section":
+        pieces = [(f"{name}/{section}", section, {"section": section} | groups) for section in SECTIONS]
+    for item, column, of in pieces:
+        fields = {"form": form, "sentences": list(row[cited]), "reference": str(row[column]), **more}
+        yield Item(id=item, fields=fields, groups=of, cluster=str(row[cluster]))

@@ -1,8 +1,6 @@
 """The numbers of DocLens for texts at hand: what `metrics/doclens` computes, without any framework.
 
-Verdicts come from the caller, from the `lexical` judge (offline, not comparable with anybody's numbers) or from a local model of
-entailment. Judges that read prompts stand behind the guard of `medical-tasks run` and `score`, and are not offered here. A caller's
-verdicts have the form
+Judges that read prompts stand behind the guard of `medical-tasks run` and `score`. A caller's verdicts have the form
 
     {"reference_claims": [1, 0, None], "output_claims": [1], "sentences": [{"entailed": 1, "supports": [1, 0]}]}
 """
@@ -56,26 +54,24 @@ def score_texts(
         outputs: the texts with their citations. Reasoning that ends with `</think>` is passed over.
         references: of each its `reference`, and `sentences`, the source's, whose places from 0 are what the output cites.
         form: `note`, which is judged by its four sections; `question`, which is one claim; `text`, anything else.
-        verdicts: for each output what a judge said (`GivenVerdict`), of a note by section. Default: `judge` decides.
+        verdicts: for each output what a judge said, of a note by section. Default: `judge` decides.
         judge: `lexical`, or `nli/` and the folder of a model of entailment.
         reference_claims: for each reference its claims, of a note by section. Default: its sentences are its claims.
         output_claims: likewise of the outputs.
         citations: whether the outputs were to cite; otherwise the metrics of citations are nan.
 
     Returns:
-        For each of the four metrics, of notes also by section (`claim_recall_subjective`), its pooled value, `_ci_low`, `_ci_high`
-        (95 %), `_bound_low` and `_bound_high` (had the missing verdicts been anything), nan where there is none; `reasons` of
-        values that there are none of; `judge`; `coverage` with `texts` and `missing`.
-
-    Raises:
-        ValueError: Unknown form or judge, lists of different lengths, or verdicts that are not of the form.
+        For each of the four metrics, of notes also by section (`claim_recall_subjective`), its pooled value, `_ci_low`, `_ci_high`,
+        `_bound_low` and `_bound_high`, nan where there is none; `reasons` of these; `judge`; `coverage` with `texts` and `missing`.
     """
     if form not in FORMS:
         raise ValueError(f"form must be one of {', '.join(FORMS)}; got {form!r}")
     for name, given in (("references", references), ("verdicts", verdicts)):
         if given is not None and len(given) != len(outputs):
             raise ValueError(f"{name} must be as many as predictions, {len(outputs)}; got {len(given)}")
-    task = _task(form)
+    task = next(task for task in TASKS if task.name == _TASKS[form])
+    metrics = tuple(metric for metric in task.metrics if metric.name in METRICS or metric.part)
+    task = replace(task, metrics=metrics, groups=(), cluster=None)  # texts at hand have no groups
     items = [_item(row, reference, form) for row, reference in enumerate(references)]
     parts = [text_units(item, spoken(output).strip()) for item, output in zip(items, outputs, strict=True)]
     claims: dict[Side, Sequence[Claims] | None] = {"reference": reference_claims, "output": output_claims}
@@ -84,7 +80,9 @@ def score_texts(
     else:
         if reference_claims is not None or output_claims is not None:
             raise ValueError("claims are judged, and verdicts are given: give one of the two")
-        known = [given_verdict(row, given, _sections(form)) for row, given in enumerate(verdicts)]
+        known = [
+            given_verdict(row, given, SECTIONS if form == "note" else (FULL,)) for row, given in enumerate(verdicts)
+        ]
     scores = [item_score(item.id, found, cites=citations) for item, found in zip(items, known, strict=True)]
     summary = summarise(task, items, {score.id: score for score in scores}, {}, recipe={})
     entries = dict(summary["metrics"])
@@ -94,17 +92,6 @@ def score_texts(
     result: dict[str, Any] = {"judge": named, **flat(entries)}
     result["coverage"] = {"texts": len(items), "missing": sum(score.unscored is not None for score in scores)}
     return result
-
-
-def _task(form: str) -> TaskSpec:
-    """A task of the form; texts at hand have no groups."""
-    task = next(task for task in TASKS if task.name == _TASKS[form])
-    metrics = tuple(metric for metric in task.metrics if metric.name in METRICS or metric.part)
-    return replace(task, metrics=metrics, groups=(), cluster=None)
-
-
-def _sections(form: str) -> tuple[str, ...]:
-    return SECTIONS if form == "note" else (FULL,)
 
 
 def _item(row: int, reference: Mapping[str, Any], form: str) -> Item:
@@ -176,10 +163,7 @@ _LISTS = ("reference_claims", "output_claims", "sentences")
 
 
 def given_verdict(row: int, given: GivenVerdict, sections: Sequence[str]) -> dict[str, UnitVerdict]:
-    """Reads the verdicts on one output.
-
-    `sections`: the sections of its form. A note's may be left out where neither text has them.
-    """
+    """Reads the verdicts on one output; a note's sections may be left out where neither text has them."""
     by_section = {FULL: given} if tuple(sections) == (FULL,) else given
     unknown = [name for name in by_section if name not in sections]
     if unknown:

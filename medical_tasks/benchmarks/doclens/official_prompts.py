@@ -1,12 +1,8 @@
 """The authors' prompts, for models and for judges: JSON files of their repository, read as data.
 
-A file is a list of messages: an instruction, worked examples, and an empty message of the user that takes the input. The files
-for no examples (`_dummy`) have one pair that shows the form alone; those for Mistral (`*_Mistral.json`) are one message with places
-for a text and a claim. Contents that are no texts are sent as JSON, as their scripts do. Worked examples are there as messages of
-the system named `example_user` and `example_assistant`; most servers know no such names, so they are sent as turns of user and
-assistant.
-
-The files for radiology (`mimic_*`) show texts of MIMIC-III: they are read for the credentialed `mimic_rrs` alone.
+A file is a list of messages: an instruction, worked examples (`_dummy`: one pair that shows the form alone), and an empty message
+of the user that takes the input; those for Mistral are one message with places for a text and a claim. Examples are messages of the
+system with names that most servers do not know: they are sent as turns. Those of radiology show MIMIC-III, for `mimic_rrs` alone.
 """
 
 from __future__ import annotations
@@ -59,10 +55,7 @@ _SPEAKERS: Final = re.compile(r"\[[a-z,\s_]+\] ")
 
 
 def read_official(task: TaskSpec, upstream: Path | None) -> dict[str, tuple[Message, ...]]:
-    """Reads the messages of a task's generation, without the last one.
-
-    Returns section to the messages that stand before its input; for other forms these under "".
-    """
+    """Reads the messages of a task's generation that stand before its input, by section; for other forms under ""."""
     names = _GENERATION.get(task.options["form"])
     if names is None:
         raise UsageError(
@@ -117,10 +110,7 @@ def official_file(kind: Kind, style: str, *, form: str, section: str) -> str:
 
 
 def read_official_texts(task: TaskSpec, upstream: Path | None) -> dict[str, str]:
-    """Reads the files a task is judged with.
-
-    Returns the files' texts, by name: `claims/...` is of their folder `claim_evaluation/prompts`, `citations/...` likewise.
-    """
+    """Reads the files a task is judged with, by name: `claims/...` is of their folder `claim_evaluation/prompts`, and so on."""
     form = task.options["form"]
     kinds: tuple[Kind, ...] = ("question", "same", "citation") if form == "question" else ("make", "claims", "citation")
     sections = SECTIONS if _FAMILIES[form] == "acibench" else ("",)

@@ -1,31 +1,7 @@
 """How the authors' scripts read citations and their judges' replies, bug for bug. None is what has no prediction in their files.
 
-Citations (`citation_evaluation/eval_citation.py` and `eval_citation_model.py`):
-
-- `sent` (ACI-BENCH) splits with NLTK's `sent_tokenize`; `meqsum` takes the whole output as one sentence; `citation` (the radiology
-  reports, and texts of other kinds) cuts behind each run of the characters `[`, `]`, `+` and digits, so every number of the prose
-  ends a segment, and drops what stands behind the last run
-- a split by `citation` that gives one segment is one sentence that nothing supports, however well it was cited; one that gives
-  none is nothing at all: an output without a single digit is not counted
-- numbers count behind `[`, so `[1-3]` cites 1 and `[4, 5]` cites 4; they are put into a Python set and taken in its order
-- a sentence that cites nothing takes the citations of the next that has any, those with repeats
-- without citations, or with one as large as the number of source sentences, the sentence is unsupported and not asked about; else
-  it is asked about with its first ten citations
-
-Replies (`claim_evaluation/generate_subclaims.py`, `aggregate_scores.py`):
-
-- claims that GPT made: line feeds are deleted, with nothing in their place, then the text is cut at `Claim 1: `, `Claim 2: ` and so
-  on. What stands before the first is dropped; small letters, a missing space or a claim that speaks of `Claim 2: ` are not seen or
-  cut; nothing keeps the number of claims to 30
-- GPT: the whole reply is JSON, a code fence is not; a list of claims is stored as it came, however many they are; a reply about
-  citations needs its three keys, one about MeQSum's questions the key `prediction`
-- Mistral: the first line with `prediction: 1` or `prediction: 0` decides, whatever stands behind the digit; it is asked up to 15
-  times. The first line with `provenance: ` that names a sentence shown gives the provenance: all numbers of the line, those before
-  `provenance: ` too, are places in the list shown. A sentence with one citation has that one, whatever is said
-- TRUE: entailed if the text it makes is exactly `1`
-- aggregation: a claim or sentence counts when its prediction equals 1 (1.0 and true do, "1" does not); each record counts in the
-  denominator, also those a judge returned too many; of a sentence that counts, the listed citations that are in the provenance are
-  right, repeats as often as they are listed. Where their script ends with an error, a `UsageError` names what was wrong
+Citations are those of `citation_evaluation/eval_citation.py` and `eval_citation_model.py`, replies those of
+`claim_evaluation/generate_subclaims.py` and `aggregate_scores.py`. Where a script ends with an error, a `UsageError` says why.
 """
 
 from __future__ import annotations
@@ -34,6 +10,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final, Literal
 
 from medical_tasks.errors import UsageError
@@ -53,21 +30,23 @@ _MAX_DIGITS = 640  # the fewest digits Python can be set to refuse; no source ha
 
 @dataclass(frozen=True, kw_only=True)
 class OfficialSentence:
-    """A sentence as their score files have it.
-
-    Attributes:
-        citations: the numbers that count in the denominator of citation precision, cut to ten if it is asked about.
-    """
+    """A sentence as their score files have it."""
 
     output: str  # with its citations, white space run together; "" for the one segment that counts as uncited
     target: str
-    citations: tuple[int, ...] = ()
+    citations: tuple[
+        int, ...
+    ] = ()  # what counts in the denominator of citation precision, cut to ten if it is asked about
     asked: bool = False  # whether a judge decides; otherwise nothing supports it
     borrowed: bool = False  # whether the citations are those of a later sentence
 
 
 def official_segments(text: str, *, method: SplitMethod, punkt: Punkt = UNTRAINED) -> list[str]:
-    """Splits an output as they do, white space as it stands."""
+    """Splits an output as they do, white space as it stands.
+
+    `sent` (ACI-BENCH) takes NLTK's `sent_tokenize`, `meqsum` the whole output. `citation` (radiology reports, other texts) cuts
+    behind each run of `[`, `]`, `+` and digits, so every number of the prose ends a segment; the rest is dropped.
+    """
     if method == "meqsum":
         return [text]
     if method == "sent":
@@ -77,7 +56,7 @@ def official_segments(text: str, *, method: SplitMethod, punkt: Punkt = UNTRAINE
 
 
 def official_ids(text: str) -> list[int]:
-    """Lists the numbers behind `[`, repeats included."""
+    """Lists the numbers behind `[`, repeats included: `[1-3]` cites 1, `[4, 5]` cites 4."""
     return [int(digits[:_MAX_DIGITS]) for digits in _OPEN.findall(text)]
 
 
@@ -100,32 +79,18 @@ def official_sources(text: str) -> dict[int, str]:
 def official_sentences(
     text: str, *, method: SplitMethod, sources: Mapping[int, str] | Collection[int], punkt: Punkt = UNTRAINED
 ) -> list[OfficialSentence]:
-    """Reads an output as they do.
-
-    Raises:
-        UsageError: The source is not numbered from 0 without a gap and a sentence cites a number it does not have. Their script
-            ends with a KeyError.
-    """
+    """Reads an output as they do; one that `citation` cuts into one segment is a sentence that nothing supports."""
     if not text:
         return []
     segments = official_segments(text, method=method, punkt=punkt)
     if method == "citation" and len(segments) == 1:
         return [OfficialSentence(output="", target="")]
-    outputs = [" ".join(segment.split()) for segment in segments]
-    ids = [official_ids(output) for output in outputs]
-    following = _following(ids)
-    return [
-        _sentence(output, own=own, later=later, sources=sources)
-        for output, own, later in zip(outputs, ids, following, strict=True)
-    ]
-
-
-def _following(ids: Sequence[list[int]]) -> list[list[int]]:
-    """For each sentence the citations of the next that has some."""
-    found: list[list[int]] = []
-    later: list[int] = []
-    for own in reversed(ids):
-        found.append(later)
+    found: list[OfficialSentence] = []
+    later: list[int] = []  # what the next sentence that has any cites, with repeats
+    for segment in reversed(segments):
+        output = " ".join(segment.split())
+        own = official_ids(output)
+        found.append(_sentence(output, own=own, later=later, sources=sources))
         later = own or later
     return found[::-1]
 
@@ -164,15 +129,12 @@ _MARK = re.compile("Claim [0-9]+: ")
 
 
 def official_claims(reply: str) -> list[str]:
-    """Reads claims that GPT made; white space at their ends included, maybe none, maybe blank ones."""
+    """Reads claims that GPT made: line feeds are deleted, then the text is cut at `Claim 1: ` and so on, wherever that stands."""
     return _MARK.split(reply.replace("\n", ""))[1:]
 
 
 def gpt_claims_reply(reply: str) -> Any:
-    """Reads GPT's judgement on all claims of a text.
-
-    Returns what their score file has: whatever the JSON holds, mostly a list of records; an empty list when it is no JSON.
-    """
+    """Reads GPT's judgement on all claims of a text: whatever the JSON holds, an empty list when it is none, as in a fence."""
     try:
         return json.loads(reply)
     except (ValueError, RecursionError):
@@ -195,7 +157,7 @@ def gpt_citation_reply(reply: str) -> dict[str, Any] | None:
 
 def mistral_claim_reply(replies: Iterable[str]) -> dict[str, Any] | None:
     """Reads Mistral's judgement on a claim, of its first reply that has one."""
-    for _, reply in zip(range(MISTRAL_TRIES), replies, strict=False):
+    for reply in islice(replies, MISTRAL_TRIES):
         explanation, prediction = _said(reply)
         if prediction is not None:
             return {"explanation": explanation, "entailment_prediction": prediction}
@@ -203,8 +165,8 @@ def mistral_claim_reply(replies: Iterable[str]) -> dict[str, Any] | None:
 
 
 def mistral_citation_reply(replies: Iterable[str], *, citations: Sequence[int]) -> dict[str, Any] | None:
-    """Reads Mistral's judgement on a sentence and its citations, of its first reply that has one."""
-    for _, reply in zip(range(MISTRAL_TRIES), replies, strict=False):
+    """Reads Mistral's judgement on a sentence and its citations; of one citation that is the provenance, whatever is said."""
+    for reply in islice(replies, MISTRAL_TRIES):
         explanation, prediction = _said(reply)
         provenance = list(citations) if len(citations) == 1 else _provenance(reply, citations)
         if prediction == 0 or (prediction == 1 and provenance):
@@ -218,11 +180,15 @@ def counted_claims(given: Any, where: str) -> list[bool]:
 
 
 def counted_citation(record: Mapping[str, Any], where: str) -> tuple[bool, list[bool]]:
-    """Says whether a sentence counts, and which of the citations it lists; arguments and errors as of `counted_claims`."""
+    """Says whether a sentence counts, and which of the citations it lists, repeats as often as they are listed."""
     citations = _list(record, "citations", where)
     if not _counts(record, where):
         return False, [False] * len(citations)
-    provenance = _stored_provenance(record, where) if citations else ()
+    if not citations:
+        return True, []
+    given = record.get("provenance")
+    # An object there is looked through by its keys, which are texts, so that nothing is in it.
+    provenance = given if isinstance(given, Mapping) else _list(record, "provenance", where)
     return True, [number in provenance for number in citations]
 
 
@@ -273,9 +239,3 @@ def _list(record: Mapping[str, Any], name: str, where: str) -> Sequence[Any]:
     if not isinstance(value, list | tuple):
         raise UsageError(f"{where}: a record without a list of {name}. {_NEXT}")
     return value
-
-
-def _stored_provenance(record: Mapping[str, Any], where: str) -> Collection[Any]:
-    # An object there is looked through by its keys, which are texts, so that nothing is in it.
-    value = record.get("provenance")
-    return value if isinstance(value, Mapping) else _list(record, "provenance", where)

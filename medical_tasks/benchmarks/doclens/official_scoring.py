@@ -1,14 +1,9 @@
-"""The `_official` figures of outputs: the authors' sentences, and verdicts counted as their scripts count them.
+"""The `_official` figures of outputs: the authors' sentences, and verdicts counted as their `aggregate_scores.py` counts them.
 
-With the authors' prompts every figure is their scripts' decision on the judge's first reply (`official_reading`). What their
-script fails on, failed calls and cut replies have no figure here, but limits and a reason. With our prompts, and of judges of
-entailment, the claims are ours with the same verdicts; citations are asked about once more, by the authors' sentences. Summed
-over items, the counts give what their `aggregate_scores.py` gives:
-
-- a share of nothing is 0
-- a text whose reply about all its claims could not be read leaves the average; of our prompts' replies, those that have some of
-  them count with these
-- of claims asked about one by one, and of citations, a missing reply ends their script
+With the authors' prompts every figure is their scripts' decision on the judge's first reply (`official_reading`); what their script
+fails on, failed calls and cut replies have limits and a reason. With our prompts, and of judges of entailment, the claims are ours
+with the same verdicts, and citations are asked about once more. A share of nothing is 0, and a text whose reply about all claims
+could not be read leaves the average; of claims asked about one by one, and of citations, a missing reply ends their script.
 """
 
 from __future__ import annotations

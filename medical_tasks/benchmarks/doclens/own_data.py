@@ -3,11 +3,7 @@
     [{"example_id": "1", "input": "[0] ... [1] ...", "reference": "..."}, ...]
 
 A record can also hold its reference in sections (`reference_subjective` and so on, as the authors' clinical notes do), and what
-else its owner keeps there, such as `output`; that is passed over. Such a file holds notes: messages about it say where something
-is wrong and how long it is, never what stands there.
-
-A source that is numbered already, as in the authors' files (`[0][doctor] ... [1][patient] ...`), keeps its sentences. Its numbers
-must be the places, or citations would point elsewhere: a gap, another first number and text before it are errors.
+else its owner keeps there. Messages about a file say where something is wrong and how long it is, never what stands there.
 """
 
 from __future__ import annotations
@@ -18,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.benchmarks.doclens.datasets import OWN, demo_entries
 from medical_tasks.benchmarks.doclens.pieces import EMPTY
+from medical_tasks.benchmarks.doclens.spec import OWN, demo_entries
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.io.columns import Column
@@ -44,22 +40,17 @@ OWN_COLUMNS = (
 
 @dataclass(frozen=True, kw_only=True)
 class OwnText:
-    """One record. `sections`: the reference's sections by name, where the record has any; "" for an empty one."""
+    """One record."""
 
     id: str
     source: str
     sentences: tuple[str, ...]
     reference: str
-    sections: Mapping[str, str] = field(default_factory=dict)
+    sections: Mapping[str, str] = field(default_factory=dict)  # the reference's by name; "" for an empty one
 
 
 def read_own_texts(path: Path) -> list[OwnText]:
-    """Reads a file of one's own texts.
-
-    Raises:
-        UsageError: It cannot be read, is not of the form, has an id twice or a source whose numbering is wrong. Names record,
-            field and rule.
-    """
+    """Reads a file of one's own texts."""
     try:
         content = read_bytes(path)
     except OSError as error:
@@ -144,29 +135,18 @@ def is_numbered(source: str) -> bool:
 
 
 def source_sentences(source: str) -> list[str]:
-    """Splits a source into its sentences.
+    """Splits a source into its sentences, white space run together; a numbered one, which can be blank, loses its number.
 
-    In a numbered one a number begins a sentence when it goes on from the one before (`a dose of [5]` behind `[2]` is text).
-
-    Returns:
-        The sentences without their numbers, white space run together, in order; a numbered one can be blank. None for a blank
-        source.
-
-    Raises:
-        NumberingError: The numbering does not begin at 0 with the source, or a number that stands where a sentence begins (on a
-            new line, or behind the end of a sentence) is not the next.
+    A `NumberingError` says that the numbering does not begin at 0 with the source, or that a number where a sentence begins (on a
+    new line, or behind the end of a sentence) is not the next.
     """
-    if not is_numbered(source):
-        _check_unnumbered(source)
-        return [" ".join(sentence.split()) for sentence in split_sentences(source)]
-    _check_numbers(source)
-    return list(read_sources(source).values())
-
-
-def _check_unnumbered(source: str) -> None:
+    if is_numbered(source):
+        _check_numbers(source)
+        return list(read_sources(source).values())
     numbers = [int(found[1]) for found in _NUMBER.finditer(source)]
     if 0 in numbers and 1 in numbers[numbers.index(0) :]:
         raise NumberingError("is numbered from [0] on, but text stands before it")
+    return [" ".join(sentence.split()) for sentence in split_sentences(source)]
 
 
 def _check_numbers(source: str) -> None:
@@ -187,12 +167,9 @@ def _begins_sentence(source: str, place: int) -> bool:
 
 
 def read_sources(text: str) -> dict[int, str]:
-    """Reads a numbered source.
+    """Reads a numbered source: number to sentence, from its first number on.
 
-    A number counts when it goes on from the one before, or is the first; another one (`a dose of [5]`) is part of a sentence.
-
-    Returns:
-        Number to sentence, white space run together, blank ones included. What stands before the first number is not there.
+    A number counts when it goes on from the one before; another one (`a dose of [5]` behind `[2]`) is part of a sentence.
     """
     marks: list[re.Match[str]] = []
     for found in _NUMBER.finditer(text):

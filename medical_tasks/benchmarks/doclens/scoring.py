@@ -1,19 +1,18 @@
 """Scores generated texts by a judge's verdicts on their claims and citations (Xie et al. 2024, section 3).
 
-An item has its own share of each metric as value and its denominator as weight. A missing verdict decides nothing: the metrics it
-could change are absent, with limits and the largest denominator. Nothing in `parsed` and `why` quotes a text.
-
-Claims of a file are joined to texts by the text: in the authors' released claims of ACI-BENCH the sections of a row are those of
-another visit (docs/doclens.md, "A trap"). Records without texts are joined by id.
+A missing verdict decides nothing: the metrics it could change are absent, with limits and the largest denominator. Claims of a file
+are joined to texts by the text: in the authors' released claims of ACI-BENCH the sections of a row are those of another visit
+(docs/doclens.md, "A trap"). Records without texts are joined by id. No `parsed` and `why` quotes a text.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from medical_tasks.benchmarks.doclens.judge_prompts import STYLES
 from medical_tasks.benchmarks.doclens.judging import Unit, UnitVerdict, judge_units, judged_text
@@ -36,17 +35,12 @@ from medical_tasks.judges.base import Judging
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec
 
-if TYPE_CHECKING:
-    from medical_tasks.benchmarks.doclens.judging import Unit
-
-
 NOTE_WORDS = frozenset(
     "recall precision sentences citations to up no list of claims the reference output without judge reply".split()
 ) | {*SECTIONS, FULL}
 """What `parsed` and `why` are made of, beside numbers and what went wrong with a judge."""
 
 _CITATIONS = METRICS[2:]
-_MOST_MEDCON = 2.0
 
 
 def score_items(
@@ -57,10 +51,7 @@ def score_items(
     judging: Judging,
     arguments: Mapping[str, str] | None = None,
 ) -> list[ItemScore]:
-    """Scores the texts generated for a task's items.
-
-    Returns a score an item. `parsed` counts claims, sentences and citations.
-    """
+    """Scores the texts generated for a task's items; an item's value is its own share of a metric, its weight the denominator."""
     if len(items) != len(responses):
         raise UsageError(
             f"{task.name}: {len(items)} items but {len(responses)} responses. Give one response for each item."
@@ -71,82 +62,50 @@ def score_items(
     answers = [spoken(response).strip() for response in responses]
     parts = [text_units(item, answer) for item, answer in zip(items, answers, strict=True)]
     units = [unit for some in parts for unit in some]
+    joined = {
+        "reference": _joined(settings.claims, units, "reference"),
+        "output": _joined(settings.output_claims, units, "output"),
+    }
+    asked: Any = {"style": settings.style, "citations": settings.citations}
     verdicts = judge_units(
-        units,
-        judging,
-        style=settings.style,
-        reference_claims=_joined(settings, units, "reference"),
-        output_claims=_joined(settings, units, "output"),
-        citations=settings.citations,
+        units, judging, reference_claims=joined["reference"], output_claims=joined["output"], **asked
     )
-    official = (
-        judge_official(
-            units, verdicts, judging, style=settings.style, citations=settings.citations, given=_given(settings, units)
+    official = judge_official(units, verdicts, judging, given=joined, **asked) if settings.official else None
+    pairs = [
+        (judged_text(answer), judged_text(item.fields["reference"]))
+        for item, answer in zip(items, answers, strict=True)
+    ]
+    texts = text_metrics(pairs, arguments or {})
+    found, theirs = iter(verdicts), iter(official or ())
+    return [
+        item_score(
+            item.id,
+            {unit.section: next(found) for unit in some},
+            texts=values,
+            official=None if official is None else list(islice(theirs, len(some))),
+            cites=settings.citations,
         )
-        if settings.official
-        else None
-    )
-    texts = text_metrics(
-        [
-            (judged_text(answer), judged_text(str(item.fields["reference"])))
-            for item, answer in zip(items, answers, strict=True)
-        ],
-        arguments or {},
-    )
-    scores: list[ItemScore] = []
-    start = 0
-    for item, some, values in zip(items, parts, texts, strict=True):
-        end = start + len(some)
-        scores.append(
-            item_score(
-                item.id,
-                {unit.section: verdict for unit, verdict in zip(some, verdicts[start:end], strict=True)},
-                texts=values,
-                official=None if official is None else official[start:end],
-                cites=settings.citations,
-            )
-        )
-        start = end
-    return scores
+        for item, some, values in zip(items, parts, texts, strict=True)
+    ]
 
 
 def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
-    """What metrics could be on an item without an answer, where that is less than the metric's own limits.
-
-    Returns limits of `medcon_official`: shared terms are at most all of the reference's, so however many synonyms it has,
-    F1 stays below 2.
-    """
-    return {"medcon_official": (0.0, _MOST_MEDCON)}
+    """Limits of `medcon_official`: shared terms are at most all of the reference's, so F1 stays below 2 whatever its synonyms."""
+    return {"medcon_official": (0.0, 2.0)}
 
 
 def text_units(item: Item, answer: str) -> list[Unit]:
     """Takes a generated text apart into what is judged by itself: a note's four sections, or the one text there is."""
-    form = str(item.fields["form"])
-    sources = tuple(item.fields["sentences"])
+    form, sources = str(item.fields["form"]), tuple(item.fields["sentences"])
     if form == "note":
-        references: Mapping[str, str] = item.fields["sections"]
-        return [
-            Unit(
-                id=f"{item.id}/{section}",
-                item=item.id,
-                section=section,
-                form=form,
-                output=text,
-                reference=references[section],
-                sources=sources,
-            )
-            for section, text in divide_note(answer).items()
-        ]
+        sections = item.fields["sections"]
+        pieces = [(f"{item.id}/{name}", name, text, sections[name]) for name, text in divide_note(answer).items()]
+    else:
+        section = str(item.groups["section"]) if form == "section" else FULL
+        pieces = [(item.id, section, answer, item.fields["reference"])]
     return [
-        Unit(
-            id=item.id,
-            item=item.id,
-            section=str(item.groups["section"]) if form == "section" else FULL,
-            form=form,
-            output=answer,
-            reference=str(item.fields["reference"]),
-            sources=sources,
-        )
+        Unit(id=name, item=item.id, section=section, form=form, output=output, reference=reference, sources=sources)
+        for name, section, output, reference in pieces
     ]
 
 
@@ -191,14 +150,9 @@ def item_score(
     return replace(score, unscored=reason)
 
 
-def _joined(settings: Settings, units: Sequence[Unit], side: Side) -> dict[str, tuple[str, ...]] | None:
-    path = settings.claims if side == "reference" else settings.output_claims
+def _joined(path: Path | None, units: Sequence[Unit], side: Side) -> dict[str, tuple[str, ...]]:
     # Before anything is answered there is nothing to join.
-    return None if path is None or not units else read_joined(path, units, side=side)
-
-
-def _given(settings: Settings, units: Sequence[Unit]) -> dict[str, dict[str, tuple[str, ...]]]:
-    return {side: _joined(settings, units, side) or {} for side in ("reference", "output")}
+    return {} if path is None or not units else read_joined(path, units, side=side)
 
 
 def _parsed(tallies: Mapping[str, Tally], *, cites: bool) -> str:
@@ -304,19 +258,16 @@ def read_joined(path: str | Path, units: Sequence[Unit], *, side: Side) -> dict[
 def join_claims(
     records: Sequence[ClaimRecord], units: Sequence[Unit], *, side: Side, where: str = "claims"
 ) -> dict[str, tuple[str, ...]]:
-    """Gives each text its claims.
+    """Gives each text its claims; of several records with the same text that of the unit's own id counts, else the first.
 
-    `records`: of one side. Of several with the same text that of the unit's own id counts, else the first.
-
-    Raises:
-        UsageError: A text that is not blank has no claims in the records (an empty list of claims is one), or a blank one has some.
+    A text that is not blank and has no list of claims is an error, and so are claims of a blank one.
     """
     by_id: dict[tuple[str, str], tuple[str, ...]] = {}
-    by_text: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
+    by_text: dict[tuple[str, str], dict[str, tuple[str, ...]]] = defaultdict(dict)
     for record in records:
         for section, claims in record.claims.items():
             if section in record.texts:
-                by_text.setdefault((section, _key(record.texts[section])), {})[record.id] = claims
+                by_text[section, _key(record.texts[section])][record.id] = claims
             else:
                 by_id[record.id, section] = claims
     found: dict[str, tuple[str, ...]] = {}
@@ -324,14 +275,16 @@ def join_claims(
     odd: list[str] = []
     for unit in units:
         text = _key(unit.reference if side == "reference" else unit.output)
-        known = _claims(unit, text, by_text=by_text, by_id=by_id)
+        # A file can have the id of the unit's item, or of the visit whose section it is.
+        names = (unit.item, unit.id.removesuffix(f"/{unit.section}") if unit.section != FULL else unit.id)
+        same = by_text.get((unit.section, text)) or {}
+        known = [same[name] for name in names if name in same] or [*same.values()]
+        known = known or [by_id[name, unit.section] for name in names if (name, unit.section) in by_id]
         if not text:
-            odd += [unit.id] if known else []
-            found[unit.id] = ()
-        elif known is None:
+            odd += [unit.id] if known and known[0] else []
+        elif not known:
             missing.append(unit.id)
-        else:
-            found[unit.id] = known
+        found[unit.id] = known[0] if text and known else ()
     if missing:
         raise UsageError(
             f"{where}: no claims of the {side} of {_some(missing)}: a record holds the text of that section, or, where it holds "
@@ -342,25 +295,6 @@ def join_claims(
             f"{where}: has claims of the {side} of {_some(odd)}, which is blank. Give the file made of these texts."
         )
     return found
-
-
-def _claims(
-    unit: Unit,
-    text: str,
-    *,
-    by_text: Mapping[tuple[str, str], Mapping[str, tuple[str, ...]]],
-    by_id: Mapping[tuple[str, str], tuple[str, ...]],
-) -> tuple[str, ...] | None:
-    names = _names(unit)
-    if same := by_text.get((unit.section, text)):
-        return next((same[name] for name in names if name in same), next(iter(same.values())))
-    return next((by_id[name, unit.section] for name in names if (name, unit.section) in by_id), None)
-
-
-def _names(unit: Unit) -> tuple[str, ...]:
-    """The ids a file can have for a unit: its item's, or that of the visit whose section it is."""
-    whole = unit.id.removesuffix(f"/{unit.section}") if unit.section != FULL else unit.id
-    return tuple(dict.fromkeys((unit.item, whole)))
 
 
 def _key(text: str) -> str:

@@ -7,6 +7,7 @@ output without its citations. A reference that says nothing gives nan; an empty 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
@@ -27,70 +28,59 @@ Pairs = Sequence[tuple[str, str]]
 """Output and reference of each item."""
 
 
-def bertscore(given: str, pairs: Pairs) -> list[dict[str, float]]:
-    """Computes BERTScore's F1, not rescaled; 0 for an empty output.
+_Computed = list[dict[str, float]]
 
-    `given`: a checkpoint's folder, `@` and a layer behind it where none is usual.
 
-    Returns:
-        `bertscore` of each item, nan where the reference says nothing.
-    """
+def _bertscore(given: str, pairs: Pairs) -> _Computed:
+    """F1, not rescaled, by a checkpoint's folder, `@` and a layer behind it where none is usual; 0 for an empty output."""
     from medical_tasks.models.bertscore import open_bertscore
 
     folder, layer = checkpoint_layer(given)
-    scorer = open_bertscore(folder, layer=layer)
-    try:
+    with contextlib.closing(open_bertscore(folder, layer=layer)) as scorer:
         scores = scorer.score([output for output, _ in pairs], [reference for _, reference in pairs])
-    finally:
-        scorer.close()
     _tell_cut("bertscore", scorer.truncated)
     return _referenced("bertscore", [score.f1 for score in scores], pairs)
 
 
-def bertscore_told(given: str) -> dict[str, Any]:
-    """Says what makes its numbers what they are; loads no weights. Raises as `bertscore`."""
+def _bertscore_identity(given: str) -> dict[str, Any]:
     from medical_tasks.models.bertscore import bertscore_identity
 
     folder, layer = checkpoint_layer(given)
     return dict(bertscore_identity(folder, layer=layer))
 
 
-def bleurt(folder: str, pairs: Pairs) -> list[dict[str, float]]:
-    """Computes BLEURT; an empty output is a text like any other. Takes, returns and raises as `bertscore`."""
+def _bleurt(folder: str, pairs: Pairs) -> _Computed:
+    """An empty output is a text like any other."""
     from medical_tasks.models.bleurt import open_bleurt
 
-    scorer = open_bleurt(Path(folder).expanduser())
-    try:
+    with contextlib.closing(open_bleurt(Path(folder).expanduser())) as scorer:
         scores = scorer.score([(reference, output) for output, reference in pairs])
-    finally:
-        scorer.close()
     _tell_cut("bleurt", scorer.truncated)
     return _referenced("bleurt", scores, pairs)
 
 
-def bleurt_told(folder: str) -> dict[str, Any]:
-    """As `bertscore_told`."""
+def _bleurt_identity(folder: str) -> dict[str, Any]:
     from medical_tasks.models.bleurt import bleurt_identity
 
     return dict(bleurt_identity(Path(folder).expanduser()))
 
 
-def radgraph(folder: str, pairs: Pairs) -> list[dict[str, float]]:
-    """Computes `f1_radgraph` (partial reward); 0 where neither text has an entity, as published. Else as `bertscore`."""
+def _radgraph(folder: str, pairs: Pairs) -> _Computed:
+    """Partial reward; 0 where neither text has an entity, as published."""
     from medical_tasks.models.radgraph import f1_radgraph
 
     scores = f1_radgraph(Path(folder).expanduser(), [(reference, output) for output, reference in pairs])
     return _referenced("f1_radgraph", scores, pairs)
 
 
-def radgraph_told(folder: str) -> dict[str, Any]:
-    """As `bertscore_told`."""
+def _radgraph_identity(folder: str) -> dict[str, Any]:
     from medical_tasks.models.radgraph import radgraph_identity
 
     return dict(radgraph_identity(Path(folder).expanduser()))
 
 
-def _referenced(name: str, values: Sequence[float], pairs: Pairs) -> list[dict[str, float]]:
+def _referenced(name: str, values: Sequence[float], pairs: Pairs) -> _Computed:
+    """Of each item, nan where the reference says nothing."""
     return [
         {name: value if reference.strip() else math.nan} for value, (_, reference) in zip(values, pairs, strict=True)
     ]
@@ -135,13 +125,11 @@ def checkpoint_layer(given: str) -> tuple[Path, int]:
 
 MEDCON_VARIANT: Final = "aci-bench"
 
-_ROUGE: Final = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 
-
-def text_metrics(pairs: Pairs, arguments: Mapping[str, str]) -> list[dict[str, float]]:
+def text_metrics(pairs: Pairs, arguments: Mapping[str, str]) -> _Computed:
     """Computes the metrics of texts."""
     made = [word_metrics(output, reference) for output, reference in pairs]
-    for name, compute in _COMPUTED.items():
+    for name, (compute, _) in _METRICS.items():
         if name in arguments and pairs:
             for row, more in zip(made, compute(arguments[name], pairs), strict=True):
                 row.update(more)
@@ -150,16 +138,12 @@ def text_metrics(pairs: Pairs, arguments: Mapping[str, str]) -> list[dict[str, f
 
 def text_identity(arguments: Mapping[str, str]) -> dict[str, Any]:
     """Says what of checkpoints and index decides the numbers, for the recipe; loads no weights."""
-    return {name: identity(arguments[name]) for name, identity in _IDENTITIES.items() if name in arguments}
+    return {name: identity(arguments[name]) for name, (_, identity) in _METRICS.items() if name in arguments}
 
 
 def word_metrics(output: str, reference: str) -> dict[str, float]:
-    """Compares two texts by their words.
-
-    Returns `rouge1`, `rouge2` and `rougeLsum` (F1, no stemming), `rougeL_recall`, `rougeL_precision`, `bleu`, and `words`,
-    what stands between white space in the output.
-    """
-    found = rouge(output, reference, variants=_ROUGE)
+    """Compares two texts by their words: ROUGE without stemming, BLEU, and `words`, what stands between white space."""
+    found = rouge(output, reference, variants=("rouge1", "rouge2", "rougeL", "rougeLsum"))
     values = {name: found[name].f1 for name in ("rouge1", "rouge2", "rougeLsum")}
     values["rougeL_recall"] = found["rougeL"].recall
     values["rougeL_precision"] = found["rougeL"].precision if rouge_tokens(output) else math.nan
@@ -170,11 +154,7 @@ def word_metrics(output: str, reference: str) -> dict[str, float]:
 
 
 def medcon_metrics(reference: Mapping[str, frozenset[str]], output: Mapping[str, frozenset[str]]) -> dict[str, float]:
-    """Compares the concepts of two texts.
-
-    Returns `medcon`, `medcon_recall` and `medcon_precision` of the sets of concepts, nan where a side they divide by has
-    none (of `medcon`: both sides), and `medcon_official` by the reference's formula, which is 0 there.
-    """
+    """Compares the concepts of two texts; nan where a side to divide by has none, but `medcon_official`, which is 0 there."""
     scores: Medcon = medcon(reference, output)
     return {
         "medcon": scores.concept_f1 if reference or output else math.nan,
@@ -184,7 +164,7 @@ def medcon_metrics(reference: Mapping[str, frozenset[str]], output: Mapping[str,
     }
 
 
-def _medcon(folder: str, pairs: Pairs) -> list[dict[str, float]]:
+def _medcon(folder: str, pairs: Pairs) -> _Computed:
     with UmlsIndex(Path(folder).expanduser()) as index:
         matcher = Matcher(index, variant=MEDCON_VARIANT)
         return [medcon_metrics(matcher.concepts(reference), matcher.concepts(output)) for output, reference in pairs]
@@ -203,15 +183,10 @@ def _medcon_identity(folder: str) -> dict[str, Any]:
     }
 
 
-_COMPUTED: Final[Mapping[str, Callable[[str, Pairs], list[dict[str, float]]]]] = {
-    "bertscore": bertscore,
-    "umls": _medcon,
-    "bleurt": bleurt,
-    "radgraph": radgraph,
+_METRICS: Final[Mapping[str, tuple[Callable[[str, Pairs], _Computed], Callable[[str], dict[str, Any]]]]] = {
+    "bertscore": (_bertscore, _bertscore_identity),
+    "umls": (_medcon, _medcon_identity),
+    "bleurt": (_bleurt, _bleurt_identity),
+    "radgraph": (_radgraph, _radgraph_identity),
 }
-_IDENTITIES: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
-    "bertscore": bertscore_told,
-    "umls": _medcon_identity,
-    "bleurt": bleurt_told,
-    "radgraph": radgraph_told,
-}
+"""Argument to what computes its metrics, and what decides their numbers; only the first loads weights."""

@@ -23,9 +23,8 @@ from medical_tasks.benchmarks.doclens.data import (
     read_aci_rows,
     read_meqsum_rows,
 )
-from medical_tasks.benchmarks.doclens.datasets import ACI_BENCH, MEQSUM
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS, numbered_dialogue
-from medical_tasks.benchmarks.doclens.spec import TASKS
+from medical_tasks.benchmarks.doclens.spec import ACI_BENCH, MEQSUM, TASKS
 from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.errors import MissingError, UsageError
 from tests.benchmarks.doclens.task_items import BY_NAME, demo_rows, items_of, report

@@ -1,17 +1,18 @@
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 import pytest
 
 from medical_tasks.benchmarks.doclens.data import load_items, read_aci_rows
-from medical_tasks.benchmarks.doclens.decompose import (
+from medical_tasks.benchmarks.doclens.decompose_verb import (
     Part,
     built_references,
-    check_task,
     claims_text,
     outputs,
     own_references,
+    run,
 )
 from medical_tasks.benchmarks.doclens.measures import read_claim_file
 from medical_tasks.benchmarks.doclens.own_data import OwnText
@@ -66,8 +67,7 @@ def test_outputs() -> None:
 
 def test_questions_are_claims_already() -> None:
     with pytest.raises(UsageError, match="meqsum: a question is one claim"):
-        check_task(TASK["meqsum"])
-    check_task(TASK["doclens_own"])
+        run(argparse.Namespace(side="output", task="meqsum"))
 
 
 @pytest.mark.parametrize("name", ["aci_bench", "aci_bench_section"])

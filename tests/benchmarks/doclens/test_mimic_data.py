@@ -14,8 +14,11 @@ from typing import Any
 import pytest
 
 from medical_tasks.benchmarks.doclens.mimic_data import (
+    MIMIC_COLUMNS,
     MIMIC_SOURCE,
     NOTE_COLUMNS,
+    SPLITS,
+    Candidate,
     demo_reports,
     read_mimic_rows,
     read_note_rows,
@@ -31,7 +34,6 @@ from medical_tasks.benchmarks.doclens.mimic_report import (
     check_report,
     read_report,
 )
-from medical_tasks.benchmarks.doclens.mimic_sample import MIMIC_COLUMNS, SPLITS, Candidate
 from medical_tasks.benchmarks.doclens.mimic_twin import NOTES_FILE, twin_notes, write_twin
 from medical_tasks.errors import UsageError
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from medical_tasks.benchmarks.doclens.mimic_data import report_sentences
 from medical_tasks.benchmarks.doclens.mimic_report import (
     ANATOMIES,
     MODALITIES,
@@ -21,7 +22,6 @@ from medical_tasks.benchmarks.doclens.mimic_report import (
     kind_of,
     read_report,
 )
-from medical_tasks.benchmarks.doclens.mimic_sample import report_sentences
 from medical_tasks.benchmarks.doclens.mimic_twin import twin_notes
 
 SEEN = "There is a left subdural hematoma that measures 9 mm in thickness."

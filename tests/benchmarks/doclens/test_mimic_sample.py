@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from medical_tasks.benchmarks.doclens.mimic_data import Candidate, Sampler, largest_remainder
 from medical_tasks.benchmarks.doclens.mimic_report import TRAIN_KINDS, Kind, Report
-from medical_tasks.benchmarks.doclens.mimic_sample import Candidate, Sampler, largest_remainder
 
 HEAD, CHEST, NECK = Kind("CT", "head"), Kind("CT", "chest"), Kind("MR", "neck")
 REPORT = Report(findings="", impression="")
@@ -119,7 +119,7 @@ def test_what_is_held_does_not_grow() -> None:
     sampler = Sampler(sample=4, train_each=3, train_kinds=(HEAD,), seed=0)
     for each in candidates(2, patients=5_000, reports=20_000):
         sampler.add(each)
-    assert sampler.total == 20_000
+    assert sampler.counts.total() == 20_000
     assert all(len(lowest._heap) == 4 for lowest in sampler._test.values())
     held = sampler._train[HEAD]
     assert len(held._held) == 7

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.doclens.datasets import demo_entries
 from medical_tasks.benchmarks.doclens.own_data import (
     OWN_COLUMNS,
     NumberingError,
@@ -20,6 +19,7 @@ from medical_tasks.benchmarks.doclens.own_data import (
     read_sources,
     source_sentences,
 )
+from medical_tasks.benchmarks.doclens.spec import demo_entries
 from medical_tasks.errors import UsageError
 from tests.support import SHARED, needs_shared
 

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.doclens.datasets import demo_entries
 from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.doclens.judging import UnitVerdict
 from medical_tasks.benchmarks.doclens.measures import (
@@ -28,7 +27,7 @@ from medical_tasks.benchmarks.doclens.measures import (
 )
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS, divide_note
 from medical_tasks.benchmarks.doclens.scoring import item_score, score_items, scoring_identity, unanswered_limits
-from medical_tasks.benchmarks.doclens.spec import TASKS
+from medical_tasks.benchmarks.doclens.spec import TASKS, demo_entries
 from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import Judge, JudgeOptions, Judging
