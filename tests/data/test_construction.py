@@ -75,21 +75,11 @@ def test_numbers_are_numbers_and_come_back(numbers: list[float]) -> None:
         assert [float(row.cells["text"]) for row in read_sheet(path, COLUMNS)] == list(map(float, numbers))
 
 
-@pytest.mark.parametrize(
-    ("value", "written"),
-    [
-        (4.72, 4.72),
-        ("-1.50", "-1.50"),
-        ("3-5", "3-5"),
-        ("-", "'-"),
-        ("-3 days", "'-3 days"),
-        ("=1+1", "'=1+1"),
-        ("+１", "'+１"),
-        ("\tx", "'\tx"),
-    ],
-)
-def test_a_table_has_numbers_and_no_formula(value: object, written: object) -> None:
-    assert table_cell(value) == written
+def test_a_table_has_numbers_and_no_formula() -> None:
+    for value in (4.72, "-1.50", "3-5"):
+        assert table_cell(value) == value
+    for value in ("-", "-3 days", "=1+1", "+１", "\tx"):
+        assert table_cell(value) == f"'{value}"
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
