@@ -61,16 +61,6 @@ def test_rebuild_replaces_one_config_and_keeps_the_other(official: Path, folder:
     assert {name for name in files_of(folder) if name.endswith(".parquet")} == named
 
 
-def test_bad_source_leaves_the_earlier_build(official: Path, folder: Path) -> None:
-    build_source(SOURCE, place=official, config="full", folder=folder)
-    before = files_of(folder)
-    with (official / "notes.jsonl").open("a") as stream:
-        stream.write('\n{"split": "test", "row": {"count": -1}}')
-    with pytest.raises(UsageError, match="negative count"):
-        build_source(SOURCE, place=official, config="full", folder=folder)
-    assert files_of(folder) == before
-
-
 class Killed(BaseException):
     """Stands for the end of the process: nothing of ours catches it."""
 
@@ -119,30 +109,24 @@ def test_a_disk_that_is_full_before_the_first_byte(
     assert not folder.exists()
 
 
-def test_an_error_of_the_disk_is_found_below_those_it_causes(folder: Path) -> None:
-    def read(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
-        yield from make_rows(split)
+def test_an_error_of_the_disk_is_found_below_those_it_causes_and_a_fault_of_a_reader_keeps_its_traceback(
+    folder: Path,
+) -> None:
+    from datasets.exceptions import DatasetGenerationError
+
+    def read(dealt_with: bool) -> Iterator[dict[str, Any]]:
+        yield from make_rows("train")
         try:
             raise OSError(errno.EDQUOT, "text of some library")
         except OSError:
+            if dealt_with:
+                raise RuntimeError("a fault") from None
             raise RuntimeError("cannot close")  # noqa: B904  # as the writer does: the first error is its context alone
 
     with pytest.raises(IncompleteError, match=r"no space to write \(Disk quota exceeded\)"):
-        build_source(dataclasses.replace(SOURCE, read=read), place=None, config="demo", folder=folder)
-
-
-def test_a_fault_of_a_reader_keeps_its_traceback(folder: Path) -> None:
-    from datasets.exceptions import DatasetGenerationError
-
-    def read(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
-        yield from make_rows(split)
-        try:
-            raise OSError(errno.ENOSPC, "dealt with")
-        except OSError:
-            raise RuntimeError("a fault") from None
-
+        build_source(dataclasses.replace(SOURCE, read=lambda *_: read(False)), place=None, config="demo", folder=folder)
     with pytest.raises(DatasetGenerationError) as caught:
-        build_source(dataclasses.replace(SOURCE, read=read), place=None, config="demo", folder=folder)
+        build_source(dataclasses.replace(SOURCE, read=lambda *_: read(True)), place=None, config="demo", folder=folder)
     assert str(caught.value.__cause__) == "a fault"
     assert not folder.exists()
 
@@ -159,29 +143,27 @@ def test_the_librarys_chunking_is_off_for_the_build_alone(official: Path, folder
         (path,) = folder.glob("full/dev-*.parquet")
         assert b"content_defined_chunking" not in pq.read_metadata(path).metadata
     else:
+        build_source(SOURCE, place=official, config="full", folder=folder)
+        earlier = files_of(folder)
         (official / "notes.jsonl").write_text('{"split": "train", "row": {"count": -1}}')
         with pytest.raises(UsageError, match="negative count"):
             build_source(SOURCE, place=official, config="full", folder=folder)
+        assert files_of(folder) == earlier
     assert datasets.config.DEFAULT_CDC_OPTIONS is before
-
-
-def test_published_number_of_rows(official: Path, folder: Path) -> None:
-    closed = dataclasses.replace(SOURCE, published_rows={"full": {"train": 3, "dev": 1200}})
-    with pytest.raises(
-        UsageError, match=r"config full: split dev has 3 rows, 1,200 were published. The file is cut off"
-    ):
-        build_source(closed, place=official, config="full", folder=folder)
-    assert not folder.exists()
 
 
 def test_a_release_still_being_corrected_may_differ_a_little_or_be_a_part_on_purpose(
     official: Path, folder: Path
 ) -> None:
-    def build(published: int, *, partial: bool = False) -> BuiltDataset:
+    def build(published: int, *, partial: bool = False, living: str = "full") -> BuiltDataset:
         rows = {"full": {"train": 3, "dev": published}}
-        living = dataclasses.replace(SOURCE, published_rows=rows, living=frozenset({"full"}))
-        return build_source(living, place=official, config="full", folder=folder, partial=partial)
+        source = dataclasses.replace(SOURCE, published_rows=rows, living=frozenset({living}))
+        return build_source(source, place=official, config="full", folder=folder, partial=partial)
 
+    with pytest.raises(
+        UsageError, match=r"config full: split dev has 3 rows, 1,200 were published. The file is cut off"
+    ):
+        build(1200, living="another", partial=True)
     with pytest.raises(
         UsageError, match=r"split dev has 3 rows, 4 were published. .*build a smaller one on purpose with --partial"
     ):
@@ -243,23 +225,16 @@ def test_credentialed_files_are_for_their_owner_alone(official: Path, folder: Pa
     assert set(modes.values()) == {0o600}
 
 
-def test_a_build_leaves_nothing_in_the_users_cache(
-    official: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_build_leaves_nothing_in_the_users_cache_and_progress_bars_as_before(
+    official: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     import datasets
 
-    cache = tmp_path / "user-cache"
-    cache.mkdir()
+    (cache := tmp_path / "user-cache").mkdir()
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(cache))
+    assert not datasets.are_progress_bars_disabled()
     build_source(SOURCE, place=official, config="full", folder=folder)
     assert list(cache.rglob("*")) == []
-
-
-def test_progress_bars_are_as_before(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    import datasets
-
-    assert not datasets.are_progress_bars_disabled()
-    build_source(SOURCE, place=None, config="demo", folder=folder)
     assert not datasets.are_progress_bars_disabled()
     assert capfd.readouterr().err == ""
 

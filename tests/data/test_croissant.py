@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.data.building import build_source
-from medical_tasks.data.cards import croissant_metadata, croissant_text
+from medical_tasks.data.cards import croissant_text
 from medical_tasks.data.dataset_store import built_configs
 from tests.tiny_dataset import CREDENTIALED, SOURCE, SPLITS, make_rows, write_official
 
@@ -93,14 +93,3 @@ def test_the_checked_in_form_loads_built_files_too(folder: Path, tmp_path: Path)
     copy = Path(shutil.copytree(folder, tmp_path / "copy"))
     (copy / "croissant.json").write_text(croissant_text(SOURCE), encoding="utf-8")
     assert [row["id"] for row in records(copy / "croissant.json", "full/dev")] == ["dev-0", "dev-1", "dev-2"]
-
-
-def test_what_it_says_of_the_dataset() -> None:
-    metadata = croissant_metadata(CREDENTIALED, {})
-    assert metadata["conformsTo"] == "http://mlcommons.org/croissant/1.0"
-    assert (metadata["name"], metadata["version"], metadata["datePublished"]) == ("tiny_notes", "2.0.0", "2024-01-31")
-    assert metadata["license"].startswith("https://physionet.org/")
-    assert metadata["creator"] == [{"@type": "sc:Person", "name": "A. Person"}]
-    assert metadata["conditionsOfAccess"].startswith("Credentialed")
-    assert (metadata["distribution"], metadata["recordSet"]) == ([], [])
-    assert "conditionsOfAccess" not in croissant_metadata(SOURCE, {})

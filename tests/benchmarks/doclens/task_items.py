@@ -11,9 +11,22 @@ from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.spec import Item, TaskSpec
 
 
-def cases(name: str) -> Any:
-    """What `cases/NAME.json` holds."""
-    return json.loads((Path(__file__).parent / "cases" / f"{name}.json").read_text(encoding="utf-8"))
+def cases(name: str, test: str = "", *, tuples: bool = False) -> Any:
+    """What `cases/NAME.json` holds, or the rows of a test of it; a text among them says of the next row why it is there."""
+    held = json.loads((Path(__file__).parent / "cases" / f"{name}.json").read_text(encoding="utf-8"))
+    if not test:
+        return held
+    rows = [tuple(row) for row in held[test] if not isinstance(row, str)]
+    assert rows, test
+    rows = [as_tuples(row) for row in rows] if tuples else rows
+    return rows if len(rows[0]) > 1 else [row[0] for row in rows]
+
+
+def as_tuples(value: Any) -> Any:
+    """The same with tuples for lists."""
+    if isinstance(value, dict):
+        return {name: as_tuples(one) for name, one in value.items()}
+    return tuple(map(as_tuples, value)) if isinstance(value, list | tuple) else value
 
 
 BY_NAME = {task.name: task for task in TASKS}

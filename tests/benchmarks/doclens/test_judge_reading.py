@@ -20,7 +20,7 @@ from medical_tasks.benchmarks.doclens.judge_reading import (
 )
 from medical_tasks.judges.base import Unreadable
 from tests.benchmarks.doclens.doclens_judges import cited
-from tests.benchmarks.doclens.task_items import cases
+from tests.benchmarks.doclens.task_items import as_tuples, cases
 
 READERS = {
     name: read
@@ -28,10 +28,6 @@ READERS = {
     if name.startswith("read_official_") or (name.startswith("read_") and read.__module__ == judge_reading.__name__)
 }
 GIVEN: dict[str, Any] = {"explained": True, "ids": ["c1"], "numbers": [3, 5], "claims": ["a"], "claim": "a"}
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def test_every_reader_has_cases() -> None:
@@ -48,8 +44,8 @@ def test_replies(group: dict[str, Any]) -> None:
             assert isinstance(found, Unreadable), reply
             assert wanted["problem"] in found.problem
         else:
-            assert found == _tuples(wanted), reply
-            assert type(found) is type(_tuples(wanted))
+            assert found == as_tuples(wanted), reply
+            assert type(found) is type(as_tuples(wanted))
 
 
 @given(

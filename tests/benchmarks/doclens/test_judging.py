@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.doclens.judging import Unit, judge_units
-from medical_tasks.benchmarks.doclens.measures import METRICS, Section, SentenceVerdict, section_tallies, unsupported
+from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict, section_tallies, unsupported
 from medical_tasks.benchmarks.doclens.pieces import EMPTY, SECTIONS
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Call, Judging, NoReply
@@ -85,27 +85,6 @@ def test_the_calls_a_note_takes(tmp_path: Path) -> None:
     assert single.verdicts == judge(tmp_path, note, perfect).verdicts
 
 
-def test_the_same_question_is_asked_once(tmp_path: Path) -> None:
-    """Gold against itself: both sides have one text, so its claims are made and judged once; so are repeated sentences."""
-    gold = "The knee hurts. No fever."
-    repeated = unit(output="The knee hurts [0]. The knee hurts [0].", reference="Rest.", sources=SOURCES)
-    done = judge(tmp_path, [unit(output=gold, reference=gold)], perfect)
-    assert done.backend.rounds == [1, 1]
-    assert judge(tmp_path, [repeated], perfect).backend.rounds == [2, 3]
-
-
-def test_gold_in_full_marks_out(tmp_path: Path) -> None:
-    text = "The knee hurts [0]. No fever [2]. Take ibuprofen since Monday [3][1]."
-    for reads, script, mode in (
-        ("prompt", perfect, "batched"),
-        ("prompt", perfect, "single"),
-        ("pair", by_pair, "single"),
-    ):
-        gold = unit(output=text, reference="The knee hurts. No fever. Take ibuprofen since Monday.", sources=SOURCES)
-        done = judge(tmp_path, [gold], script, reads=reads, mode=mode)
-        assert _limits(done.one.section) == dict.fromkeys(METRICS, (1.0, 1.0))
-
-
 # Nothing on a side
 
 
@@ -131,12 +110,6 @@ def test_nothing_against_nothing_asks_nothing(tmp_path: Path) -> None:
         done = judge(tmp_path, [unit(form=form)], perfect)
         assert (done.backend.rounds, done.one.section) == ([], Section(reference_claims=(), output_claims=()))
     assert judge(tmp_path, [], perfect).verdicts == []
-
-
-def test_without_citations_no_sentence_is_asked_about(tmp_path: Path) -> None:
-    done = judge(tmp_path, [ONE], perfect, citations=False)
-    assert done.backend.rounds == [2, 2]
-    assert done.one.section.sentences == ()
 
 
 def test_what_the_source_does_not_have(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ from medical_tasks.benchmarks.doclens.official_reading import official_claims
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS as NOTE_SECTIONS
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Unreadable
+from tests.benchmarks.doclens.task_items import cases
 from tests.support import SHARED, needs_shared
 
 NAN = (math.nan, math.nan)
@@ -102,10 +103,6 @@ def test_an_output_where_nothing_was_to_be_said() -> None:
     assert _same(others[2], NAN)  # nothing is cited
 
 
-def test_no_examples() -> None:
-    assert all(_same(limits, NAN) for limits in _limits())
-
-
 def test_sections_and_the_pool_count_claims_not_examples() -> None:
     # The checked case "gpt_two_sections": pooled in a section, and over all; but an uncited sentence is nan, not 0, of nothing.
     subjective = _section("tft", "tttf", "t:tft", "f:f"), _section("ff", "t", "f:")
@@ -117,25 +114,9 @@ def test_sections_and_the_pool_count_claims_not_examples() -> None:
     assert [limits[0] for limits in _limits(*subjective, *plan)] == [0.5, 0.8, 0.5, 2 / 3]
 
 
-@pytest.mark.parametrize(
-    ("recall", "precision", "same", "values"),
-    [
-        (True, False, False, ((1, 1), (0, 0))),
-        (False, True, False, ((0, 0), (1, 1))),
-        (False, False, True, ((1, 1), (1, 1))),
-        (False, False, False, ((0, 0), (0, 0))),
-        (None, True, False, ((0, 1), (1, 1))),
-        (None, None, True, ((1, 1), (1, 1))),  # sameness decides, whatever is missing
-        (True, False, None, ((1, 1), (0, 1))),
-    ],
-)
+@pytest.mark.parametrize(("recall", "precision", "same", "values"), cases("measures", "test_meqsum", tuples=True))
 def test_meqsum(recall: bool | None, precision: bool | None, same: bool | None, values: tuple[Limits, Limits]) -> None:
     assert tuple(_limits(meqsum_section(recall=recall, precision=precision, same=same))[:2]) == values
-
-
-def test_everything_right_is_1_in_all_four() -> None:
-    perfect = _section("ttt", "tt", "t:t", "t:ttt")
-    assert _limits(perfect, perfect) == [(1.0, 1.0)] * 4
 
 
 OUTCOMES = st.sampled_from([True, False, None])
@@ -278,28 +259,7 @@ def test_the_released_file_is_read_as_it_is(tmp_path: Path) -> None:
     assert read_claim_file(_write(tmp_path, claim_rows(records))) == records
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ({}, "a JSON list of examples is needed; got an object of 0"),
-        ([], "a JSON list of examples is needed; got a list of 0"),
-        ([SECRET], "example 1: an object is needed; got a text of 23 characters"),
-        ([{"subclaims_reference": []}], "example 1: example_id must be a text or a whole number; got null"),
-        ([{"example_id": True, "subclaims_reference": []}], "example_id must be .* got true"),
-        ([{"example_id": "x"}], "no subclaims_reference or subclaims_reference_SECTION. Make the claims first"),
-        (
-            [{"example_id": "x", "subclaims_reference": SECRET}],
-            "subclaims_reference: a list of claims is needed; got a text",
-        ),
-        ([{"example_id": "x", "subclaims_reference": ["A.", " "]}], "claim 2 must be a text that is not blank"),
-        ([{"example_id": "x", "subclaims_reference_plan": [3]}], "subclaims_reference_plan: claim 1 must be a text"),
-        (
-            [{"example_id": "x", "subclaims_reference": [], "reference": [SECRET]}],
-            "the text of full must be a text; got a list of 1",
-        ),
-        ([{"example_id": "x", "subclaims_reference": []}] * 2, "example_id x stands twice"),
-    ],
-)
+@pytest.mark.parametrize(("content", "message"), cases("measures", "test_files_of_another_form"))
 def test_files_of_another_form(tmp_path: Path, content: Any, message: str) -> None:
     with pytest.raises(UsageError, match=message) as error:
         read_claim_file(_write(tmp_path, content))
@@ -315,42 +275,16 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         read_claim_file(path)
 
 
-@pytest.mark.parametrize(
-    ("reply", "claims"),
-    [
-        ('{"claims": ["A.", "B."]}', ("A.", "B.")),
-        ('```json\n{"claims": ["A."]}\n```', ("A.",)),
-        ('{"claims": [" A\\n b. ", "A b.", "C."]}', ("A b.", "C.")),
-        ('{"claims": ["Claim 2: is quoted"]}', ("Claim 2: is quoted",)),
-    ],
-)
+@pytest.mark.parametrize(("reply", "claims"), cases("measures", "test_replies", tuples=True))
 def test_replies(reply: str, claims: tuple[str, ...]) -> None:
     assert read_claims_reply(reply) == claims
 
 
-@pytest.mark.parametrize(
-    ("reply", "problem"),
-    [
-        ("Claim 1: A.", "no JSON"),
-        ('["A."]', "key claims"),
-        ('{"claims": ["A."], "more": 1}', "key claims"),
-        ('{"claims": "A."}', "list of strings"),
-        ('{"claims": ["A.", ""]}', "list of strings"),
-        ('{"claims": ["A.", 3]}', "list of strings"),
-        ('{"claims": []}', "1 to 30 claims are asked for; there are 0"),
-        (json.dumps({"claims": [f"{n}." for n in range(31)]}), "there are 31"),
-        ('Here: {"claims": ["A."]}', "not one JSON value"),
-        ("", "no JSON"),
-    ],
-)
+@pytest.mark.parametrize(("reply", "problem"), cases("measures", "test_replies_that_cannot_be_read"))
 def test_replies_that_cannot_be_read(reply: str, problem: str) -> None:
     read = read_claims_reply(reply)
     assert isinstance(read, Unreadable)
     assert problem in read.problem
-
-
-def test_thirty_claims_may_be() -> None:
-    assert len(read_claims_reply(json.dumps({"claims": [f"{n}." for n in range(30)]}))) == 30  # type: ignore[arg-type]
 
 
 @given(st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=30))

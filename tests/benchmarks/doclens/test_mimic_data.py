@@ -15,7 +15,6 @@ import pytest
 
 from medical_tasks.benchmarks.doclens.mimic_data import (
     MIMIC_COLUMNS,
-    MIMIC_SOURCE,
     NOTE_COLUMNS,
     SPLITS,
     Candidate,
@@ -36,6 +35,7 @@ from medical_tasks.benchmarks.doclens.mimic_report import (
 )
 from medical_tasks.benchmarks.doclens.mimic_twin import NOTES_FILE, twin_notes, write_twin
 from medical_tasks.errors import UsageError
+from tests.benchmarks.doclens.task_items import cases
 
 SECRET = "swallowed a marble"
 TEXT = (
@@ -116,19 +116,15 @@ def test_which_rows_count(tmp_path: Path) -> None:
     assert left_out == [LeftOut.ERROR, LeftOut.OTHER_MODALITY, LeftOut.NO_IMPRESSION]
 
 
-def test_counts_are_told_and_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = write(tmp_path, *(row(number) for number in range(8)), row(8, ISERROR="1"))
-    read_note_rows(path, sample=3, train_each=2)
-    told = capsys.readouterr().err
-    assert "8 reports can be used (CT abdomen 8), 1 are left out (marked as an error by its hospital 1)." in told
-    assert SECRET not in told
-
-
 def test_a_file_is_read_once_and_again_when_it_changes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = write(tmp_path, *(row(number) for number in range(8)))
+    path = write(tmp_path, *(row(number) for number in range(8)), row(8, ISERROR="1"))
     rows = read_note_rows(path, sample=3, train_each=2)
     assert read_note_rows(path, sample=3, train_each=2) is rows
-    assert capsys.readouterr().err.count("can be used") == 1
+    told = capsys.readouterr().err
+    assert (
+        told.count("8 reports can be used (CT abdomen 8), 1 are left out (marked as an error by its hospital 1).") == 1
+    )
+    assert SECRET not in told
     write(tmp_path, *(row(number) for number in range(10, 20)))
     assert {int(each["id"]) >= 10 for each in read_note_rows(path, sample=3, train_each=2)["test"]} == {True}
 
@@ -280,24 +276,7 @@ def test_patients_in_both_splits_are_noted(tmp_path: Path, capsys: pytest.Captur
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([whole(1), whole(1)], "column 'id': must be unique, it stands in the table already, got a text of 2 characters"),
-        ([whole(1, id=" ")], "'id': must not be empty|'id': must be a text that is not empty, or a whole number"),
-        ([whole(1, id=SEEN)], "column 'id': must be 1 to 64 characters on one line .*, got a text of 73 characters"),
-        ([whole(1, id="7\n8")], "column 'id': must be 1 to 64 characters on one line"),
-        ([whole(1, id=" 7")], "column 'id': .* without spaces at its ends"),
-        ([whole(1, findings=" ")], "column 'findings': must not be empty"),
-        ([whole(1, impression="")], "column 'impression': must not be empty"),
-        ([whole(1, modality=SEEN)], r"column 'modality': must be one of CT, MR, or empty, got a text of \d+ characters"),
-        ([whole(1, anatomy="foot")], "column 'anatomy': must be one of head, .*, or empty"),
-        ([whole(1, anatomy="")], "column 'anatomy': must be there where modality is, and only there"),
-        ([whole(1, split="validation")], "column 'split': must be one of train, test, or empty"),
-        ([whole(1), whole(2, split="")], "column 'split': must be there in all rows or in none"),
-        ([whole(2)], "has no row whose 'split' is 'test'; each of train, test needs one at least"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("rows", "message"), cases("mimic_data", "test_bad_tables"))
 def test_bad_tables(tmp_path: Path, rows: list[Cells], message: str, form: str) -> None:
     with pytest.raises(UsageError, match=message) as caught:
         list(read_table_rows(write_table(tmp_path, rows, form), "test"))
@@ -324,12 +303,9 @@ def test_wrong_forms(tmp_path: Path) -> None:
         list(read_table_rows(tmp_path / "none.csv", "test"))
 
 
-def test_the_demo_has_two_reports_of_each_kind_with_a_train_split() -> None:
-    assert Counter(each.kind for each in demo_reports("train")) == dict.fromkeys(TRAIN_KINDS, 2)
-
-
 def test_the_demo_has_every_modality_and_anatomy_and_no_patient_in_both_splits() -> None:
     train, test = (demo_reports(split) for split in SPLITS)
+    assert Counter(each.kind for each in train) == dict.fromkeys(TRAIN_KINDS, 2)
     assert len(test) == 12
     assert {each.kind.modality for each in test} == set(MODALITIES)
     assert {each.kind.anatomy for each in test} == set(ANATOMIES)
@@ -349,9 +325,3 @@ def test_the_demo_is_of_the_form_that_notes_give() -> None:
             assert check_report(candidate.report) is None
             text = f"FINDINGS: {row['findings']}\n\nIMPRESSION:\n{row['impression']}"
             assert read_report(text) == Report(findings=row["findings"], impression=row["impression"])
-
-
-def test_the_source() -> None:
-    assert MIMIC_SOURCE.spec.access == "credentialed"
-    assert MIMIC_SOURCE.splits == dict.fromkeys(("notes", "table", "demo"), ("train", "test"))
-    assert MIMIC_SOURCE.published_rows["notes"] == {"test": 200}  # paper, appendix on the experiments

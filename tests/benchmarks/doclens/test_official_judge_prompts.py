@@ -25,6 +25,7 @@ from medical_tasks.io.store import Store
 from medical_tasks.judges.base import Call, JudgeOptions, JudgePrompts, Judging, Question, Reply, Unreadable
 from medical_tasks.judges.session import JudgeSession
 from tests.benchmarks.doclens.doclens_judges import BY_NAME, PLACES, PROMPTS, checkout, judge, official_entries, unit
+from tests.benchmarks.doclens.task_items import cases
 from tests.judges.scripted import ScriptedBackend, TableJudge
 from tests.support import SHARED, needs_shared
 
@@ -142,23 +143,7 @@ def test_slots_are_filled_all_at_once(tmp_path: Path) -> None:
     assert cited.read("explanation: x\nprovenance: [0]\nentailment_prediction: 1") == (True, (7,))
 
 
-@pytest.mark.parametrize(
-    ("broken", "message"),
-    [
-        ("no json", "is no JSON in UTF-8"),
-        ({}, "is a list of messages; this is none"),
-        ([], "is a list of messages; this is none"),
-        ([{"role": "bot", "content": ""}], "message 1 has no role system, user or assistant"),
-        ([{"role": "system", "content": "x"}, {"role": "user"}], "message 2 must have role and content"),
-        (
-            [{"role": "system", "name": "eve", "content": "x"}],
-            "message 1 has a name, which only the system's example_user",
-        ),
-        ([{"role": "user", "content": "x"}, {"role": "system", "content": ""}], "its last message is not the user's"),
-        ([{"role": "system", "content": "x"}, {"role": "user", "content": "y"}], "an empty message of the user last"),
-        ([{"role": "user", "content": ""}], "it needs an instruction of the system first"),
-    ],
-)
+@pytest.mark.parametrize(("broken", "message"), cases("official_judge_prompts", "test_bad_files_are_named"))
 def test_bad_files_are_named(tmp_path: Path, broken: Any, message: str) -> None:
     path = _checkout(tmp_path) / PLACES["claims"] / "mimic_claim_entail.json"
     path.write_text(broken if isinstance(broken, str) else json.dumps(broken), encoding="utf-8")

@@ -182,13 +182,6 @@ def test_damaged_files(tmp_path: Path, change: Callable[[Messages], Any], messag
         load_prompts(BY_NAME["meqsum_one_shot"], "official", folder)
 
 
-def test_two_examples_need_two(tmp_path: Path) -> None:
-    folder = write(tmp_path / "up", lambda made: [*made[:3], made[-1]])
-    assert load_prompts(BY_NAME["meqsum_one_shot"], "official", folder).name == "official"
-    with pytest.raises(UsageError, match="2 examples of two messages each are needed, it has 2 example messages"):
-        load_prompts(BY_NAME["meqsum_two_shot"], "official", folder)
-
-
 @pytest.mark.parametrize("content", [b"{", b"\xff", b"[" * 100_000])
 def test_files_that_are_no_json(tmp_path: Path, content: bytes) -> None:
     folder = write(tmp_path / "up")

@@ -21,6 +21,7 @@ from medical_tasks.benchmarks.doclens.official_reading import (
 )
 from medical_tasks.errors import UsageError
 from medical_tasks.scoring.sentences import Punkt
+from tests.benchmarks.doclens.task_items import cases
 from tests.benchmarks.doclens.their_scores import official_citation_scores, official_claim_scores, official_scores
 
 TWENTY = {number: f"Sentence {number}." for number in range(20)}
@@ -109,22 +110,10 @@ def test_a_number_of_many_digits_is_too_large_and_no_error() -> None:
     assert one.asked is False
 
 
-@pytest.mark.parametrize(
-    ("reply", "citations", "said"),
-    [
-        ("explanation: a\nprovenance: [1]\nentailment_prediction: 1", (5, 7), ("a", 1, [7])),
-        ("provenance: [1], the 0th not\nprediction: 1", (5, 7), ("", 1, [7, 5])),
-        ("2 of them, provenance: 1\nprediction: 1", (5, 7, 9), ("", 1, [9, 7])),  # digits before it count too
-        ("provenance: [8]\nprovenance: [0]\nprediction: 1", (5, 7), ("", 1, [5])),
-        ("prediction: 10", (5,), ("", 1, [5])),
-        ("prediction: 0\nprediction: 1", (5, 7), ("", 0, [])),
-        ("prediction: 1", (5, 7), None),
-        ("Prediction: 1", (5,), None),
-    ],
-)
-def test_mistral_replies(reply: str, citations: tuple[int, ...], said: tuple[str, int, list[int]] | None) -> None:
+@pytest.mark.parametrize(("reply", "citations", "said"), cases("official_reading", "test_mistral_replies"))
+def test_mistral_replies(reply: str, citations: list[int], said: list[Any] | None) -> None:
     read = mistral_citation_reply([reply], citations=citations)
-    assert (tuple(read.values()) if read else None) == said
+    assert (list(read.values()) if read else None) == said
 
 
 def test_gpt_replies_need_their_keys() -> None:
@@ -149,17 +138,7 @@ def _cited(prediction: Any, citations: Any, provenance: Any) -> dict[str, Any]:
     return {"entailment_prediction": prediction, "citations": citations, "provenance": provenance}
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        # Each of these ends their script with a KeyError or a TypeError.
-        ([{"claim": "A."}], "full, 7: a record without entailment_prediction"),
-        ({"entailment_prediction": 1}, "full, 7: a list of records is needed"),
-        (["A."], "full, 7: a list of records is needed"),
-        (1, "full, 7: a list of records is needed"),
-        ("A.", "full, 7: a list of records is needed"),
-    ],
-)
+@pytest.mark.parametrize(("given", "message"), cases("official_reading", "test_claims_their_script_fails_on"))
 def test_claims_their_script_fails_on(given: Any, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         official_claim_scores({"full": {"7": given}})
@@ -170,33 +149,13 @@ def test_an_empty_object_is_no_claims() -> None:
     assert official_claim_scores(scores) == {"full": 1.0, "total": 1.0}
 
 
-@pytest.mark.parametrize(
-    ("record", "message"),
-    [
-        ({"citations": [1], "response": ""}, "without entailment_prediction"),
-        ({"entailment_prediction": 1}, "without a list of citations"),
-        ({"entailment_prediction": 1, "citations": [1]}, "without a list of provenance"),
-        (_cited(1, [1], "1"), "without a list of provenance"),
-        (_cited(1, [1], None), "without a list of provenance"),
-    ],
-)
+@pytest.mark.parametrize(("record", "message"), cases("official_reading", "test_citations_their_script_fails_on"))
 def test_citations_their_script_fails_on(record: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=f"full, 7: a record {message}"):
         official_citation_scores({"full": {"7": [record]}})
 
 
-@pytest.mark.parametrize(
-    ("record", "recall", "precision"),
-    [
-        (_cited(0, [1], None), 0.0, 0.0),  # provenance is not looked at
-        ({"entailment_prediction": 0, "citations": [1]}, 0.0, 0.0),
-        (_cited(1, [], ""), 1.0, 0.0),
-        (_cited(1, [1, 2], ["1", 2]), 1.0, 0.5),  # "1" is not 1
-        (_cited(1, [1, 1, 2], [1, 9]), 1.0, 2 / 3),
-        (_cited("1", [1], [1]), 0.0, 0.0),
-        (_cited(1, [1], {"1": "why"}), 1.0, 0.0),  # keys of JSON are texts
-    ],
-)
+@pytest.mark.parametrize(("record", "recall", "precision"), cases("official_reading", "test_citations_they_count"))
 def test_citations_they_count(record: dict[str, Any], recall: float, precision: float) -> None:
     scores = official_citation_scores({"full": {"7": [record]}})
     assert [one["full"] for one in scores] == [recall, precision]

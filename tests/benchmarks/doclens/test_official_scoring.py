@@ -30,6 +30,7 @@ from medical_tasks.judges.base import Judging
 from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item
 from tests.benchmarks.doclens.perfect_judge import PerfectJudge, said_in
+from tests.benchmarks.doclens.task_items import cases
 from tests.benchmarks.doclens.their_scores import official_scores
 from tests.judges.scripted import TableJudge
 from tests.support import SHARED, needs_shared
@@ -184,26 +185,7 @@ def _shares(unit: Unit, judge: PerfectJudge | None = None) -> list[float]:
 SOURCES = ("No fracture.", "Heart size is normal.", "A dose of 5 mg.")
 
 
-@pytest.mark.parametrize(
-    ("form", "output", "shares", "asked"),
-    [
-        ("text", "No fracture [0]. Heart size is normal [1].", [1.0, 1.0], 2),
-        ("text", "No fracture [0].", [0.0, 0.0], 0),  # one segment counts as uncited
-        ("text", "No fracture.", [0.0, 0.0], 0),  # and none is nothing at all
-        ("text", "A dose of 5 mg. [2] Fever [1].", [2 / 3, 2 / 3], 3),  # the dose ends a sentence, which borrows [2]
-        (
-            "note",
-            "No fracture. Heart size is normal [1].",
-            [0.5, 0.5],
-            2,
-        ),  # the first borrows [1], which does not entail it
-        ("note", "No fracture [0][1].", [1.0, 0.5], 1),
-        ("note", "No fracture [0-1].", [0.0, 0.0], 1),  # what is left of the range is judged: "No fracture-1."
-        ("note", "No fracture [9].", [0.0, 0.0], 0),
-        ("section", "No fracture [0]. Heart size is normal [1].", [1.0, 1.0], 2),
-        ("question", "No fracture. [0] Heart size is normal. [1]", [1.0, 1.0], 1),
-    ],
-)
+@pytest.mark.parametrize(("form", "output", "shares", "asked"), cases("official_scoring", "test_forms"))
 def test_forms(form: str, output: str, shares: list[float], asked: int) -> None:
     judge = PerfectJudge(lambda text, said: said_in(text, said.strip(" .")))
     assert _shares(_unit("1", output, SOURCES, form), judge) == shares

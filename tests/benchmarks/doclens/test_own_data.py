@@ -21,6 +21,7 @@ from medical_tasks.benchmarks.doclens.own_data import (
 )
 from medical_tasks.benchmarks.doclens.spec import demo_entries
 from medical_tasks.errors import UsageError
+from tests.benchmarks.doclens.task_items import cases
 from tests.support import SHARED, needs_shared
 
 GOOD = {"example_id": "1", "input": "[0] SECRET one. [1] two.", "reference": "SECRET"}
@@ -57,34 +58,7 @@ def changed(**fields: Any) -> list[dict[str, Any]]:
     return [{**GOOD, **fields}]
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("", "not JSON"),
-        ("{}", "a list of records is needed, got an object of 0"),
-        ("[]", "got a list of 0"),
-        ('"SECRET"', "got a text of 6 characters"),
-        ([GOOD, "SECRET"], "record 2: an object is needed, got a text of 6 characters"),
-        ([{"example_id": "1", "input": "SECRET"}], "record 1: has no reference"),
-        ([{"input": "SECRET", "reference": "SECRET"}], "record 1: has no example_id"),
-        ('[{"example_id": 1, "input": "SECRET", "input": "a", "reference": ""}]', "a name stands twice in one object"),
-        (changed(example_id=True), "example_id must be a whole number or a text .* got true or false"),
-        (changed(example_id=1.5), "got a number"),
-        (changed(example_id=""), "got a text of 0 characters"),
-        (changed(example_id="SECRET " * 20), "got a text of 140 characters"),
-        (changed(example_id="SECRET\nSECRET"), "without line ends"),
-        (changed(input=None), r"record 1 \(example_id '1'\): input must be a text, got null"),
-        (changed(input=["SECRET"]), "input must be a text, got a list of 1"),
-        (changed(input=" \n"), "input must be a text that is not blank"),
-        (changed(input="[0] "), "input must be a text that is not blank"),
-        (changed(input="[0] a. [2] SECRET"), r"record 1 \(example_id '1'\): its input has \[2\] behind \[0\]"),
-        (changed(input="[1] SECRET"), r"its input begins with \[1\]"),
-        (changed(reference=7), "reference must be a text, got a number"),
-        (changed(reference_plan={"SECRET": 1}), "'reference_plan' must be a text, got an object of 1"),
-        (r'[{"example_id": 1, "input": "SECRET \ud800", "reference": ""}]', "input has characters that are none"),
-        ([GOOD, {**GOOD, "example_id": 1}], r"record 2: example_id '1' stands twice"),
-    ],
-)
+@pytest.mark.parametrize(("content", "message"), cases("own_data", "test_bad_files_by_message_without_a_word_of_them"))
 def test_bad_files_by_message_without_a_word_of_them(tmp_path: Path, content: Any, message: str) -> None:
     with pytest.raises(UsageError, match=message) as caught:
         read_own_texts(write(tmp_path / "notes.json", content))
@@ -124,40 +98,12 @@ def test_the_authors_files_are_such_files() -> None:
     assert [text.sentences for text in plain] == [text.sentences for text in divided]
 
 
-@pytest.mark.parametrize(
-    ("source", "sentences"),
-    [
-        ("[0][doctor] hi .\n[1][patient] hello\nthere .", ["[doctor] hi .", "[patient] hello there ."]),
-        ("[0] A stone. [1] It passed.", ["A stone.", "It passed."]),
-        ("[0] Take [5] drops [1] at night", ["Take [5] drops", "at night"]),
-        ("  [0] one\n[1]\n[2] three", ["one", "", "three"]),
-        ("[0] Benefit was shown [12]. [1] Go on.", ["Benefit was shown [12].", "Go on."]),
-        (
-            "He has a stone of 2.5 mm. Dr. Lee saw him.\n\nNo fever",
-            ["He has a stone of 2.5 mm.", "Dr. Lee saw him.", "No fever"],
-        ),
-        ("See the list.\n[1] Smith.\n[2] Jones.", ["See the list.", "[1] Smith.", "[2] Jones."]),
-        ("A score of [0] was given.", ["A score of [0] was given."]),
-        ("", []),
-        (" \n ", []),
-        ("[0]", [""]),
-    ],
-)
+@pytest.mark.parametrize(("source", "sentences"), cases("own_data", "test_sentences"))
 def test_sentences(source: str, sentences: list[str]) -> None:
     assert source_sentences(source) == sentences
 
 
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        ("[1] SECRET one. [2] two.", r"begins with \[1\], the first number must be \[0\]"),
-        ("[0] one.\n[2] SECRET", r"has \[2\] behind \[0\], where \[1\] comes next"),
-        ("[0] one. [1] two. [3] SECRET", r"has \[3\] behind \[1\], where \[2\] comes next"),
-        ("[0] one.\n[1] two\n[1] SECRET", r"has \[1\] behind \[1\], where \[2\] comes next"),
-        ('[0] He said "no." [2] SECRET', r"has \[2\] behind \[0\]"),
-        ("Dialogue of a visit: [0] SECRET [1] two", r"numbered from \[0\] on, but text stands before it"),
-    ],
-)
+@pytest.mark.parametrize(("source", "message"), cases("own_data", "test_numbers_that_are_not_the_places"))
 def test_numbers_that_are_not_the_places(source: str, message: str) -> None:
     with pytest.raises(NumberingError, match=message) as caught:
         source_sentences(source)

@@ -24,24 +24,11 @@ from medical_tasks.benchmarks.doclens.pieces import (
     split_question,
     split_turns,
 )
+from tests.benchmarks.doclens.task_items import cases
 from tests.support import SHARED, needs_shared
 
 
-@pytest.mark.parametrize(
-    ("dialogue", "turns"),
-    [
-        ("", []),
-        ("[doctor] hi .", ["[doctor] hi ."]),
-        ("[doctor] hi .\n[patient] hello .", ["[doctor] hi .", "[patient] hello ."]),
-        # A line without a speaker goes on with the turn before it, blank ones included.
-        ("[doctor] a .\nand b .\n[patient] c .", ["[doctor] a .\nand b .", "[patient] c ."]),
-        ("[patient]\n\n[doctor] hi .\n", ["[patient]\n", "[doctor] hi .\n"]),
-        ("[patient_guest] hi .\n[doctor] hello .", ["[patient_guest] hi .", "[doctor] hello ."]),
-        ("[doctor] it is\n[3] of them", ["[doctor] it is\n[3] of them"]),
-        ("no speaker\nat all", ["no speaker\nat all"]),
-        ("\n[doctor] hi .", ["", "[doctor] hi ."]),
-    ],
-)
+@pytest.mark.parametrize(("dialogue", "turns"), cases("pieces", "test_turns"))
 def test_turns(dialogue: str, turns: list[str]) -> None:
     assert split_turns(dialogue) == turns
 
@@ -123,37 +110,7 @@ Rest.
 """
 
 
-@pytest.mark.parametrize(
-    ("line", "section"),
-    [
-        ("CHIEF COMPLAINT", "subjective"),
-        ("HISTORY OF PRESENT ILLNESS\n", "subjective"),
-        ("Review of Systems:", "subjective"),
-        ("ROS", "subjective"),
-        ("**Physical Exam:**", "objective_exam"),
-        ("PHYSICAL EXAMINATION:", "objective_exam"),
-        ("## Objective", "objective_exam"),
-        ("Results:", "objective_results"),
-        ("__Imaging__", "objective_results"),
-        ("ASSESSMENT AND PLAN", "assessment_and_plan"),
-        ("Assessment & Plan:", "assessment_and_plan"),
-        ("A/P:", "assessment_and_plan"),
-        ("4. PLAN", "assessment_and_plan"),
-        ("  **IV. Impression**  ", "assessment_and_plan"),
-        # Prose, and headings that stay in the section they stand in.
-        ("Results", None),
-        ("results:", None),
-        ("The results are normal.", None),
-        ("Physical exam: Lungs clear.", None),
-        ("VITALS", None),
-        ("INSTRUCTIONS", None),
-        ("- Medical Treatment:", None),
-        ("PLAN " * 20, None),
-        ("####", None),
-        ("", None),
-        (" \n", None),
-    ],
-)
+@pytest.mark.parametrize(("line", "section"), cases("pieces", "test_headings"))
 def test_headings(line: str, section: str | None) -> None:
     assert heading_section(line) == section
 
@@ -293,22 +250,7 @@ def test_notes_of_the_release_without_a_section() -> None:
 FOLDER = SHARED / "data" / "meqsum"
 
 
-@pytest.mark.parametrize(
-    ("question", "sentences"),
-    [
-        ("", []),
-        (" \n", []),
-        ("is it safe", ["is it safe"]),
-        ("Is it safe? I am 61. ", ["Is it safe?", "I am 61."]),
-        ("  It hurts!!! (Very much.) Why?", ["It hurts!!!", "(Very much.)", "Why?"]),
-        ("SUBJECT: gout\nMESSAGE: Help. Now", ["SUBJECT: gout\nMESSAGE: Help.", "Now"]),
-        # As in DocLens's files a number, an ellipsis, an initial and a title end nothing; capitals do not count.
-        ("It was in 2019. it came back.", ["It was in 2019. it came back."]),
-        ("It was in 2019. It came back.", ["It was in 2019. It came back."]),
-        ("It hurts... Help me.", ["It hurts... Help me."]),
-        ("Dr. A. Moll said so. Is it?", ["Dr. A. Moll said so.", "Is it?"]),
-    ],
-)
+@pytest.mark.parametrize(("question", "sentences"), cases("pieces", "test_sentences"))
 def test_sentences(question: str, sentences: list[str]) -> None:
     assert split_question(question) == sentences
 

@@ -37,6 +37,7 @@ from medical_tasks.judges.session import JudgeSession
 from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 from tests.benchmarks.doclens.perfect_judge import PerfectJudge, cited_by_itself, said_in, text_item
+from tests.benchmarks.doclens.task_items import cases
 from tests.judges.scripted import TableJudge
 from tests.support import SHARED, needs_shared
 
@@ -105,6 +106,7 @@ def test_gold_of_one_section_and_of_other_texts() -> None:
         assert _of_metrics(score) == [1.0] * 4, task
         counted = 1 if task == "meqsum" else 2
         assert [score.weights[name] for name in METRICS] == [counted, counted, 2, 2]
+        assert not [name for name in score.values if name.endswith("_full")]
 
 
 @pytest.mark.upstream
@@ -140,7 +142,11 @@ def test_an_empty_output(form: str, task: str, response: str) -> None:
     assert math.isnan(precise)
     assert (score.weights["claim_recall"], score.weights["citation_recall"]) == (1, 0)
     assert [score.values[name] for name in OFFICIAL] == [0.0] * 4  # a share of nothing is 0 to them
-    assert score.unscored is None
+    assert (score.unscored, score.parsed, score.why) == (
+        None,
+        "recall 0/1, precision 0/0, sentences 0/0, citations 0/0",
+        "without sentences: full",
+    )
     assert (score.values["rouge1"], score.values["words"]) == (0.0, 0.0)
     asked = [question.id for round_ in judge.asked for question in round_]
     assert asked == ([] if form == "question" else ["1/reference/claims"])
@@ -210,6 +216,7 @@ def test_outputs_without_citations() -> None:
     for name in (*METRICS[2:], *OFFICIAL[2:]):
         assert math.isnan(score.values[name])
         assert score.weights[name] == 0
+    assert score.parsed == "recall 1/1, precision 1/1"
     assert not any(
         "sentence" in question.id or "official" in question.id for asked in judge.asked for question in asked
     )
@@ -288,16 +295,7 @@ def test_two_systems_have_their_published_figures(name: str, published: tuple[fl
     assert tuple(round(100 * found[each]["value"], 2) for each in ROUGE) == published
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ({"nonsense": "1"}, "doclens_own: its scoring takes no argument 'nonsense'"),
-        ({"citations": "maybe"}, "citations must be yes or no; got 'maybe'"),
-        ({"style": "loud"}, "style must be json_cot or json or cot or plain; got 'loud'"),
-        ({"official": "no"}, "official must be yes; got 'no'"),
-        ({"claims": "nowhere.json"}, "nowhere.json: "),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "said"), cases("scoring", "test_arguments_that_are_refused"))
 def test_arguments_that_are_refused(arguments: dict[str, str], said: str) -> None:
     item = text_item("1", reference="a", sentences=[])
     with pytest.raises(UsageError, match=said):
@@ -354,7 +352,6 @@ SECTION = st.builds(
     Section, reference_claims=CLAIMS, output_claims=CLAIMS, sentences=st.lists(_sentence(), max_size=3).map(tuple)
 )
 NOTES = st.lists(st.fixed_dictionaries(dict.fromkeys(SECTIONS, SECTION)), min_size=1, max_size=4)
-TEXTS = st.lists(st.fixed_dictionaries({FULL: SECTION}), min_size=1, max_size=4)
 
 
 def _verdict(section: Section) -> UnitVerdict:
@@ -406,55 +403,9 @@ def test_notes(notes: list[dict[str, Section]]) -> None:
             _agree(summary["breakdown"]["section"][section][name], limits)
 
 
-@given(TEXTS)
-@settings(deadline=None, max_examples=50)
-def test_texts(notes: list[dict[str, Section]]) -> None:
-    scores = _scores(notes)
-    task = _pooled_task("mimic_rrs")
-    assert len(task.metrics) == 4
-    summary = summarise(task, _items(scores), {score.id: score for score in scores}, {}, recipe={})
-    for name, limits in _pooled(one for note in notes for one in note.values()).items():
-        _agree(summary["metrics"][name], limits)
-    assert not any(name not in METRICS for score in scores for name in (*score.values, *score.limits))
-
-
-def test_by_hand() -> None:
-    # Claims 1 of 2, and one of which nobody said; 1 of 1 sentence of the one note, none of the other.
-    first = Section(
-        reference_claims=(True, False),
-        output_claims=(True, None),
-        sentences=(SentenceVerdict(entailed=True, supports=(True, False)),),
-    )
-    score = item_score("1", {FULL: _verdict(first)})
-    assert score.values == {"claim_recall": 0.5, "citation_recall": 1.0, "citation_precision": 0.5}
-    assert score.limits == {"claim_precision": (0.5, 1.0)}
-    assert score.weights == {"claim_recall": 2, "claim_precision": 2, "citation_recall": 1, "citation_precision": 2}
-    assert score.unscored == "judge: http 500"
-    assert score.parsed == "recall 1/2, precision 1 to 2/2, sentences 1/1, citations 1/2"
-    assert score.why == "judge: http 500"
-    silent = item_score("2", {FULL: _verdict(Section(reference_claims=(False,), output_claims=()))})
-    assert (silent.values["claim_recall"], silent.values["citation_recall"]) == (0.0, 0.0)
-    assert math.isnan(silent.values["claim_precision"])
-    assert math.isnan(silent.values["citation_precision"])
-    assert silent.weights == {"claim_recall": 1, "claim_precision": 0, "citation_recall": 0, "citation_precision": 0}
-    assert (silent.parsed, silent.why) == (
-        "recall 0/1, precision 0/0, sentences 0/0, citations 0/0",
-        "without sentences: full",
-    )
-
-
 def test_a_list_of_claims_that_could_not_be_made() -> None:
     section = Section(reference_claims=None, output_claims=(True,))
     score = item_score("1", {FULL: _verdict(section)})
     assert (score.limits["claim_recall"], score.weights["claim_recall"]) == ((0.0, 1.0), 30)
     assert score.parsed.startswith("recall 0 to 30/up to 30, precision 1/1")
     assert "no list of claims of the reference: full" in score.why
-
-
-def test_without_citations_there_is_nothing_to_cite() -> None:
-    section = Section(reference_claims=(True,), output_claims=(True,))
-    score = item_score("1", {FULL: _verdict(section)}, cites=False)
-    for name in METRICS[2:]:
-        assert math.isnan(score.values[name])
-        assert score.weights[name] == 0
-    assert score.parsed == "recall 1/1, precision 1/1"
