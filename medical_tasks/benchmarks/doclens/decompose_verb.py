@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Final
 
 from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names
+from medical_tasks.benchmarks.doclens.data import OwnText, read_own_texts
 from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.doclens.judging import judged_text, make_claims
 from medical_tasks.benchmarks.doclens.measures import FULL, ClaimRecord, Side, claim_rows
-from medical_tasks.benchmarks.doclens.own_data import OwnText, read_own_texts
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS, divide_note
 from medical_tasks.benchmarks.doclens.scoring import text_units
 from medical_tasks.data.task_data import load_task_data

@@ -25,15 +25,11 @@ from medical_tasks.judges.reading import quoted
 from medical_tasks.spec import Message, TaskSpec
 
 PROMPT_SETS: Final = ("own", "official")
-FORMS: Final[Mapping[str, tuple[str, str]]] = {
-    "note": ("a section of a clinical note", "turns of the visit's dialogue"),
-    "section": ("a section of a clinical note", "turns of the visit's dialogue"),
-    "impression": ("the impression of a radiology report", "sentences of the report's findings"),
-    "question": ("a short question", "sentences of the patient's own, longer question"),
-    "text": ("a clinical text", "sentences of its source"),
-}
+_PARTS: Final[Mapping[str, Any]] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+"""The texts of our prompts; by `kinds` which of them stand before and behind the form of the reply; what is said `again`."""
+FORMS: Final[Mapping[str, tuple[str, str]]] = {form: (what, source) for form, (what, source) in _PARTS["forms"].items()}
 """What a text of each form is called, and what it cites."""
-
+_AGAIN: Final[Mapping[str, str]] = _PARTS["again"]
 _SLOT: Final = re.compile(r"\{(what|source|text|claims?|first|second|cited|sentence)\}")
 
 
@@ -46,7 +42,7 @@ def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None 
         raise UsageError(f"unknown set of judge prompts {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
     texts = _own_texts() if name == "own" else read_official_texts(task, upstream)
     nouns = [f"{form}\0{what}\0{source}" for form, (what, source) in FORMS.items()]
-    whole = "\0".join((*(f"{one}\0{text}" for one, text in texts.items()), *nouns, JSON_AGAIN, LINES_AGAIN))
+    whole = "\0".join((*(f"{one}\0{text}" for one, text in texts.items()), *nouns, _AGAIN["json"], _AGAIN["lines"]))
     return JudgePrompts(name=name, sha256=hashlib.sha256(whole.encode()).hexdigest(), texts=texts)
 
 
@@ -66,12 +62,8 @@ def check_judging(judging: Judging, style: str) -> None:
         )
 
 
-ENTAILS: Final[dict[Label, bool]] = {
-    "entailment": True,
-    "neutral": False,
-    "contradiction": False,
-    "not_entailment": False,
-}
+_LABELS: Final[tuple[Label, ...]] = ("entailment", "neutral", "contradiction", "not_entailment")
+ENTAILS: Final = {label: label == "entailment" for label in _LABELS}
 """What the label of a judge of entailment says: entailed or not."""
 
 _MAKE_TOKENS: Final = 2048
@@ -102,7 +94,7 @@ class QuestionMaker:
         if self._official:
             file = self._file("make", form=form, section=section)
             messages = official.official_make_messages(file, judged=text)
-            return _question(name, messages, file, reading.AGAIN_CLAIMS, reading.read_official_made, _MAKE_TOKENS)
+            return _question(name, messages, file, _AGAIN["official_claims"], reading.read_official_made, _MAKE_TOKENS)
         return self._own(name, "make", reading.read_made, _MAKE_TOKENS, form=form, text=quoted(text))
 
     def claims(self, name: str, *, text: str, claims: Sequence[str], form: str) -> Question:
@@ -184,7 +176,7 @@ class QuestionMaker:
         tokens: int = _REPLY_TOKENS,
         pair: Pair | None = None,
     ) -> Question:
-        again = reading.AGAIN_LINES if self._in_lines else reading.AGAIN_JSON
+        again = _AGAIN["official_lines" if self._in_lines else "official_json"]
         return _question(name, messages, file, again, read, tokens, pair)
 
     def _own(
@@ -203,7 +195,7 @@ class QuestionMaker:
         known = {"what": what, "source": source, **values}
         # All slots at once: what stands in a text is never a slot, and braces of the forms are none.
         messages: tuple[Message, ...] = ({"role": "user", "content": _SLOT.sub(lambda slot: known[slot[1]], text)},)
-        again = LINES_AGAIN if self._in_lines and kind != "make" else JSON_AGAIN
+        again = _AGAIN["lines" if self._in_lines and kind != "make" else "json"]
         return _question(name, messages, text, again, read, tokens, pair)
 
 
@@ -231,17 +223,6 @@ def _question(
 
 
 STYLES: Final = ("json_cot", "json", "cot", "plain")
-
-_PARTS: Final[Mapping[str, Any]] = json.loads(
-    Path(__file__).with_name("judge_prompts.json").read_text(encoding="utf-8")
-)
-"""The texts that our prompts are made of, and by `kinds` which of them stand before and behind the form of the reply."""
-
-JSON_AGAIN: Final = "That could not be read: {problem}. Reply with the one JSON object asked for and nothing else."
-LINES_AGAIN: Final = (
-    'That could not be read: {problem}. Say it again in the lines asked for; the last one is "entailed: yes" or "entailed: no" and '
-    "holds nothing else."
-)
 
 
 def as_json(style: str) -> bool:

@@ -1,6 +1,6 @@
 """How replies to our prompts and to the authors' are read. What lacks the form asked for is `Unreadable`; nothing is guessed.
 
-Values are made to be kept: verdicts of a batch by place, claims as one JSON text. The authors' scripts (`official_reading`) accept
+Values are made to be kept: verdicts of a batch by place, claims as one JSON text. The authors' scripts (`official_scoring`) accept
 more: marks of claims within a line and any number of them, verdicts on other claims, numbers that were not shown, and of Mistral's
 lines the first that has `prediction: 1` in it, `prediction: 10` too.
 """
@@ -153,13 +153,6 @@ def _keys(keys: Mapping[str, Checker], *, explained: bool) -> dict[str, Checker]
 def _is_list(value: Any) -> str | None:
     return None if isinstance(value, list) else "must be a list of numbers"
 
-
-AGAIN_CLAIMS: Final = 'That could not be read: {problem}. Write each claim on a line of its own, "Claim 1: ..." first.'
-AGAIN_JSON: Final = "That could not be read: {problem}. Reply with the JSON asked for and nothing else."
-AGAIN_LINES: Final = (
-    'That could not be read: {problem}. Say it again in the form asked for; the last line is "entailment_prediction: 1" or '
-    '"entailment_prediction: 0" and holds nothing else.'
-)
 
 _MARK: Final = re.compile(r"(^[ \t]*)?Claim [0-9]{1,4}: ", re.MULTILINE)
 _LABEL: Final = re.compile(r"^([ \t*_`#]*)entailment[ _\\]{0,3}prediction", re.IGNORECASE | re.MULTILINE)

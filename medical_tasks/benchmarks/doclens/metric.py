@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -21,7 +21,7 @@ from medical_tasks.benchmarks.doclens.pieces import SECTIONS, divide_note
 from medical_tasks.benchmarks.doclens.scoring import item_score, join_claims, text_units
 from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.io.store import Store
-from medical_tasks.judges.base import Judge, JudgeOptions, Judging
+from medical_tasks.judges.base import JudgeOptions, Judging
 from medical_tasks.judges.session import JudgeSession, open_judge
 from medical_tasks.runs.results import flat, summarise
 from medical_tasks.scoring.reasoning import spoken
@@ -111,12 +111,21 @@ def _judged(
     citations: bool,
 ) -> list[dict[str, UnitVerdict]]:
     units = [unit for some in parts for unit in some]
-    joined = {
-        side: None if given is None else _joined(given, units, side, len(parts)) for side, given in claims.items()
-    }
-    with _judging(task, name) as judging:
+    joined = {side: _joined(given, units, side, len(parts)) for side, given in claims.items() if given is not None}
+    if name != "lexical" and not name.startswith("nli/"):
+        raise ValueError(
+            f"judge must be lexical or nli/FOLDER, which read no prompts; got {name!r}. Give verdicts, or use medical-tasks score."
+        )
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        backend = stack.enter_context(contextlib.closing(open_judge(name, {}, log_dir=folder)))
+        session = JudgeSession(backend, JudgeOptions(), stack.enter_context(Store(folder / "judge.sqlite")), quiet=True)
         verdicts = judge_units(
-            units, judging, reference_claims=joined["reference"], output_claims=joined["output"], citations=citations
+            units,
+            Judging(judge=session, prompts=load_judge_prompts(task)),
+            reference_claims=joined.get("reference"),
+            output_claims=joined.get("output"),
+            citations=citations,
         )
     found = iter(verdicts)
     return [{unit.section: next(found) for unit in some} for some in parts]
@@ -125,34 +134,12 @@ def _judged(
 def _joined(given: Sequence[Claims], units: Sequence[Unit], side: Side, rows: int) -> dict[str, tuple[str, ...]]:
     if len(given) != rows:
         raise ValueError(f"{side}_claims must be as many as predictions, {rows}; got {len(given)}")
+    by_section = [one if isinstance(one, Mapping) else {FULL: one} for one in given]
     records = [
-        ClaimRecord(
-            id=str(row),
-            claims={
-                section: tuple(some)
-                for section, some in (one if isinstance(one, Mapping) else {FULL: one}).items()
-                if some is not None
-            },
-        )
-        for row, one in enumerate(given)
+        ClaimRecord(id=str(row), claims={name: tuple(some) for name, some in one.items() if some is not None})
+        for row, one in enumerate(by_section)
     ]
     return join_claims(records, units, side=side, where=f"{side}_claims")
-
-
-@contextlib.contextmanager
-def _judging(task: TaskSpec, name: str) -> Iterator[Judging]:
-    if name != "lexical" and not name.startswith("nli/"):
-        raise ValueError(
-            f"judge must be lexical or nli/FOLDER, which read no prompts; got {name!r}. Give verdicts, or use medical-tasks score."
-        )
-    with tempfile.TemporaryDirectory() as folder:
-        backend = open_judge(name, {}, log_dir=Path(folder))
-        try:
-            with Store(Path(folder) / "judge.sqlite") as store:
-                session: Judge = JudgeSession(backend, JudgeOptions(), store, quiet=True)
-                yield Judging(judge=session, prompts=load_judge_prompts(task))
-        finally:
-            backend.close()
 
 
 MISSING = "judge: no verdict given"
@@ -188,9 +175,12 @@ def _verdict(where: str, given: GivenVerdict) -> UnitVerdict:
         )
     except ValueError as error:
         raise ValueError(str(error) if str(error).startswith(where) else f"{where}: {error}") from None
-    lists = (section.reference_claims, section.output_claims, *(one.supports for one in section.sentences))
-    missing = any(each is None or None in each for each in lists)
-    missing = missing or any(one.entailed is None for one in section.sentences)
+    known = [
+        section.reference_claims,
+        section.output_claims,
+        *((one.entailed, *one.supports) for one in section.sentences),
+    ]
+    missing = any(each is None or None in each for each in known)
     return UnitVerdict(section=section, reasons=(MISSING,) if missing else ())
 
 

@@ -338,11 +338,8 @@ _JSON_PATIENT = Field(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Line:
-    candidate: Candidate
-    split: str  # "" where the table has no splits
-    told_patient: bool
+_Line = tuple[Candidate, str, bool]
+"""A report, its split ("" where the table has none), and whether the table says whose it is."""
 
 
 def read_table_rows(
@@ -350,18 +347,17 @@ def read_table_rows(
 ) -> Iterator[dict[str, Any]]:
     """Reads the rows of a split of a table, JSON Lines (`.jsonl`) or CSV: of one with splits in its order, else by growing id."""
     stamp = file_stamp(path)
-    first = next(_table_lines(path))
-    if not first.split:
+    if not next(_table_lines(path))[1]:
         yield from _drawn_table(path, stamp, sample, train_each, seed)[split]
         return
     patients: dict[str, set[str]] = {each: set() for each in SPLITS}
     found = False
-    for line in _table_lines(path):
-        if line.told_patient:
-            patients[line.split].add(line.candidate.patient_id)
-        if line.split == split:
+    for candidate, its_split, told_patient in _table_lines(path):
+        if told_patient:
+            patients[its_split].add(candidate.patient_id)
+        if its_split == split:
             found = True
-            yield report_row(line.candidate)
+            yield report_row(candidate)
     if not found:
         raise UsageError(
             f"{path}: has no row whose 'split' is {split!r}; each of {', '.join(SPLITS)} needs one at least. Leave the column out "
@@ -377,7 +373,7 @@ def _drawn_table(path: Path, stamp: tuple[int, ...], sample: int, train_each: in
     del stamp  # for the cache alone
     return sampled_rows(
         path,
-        (check_report(line.candidate.report) or line.candidate for line in _table_lines(path)),
+        (check_report(candidate.report) or candidate for candidate, _, _ in _table_lines(path)),
         Sampler(sample=sample, train_each=train_each, train_kinds=(*TRAIN_KINDS, _UNKNOWN), seed=seed),
         advice="Give a larger table, or one with a column 'split' that says of each row whether it is of train or test.",
     )
@@ -407,16 +403,13 @@ def _table_lines(path: Path) -> Iterator[_Line]:
         if bool(spelt["modality"]) != bool(spelt["anatomy"]):
             raise _wrong_line(path, number, "anatomy", "must be there where modality is, and only there", values)
         patient = values.get("patient_id", "").strip()
-        yield _Line(
-            candidate=Candidate(
-                id=row_id,
-                patient_id=patient or f"report {row_id}",  # not the id alone: a patient may have the same number
-                kind=Kind(spelt["modality"], spelt["anatomy"]) if spelt["modality"] else _UNKNOWN,
-                report=Report(findings=joined_lines(values["findings"]), impression=joined_lines(values["impression"])),
-            ),
-            split=spelt["split"],
-            told_patient=bool(patient),
+        candidate = Candidate(
+            id=row_id,
+            patient_id=patient or f"report {row_id}",  # not the id alone: a patient may have the same number
+            kind=Kind(spelt["modality"], spelt["anatomy"]) if spelt["modality"] else _UNKNOWN,
+            report=Report(findings=joined_lines(values["findings"]), impression=joined_lines(values["impression"])),
         )
+        yield candidate, spelt["split"], bool(patient)
 
 
 def _spelt(path: Path, number: int, name: str, values: Mapping[str, str]) -> str:

@@ -1,6 +1,6 @@
-"""The `_official` figures of outputs: the authors' sentences, and verdicts counted as their `aggregate_scores.py` counts them.
+"""The `_official` figures: how the authors' scripts read citations and replies, bug for bug, and count as `aggregate_scores.py`.
 
-With the authors' prompts every figure is their scripts' decision on the judge's first reply (`official_reading`); what their script
+With the authors' prompts every figure is their scripts' decision on the judge's first reply; what their script
 fails on, failed calls and cut replies have limits and a reason. With our prompts, and of judges of entailment, the claims are ours
 with the same verdicts, and citations are asked about once more. A share of nothing is 0, and a text whose reply about all claims
 could not be read leaves the average; of claims asked about one by one, and of citations, a missing reply ends their script.
@@ -9,9 +9,11 @@ could not be read leaves the average; of claims asked about one by one, and of c
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from itertools import islice
+from typing import Any, Final, Literal
 
 from medical_tasks.benchmarks.doclens.judge_prompts import QuestionMaker
 from medical_tasks.benchmarks.doclens.judging import (
@@ -25,31 +27,239 @@ from medical_tasks.benchmarks.doclens.judging import (
     verdict_bool,
     wrong_verdict,
 )
-from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict, Tally, section_tallies, unsupported
-from medical_tasks.benchmarks.doclens.official_reading import (
-    OfficialSentence,
-    SplitMethod,
-    counted_citation,
-    counted_claims,
-    gpt_citation_reply,
-    gpt_claims_reply,
-    gpt_question_reply,
-    mistral_citation_reply,
-    mistral_claim_reply,
-    official_claims,
-    official_sentences,
+from medical_tasks.benchmarks.doclens.measures import (
+    Section,
+    SentenceVerdict,
+    Side,
+    Tally,
+    section_tallies,
+    unsupported,
 )
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging, Question, Unreadable, Unscored, Verdict
+from medical_tasks.scoring.sentences import UNTRAINED, Punkt, punkt_spans
 
-METHODS: Final[Mapping[str, SplitMethod]] = {
-    "note": "sent",
-    "section": "sent",
-    "impression": "citation",
-    "text": "citation",
-    "question": "meqsum",
-}
-"""Form of a text to the authors' way of splitting it."""
+SplitMethod = Literal["sent", "citation", "meqsum"]
+
+MAX_CITATIONS: Final = 10
+"""How many citations of a sentence are looked at."""
+
+_RUN = re.compile(r"[\[\d+\]]+")
+_OPEN = re.compile(r"\[(\d+)")
+_REMOVED = re.compile(r" ?\[\d+")
+_SOURCE = re.compile(r"\[(\d+)\]")
+_MAX_DIGITS = 640  # the fewest digits Python can be set to refuse; no source has as many sentences
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfficialSentence:
+    """A sentence as their score files have it."""
+
+    output: str  # with its citations, white space run together; "" for the one segment that counts as uncited
+    target: str
+    citations: tuple[int, ...] = ()  # the denominator of citation precision, cut to ten if it is asked about
+    asked: bool = False  # whether a judge decides; otherwise nothing supports it
+    borrowed: bool = False  # whether the citations are those of a later sentence
+
+
+def official_segments(text: str, *, method: SplitMethod, punkt: Punkt = UNTRAINED) -> list[str]:
+    """Splits an output as they do, white space as it stands.
+
+    `sent` (ACI-BENCH) takes NLTK's `sent_tokenize`, `meqsum` the whole output. `citation` (radiology reports, other texts) cuts
+    behind each run of `[`, `]`, `+` and digits, so every number of the prose ends a segment; the rest is dropped.
+    """
+    if method == "meqsum":
+        return [text]
+    if method == "sent":
+        return [text[start:end] for start, end in punkt_spans(text, punkt)]
+    ends = [found.end() for found in _RUN.finditer(text)]
+    return [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def official_ids(text: str) -> list[int]:
+    """Lists the numbers behind `[`, repeats included: `[1-3]` cites 1, `[4, 5]` cites 4."""
+    return [int(digits[:_MAX_DIGITS]) for digits in _OPEN.findall(text)]
+
+
+def remove_citations_official(text: str) -> str:
+    """Takes `[1` with the space before it away, then each ` |` and each `]` of the text."""
+    # One pass takes what their two take: a number behind a bracket is never followed by what makes another.
+    return _REMOVED.sub("", text).replace(" |", "").replace("]", "")
+
+
+def official_sources(text: str) -> dict[int, str]:
+    """Splits an input at every `[0]`; what stands before the first is dropped, and of a number given twice the last counts."""
+    marks = list(_SOURCE.finditer(text))
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    return {
+        int(mark[1][:_MAX_DIGITS]): " ".join(text[mark.end() : end].split())
+        for mark, end in zip(marks, ends, strict=False)
+    }
+
+
+def official_sentences(
+    text: str, *, method: SplitMethod, sources: Mapping[int, str] | Collection[int], punkt: Punkt = UNTRAINED
+) -> list[OfficialSentence]:
+    """Reads an output as they do; one that `citation` cuts into one segment is a sentence that nothing supports."""
+    if not text:
+        return []
+    segments = official_segments(text, method=method, punkt=punkt)
+    if method == "citation" and len(segments) == 1:
+        return [OfficialSentence(output="", target="")]
+    found: list[OfficialSentence] = []
+    later: list[int] = []  # what the next sentence that has any cites, with repeats
+    for segment in reversed(segments):
+        output = " ".join(segment.split())
+        own = official_ids(output)
+        # The order of a Python set of small numbers is mostly ascending, but not always ({8, 1}): which ten are the first is its.
+        citations = list(set(own)) if own else later
+        asked = bool(citations) and max(citations) < len(sources)
+        if asked:
+            citations = citations[:MAX_CITATIONS]
+            missing = [number for number in citations if number not in sources]
+            if missing:
+                raise UsageError(
+                    f"[{missing[0]}] is cited, and the source's {len(sources)} sentences have no such number. The authors' "
+                    "script fails on sources that are not numbered 0, 1, 2 ...: number them so."
+                )
+        found.append(
+            OfficialSentence(
+                output=output,
+                target=remove_citations_official(output),
+                citations=tuple(citations),
+                asked=asked,
+                borrowed=not own and bool(citations),
+            )
+        )
+        later = own or later
+    return found[::-1]
+
+
+MISTRAL_TRIES: Final = 15
+
+_PREDICTION: Final = "entailment_prediction"
+_NEXT: Final = "Their script fails here too; judge it again."
+
+_CITATION_KEYS = ("entailment_prediction", "explanation", "provenance")
+_NUMBER = re.compile(r"\d+")
+_MARK = re.compile("Claim [0-9]+: ")
+
+
+def official_claims(reply: str) -> list[str]:
+    """Reads claims that GPT made: line feeds are deleted, then the text is cut at `Claim 1: ` and so on, wherever that stands."""
+    return _MARK.split(reply.replace("\n", ""))[1:]
+
+
+def gpt_claims_reply(reply: str) -> Any:
+    """Reads GPT's judgement on all claims of a text: whatever the JSON holds, an empty list when it is none, as in a fence."""
+    try:
+        return json.loads(reply)
+    except (ValueError, RecursionError):
+        return []
+
+
+def gpt_question_reply(reply: str) -> dict[str, Any] | None:
+    """Reads GPT's judgement on a pair of MeQSum's questions; their records have it under both names."""
+    value = gpt_claims_reply(reply)
+    if not isinstance(value, dict) or "prediction" not in value:
+        return None
+    return value | {"entailment_prediction": value["prediction"]}
+
+
+def gpt_citation_reply(reply: str) -> dict[str, Any] | None:
+    """Reads GPT's judgement on a sentence and its citations: all keys it gave, or None."""
+    value = gpt_claims_reply(reply)
+    return value if isinstance(value, dict) and all(key in value for key in _CITATION_KEYS) else None
+
+
+def mistral_claim_reply(replies: Iterable[str]) -> dict[str, Any] | None:
+    """Reads Mistral's judgement on a claim, of its first reply that has one."""
+    for reply in islice(replies, MISTRAL_TRIES):
+        explanation, prediction = _said(reply)
+        if prediction is not None:
+            return {"explanation": explanation, "entailment_prediction": prediction}
+    return None
+
+
+def mistral_citation_reply(replies: Iterable[str], *, citations: Sequence[int]) -> dict[str, Any] | None:
+    """Reads Mistral's judgement on a sentence and its citations; of one citation that is the provenance, whatever is said."""
+    for reply in islice(replies, MISTRAL_TRIES):
+        explanation, prediction = _said(reply)
+        provenance = list(citations) if len(citations) == 1 else _provenance(reply, citations)
+        if prediction == 0 or (prediction == 1 and provenance):
+            return {"explanation": explanation, "entailment_prediction": prediction, "provenance": provenance}
+    return None
+
+
+def counted_claims(given: Any, where: str) -> list[bool]:
+    """Says of each record of a text's claims whether it counts."""
+    return [_counts(record, where) for record in _records(given, where)]
+
+
+def counted_citation(record: Mapping[str, Any], where: str) -> tuple[bool, list[bool]]:
+    """Says whether a sentence counts, and which of the citations it lists, repeats as often as they are listed."""
+    citations = _list(record, "citations", where)
+    if not _counts(record, where):
+        return False, [False] * len(citations)
+    if not citations:
+        return True, []
+    given = record.get("provenance")
+    # An object there is looked through by its keys, which are texts, so that nothing is in it.
+    provenance = given if isinstance(given, Mapping) else _list(record, "provenance", where)
+    return True, [number in provenance for number in citations]
+
+
+def _said(reply: str) -> tuple[str, int | None]:
+    """Explanation and prediction; of the first the text behind the last `explanation: ` of its line."""
+    explanation, prediction = "", None
+    for line in _generated(reply):
+        if prediction is None and "prediction: 1" in line:
+            prediction = 1
+        elif prediction is None and "prediction: 0" in line:
+            prediction = 0
+        if not explanation and "explanation: " in line:
+            explanation = line.rpartition("explanation: ")[2]
+    return explanation, prediction
+
+
+def _generated(reply: str) -> list[str]:
+    """The lines of what a model generated; their prompts end with this mark."""
+    return reply.rpartition("[/INST] ")[2].split("\n")
+
+
+def _provenance(reply: str, citations: Sequence[int]) -> list[int]:
+    for line in _generated(reply):
+        if "provenance: " in line:
+            places = [int(digits[:_MAX_DIGITS]) for digits in _NUMBER.findall(line.rpartition("explanation: ")[2])]
+            if found := [citations[place] for place in places if place < len(citations)]:
+                return found
+    return []
+
+
+def _records(given: Any, where: str) -> Sequence[Mapping[str, Any]]:
+    # A judge's reply that was no list is stored as it came; an empty object or text is no claims to them.
+    if isinstance(given, Mapping | str) and not given:
+        return []
+    if not isinstance(given, list | tuple) or not all(isinstance(one, Mapping) for one in given):
+        raise UsageError(f"{where}: a list of records is needed; the judge's reply was something else. {_NEXT}")
+    return given
+
+
+def _counts(record: Mapping[str, Any], where: str) -> bool:
+    if _PREDICTION not in record:
+        raise UsageError(f"{where}: a record without {_PREDICTION}, because a reply could not be read. {_NEXT}")
+    return bool(record[_PREDICTION] == 1)
+
+
+def _list(record: Mapping[str, Any], name: str, where: str) -> Sequence[Any]:
+    value = record.get(name)
+    if not isinstance(value, list | tuple):
+        raise UsageError(f"{where}: a record without a list of {name}. {_NEXT}")
+    return value
+
+
+METHODS: Final[Mapping[str, SplitMethod]] = {"note": "sent", "section": "sent", "question": "meqsum"}
+"""Form of a text to the authors' way of splitting it; of others `citation`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +277,7 @@ def judge_official(
     *,
     style: str = "json_cot",
     citations: bool = True,
-    given: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
+    given: Mapping[Side, Mapping[str, Sequence[str]]] | None = None,
 ) -> list[OfficialVerdict]:
     """Asks about the authors' sentences of outputs, and counts as they do."""
     split = [_sentences(unit) if citations else [] for unit in units]
@@ -117,17 +327,17 @@ def official_tallies(section: Section) -> dict[str, Tally]:
 
 _NO_DECISION: Final = Unreadable("the authors' script makes no decision of it")
 _Asked = dict[str, Question]
-_SIDES: Final = ("reference", "output")
+_SIDES: Final[tuple[Side, ...]] = ("reference", "output")
 
 
-def _text(unit: Unit, side: str) -> str:
+def _text(unit: Unit, side: Side) -> str:
     return judged_text(unit.reference if side == "reference" else unit.output)
 
 
 class _Replies:
     """Asks with the authors' prompts; `given`: side to the claims of its texts that are there already, by unit's id."""
 
-    def __init__(self, judging: Judging, style: str, given: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
+    def __init__(self, judging: Judging, style: str, given: Mapping[Side, Mapping[str, Sequence[str]]]) -> None:
         self._judge = judging.judge
         self._maker = QuestionMaker(judging.prompts, style)
         self._mistral = style == "cot"
@@ -173,7 +383,7 @@ class _Replies:
                 asked[name] = _once(question, lambda reply: json.dumps(official_claims(reply)))
         return asked
 
-    def _claims(self, unit: Unit, side: str, made: Mapping[str, Outcome]) -> list[str] | None:
+    def _claims(self, unit: Unit, side: Side, made: Mapping[str, Outcome]) -> list[str] | None:
         """The claims of a side; None where none could be made, which their next script fails on."""
         if unit.form == "question":
             return [" ".join(_text(unit, side).split())]
@@ -182,7 +392,7 @@ class _Replies:
             return list(self._given.get(side, {}).get(unit.id, ()))
         return _listed(outcome) if isinstance(outcome, Verdict) else None
 
-    def _about_claims(self, unit: Unit, claims: Mapping[str, list[str] | None]) -> _Asked:
+    def _about_claims(self, unit: Unit, claims: Mapping[Side, list[str] | None]) -> _Asked:
         questions: list[Question] = []
         read: Callable[[str], Any | Unreadable] = _mistral_claim if self._mistral else _gpt_claims
         if unit.form == "question":
@@ -198,7 +408,11 @@ class _Replies:
                 for name, kind, one, other in (pairs if first and second else ())
             ]
         else:
-            for name, side, other in (("recall", "output", "reference"), ("precision", "reference", "output")):
+            sides: tuple[tuple[str, Side, Side], ...] = (
+                ("recall", "output", "reference"),
+                ("precision", "reference", "output"),
+            )
+            for name, side, other in sides:
                 said, start, wanted = _text(unit, side), f"{unit.id}/official/{name}", claims[other]
                 if not said or not wanted:
                     continue
@@ -320,4 +534,6 @@ def _told(outcome: Outcome, sentence: OfficialSentence) -> SentenceVerdict:
 def _sentences(unit: Unit) -> list[OfficialSentence]:
     # Before TRUE judges a radiology summary they take numbers of items out. No sentence of theirs has one there: each number
     # ends a sentence.
-    return official_sentences(unit.output.strip(), method=METHODS[unit.form], sources=range(len(unit.sources)))
+    return official_sentences(
+        unit.output.strip(), method=METHODS.get(unit.form, "citation"), sources=range(len(unit.sources))
+    )

@@ -314,11 +314,7 @@ _UMLS: Final = {"umls": "folder of a UMLS index, made by: medical-tasks umls bui
 _BLEURT_ARGUMENT: Final = {"bleurt": "folder of a BLEURT checkpoint"}
 _RADGRAPH_ARGUMENT: Final = {"radgraph": "folder of a RadGraph checkpoint"}
 
-_SHOTS: Final = {0: "", 1: "_one_shot", 2: "_two_shot", 6: "_six_shot", 12: "_twelve_shot"}
-_EXAMPLES: Final = {0: "", 1: ", one worked example", 2: ", two worked examples"} | {
-    6: ", six worked examples",
-    12: ", twelve worked examples",
-}
+_NUMBERS: Final = {1: "one", 2: "two", 6: "six", 12: "twelve"}
 
 
 _HUB_QUESTIONS: Final[Mapping[str, dict[str, Any]]] = {
@@ -453,8 +449,8 @@ def _family(
 ) -> tuple[TaskSpec, ...]:
     return tuple(
         TaskSpec(
-            name=f"{name}{_SHOTS[count]}",
-            title=f"{title}{_EXAMPLES[count]}",
+            name=f"{name}_{_NUMBERS[count]}_shot" if count else name,
+            title=f"{title}, {_NUMBERS[count]} worked example{'s' * (count > 1)}" if count else title,
             benchmark=BENCHMARK,
             dataset=dataset.name,
             split=split,

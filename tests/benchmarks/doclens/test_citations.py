@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.doclens.own_data import read_sources
+from medical_tasks.benchmarks.doclens.data import read_sources
 from medical_tasks.benchmarks.doclens.pieces import (
     MAX_RANGE,
     Sentence,

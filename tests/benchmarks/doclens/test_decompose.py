@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.doclens.data import load_items, read_aci_rows
+from medical_tasks.benchmarks.doclens.data import OwnText, load_items, read_aci_rows
 from medical_tasks.benchmarks.doclens.decompose_verb import (
     Part,
     built_references,
@@ -15,7 +15,6 @@ from medical_tasks.benchmarks.doclens.decompose_verb import (
     run,
 )
 from medical_tasks.benchmarks.doclens.measures import read_claim_file
-from medical_tasks.benchmarks.doclens.own_data import OwnText
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.benchmarks.doclens.scoring import join_claims, text_units
 from medical_tasks.benchmarks.doclens.spec import TASKS

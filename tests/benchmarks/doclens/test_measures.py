@@ -28,7 +28,7 @@ from medical_tasks.benchmarks.doclens.measures import (
     section_tallies,
     total,
 )
-from medical_tasks.benchmarks.doclens.official_reading import official_claims
+from medical_tasks.benchmarks.doclens.official_scoring import official_claims
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS as NOTE_SECTIONS
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Unreadable

@@ -17,8 +17,7 @@ from medical_tasks.benchmarks.doclens.judge_reading import (
 )
 from medical_tasks.benchmarks.doclens.judging import judge_units
 from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict
-from medical_tasks.benchmarks.doclens.official_reading import official_claims, official_sources
-from medical_tasks.benchmarks.doclens.official_scoring import judge_official
+from medical_tasks.benchmarks.doclens.official_scoring import judge_official, official_claims, official_sources
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.store import Store

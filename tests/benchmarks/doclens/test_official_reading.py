@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.doclens.official_reading import (
+from medical_tasks.benchmarks.doclens.official_scoring import (
     gpt_citation_reply,
     gpt_question_reply,
     mistral_citation_reply,

@@ -16,12 +16,14 @@ from hypothesis import strategies as st
 from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.doclens.judging import CitationVerdict, Unit, UnitVerdict
 from medical_tasks.benchmarks.doclens.measures import FULL, METRICS, Section
-from medical_tasks.benchmarks.doclens.official_reading import OfficialSentence, official_sentences, official_sources
 from medical_tasks.benchmarks.doclens.official_scoring import (
+    OfficialSentence,
     OfficialVerdict,
     judge_official,
     official_claims_of,
     official_sentence,
+    official_sentences,
+    official_sources,
     official_tallies,
 )
 from medical_tasks.benchmarks.doclens.scoring import item_score

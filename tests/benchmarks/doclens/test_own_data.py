@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.doclens.own_data import (
+from medical_tasks.benchmarks.doclens.data import (
     OWN_COLUMNS,
     NumberingError,
     is_numbered,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.doclens.text_metrics import (
+from medical_tasks.benchmarks.doclens.scoring import (
     checkpoint_layer,
     medcon_metrics,
     text_identity,
