@@ -13,13 +13,10 @@ from hypothesis import strategies as st
 from medical_tasks.data.building import build_source
 from medical_tasks.data.dataset_store import (
     MARKER,
-    BuiltConfig,
-    BuiltSplit,
     built_configs,
     built_name,
     built_split,
     datasets_home,
-    marker_text,
     read_rows,
 )
 from medical_tasks.errors import MissingError, UsageError
@@ -167,10 +164,3 @@ def test_a_marker_cannot_lead_out_of_its_folder(copy: Path, path: str) -> None:
     edit_marker(copy, path=path)
     with pytest.raises(UsageError, match="leaves the folder"):
         read_rows(copy, "full", "test")
-
-
-def test_marker_round_trip(tmp_path: Path) -> None:
-    split = BuiltSplit(path="a/test-1.parquet", rows=2, sha256="0" * 64, file_bytes=3, num_bytes=4)
-    configs = {"a": BuiltConfig(version="1.0.0", suite="0.1.0", source={"ä.csv": "f" * 64}, splits={"test": split})}
-    (tmp_path / MARKER).write_text(marker_text("x", configs), encoding="utf-8")
-    assert built_configs(tmp_path) == configs

@@ -94,8 +94,10 @@ class QuestionMaker:
         if self._official:
             file = self._file("make", form=form, section=section)
             messages = official.official_make_messages(file, judged=text)
-            return _question(name, messages, file, _AGAIN["official_claims"], reading.read_official_made, _MAKE_TOKENS)
-        return self._own(name, "make", reading.read_made, _MAKE_TOKENS, form=form, text=quoted(text))
+            return _question(
+                name, messages, file, _AGAIN["official_claims"], reading.read_official_made, tokens=_MAKE_TOKENS
+            )
+        return self._own(name, "make", reading.read_made, tokens=_MAKE_TOKENS, form=form, text=quoted(text))
 
     def claims(self, name: str, *, text: str, claims: Sequence[str], form: str) -> Question:
         """Asks about several claims; the value is a verdict by place, None for what the reply leaves out."""
@@ -105,11 +107,13 @@ class QuestionMaker:
             messages = official.official_claim_messages(file, form=form, judged=text, claims=claims)
             # Each of their entries repeats its claim.
             tokens += sum(map(len, claims)) // 2
-            return self._theirs(name, file, messages, partial(reading.read_official_batch, claims=claims), tokens)
+            return self._theirs(
+                name, file, messages, partial(reading.read_official_batch, claims=claims), tokens=tokens
+            )
         ids = [f"c{number}" for number in range(1, len(claims) + 1)]
         read = partial(reading.read_batch, ids=ids, explained=self._explained)
         listed = _quoted_lines(zip(ids, claims, strict=True))
-        return self._own(name, "claims", read, tokens, form=form, text=quoted(text), claims=listed)
+        return self._own(name, "claims", read, tokens=tokens, form=form, text=quoted(text), claims=listed)
 
     def claim(self, name: str, *, text: str, claim: str, form: str) -> Question:
         """Asks about one claim; the value is a bool."""
@@ -147,7 +151,7 @@ class QuestionMaker:
             file = self._file("citation", form=form, section=section)
             messages = official.official_citation_messages(file, form=form, sentence=sentence, cited=cited)
             theirs = reading.read_official_cited_lines if self._in_lines else reading.read_official_cited
-            return self._theirs(name, file, messages, partial(theirs, numbers=numbers), tokens)
+            return self._theirs(name, file, messages, partial(theirs, numbers=numbers), tokens=tokens)
         ours = (
             reading.read_cited_lines
             if self._in_lines
@@ -156,7 +160,7 @@ class QuestionMaker:
         kind = "summary" if form == "question" else "citation"
         shown = _quoted_lines((str(number), _turn(text, form)) for number, text in cited)
         read = partial(ours, numbers=numbers)
-        return self._own(name, kind, read, tokens, form=form, cited=shown, sentence=quoted(sentence))
+        return self._own(name, kind, read, tokens=tokens, form=form, cited=shown, sentence=quoted(sentence))
 
     @property
     def _read_verdict(self) -> _Read:
@@ -167,27 +171,20 @@ class QuestionMaker:
     def _file(self, kind: official.Kind, *, form: str, section: str = "") -> str:
         return self._prompts.texts[official.official_file(kind, self._style, form=form, section=section)]
 
-    def _theirs(
-        self,
-        name: str,
-        file: str,
-        messages: tuple[Message, ...],
-        read: _Read,
-        tokens: int = _REPLY_TOKENS,
-        pair: Pair | None = None,
-    ) -> Question:
-        again = _AGAIN["official_lines" if self._in_lines else "official_json"]
-        return _question(name, messages, file, again, read, tokens, pair)
+    def _theirs(self, name: str, file: str, messages: tuple[Message, ...], read: _Read, **more: Any) -> Question:
+        return _question(
+            name, messages, file, _AGAIN["official_lines" if self._in_lines else "official_json"], read, **more
+        )
 
     def _own(
         self,
         name: str,
         kind: str,
         read: _Read,
-        tokens: int = _REPLY_TOKENS,
-        pair: Pair | None = None,
         *,
         form: str,
+        pair: Pair | None = None,
+        tokens: int = _REPLY_TOKENS,
         **values: str,
     ) -> Question:
         text = self._prompts.texts[_key(kind, self._style)]
@@ -196,7 +193,7 @@ class QuestionMaker:
         # All slots at once: what stands in a text is never a slot, and braces of the forms are none.
         messages: tuple[Message, ...] = ({"role": "user", "content": _SLOT.sub(lambda slot: known[slot[1]], text)},)
         again = _AGAIN["lines" if self._in_lines and kind != "make" else "json"]
-        return _question(name, messages, text, again, read, tokens, pair)
+        return _question(name, messages, text, again, read, tokens=tokens, pair=pair)
 
 
 def _quoted_lines(texts: Iterable[tuple[str, str]]) -> str:
@@ -209,7 +206,14 @@ def _turn(text: str, form: str) -> str:
 
 
 def _question(
-    name: str, messages: tuple[Message, ...], text: str, again: str, read: _Read, tokens: int, pair: Pair | None = None
+    name: str,
+    messages: tuple[Message, ...],
+    text: str,
+    again: str,
+    read: _Read,
+    *,
+    tokens: int = _REPLY_TOKENS,
+    pair: Pair | None = None,
 ) -> Question:
     return Question(
         id=name,

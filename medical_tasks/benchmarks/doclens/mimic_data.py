@@ -326,17 +326,14 @@ _TABLE = "table of findings and impressions"
 _ALLOWED = {"modality": MODALITIES, "anatomy": ANATOMIES, "split": SPLITS}
 _UNKNOWN = Kind("unknown", "unknown")
 _JSON_TEXT = dataclasses.replace(is_text_or_null(), private=True)
-_JSON_ID = Field(
-    holds=lambda value: type(value) is int or is_text().holds(value),
-    rule="a text that is not empty, or a whole number",
-    private=True,
-)
-_JSON_PATIENT = Field(
-    holds=lambda value: type(value) is int or is_text_or_null().holds(value),
-    rule="a text, a whole number or null",
-    private=True,
-)
 
+
+def _number_or(text: Field, rule: str) -> Field:
+    return Field(holds=lambda value: type(value) is int or text.holds(value), rule=rule, private=True)
+
+
+_JSON_ID = _number_or(is_text(), "a text that is not empty, or a whole number")
+_JSON_PATIENT = _number_or(is_text_or_null(), "a text, a whole number or null")
 
 _Line = tuple[Candidate, str, bool]
 """A report, its split ("" where the table has none), and whether the table says whose it is."""

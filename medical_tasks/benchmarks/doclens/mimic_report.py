@@ -46,13 +46,8 @@ class Kind(NamedTuple):
     anatomy: str
 
 
-TRAIN_KINDS: Final = (
-    Kind("CT", "head"),
-    Kind("CT", "abdomen"),
-    Kind("CT", "chest"),
-    Kind("CT", "spine"),
-    Kind("MR", "head"),
-    Kind("MR", "spine"),
+TRAIN_KINDS: Final = tuple(
+    Kind(*kind.split()) for kind in ("CT head", "CT abdomen", "CT chest", "CT spine", "MR head", "MR spine")
 )
 """The six kinds with a train split. The paper says that there are six; which, is our choice: the most frequent."""
 

@@ -37,7 +37,7 @@ from medical_tasks.benchmarks.doclens.measures import (
 )
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging, Question, Unreadable, Unscored, Verdict
-from medical_tasks.scoring.sentences import UNTRAINED, Punkt, punkt_spans
+from medical_tasks.scoring.sentences import UNTRAINED, punkt_spans
 
 SplitMethod = Literal["sent", "citation", "meqsum"]
 
@@ -62,7 +62,7 @@ class OfficialSentence:
     borrowed: bool = False  # whether the citations are those of a later sentence
 
 
-def official_segments(text: str, *, method: SplitMethod, punkt: Punkt = UNTRAINED) -> list[str]:
+def official_segments(text: str, *, method: SplitMethod) -> list[str]:
     """Splits an output as they do, white space as it stands.
 
     `sent` (ACI-BENCH) takes NLTK's `sent_tokenize`, `meqsum` the whole output. `citation` (radiology reports, other texts) cuts
@@ -71,7 +71,7 @@ def official_segments(text: str, *, method: SplitMethod, punkt: Punkt = UNTRAINE
     if method == "meqsum":
         return [text]
     if method == "sent":
-        return [text[start:end] for start, end in punkt_spans(text, punkt)]
+        return [text[start:end] for start, end in punkt_spans(text, UNTRAINED)]
     ends = [found.end() for found in _RUN.finditer(text)]
     return [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
@@ -97,13 +97,11 @@ def official_sources(text: str) -> dict[int, str]:
     }
 
 
-def official_sentences(
-    text: str, *, method: SplitMethod, sources: Mapping[int, str] | Collection[int], punkt: Punkt = UNTRAINED
-) -> list[OfficialSentence]:
+def official_sentences(text: str, *, method: SplitMethod, sources: Collection[int]) -> list[OfficialSentence]:
     """Reads an output as they do; one that `citation` cuts into one segment is a sentence that nothing supports."""
     if not text:
         return []
-    segments = official_segments(text, method=method, punkt=punkt)
+    segments = official_segments(text, method=method)
     if method == "citation" and len(segments) == 1:
         return [OfficialSentence(output="", target="")]
     found: list[OfficialSentence] = []

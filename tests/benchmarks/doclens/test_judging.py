@@ -17,6 +17,7 @@ from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Call, Judging, NoReply
 from medical_tasks.judges.case import UNREADABLE
 from tests.benchmarks.doclens.doclens_judges import OWN, asked, by_pair, cited, judge, made, perfect, unit, verdict
+from tests.benchmarks.doclens.task_items import cases
 from tests.judges.scripted import TableJudge
 
 SOURCES = ("the knee hurts", "since monday", "no fever", "take ibuprofen")
@@ -206,24 +207,11 @@ BOUNDS = {0: (0, 0), 1: (1, 1), 2: (1, 3), 3: (1, 7), 4: (1, 9)}
 """Fewest and most questions about a sentence by its number of citations."""
 
 
-@pytest.mark.parametrize(
-    ("missing", "entailed", "supports"),
-    [
-        (None, True, (True, True, False)),  # figure 3 of the paper: the third says nothing of it
-        ({0, 1, 2}, None, (None, None, None)),
-        (
-            {0},
-            True,
-            (True, True, False),
-        ),  # without it the sentence is not entailed: it is needed, whatever it says alone
-        ({2}, True, (True, True, None)),
-        ({0, 1}, True, (True, True, None)),
-    ],
-)
+@pytest.mark.parametrize(("missing", "entailed", "supports"), cases("judging", "missing", tuples=True))
 def test_missing_answers_stay_open_where_they_decide(missing: Any, entailed: Any, supports: Any) -> None:
     def say(question: Any) -> bool | None:
         numbers = set(map(int, question.pair.premise.split()))
-        return None if numbers == missing else {0, 1} <= numbers
+        return None if missing and numbers == set(missing) else {0, 1} <= numbers
 
     table = TableJudge(say)
     table.reads = "pair"

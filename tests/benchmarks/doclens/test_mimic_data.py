@@ -155,18 +155,6 @@ def test_too_few(tmp_path: Path) -> None:
         read_note_rows(path, sample=1)
 
 
-@pytest.mark.parametrize(
-    ("columns", "message"),
-    [
-        (tuple(map(str.lower, NOTE_COLUMNS)), "wrong columns for the MIMIC-III file of notes. missing: 'ROW_ID'"),
-        ((*NOTE_COLUMNS[:-1], "NOTE"), "missing: 'TEXT'; 1 unexpected"),
-    ],
-)
-def test_other_columns(tmp_path: Path, columns: tuple[str, ...], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        reports(write(tmp_path, row(1), columns=columns))
-
-
 def test_damaged_files(tmp_path: Path) -> None:
     path = write(tmp_path, *(row(number) for number in range(50)))
     whole = path.read_bytes()

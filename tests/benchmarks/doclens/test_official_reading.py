@@ -20,7 +20,6 @@ from medical_tasks.benchmarks.doclens.official_scoring import (
     remove_citations_official,
 )
 from medical_tasks.errors import UsageError
-from medical_tasks.scoring.sentences import Punkt
 from tests.benchmarks.doclens.task_items import cases
 from tests.benchmarks.doclens.their_scores import official_citation_scores, official_claim_scores, official_scores
 
@@ -28,35 +27,10 @@ TWENTY = {number: f"Sentence {number}." for number in range(20)}
 TEXTS = st.text(alphabet="aB 12[]|+-. \n", max_size=50)
 
 
-@pytest.mark.parametrize(
-    ("method", "text", "found"),
-    [
-        # Ten count, in the order of a Python set: in a table of eight places 8 comes before 1.
-        ("sent", "All " + "".join(f"[{n}]" for n in range(12)), [("All", tuple(range(10)), True, False)]),
-        ("sent", "Two [1] [8]", [("Two", (8, 1), True, False)]),
-        # Borrowed ones keep repeats and are cut too; sentences that cite nothing are skipped.
-        ("sent", "First. Second" + " [3]" * 12, [("First.", (3,) * 10, True, True), ("Second", (3,), True, False)]),
-        (
-            "sent",
-            "One. Two. Three [4]. Four.",
-            [
-                ("One.", (4,), True, True),
-                ("Two.", (4,), True, True),
-                ("Three.", (4,), True, False),
-                ("Four.", (), False, False),
-            ],
-        ),
-        # One too large spoils the sentence, which is not asked about and not cut to ten.
-        ("sent", "Pain " + "".join(f"[{n}]" for n in range(21)), [("Pain", tuple(range(21)), False, False)]),
-        ("meqsum", "Is it? \n Or not? [1][3]", [("Is it? Or not?", (1, 3), True, False)]),
-        ("sent", "", []),
-        ("citation", "", []),
-        ("meqsum", "", []),
-    ],
-)
-def test_sentences(method: Any, text: str, found: list[tuple[Any, ...]]) -> None:
+@pytest.mark.parametrize(("method", "text", "found"), cases("official_reading", "sentences", tuples=True))
+def test_sentences(method: Any, text: str, found: tuple[tuple[Any, ...], ...]) -> None:
     sentences = official_sentences(text, method=method, sources=TWENTY)
-    assert [(one.target, one.citations, one.asked, one.borrowed) for one in sentences] == found
+    assert tuple((one.target, one.citations, one.asked, one.borrowed) for one in sentences) == found
 
 
 def test_a_source_numbered_otherwise_is_named() -> None:
@@ -64,12 +38,6 @@ def test_a_source_numbered_otherwise_is_named() -> None:
         official_sentences("Pain [0]", method="sent", sources={1: "A.", 2: "B."})
     (one,) = official_sentences("Pain [2]", method="sent", sources={1: "A.", 2: "B."})
     assert one.asked is False
-
-
-def test_the_parameters_of_punkt_are_the_callers() -> None:
-    text = "Seen by Dr. Who [1]. Fine."
-    assert len(official_segments(text, method="sent")) == 3
-    assert len(official_segments(text, method="sent", punkt=Punkt(abbreviations=frozenset({"dr"}), name="dr"))) == 2
 
 
 @pytest.mark.parametrize(

@@ -68,21 +68,6 @@ def test_joined_turns_are_the_dialogue(lines: list[str]) -> None:
     assert split_turns("\n".join(turns)) == turns
 
 
-@needs_shared
-@pytest.mark.upstream
-def test_numbers_are_those_of_doclens() -> None:
-    """Its file of test1 has every input numbered; one of the 40 dialogues has a turn of two lines."""
-    path = SHARED / "data" / "aci_bench" / "challenge_data" / "clinicalnlp_taskB_test1.csv"
-    with path.open(encoding="utf-8", newline="") as stream:
-        dialogues = {row["encounter_id"]: row["dialogue"] for row in csv.DictReader(stream, strict=True)}
-    released = json.loads((SHARED / "data" / "doclens" / "ACI-Bench-TestSet-1_clean.json").read_text(encoding="utf-8"))
-    assert [entry["example_id"] for entry in released] == list(dialogues)
-    assert len(dialogues) == 40
-    ours = {name: numbered_dialogue(split_turns(dialogue)) for name, dialogue in dialogues.items()}
-    assert ours == {entry["example_id"]: entry["input"] for entry in released}
-    assert sum("\n" in turn for dialogue in dialogues.values() for turn in split_turns(dialogue)) == 1
-
-
 NOTE = """\
 CHIEF COMPLAINT
 
@@ -202,49 +187,6 @@ def test_the_official_division_of_the_validation_notes() -> None:
         for record in records:
             found[same(divide_note(notes[record["file"].split("-")[0]])[section], record["tgt"])] += 1
     assert found == {True: 80}
-
-
-@needs_shared
-@pytest.mark.upstream
-def test_the_division_of_the_test_notes_that_doclens_released() -> None:
-    """160 of 160 sections of the 40 notes.
-
-    In that file a row's sections, and the claims made of them, are of another visit than its id, input and reference: each
-    visit's are there, under another id. They are found by their assessment and plan, which no two notes share.
-    """
-    divided = {name: divide_note(note) for name, note in official_notes("clinicalnlp_taskB_test1").items()}
-    path = SHARED / "data" / "doclens" / "ACI-Bench-TestSet-1_clean.claim_min1max30.json"
-    rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-    owners: dict[str, str] = {}
-    for row in rows:
-        (owner,) = (
-            name
-            for name, parts in divided.items()
-            if same(parts["assessment_and_plan"], row["reference_assessment_and_plan"])
-        )
-        assert all(same(divided[owner][section], row[f"reference_{section}"]) for section in SECTIONS)
-        owners[row["example_id"]] = owner
-    assert set(owners) == set(owners.values()) == set(divided)
-    assert len(owners) == 40
-    assert not any(name == owner for name, owner in owners.items())
-
-
-@needs_shared
-@pytest.mark.upstream
-def test_notes_of_the_release_without_a_section() -> None:
-    counts = {
-        name: {
-            section: sum(not divide_note(note)[section] for note in official_notes(name).values())
-            for section in SECTIONS
-        }
-        for name in ("train", "valid", "clinicalnlp_taskB_test1")
-    }
-    # The results of 24 notes are no section of their own; 4 notes have no examination.
-    assert {name: tuple(entry.values()) for name, entry in counts.items()} == {
-        "train": (0, 3, 14, 0),
-        "valid": (0, 1, 2, 0),
-        "clinicalnlp_taskB_test1": (0, 0, 8, 0),
-    }
 
 
 FOLDER = SHARED / "data" / "meqsum"

@@ -42,11 +42,6 @@ def test_lines_count_for_the_sum_alone() -> None:
     assert values["rougeL_recall"] == 0.5
 
 
-def test_a_text_and_itself() -> None:
-    text = "The lungs are clear. No effusion."
-    assert word_metrics(text, text) == {**dict.fromkeys(OVERLAP, 1.0), "words": 6.0}
-
-
 def test_an_empty_output_has_recall_0_and_no_precision() -> None:
     values = word_metrics("", "No fracture")
     assert math.isnan(values.pop("rougeL_precision"))
@@ -114,31 +109,26 @@ def test_umls_is_told_apart(tmp_path: Path) -> None:
 
 
 def test_layers(tmp_path: Path) -> None:
-    def folder(**config: object) -> str:
-        place = tmp_path / f"m{len(list(tmp_path.iterdir()))}"
-        place.mkdir()
-        (place / "config.json").write_text(json.dumps(config), encoding="utf-8")
-        return str(place)
+    def folder(name: str, config: str) -> str:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text(config, encoding="utf-8")
+        return str(tmp_path / name)
 
-    xlarge = folder(model_type="deberta", num_hidden_layers=48)
-    assert checkpoint_layer(xlarge) == (Path(xlarge), 40)
-    small = folder(model_type="distilbert", n_layers=6)
-    assert checkpoint_layer(small) == (Path(small), 5)
-    assert checkpoint_layer(f"{small}@4") == (Path(small), 4)
-    other = folder(model_type="bert", num_hidden_layers=3)
-    with pytest.raises(UsageError, match=r"of the kind bert with 3 layers\. Give FOLDER@LAYER"):
-        checkpoint_layer(other)
-    with pytest.raises(UsageError, match="what stands behind @ is the number of a layer"):
-        checkpoint_layer(f"{other}@last")
+    xlarge = folder("a", '{"model_type": "deberta", "num_hidden_layers": 48}')
+    small = folder("b", '{"model_type": "distilbert", "n_layers": 6}')
+    named = folder("c@2", '{"model_type": "roberta", "num_hidden_layers": 24}')
+    for given, place, layer in ((xlarge, xlarge, 40), (small, small, 5), (f"{small}@4", small, 4), (named, named, 17)):
+        assert checkpoint_layer(given) == (Path(place), layer)
+    other = folder("d", '{"model_type": "bert", "num_hidden_layers": 3}')
+    for given, message in (
+        (other, r"of the kind bert with 3 layers\. Give FOLDER@LAYER"),
+        (f"{other}@last", "what stands behind @ is the number of a layer"),
+        (folder("e", "["), "not JSON"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            checkpoint_layer(given)
     with pytest.raises(MissingError, match="Nothing is downloaded here"):
         checkpoint_layer(str(tmp_path / "nowhere"))
-    named = tmp_path / "a@2"
-    named.mkdir()
-    (named / "config.json").write_text('{"model_type": "roberta", "num_hidden_layers": 24}', encoding="utf-8")
-    assert checkpoint_layer(str(named)) == (named, 17)
-    (named / "config.json").write_text("[", encoding="utf-8")
-    with pytest.raises(UsageError, match="not JSON"):
-        checkpoint_layer(str(named))
 
 
 PAIRS = [("No fracture.", "There is no fracture of the hip."), ("", "Normal."), ("Normal.", ""), ("Normal.", "Normal.")]
