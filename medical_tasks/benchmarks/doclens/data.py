@@ -394,18 +394,13 @@ class NumberingError(ValueError):
     """A source is numbered, but not 0, 1, 2 and so on from its beginning; says which number is wrong, and quotes nothing."""
 
 
-def is_numbered(source: str) -> bool:
-    """Says whether a source begins with a number in square brackets."""
-    return _NUMBER.match(source.lstrip()) is not None
-
-
 def source_sentences(source: str) -> list[str]:
     """Splits a source into its sentences, white space run together; a numbered one, which can be blank, loses its number.
 
     A `NumberingError` says that the numbering does not begin at 0 with the source, or that a number where a sentence begins (on a
     new line, or behind the end of a sentence) is not the next.
     """
-    if is_numbered(source):
+    if _NUMBER.match(source.lstrip()):
         _check_numbers(source)
         return list(read_sources(source).values())
     numbers = [int(found[1]) for found in _NUMBER.finditer(source)]

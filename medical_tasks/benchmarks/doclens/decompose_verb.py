@@ -41,8 +41,6 @@ from medical_tasks.spec import DatasetSpec, Item, TaskSpec
 
 _DOCLENS: Final = "doclens"
 _OWN_TASK: Final = "doclens_own"
-NOTES: Final = ("note", "section")
-"""Forms of texts that have sections."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -143,7 +141,7 @@ class Part:
 
 def own_references(texts: Iterable[OwnText], task: TaskSpec) -> list[Part]:
     """The references of a user's own file; of notes in sections, the record's own if it has any, else by their headings."""
-    if task.options["form"] not in NOTES:
+    if task.options["form"] not in ("note", "section"):
         return [_part(text.id, FULL, text.reference) for text in texts]
     return [part for text in texts for part in _own_sections(text)]
 

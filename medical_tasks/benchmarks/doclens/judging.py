@@ -13,8 +13,7 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeVar
 
-from medical_tasks.benchmarks.doclens.judge_prompts import QuestionMaker, check_judging, claim_pair
-from medical_tasks.benchmarks.doclens.judge_reading import Cited
+from medical_tasks.benchmarks.doclens.judge_prompts import Cited, QuestionMaker, check_judging, claim_pair
 from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict, meqsum_section, unsupported
 from medical_tasks.benchmarks.doclens.pieces import EMPTY, read_sentences, remove_citations
 from medical_tasks.errors import UsageError

@@ -186,10 +186,7 @@ def claim_rows(records: Iterable[ClaimRecord], *, side: Side = "reference") -> l
 
 
 def read_claims_reply(text: str) -> tuple[str, ...] | Unreadable:
-    """Reads the claims a model was asked to make: `{"claims": ["...", ...]}` and nothing else.
-
-    None are left out to keep to the number: a reply with more is asked for again.
-    """
+    """Reads the claims a model was asked to make: `{"claims": ["...", ...]}` and nothing else, and no more than asked for."""
     value = read_json(text)
     if isinstance(value, Unreadable):
         return value

@@ -62,8 +62,6 @@ class Candidate:
 def largest_remainder(counts: Mapping[Kind, int], size: int) -> dict[Kind, int]:
     """Divides a sample in proportion; of equal remainders the kind that comes first by its name gets one more."""
     total = sum(counts.values())
-    if not 0 <= size <= total:
-        raise ValueError(f"size must be from 0 to {total}, got {size}")
     shares = {kind: size * count // total for kind, count in counts.items()} if total else {}
     left = size - sum(shares.values())
     for kind in sorted(counts, key=lambda each: (-(size * counts[each] % total), each))[:left]:

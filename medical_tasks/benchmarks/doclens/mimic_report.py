@@ -146,11 +146,9 @@ _LETTERS = re.compile("[a-z]+")
 
 
 def read_report(text: str) -> Report | LeftOut:
-    """Finds findings and impression in a note.
+    """Finds findings and impression in a note; findings can be several sections, or stand under what was examined alone.
 
-    Several findings sections, as of a report on head and face, are joined. A report without one whose findings stand under what was
-    examined (`CT HEAD WITHOUT CONTRAST:`) has those. Sections of other names, other readings (a wet read, an addendum) and who
-    signed belong to neither; behind both sections another reading ends the report.
+    Sections of other names, other readings (a wet read, an addendum) and who signed belong to neither.
     """
     body = _body(text.replace("\r\n", "\n"))
     parts: dict[str, list[str]] = {"findings": [], "impression": [], "examined": []}

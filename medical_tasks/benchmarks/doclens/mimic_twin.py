@@ -46,11 +46,7 @@ class Examination(NamedTuple):
 
 @cache
 def twin_words() -> dict[str, Any]:
-    """Examinations, findings with what they mean, filling, and categories of notes.
-
-    A category has its share in percent, least and most characters: near those of the release, whose mean is about 1,900. Quotes,
-    commas and marks of de-identification are meant: files of notes have them.
-    """
+    """Examinations, findings with what they mean, filling, and categories of notes: share in percent, least, most characters."""
     words: dict[str, Any] = json.loads(Path(__file__).with_name("mimic_twin_words.json").read_text(encoding="utf-8"))
     return words | {"examinations": [Examination(**each) for each in words["examinations"]]}
 

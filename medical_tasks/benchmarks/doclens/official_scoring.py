@@ -448,7 +448,8 @@ class _Replies:
         if not judged_text(text):
             return (False,) * len(claims)
         if self._mistral:
-            return tuple(_bool(found[f"{start}/{place}"]) for place in range(len(claims)))
+            single = (found[f"{start}/{place}"] for place in range(len(claims)))
+            return tuple(verdict_bool(one) if isinstance(one, Verdict) else None for one in single)
         counted = _bools(found[start]) if start in found else ()
         return (None,) * len(claims) if counted is None else counted
 
@@ -498,10 +499,6 @@ def _read_sentence(citations: Sequence[int], *, mistral: bool) -> Callable[[str]
             return _NO_DECISION
 
     return read
-
-
-def _bool(outcome: Outcome) -> bool | None:
-    return verdict_bool(outcome) if isinstance(outcome, Verdict) else None
 
 
 def _bools(outcome: Outcome) -> tuple[bool, ...] | None:

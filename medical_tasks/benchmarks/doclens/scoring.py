@@ -66,8 +66,6 @@ def score_items(
         raise UsageError(
             f"{task.name}: {len(items)} items but {len(responses)} responses. Give one response for each item."
         )
-    if len({item.id for item in items}) != len(items):
-        raise UsageError(f"{task.name}: two items have the same id. Give each item one response.")
     settings = read_settings(task, arguments or {})
     answers = [spoken(response).strip() for response in responses]
     parts = [text_units(item, answer) for item, answer in zip(items, answers, strict=True)]
@@ -313,8 +311,7 @@ def _bertscore(given: str, pairs: Pairs) -> _Computed:
     folder, layer = checkpoint_layer(given)
     with contextlib.closing(open_bertscore(folder, layer=layer)) as scorer:
         scores = scorer.score([output for output, _ in pairs], [reference for _, reference in pairs])
-    _tell_cut("bertscore", scorer.truncated)
-    return _referenced("bertscore", [score.f1 for score in scores], pairs)
+    return _referenced("bertscore", [score.f1 for score in scores], pairs, cut=scorer.truncated)
 
 
 def _bertscore_identity(given: str) -> dict[str, Any]:
@@ -330,8 +327,7 @@ def _bleurt(folder: str, pairs: Pairs) -> _Computed:
 
     with contextlib.closing(open_bleurt(Path(folder).expanduser())) as scorer:
         scores = scorer.score([(reference, output) for output, reference in pairs])
-    _tell_cut("bleurt", scorer.truncated)
-    return _referenced("bleurt", scores, pairs)
+    return _referenced("bleurt", scores, pairs, cut=scorer.truncated)
 
 
 def _bleurt_identity(folder: str) -> dict[str, Any]:
@@ -354,16 +350,13 @@ def _radgraph_identity(folder: str) -> dict[str, Any]:
     return dict(radgraph_identity(Path(folder).expanduser()))
 
 
-def _referenced(name: str, values: Sequence[float], pairs: Pairs) -> _Computed:
+def _referenced(name: str, values: Sequence[float], pairs: Pairs, *, cut: int = 0) -> _Computed:
     """Of each item, nan where the reference says nothing."""
+    if cut > 0:
+        print(f"note: {name}: {cut} texts are longer than the checkpoint takes and were cut there", file=sys.stderr)
     return [
         {name: value if reference.strip() else math.nan} for value, (_, reference) in zip(values, pairs, strict=True)
     ]
-
-
-def _tell_cut(name: str, texts: int) -> None:
-    if texts > 0:
-        print(f"note: {name}: {texts} texts are longer than the checkpoint takes and were cut there", file=sys.stderr)
 
 
 _LAYERS: Final = {("deberta", 48): 40, ("roberta", 24): 17, ("distilbert", 6): 5}

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.doclens import judge_reading
-from medical_tasks.benchmarks.doclens.judge_reading import (
+from medical_tasks.benchmarks.doclens import judge_prompts
+from medical_tasks.benchmarks.doclens.judge_prompts import (
     read_cited_lines,
     read_cited_object,
     read_official_cited,
@@ -24,8 +24,8 @@ from tests.benchmarks.doclens.task_items import as_tuples, cases
 
 READERS = {
     name: read
-    for name, read in vars(judge_reading).items()
-    if name.startswith("read_official_") or (name.startswith("read_") and read.__module__ == judge_reading.__name__)
+    for name, read in vars(judge_prompts).items()
+    if name.startswith("read_") and hasattr(read, "__wrapped__")
 }
 GIVEN: dict[str, Any] = {"explained": True, "ids": ["c1"], "numbers": [3, 5], "claims": ["a"], "claim": "a"}
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.doclens.judge_prompts import QuestionMaker, load_judge_prompts
-from medical_tasks.benchmarks.doclens.judge_reading import (
+from medical_tasks.benchmarks.doclens.judge_prompts import (
+    QuestionMaker,
+    load_judge_prompts,
     read_official_batch,
     read_official_cited,
     read_official_object,

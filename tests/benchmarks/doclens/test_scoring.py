@@ -308,7 +308,7 @@ def test_what_does_not_fit_is_refused() -> None:
     item = text_item("1", reference="a", sentences=[])
     with pytest.raises(UsageError, match="doclens_own: 1 items but 0 responses"):
         _scored("doclens_own", [item], [])
-    with pytest.raises(UsageError, match="two items have the same id"):
+    with pytest.raises(UsageError, match="two texts to judge have the same id. Give each item one response"):
         _scored("doclens_own", [item, item], ["a", "b"])
     with pytest.raises(UsageError, match="meqsum: each question is one claim, and claims is not used"):
         _scored("meqsum", [], [], arguments={"claims": "x.json"})
