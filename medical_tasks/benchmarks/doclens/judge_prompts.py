@@ -136,7 +136,7 @@ class QuestionMaker:
     def citation(
         self, name: str, *, sentence: str, cited: Sequence[tuple[int, str]], form: str, section: str
     ) -> Question:
-        """Asks about a sentence and what it cites, given by number and text; the value is a `judge_reading.Cited`."""
+        """Asks about a sentence and what it cites, given by number and text; the value is a `Cited`."""
         numbers = [number for number, _ in cited]
         tokens = _REPLY_TOKENS + _NUMBER_TOKENS * len(numbers)
         if self._official:

@@ -6,7 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from hypothesis import strategies as st
+
 from medical_tasks.benchmarks.doclens.data import load_items, read_aci_rows, read_meqsum_rows
+from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict
 from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.spec import Item, TaskSpec
 
@@ -77,3 +80,23 @@ def exemplar_rows(task: TaskSpec) -> list[dict[str, Any]]:
 def items_of(name: str) -> list[Item]:
     task = BY_NAME[name]
     return load_items(task, demo_rows(task, task.split))
+
+
+OUTCOMES = st.sampled_from([True, False, None])
+
+
+@st.composite
+def sentences(draw: st.DrawFn) -> SentenceVerdict:
+    """Verdicts on sentences, as they can be."""
+    entailed = draw(OUTCOMES)
+    supports = draw(st.lists(st.just(False) if entailed is False else OUTCOMES, max_size=3))
+    return SentenceVerdict(entailed=entailed, supports=tuple(supports))
+
+
+CLAIM_LISTS = st.one_of(st.none(), st.lists(OUTCOMES, max_size=5).map(tuple))
+SECTION_VERDICTS = st.builds(
+    Section,
+    reference_claims=CLAIM_LISTS,
+    output_claims=CLAIM_LISTS,
+    sentences=st.lists(sentences(), max_size=4).map(tuple),
+)

@@ -32,7 +32,7 @@ from medical_tasks.benchmarks.doclens.official_scoring import official_claims
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS as NOTE_SECTIONS
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Unreadable
-from tests.benchmarks.doclens.task_items import cases
+from tests.benchmarks.doclens.task_items import SECTION_VERDICTS, cases
 from tests.support import SHARED, needs_shared
 
 NAN = (math.nan, math.nan)
@@ -108,30 +108,14 @@ def test_meqsum(recall: bool | None, precision: bool | None, same: bool | None, 
     assert tuple(_limits(meqsum_section(recall=recall, precision=precision, same=same))[:2]) == values
 
 
-OUTCOMES = st.sampled_from([True, False, None])
-CLAIMS = st.one_of(st.none(), st.lists(OUTCOMES, max_size=5).map(tuple))
-
-
-@st.composite
-def _sentence(draw: st.DrawFn) -> SentenceVerdict:
-    entailed = draw(OUTCOMES)
-    supports = draw(st.lists(st.just(False) if entailed is False else OUTCOMES, max_size=3))
-    return SentenceVerdict(entailed=entailed, supports=tuple(supports))
-
-
-SECTIONS = st.builds(
-    Section, reference_claims=CLAIMS, output_claims=CLAIMS, sentences=st.lists(_sentence(), max_size=4).map(tuple)
-)
-
-
-@given(st.lists(SECTIONS, max_size=4))
+@given(st.lists(SECTION_VERDICTS, max_size=4))
 @settings(deadline=None, max_examples=150)
 def test_limits_lie_in_order_between_0_and_1(sections: list[Section]) -> None:
     for low, high in _limits(*sections):
         assert 0 <= low <= high <= 1 or (math.isnan(low) and math.isnan(high))
 
 
-@given(st.lists(SECTIONS, max_size=3))
+@given(st.lists(SECTION_VERDICTS, max_size=3))
 @settings(deadline=None, max_examples=100)
 def test_order_changes_nothing(sections: list[Section]) -> None:
     turned = [
@@ -152,7 +136,7 @@ def _turned(claims: tuple[bool | None, ...] | None) -> tuple[bool | None, ...] |
     return None if claims is None else claims[::-1]
 
 
-@given(SECTIONS)
+@given(SECTION_VERDICTS)
 @settings(deadline=None, max_examples=150)
 def test_a_verdict_that_is_missing_lies_within_what_it_can_be(section: Section) -> None:
     # Every way of filling in gives a value between the limits, and some reach both of them.
@@ -170,7 +154,7 @@ def _filled(claims: tuple[bool | None, ...]) -> list[tuple[bool, ...]]:
     return list(itertools.product(*[(False, True) if one is None else (one,) for one in claims]))
 
 
-@given(SECTIONS, st.data())
+@given(SECTION_VERDICTS, st.data())
 @settings(deadline=None, max_examples=150)
 def test_a_better_verdict_is_never_a_worse_score(section: Section, data: st.DataObject) -> None:
     better = Section(

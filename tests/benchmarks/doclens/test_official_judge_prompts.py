@@ -356,40 +356,33 @@ def test_what_is_asked_is_what_their_scripts_ask(tmp_path: Path) -> None:
     cases = json.loads((FIXTURES / "expected.json").read_text("utf-8"))["end_to_end"]
     rows = json.loads((FIXTURES / "generation.json").read_text("utf-8"))
     general, meqsum = (_load(checkout(tmp_path / task), task) for task in ("doclens_own", "meqsum"))
+    gpt, mistral = (QuestionMaker(general, style) for style in ("json_cot", "cot"))
+    whole: dict[str, Any] = {"form": "text", "section": "full"}
+    sources = official_sources(rows[0]["input"])
     seen = 0
-    for case in cases:
-        for call in case["calls"]:
-            if "user" in call:
-                asked = json.loads(call["user"])
-                if "generated_sentence" in asked:
-                    cited = [(int(one["idx"]), one["content"]) for one in asked["sentence_in_clinical_report"]]
-                    question = QuestionMaker(general, "json_cot").citation(
-                        "q", sentence=asked["generated_sentence"], cited=cited, form="text", section="full"
-                    )
-                elif "claims" in asked:
-                    question = QuestionMaker(general, "json_cot").claims(
-                        "q", text=asked["clinical_report"], claims=asked["claims"], form="text"
-                    )
-                else:
-                    maker = QuestionMaker(meqsum, "json_cot")
-                    question = maker.questions("q", "question", first=asked["question A"], second=asked["question B"])
-                assert _said(question)[-1][1] == call["user"]
-                seen += 1
-            elif call.get("tail", "").startswith("clinical report: "):
-                text, _, claim = call["tail"].removeprefix("clinical report: ").partition("\nclaim: ")
-                question = QuestionMaker(general, "cot").claim("q", text=text, claim=claim, form="text")
-                assert _said(question)[-1][1].strip().endswith(call["tail"])
-                seen += 1
-            elif "tail" in call:
-                row = rows[0]
-                sources = official_sources(row["input"])
-                shown, _, sentence = call["tail"].partition("\nsentence_in_report: ")
-                texts = re.findall(r"^\[\d+\] (.*)$", shown, re.MULTILINE)
-                cited = [(number, text) for text in texts for number, each in sources.items() if each == text]
-                question = QuestionMaker(general, "cot").citation(
-                    "q", sentence=sentence, cited=cited, form="text", section="full"
-                )
-                if len(cited) == len(texts):
-                    assert _said(question)[-1][1].strip().endswith(call["tail"].strip())
-                    seen += 1
+    for call in (call for case in cases for call in case["calls"]):
+        if "user" in call:
+            asked = json.loads(call["user"])
+            if "generated_sentence" in asked:
+                cited = [(int(one["idx"]), one["content"]) for one in asked["sentence_in_clinical_report"]]
+                question = gpt.citation("q", sentence=asked["generated_sentence"], cited=cited, **whole)
+            elif "claims" in asked:
+                question = gpt.claims("q", text=asked["clinical_report"], claims=asked["claims"], form="text")
+            else:
+                maker = QuestionMaker(meqsum, "json_cot")
+                question = maker.questions("q", "question", first=asked["question A"], second=asked["question B"])
+            assert _said(question)[-1][1] == call["user"]
+        elif call.get("tail", "").startswith("clinical report: "):
+            text, _, claim = call["tail"].removeprefix("clinical report: ").partition("\nclaim: ")
+            question = mistral.claim("q", text=text, claim=claim, form="text")
+            assert _said(question)[-1][1].strip().endswith(call["tail"])
+        elif "tail" in call:
+            shown, _, sentence = call["tail"].partition("\nsentence_in_report: ")
+            texts = re.findall(r"^\[\d+\] (.*)$", shown, re.MULTILINE)
+            cited = [(number, text) for text in texts for number, each in sources.items() if each == text]
+            if len(cited) != len(texts):
+                continue
+            question = mistral.citation("q", sentence=sentence, cited=cited, **whole)
+            assert _said(question)[-1][1].strip().endswith(call["tail"].strip())
+        seen += "user" in call or "tail" in call
     assert seen >= 40

@@ -31,6 +31,7 @@ from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.judges.base import Judging
 from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item
+from tests.benchmarks.doclens.doclens_judges import unit
 from tests.benchmarks.doclens.perfect_judge import PerfectJudge, said_in
 from tests.benchmarks.doclens.task_items import cases
 from tests.benchmarks.doclens.their_scores import official_scores
@@ -168,7 +169,7 @@ def _either(records: Sequence[Any], partners: Sequence[Any]) -> list[Any]:
 
 
 def _unit(name: str, output: str, sources: tuple[str, ...], form: str = "text") -> Unit:
-    return Unit(id=name, item=name, section=FULL, form=form, output=output, reference="r", sources=sources)
+    return unit(name, form=form, output=output, reference="r", sources=sources)
 
 
 def _known(section: Section = NOTHING) -> UnitVerdict:

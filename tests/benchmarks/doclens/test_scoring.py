@@ -21,27 +21,22 @@ from medical_tasks.benchmarks.doclens.measures import (
     METRICS,
     Limits,
     Section,
-    SentenceVerdict,
     section_tallies,
     total,
 )
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS, divide_note
 from medical_tasks.benchmarks.doclens.scoring import item_score, score_items, scoring_identity, unanswered_limits
-from medical_tasks.benchmarks.doclens.spec import TASKS, demo_entries
+from medical_tasks.benchmarks.doclens.spec import demo_entries
 from medical_tasks.errors import UsageError
-from medical_tasks.io.store import Store
-from medical_tasks.judges.base import Judge, JudgeOptions, Judging
-from medical_tasks.judges.lexical import LexicalJudge
+from medical_tasks.judges.base import Judge, Judging
 from medical_tasks.judges.recorded import RecordedJudge
-from medical_tasks.judges.session import JudgeSession
 from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 from tests.benchmarks.doclens.perfect_judge import PerfectJudge, cited_by_itself, said_in, text_item
-from tests.benchmarks.doclens.task_items import cases
+from tests.benchmarks.doclens.task_items import BY_NAME, SECTION_VERDICTS, cases
 from tests.judges.scripted import TableJudge
 from tests.support import SHARED, needs_shared
 
-TASK = {task.name: task for task in TASKS}
 ROUGE = ("rouge1", "rouge2", "rougeLsum")
 OFFICIAL = tuple(f"{name}_official" for name in METRICS)
 
@@ -54,8 +49,8 @@ def _scored(
     arguments: Mapping[str, str] | None = None,
     mode: Any = "batched",
 ) -> list[ItemScore]:
-    judging = Judging(judge=judge or PerfectJudge(), prompts=load_judge_prompts(TASK[task]), mode=mode)
-    return score_items(TASK[task], items, responses, judging=judging, arguments=arguments)
+    judging = Judging(judge=judge or PerfectJudge(), prompts=load_judge_prompts(BY_NAME[task]), mode=mode)
+    return score_items(BY_NAME[task], items, responses, judging=judging, arguments=arguments)
 
 
 def _gold(name: str, note: str) -> tuple[Item, str]:
@@ -234,18 +229,6 @@ def test_claims_of_files_are_not_made(tmp_path: Path) -> None:
         _scored("doclens_own", [text_item("2", reference="Rash.", sentences=[])], [""], judge, {"claims": str(path)})
 
 
-def test_a_judge_of_entailment_takes_sentences_for_claims(tmp_path: Path) -> None:
-    text, sentences = cited_by_itself("No fracture. Heart size is normal.")
-    item = text_item("1", reference="No fracture. Heart size is normal.", sentences=sentences)
-    with (
-        Store(tmp_path / "judge.sqlite") as store,
-        JudgeSession(LexicalJudge(), JudgeOptions(), store, quiet=True) as session,
-    ):
-        (score,) = _scored("doclens_own", [item], [text], session, {"official": "yes"})
-    assert _of_metrics(score) == [1.0] * 4
-    assert score.weights["claim_recall"] == 2
-
-
 def test_recorded_judgements_score_the_same_without_a_model(tmp_path: Path) -> None:
     visit = demo_entries("visits", "test1")[0]
     item, cited = _gold(visit["id"], visit["note"])
@@ -289,7 +272,7 @@ def test_two_systems_have_their_published_figures(name: str, published: tuple[fl
     ]
     scores = _scored("aci_bench", items, list(said.values()))
     task = replace(
-        TASK["aci_bench"], metrics=tuple(one for one in TASK["aci_bench"].metrics if one.name in ROUGE), groups=()
+        BY_NAME["aci_bench"], metrics=tuple(one for one in BY_NAME["aci_bench"].metrics if one.name in ROUGE), groups=()
     )
     found = summarise(task, items, {score.id: score for score in scores}, {}, recipe={})["metrics"]
     assert tuple(round(100 * found[each]["value"], 2) for each in ROUGE) == published
@@ -301,7 +284,7 @@ def test_arguments_that_are_refused(arguments: dict[str, str], said: str) -> Non
     with pytest.raises(UsageError, match=said):
         _scored("doclens_own", [item], ["a"], arguments=arguments)
     with pytest.raises(UsageError, match=said):
-        scoring_identity(TASK["doclens_own"], arguments)
+        scoring_identity(BY_NAME["doclens_own"], arguments)
 
 
 def test_what_does_not_fit_is_refused() -> None:
@@ -320,38 +303,24 @@ def test_what_does_not_fit_is_refused() -> None:
 def test_what_the_recipe_says(tmp_path: Path) -> None:
     path = tmp_path / "claims.json"
     path.write_text(json.dumps([{"example_id": "1", "subclaims_reference": ["a"]}]))
-    told = scoring_identity(TASK["aci_bench"], {"claims": str(path), "official": "yes", "style": "json"})
+    told = scoring_identity(BY_NAME["aci_bench"], {"claims": str(path), "official": "yes", "style": "json"})
     assert told["reference_claims"]["file"] == "claims.json"
     assert len(told["reference_claims"]["sha256"]) == 64
     assert told["output_claims"] == "made by the judge; a judge of entailment takes sentences"
     assert (told["style"], told["official"], told["citations"]) == ("json", True, True)
     json.dumps(told)
-    assert scoring_identity(TASK["meqsum"], {})["reference_claims"] == "the question"
+    assert scoring_identity(BY_NAME["meqsum"], {})["reference_claims"] == "the question"
     with pytest.raises(UsageError, match="no subclaims_output"):
-        scoring_identity(TASK["aci_bench"], {"output_claims": str(path)})
+        scoring_identity(BY_NAME["aci_bench"], {"output_claims": str(path)})
 
 
 def test_an_item_without_an_answer() -> None:
-    assert unanswered_limits(TASK["aci_bench"], text_item("1", reference="a", sentences=[])) == {
+    assert unanswered_limits(BY_NAME["aci_bench"], text_item("1", reference="a", sentences=[])) == {
         "medcon_official": (0.0, 2.0)
     }
 
 
-OUTCOMES = st.sampled_from([True, False, None])
-CLAIMS = st.one_of(st.none(), st.lists(OUTCOMES, max_size=4).map(tuple))
-
-
-@st.composite
-def _sentence(draw: st.DrawFn) -> SentenceVerdict:
-    entailed = draw(OUTCOMES)
-    supports = draw(st.lists(st.just(False) if entailed is False else OUTCOMES, max_size=3))
-    return SentenceVerdict(entailed=entailed, supports=tuple(supports))
-
-
-SECTION = st.builds(
-    Section, reference_claims=CLAIMS, output_claims=CLAIMS, sentences=st.lists(_sentence(), max_size=3).map(tuple)
-)
-NOTES = st.lists(st.fixed_dictionaries(dict.fromkeys(SECTIONS, SECTION)), min_size=1, max_size=4)
+NOTES = st.lists(st.fixed_dictionaries(dict.fromkeys(SECTIONS, SECTION_VERDICTS)), min_size=1, max_size=4)
 
 
 def _verdict(section: Section) -> UnitVerdict:
@@ -372,8 +341,8 @@ def _items(scores: Sequence[ItemScore]) -> list[Item]:
 
 
 def _pooled_task(name: str) -> TaskSpec:
-    metrics = tuple(one for one in TASK[name].metrics if one.name in METRICS or one.part)
-    return replace(TASK[name], metrics=metrics, groups=(), cluster=None)
+    metrics = tuple(one for one in BY_NAME[name].metrics if one.name in METRICS or one.part)
+    return replace(BY_NAME[name], metrics=metrics, groups=(), cluster=None)
 
 
 def _pooled(sections: Iterable[Section]) -> dict[str, Limits]:
