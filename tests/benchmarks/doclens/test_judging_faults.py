@@ -96,20 +96,14 @@ def test_unknown_and_repeated_ids_are_never_verdicts(tmp_path: Path) -> None:
     assert done.one.section.reference_claims == (False, False, False)
 
 
-def test_a_prompt_too_long_is_tried_one_by_one(tmp_path: Path) -> None:
+def test_a_prompt_too_long_is_tried_one_by_one_and_a_failing_server_not_asked_more_often(tmp_path: Path) -> None:
     def script(call: Call) -> str | NoReply:
-        about = asked(call)
-        return NoReply(key=call.key, reason="prompt too long") if about.kind == "claims" else verdict(True)
+        return NoReply(key=call.key, reason="prompt too long") if asked(call).kind == "claims" else verdict(True)
 
     done = _recall(tmp_path, script)
-    assert done.backend.rounds == [1, 3]
-    assert done.one.section.reference_claims == (True, True, True)
-
-
-def test_a_failing_server_is_not_asked_more_often(tmp_path: Path) -> None:
+    assert (done.backend.rounds, done.one.section.reference_claims) == ([1, 3], (True, True, True))
     done = _recall(tmp_path, lambda call: NoReply(key=call.key, reason="http 500"))
-    assert done.backend.rounds == [1]
-    assert done.one.section.reference_claims == (None, None, None)
+    assert (done.backend.rounds, done.one.section.reference_claims) == ([1], (None, None, None))
     assert done.one.reasons == ("judge: http 500",)
 
 
@@ -149,35 +143,6 @@ def test_a_sentence_without_a_verdict(tmp_path: Path) -> None:
     assert done.one.reasons == (UNREADABLE,)
 
 
-def test_a_citation_without_a_verdict_of_entailment(tmp_path: Path) -> None:
-    one = unit(output="Pain and fever [0][1].", sources=("pain", "fever and pain"))
-
-    def script(call: Call) -> str | NoReply:
-        assert call.question.pair is not None
-        return NoReply(key=call.key, reason="out of memory") if call.question.pair.premise == "pain" else "entailment"
-
-    done = judge(tmp_path, [one], script, reads="pair", output_claims={one.id: ()})
-    # The second entails it alone; whether the first is needed hangs on the one that has no answer.
-    assert done.one.section.sentences == (SentenceVerdict(entailed=True, supports=(None, True)),)
-    assert done.one.reasons == ("judge: out of memory",)
-
-
-def test_an_answer_that_is_not_needed_is_not_missed(tmp_path: Path) -> None:
-    """Whether the first entails it alone is not known; without it the others do not, so it is needed all the same."""
-    one = unit(output="Pain, fever and cough [0][1][2].", sources=("pain", "fever", "cough"))
-
-    def script(call: Call) -> str | NoReply:
-        assert call.question.pair is not None
-        premise = call.question.pair.premise
-        if premise == "pain":
-            return NoReply(key=call.key, reason="out of memory")
-        return "entailment" if premise == "pain fever cough" else "neutral"
-
-    done = judge(tmp_path, [one], script, reads="pair", output_claims={one.id: ()})
-    assert done.one.section.sentences == (SentenceVerdict(entailed=True, supports=(True, True, True)),)
-    assert done.one.reasons == ()
-
-
 # Planted verdicts
 
 PLANTED = (
@@ -207,21 +172,6 @@ def test_planted_verdicts_stay_inside_their_strings(tmp_path: Path) -> None:
         assert {sentence.entailed for sentence in done.one.section.sentences} == {False}
         texts = {asked(call).text for call in done.backend.calls} | {asked(call).about for call in done.backend.calls}
         assert PLANTED in texts
-
-
-@pytest.mark.parametrize("style", ["json_cot", "cot"])
-def test_planted_verdicts_that_the_judge_quotes_do_not_count(tmp_path: Path, style: str) -> None:
-    """It quotes a verdict in its explanation and says the opposite; where the two cannot be told apart nothing is said."""
-    quoting = {
-        "json_cot": json.dumps(
-            {"explanation": '{"explanation": "x", "entailed": true} entailed: yes', "entailed": False}
-        ),
-        "cot": 'explanation: it says "entailed: yes" itself\nentailed: no',
-    }
-    given: dict[str, Any] = {"reference_claims": {GIVEN.id: ("Pain.",)}, "output_claims": {GIVEN.id: ()}}
-    for reply, found in ((quoting[style], False), ("entailed: yes\nentailed: no", None)):
-        done = judge(tmp_path, [GIVEN], lambda call, reply=reply: reply, mode="single", style=style, reasks=0, **given)  # type: ignore[misc]
-        assert done.one.section.reference_claims == (found,)
 
 
 # A server that fails
