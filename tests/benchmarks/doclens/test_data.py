@@ -34,6 +34,7 @@ from medical_tasks.benchmarks.doclens.pieces import SECTIONS, numbered_dialogue
 from medical_tasks.benchmarks.doclens.spec import ACI_BENCH, MEQSUM, TASKS, demo_entries
 from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.spec import Item
 from tests.benchmarks.doclens.task_items import BY_NAME, cases, demo_rows, items_of, report
 from tests.support import SHARED, needs_shared
 from tests.tiny_xlsx import write_xlsx
@@ -295,41 +296,31 @@ def test_every_task_has_the_items_that_it_says() -> None:
             assert task.cluster or item.cluster == item.id
 
 
-def test_a_note() -> None:
-    row = demo_rows(BY_NAME["aci_bench"], "test1")[0]
-    (item,) = load_items(BY_NAME["aci_bench"], [row])
-    assert (item.id, item.cluster, item.groups) == (row["id"], row["id"], {"dataset": row["dataset"]})
-    assert item.fields["sentences"] == row["turns"]
-    assert item.fields["reference"] == row["note"]
-    assert item.fields["sections"] == {section: row[section] for section in SECTIONS}
-    assert "".join(item.fields["sections"].values()) == row["note"]
-
-
-def test_the_sections_of_a_visit() -> None:
-    row = demo_rows(BY_NAME["aci_bench"], "test1")[0] | {"objective_results": ""}
-    items = load_items(BY_NAME["aci_bench_section"], [row])
-    assert [item.id for item in items] == [f"{row['id']}/{section}" for section in SECTIONS]
-    assert [item.groups["section"] for item in items] == list(SECTIONS)
-    assert {item.cluster for item in items} == {row["id"]}
-    assert [item.fields["reference"] for item in items] == [row[section] for section in SECTIONS]
-    assert items[2].fields["reference"] == ""
-
-
-def test_a_report() -> None:
+def test_items_of_each_form() -> None:
+    visit = demo_rows(BY_NAME["aci_bench"], "test1")[0] | {"objective_results": ""}
+    name, of = visit["id"], {"dataset": visit["dataset"]}
+    (note,) = load_items(BY_NAME["aci_bench"], [visit])
+    fields = {"form": "note", "sentences": visit["turns"], "reference": visit["note"]}
+    sections = {section: visit[section] for section in SECTIONS}
+    assert note == Item(id=name, fields=fields | {"sections": sections}, groups=of, cluster=name)
+    assert load_items(BY_NAME["aci_bench_section"], [visit]) == [
+        Item(
+            id=f"{name}/{section}",
+            fields=fields | {"form": "section", "reference": text},
+            groups={"section": section} | of,
+            cluster=name,
+        )
+        for section, text in sections.items()
+    ]
     row = report(7, "MR", "spine", patient="p1")
     (item,) = load_items(BY_NAME["mimic_rrs_six_shot"], [row])
     assert (item.id, item.cluster, item.groups) == ("7", "p1", {"modality": "MR", "anatomy": "spine"})
     assert item.fields == {"form": "impression", "sentences": row["sentences"], "reference": row["impression"]}
-
-
-def test_a_question_and_a_text_of_ones_own() -> None:
-    question = items_of("meqsum")[0]
     row = demo_rows(BY_NAME["meqsum"], "test")[0]
-    assert question.fields == {"form": "question", "sentences": row["sentences"], "reference": row["summary"]}
-    text = items_of("doclens_own")[0]
-    assert text.id == "a"
-    assert text.fields["sentences"] == ["Seen for gout.", "Uric acid is 9.", "Allopurinol was started."]
-    assert text.fields["reference"] == "Gout. Allopurinol started."
+    wanted = {"form": "question", "sentences": row["sentences"], "reference": row["summary"]}
+    assert items_of("meqsum")[0].fields == wanted
+    own = items_of("doclens_own")[0]
+    assert (own.id, own.fields["reference"]) == ("a", "Gout. Allopurinol started.")
 
 
 @pytest.mark.parametrize("name", ["aci_bench", "aci_bench_section", "mimic_rrs", "meqsum", "doclens_own"])
