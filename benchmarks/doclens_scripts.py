@@ -29,7 +29,7 @@ from medical_tasks.benchmarks.doclens.data import ACI_SOURCE, MEQSUM_SOURCE, loa
 from medical_tasks.benchmarks.doclens.judge_prompts import QuestionMaker, load_judge_prompts
 from medical_tasks.benchmarks.doclens.mimic_data import read_note_rows
 from medical_tasks.benchmarks.doclens.mimic_twin import NOTES_FILE, write_twin
-from medical_tasks.benchmarks.doclens.official_reading import official_sources, remove_citations_official
+from medical_tasks.benchmarks.doclens.official_scoring import official_sources, remove_citations_official
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.benchmarks.doclens.prompts import load_prompts
 from medical_tasks.benchmarks.doclens.spec import TASKS

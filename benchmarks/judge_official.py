@@ -28,7 +28,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from medical_tasks.benchmarks.doclens.official_reading import (
+from medical_tasks.benchmarks.doclens.official_scoring import (
     counted_citation,
     counted_claims,
     gpt_citation_reply,

@@ -118,7 +118,7 @@ def doclens(generator: Generator, lost: Lost) -> tuple[dict[str, ItemScore], dic
                     for (right, supports), absent in zip(cited, missing[claims:], strict=True)
                 ),
             )
-            verdict = UnitVerdict(section=section, reference_claims=None, output_claims=None, reasons=(REASON,))
+            verdict = UnitVerdict(section=section, reasons=(REASON,))
             scores[str(place)] = doclens_score(str(place), {"full": verdict})
     return whole, holed
 

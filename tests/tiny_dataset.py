@@ -48,6 +48,11 @@ COLUMNS = (
 )
 
 
+def files_of(folder: Path) -> dict[str, bytes]:
+    """What a folder holds, by path."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 def make_rows(split: str, *, count: int = 3, word: str = "first") -> list[dict[str, Any]]:
     """Rows of a split; `word` tells one release from another."""
     return [

@@ -14,7 +14,7 @@ The file is called `build.py`, not `doclens_own.py`: `load_dataset` refuses a fo
 
 from __future__ import annotations
 
-from medical_tasks.benchmarks.doclens.own_data import OWN_SOURCE
+from medical_tasks.benchmarks.doclens.data import OWN_SOURCE
 from medical_tasks.data.building import builder_class
 
 __all__ = ["DocLensOwn"]

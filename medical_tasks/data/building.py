@@ -2,7 +2,7 @@
 
     find the official files -> run the `datasets` builder into a stage -> check the rows -> put everything in place
 
-What is written, and in which order it comes to count, is `dataset_folder`'s; what a build reads is a `DatasetSource`.
+What is written, and in which order it comes to count, is `dataset_store`'s; what a build reads is a `DatasetSource`.
 """
 
 from __future__ import annotations
@@ -72,29 +72,11 @@ def build_source(
     `place`: folder of the official files, or the file where one is enough; None for `demo`.
     `options`: of a generated configuration, name to value; None where one is not given.
     `partial`: whether a part of a release that is still corrected is wanted.
-
-    Raises:
-        UsageError: Wrong name or options, official files that are not as they should be, or a folder of something else.
-        MissingError: The official files are not there.
-        IncompleteError: The disk is full; what was built before is as it was.
     """
-    placed = source.placed(config, place)
-    return _build(placed, place, config, folder, options or {}, partial=partial, tasks=tasks)
-
-
-def _build(
-    source: DatasetSource,
-    place: Path | None,
-    config: str,
-    folder: Path,
-    options: Mapping[str, int | None],
-    *,
-    partial: bool,
-    tasks: Sequence[TaskSpec],
-) -> BuiltDataset:
+    source = source.placed(config, place)
     spec = source.spec
     made_from = _file_hashes(source, config, place)
-    chosen = chosen_options(f"{spec.name}, config {config}", source.generated.get(config), options)
+    chosen = chosen_options(f"{spec.name}, config {config}", source.generated.get(config), options or {})
     made_from |= {name: str(value) for name, value in chosen.items()}
     try:
         with stage_in(folder, spec.name) as (stage, before):
@@ -206,23 +188,21 @@ def _progress_on_terminals_only() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _failing_writes_raise() -> Iterator[None]:
-    """Switches content-defined chunking off, which `datasets` asks for in every parquet file it writes.
+    """Switches content-defined chunking off: with it pyarrow aborts the process on a failed write, without an OSError.
 
-    With it pyarrow treats a failed write as a broken invariant and aborts the process; without it a full disk is an OSError.
     The writer takes this from a setting of the whole library alone, so one build at a time changes it.
     """
     import datasets
 
     with _WRITER_SETTINGS:
         before = getattr(datasets.config, "DEFAULT_CDC_OPTIONS", None)
-        if before is None:  # versions before 4.1 never chunk so
-            yield
-            return
-        datasets.config.DEFAULT_CDC_OPTIONS = False
+        if before is not None:  # versions before 4.1 never chunk so
+            datasets.config.DEFAULT_CDC_OPTIONS = False
         try:
             yield
         finally:
-            datasets.config.DEFAULT_CDC_OPTIONS = before
+            if before is not None:
+                datasets.config.DEFAULT_CDC_OPTIONS = before
 
 
 def _told_by(error: BaseException) -> MedicalTasksError | OSError | None:
@@ -268,15 +248,10 @@ def _write_error(folder: Path, error: OSError) -> MedicalTasksError:
 
 
 def builder_class(source: DatasetSource) -> Any:
-    """Makes the builder class of a dataset.
+    """Makes the builder class of a dataset, a `datasets.GeneratorBasedBuilder`.
 
-    An instance takes `config_name`, and as `data_dir` the folder of the official files (none for `demo`); for a generated
-    configuration its options as well, such as `seed=7, n=500`. Then `download_and_prepare()` and `as_dataset()`, or
-    `as_streaming_dataset(split=...)`.
-
-    Returns:
-        A subclass of `datasets.GeneratorBasedBuilder`. Its generation raises `datasets.exceptions.DatasetGenerationError` from
-        our own error when the official files are not as they should be.
+    An instance takes `config_name`, as `data_dir` the folder of the official files (none for `demo`), and of a generated
+    configuration its options. What is wrong with the files is the cause of a `datasets.exceptions.DatasetGenerationError`.
     """
     import datasets
 
@@ -357,35 +332,23 @@ _LINE = re.compile(r"([0-9a-fA-F]{64}) [ *]?(\S.*)")
 
 
 def check_published_sum(path: Path, digest: str) -> bool:
-    """Compares a file's hash with the published one.
+    """Compares a file's hash with the published one, and says whether there is one.
 
-    The list is looked for beside the file, where it counts for every entry of that file name (people copy the files of a
-    project flat into one folder), and in the folder above, where it counts for `<folder>/<file>` alone.
-
-    Returns:
-        Whether there was a published hash; it is the file's then.
-
-    Raises:
-        UsageError: The published hash is another one, or a list cannot be read.
+    A list beside the file counts for every entry of that file name (people copy the files of a project flat into one folder), one
+    in the folder above for `<folder>/<file>` alone.
     """
     place = path.absolute()
-    beside = place.parent / SUMS_FILE
-    above = place.parent.parent / SUMS_FILE
-    published = {sums: entry for name, sums, entry in _entries(beside) if name.rpartition("/")[2] == place.name}
-    from_list = beside
-    if not published:
-        wanted = f"{place.parent.name}/{place.name}"
-        published = {sums: entry for name, sums, entry in _entries(above) if name == wanted}
-        from_list = above
-    if not published:
-        return False
-    if digest not in published:
-        expected, line = next(iter(published.items()))
+    beside, above = place.parent / SUMS_FILE, place.parent.parent / SUMS_FILE
+    found = [(beside, *entry) for entry in _entries(beside) if entry[0].rpartition("/")[2] == place.name]
+    wanted = f"{place.parent.name}/{place.name}"
+    found = found or [(above, *entry) for entry in _entries(above) if entry[0] == wanted]
+    if found and digest not in {sums for _, _, sums, _ in found}:
+        where, _, expected, line = found[0]
         raise UsageError(
-            f"{path}: SHA-256 is {digest}, but {from_list}, line {line}, says {expected}. The file is cut off, changed or of "
+            f"{path}: SHA-256 is {digest}, but {where}, line {line}, says {expected}. The file is cut off, changed or of "
             "another release than the list. Download both again."
         )
-    return True
+    return bool(found)
 
 
 def _entries(sums: Path) -> list[tuple[str, str, int]]:

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
-from medical_tasks.io.files import WholeFile, open_file, read_bytes, read_text
+from medical_tasks.io.files import WholeFile, read_bytes, read_text
 from medical_tasks.io.json_records import Field, Record, read_records
 
 
@@ -70,16 +71,10 @@ def write_json(path: Path, values: Mapping[str, Any], *, indent: int | None = 2)
 
 
 def read_json(path: Path, *, step: str) -> dict[str, Any]:
-    """Reads a JSON file that an earlier step wrote.
-
-    `step`: which step that is, behind `medical-tasks construct`, for the message.
-    """
+    """Reads a JSON file that an earlier step wrote (`medical-tasks construct STEP`)."""
     try:
+        _require(path, step)
         values = json.loads(read_text(path))
-    except FileNotFoundError as error:
-        raise MissingError(
-            f"{path}: not there. Do the step before: medical-tasks construct {step}, with the same folder."
-        ) from error
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
     except (ValueError, RecursionError):
@@ -91,18 +86,19 @@ def read_json(path: Path, *, step: str) -> dict[str, Any]:
 
 def read_lines(path: Path, fields: Mapping[str, Field], *, step: str) -> list[Record]:
     """Reads a JSON Lines file that an earlier step wrote; no message shows a text."""
-    if not path.exists():
-        raise MissingError(
-            f"{path}: not there. Do the step before: medical-tasks construct {step}, with the same folder."
-        )
+    _require(path, step)
     again = f"Do this step again: construct {step}."
     return list(read_records(path, fields, release=f"file of the step {step}", again=again))
 
 
-def text_sha256(path: Path) -> str:
-    """Hashes a file that is known to be there, of any size."""
-    with open_file(path) as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+text_sha256 = file_sha256
+
+
+def _require(path: Path, step: str) -> None:
+    if not path.exists():
+        raise MissingError(
+            f"{path}: not there. Do the step before: medical-tasks construct {step}, with the same folder."
+        )
 
 
 _MARK: Final = "\ufeff"  # by which spreadsheet programs know UTF-8
@@ -180,10 +176,7 @@ def file_name(identifier: str) -> str:
 
 
 def write_sheet(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> None:
-    """Writes a sheet, whole and for its owner alone.
-
-    `rows`: column to value; an int or a float is written as a number, anything else as text.
-    """
+    """Writes a sheet, whole and for its owner alone; an int or a float is written as a number, anything else as text."""
     with WholeFile(path, private=True) as part:
         part.write(_MARK)
         writer = csv.writer(part, lineterminator="\r\n")
@@ -198,11 +191,7 @@ def _sheet_cell(value: object) -> object:
 def read_sheet(path: Path, columns: Sequence[str]) -> list[SheetRow]:
     """Reads a sheet that somebody has edited, without its empty rows; commas, semicolons or tabs stand between cells.
 
-    The header must name `columns`, in any order, and nothing else.
-
-    Raises:
-        MissingError: There is no such file.
-        UsageError: It cannot be read, is not UTF-8, or is not of the form; the message shows no text.
+    The header must name `columns`, in any order, and nothing else; no message shows a text.
     """
     try:
         if path.stat().st_size > _LARGEST_BYTES:
@@ -229,8 +218,7 @@ def _rows(path: Path, text: str, columns: Sequence[str]) -> list[SheetRow]:
     number = 0
     header: list[str] = []
     try:
-        for cells in reader:
-            number += 1
+        for number, cells in enumerate(reader, start=1):
             if number == 1:
                 header = _header(path, cells, columns)
             elif any(cell.strip() for cell in cells):
@@ -285,11 +273,7 @@ def checked_seed(seed: int | None) -> int:
 def share_out(ids: Sequence[str], names: Sequence[str], *, overlap: int, seed: int) -> dict[str, tuple[str, ...]]:
     """Decides which questions each person gets; everybody gets `overlap` of them, and the ids' order plays no part.
 
-    Returns:
-        Id to names; the first one decides. How many each decides differs by one at most.
-
-    Raises:
-        UsageError: The overlap is larger than the number of questions, or needs a second person.
+    Of an id's names the first one decides. How many each decides differs by one at most.
     """
     if not 0 <= overlap <= len(ids):
         raise UsageError(f"--overlap must be from 0 to the number of questions, {len(ids):,}, got {overlap:,}.")

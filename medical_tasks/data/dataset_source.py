@@ -25,9 +25,7 @@ RowReader = Callable[[str, str, Mapping[str, Path]], Iterator[Row]]
 class OfficialFile:
     """A file of the official distribution.
 
-    Attributes:
-        places: paths at which it may lie, `/` between parts, each from the outermost folder that a user may give: the file is
-            found at the path or any end of it, so that the folder above a checkout, the checkout, and the folders in it all do.
+    `places`: paths at which it may lie, each from the outermost folder that a user may give; any end of one will do.
     """
 
     places: tuple[str, ...]
@@ -43,17 +41,8 @@ class OfficialFile:
 class DatasetSource:
     """How the built form of a dataset is made.
 
-    Attributes:
-        living: configurations their publishers still correct: another number of rows than published is noted, not refused.
-        quick: configurations that are built from the folder of their release in a second, the default one first.
-        files: configuration to the official files it is read from, by a short key; empty for those made here.
-        read: called with configuration, split and the found files by key; yields the rows in order. Raises `UsageError` for
-            files that are not of the official form. It may begin its work when it is called; dropping what it returned must end
-            that.
-        generated: configuration to how this package generates it; such a one has no files and is not given to `read`.
-        known_files: SHA-256 of an official file to the configuration it belongs to, to refuse a mix-up.
-        at: for releases of which not each has every split: called with configuration and the place of the official files, or
-            None, it gives the source with the splits and files that are there.
+    `read` is called with configuration, split and the found files by key, and yields the rows in order; it may begin its work when
+    it is called, and dropping what it returned must end that.
     """
 
     spec: DatasetSpec
@@ -62,16 +51,19 @@ class DatasetSource:
     columns: tuple[Column, ...]  # of every row, the same in all configurations
     key: str  # column that no two rows of a split share
     splits: Mapping[str, tuple[str, ...]]
-    files: Mapping[str, Mapping[str, OfficialFile]]
+    files: Mapping[str, Mapping[str, OfficialFile]]  # configuration to what it is read from, by a short key
     read: RowReader
     published: str  # ISO 8601
     creators: tuple[str, ...]
     licence_note: str = ""  # what the publisher asks for beside the licence, one sentence
     published_rows: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # as the publisher released them
-    living: frozenset[str] = frozenset()
-    quick: tuple[str, ...] = ()
-    generated: Mapping[str, Generated] = field(default_factory=dict)
-    known_files: Mapping[str, str] = field(default_factory=dict)
+    living: frozenset[str] = frozenset()  # configurations still corrected: other numbers of rows are noted, not refused
+    quick: tuple[
+        str, ...
+    ] = ()  # configurations built from the folder of their release in a second, the default one first
+    generated: Mapping[str, Generated] = field(default_factory=dict)  # such a configuration has no files
+    known_files: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of an official file to its configuration
+    # of releases of which not each has every split: the source with what is there, by configuration and place
     at: Callable[[str, Path | None], DatasetSource] | None = None
     languages: tuple[str, ...] = ("en",)  # BCP 47
     task_categories: tuple[str, ...] = ()  # as the Hub names them
@@ -109,10 +101,6 @@ def find_files(source: DatasetSource, config: str, place: Path | None) -> dict[s
     """Finds the official files of a configuration by their short keys; none for one that is made here.
 
     `place`: the folder the user downloaded to, or the file itself where only one is needed; None when not given.
-
-    Raises:
-        UsageError: Unknown configuration, a source given for one that has none, or several unlike files that could be meant.
-        MissingError: No source given, or a file is not in it; the message says what was looked for and how to get it.
     """
     spec = source.spec
     if config not in source.files:
@@ -142,11 +130,8 @@ def find_files(source: DatasetSource, config: str, place: Path | None) -> dict[s
     for key, file in wanted.items():
         paths = file.found_in(place)
         if len({file_sha256(path) for path in paths}) > 1:
-            step = (
-                "Give --source the right one itself"
-                if len(wanted) == 1
-                else "Keep the right one there and move the others"
-            )
+            alone = len(wanted) == 1
+            step = "Give --source the right one itself" if alone else "Keep the right one there and move the others"
             raise UsageError(
                 f"{label}: {place} has several files that could be {file.description}: "
                 f"{', '.join(path.relative_to(place).as_posix() for path in paths)}. {step}."
@@ -156,15 +141,9 @@ def find_files(source: DatasetSource, config: str, place: Path | None) -> dict[s
         else:
             missing.append(f"  {file.description}: {' or '.join(file.places)}")
     if missing:
+        listed = "\n".join(missing)
         raise MissingError(
-            "\n".join(
-                [
-                    f"{label}: {place} lacks",
-                    *missing,
-                    "Each path was looked for there, and every end of it.",
-                    steps_to_get(spec),
-                ]
-            )
+            f"{label}: {place} lacks\n{listed}\nEach path was looked for there, and every end of it.\n{steps_to_get(spec)}"
         )
     return found
 
@@ -174,12 +153,9 @@ _FOLDERS_ABOVE = 3
 
 
 def repository_file(place: Path, path: str, *, repository: str) -> Path:
-    """Finds a file of a repository that the user has a checkout of.
+    """Finds a file of a repository; `place`: a checkout, the folder above it, a folder inside, or the file itself.
 
-    `place`: the checkout, the folder above it, a folder inside, or the file itself.
-
-    Returns:
-        The file. A whole path counts before its end: `evaluation/utils.py` is not mistaken for another `utils.py`.
+    A whole path counts before its end: `evaluation/utils.py` is not mistaken for another `utils.py`.
     """
     place = place.expanduser()
     ends = _ends(path)

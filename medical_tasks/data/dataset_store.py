@@ -7,8 +7,7 @@ A built dataset is a folder that `datasets.load_dataset` reads and that says of 
     medical_tasks.json            the marker: every file with rows and SHA-256, written last of all
     v1.0/test-3b1f0c5a9d2e.parquet    named by content, so that a rebuild never writes over what is being read
 
-Only what the marker names exists for this package: a build that was killed leaves the marker, and with it the dataset, as
-it was. Looking for built configurations reads the marker alone; pyarrow is imported when rows are read.
+Only what the marker names exists for this package: a build that was killed leaves the dataset as it was.
 """
 
 from __future__ import annotations
@@ -46,16 +45,13 @@ class BuiltSplit:
 
 @dataclass(frozen=True, kw_only=True)
 class BuiltConfig:
-    """One configuration of a built dataset.
-
-    Attributes:
-        source: what it was made from: official files, name to SHA-256; for a generated configuration its options, name to
-            value; empty for `demo`.
-    """
+    """One configuration of a built dataset."""
 
     version: str  # `DatasetSpec.version` of its making
     suite: str  # version of this package that made it
-    source: Mapping[str, str]
+    source: Mapping[
+        str, str
+    ]  # official files, name to SHA-256; of a generated configuration its options; empty for `demo`
     splits: Mapping[str, BuiltSplit]
 
     @property
@@ -136,11 +132,7 @@ def built_split(folder: Path, config: str, split: str, *, spec: DatasetSpec | No
 def read_rows(folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None) -> list[dict[str, Any]]:
     """Reads the rows of a built split, after checking that the file is the one that was built.
 
-    `spec`: the dataset; with it, its version is checked and messages say how to get the official files.
-
-    Raises:
-        MissingError: Nothing of the kind is built there.
-        UsageError: The file changed since it was built, or was built by another version.
+    With `spec` the version is checked too, and messages say how to get the official files.
     """
     built = _built(folder, config, spec)
     if spec is not None and built.version != spec.version:
@@ -215,11 +207,7 @@ def _damaged(folder: Path, reason: str) -> UsageError:
 
 
 def source_files(source: str) -> list[Path]:
-    """Finds the files whose text `leakcheck` looks for.
-
-    `source`: name of a built dataset, or a file or folder: of a built dataset, or of csv, jsonl, json, txt and parquet files
-    (gzip or not), which are all taken, those in subfolders too.
-    """
+    """Finds the files whose text `leakcheck` looks for: of a built dataset by name or folder, or a file or a folder of them."""
     path = Path(source).expanduser()
     if not path.exists():
         built = datasets_home() / source
@@ -242,12 +230,7 @@ _STAGE_PREFIX = ".building-"
 def stage_in(folder: Path, name: str) -> Iterator[tuple[Path, dict[str, BuiltConfig]]]:
     """Opens a dataset's folder for a build, making it when absent and removing it again when nothing came of it.
 
-    Yields:
-        The stage, an empty folder on the same file system, gone afterwards; and the configurations built so far.
-
-    Raises:
-        UsageError: The folder is a file, holds something else, or its marker is damaged.
-        OSError: It cannot be made or written.
+    Yields the stage, an empty folder on the same file system, gone afterwards; and the configurations built so far.
     """
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder}: is a file; --out must be a folder.")
@@ -276,15 +259,10 @@ def stage_in(folder: Path, name: str) -> Iterator[tuple[Path, dict[str, BuiltCon
 def put_in_place(
     folder: Path, stage: Path, configs: Mapping[str, BuiltConfig], texts: Mapping[str, str], *, private: bool
 ) -> None:
-    """Makes what stands in the stage the dataset.
+    """Makes what stands in the stage the dataset; `texts` (file name to content) are written in order, the marker last.
 
-    `texts`: file name to content, written in this order; the marker must be the last.
-
-    Raises:
-        OSError: Something cannot be written; nothing has changed then.
+    When an `OSError` says that something cannot be written, nothing has changed.
     """
-    if list(texts)[-1] != MARKER:
-        raise ValueError("the marker must be written last")
     for name, text in texts.items():
         (stage / name).write_text(text, encoding="utf-8")
         flush_to_disk(stage / name)

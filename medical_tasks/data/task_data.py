@@ -31,17 +31,13 @@ from medical_tasks.spec import DatasetSpec, Item, MultiStep, PromptSet, TaskSpec
 
 @dataclass(frozen=True, kw_only=True)
 class TaskData:
-    """Items of a task, and where they come from.
-
-    Attributes:
-        exemplars: rows of the split that worked examples are drawn from, for a task that shows some.
-    """
+    """Items of a task, and where they come from."""
 
     items: list[Item]
     config: str
     folder: Path
     revision: dict[str, Any]  # what the recipe says of the data: name, configuration, split, version and hashes
-    exemplars: Sequence[Mapping[str, Any]] = ()
+    exemplars: Sequence[Mapping[str, Any]] = ()  # rows that worked examples are drawn from, for a task that shows some
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -50,12 +46,7 @@ class TaskData:
 
 
 def choose_config(spec: DatasetSpec, folder: Path, wanted: str | None) -> str:
-    """Picks the configuration to run: the wanted one, or the default.
-
-    Raises:
-        UsageError: The dataset has no such configuration, or several are built and none is the default.
-        MissingError: It is not built; the message holds the steps.
-    """
+    """Picks the configuration to run: the wanted one, or the default."""
     if wanted is not None and wanted not in spec.configs:
         raise UsageError(f"dataset {spec.name} has no configuration {wanted!r}. It has: {', '.join(spec.configs)}.")
     holds = built_name(folder)
@@ -102,11 +93,6 @@ def load_task_data(
 
     `data`: folder of the built dataset, or one that holds it under its name; the user's data home by default.
     `split`: split to ask, or splits with `+` between; the task's own otherwise.
-    `max_samples`: how many items at most; which ones depends on their ids alone, and fewer are a part of more.
-
-    Raises:
-        UsageError: Bad option, or a dataset that is not whole.
-        MissingError: The dataset is not built.
     """
     if max_samples is not None and max_samples < 1:
         raise UsageError(f"--max-samples must be 1 or more, got {max_samples}.")
@@ -161,10 +147,7 @@ def prompt_set(
 
 
 def leaking_examples(task: TaskSpec, prompts: PromptSet, items: Sequence[Item], *, tell: bool = True) -> list[str]:
-    """Finds the ids of items whose question shows the item itself, with its answer, as the worked example.
-
-    They are named on the terminal unless `tell` is False.
-    """
+    """Finds the ids of items whose question shows the item itself, with its answer, as the worked example."""
     if prompts.example is None:
         return []
     found = [item.id for item in items if prompts.example(item).leaks]
@@ -179,24 +162,13 @@ def leaking_examples(task: TaskSpec, prompts: PromptSet, items: Sequence[Item], 
 
 def locate(spec: DatasetSpec, data: Path | None, config: str | None) -> tuple[Path, str]:
     """Finds a built dataset and the configuration that is meant, as `load_task_data` does."""
-    folder = _folder(spec, data)
-    if data is not None and config is None:
-        config = _only_config(folder)
-    return folder, choose_config(spec, folder, config)
-
-
-def _only_config(folder: Path) -> str | None:
-    """The one configuration of a folder that the user named: it is what they mean, also when it is the demo."""
-    built = list(built_configs(folder))
-    if len(built) != 1:
-        return None
-    print(f"note: configuration {built[0]}, the only one in {folder}", file=sys.stderr)
-    return built[0]
-
-
-def _folder(spec: DatasetSpec, data: Path | None) -> Path:
     home = datasets_home() if data is None else data.expanduser()
-    return home if data is not None and built_name(home) is not None else home / spec.name
+    folder = home if data is not None and built_name(home) is not None else home / spec.name
+    built = list(built_configs(folder)) if data is not None and config is None else []
+    if len(built) == 1:  # what the user means by the folder, also when it is the demo
+        config = built[0]
+        print(f"note: configuration {config}, the only one in {folder}", file=sys.stderr)
+    return folder, choose_config(spec, folder, config)
 
 
 def _rows_hash(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -247,16 +219,7 @@ def source_configs(source: DatasetSource) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def built_from(source: DatasetSource, place: Path, config: str | None = None) -> Iterator[Path]:
-    """Builds a dataset from a file, or the folder of its release, for the length of a `with` block.
-
-    Yields its folder, closed to everybody else.
-
-    Raises:
-        UsageError: It is no such dataset, or its files are not as they must be.
-        MissingError: They are not there.
-        RefusedError: The private store cannot be closed to others.
-        IncompleteError: The disk is full.
-    """
+    """Builds a dataset from a file, or the folder of its release, for the length of a `with` block, closed to everybody else."""
     config = config or source_configs(source)[0]
     given = place.expanduser()
     if config == OWN_CONFIG and given.is_dir():
@@ -273,14 +236,7 @@ def built_from(source: DatasetSource, place: Path, config: str | None = None) ->
 
 @contextlib.contextmanager
 def with_source(arguments: argparse.Namespace, task: TaskSpec) -> Iterator[argparse.Namespace]:
-    """Builds the dataset from `--source`, where that is given, for the length of a `with` block.
-
-    Yields the options, with what was built as their data.
-
-    Raises:
-        UsageError: The data are given twice, or the dataset is not built from a source alone.
-        MissingError: What it is built from is not there.
-    """
+    """Builds the dataset from `--source`, where that is given, for a `with` block; yields the options, with it as their data."""
     if arguments.source is None:
         yield arguments
         return
@@ -309,11 +265,7 @@ def run_data(
     source: Path | None,
     whole: bool = False,
 ) -> Iterator[TaskData]:
-    """Reads the data that a run was on, as they are here, for the length of a `with` block.
-
-    `source`: what the dataset is made of, in place of `data`.
-    `whole`: all items of the split, and not only those that were asked.
-    """
+    """Reads the data that a run was on, as they are here, for a `with` block; `whole`: not only the items that were asked."""
     ran = recipe["data"]
     with with_source(argparse.Namespace(source=source, data=data, config=ran["config"]), task) as given:
         most = None if whole else recipe.get("max_samples")

@@ -12,8 +12,8 @@ from typing import Any
 import datasets  # noqa: TID253  (a metric module is only ever loaded by evaluate)
 import evaluate  # noqa: TID253
 
-from medical_tasks.benchmarks.doclens.datasets import OWN
 from medical_tasks.benchmarks.doclens.metric import score_texts
+from medical_tasks.benchmarks.doclens.spec import OWN
 
 _DESCRIPTION = """\
 Whether a generated medical text says all that its reference says (claim recall), nothing else (claim precision), and whether what

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.data.dataset_source import OfficialFile, find_files, repository_file
+from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, find_files, repository_file
 from medical_tasks.errors import MissingError, UsageError
 from tests.tiny_dataset import SOURCE, SPEC, write_official
 
@@ -45,33 +45,21 @@ def test_demo_reads_nothing(tmp_path: Path) -> None:
         find_files(SOURCE, "demo", tmp_path)
 
 
-def test_no_source_given_says_what_is_needed_and_how_to_get_it() -> None:
-    with pytest.raises(MissingError) as caught:
-        find_files(SOURCE, "full", None)
-    text = str(caught.value)
-    assert "needs the official files, none given" in text
-    assert "the notes: notes.jsonl or data/notes.jsonl" in text
-    assert all(step in text for step in SPEC.how_to_get)
-
-
-def test_source_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(
-        MissingError, match=r"config full: .*nowhere is not there. It should hold\n  the notes: notes.jsonl"
-    ):
-        find_files(SOURCE, "full", tmp_path / "nowhere")
-
-
-def test_folder_without_the_files_names_each_missing_one(tmp_path: Path) -> None:
-    write_official(tmp_path)
-    with pytest.raises(MissingError) as caught:
-        find_files(TWO_FILES, "full", tmp_path)
-    assert "lacks\n  the answer key: key.json or keys/key.json" in str(caught.value)
-    assert "the notes" not in str(caught.value)
-
-
-def test_one_file_where_two_are_needed(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("source", "place", "message"),
+    [
+        (SOURCE, None, "needs the official files, none given.*\\n  the notes: notes.jsonl or data/notes.jsonl"),
+        (SOURCE, "nowhere", "config full: .*nowhere is not there. It should hold\\n  the notes: notes.jsonl"),
+        (TWO_FILES, "", "lacks\\n  the answer key: key.json or keys/key.json\\nEach path"),
+    ],
+)
+def test_files_that_are_missing(tmp_path: Path, source: DatasetSource, place: str | None, message: str) -> None:
+    path = write_official(tmp_path)
+    with pytest.raises(MissingError, match=message) as caught:
+        find_files(source, "full", None if place is None else tmp_path / place)
+    assert all(step in str(caught.value) for step in SPEC.how_to_get)
     with pytest.raises(UsageError, match="needs 2 files, got the file .*notes.jsonl. Give the folder"):
-        find_files(TWO_FILES, "full", write_official(tmp_path))
+        find_files(TWO_FILES, "full", path)
 
 
 def test_two_files_that_could_be_meant(tmp_path: Path) -> None:
@@ -98,7 +86,7 @@ def test_a_source_must_cover_its_spec() -> None:
 REPOSITORY = "https://example.org/somebody/Repo"
 
 
-@pytest.mark.parametrize("given", ["", "Repo", "Repo/data", "Repo/data/prompts", "Repo/data/prompts/a.json"])
+@pytest.mark.parametrize("given", ["", "Repo", "Repo/data/prompts", "Repo/data/prompts/a.json"])
 def test_a_file_of_a_repository_is_found_from_anywhere_near(tmp_path: Path, given: str) -> None:
     for name in ("data/prompts/a.json", "other/prompts/a.json"):
         path = tmp_path / "Repo" / name

@@ -47,30 +47,18 @@ def test_nothing_stays_when_it_fails(gold: Path) -> None:
     with pytest.raises(RuntimeError, match="in the block"), built_from(dataset_source("kqa"), gold):
         raise RuntimeError("in the block")
     gold.write_text("{}", encoding="utf-8")
-    with (
-        pytest.raises(UsageError, match="gold.jsonl: line 1 has the wrong fields"),
-        built_from(dataset_source("kqa"), gold),
+    for place, error, message in (
+        (gold, UsageError, "gold.jsonl: line 1 has the wrong fields"),
+        (Path("none.jsonl"), MissingError, "none.jsonl is not there"),
+        (gold.parent, UsageError, "is a folder. Give --source the file"),
     ):
-        pass
-    with (
-        pytest.raises(MissingError, match=r"none.jsonl is not there"),
-        built_from(dataset_source("kqa"), Path("none.jsonl")),
-    ):
-        pass
-    with (
-        pytest.raises(UsageError, match="is a folder. Give --source the file"),
-        built_from(dataset_source("kqa"), gold.parent),
-    ):
-        pass
+        with pytest.raises(error, match=message), built_from(dataset_source("kqa"), place):
+            pass
     assert kept() == []
 
 
-@pytest.mark.parametrize("name", ["kqa", "ehrnoteqa", "doclens_own"])
-def test_datasets_that_are_made_of_one_file(name: str) -> None:
-    assert source_configs(dataset_source(name)) == ("own",)
-
-
-@pytest.mark.parametrize("name", ["medcalc_bench", "aci_bench", "meqsum"])
-def test_datasets_that_are_not(name: str) -> None:
-    with pytest.raises(UsageError, match=f"the dataset {name} is not made of one file of your own"):
-        source_configs(dataset_source(name))
+def test_datasets_that_are_made_of_one_file() -> None:
+    for name in ("kqa", "ehrnoteqa", "doclens_own"):
+        assert source_configs(dataset_source(name)) == ("own",)
+    with pytest.raises(UsageError, match="the dataset meqsum is not made of one file of your own"):
+        source_configs(dataset_source("meqsum"))

@@ -1,27 +1,37 @@
-"""The datasets of DocLens: ACI-BENCH and MeQSum from their official files, and the rows of all four as items of a task.
+"""The datasets of DocLens: ACI-BENCH, MeQSum and a user's own texts from their files, and the rows of all as items of a task.
 
-`mimic_data` and `own_data` build the other two. Notes are generated and evaluated for the visits of ACI-BENCH's `test1`, summaries
-for the 100 questions of MEDIQA 2021's test set; worked examples of questions come from its validation set (Xie et al. 2024,
-appendices). An item has the same few fields in every form, so prompts and scoring need not know the dataset.
+Notes are generated and evaluated for the visits of ACI-BENCH's `test1`, summaries for the 100 questions of MEDIQA 2021's test set;
+worked examples of questions come from its validation set (Xie et al. 2024, appendices). Own texts are a JSON list of records in the
+form of the authors' files; messages about them say where something is wrong and how long it is, never what stands there.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.benchmarks.doclens.datasets import ACI_BENCH, MEQSUM, demo_entries
 from medical_tasks.benchmarks.doclens.mimic_data import MIMIC_SOURCE
-from medical_tasks.benchmarks.doclens.own_data import OWN_SOURCE
-from medical_tasks.benchmarks.doclens.pieces import SECTIONS, begins_turn, divide_note, split_question, split_turns
+from medical_tasks.benchmarks.doclens.pieces import (
+    EMPTY,
+    SECTIONS,
+    begins_turn,
+    divide_note,
+    split_question,
+    split_turns,
+)
+from medical_tasks.benchmarks.doclens.spec import ACI_BENCH, MEQSUM, OWN, demo_entries
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.io.columns import Column
 from medical_tasks.io.csv_files import CsvRow, read_csv
+from medical_tasks.io.files import read_bytes
+from medical_tasks.io.json_records import is_text, json_objects, named, shown, text_id
 from medical_tasks.io.xml_files import XlsxRow, read_xlsx
+from medical_tasks.scoring.sentences import split_sentences
 from medical_tasks.spec import Item, TaskSpec
 
 ACI_OFFICIAL_COLUMNS = ("dataset", "encounter_id", "dialogue", "note")
@@ -49,16 +59,14 @@ _ACI_ROWS = {"train": 67, "validation": 20, "test1": 40}
 def read_aci_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
     """Reads the rows of a split."""
     if config == "demo":
-        yield from (visit_row(**visit) for visit in demo_entries("visits", split))
+        yield from map(_visit_row, demo_entries("visits", split))
         return
     path = files[split]
     silent = []
     for row in read_csv(path, ACI_OFFICIAL_COLUMNS, release="ACI-BENCH challenge data"):
         # A checkout on Windows has its line ends; the release has line feeds alone.
         cells = {name: text.replace("\r\n", "\n") for name, text in row.cells.items()}
-        made = visit_row(
-            id=cells["encounter_id"], dataset=cells["dataset"], dialogue=cells["dialogue"], note=cells["note"]
-        )
+        made = _visit_row(cells | {"id": cells["encounter_id"]})
         _check_visit(path, row, made["turns"])
         if not begins_turn(made["turns"][0]):
             silent.append(made["id"])
@@ -71,15 +79,9 @@ def read_aci_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterato
         )
 
 
-def visit_row(
-    *,
-    id: str,  # noqa: A002 - the column's name
-    dataset: str,
-    dialogue: str,
-    note: str,
-) -> dict[str, Any]:
-    """Puts a row together, with the columns in their order."""
-    return {"id": id, "dataset": dataset, "turns": split_turns(dialogue), "note": note, **divide_note(note)}
+def _visit_row(visit: Mapping[str, str]) -> dict[str, Any]:
+    turns, note = split_turns(visit["dialogue"]), visit["note"]
+    return {"id": visit["id"], "dataset": visit["dataset"], "turns": turns, "note": note, **divide_note(note)}
 
 
 def _check_visit(path: Path, row: CsvRow, turns: Sequence[str]) -> None:
@@ -148,7 +150,6 @@ MEQSUM_OFFICIAL_COLUMNS: Mapping[str, Mapping[str, str]] = {
     },
     "test": {"id": "q_id", "question": "NLM Question", "summary": "Summary"},
 }
-_REQUIRED_OF_QUESTION = ("id", "question", "summary")
 
 MEQSUM_COLUMNS = (
     Column(name="id", description="As released: the file a question is from in `train`, a number in the other splits"),
@@ -176,37 +177,23 @@ _MEQSUM_FILES = {
 def read_meqsum_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
     """Reads the rows of a split."""
     if config == "demo":
-        yield from (question_row(**entry) for entry in demo_entries("questions", split))
+        yield from map(_question_row, demo_entries("questions", split))
         return
     path, names = files[split], MEQSUM_OFFICIAL_COLUMNS[split]
     for row in read_xlsx(path, tuple(names.values()), release=_MEQSUM_FILES[split][1]):
         values = {ours: row.cells[theirs] for ours, theirs in names.items()}
         _check_question(path, row, values, names)
-        yield question_row(
-            id=values["id"],
-            question=values["question"],
-            summary=values["summary"],
-            focus=values.get("focus", ""),
-            types=values.get("types", ""),
-        )
+        yield _question_row(values)
 
 
-def question_row(
-    *,
-    id: str,  # noqa: A002 - the column's name
-    question: str,
-    summary: str,
-    focus: str = "",
-    types: str = "",
-) -> dict[str, Any]:
-    """Puts a row together, with the columns in their order."""
+def _question_row(values: Mapping[str, str]) -> dict[str, Any]:
     return {
-        "id": id,
-        "question": question,
-        "sentences": split_question(question),
-        "summary": summary,
-        "focus": focus.strip(),
-        "types": [each for part in types.split(";") if (each := part.strip())],
+        "id": values["id"],
+        "question": values["question"],
+        "sentences": split_question(values["question"]),
+        "summary": values["summary"],
+        "focus": values.get("focus", "").strip(),
+        "types": [each for part in values.get("types", "").split(";") if (each := part.strip())],
     }
 
 
@@ -214,7 +201,7 @@ def _check_question(path: Path, row: XlsxRow, values: Mapping[str, str], names: 
     def wrong(column: str, rule: str) -> UsageError:
         return UsageError(f"{path}: row {row.row}, column {names[column]!r}: {rule}. Download the file again.")
 
-    for column in _REQUIRED_OF_QUESTION:
+    for column in ("id", "question", "summary"):
         if not values[column].strip():
             raise wrong(column, "must be a text that is not empty")
     if names["id"] == "q_id" and not re.fullmatch(r"\d+", values["id"], re.ASCII):
@@ -267,66 +254,217 @@ MEQSUM_SOURCE = DatasetSource(
 )
 
 
-SOURCES = (ACI_SOURCE, MEQSUM_SOURCE, MIMIC_SOURCE, OWN_SOURCE)
-
-
 def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
-    """Makes the items of a task.
+    """Makes the items of a task, one a row; for `section` four, named `ENCOUNTER/SECTION`.
 
-    Returns:
-        One item a row, in order; for `section` four a row, named `ENCOUNTER/SECTION`. Each has the fields
-        - `form`: the task's
-        - `sentences`: what can be cited, a list of sentences, or of the turns of a dialogue; a number is a place in it, from 0
-        - `reference`: what is wanted; "" for a section that the note does not have
-        - `sections`, for `note` alone: section to its text in the reference, for all four
+    Each has the fields `form`, `sentences` (what can be cited; a number is a place in it, from 0), `reference` ("" for a section
+    that the note does not have), and for `note` its `sections` in the reference.
     """
-    make = _FORMS[task.options["form"]]
-    items = [item for row in rows for item in make(row)]
+    items = [item for row in rows for item in _items(row, task.options["form"])]
     if len({item.id for item in items}) != len(items):
         raise UsageError(f"{task.name}: two rows of the built dataset have the same id. Build it again.")
     return items
 
 
-def _note(row: Mapping[str, Any]) -> Iterator[Item]:
-    name = str(row["id"])
-    sections = {section: str(row[section]) for section in SECTIONS}
-    fields = {"form": "note", "sentences": list(row["turns"]), "reference": str(row["note"]), "sections": sections}
-    yield Item(id=name, fields=fields, groups={"dataset": str(row["dataset"])}, cluster=name)
+# Form to the columns of a row: what is cited, the reference, the groups, and whose rows belong together.
+_OF_FORM: Final[Mapping[str, tuple[str, str, tuple[str, ...], str]]] = {
+    "note": ("turns", "note", ("dataset",), "id"),
+    "section": ("turns", "", ("dataset",), "id"),
+    "impression": ("sentences", "impression", ("modality", "anatomy"), "patient_id"),
+    "question": ("sentences", "summary", (), "id"),
+    "text": ("sentences", "reference", (), "id"),
+}
 
 
-def _sections(row: Mapping[str, Any]) -> Iterator[Item]:
-    name, turns = str(row["id"]), list(row["turns"])
-    for section in SECTIONS:
-        yield Item(
-            id=f"{name}/{section}",
-            fields={"form": "section", "sentences": turns, "reference": str(row[section])},
-            groups={"section": section, "dataset": str(row["dataset"])},
-            cluster=name,
-        )
+def _items(row: Mapping[str, Any], form: str) -> Iterator[Item]:
+    cited, reference, columns, cluster = _OF_FORM[form]
+    name, groups = str(row["id"]), {column: str(row[column]) for column in columns}
+    more = {"sections": {section: str(row[section]) for section in SECTIONS}} if form == "note" else {}
+    pieces = [(name, reference, groups)]
+    if form == "section":
+        pieces = [(f"{name}/{section}", section, {"section": section} | groups) for section in SECTIONS]
+    for item, column, of in pieces:
+        fields = {"form": form, "sentences": list(row[cited]), "reference": str(row[column]), **more}
+        yield Item(id=item, fields=fields, groups=of, cluster=str(row[cluster]))
 
 
-def _impression(row: Mapping[str, Any]) -> Iterator[Item]:
-    yield Item(
-        id=str(row["id"]),
-        fields={"form": "impression", "sentences": list(row["sentences"]), "reference": str(row["impression"])},
-        groups={"modality": str(row["modality"]), "anatomy": str(row["anatomy"])},
-        cluster=str(row["patient_id"]),
+_FORM: Final = '{"example_id": "1", "input": "what the output is made from", "reference": "what it should say"}'
+_SECTION: Final = "reference_"
+
+OWN_COLUMNS = (
+    Column(name="id", description="`example_id` of the file, as text"),
+    Column(name="source", description="What an output is made from, as given"),
+    Column(
+        name="sentences",
+        repeated=True,
+        description="Its sentences, white space run together, without their numbers; a sentence's number is its place, from 0",
+    ),
+    Column(name="reference", description="What an output is compared with, as given; or empty"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnText:
+    """One record."""
+
+    id: str
+    source: str
+    sentences: tuple[str, ...]
+    reference: str
+    sections: Mapping[str, str] = field(default_factory=dict)  # the reference's by name; "" for an empty one
+
+
+def read_own_texts(path: Path) -> list[OwnText]:
+    """Reads a file of one's own texts."""
+    try:
+        content = read_bytes(path)
+    except OSError as error:
+        raise UsageError(
+            f"{path}: cannot be read ({system_reason(error)}). Give a JSON list of records like {_FORM}"
+        ) from error
+    texts: dict[str, OwnText] = {}
+    for number, record in enumerate(json_objects(path, content, form=_FORM), start=1):
+        where = f"{path}, record {number}"
+        for name in ("example_id", "input", "reference"):
+            if name not in record:
+                raise UsageError(f"{where}: has no {name}. A record is like {_FORM}")
+        found = _text(where, record)
+        if found.id in texts:
+            raise UsageError(f"{where}: example_id {named(found.id)} stands twice. Give each record its own.")
+        texts[found.id] = found
+    return list(texts.values())
+
+
+def _text(where: str, record: Mapping[str, Any]) -> OwnText:
+    name = text_id(where, "example_id", record["example_id"])
+    where = f"{where} (example_id {named(name)})"
+    source = _string(where, "input", record["input"])
+    try:
+        sentences = source_sentences(source)
+    except NumberingError as error:
+        raise UsageError(
+            f"{where}: its input {error}. Number its sentences [0], [1], [2] without a gap, or take the numbers out: then it is "
+            "divided into sentences here. A number in brackets that is text must not stand at the beginning of a sentence."
+        ) from None
+    if not any(sentences):
+        raise UsageError(f"{where}: input must be a text that is not blank, since outputs are checked against it.")
+    sections = {key.removeprefix(_SECTION): key for key in record if key.startswith(_SECTION) and key != _SECTION}
+    return OwnText(
+        id=name,
+        source=source,
+        sentences=tuple(sentences),
+        reference=_not_the_mark(_string(where, "reference", record["reference"])),
+        sections={section: _not_the_mark(_string(where, named(key), record[key])) for section, key in sections.items()},
     )
 
 
-def _alone(form: str, reference: str) -> Callable[[Mapping[str, Any]], Iterator[Item]]:
-    def make(row: Mapping[str, Any]) -> Iterator[Item]:
-        name = str(row["id"])
-        fields = {"form": form, "sentences": list(row["sentences"]), "reference": str(row[reference])}
-        yield Item(id=name, fields=fields, groups={}, cluster=name)
+def _string(where: str, name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise UsageError(f"{where}: {name} must be a text, got {shown(value)}.")
+    if not is_text(blank=True).holds(value):
+        raise UsageError(f"{where}: {name} has characters that are none (half of a surrogate pair). Write it anew.")
+    return value
 
-    return make
+
+def _not_the_mark(text: str) -> str:
+    return "" if text.strip() == EMPTY else text
 
 
-_FORMS: Final[Mapping[str, Callable[[Mapping[str, Any]], Iterator[Item]]]] = {
-    "note": _note,
-    "section": _sections,
-    "impression": _impression,
-    "question": _alone("question", "summary"),
-    "text": _alone("text", "reference"),
-}
+def own_row(text: OwnText) -> dict[str, Any]:
+    """Puts a row together, with the columns in their order."""
+    return {"id": text.id, "source": text.source, "sentences": list(text.sentences), "reference": text.reference}
+
+
+def read_own_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
+    """Reads the rows of a configuration."""
+    if config == "demo":
+        for demo in demo_entries("texts", split):
+            yield own_row(OwnText(sentences=tuple(source_sentences(demo["source"])), **demo))
+        return
+    yield from map(own_row, read_own_texts(files[split]))
+
+
+_NUMBER: Final = re.compile(r"\[([0-9]{1,6})\]")
+_CLOSERS: Final = "\"'”’)]}»"
+_ENDS: Final = ".!?\n\r"
+_SPACES: Final = " \t\u00a0"
+
+
+class NumberingError(ValueError):
+    """A source is numbered, but not 0, 1, 2 and so on from its beginning; says which number is wrong, and quotes nothing."""
+
+
+def source_sentences(source: str) -> list[str]:
+    """Splits a source into its sentences, white space run together; a numbered one, which can be blank, loses its number.
+
+    A `NumberingError` says that the numbering does not begin at 0 with the source, or that a number where a sentence begins (on a
+    new line, or behind the end of a sentence) is not the next.
+    """
+    if _NUMBER.match(source.lstrip()):
+        _check_numbers(source)
+        return list(read_sources(source).values())
+    numbers = [int(found[1]) for found in _NUMBER.finditer(source)]
+    if 0 in numbers and 1 in numbers[numbers.index(0) :]:
+        raise NumberingError("is numbered from [0] on, but text stands before it")
+    return [" ".join(sentence.split()) for sentence in split_sentences(source)]
+
+
+def _check_numbers(source: str) -> None:
+    after = -1
+    for found in _NUMBER.finditer(source):
+        number = int(found[1])
+        if number == after + 1:
+            after = number
+        elif after < 0:
+            raise NumberingError(f"begins with [{number}], the first number must be [0]")
+        elif _begins_sentence(source, found.start()):
+            raise NumberingError(f"has [{number}] behind [{after}], where [{after + 1}] comes next")
+
+
+def _begins_sentence(source: str, place: int) -> bool:
+    before = source[max(0, place - 100) : place].rstrip(_SPACES)
+    return not before or before.rstrip(_CLOSERS)[-1:] in _ENDS
+
+
+def read_sources(text: str) -> dict[int, str]:
+    """Reads a numbered source: number to sentence, from its first number on.
+
+    A number counts when it goes on from the one before; another one (`a dose of [5]` behind `[2]`) is part of a sentence.
+    """
+    marks: list[re.Match[str]] = []
+    for found in _NUMBER.finditer(text):
+        if not marks or int(found[1]) == int(marks[-1][1]) + 1:
+            marks.append(found)
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    return {int(mark[1]): " ".join(text[mark.end() : end].split()) for mark, end in zip(marks, ends, strict=False)}
+
+
+OWN_SOURCE = DatasetSource(
+    spec=OWN,
+    summary=(
+        "Sources and references that a user has: dialogues and notes, reports and summaries, or any text that is made from "
+        "another one. An output's claims are compared with the reference's, and its citations with the sentences of the "
+        "source that they name, as DocLens does."
+    ),
+    changes=(
+        "`own` is a user's own file, `example_id` called `id` and `input` called `source`; its text stays with its owner.",
+        "`sentences` is new: those of a numbered source, or what a rule of this package divides one without numbers into.",
+        "`demo` was written for this package and is under the package's licence, Apache-2.0.",
+    ),
+    licence_note="Rows of `own` are under whatever terms their source is; treat them as credentialed.",
+    columns=OWN_COLUMNS,
+    key="id",
+    splits=dict.fromkeys(OWN.configs, ("test",)),
+    published_rows={"demo": {"test": 4}},
+    files={
+        "own": {"test": OfficialFile(places=("notes.json",), description="sources with references, a JSON list")},
+        "demo": {},
+    },
+    read=read_own_rows,
+    published="2023-11-16",
+    creators=("The medical-tasks developers",),
+    task_categories=("summarization", "text-generation"),
+    tags=("medical", "clinical notes", "benchmark"),
+)
+
+SOURCES = (ACI_SOURCE, MEQSUM_SOURCE, MIMIC_SOURCE, OWN_SOURCE)

@@ -1,58 +1,46 @@
-"""What the judge of DocLens is asked (paper, sections 3.1 to 3.4 and appendix A.2), with our prompts or the authors'.
+"""What the judge of DocLens is asked (paper, sections 3.1 to 3.4 and A.2), by us or by the authors, and how replies are read.
 
-Kinds: `make` (the claims of a text), `claims` and `claim` (whether a text entails them), `question` and `same` (whether one short
-question is a special case of another, or the same), `citation` and `summary` (whether cited sentences together entail a sentence
-or ask a question, and which of them are needed). All but `make` come in the paper's four styles. Shared text stands first, so
-that servers cache it; texts of models stand in the prompt as JSON strings. Judges of entailment are asked the same as pairs.
+Kinds: `make` (the claims of a text), `claims` and `claim` (whether a text entails them), `question` and `same` (of two questions),
+`citation` and `summary` (of cited sentences). Shared text stands first, so that servers cache it; texts of models stand in the
+prompt as JSON strings. Replies are read strictly: what lacks the form asked for is `Unreadable`, and values are made to be kept.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Concatenate, Final, Literal, ParamSpec, TypeVar
 
-from medical_tasks.benchmarks.doclens import judge_reading as official_reading
-from medical_tasks.benchmarks.doclens import judge_reading as reading
 from medical_tasks.benchmarks.doclens import official_prompts as official
+from medical_tasks.benchmarks.doclens.measures import MAX_CLAIMS, MIN_CLAIMS, read_claims_reply
 from medical_tasks.benchmarks.doclens.official_prompts import OFFICIAL_STYLES, read_official_texts
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import JudgePrompts, Judging, Label, Pair, Question, Unreadable
-from medical_tasks.judges.reading import quoted
+from medical_tasks.judges.reading import Checker, boolean, free_text, quoted, read_choice, read_json, read_object
 from medical_tasks.spec import Message, TaskSpec
 
 PROMPT_SETS: Final = ("own", "official")
-FORMS: Final[Mapping[str, tuple[str, str]]] = {
-    "note": ("a section of a clinical note", "turns of the visit's dialogue"),
-    "section": ("a section of a clinical note", "turns of the visit's dialogue"),
-    "impression": ("the impression of a radiology report", "sentences of the report's findings"),
-    "question": ("a short question", "sentences of the patient's own, longer question"),
-    "text": ("a clinical text", "sentences of its source"),
-}
+_PARTS: Final[Mapping[str, Any]] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+"""The texts of our prompts; by `kinds` which of them stand before and behind the form of the reply; what is said `again`."""
+FORMS: Final[Mapping[str, tuple[str, str]]] = {form: (what, source) for form, (what, source) in _PARTS["forms"].items()}
 """What a text of each form is called, and what it cites."""
-
+_AGAIN: Final[Mapping[str, str]] = _PARTS["again"]
 _SLOT: Final = re.compile(r"\{(what|source|text|claims?|first|second|cited|sentence)\}")
 
 
-def again(style: str) -> str:
-    """What is said when a reply to one of our texts cannot be read; `{problem}` is filled in later."""
-    return JSON_AGAIN if as_json(style) else LINES_AGAIN
-
-
 def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None) -> JudgePrompts:
-    """Loads the texts that a task's judge is asked with.
-
-    Returns ours by kind and style (`claims/json_cot`), or the authors' files for the task's form by name.
-    """
+    """Loads the texts that a task's judge is asked with: ours by kind and style (`claims/json_cot`), or the authors' files."""
     if name not in PROMPT_SETS:
         raise UsageError(f"unknown set of judge prompts {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
-    texts = own_texts() if name == "own" else read_official_texts(task, upstream)
+    texts = _own_texts() if name == "own" else read_official_texts(task, upstream)
     nouns = [f"{form}\0{what}\0{source}" for form, (what, source) in FORMS.items()]
-    whole = "\0".join((*(f"{one}\0{text}" for one, text in texts.items()), *nouns, JSON_AGAIN, LINES_AGAIN))
+    whole = "\0".join((*(f"{one}\0{text}" for one, text in texts.items()), *nouns, _AGAIN["json"], _AGAIN["lines"]))
     return JudgePrompts(name=name, sha256=hashlib.sha256(whole.encode()).hexdigest(), texts=texts)
 
 
@@ -72,26 +60,8 @@ def check_judging(judging: Judging, style: str) -> None:
         )
 
 
-def quoted_lines(texts: Sequence[tuple[str, str]]) -> str:
-    """Writes texts with their names, one a line, each as a JSON string."""
-    return "\n".join(f"{name}: {quoted(text)}" for name, text in texts)
-
-
-def own_messages(prompts: JudgePrompts, kind: str, style: str, *, form: str, **values: str) -> tuple[Message, ...]:
-    """Fills one of our texts."""
-    what, source = FORMS[form]
-    known = {"what": what, "source": source, **values}
-    # All slots at once: what stands in a text is never a slot, and braces of the forms are none.
-    content = _SLOT.sub(lambda slot: known[slot[1]], prompts.texts[key(kind, style)])
-    return ({"role": "user", "content": content},)
-
-
-ENTAILS: Final[dict[Label, bool]] = {
-    "entailment": True,
-    "neutral": False,
-    "contradiction": False,
-    "not_entailment": False,
-}
+_LABELS: Final[tuple[Label, ...]] = ("entailment", "neutral", "contradiction", "not_entailment")
+ENTAILS: Final = {label: label == "entailment" for label in _LABELS}
 """What the label of a judge of entailment says: entailed or not."""
 
 _MAKE_TOKENS: Final = 2048
@@ -113,21 +83,17 @@ class QuestionMaker:
     """Makes questions of one set of prompts and one style."""
 
     def __init__(self, prompts: JudgePrompts, style: str) -> None:
-        self._prompts = prompts
-        self._style = style
+        self._prompts, self._style = prompts, style
         self._official = prompts.name == "official"
-        self._explained = explains(style)
+        self._in_lines, self._explained = not as_json(style), style.endswith("cot")
 
     def make(self, name: str, *, text: str, form: str, section: str) -> Question:
         """Asks for the claims of a text; the value is a JSON list."""
         if self._official:
             file = self._file("make", form=form, section=section)
             messages = official.official_make_messages(file, judged=text)
-            return _question(
-                name, messages, file, official_reading.AGAIN_CLAIMS, official_reading.read_official_made, _MAKE_TOKENS
-            )
-        messages = own_messages(self._prompts, "make", self._style, form=form, text=quoted(text))
-        return _question(name, messages, self._prompts.texts["make"], JSON_AGAIN, reading.read_made, _MAKE_TOKENS)
+            return _question(name, messages, file, _AGAIN["official_claims"], read_official_made, tokens=_MAKE_TOKENS)
+        return self._own(name, "make", read_made, tokens=_MAKE_TOKENS, form=form, text=quoted(text))
 
     def claims(self, name: str, *, text: str, claims: Sequence[str], form: str) -> Question:
         """Asks about several claims; the value is a verdict by place, None for what the reply leaves out."""
@@ -137,18 +103,11 @@ class QuestionMaker:
             messages = official.official_claim_messages(file, form=form, judged=text, claims=claims)
             # Each of their entries repeats its claim.
             tokens += sum(map(len, claims)) // 2
-            read = official_reading.read_official_batch(claims)
-            return _question(name, messages, file, official_reading.AGAIN_JSON, read, tokens)
+            return self._theirs(name, file, messages, partial(read_official_batch, claims=claims), tokens=tokens)
         ids = [f"c{number}" for number in range(1, len(claims) + 1)]
-        messages = own_messages(
-            self._prompts,
-            "claims",
-            self._style,
-            form=form,
-            text=quoted(text),
-            claims=quoted_lines(list(zip(ids, claims, strict=True))),
-        )
-        return self._own(name, "claims", messages, reading.read_batch(ids, explained=self._explained), tokens)
+        read = partial(read_batch, ids=ids, explained=self._explained)
+        listed = _quoted_lines(zip(ids, claims, strict=True))
+        return self._own(name, "claims", read, tokens=tokens, form=form, text=quoted(text), claims=listed)
 
     def claim(self, name: str, *, text: str, claim: str, form: str) -> Question:
         """Asks about one claim; the value is a bool."""
@@ -156,10 +115,11 @@ class QuestionMaker:
         if self._official:
             file = self._file("claims", form=form)
             messages = official.official_claim_messages(file, form=form, judged=text, claims=[claim])
-            read = official_reading.read_official_lines if self._in_lines else _only(claim)
-            return _question(name, messages, file, self._official_again, read, _REPLY_TOKENS, pair)
-        messages = own_messages(self._prompts, "claim", self._style, form=form, text=quoted(text), claim=quoted(claim))
-        return self._own(name, "claim", messages, self._read_verdict, _REPLY_TOKENS, pair)
+            only = partial(read_official_only, claim=claim)
+            return self._theirs(name, file, messages, read_official_lines if self._in_lines else only, pair=pair)
+        return self._own(
+            name, "claim", self._read_verdict, pair=pair, form=form, text=quoted(text), claim=quoted(claim)
+        )
 
     def questions(self, name: str, kind: Literal["question", "same"], *, first: str, second: str) -> Question:
         """Asks whether a question is a case of another, or the same; the value is a bool. Sameness has no pair."""
@@ -167,67 +127,65 @@ class QuestionMaker:
         if self._official:
             file = self._file(kind, form="question")
             messages = official.official_pair_messages(file, first=first, second=second)
-            read = official_reading.read_official_lines if self._in_lines else official_reading.read_official_object
-            return _question(name, messages, file, self._official_again, read, _REPLY_TOKENS, pair)
-        messages = own_messages(
-            self._prompts, kind, self._style, form="question", first=quoted(first), second=quoted(second)
+            read = read_official_lines if self._in_lines else read_official_object
+            return self._theirs(name, file, messages, read, pair=pair)
+        return self._own(
+            name, kind, self._read_verdict, pair=pair, form="question", first=quoted(first), second=quoted(second)
         )
-        return self._own(name, kind, messages, self._read_verdict, _REPLY_TOKENS, pair)
 
     def citation(
         self, name: str, *, sentence: str, cited: Sequence[tuple[int, str]], form: str, section: str
     ) -> Question:
-        """Asks about a sentence and what it cites, given by number and text; the value is a `judge_reading.Cited`."""
+        """Asks about a sentence and what it cites, given by number and text; the value is a `Cited`."""
         numbers = [number for number, _ in cited]
         tokens = _REPLY_TOKENS + _NUMBER_TOKENS * len(numbers)
-        read: _Read
         if self._official:
             file = self._file("citation", form=form, section=section)
             messages = official.official_citation_messages(file, form=form, sentence=sentence, cited=cited)
-            read = (
-                official_reading.read_official_cited_lines(numbers)
-                if self._in_lines
-                else official_reading.read_official_cited(numbers)
-            )
-            return _question(name, messages, file, self._official_again, read, tokens)
+            theirs = read_official_cited_lines if self._in_lines else read_official_cited
+            return self._theirs(name, file, messages, partial(theirs, numbers=numbers), tokens=tokens)
+        ours = read_cited_lines if self._in_lines else partial(read_cited_object, explained=self._explained)
         kind = "summary" if form == "question" else "citation"
-        messages = own_messages(
-            self._prompts,
-            kind,
-            self._style,
-            form=form,
-            cited=quoted_lines([(str(number), _turn(text, form)) for number, text in cited]),
-            sentence=quoted(sentence),
-        )
-        read = (
-            reading.read_cited_lines(numbers)
-            if self._in_lines
-            else reading.read_cited_object(numbers, explained=self._explained)
-        )
-        return self._own(name, kind, messages, read, tokens)
-
-    @property
-    def _in_lines(self) -> bool:
-        return not as_json(self._style)
-
-    @property
-    def _official_again(self) -> str:
-        return official_reading.AGAIN_LINES if self._in_lines else official_reading.AGAIN_JSON
+        shown = _quoted_lines((str(number), _turn(text, form)) for number, text in cited)
+        read = partial(ours, numbers=numbers)
+        return self._own(name, kind, read, tokens=tokens, form=form, cited=shown, sentence=quoted(sentence))
 
     @property
     def _read_verdict(self) -> _Read:
         if self._in_lines:
-            return reading.read_verdict_lines
-        return partial(reading.read_verdict_object, explained=self._explained)
+            return read_verdict_lines
+        return partial(read_verdict_object, explained=self._explained)
 
     def _file(self, kind: official.Kind, *, form: str, section: str = "") -> str:
         return self._prompts.texts[official.official_file(kind, self._style, form=form, section=section)]
 
+    def _theirs(self, name: str, file: str, messages: tuple[Message, ...], read: _Read, **more: Any) -> Question:
+        return _question(
+            name, messages, file, _AGAIN["official_lines" if self._in_lines else "official_json"], read, **more
+        )
+
     def _own(
-        self, name: str, kind: str, messages: tuple[Message, ...], read: _Read, tokens: int, pair: Pair | None = None
+        self,
+        name: str,
+        kind: str,
+        read: _Read,
+        *,
+        form: str,
+        pair: Pair | None = None,
+        tokens: int = _REPLY_TOKENS,
+        **values: str,
     ) -> Question:
-        text = self._prompts.texts[key(kind, self._style)]
-        return _question(name, messages, text, again(self._style), read, tokens, pair)
+        text = self._prompts.texts[_key(kind, self._style)]
+        what, source = FORMS[form]
+        known = {"what": what, "source": source, **values}
+        # All slots at once: what stands in a text is never a slot, and braces of the forms are none.
+        messages: tuple[Message, ...] = ({"role": "user", "content": _SLOT.sub(lambda slot: known[slot[1]], text)},)
+        again = _AGAIN["lines" if self._in_lines and kind != "make" else "json"]
+        return _question(name, messages, text, again, read, tokens=tokens, pair=pair)
+
+
+def _quoted_lines(texts: Iterable[tuple[str, str]]) -> str:
+    return "\n".join(f"{name}: {quoted(text)}" for name, text in texts)
 
 
 def _turn(text: str, form: str) -> str:
@@ -235,20 +193,15 @@ def _turn(text: str, form: str) -> str:
     return _SPEAKER.sub(r"\1: ", text) if form in ("note", "section") else text
 
 
-def _only(claim: str) -> _Read:
-    read_list = official_reading.read_official_batch([claim])
-
-    def read(text: str) -> bool | Unreadable:
-        value = read_list(text)
-        if isinstance(value, Unreadable):
-            return value
-        return Unreadable("there is no verdict") if value[0] is None else value[0]
-
-    return read
-
-
 def _question(
-    name: str, messages: tuple[Message, ...], text: str, again: str, read: _Read, tokens: int, pair: Pair | None = None
+    name: str,
+    messages: tuple[Message, ...],
+    text: str,
+    again: str,
+    read: _Read,
+    *,
+    tokens: int = _REPLY_TOKENS,
+    pair: Pair | None = None,
 ) -> Question:
     return Question(
         id=name,
@@ -263,94 +216,290 @@ def _question(
 
 STYLES: Final = ("json_cot", "json", "cot", "plain")
 
-_TEXTS: Final[Mapping[str, str]] = json.loads(
-    Path(__file__).with_name("judge_prompts.json").read_text(encoding="utf-8")
-)
-"""The parts that our prompts are made of."""
-
-JSON_AGAIN: Final = "That could not be read: {problem}. Reply with the one JSON object asked for and nothing else."
-LINES_AGAIN: Final = (
-    'That could not be read: {problem}. Say it again in the lines asked for; the last one is "entailed: yes" or "entailed: no" and '
-    "holds nothing else."
-)
-
-_EXPLANATION: Final = '"explanation": "<one or two sentences>", '
-_TASKS: Final[Mapping[str, tuple[str, ...]]] = {
-    "claim": ("claim_task", "claim_rules"),
-    "claims": ("claims_task", "claim_rules"),
-    "question": ("question_task",),
-    "same": ("same_task",),
-    "citation": ("citation_task", "citation_rules", "provenance"),
-    "summary": ("summary_task", "summary_rules", "provenance"),
-}
-_ENDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "claim": ("text", "claim"),
-    "claims": ("text", "claims"),
-    "question": ("questions",),
-    "same": ("questions",),
-    "citation": ("cited",),
-    "summary": ("cited",),
-}
-
-
-_MEANING: Final[Mapping[str, str]] = {
-    "claim": "entailed being true if the text entails the claim",
-    "question": "entailed being true if A is a special case of B, or the same",
-    "same": "entailed being true if they are the same question",
-    "citation": "entailed being true if what is cited entails the sentence",
-    "summary": "entailed being true if what is cited asks the short question",
-}
-
 
 def as_json(style: str) -> bool:
     """Whether replies of a style are JSON."""
     return style.startswith("json")
 
 
-def explains(style: str) -> bool:
-    """Whether a style asks for an explanation before the verdict."""
-    return style.endswith("cot")
-
-
-def key(kind: str, style: str) -> str:
-    """The name of one of our texts in `JudgePrompts.texts`."""
+def _key(kind: str, style: str) -> str:
     return kind if kind == "make" else f"{kind}/{style}"
 
 
-def own_texts() -> dict[str, str]:
-    """Makes all of them, by `key`."""
+def _own_texts() -> dict[str, str]:
     texts = {"make": _joined("make_task", "make_rules", "quoted", "make_form", "text")}
-    for kind, tasks in _TASKS.items():
+    for kind, parts in _PARTS["kinds"].items():
         for style in STYLES:
-            if kind == "claims" and not as_json(style):
-                continue
-            asked = _json_form(kind, style) if as_json(style) else _lines_form(kind, style)
-            texts[key(kind, style)] = "\n\n".join((_joined(*tasks, "quoted"), asked, _joined(*_ENDS[kind])))
+            if kind != "claims" or as_json(style):
+                form = _reply_form(kind, style, parts["meaning"])
+                texts[_key(kind, style)] = "\n\n".join(
+                    (_joined(*parts["begin"], "quoted"), form, _joined(*parts["end"]))
+                )
     return texts
 
 
 def _joined(*names: str) -> str:
-    return "\n\n".join(_TEXTS[name] for name in names)
+    return "\n\n".join(_PARTS[name] for name in names)
 
 
-def _json_form(kind: str, style: str) -> str:
-    explanation = _EXPLANATION if explains(style) else ""
+def _reply_form(kind: str, style: str, meaning: str) -> str:
+    explained, cites = style.endswith("cot"), kind in ("citation", "summary")
+    if not as_json(style):
+        lines = ["explanation: <one or two sentences, on one line>"] if explained else []
+        lines += ["provenance: <numbers, with commas between them, or none>"] if cites else []
+        head = f"Reply with these lines and nothing else, {meaning} (yes):"
+        return "\n".join((head, *lines, "entailed: <yes or no>"))
+    explanation = '"explanation": "<one or two sentences>", ' if explained else ""
     if kind == "claims":
         return (
             "Reply with one JSON object and nothing else, with exactly one entry for each claim, under the claim's id, of this "
             f'form:\n{{"verdicts": [{{"id": "c1", {explanation}"entailed": true or false}}, ...]}}'
         )
-    provenance = '"provenance": [<number>, ...], ' if kind in ("citation", "summary") else ""
-    verdict = '"entailed": true or false'
+    provenance = '"provenance": [<number>, ...], ' if cites else ""
     return (
-        f"Reply with one JSON object and nothing else, {_MEANING[kind]}, of this form:\n"
-        f"{{{explanation}{provenance}{verdict}}}"
+        f"Reply with one JSON object and nothing else, {meaning}, of this form:\n"
+        f'{{{explanation}{provenance}"entailed": true or false}}'
     )
 
 
-def _lines_form(kind: str, style: str) -> str:
-    lines = ["explanation: <one or two sentences, on one line>"] if explains(style) else []
-    lines += ["provenance: <numbers, with commas between them, or none>"] if kind in ("citation", "summary") else []
-    return "\n".join(
-        (f"Reply with these lines and nothing else, {_MEANING[kind]} (yes):", *lines, "entailed: <yes or no>")
-    )
+Batch = tuple[bool | None, ...]
+"""Value of a batched verdict: for each claim, in order, whether it is entailed; None for one that the reply leaves out."""
+
+Cited = tuple[bool, tuple[int, ...]]
+"""Value of a verdict on a sentence: whether what it cites entails it, and by which numbers; none if it is not entailed."""
+
+_NUMBER: Final = re.compile(r"[0-9]+")
+_MOST_DIGITS: Final = 6  # as in a marker
+_LIST: Final = re.compile(r"[0-9\[\],; \t]+")
+_PROVENANCE: Final = re.compile(r"[ \t*_`#>-]*provenance[ \t*_`]*[:=](.*)", re.IGNORECASE)
+
+_Value = TypeVar("_Value")
+_Given = ParamSpec("_Given")
+
+
+class _BrokenError(Exception):
+    """Ends a reading; says what is wrong with the reply."""
+
+
+def _known(value: _Value | Unreadable) -> _Value:
+    if isinstance(value, Unreadable):
+        raise _BrokenError(value.problem)
+    return value
+
+
+def _reader(
+    read: Callable[Concatenate[str, _Given], _Value],
+) -> Callable[Concatenate[str, _Given], _Value | Unreadable]:
+    @functools.wraps(read)
+    def guarded(text: str, /, *args: _Given.args, **options: _Given.kwargs) -> _Value | Unreadable:
+        try:
+            return read(text, *args, **options)
+        except _BrokenError as end:
+            return Unreadable(str(end))
+
+    return guarded
+
+
+@_reader
+def read_made(text: str) -> str:
+    """Reads claims that were asked for; the value is a JSON list."""
+    return json.dumps(_known(read_claims_reply(text)))
+
+
+@_reader
+def read_verdict_object(text: str, *, explained: bool) -> bool:
+    """Reads one verdict from a JSON object."""
+    return bool(_known(read_object(text, _keys({"entailed": boolean}, explained=explained)))["entailed"])
+
+
+@_reader
+def read_verdict_lines(text: str) -> bool:
+    """Reads one verdict from the last line, `entailed: yes` or `entailed: no`; a reply of that word alone will do."""
+    return _known(read_choice(text, ("yes", "no"), label="entailed")) == "yes"
+
+
+@_reader
+def read_batch(text: str, ids: Sequence[str], *, explained: bool) -> Batch:
+    """Reads verdicts on several claims; ids that were not asked about or stand twice make the reply unreadable."""
+    keys = {"id": free_text, **_keys({"entailed": boolean}, explained=explained)}
+    value = _known(read_json(text))
+    if not isinstance(value, dict) or set(value) != {"verdicts"} or not isinstance(value["verdicts"], list):
+        raise _BrokenError("the reply needs to be an object with the key verdicts, a list, and no others")
+    if not value["verdicts"]:
+        raise _BrokenError("verdicts is empty")
+    found: dict[str, bool] = {}
+    for entry in value["verdicts"]:
+        if not isinstance(entry, dict) or set(entry) != set(keys):
+            raise _BrokenError(f"each verdict needs the keys {', '.join(keys)} and no others")
+        for key, check in keys.items():
+            if broken := check(entry[key]):
+                raise _BrokenError(f"{key} {broken}")
+        if entry["id"] not in ids:
+            raise _BrokenError("a verdict has an id that was not asked about")
+        if entry["id"] in found:
+            raise _BrokenError(f"{entry['id']} stands twice")
+        found[entry["id"]] = entry["entailed"]
+    return tuple(map(found.get, ids))
+
+
+@_reader
+def read_cited_object(text: str, numbers: Sequence[int], *, explained: bool) -> Cited:
+    """Reads a verdict on a sentence, a JSON object; `numbers` were shown."""
+    value = _known(read_object(text, _keys({"provenance": _is_list, "entailed": boolean}, explained=explained)))
+    return _cited(value["entailed"], value["provenance"], numbers)
+
+
+@_reader
+def read_cited_lines(text: str, numbers: Sequence[int]) -> Cited:
+    """Reads a verdict on a sentence, lines `provenance: 3, 7` (or `none`) and `entailed: yes`."""
+    return _cited(_known(read_verdict_lines(text)), _provenance(text), numbers)
+
+
+def _provenance(text: str) -> list[int]:
+    """The numbers of the one line with the provenance; of two such lines none can be known to be the judge's own."""
+    spoken = text.rpartition("</think>")[2]
+    lines = [found[1] for line in spoken.split("\n") if (found := _PROVENANCE.fullmatch(line.strip()))]
+    if len(lines) != 1:
+        raise _BrokenError(f"one line with provenance is needed; there are {len(lines)}")
+    written = lines[0].strip(" \t*_`.")
+    if written.casefold() in ("none", "[]"):
+        return []
+    numbers = _NUMBER.findall(written) if _LIST.fullmatch(written) else []
+    if not numbers or any(len(number) > _MOST_DIGITS for number in numbers):
+        raise _BrokenError("provenance is not numbers with commas between them, or none")
+    return [int(number) for number in numbers]
+
+
+def _cited(entailed: bool, provenance: Any, numbers: Sequence[int]) -> Cited:
+    """Checks a verdict on a sentence; the only citation of an entailed one need not be named."""
+    # A number that was not shown, whatever is decided: the judge did not read what it was asked.
+    numbered = isinstance(provenance, list) and all(type(number) is int for number in provenance)
+    if numbered and not set(provenance) <= set(numbers):
+        raise _BrokenError("provenance has a number that is not cited")
+    if not entailed:
+        return False, ()
+    if not numbered:
+        raise _BrokenError("provenance must be a list of numbers")
+    if len(set(numbers)) == 1:
+        return True, (numbers[0],)
+    if not provenance:
+        raise _BrokenError("entailed and no provenance contradict each other")
+    return True, tuple(sorted(set(provenance)))
+
+
+def _keys(keys: Mapping[str, Checker], *, explained: bool) -> dict[str, Checker]:
+    return {"explanation": free_text, **keys} if explained else dict(keys)
+
+
+def _is_list(value: Any) -> str | None:
+    return None if isinstance(value, list) else "must be a list of numbers"
+
+
+_MARK: Final = re.compile(r"(^[ \t]*)?Claim [0-9]{1,4}: ", re.MULTILINE)
+_LABEL: Final = re.compile(r"^([ \t*_`#]*)entailment[ _\\]{0,3}prediction", re.IGNORECASE | re.MULTILINE)
+_ENDS: Final = " .\"'“”‘’"
+_NAMES: Final = ("entailment_prediction", "entailment prediction", "prediction")
+
+
+@_reader
+def read_official_made(text: str) -> str:
+    """Reads claims; the value is a JSON list. White space is run together, where the authors delete line feeds."""
+    spoken = text.rpartition("</think>")[2]
+    # Which numbers the claims have does not matter: in a worked example of theirs two have the same.
+    marks = list(_MARK.finditer(spoken))
+    if any(mark[1] is None for mark in marks):
+        raise _BrokenError("a claim has the mark of another one in it")
+    if not MIN_CLAIMS <= len(marks) <= MAX_CLAIMS:
+        raise _BrokenError(f"{MIN_CLAIMS} to {MAX_CLAIMS} claims are asked for; there are {len(marks)}")
+    ends = [*(mark.start() for mark in marks[1:]), len(spoken)]
+    claims = [" ".join(spoken[mark.end() : end].split()) for mark, end in zip(marks, ends, strict=True)]
+    if not all(claims):
+        raise _BrokenError("a claim is empty")
+    return json.dumps(list(dict.fromkeys(claims)))
+
+
+@_reader
+def read_official_batch(text: str, claims: Sequence[str]) -> Batch:
+    """Reads GPT's verdicts on several claims, each with its claim; capitals, white space and a claim's ends do not count.
+
+    A claim that was not asked about, or comes back more often than it was asked about, makes the reply unreadable.
+    """
+    asked = Counter(map(_bare, claims))
+    value = _known(read_json(text))
+    if not isinstance(value, list) or not value:
+        raise _BrokenError("the reply needs to be a list of objects, one for each claim")
+    found: dict[str, bool] = {}
+    times: Counter[str] = Counter()
+    for entry in value:
+        if not isinstance(entry, dict) or not isinstance(entry.get("claim"), str):
+            raise _BrokenError("each entry needs to be an object with the claim as it was given")
+        verdict, name = _prediction(entry), _bare(entry["claim"])
+        times[name] += 1
+        if name not in asked:
+            raise _BrokenError("an entry's claim is none of those asked about; repeat each claim as it was given")
+        if times[name] > asked[name] or found.get(name, verdict) != verdict:
+            raise _BrokenError("a claim stands twice")
+        found[name] = verdict
+    # Of two claims that look alike here, one answer is not known to be meant for which.
+    return tuple(found.get(name) if times[name] == asked[name] else None for name in map(_bare, claims))
+
+
+@_reader
+def read_official_only(text: str, claim: str) -> bool:
+    """Reads GPT's verdict on one claim, a list as for several."""
+    (verdict,) = _known(read_official_batch(text, [claim]))
+    if verdict is None:
+        raise _BrokenError("there is no verdict")
+    return verdict
+
+
+@_reader
+def read_official_object(text: str) -> bool:
+    """Reads GPT's verdict on two questions."""
+    value = _known(read_json(text))
+    if not isinstance(value, dict):
+        raise _BrokenError("a JSON array where one object is asked for")
+    return _prediction(value)
+
+
+@_reader
+def read_official_lines(text: str) -> bool:
+    """Reads Mistral's verdict."""
+    return _known(read_choice(_LABEL.sub(r"\1prediction", text), ("1", "0"), label="prediction")) == "1"
+
+
+@_reader
+def read_official_cited(text: str, numbers: Sequence[int]) -> Cited:
+    """Reads GPT's verdict on a sentence."""
+    value = _known(read_json(text))
+    if not isinstance(value, dict) or "provenance" not in value:
+        raise _BrokenError("the reply needs to be an object with explanation, provenance and prediction")
+    return _cited(_prediction(value), value["provenance"], numbers)
+
+
+@_reader
+def read_official_cited_lines(text: str, numbers: Sequence[int]) -> Cited:
+    """Reads Mistral's verdict on a sentence; the reply names places among the numbers."""
+    entailed = _known(read_official_lines(text))
+    try:
+        places = _provenance(text)
+    except _BrokenError:
+        if entailed and len(set(numbers)) > 1:  # only then have citations to be told apart
+            raise
+        places = []
+    if not all(place < len(numbers) for place in places):
+        raise _BrokenError("provenance has an idx that was not shown")
+    return _cited(entailed, [numbers[place] for place in places], numbers)
+
+
+def _prediction(value: dict[str, Any]) -> bool:
+    given = [value[name] for name in _NAMES if name in value]
+    if len(given) != 1:
+        raise _BrokenError("one entailment_prediction is needed")
+    if not isinstance(given[0], bool | int | float) or given[0] not in (0, 1):
+        raise _BrokenError("entailment_prediction must be 1 or 0")
+    return given[0] == 1
+
+
+def _bare(claim: str) -> str:
+    return " ".join(claim.casefold().split()).strip(_ENDS)

@@ -1,45 +1,39 @@
 """Gets the verdicts on outputs of DocLens: claims of references and outputs both ways, and sentences with what they cite.
 
-All claims are made first, then everything is judged; further rounds hold what a batched reply left out and the next steps of a
-judge of entailment. A blank output entails nothing; a blank reference has no claims; a sentence without valid citations is
-unsupported: nobody is asked about these.
-
-A judge that reads prompts says in one call whether the citations C of a sentence entail it, and which are needed. A judge of
-entailment is asked no more than the definitions need (sections 3.3 and 3.5): first about C; if C entails the sentence and has two
-or more, about each c alone; where c alone does not, about C without c. That is one call for k = 1, three for k = 2, and 1 + k to
-1 + 2k above.
+All claims are made first, then everything is judged in rounds: a line of questions is a generator, and many are asked together.
+Nobody is asked about a blank output (it entails nothing), a blank reference (it has no claims), or a sentence without valid
+citations (it is unsupported). A judge of entailment is asked claim by claim, and a text's sentences are its claims.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+import itertools
+import json
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final, Literal, TypeVar
 
-from medical_tasks.benchmarks.doclens.judge_prompts import FORMS, QuestionMaker, check_judging, claim_pair
-from medical_tasks.benchmarks.doclens.judge_reading import Cited
-from medical_tasks.benchmarks.doclens.judging_claims import (
-    ClaimRequest,
-    ClaimVerdicts,
-    Line,
-    ask_together,
-    claim_line,
-    judged_text,
-    require_unique,
-    side_by_side,
-    verdict_bool,
-)
-from medical_tasks.benchmarks.doclens.judging_claims import (
-    make_claims as make_claims,
-)
+from medical_tasks.benchmarks.doclens.judge_prompts import Cited, QuestionMaker, check_judging, claim_pair
 from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict, meqsum_section, unsupported
-from medical_tasks.benchmarks.doclens.pieces import EMPTY, read_sentences
+from medical_tasks.benchmarks.doclens.pieces import EMPTY, read_sentences, remove_citations
 from medical_tasks.errors import UsageError
-from medical_tasks.judges.base import Judging, Question, Unscored, Verdict
+from medical_tasks.judges.base import Judge, Judging, Question, Unscored, Verdict
+from medical_tasks.judges.case import CUT, NO_PAIR, UNREADABLE
 
-_Claims = Mapping[str, tuple[str, ...]]
-_Made = Mapping[str, tuple[str, ...] | Unscored]
+_FORM_REASONS: Final = (UNREADABLE, CUT, NO_PAIR, "judge: prompt too long")
+"""Reasons that a smaller question may cure."""
+
+Claims = tuple[str, ...]
+Made = Mapping[str, Claims | Unscored]
 """Claims by `UNIT/reference` and `UNIT/output`."""
+
+Outcome = Verdict | Unscored
+_Found = TypeVar("_Found")
+Line = Generator[list[Question], list[Outcome], _Found]
+"""Yields questions whose ids differ from all others', maybe none, and is sent an outcome each, in order."""
+
+_Outcomes = tuple[tuple[bool | None, ...], tuple[str, ...]]
+"""For each claim whether it is entailed, None where there is no verdict; and the reasons."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,15 +51,9 @@ class Unit:
 
 @dataclass(frozen=True, kw_only=True)
 class UnitVerdict:
-    """What is known of a unit.
-
-    `section`: the verdicts. Without citations it has no sentences. `reference_claims`: the reference's claims; None where
-    they could not be made.
-    """
+    """What is known of a unit; without citations its section has no sentences."""
 
     section: Section
-    reference_claims: tuple[str, ...] | None
-    output_claims: tuple[str, ...] | None
     reasons: tuple[str, ...] = ()
 
 
@@ -74,8 +62,8 @@ def judge_units(
     judging: Judging,
     *,
     style: str = "json_cot",
-    reference_claims: _Claims | None = None,
-    output_claims: _Claims | None = None,
+    reference_claims: Mapping[str, Claims] | None = None,
+    output_claims: Mapping[str, Claims] | None = None,
     citations: bool = True,
 ) -> list[UnitVerdict]:
     """Asks a judge about outputs.
@@ -83,37 +71,54 @@ def judge_units(
     `reference_claims`: claims of references that are there already, by unit's id; those of others are made.
     """
     check_judging(judging, style)
-    require_unique([unit.id for unit in units])
-    made = _make(units, judging, reference_claims or {}, output_claims or {})
+    if len({unit.id for unit in units}) != len(units):
+        raise UsageError("two texts to judge have the same id. Give each item one response.")
+    given: dict[str, Claims] = {}
+    wanted: dict[str, tuple[str, str, str]] = {}
+    for unit in units:
+        for side, text, known in (
+            ("reference", unit.reference, reference_claims or {}),
+            ("output", unit.output, output_claims or {}),
+        ):
+            if unit.form == "question":  # which is one claim
+                continue
+            if unit.id in known:
+                given[f"{unit.id}/{side}"] = tuple(known[unit.id])
+            else:
+                wanted[f"{unit.id}/{side}"] = text, unit.form, unit.section
+    made = given | make_claims(wanted, judging)
     lines = [_unit_line(unit, judging, made, style=style, citations=citations) for unit in units]
     return ask_together(judging.judge, lines)
 
 
-def _make(units: Sequence[Unit], judging: Judging, reference_claims: _Claims, output_claims: _Claims) -> _Made:
-    """Gets the claims of all units but those of questions: given ones, and for the rest made ones."""
-    given: dict[str, tuple[str, ...] | Unscored] = {}
-    wanted: dict[str, tuple[Unit, str]] = {}
-    for unit in units:
-        if unit.form == "question":
-            continue
-        for side, text, claims in (
-            ("reference", unit.reference, reference_claims),
-            ("output", unit.output, output_claims),
-        ):
-            name = f"{unit.id}/{side}"
-            if unit.id in claims:
-                given[name] = tuple(claims[unit.id])
-            else:
-                wanted[name] = unit, text
-    return given | make_claims(
-        {name: text for name, (_, text) in wanted.items()},
-        judging,
-        form_of={name: unit.form for name, (unit, _) in wanted.items()},
-        section_of={name: unit.section for name, (unit, _) in wanted.items()},
-    )
+def judged_text(text: str) -> str:
+    """The text as it is judged: without citation markers; "" where it holds the mark of an empty section."""
+    return "" if text.strip() == EMPTY else remove_citations(text).strip()
 
 
-def _unit_line(unit: Unit, judging: Judging, made: _Made, *, style: str, citations: bool) -> Line[UnitVerdict]:
+def make_claims(texts: Mapping[str, tuple[str, str, str]], judging: Judging) -> dict[str, Claims | Unscored]:
+    """Takes texts apart into claims, one call a text; `texts`: name to text, form and section."""
+    said = {name: judged_text(text) for name, (text, _, _) in texts.items()}
+    made: dict[str, Claims | Unscored] = dict.fromkeys(texts, ())
+    if judging.judge.reads == "pair":
+        for name, (text, _, _) in texts.items():
+            made[name] = (
+                tuple(dict.fromkeys(one.text for one in read_sentences(text) if one.text)) if said[name] else ()
+            )
+        return made
+    maker = QuestionMaker(judging.prompts, "json_cot")
+    questions = {
+        name: maker.make(f"{name}/claims", text=said[name], form=form, section=section)
+        for name, (_, form, section) in texts.items()
+        if said[name]
+    }
+    outcomes = judging.judge.ask(list(questions.values())) if questions else []
+    for name, outcome in zip(questions, outcomes, strict=True):
+        made[name] = outcome if isinstance(outcome, Unscored) else _made(outcome)
+    return made
+
+
+def _unit_line(unit: Unit, judging: Judging, made: Made, *, style: str, citations: bool) -> Line[UnitVerdict]:
     claims = _question_line if unit.form == "question" else _claims_line
     parts: list[Line[Any]] = [claims(unit, judging, made, style)]
     if citations:
@@ -121,79 +126,101 @@ def _unit_line(unit: Unit, judging: Judging, made: _Made, *, style: str, citatio
     found = yield from side_by_side(parts)
     verdict: UnitVerdict = found[0]
     sentences, reasons = found[1] if citations else ((), ())
-    return replace(
-        verdict,
-        section=replace(verdict.section, sentences=sentences),
-        reasons=tuple(dict.fromkeys((*verdict.reasons, *reasons))),
+    return UnitVerdict(
+        section=replace(verdict.section, sentences=sentences), reasons=_unique((*verdict.reasons, *reasons))
     )
 
 
-def _claims_line(unit: Unit, judging: Judging, made: _Made, style: str) -> Line[UnitVerdict]:
+def _claims_line(unit: Unit, judging: Judging, made: Made, style: str) -> Line[UnitVerdict]:
     sides = {"recall": made[f"{unit.id}/reference"], "precision": made[f"{unit.id}/output"]}
     texts = {"recall": unit.output, "precision": unit.reference}
     asked = {
-        name: claim_line(
-            ClaimRequest(id=f"{unit.id}/{name}", text=texts[name], claims=claims, form=unit.form), judging, style=style
-        )
+        name: claim_line(f"{unit.id}/{name}", texts[name], claims, unit.form, judging, style)
         for name, claims in sides.items()
         if not isinstance(claims, Unscored)
     }
     answers = yield from side_by_side(list(asked.values()))
-    found: dict[str, ClaimVerdicts] = dict(zip(asked, answers, strict=True))
+    found = dict(zip(asked, answers, strict=True))
+    entailed = [found[name][0] if name in found else None for name in sides]
     failed = [claims.reason for claims in sides.values() if isinstance(claims, Unscored)]
-    entailed = {name: found[name].entailed if name in found else None for name in sides}
-    claims_of = {name: None if isinstance(claims, Unscored) else claims for name, claims in sides.items()}
     return UnitVerdict(
-        section=Section(reference_claims=entailed["recall"], output_claims=entailed["precision"]),
-        reference_claims=claims_of["recall"],
-        output_claims=claims_of["precision"],
-        reasons=tuple(dict.fromkeys((*failed, *(reason for one in found.values() for reason in one.reasons)))),
+        section=Section(reference_claims=entailed[0], output_claims=entailed[1]),
+        reasons=_unique([*failed, *(reason for _, reasons in answers for reason in reasons)]),
     )
 
 
-def _question_line(unit: Unit, judging: Judging, made: _Made, style: str) -> Line[UnitVerdict]:
-    output, reference = (" ".join(judged_text(text).split()) for text in (unit.output, unit.reference))
-    verdict = UnitVerdict(
-        section=Section(reference_claims=(), output_claims=()),
-        reference_claims=(reference,) if reference else (),
-        output_claims=(output,) if output else (),
-    )
-    if not (output and reference):
-        missed = tuple(False for _ in verdict.reference_claims or ()), tuple(False for _ in verdict.output_claims or ())
-        return replace(verdict, section=Section(reference_claims=missed[0], output_claims=missed[1]))
+def claim_line(name: str, text: str, claims: Sequence[str], form: str, judging: Judging, style: str) -> Line[_Outcomes]:
+    """Asks whether a text entails claims: all in one call, or one call a claim.
+
+    Claims that a batched reply leaves out are asked about again, together, then one by one, and so is a batch with no readable
+    reply or too long a prompt. One that failed for another reason (the server, the budget) leaves its claims without a verdict.
+    """
+    text = judged_text(text)
+    if not text:
+        return (False,) * len(claims), ()
     maker = QuestionMaker(judging.prompts, style)
-    questions = [
-        maker.questions(f"{unit.id}/recall", "question", first=output, second=reference),
-        maker.questions(f"{unit.id}/precision", "question", first=reference, second=output),
+    found: dict[str, bool] = {}
+    failed: dict[str, str] = {}
+    wanted = list(dict.fromkeys(claims))  # a claim that stands twice is asked about once
+    batched = judging.mode == "batched" and judging.judge.reads == "prompt"
+    singly: list[str] = []
+    for round_name in ("batch", "batch-again") if batched else ():
+        if not wanted:
+            break
+        (outcome,) = yield [maker.claims(f"{name}/{round_name}", text=text, claims=wanted, form=form)]
+        if isinstance(outcome, Verdict):
+            found |= {claim: one for claim, one in zip(wanted, _batch(outcome, wanted), strict=True) if one is not None}
+            wanted = [claim for claim in wanted if claim not in found]
+        elif outcome.reason in _FORM_REASONS:
+            singly, wanted = wanted, []
+        else:
+            failed, wanted = dict.fromkeys(wanted, outcome.reason), []
+    singly += wanted
+    outcomes = yield [
+        maker.claim(f"{name}/{claims.index(claim)}", text=text, claim=claim, form=form) for claim in singly
+    ]
+    for claim, one in zip(singly, outcomes, strict=True):
+        if isinstance(one, Unscored):
+            failed[claim] = one.reason
+        else:
+            found[claim] = verdict_bool(one)
+    return tuple(map(found.get, claims)), _unique(failed.values())
+
+
+def _question_line(unit: Unit, judging: Judging, made: Made, style: str) -> Line[UnitVerdict]:
+    output, reference = (" ".join(judged_text(text).split()) for text in (unit.output, unit.reference))
+    if not (output and reference):
+        return UnitVerdict(
+            section=Section(reference_claims=(False,) * bool(reference), output_claims=(False,) * bool(output))
+        )
+    maker = QuestionMaker(judging.prompts, style)
+    asked: list[tuple[Literal["question", "same"], str, str, str]] = [
+        ("question", "recall", output, reference),
+        ("question", "precision", reference, output),
     ]
     if judging.judge.reads == "prompt":
-        questions.append(maker.questions(f"{unit.id}/same", "same", first=output, second=reference))
-    outcomes = yield questions
+        asked.append(("same", "same", output, reference))
+    outcomes = yield [
+        maker.questions(f"{unit.id}/{name}", kind, first=first, second=second) for kind, name, first, second in asked
+    ]
     recall, precision, *same = (verdict_bool(one) if isinstance(one, Verdict) else None for one in outcomes)
     section = meqsum_section(recall=recall, precision=precision, same=same[0] if same else False)
-    missing = [one.reason for one in outcomes if isinstance(one, Unscored)]
     open_yet = None in (section.reference_claims or ()) + (section.output_claims or ())
-    return replace(verdict, section=section, reasons=tuple(dict.fromkeys(missing)) if open_yet else ())
+    missing = _unique(one.reason for one in outcomes if isinstance(one, Unscored))
+    return UnitVerdict(section=section, reasons=missing if open_yet else ())
 
 
 def _sentence_line(
     unit: Unit, judging: Judging, style: str
 ) -> Line[tuple[tuple[SentenceVerdict, ...], tuple[str, ...]]]:
     """Asks about each sentence that says something and cites something that the source has."""
-    sources = dict(enumerate(unit.sources))
     sentences = read_sentences("" if unit.output.strip() == EMPTY else unit.output)
-    requests = [
-        CitationRequest(
-            id=f"{unit.id}/sentence/{place}",
-            sentence=one.text,
-            cited=tuple(sorted(number for number in one.citations if number in sources)) if one.text else (),
-            sources=sources,
-            form=unit.form,
-            section=unit.section,
-        )
-        for place, one in enumerate(sentences)
-    ]
-    found = yield from side_by_side([citation_line(request, judging, style=style) for request in requests])
+    lines = []
+    for place, one in enumerate(sentences):
+        known = sorted(number for number in one.citations if number < len(unit.sources))
+        name = f"{unit.id}/sentence/{place}"
+        lines.append(citation_line(unit, name, one.text, known if one.text else (), judging, style))
+    found = yield from side_by_side(lines)
     verdicts = tuple(
         unsupported(len(one.citations))
         if answer.entailed is False
@@ -202,104 +229,77 @@ def _sentence_line(
         )
         for one, answer in zip(sentences, found, strict=True)
     )
-    return verdicts, tuple(dict.fromkeys(reason for answer in found for reason in answer.reasons))
-
-
-@dataclass(frozen=True, kw_only=True)
-class CitationRequest:
-    """A sentence, and what it cites.
-
-    `cited`: the numbers that the source has, in the order in which they are shown. Without any nothing is asked.
-    """
-
-    id: str
-    sentence: str
-    cited: tuple[int, ...]
-    sources: Mapping[int, str]
-    form: str = "text"
-    section: str = ""
+    return verdicts, _unique(reason for answer in found for reason in answer.reasons)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CitationVerdict:
-    """What is known of it.
+    """What is known of a sentence.
 
     `supports`: for each number cited, whether it is precise: it entails the sentence alone or is needed. All False for a
-    sentence that is not entailed; None where there is no verdict. `text`: the judge's reply; "" from judges that say a
-    label and no more.
+    sentence that is not entailed; None where there is no verdict.
     """
 
     entailed: bool | None
     supports: Mapping[int, bool | None] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
-    text: str = ""
-
-    @property
-    def provenance(self) -> tuple[int, ...] | None:
-        """The precise numbers, ascending; None where it is not known of each whether it is one."""
-        if None in self.supports.values():
-            return None
-        return tuple(sorted(number for number, precise in self.supports.items() if precise))
 
 
-def entail_citations(
-    requests: Sequence[CitationRequest], judging: Judging, *, style: str = "json_cot"
-) -> list[CitationVerdict]:
-    """Asks whether what sentences cite entails them, and which citations are precise."""
-    check_judging(judging, style)
-    require_unique([request.id for request in requests])
-    return ask_together(judging.judge, [citation_line(request, judging, style=style) for request in requests])
+def citation_line(
+    unit: Unit, name: str, sentence: str, cited: Sequence[int], judging: Judging, style: str
+) -> Line[CitationVerdict]:
+    """Asks whether what a sentence cites entails it, and which of it is needed; `cited`: in the order in which it is shown.
 
-
-def citation_line(request: CitationRequest, judging: Judging, *, style: str) -> Line[CitationVerdict]:
-    """Asks about one sentence; see `judging_claims.ask_together`."""
-    if not request.cited:
+    A judge that reads prompts says both in one call.
+    """
+    if not cited:
         return CitationVerdict(entailed=False)
     if judging.judge.reads == "pair":
-        return (yield from _pairs(request))
-    if request.form not in FORMS:
-        raise ValueError(f"form must be one of {', '.join(FORMS)}; got {request.form!r}")
-    question = QuestionMaker(judging.prompts, style).citation(
-        request.id,
-        sentence=request.sentence,
-        cited=[(number, " ".join(request.sources[number].split())) for number in request.cited],
-        form=request.form,
-        section=request.section,
-    )
-    (outcome,) = yield [question]
+        return (yield from _pairs(unit, name, sentence, tuple(sorted(set(cited)))))
+    shown = [(number, " ".join(unit.sources[number].split())) for number in cited]
+    maker = QuestionMaker(judging.prompts, style)
+    (outcome,) = yield [maker.citation(name, sentence=sentence, cited=shown, form=unit.form, section=unit.section)]
     if isinstance(outcome, Unscored):
-        return CitationVerdict(entailed=None, supports=dict.fromkeys(request.cited), reasons=(outcome.reason,))
-    entailed, provenance = _cited(outcome, request.cited)
+        return CitationVerdict(entailed=None, supports=dict.fromkeys(cited), reasons=(outcome.reason,))
+    entailed, provenance = _cited(outcome, cited)
+    return CitationVerdict(entailed=entailed, supports={number: number in provenance for number in cited})
+
+
+def _pairs(unit: Unit, name: str, sentence: str, cited: tuple[int, ...]) -> Line[CitationVerdict]:
+    """Asks no more than the definitions need (paper, sections 3.3 and 3.5).
+
+    First about all that is cited; if that entails the sentence, about each alone; where one alone does not, about the others
+    without it: one call for one citation, three for two, and 1 + k to 1 + 2k above.
+    """
+    reasons: list[str] = []
+
+    def ask(wanted: list[tuple[int, ...]]) -> Line[dict[tuple[int, ...], bool | None]]:
+        outcomes = yield [_pair(unit, name, sentence, numbers) for numbers in wanted]
+        reasons.extend(one.reason for one in outcomes if isinstance(one, Unscored))
+        answers = (None if isinstance(one, Unscored) else verdict_bool(one) for one in outcomes)
+        return dict(zip(wanted, answers, strict=True))
+
+    entailed = (yield from ask([cited]))[cited]
+    supports: dict[int, bool | None] = dict.fromkeys(cited, None if entailed is None else False)
+    if entailed and len(cited) == 1:
+        supports = {cited[0]: True}
+    elif entailed:
+        known = yield from ask([(number,) for number in cited])
+        others = {number: tuple(other for other in cited if other != number) for number in cited}
+        known |= yield from ask(
+            [others[number] for number in cited if known[(number,)] is not True and others[number] not in known]
+        )
+        supports = {number: _precise(known[(number,)], known.get(others[number])) for number in cited}
+    # An answer that is missing may not have been needed.
     return CitationVerdict(
-        entailed=entailed, supports={number: number in provenance for number in request.cited}, text=outcome.text
+        entailed=entailed, supports=supports, reasons=_unique(reasons) if None in supports.values() else ()
     )
 
 
-def _pairs(request: CitationRequest) -> Line[CitationVerdict]:
-    cited = tuple(sorted(set(request.cited)))
-    plan = citation_plan(cited)
-    reasons: dict[str, None] = {}
-    wanted = next(plan)
-    while True:
-        outcomes = yield [_pair(request, numbers) for numbers in wanted]
-        reasons |= dict.fromkeys(one.reason for one in outcomes if isinstance(one, Unscored))
-        answers = [None if isinstance(one, Unscored) else verdict_bool(one) for one in outcomes]
-        try:
-            wanted = plan.send(dict(zip(wanted, answers, strict=True)))
-        except StopIteration as end:
-            entailed, precise = end.value
-            missing = None if entailed is None else False
-            supports = {number: precise.get(number, missing) for number in cited}
-            # An answer that is missing may not have been needed.
-            return CitationVerdict(
-                entailed=entailed, supports=supports, reasons=tuple(reasons) if None in supports.values() else ()
-            )
-
-
-def _pair(request: CitationRequest, numbers: tuple[int, ...]) -> Question:
-    pair = claim_pair(" ".join(request.sources[number] for number in numbers), request.sentence)
+def _pair(unit: Unit, name: str, sentence: str, numbers: tuple[int, ...]) -> Question:
+    pair = claim_pair(" ".join(unit.sources[number] for number in numbers), sentence)
     return Question(
-        id=f"{request.id}/{','.join(map(str, numbers))}",
+        id=f"{name}/{','.join(map(str, numbers))}",
         # For judges of entailment alone: the messages say the same, and are sent to nobody.
         messages=({"role": "user", "content": f"{pair.premise}\n\n{pair.hypothesis}"},),
         template="",
@@ -309,49 +309,95 @@ def _pair(request: CitationRequest, numbers: tuple[int, ...]) -> Question:
     )
 
 
-def _cited(outcome: Verdict, shown: Sequence[int]) -> Cited:
-    """Checks a verdict on a sentence: it may come from a file."""
-    value = outcome.value
-    if (
-        not isinstance(value, tuple)
-        or len(value) != 2
-        or not isinstance(value[0], bool)
-        or not isinstance(value[1], tuple)
-        or not all(type(number) is int and number in shown for number in value[1])
-        or (value[1] and not value[0])
-    ):
-        raise UsageError(
-            f"the verdict of the question {outcome.id} is not true or false with a list of numbers that are cited. Correct the "
-            "recorded verdicts."
-        )
-    return value[0], value[1]
-
-
-Ids = tuple[int, ...]
-
-
-def citation_plan(
-    citations: Ids,
-) -> Generator[list[Ids], Mapping[Ids, bool | None], tuple[bool | None, dict[int, bool | None]]]:
-    """Asks for one sentence: yields sets of numbers, and is sent what is known of each.
-
-    Returns whether they entail it together; and for each, if they do, whether it is precise.
-    """
-    together = (yield [citations])[citations]
-    if not together:
-        return together, {}
-    if len(citations) == 1:
-        return True, {citations[0]: True}
-    known = dict((yield [(number,) for number in citations]))
-    others = {number: tuple(other for other in citations if other != number) for number in citations}
-    left = [others[number] for number in citations if known[(number,)] is not True and others[number] not in known]
-    if left:
-        known |= yield left
-    return True, {number: _precise(known[(number,)], known.get(others[number])) for number in citations}
-
-
 def _precise(alone: bool | None, without: bool | None) -> bool | None:
     """Whether a citation of a supported sentence is precise; `without` is not asked for where `alone` is true."""
     if alone or without is False:
         return True
     return None if alone is None or without is None else False
+
+
+def _unique(reasons: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(reasons))
+
+
+# Verdicts may come from a file: what they hold is checked.
+
+
+def wrong_verdict(outcome: Verdict, rule: str, more: str = "") -> UsageError:
+    """Says that a recorded verdict is of another kind than its question."""
+    return UsageError(f"the verdict of the question {outcome.id} {rule}. Correct the recorded verdicts{more}.")
+
+
+def verdict_bool(outcome: Verdict) -> bool:
+    """The value of a verdict that is true or false."""
+    if not isinstance(outcome.value, bool):
+        raise wrong_verdict(outcome, "is neither true nor false")
+    return outcome.value
+
+
+def _batch(outcome: Verdict, claims: Sequence[str]) -> Sequence[bool | None]:
+    value = outcome.value
+    known = isinstance(value, tuple) and all(one is None or isinstance(one, bool) for one in value)
+    if not known or len(value) != len(claims):
+        raise wrong_verdict(outcome, f"is no list of true, false or null for each of {len(claims)} claims")
+    return value  # type: ignore[no-any-return]
+
+
+def _made(outcome: Verdict) -> Claims:
+    value = outcome.value
+    try:
+        claims = json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        claims = None
+    if not isinstance(claims, list) or not all(isinstance(one, str) and one.strip() for one in claims) or not claims:
+        credentialed = "; those of a credentialed task hold no claims: give them as files (claims, output_claims)"
+        raise wrong_verdict(outcome, "is no JSON text of a list of claims", credentialed)
+    return tuple(claims)
+
+
+def _cited(outcome: Verdict, shown: Sequence[int]) -> Cited:
+    match outcome.value:
+        case tuple((bool() as entailed, tuple() as numbers)) if (entailed or not numbers) and all(
+            type(number) is int and number in shown for number in numbers
+        ):
+            return entailed, numbers
+    raise wrong_verdict(outcome, "is not true or false with a list of numbers that are cited")
+
+
+def ask_together(judge: Judge, lines: Sequence[Line[_Found]]) -> list[_Found]:
+    """Asks round by round, until every line has come to its end."""
+    line = side_by_side(lines)
+    try:
+        wanted = next(line)
+        while True:
+            wanted = line.send(judge.ask(wanted))
+    except StopIteration as end:
+        found: list[_Found] = end.value
+        return found
+
+
+def side_by_side(lines: Sequence[Line[_Found]]) -> Line[list[_Found]]:
+    """Makes one line of several: its rounds are theirs together, and it ends when the last one does."""
+    found: dict[int, Any] = {}
+    waiting: dict[int, list[Question]] = {}
+
+    def go_on(place: int, outcomes: list[Outcome] | None) -> None:
+        line = lines[place]
+        try:
+            wanted = next(line) if outcomes is None else line.send(outcomes)
+            while not wanted:
+                wanted = line.send([])
+        except StopIteration as end:
+            found[place] = end.value
+        else:
+            waiting[place] = wanted
+
+    for place in range(len(lines)):
+        go_on(place, None)
+    while waiting:
+        asked = dict(waiting)
+        waiting.clear()
+        outcomes = iter((yield [question for wanted in asked.values() for question in wanted]))
+        for place, wanted in asked.items():
+            go_on(place, list(itertools.islice(outcomes, len(wanted))))
+    return [found[place] for place in range(len(lines))]

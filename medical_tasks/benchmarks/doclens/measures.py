@@ -1,7 +1,6 @@
 """Claims, verdicts, and the four metrics of DocLens (paper, section 3). What is not known stays None, never False.
 
-Each metric is a share of counts, so one rule serves a section, an example (its sections together) and all examples (pooled). A
-file of claims has the authors' form: a JSON list with one record per example: `example_id`, texts, and lists of claims
+A file of claims has the authors' form: a JSON list with one record per example: `example_id`, texts, and lists of claims
 (`subclaims_reference`, or `subclaims_reference_subjective` and so on for each section; `subclaims_output` likewise).
 """
 
@@ -27,14 +26,12 @@ METRICS: Final = ("claim_recall", "claim_precision", "citation_recall", "citatio
 
 @dataclass(frozen=True, kw_only=True)
 class Tally:
-    """Verdicts on a number of things, as far as they are known.
-
-    `due`: whether nothing at all is a miss: an output that had something to say and has no sentence supports nothing (0);
-    one that had nothing to say has no share (nan).
-    """
+    """Verdicts on a number of things, as far as they are known."""
 
     verdicts: tuple[Verdicts, ...] = ()
-    due: bool = False
+    due: bool = (
+        False  # whether nothing at all is a miss (0), as of an output that had something to say and has no sentence
+    )
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(verdicts=self.verdicts + other.verdicts, due=self.due or other.due)
@@ -80,10 +77,8 @@ def section_tallies(section: Section, name: str = "") -> dict[str, Tally]:
 
 def total(tallies: Iterable[Mapping[str, Tally]]) -> dict[str, Tally]:
     """Adds tallies up, metric by metric."""
-    sums = dict.fromkeys(METRICS, Tally())
-    for each in tallies:
-        sums = {name: sums[name] + each[name] for name in METRICS}
-    return sums
+    each = list(tallies)
+    return {name: sum((one[name] for one in each), Tally()) for name in METRICS}
 
 
 def _of_claims(kind: str, claims: Sequence[bool | None] | None, *, blank: bool) -> Verdicts:
@@ -102,14 +97,10 @@ def _verdicts(kind: str, outcomes: Sequence[bool | None], *, unasked: int = 0) -
 
 @dataclass(frozen=True, kw_only=True)
 class SentenceVerdict:
-    """A sentence of the output.
+    """A sentence of the output."""
 
-    `entailed`: whether all that it cites entails it together. `supports`: for each of its citations, whether it is one that
-    the sentence needs or that entails it alone.
-    """
-
-    entailed: bool | None
-    supports: tuple[bool | None, ...] = ()
+    entailed: bool | None  # whether all that it cites entails it together
+    supports: tuple[bool | None, ...] = ()  # of each citation, whether the sentence needs it or it entails it alone
 
     def __post_init__(self) -> None:
         if self.entailed is False and any(one is not False for one in self.supports):
@@ -118,12 +109,9 @@ class SentenceVerdict:
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """A section of an output beside the same section of the reference; a text without sections is one section.
+    """A section of an output beside the same section of the reference; a text without sections is one section."""
 
-    `reference_claims`: for each claim of the reference, whether the output entails it. None when the reference has no list
-    of claims because making one failed.
-    """
-
+    # for each claim whether the output entails it; None when the reference has no list because making one failed
     reference_claims: tuple[bool | None, ...] | None
     output_claims: tuple[bool | None, ...] | None
     sentences: tuple[SentenceVerdict, ...] = ()
@@ -135,17 +123,10 @@ def unsupported(citations: int = 0) -> SentenceVerdict:
 
 
 def meqsum_section(*, recall: bool | None, precision: bool | None, same: bool | None = False) -> Section:
-    """Makes the section of a question's summary: each question is one claim, judged both ways, or both are one question.
-
-    `same`: whether a judge finds them to be the same question, which makes both true; False when it is not asked.
-    """
-    return Section(reference_claims=(_either(recall, same),), output_claims=(_either(precision, same),))
-
-
-def _either(first: bool | None, second: bool | None) -> bool | None:
-    if first or second:
-        return True
-    return None if first is None or second is None else False
+    """Makes the section of a question's summary: each question is one claim, judged both ways, or both are the same."""
+    found = (True if one or same else None if None in (one, same) else False for one in (recall, precision))
+    first, second = found
+    return Section(reference_claims=(first,), output_claims=(second,))
 
 
 MIN_CLAIMS: Final = 1
@@ -160,16 +141,13 @@ Side = Literal["reference", "output"]
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimRecord:
-    """The claims of one example.
-
-    Attributes:
-        claims: section to claims; `full` where there is but one. A section without claims is there, with none.
-        texts: section to the text they were made from, for the sections whose text the file has; "" for an empty one.
-    """
+    """The claims of one example."""
 
     id: str
-    claims: Mapping[str, tuple[str, ...]]
-    texts: Mapping[str, str] = field(default_factory=dict)
+    claims: Mapping[
+        str, tuple[str, ...]
+    ]  # by section, `full` where there is but one; a section without claims is there
+    texts: Mapping[str, str] = field(default_factory=dict)  # what they were made from, as far as the file has it
     source: str = ""  # the numbered input, "" when the file has none
 
 
@@ -187,13 +165,13 @@ def read_claim_file(path: str | Path, *, side: Side = "reference") -> tuple[Clai
         raise UsageError(
             f"{path}: a JSON list of examples is needed; got {_kind(content)}. See docs/doclens_scoring.md."
         )
-    records = tuple(_record(path, place, row, side) for place, row in enumerate(content))
-    seen: set[str] = set()
-    for record in records:
-        if record.id in seen:
+    records = {}
+    for place, row in enumerate(content):
+        record = _record(path, place, row, side)
+        if record.id in records:
             raise UsageError(f"{path}: example_id {record.id} stands twice. Leave one of the two out.")
-        seen.add(record.id)
-    return records
+        records[record.id] = record
+    return tuple(records.values())
 
 
 def claim_rows(records: Iterable[ClaimRecord], *, side: Side = "reference") -> list[dict[str, Any]]:
@@ -208,11 +186,7 @@ def claim_rows(records: Iterable[ClaimRecord], *, side: Side = "reference") -> l
 
 
 def read_claims_reply(text: str) -> tuple[str, ...] | Unreadable:
-    """Reads the claims a model was asked to make: `{"claims": ["...", ...]}` and nothing else.
-
-    Returns the claims, white space run together, those that stand twice once; or what is wrong with the reply. Claims are
-    never left out to keep to the number: a reply with more is asked for again.
-    """
+    """Reads the claims a model was asked to make: `{"claims": ["...", ...]}` and nothing else, and no more than asked for."""
     value = read_json(text)
     if isinstance(value, Unreadable):
         return value

@@ -1,8 +1,6 @@
 """The numbers of DocLens for texts at hand: what `metrics/doclens` computes, without any framework.
 
-Verdicts come from the caller, from the `lexical` judge (offline, not comparable with anybody's numbers) or from a local model of
-entailment. Judges that read prompts stand behind the guard of `medical-tasks run` and `score`, and are not offered here. A caller's
-verdicts have the form
+Judges that read prompts stand behind the guard of `medical-tasks run` and `score`. A caller's verdicts have the form
 
     {"reference_claims": [1, 0, None], "output_claims": [1], "sentences": [{"entailed": 1, "supports": [1, 0]}]}
 """
@@ -11,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -23,7 +21,7 @@ from medical_tasks.benchmarks.doclens.pieces import SECTIONS, divide_note
 from medical_tasks.benchmarks.doclens.scoring import item_score, join_claims, text_units
 from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.io.store import Store
-from medical_tasks.judges.base import Judge, JudgeOptions, Judging
+from medical_tasks.judges.base import JudgeOptions, Judging
 from medical_tasks.judges.session import JudgeSession, open_judge
 from medical_tasks.runs.results import flat, summarise
 from medical_tasks.scoring.reasoning import spoken
@@ -56,26 +54,24 @@ def score_texts(
         outputs: the texts with their citations. Reasoning that ends with `</think>` is passed over.
         references: of each its `reference`, and `sentences`, the source's, whose places from 0 are what the output cites.
         form: `note`, which is judged by its four sections; `question`, which is one claim; `text`, anything else.
-        verdicts: for each output what a judge said (`GivenVerdict`), of a note by section. Default: `judge` decides.
+        verdicts: for each output what a judge said, of a note by section. Default: `judge` decides.
         judge: `lexical`, or `nli/` and the folder of a model of entailment.
         reference_claims: for each reference its claims, of a note by section. Default: its sentences are its claims.
         output_claims: likewise of the outputs.
         citations: whether the outputs were to cite; otherwise the metrics of citations are nan.
 
     Returns:
-        For each of the four metrics, of notes also by section (`claim_recall_subjective`), its pooled value, `_ci_low`, `_ci_high`
-        (95 %), `_bound_low` and `_bound_high` (had the missing verdicts been anything), nan where there is none; `reasons` of
-        values that there are none of; `judge`; `coverage` with `texts` and `missing`.
-
-    Raises:
-        ValueError: Unknown form or judge, lists of different lengths, or verdicts that are not of the form.
+        For each of the four metrics, of notes also by section (`claim_recall_subjective`), its pooled value, `_ci_low`, `_ci_high`,
+        `_bound_low` and `_bound_high`, nan where there is none; `reasons` of these; `judge`; `coverage` with `texts` and `missing`.
     """
     if form not in FORMS:
         raise ValueError(f"form must be one of {', '.join(FORMS)}; got {form!r}")
     for name, given in (("references", references), ("verdicts", verdicts)):
         if given is not None and len(given) != len(outputs):
             raise ValueError(f"{name} must be as many as predictions, {len(outputs)}; got {len(given)}")
-    task = _task(form)
+    task = next(task for task in TASKS if task.name == _TASKS[form])
+    metrics = tuple(metric for metric in task.metrics if metric.name in METRICS or metric.part)
+    task = replace(task, metrics=metrics, groups=(), cluster=None)  # texts at hand have no groups
     items = [_item(row, reference, form) for row, reference in enumerate(references)]
     parts = [text_units(item, spoken(output).strip()) for item, output in zip(items, outputs, strict=True)]
     claims: dict[Side, Sequence[Claims] | None] = {"reference": reference_claims, "output": output_claims}
@@ -84,7 +80,9 @@ def score_texts(
     else:
         if reference_claims is not None or output_claims is not None:
             raise ValueError("claims are judged, and verdicts are given: give one of the two")
-        known = [given_verdict(row, given, _sections(form)) for row, given in enumerate(verdicts)]
+        known = [
+            given_verdict(row, given, SECTIONS if form == "note" else (FULL,)) for row, given in enumerate(verdicts)
+        ]
     scores = [item_score(item.id, found, cites=citations) for item, found in zip(items, known, strict=True)]
     summary = summarise(task, items, {score.id: score for score in scores}, {}, recipe={})
     entries = dict(summary["metrics"])
@@ -94,17 +92,6 @@ def score_texts(
     result: dict[str, Any] = {"judge": named, **flat(entries)}
     result["coverage"] = {"texts": len(items), "missing": sum(score.unscored is not None for score in scores)}
     return result
-
-
-def _task(form: str) -> TaskSpec:
-    """A task of the form; texts at hand have no groups."""
-    task = next(task for task in TASKS if task.name == _TASKS[form])
-    metrics = tuple(metric for metric in task.metrics if metric.name in METRICS or metric.part)
-    return replace(task, metrics=metrics, groups=(), cluster=None)
-
-
-def _sections(form: str) -> tuple[str, ...]:
-    return SECTIONS if form == "note" else (FULL,)
 
 
 def _item(row: int, reference: Mapping[str, Any], form: str) -> Item:
@@ -124,12 +111,21 @@ def _judged(
     citations: bool,
 ) -> list[dict[str, UnitVerdict]]:
     units = [unit for some in parts for unit in some]
-    joined = {
-        side: None if given is None else _joined(given, units, side, len(parts)) for side, given in claims.items()
-    }
-    with _judging(task, name) as judging:
+    joined = {side: _joined(given, units, side, len(parts)) for side, given in claims.items() if given is not None}
+    if name != "lexical" and not name.startswith("nli/"):
+        raise ValueError(
+            f"judge must be lexical or nli/FOLDER, which read no prompts; got {name!r}. Give verdicts, or use medical-tasks score."
+        )
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        backend = stack.enter_context(contextlib.closing(open_judge(name, {}, log_dir=folder)))
+        session = JudgeSession(backend, JudgeOptions(), stack.enter_context(Store(folder / "judge.sqlite")), quiet=True)
         verdicts = judge_units(
-            units, judging, reference_claims=joined["reference"], output_claims=joined["output"], citations=citations
+            units,
+            Judging(judge=session, prompts=load_judge_prompts(task)),
+            reference_claims=joined.get("reference"),
+            output_claims=joined.get("output"),
+            citations=citations,
         )
     found = iter(verdicts)
     return [{unit.section: next(found) for unit in some} for some in parts]
@@ -138,34 +134,12 @@ def _judged(
 def _joined(given: Sequence[Claims], units: Sequence[Unit], side: Side, rows: int) -> dict[str, tuple[str, ...]]:
     if len(given) != rows:
         raise ValueError(f"{side}_claims must be as many as predictions, {rows}; got {len(given)}")
+    by_section = [one if isinstance(one, Mapping) else {FULL: one} for one in given]
     records = [
-        ClaimRecord(
-            id=str(row),
-            claims={
-                section: tuple(some)
-                for section, some in (one if isinstance(one, Mapping) else {FULL: one}).items()
-                if some is not None
-            },
-        )
-        for row, one in enumerate(given)
+        ClaimRecord(id=str(row), claims={name: tuple(some) for name, some in one.items() if some is not None})
+        for row, one in enumerate(by_section)
     ]
     return join_claims(records, units, side=side, where=f"{side}_claims")
-
-
-@contextlib.contextmanager
-def _judging(task: TaskSpec, name: str) -> Iterator[Judging]:
-    if name != "lexical" and not name.startswith("nli/"):
-        raise ValueError(
-            f"judge must be lexical or nli/FOLDER, which read no prompts; got {name!r}. Give verdicts, or use medical-tasks score."
-        )
-    with tempfile.TemporaryDirectory() as folder:
-        backend = open_judge(name, {}, log_dir=Path(folder))
-        try:
-            with Store(Path(folder) / "judge.sqlite") as store:
-                session: Judge = JudgeSession(backend, JudgeOptions(), store, quiet=True)
-                yield Judging(judge=session, prompts=load_judge_prompts(task))
-        finally:
-            backend.close()
 
 
 MISSING = "judge: no verdict given"
@@ -176,10 +150,7 @@ _LISTS = ("reference_claims", "output_claims", "sentences")
 
 
 def given_verdict(row: int, given: GivenVerdict, sections: Sequence[str]) -> dict[str, UnitVerdict]:
-    """Reads the verdicts on one output.
-
-    `sections`: the sections of its form. A note's may be left out where neither text has them.
-    """
+    """Reads the verdicts on one output; a note's sections may be left out where neither text has them."""
     by_section = {FULL: given} if tuple(sections) == (FULL,) else given
     unknown = [name for name in by_section if name not in sections]
     if unknown:
@@ -204,12 +175,13 @@ def _verdict(where: str, given: GivenVerdict) -> UnitVerdict:
         )
     except ValueError as error:
         raise ValueError(str(error) if str(error).startswith(where) else f"{where}: {error}") from None
-    lists = (section.reference_claims, section.output_claims, *(one.supports for one in section.sentences))
-    missing = any(each is None or None in each for each in lists)
-    missing = missing or any(one.entailed is None for one in section.sentences)
-    return UnitVerdict(
-        section=section, reference_claims=None, output_claims=None, reasons=(MISSING,) if missing else ()
-    )
+    known = [
+        section.reference_claims,
+        section.output_claims,
+        *((one.entailed, *one.supports) for one in section.sentences),
+    ]
+    missing = any(each is None or None in each for each in known)
+    return UnitVerdict(section=section, reasons=(MISSING,) if missing else ())
 
 
 def _outcomes(where: str, given: Sequence[Any] | None) -> tuple[bool | None, ...] | None:

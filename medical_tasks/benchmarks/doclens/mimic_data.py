@@ -1,22 +1,24 @@
 """`mimic_rrs`: radiology reports with findings in numbered sentences, and the impression that a model is to write of them.
 
-DocLens evaluates 200 reports, drawn in proportion to modality and anatomy (Xie et al. 2024, appendix on the experiments), of the
-reports that Van Veen et al. 2023 used (https://aclanthology.org/2023.bionlp-1.42/). This is a sample of the same kind, drawn from
-the official `NOTEEVENTS.csv.gz`, or from a user's table. Rows of a table with a column `split` are used as they are.
+DocLens evaluates 200 reports, drawn in proportion to modality and anatomy (Xie et al. 2024, appendix on the experiments), of those
+of Van Veen et al. 2023 (https://aclanthology.org/2023.bionlp-1.42/). This is a sample of the same kind, from the official
+`NOTEEVENTS.csv.gz` or a user's table: each id has a rank, a hash, and the lowest are taken, whatever the order of the file.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from heapq import heappop, heappush, heapreplace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from medical_tasks.benchmarks.doclens.datasets import MIMIC_RRS, demo_entries
 from medical_tasks.benchmarks.doclens.mimic_report import (
     ANATOMIES,
     MODALITIES,
@@ -29,24 +31,209 @@ from medical_tasks.benchmarks.doclens.mimic_report import (
     kind_of,
     read_report,
 )
-from medical_tasks.benchmarks.doclens.mimic_sample import (
-    MIMIC_COLUMNS,
-    SAMPLE,
-    SEED,
-    SPLITS,
-    TRAIN_EACH,
-    Candidate,
-    Rows,
-    Sampler,
-    file_stamp,
-    report_row,
-    sampled_rows,
-)
+from medical_tasks.benchmarks.doclens.spec import MIMIC_RRS, demo_entries
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import UsageError, system_reason
+from medical_tasks.io.columns import Column
 from medical_tasks.io.csv_files import StreamedRow, read_csv, stream_rows
 from medical_tasks.io.json_records import LONGEST_ID, Field, is_text, is_text_or_null, optional, read_records
 from medical_tasks.io.progress import Progress
+from medical_tasks.scoring.sentences import split_sentences
+
+SAMPLE: Final = 200
+"""Reports in `test` (paper, appendix on the experiments)."""
+
+TRAIN_EACH: Final = 50
+"""Most reports of a kind in `train`: worked examples are drawn from them, one or two of each kind."""
+
+SEED: Final = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A report that can be used."""
+
+    id: str
+    patient_id: str
+    kind: Kind
+    report: Report
+
+
+def largest_remainder(counts: Mapping[Kind, int], size: int) -> dict[Kind, int]:
+    """Divides a sample in proportion; of equal remainders the kind that comes first by its name gets one more."""
+    total = sum(counts.values())
+    shares = {kind: size * count // total for kind, count in counts.items()} if total else {}
+    left = size - sum(shares.values())
+    for kind in sorted(counts, key=lambda each: (-(size * counts[each] % total), each))[:left]:
+        shares[kind] += 1
+    return shares
+
+
+class Sampler:
+    """Takes reports one after another and holds what may be sampled, so that memory does not grow with the file.
+
+    Of each kind these are the reports of lowest rank, as many as the whole sample has, for a kind's share is known at the end
+    alone; and for `train` that of each of so many patients that enough are left when those of `test` are taken away.
+    """
+
+    def __init__(self, *, sample: int, train_each: int, train_kinds: Collection[Kind], seed: int) -> None:
+        self.counts: Counter[Kind] = Counter()
+        self.sample, self._train_each, self._seed = sample, train_each, seed
+        self._test: dict[Kind, _Lowest] = defaultdict(lambda: _Lowest(sample))
+        self._train = {kind: _LowestOfEach(train_each + sample) for kind in train_kinds}
+
+    def add(self, candidate: Candidate) -> None:
+        """Takes one more report."""
+        self.counts[candidate.kind] += 1
+        self._test[candidate.kind].add(self._rank("test", candidate), candidate)
+        if candidate.kind in self._train:
+            self._train[candidate.kind].add(self._rank("train", candidate), candidate)
+
+    def split(self) -> dict[str, list[Candidate]]:
+        """The reports of `test` and `train`, by id; no patient is in both, and none is twice in one kind of `train`."""
+        shares = largest_remainder(self.counts, self.sample)
+        test = [each for kind, share in shares.items() for each in self._test[kind].best(share)]
+        patients = {each.patient_id for each in test}
+        train = [
+            each
+            for lowest in self._train.values()
+            for each in [one for one in lowest.best() if one.patient_id not in patients][: self._train_each]
+        ]
+        return {"train": sorted(train, key=_by_id), "test": sorted(test, key=_by_id)}
+
+    def _rank(self, split: str, candidate: Candidate) -> int:
+        text = f"{self._seed}/{split}/{candidate.id}"
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16], "big")
+
+
+def _by_id(candidate: Candidate) -> tuple[int, str]:
+    """Numbers by their size, other ids by their letters."""
+    return len(candidate.id) if candidate.id.isdecimal() else 0, candidate.id
+
+
+class _Lowest:
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._heap: list[tuple[int, int, Candidate]] = []  # the highest rank first; no two have a place in common
+        self._place = 0
+
+    def add(self, rank: int, candidate: Candidate) -> None:
+        self._place += 1
+        if len(self._heap) < self._size:
+            heappush(self._heap, (-rank, self._place, candidate))
+        elif self._heap and rank < -self._heap[0][0]:
+            heapreplace(self._heap, (-rank, self._place, candidate))
+
+    def best(self, count: int) -> Iterable[Candidate]:
+        return [candidate for _, _, candidate in sorted(self._heap, key=lambda entry: -entry[0])[:count]]
+
+
+class _LowestOfEach:
+    """Of the patients whose lowest rank is lowest, that report of each."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._held: dict[str, tuple[int, Candidate]] = {}
+        self._heap: list[tuple[int, str]] = []  # the highest rank first; ranks of before count no more
+
+    def add(self, rank: int, candidate: Candidate) -> None:
+        patient = candidate.patient_id
+        held = self._held.get(patient)
+        if held is not None and held[0] <= rank:
+            return
+        if held is None and len(self._held) >= self._size:
+            self._drop_old()
+            if not self._heap or rank >= -self._heap[0][0]:
+                return
+            del self._held[heappop(self._heap)[1]]
+        self._held[patient] = (rank, candidate)
+        heappush(self._heap, (-rank, patient))
+
+    def _drop_old(self) -> None:
+        while self._heap and self._held.get(self._heap[0][1], (None,))[0] != -self._heap[0][0]:
+            heappop(self._heap)
+
+    def best(self) -> Iterable[Candidate]:
+        return [candidate for _, candidate in sorted(self._held.values(), key=lambda entry: entry[0])]
+
+
+SPLITS = ("train", "test")
+Rows = dict[str, tuple[dict[str, Any], ...]]
+"""Split to its rows."""
+
+MIMIC_COLUMNS = (
+    Column(name="id", description="Of the report: MIMIC-III's ROW_ID, in `table` as the table has it"),
+    Column(name="patient_id", description="Whose report it is: MIMIC-III's SUBJECT_ID. Reports share it"),
+    Column(name="modality", description="`CT` or `MR`; `unknown` in a table that does not say it"),
+    Column(
+        name="anatomy",
+        description="`head`, `abdomen`, `chest`, `spine`, `neck`, `sinus` or `pelvis`; or `unknown`, likewise",
+    ),
+    Column(name="findings", description="What was seen: the findings section, its wrapped lines joined"),
+    Column(
+        name="sentences",
+        repeated=True,
+        description="Its sentences, each on one line; a sentence's number is its place, from 0",
+    ),
+    Column(name="impression", description="What it means: the impression section, likewise; the reference"),
+)
+
+
+def report_row(candidate: Candidate) -> dict[str, Any]:
+    """Puts a row together, with the columns in their order."""
+    return {
+        "id": candidate.id,
+        "patient_id": candidate.patient_id,
+        "modality": candidate.kind.modality,
+        "anatomy": candidate.kind.anatomy,
+        "findings": candidate.report.findings,
+        "sentences": report_sentences(candidate.report.findings),
+        "impression": candidate.report.impression,
+    }
+
+
+def report_sentences(findings: str) -> list[str]:
+    """Splits findings into sentences, each on one line; the number of a sentence is its place, from 0."""
+    return [" ".join(sentence.split()) for sentence in split_sentences(findings)]
+
+
+def file_stamp(path: Path) -> tuple[int, ...]:
+    """Tells a file's state from any other it had or will have, as far as its folder knows."""
+    try:
+        state = path.stat()
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
+    return state.st_size, state.st_dev, state.st_ino, state.st_mtime_ns
+
+
+def sampled_rows(path: Path, reports: Iterable[Candidate | LeftOut], sampler: Sampler, *, advice: str) -> Rows:
+    """Draws the splits from a stream of reports, and says on standard error what was left out and why."""
+    left_out: Counter[LeftOut] = Counter()
+    for report in reports:
+        if isinstance(report, LeftOut):
+            left_out[report] += 1
+        else:
+            sampler.add(report)
+    told = _told(sampler, left_out)
+    if sampler.counts.total() < sampler.sample:
+        raise UsageError(f"{path}: {told} The sample has {sampler.sample:,}. {advice}")
+    drawn = sampler.split()
+    if not drawn["train"]:
+        raise UsageError(
+            f"{path}: {told} Behind the sample of {sampler.sample:,} no report of another patient remains for train. {advice}"
+        )
+    print(f"note: {path.name}: {told}", file=sys.stderr)
+    return {split: tuple(map(report_row, drawn[split])) for split in SPLITS}
+
+
+def _told(sampler: Sampler, left_out: Counter[LeftOut]) -> str:
+    kinds = ", ".join(f"{' '.join(dict.fromkeys(kind))} {count:,}" for kind, count in sampler.counts.most_common())
+    reasons = ", ".join(f"{reason} {count:,}" for reason, count in left_out.most_common())
+    return (
+        f"{sampler.counts.total():,} reports can be used{f' ({kinds})' if kinds else ''}, {left_out.total():,} are left out"
+        f"{f' ({reasons})' if reasons else ''}."
+    )
+
 
 NOTE_COLUMNS = (
     "ROW_ID",
@@ -72,16 +259,9 @@ _MEGABYTE = 1_000_000
 
 
 def read_note_rows(path: Path, *, sample: int = SAMPLE, train_each: int = TRAIN_EACH, seed: int = SEED) -> Rows:
-    """Reads the rows of both splits; the memory is that of a few thousand reports, whatever the size of the file.
+    """Reads the rows of both splits, by growing ROW_ID; the result of the last file is kept, for splits are asked for in turn.
 
-    The result of the last file is kept, for splits are asked for one after another.
-
-    Returns:
-        Split to rows, by growing ROW_ID.
-
-    Raises:
-        UsageError: The file is not of the official form (the message names line, field, rule and value, never the text), or has
-            fewer reports that can be used than the sample.
+    Messages name line, field, rule and value, never the text.
     """
     return _drawn_notes(path, file_stamp(path), sample, train_each, seed)
 
@@ -144,48 +324,35 @@ _TABLE = "table of findings and impressions"
 _ALLOWED = {"modality": MODALITIES, "anatomy": ANATOMIES, "split": SPLITS}
 _UNKNOWN = Kind("unknown", "unknown")
 _JSON_TEXT = dataclasses.replace(is_text_or_null(), private=True)
-_JSON_ID = Field(
-    holds=lambda value: type(value) is int or is_text().holds(value),
-    rule="a text that is not empty, or a whole number",
-    private=True,
-)
-_JSON_PATIENT = Field(
-    holds=lambda value: type(value) is int or is_text_or_null().holds(value),
-    rule="a text, a whole number or null",
-    private=True,
-)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Line:
-    candidate: Candidate
-    split: str  # "" where the table has no splits
-    told_patient: bool
+def _number_or(text: Field, rule: str) -> Field:
+    return Field(holds=lambda value: type(value) is int or text.holds(value), rule=rule, private=True)
+
+
+_JSON_ID = _number_or(is_text(), "a text that is not empty, or a whole number")
+_JSON_PATIENT = _number_or(is_text_or_null(), "a text, a whole number or null")
+
+_Line = tuple[Candidate, str, bool]
+"""A report, its split ("" where the table has none), and whether the table says whose it is."""
 
 
 def read_table_rows(
     path: Path, split: str, *, sample: int = SAMPLE, train_each: int = TRAIN_EACH, seed: int = SEED
 ) -> Iterator[dict[str, Any]]:
-    """Reads the rows of a split; of a CSV table the memory is that of its ids, or of what may be sampled.
-
-    `path`: the table; JSON Lines if its name says so (`.jsonl`), else CSV.
-
-    Yields:
-        Rows with the names and types of `MIMIC_COLUMNS`: of a table with splits in its order, else by growing id.
-    """
+    """Reads the rows of a split of a table, JSON Lines (`.jsonl`) or CSV: of one with splits in its order, else by growing id."""
     stamp = file_stamp(path)
-    first = next(_table_lines(path))
-    if not first.split:
+    if not next(_table_lines(path))[1]:
         yield from _drawn_table(path, stamp, sample, train_each, seed)[split]
         return
     patients: dict[str, set[str]] = {each: set() for each in SPLITS}
     found = False
-    for line in _table_lines(path):
-        if line.told_patient:
-            patients[line.split].add(line.candidate.patient_id)
-        if line.split == split:
+    for candidate, its_split, told_patient in _table_lines(path):
+        if told_patient:
+            patients[its_split].add(candidate.patient_id)
+        if its_split == split:
             found = True
-            yield report_row(line.candidate)
+            yield report_row(candidate)
     if not found:
         raise UsageError(
             f"{path}: has no row whose 'split' is {split!r}; each of {', '.join(SPLITS)} needs one at least. Leave the column out "
@@ -201,7 +368,7 @@ def _drawn_table(path: Path, stamp: tuple[int, ...], sample: int, train_each: in
     del stamp  # for the cache alone
     return sampled_rows(
         path,
-        (check_report(line.candidate.report) or line.candidate for line in _table_lines(path)),
+        (check_report(candidate.report) or candidate for candidate, _, _ in _table_lines(path)),
         Sampler(sample=sample, train_each=train_each, train_kinds=(*TRAIN_KINDS, _UNKNOWN), seed=seed),
         advice="Give a larger table, or one with a column 'split' that says of each row whether it is of train or test.",
     )
@@ -231,16 +398,13 @@ def _table_lines(path: Path) -> Iterator[_Line]:
         if bool(spelt["modality"]) != bool(spelt["anatomy"]):
             raise _wrong_line(path, number, "anatomy", "must be there where modality is, and only there", values)
         patient = values.get("patient_id", "").strip()
-        yield _Line(
-            candidate=Candidate(
-                id=row_id,
-                patient_id=patient or f"report {row_id}",  # not the id alone: a patient may have the same number
-                kind=Kind(spelt["modality"], spelt["anatomy"]) if spelt["modality"] else _UNKNOWN,
-                report=Report(findings=joined_lines(values["findings"]), impression=joined_lines(values["impression"])),
-            ),
-            split=spelt["split"],
-            told_patient=bool(patient),
+        candidate = Candidate(
+            id=row_id,
+            patient_id=patient or f"report {row_id}",  # not the id alone: a patient may have the same number
+            kind=Kind(spelt["modality"], spelt["anatomy"]) if spelt["modality"] else _UNKNOWN,
+            report=Report(findings=joined_lines(values["findings"]), impression=joined_lines(values["impression"])),
         )
+        yield candidate, spelt["split"], bool(patient)
 
 
 def _spelt(path: Path, number: int, name: str, values: Mapping[str, str]) -> str:

@@ -1,22 +1,20 @@
 """Radiology reports of MIMIC-III: what a report is of, its findings and its impression.
 
-The paper names two modalities and seven anatomies (appendix on the experiments) and not how a report got its own; the table here is
-ours. A description is taken apart into words, so that `CT HEAD W/O CONTRAST`, `-59 DISTINCT PROCEDURAL SERVICE` and
-`MR L-SPINE W & W/O CONTRAST` need no patterns. What could be two things is neither.
-
-The note begins with a block of the order (examination, reason, medical condition), between lines of underscores; what counts
-stands below `FINAL REPORT`, up to the next such line, behind which preliminary reports are repeated. At the end of a page the
-block is repeated between `(Over)` and `(Cont)`. Sections begin with headings. Lines are wrapped at some eighty characters.
+The paper names two modalities and seven anatomies (appendix on the experiments) and not how a report got its own; the lists here
+are ours. A description is taken apart into words; what could be two things is neither. What counts of a note stands below `FINAL
+REPORT`, up to the next line of underscores; at the end of a page the block of the order is repeated between `(Over)` and `(Cont)`.
 """
 
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from typing import Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 
 class LeftOut(StrEnum):
@@ -48,41 +46,19 @@ class Kind(NamedTuple):
     anatomy: str
 
 
-TRAIN_KINDS: Final = (
-    Kind("CT", "head"),
-    Kind("CT", "abdomen"),
-    Kind("CT", "chest"),
-    Kind("CT", "spine"),
-    Kind("MR", "head"),
-    Kind("MR", "spine"),
+TRAIN_KINDS: Final = tuple(
+    Kind(*kind.split()) for kind in ("CT head", "CT abdomen", "CT chest", "CT spine", "MR head", "MR spine")
 )
 """The six kinds with a train split. The paper says that there are six; which, is our choice: the most frequent."""
 
 
-def _words(**lists: str) -> dict[str, str]:
-    return {word: name for name, words in lists.items() for word in words.split()}
-
-
-_MODALITY_OF: Final = _words(CT="CT CTA CTV CTP CTU CAT", MR="MR MRI MRA MRV MRS MRCP MRU FMRI")
-
-_PROCEDURES: Final = frozenset(
-    "ABLATION ASPIRATION ASP BIOPSY BX DRAIN DRAINAGE GUIDANCE GUIDE GUIDED INJECTION INTERVENTIONAL NEEDLE PERC "
-    "PERCUTANEOUS PLACEMENT PLACTMENT STEREOTACTIC STEREOTAXIS VERTEBROPLASTY".split()
-)
-
+_LISTS: Final[dict[str, Any]] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+_MODALITY_OF: Final = {word: name for name, words in _LISTS["modalities"].items() for word in words.split()}
 # `other` is what the seven are not, so that a limb beside the pelvis makes it ambiguous. `THORACIC`, `CERVICAL` and `LUMBAR`
 # are of the spine only where it is named: there are thoracic aortas.
-_ANATOMY_OF: Final = _words(
-    head="HEAD BRAIN PITUITARY SELLA SELLAR IAC IACS ORBIT ORBITS ORBITAL CRANIAL SKULL TEMPORAL WILLIS",
-    abdomen="ABD ABDOMEN ABDOMINAL ADRENAL ADRENALS COLONOGRAPHY ENTEROGRAPHY HEPATIC KIDNEY KIDNEYS LIVER MRCP PANCREAS "
-    "PANCREATIC RENAL SPLEEN UROGRAM UROGRAPHY",
-    chest="AIRWAY CHEST LUNG LUNGS MEDIASTINUM PULMONARY THORAX TRACHEA",
-    spine="CSPINE LSPINE LUMBOSACRAL SACRAL SACRUM SPINAL SPINE TSPINE",
-    neck="CAROTID CAROTIDS LARYNX NASOPHARYNX NECK PAROTID PAROTIDS",
-    sinus="FACE FACIAL MANDIBLE MAXILLOFACIAL PARANASAL SINUS SINUSES",
-    pelvis="PELVIC PELVIS PROSTATE RECTUM UTERUS",
-    other="ANKLE ARM BIFEM BREAST BREASTS ELBOW EXT EXTREM EXTREMITY EXTREMITIES FEMUR FINGER FOOT FOREARM HAND HEEL HIP HIPS "
-    "HUMERUS KNEE LEG PLEXUS RUNOFF SHOULDER THIGH TIBIA TMJ TOE TORSO WRIST",
+_ANATOMY_OF: Final = {word: name for name, words in _LISTS["anatomies"].items() for word in words.split()}
+_PROCEDURES, _VIEWS, _NO_EXAMINATION, _POINTERS, _POINTS_AT = (
+    frozenset(_LISTS[name].split()) for name in ("procedures", "views", "no_examination", "pointers", "points_at")
 )
 
 # Before `SINUS`, these make it a vein of the head.
@@ -93,10 +69,7 @@ _WORD = re.compile("[A-Z0-9]+")
 
 @lru_cache(maxsize=8192)
 def kind_of(description: str) -> Kind | LeftOut:
-    """Tells what a report is of.
-
-    Abdomen and pelvis together, one examination in most hospitals, are `abdomen`; any other two anatomies are ambiguous.
-    """
+    """Tells what a report is of. Abdomen and pelvis together are `abdomen`; any other two anatomies are ambiguous."""
     words = _WORD.findall(description.upper())
     modalities = {_MODALITY_OF[word] for word in words if word in _MODALITY_OF}
     if len(modalities) != 1:
@@ -116,8 +89,7 @@ def kind_of(description: str) -> Kind | LeftOut:
     return LeftOut.OTHER_ANATOMY if anatomy == "other" else Kind(modalities.pop(), anatomy)
 
 
-FEWEST_FINDINGS_WORDS: Final = 10
-FEWEST_IMPRESSION_WORDS: Final = 2
+_FEWEST_FINDINGS_WORDS, _FEWEST_IMPRESSION_WORDS = 10, 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,15 +136,6 @@ _READING = re.compile(
 # What was examined, before a colon: `CHEST, PA AND LATERAL:`, `CT OF THE ABDOMEN WITHOUT IV CONTRAST:`.
 _EXAMINATION = re.compile(r"^[ \t]*([A-Z](?:[A-Za-z0-9&/,.() -]|\[\*\*[^\]\n]*\*\*\]){2,80}?)[ \t]*:", re.MULTILINE)
 _MASKED = re.compile(r"\[\*\*.*?\*\*\]")
-_VIEWS: Final = frozenset(
-    "AND AP AXIAL BONE C CERVICAL CONTRAST CORONAL FOR FRONTAL I INTRAVENOUS IV L LATERAL LEFT LUMBAR NON O OF ORAL PA PORTABLE "
-    "RIGHT SAGITTAL SCAN SCANS SINGLE T THE THORACIC TWO UPRIGHT V VIEW VIEWS W WINDOWS WITH WITHOUT".split()
-)
-_NO_EXAMINATION: Final = frozenset(
-    "CLINICAL COMPARED COMPARISON COMPARISONS DOSE FINDING FINDINGS HISTORY IMPRESSION IMPRESSIONS INDICATION INDICATIONS LABS "
-    "NOTE PREVIOUS PRIOR PROCEDURE RADIOLOGIST REASON RECOMMENDATION RECOMMENDATIONS REFERENCE REPORT REQUEST SUMMARY "
-    "TECHNIQUE".split()
-)
 # Who signed it: far to the right, or with the time of the approval.
 _SIGNED = re.compile(r"^[ \t]{10,}DR\.|\b(?:Approved|[Ss]igned by)[ \t]*:", re.MULTILINE)
 
@@ -180,20 +143,12 @@ _NUMBERED = re.compile(r"(?:^|\s)(?:\(?[0-9]{1,2}[.)]|[-*•·])$")
 _ENDED: Final = (".", "!", "?", ":", ";", ")", "]", "_")
 
 _LETTERS = re.compile("[a-z]+")
-_POINTERS: Final = frozenset(
-    "a above and are as at below body comment comments complete described description detail detailed details dictated dictation "
-    "discussed examination exam findings for full given in information is listed main mentioned noted of outlined per please refer "
-    "report reported reports same section see stated study text the these this to under".split()
-)
-_POINTS_AT: Final = frozenset("above below body comment comments description findings report section text".split())
 
 
 def read_report(text: str) -> Report | LeftOut:
-    """Finds findings and impression in a note.
+    """Finds findings and impression in a note; findings can be several sections, or stand under what was examined alone.
 
-    Several findings sections, as of a report on head and face, are joined. A report without one whose findings stand under what was
-    examined (`CT HEAD WITHOUT CONTRAST:`) has those. Sections of other names, other readings (a wet read, an addendum) and who
-    signed belong to neither; behind both sections another reading ends the report.
+    Sections of other names, other readings (a wet read, an addendum) and who signed belong to neither.
     """
     body = _body(text.replace("\r\n", "\n"))
     parts: dict[str, list[str]] = {"findings": [], "impression": [], "examined": []}
@@ -221,12 +176,12 @@ def read_report(text: str) -> Report | LeftOut:
 
 def check_report(report: Report) -> LeftOut | None:
     """Says why a report with both sections cannot be used."""
-    if sum(any(map(str.isalnum, word)) for word in report.findings.split()) < FEWEST_FINDINGS_WORDS:
+    if sum(any(map(str.isalnum, word)) for word in report.findings.split()) < _FEWEST_FINDINGS_WORDS:
         return LeftOut.SHORT_FINDINGS
     words = _LETTERS.findall(report.impression.lower())
     if words and _POINTERS.issuperset(words) and not _POINTS_AT.isdisjoint(words):
         return LeftOut.POINTING_IMPRESSION
-    if len(words) < FEWEST_IMPRESSION_WORDS:
+    if len(words) < _FEWEST_IMPRESSION_WORDS:
         return LeftOut.SHORT_IMPRESSION
     return None
 
@@ -247,10 +202,9 @@ def _body(text: str) -> str:
 
 
 def _headings(body: str) -> list[tuple[str, int, int]]:
-    """The headings in order: what each begins, its start and end.
+    """The headings in order: what each begins (a section's name, `reading` or `examined`), its start and end.
 
-    What a heading begins is `findings`, `impression`, `both`, `other`, `reading`, or `examined`, which what was examined begins
-    unless it stands in findings, an impression or another reading.
+    What was examined begins nothing where it stands in findings, an impression or another reading.
     """
     found = {}
     for match in itertools.chain(_EXAMINATION.finditer(body), _LINE.finditer(body), _WITHIN.finditer(body)):
@@ -310,15 +264,10 @@ _CLOSING = "\"')]"
 
 
 def joined_lines(text: str) -> str:
-    """Joins wrapped lines.
+    """Joins wrapped lines to paragraphs and items of lists, one a line, paragraphs with an empty line before them.
 
-    A line goes on with the one before it, unless it begins an item of a list or an empty line stands between. Behind an empty
-    line, as a page's end leaves one, it goes on with a heading that ends in a colon, and where the line before has no end mark and
-    it begins with a small letter. A number at its beginning is an item's only where the line before has ended: `measures up to`
-    is followed by no item.
-
-    Returns:
-        Paragraphs and items, one a line, paragraphs with an empty line before them; no other white space but single spaces.
+    Behind an empty line, as a page's end leaves one, a line goes on with a heading that ends in a colon, and with small letters
+    where the line before has no end mark. `measures up to` is followed by no item, whatever number stands there.
     """
     joined: list[list[str]] = []  # what lines hold, of which some are empty
     above, gap = "", False  # the last line that is not empty, and whether an empty one is below

@@ -14,10 +14,10 @@ import random
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from medical_tasks.benchmarks.doclens.mimic_data import NOTE_COLUMNS
 from medical_tasks.data.building import SUMS_FILE
@@ -28,17 +28,6 @@ NOTES_FILE = "NOTEEVENTS.csv.gz"
 CT_MR_SHARE = 0.06
 """CT and MR reports among all notes, near what the release has."""
 
-# Category, share in percent, least and most characters: near those of the release, whose mean is about 1,900 characters.
-_CATEGORIES = (
-    ("Nursing/other", 42, 200, 1_700),
-    ("Radiology", 20, 800, 1_900),
-    ("Nursing", 11, 800, 3_000),
-    ("ECG", 11, 150, 400),
-    ("Physician ", 7, 4_000, 11_000),
-    ("Discharge summary", 3, 3_000, 16_000),
-    ("Echo", 3, 2_000, 4_000),
-    ("Respiratory ", 3, 700, 2_000),
-)
 _ERRORS = 0.001
 _FINDINGS_CHARS = (300, 1_200, 6_000)  # least, most of most reports, most of one in forty
 _REPORTS_A_PATIENT = 2.7  # of CT and MR
@@ -46,8 +35,7 @@ _PARAGRAPHS = 600
 _WRITE_CHARS = 1_000_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class Examination:
+class Examination(NamedTuple):
     """A description as the files have it, and what it is of; `share` is how often, against the others."""
 
     description: str
@@ -58,11 +46,7 @@ class Examination:
 
 @cache
 def twin_words() -> dict[str, Any]:
-    """Examinations, findings with what they mean, and filling.
-
-    In a finding `{n}` is a number of millimeters, in filling `{a}` and `{b}` are small numbers. Its quotes, commas and marks of
-    de-identification are meant: files of notes have them.
-    """
+    """Examinations, findings with what they mean, filling, and categories of notes: share in percent, least, most characters."""
     words: dict[str, Any] = json.loads(Path(__file__).with_name("mimic_twin_words.json").read_text(encoding="utf-8"))
     return words | {"examinations": [Examination(**each) for each in words["examinations"]]}
 
@@ -133,43 +117,43 @@ def write_twin(
 def _imaging(draw: random.Random, common: dict[str, str], examination: Examination, date: str) -> TwinNote:
     least, most, longest = _FINDINGS_CHARS
     length = draw.randrange(least, longest if draw.random() < 1 / 40 else most)
-    report = _write_report(draw, examination, date=date, length=length)
+    text, sentences, impression = _write_report(draw, examination, date=date, length=length)
     error = draw.random() < _ERRORS
-    usable = bool(report.sentences) and not error
-    return TwinNote(
-        cells=common
-        | {
-            "CATEGORY": "Radiology",
-            "DESCRIPTION": examination.description,
-            "CGID": "",
-            "ISERROR": "1" if error else "",
-            "TEXT": report.text,
-        },
-        modality=examination.modality if usable else "",
-        anatomy=examination.anatomy if usable else "",
-        sentences=report.sentences if usable else (),
-        impression=report.impression if usable else "",
+    cells = {
+        "CATEGORY": "Radiology",
+        "DESCRIPTION": examination.description,
+        "CGID": "",
+        "ISERROR": "1" if error else "",
+    }
+    note = TwinNote(cells=common | cells | {"TEXT": text})
+    if error or not sentences:
+        return note
+    return replace(
+        note,
+        modality=examination.modality,
+        anatomy=examination.anatomy,
+        sentences=sentences,
+        impression=impression,
     )
 
 
 def _other(draw: random.Random, common: dict[str, str], paragraphs: Sequence[str]) -> TwinNote:
-    category, _, least, most = draw.choices(_CATEGORIES, [each[1] for each in _CATEGORIES])[0]
+    categories = twin_words()["categories"]
+    category, _, least, most = draw.choices(categories, [share for _, share, _, _ in categories])[0]
     length = int(draw.uniform(least, most))
     chosen = []
     while length > 0:
         chosen.append(paragraphs[int(draw.random() * len(paragraphs))])
         length -= len(chosen[-1])
     of = twin_words()["other_examinations"] if category == "Radiology" else ("Report",)
-    return TwinNote(
-        cells=common
-        | {
-            "CATEGORY": category,
-            "DESCRIPTION": of[int(draw.random() * len(of))],
-            "CGID": str(draw.randrange(14_000, 21_000)) if category == "Nursing/other" else "",
-            "ISERROR": "",
-            "TEXT": "".join(chosen),
-        }
-    )
+    cells = {
+        "CATEGORY": category,
+        "DESCRIPTION": of[int(draw.random() * len(of))],
+        "CGID": str(draw.randrange(14_000, 21_000)) if category == "Nursing/other" else "",
+        "ISERROR": "",
+        "TEXT": "".join(chosen),
+    }
+    return TwinNote(cells=common | cells)
 
 
 def _paragraph(draw: random.Random) -> str:
@@ -201,25 +185,20 @@ def main(words: Sequence[str] | None = None) -> int:
     return 0
 
 
-_RULE: Final = " " + "_" * 78 + "\n"
-_FINAL: Final = " " * 33 + "FINAL REPORT\n"
 _WIDTH: Final = 76
 _PAGE_LINES: Final = 60
 _WITHOUT_FINDINGS, _WITHOUT_IMPRESSION, _POINTING = 0.12, 0.08, 0.03
 
 
-@dataclass(frozen=True, kw_only=True)
-class _TwinReport:
-    text: str
-    sentences: tuple[str, ...]
-    impression: str
+def _write_report(
+    draw: random.Random, examination: Examination, *, date: str, length: int
+) -> tuple[str, tuple[str, ...], str]:
+    """Writes a report, with findings of so many characters at least: few sentences are repeated at other levels.
 
-
-def _write_report(draw: random.Random, examination: Examination, *, date: str, length: int) -> _TwinReport:
-    """Writes a report, with findings of so many characters at least: few sentences are repeated at other levels."""
+    Returns its text, and what a reader should find: sentences and impression, none in a report that cannot be used.
+    """
     sentences, meanings = _content(draw, examination.anatomy, length)
-    numbered = len(meanings) > 1
-    impression = [f"{place}. {each}" if numbered else each for place, each in enumerate(meanings, start=1)]
+    impression = [f"{place}. {each}" if len(meanings) > 1 else each for place, each in enumerate(meanings, start=1)]
     kind = draw.random()
     usable = kind > _WITHOUT_FINDINGS + _WITHOUT_IMPRESSION + _POINTING
     heading = draw.choice(("FINDINGS:  ", "FINDINGS:\n ", f"{examination.modality} FINDINGS:  ", "Findings: "))
@@ -233,20 +212,29 @@ def _write_report(draw: random.Random, examination: Examination, *, date: str, l
     half = len(sentences) // 2
     paragraphs = [sentences[:half], sentences[half:]] if draw.random() < 0.5 else [sentences]
     findings = "\n\n ".join(_wrapped(" ".join(part)) for part in paragraphs if part)
-    order = _order(draw, examination, date)
-    body = (
-        f" INDICATION:  {draw.randrange(20, 90)}-year-old patient with a change of status.\n\n"
-        f" COMPARISON:  [**{date}**].\n\n"
-        f" TECHNIQUE:  {examination.modality} images were obtained as by protocol.\n\n"
-        f" {heading}{findings}\n\n {end}\n"
+    texts = twin_words()["report"]
+    order = texts["order"].format(
+        date=date,
+        hour=draw.randrange(1, 13),
+        minute=draw.randrange(60),
+        half=draw.choice(("AM", "PM")),
+        description=examination.description,
+        clip=draw.randrange(100, 99999),
     )
-    signed = " " * 28 + "DR. [**First Name11 (Name Pattern1) **] [**Last Name (NamePattern4) 91**]\n"
-    text = order + _condition() + _RULE + _FINAL + _paged(body, order) + ("\n\n" + signed if kind > 0.5 else "")
-    if kind > 0.9:
-        text += _RULE + " " * 33 + "PFI REPORT\n IMPRESSION:  Nothing acute.\n"
-    return _TwinReport(
-        text=text, sentences=tuple(sentences) if usable else (), impression=" ".join(impression) if usable else ""
+    body = texts["body"].format(
+        age=draw.randrange(20, 90),
+        date=date,
+        modality=examination.modality,
+        heading=heading,
+        findings=findings,
+        end=end,
     )
+    # A long report breaks as the printer did: the order's block stands again between the pages.
+    lines = body.splitlines(keepends=True)
+    pages = ["".join(lines[start : start + _PAGE_LINES]) for start in range(0, len(lines), _PAGE_LINES)]
+    text = order + texts["condition"] + (texts["over"] + order + texts["continued"]).join(pages)
+    text += (texts["signed"] if kind > 0.5 else "") + (texts["pfi"] if kind > 0.9 else "")
+    return text, tuple(sentences) if usable else (), " ".join(impression) if usable else ""
 
 
 def _content(draw: random.Random, anatomy: str, length: int) -> tuple[list[str], list[str]]:
@@ -264,32 +252,8 @@ def _content(draw: random.Random, anatomy: str, length: int) -> tuple[list[str],
     return sentences, [meaning.format(n=number) for (_, meaning), number in zip(seen, numbers, strict=True)]
 
 
-def _order(draw: random.Random, examination: Examination, date: str) -> str:
-    return (
-        f"[**{date}**] {draw.randrange(1, 13)}:{draw.randrange(60):02d} {draw.choice(('AM', 'PM'))}\n"
-        f" {examination.description:<63} Clip # [**Clip Number (Radiology) {draw.randrange(100, 99999)}**]\n"
-        " Reason: please evaluate for acute change\n"
-        " Admitting Diagnosis: CHANGE OF STATUS\n" + _RULE
-    )
-
-
-def _condition() -> str:
-    return (
-        " [**Hospital 2**] MEDICAL CONDITION:\n  patient with a change of status\n"
-        " REASON FOR THIS EXAMINATION:\n  please evaluate\n No contraindications for IV contrast\n"
-    )
-
-
 def _wrapped(text: str) -> str:
     return textwrap.fill(text, _WIDTH, subsequent_indent=" ", break_long_words=False, break_on_hyphens=False)
-
-
-def _paged(body: str, order: str) -> str:
-    """Breaks a long report as the printer did: the order's block stands again between the pages."""
-    lines = body.splitlines(keepends=True)
-    pages = ["".join(lines[start : start + _PAGE_LINES]) for start in range(0, len(lines), _PAGE_LINES)]
-    between = " " * 60 + "(Over)\n\n" + order + _FINAL + " (Cont)\n"
-    return between.join(pages)
 
 
 if __name__ == "__main__":

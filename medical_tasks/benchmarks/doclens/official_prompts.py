@@ -1,12 +1,8 @@
 """The authors' prompts, for models and for judges: JSON files of their repository, read as data.
 
-A file is a list of messages: an instruction, worked examples, and an empty message of the user that takes the input. The files
-for no examples (`_dummy`) have one pair that shows the form alone; those for Mistral (`*_Mistral.json`) are one message with places
-for a text and a claim. Contents that are no texts are sent as JSON, as their scripts do. Worked examples are there as messages of
-the system named `example_user` and `example_assistant`; most servers know no such names, so they are sent as turns of user and
-assistant.
-
-The files for radiology (`mimic_*`) show texts of MIMIC-III: they are read for the credentialed `mimic_rrs` alone.
+A file is a list of messages: an instruction, worked examples (`_dummy`: one pair that shows the form alone), and an empty message
+of the user that takes the input; those for Mistral are one message with places for a text and a claim. Examples are messages of the
+system with names that most servers do not know: they are sent as turns. Those of radiology show MIMIC-III, for `mimic_rrs` alone.
 """
 
 from __future__ import annotations
@@ -31,27 +27,12 @@ OFFICIAL_STYLES: Final = ("json_cot", "cot")
 REPOSITORY: Final = "https://github.com/yiqingxyq/DocLens"
 
 _AGAIN: Final = "Download it again."
-_GENERATION: Final[Mapping[str, Mapping[str, str]]] = {
-    "note": {"": "acibench"},
-    "section": {section: f"acibench_{section}" for section in SECTIONS},
-    "impression": {"": "mimic"},
-    "question": {"": "meqsum"},
-}
-_FAMILIES: Final[Mapping[str, str]] = {
-    "note": "acibench",
-    "section": "acibench",
-    "impression": "mimic",
-    "question": "meqsum",
-    "text": "general",
-}
 _FOLDERS: Final = {"claims": "claim_evaluation/prompts", "citations": "citation_evaluation/prompts"}
-_TEXT_NAMES: Final = {"acibench": "clinical_note", "mimic": "radiology_report", "general": "clinical_report"}
-_CITED_NAMES: Final = {
-    "acibench": ("sentence_in_note", "conversational_turns"),
-    "mimic": ("sentence_in_summary", "sentences_in_the_radiology_report"),
-    "meqsum": ("short_question", "sentences_in_the_long_question"),
-    "general": ("generated_sentence", "sentence_in_clinical_report"),
-}
+_NAMES: Final[Mapping[str, Mapping[str, Any]]] = json.loads(
+    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+)
+"""By form the stems of files for generation and the family of the others; by family what its texts are called in questions; by
+kind the file it is asked with."""
 _ROLES: Final = {"example_user": "user", "example_assistant": "assistant"}
 _SLOT: Final = re.compile("__TEXT__|__CLAIM__")
 _SPEAKER: Final = re.compile(r"\[([a-z,\s_]+)\]")
@@ -59,11 +40,8 @@ _SPEAKERS: Final = re.compile(r"\[[a-z,\s_]+\] ")
 
 
 def read_official(task: TaskSpec, upstream: Path | None) -> dict[str, tuple[Message, ...]]:
-    """Reads the messages of a task's generation, without the last one.
-
-    Returns section to the messages that stand before its input; for other forms these under "".
-    """
-    names = _GENERATION.get(task.options["form"])
+    """Reads the messages of a task's generation that stand before its input, by section; for other forms under ""."""
+    names = _NAMES["generation"].get(task.options["form"])
     if names is None:
         raise UsageError(
             f"{task.name} has no official prompts: the authors released those of ACI-BENCH, MIMIC and MeQSum. Use --prompts own."
@@ -72,7 +50,7 @@ def read_official(task: TaskSpec, upstream: Path | None) -> dict[str, tuple[Mess
     ending = "" if shots else "_dummy"
     return {
         section: _before(*_read(task, upstream, f"prompts/{name}_annotated-citation{ending}.json"), shots)
-        for section, name in names.items()
+        for section, name in zip(SECTIONS if len(names) > 1 else ("",), names, strict=True)
     }
 
 
@@ -96,7 +74,7 @@ Kind = Literal["make", "claims", "question", "same", "citation"]
 
 def official_file(kind: Kind, style: str, *, form: str, section: str) -> str:
     """Names the file a question is asked with, by its path below `prompts`."""
-    family = _FAMILIES[form]
+    family = _NAMES["family"][form]
     mistral = "" if style == "json_cot" or kind == "make" else "_Mistral"
     if kind == "make" and family == "meqsum":
         raise UsageError("the authors have no prompt that makes claims of a question: each question is one claim.")
@@ -106,24 +84,14 @@ def official_file(kind: Kind, style: str, *, form: str, section: str) -> str:
                 f"the authors have prompts for the sections {', '.join(SECTIONS)} of a note; got {section!r}. Use --prompts own."
             )
         family = f"{family}_{section}"
-    name = {
-        "make": f"claims/{family}_subclaim_generation",
-        "claims": f"claims/{family}_claim_entail",
-        "question": f"claims/{family}_claim_entail",
-        "same": f"claims/{family}_claim_entail_same",
-        "citation": f"citations/{family}_citation_entail",
-    }[kind]
-    return f"{name}{mistral}.json"
+    return f"{_NAMES['file'][kind].format(family)}{mistral}.json"
 
 
 def read_official_texts(task: TaskSpec, upstream: Path | None) -> dict[str, str]:
-    """Reads the files a task is judged with.
-
-    Returns the files' texts, by name: `claims/...` is of their folder `claim_evaluation/prompts`, `citations/...` likewise.
-    """
+    """Reads the files a task is judged with, by name: `claims/...` is of their folder `claim_evaluation/prompts`, and so on."""
     form = task.options["form"]
     kinds: tuple[Kind, ...] = ("question", "same", "citation") if form == "question" else ("make", "claims", "citation")
-    sections = SECTIONS if _FAMILIES[form] == "acibench" else ("",)
+    sections = SECTIONS if _NAMES["family"][form] == "acibench" else ("",)
     names = dict.fromkeys(
         official_file(kind, style, form=form, section=section)
         for kind in kinds
@@ -149,7 +117,7 @@ def official_claim_messages(text: str, *, form: str, judged: str, claims: Sequen
     """Asks about claims: all together by a file for GPT, a single one by one for Mistral."""
     if _is_mistral(text):
         return _filled(text, judged=judged, claim=claims[0])
-    return _asked(text, {_TEXT_NAMES[_FAMILIES[form]]: judged, "claims": list(claims)})
+    return _asked(text, {_NAMES["text"][_NAMES["family"][form]]: judged, "claims": list(claims)})
 
 
 def official_pair_messages(text: str, *, first: str, second: str) -> tuple[Message, ...]:
@@ -166,8 +134,8 @@ def official_citation_messages(
     if _is_mistral(text):
         lines = "\n".join(f"[{place}] {content}" for place, (_, content) in enumerate(cited))
         return _filled(text, judged=lines, claim=sentence)
-    family = _FAMILIES[form]
-    sentence_name, cited_name = _CITED_NAMES[family]
+    family = _NAMES["family"][form]
+    sentence_name, cited_name = _NAMES["cited"][family]
     parts = [{"idx": str(number)} | _turn(content, spoken=family == "acibench") for number, content in cited]
     return _asked(text, {sentence_name: sentence, cited_name: parts})
 

@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple
 
+from medical_tasks.benchmarks.doclens.spec import SECTIONS as SECTIONS
 from medical_tasks.scoring.sentences import Punkt, punkt_spans
 
 _SPEAKER = re.compile(r"\s*\[\s*([A-Za-z]\w*)\s*\]")
@@ -30,13 +31,7 @@ def begins_turn(line: str) -> bool:
 
 
 def split_turns(dialogue: str) -> list[str]:
-    """Splits a dialogue where somebody begins to speak.
-
-    A line that names nobody goes on with the turn before it, line feed included; DocLens numbers its files this way.
-
-    Returns:
-        The turns, each with its speaker; joined by line feeds they are the dialogue. None for an empty dialogue.
-    """
+    """Splits a dialogue where somebody begins to speak, as DocLens numbers its files; joined by line feeds the turns are it."""
     turns: list[str] = []
     for line in dialogue.split("\n") if dialogue else []:
         if turns and not begins_turn(line):
@@ -51,7 +46,6 @@ def numbered_dialogue(turns: Sequence[str]) -> str:
     return "\n".join(f"[{number}]{turn}" for number, turn in enumerate(turns))
 
 
-SECTIONS: Final = ("subjective", "objective_exam", "objective_results", "assessment_and_plan")
 EMPTY: Final = "#####EMPTY#####"
 """What ACI-BENCH's files hold for a section that a note does not have, behind the section's name."""
 
@@ -86,8 +80,7 @@ _NO_WORD: Final = re.compile(r"[^a-z]+")
 def heading_section(line: str) -> str | None:
     """Says which section a line begins.
 
-    A heading stands alone on its line: in capitals, in words with a capital first and a colon behind, or marked up
-    (`## Plan`, `**Plan:**`). A line of prose that holds such a word is none.
+    A heading stands alone on its line: in capitals, with a capital first and a colon behind, or marked up (`**Plan:**`).
     """
     if len(line) > _LONGEST or not line.strip():
         return None
@@ -100,34 +93,23 @@ def heading_section(line: str) -> str | None:
 
 
 def divide_note(note: str) -> dict[str, str]:
-    """Divides a note.
-
-    Returns text of each of `SECTIONS`, headings included, "" for those it does not have. What stands before the first
-    heading is subjective. Each line of the note is in exactly one section, with its line end, in order.
-    """
+    """Divides a note into all of `SECTIONS`, each of its lines in one, headings included; before the first it is subjective."""
     parts: dict[str, list[str]] = {section: [] for section in SECTIONS}
-    for section, line in _lines(note):
-        parts[section].append(line)
-    return {section: "".join(lines) for section, lines in parts.items()}
-
-
-def _lines(note: str) -> Iterator[tuple[str, str]]:
     current = SECTIONS[0]
     for line in note.splitlines(keepends=True):
         current = heading_section(line) or current
-        yield current, line
+        parts[current].append(line)
+    return {section: "".join(lines) for section, lines in parts.items()}
 
 
 _PUNKT: Final = Punkt(abbreviations=frozenset({"dr", "mr", "mrs", "prof", "vs", "e.g", "i.e"}), name="titles")
 
 
 def split_question(question: str) -> list[str]:
-    """Splits a question into its sentences.
-
-    Returns the sentences as they are written, without the white space around them; nothing else is left out. None for a
-    question of white space.
-    """
-    return [text for start, end in punkt_spans(_small(question), _PUNKT) if (text := question[start:end].strip())]
+    """Splits a question into its sentences, as they are written, without the white space around them."""
+    # In small letters, character by character: a few letters would become two, and places would shift.
+    small = "".join(lower if len(lower := each.lower()) == 1 else each for each in question)
+    return [text for start, end in punkt_spans(small, _PUNKT) if (text := question[start:end].strip())]
 
 
 def numbered_question(sentences: Sequence[str]) -> str:
@@ -135,29 +117,17 @@ def numbered_question(sentences: Sequence[str]) -> str:
     return " ".join(f"[{number}] {sentence}" for number, sentence in enumerate(sentences))
 
 
-def _small(text: str) -> str:
-    """In small letters, character by character: a few letters would become two, and places would shift."""
-    return "".join(small if len(small := each.lower()) == 1 else each for each in text)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Sentence:
-    """One sentence.
-
-    `text`: what is judged: without markers, white space run together. "" where there are markers and nothing else.
-    `citations`: what it cites, each number once, in order of first mention.
-    """
+    """One sentence."""
 
     raw: str
-    text: str
-    citations: tuple[int, ...]
+    text: str  # what is judged: without markers, white space run together; "" where there are markers and nothing else
+    citations: tuple[int, ...]  # each number once, in order of first mention
 
 
 def read_sentences(text: str) -> tuple[Sentence, ...]:
-    """Reads a generated text.
-
-    Returns its sentences, none for a blank text. Their `raw`, one behind the other, are the text: nothing is lost.
-    """
+    """Reads a generated text, whose sentences' `raw`, one behind the other, it is; a blank one has none."""
     return tuple(
         Sentence(raw=raw, text=" ".join(remove_citations(raw).split()), citations=cited_ids(raw))
         for raw in sentence_pieces(text)
@@ -176,12 +146,8 @@ LINE_ENDS: Final = "\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 """What ends a line."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Marker:
-    """One pair of brackets.
-
-    `ids`: numbers of the sentences it cites, in its order, as they stand there: whether the source has them is not asked.
-    """
+class Marker(NamedTuple):
+    """One pair of brackets; whether the source has the sentences that it cites is not asked."""
 
     start: int
     end: int
@@ -189,17 +155,13 @@ class Marker:
 
 
 def find_markers(text: str) -> list[Marker]:
-    """Finds all markers of a text, in order.
-
-    Returns the markers. A range that runs backwards (`[5-3]`, `[120-80]`) or over more than `MAX_RANGE` sentences makes the
-    whole bracket prose.
-    """
+    """Finds all markers of a text; a range that runs backwards or over more than `MAX_RANGE` sentences makes it all prose."""
     markers = []
     for found in _MARKER.finditer(text):
         parts = [tuple(map(int, _NUMBER.findall(part))) for part in re.split("[,;]", found[1])]
         if all(0 <= part[-1] - part[0] < MAX_RANGE for part in parts):
             ids = tuple(chain.from_iterable(range(part[0], part[-1] + 1) for part in parts))
-            markers.append(Marker(start=found.start(), end=found.end(), ids=ids))
+            markers.append(Marker(found.start(), found.end(), ids))
     return markers
 
 
@@ -245,11 +207,7 @@ _SHORTENED = frozenset(
 
 
 def sentence_pieces(text: str) -> list[str]:
-    """Cuts a text into sentences.
-
-    Returns:
-        The pieces, which joined are the text; none for a blank one. Each has a letter, or else a number or sign that cites.
-    """
+    """Cuts a text into sentences, which joined are the text; each has a letter, or else a number or sign that cites."""
     if not text.strip():
         return []
     return _merged(piece for block in _blocks(text) for piece in _pieces(block))
@@ -361,16 +319,14 @@ def _point_ends(word: str, following: str, *, before: str) -> bool:
 def _merged(pieces: Iterable[str]) -> list[str]:
     """Gives pieces that say nothing of their own to the next, at the end to the one before."""
     merged: list[str] = []
-    waiting: list[str] = []
+    waiting = ""
     for piece in pieces:
-        waiting.append(piece)
+        waiting += piece
         if _says_something(piece):
-            merged.append("".join(waiting))
-            waiting = []
-    if waiting and merged:
-        merged[-1] += "".join(waiting)
-    elif waiting:
-        merged.append("".join(waiting))
+            merged.append(waiting)
+            waiting = ""
+    if waiting:
+        merged[-1:] = ["".join((*merged[-1:], waiting))]
     return merged
 
 

@@ -1,9 +1,8 @@
 """Prompts of the generation tasks: a source in numbered turns or sentences, which the answer is asked to cite.
 
-Ours are one user message, written from the facts of the protocol (paper, sections 4 and A.4). With `official` the authors'
-messages are read from the user's checkout (`official_prompts`). Worked examples depend on ids and `SEED` alone; fewer are the
-first of more. The released texts cite nothing, so the citations of examples and gold answers follow a rule (docs/doclens.md,
-"Citations of references").
+Ours are one user message, written from the facts of the protocol (paper, sections 4 and A.4). Worked examples depend on ids and
+`SEED` alone; fewer are the first of more. The released texts cite nothing, so the citations of examples and gold answers follow a
+rule (docs/doclens.md, "Citations of references").
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,6 @@ from typing import Any, Final
 from medical_tasks.benchmarks.doclens.data import load_items
 from medical_tasks.benchmarks.doclens.official_prompts import read_official
 from medical_tasks.benchmarks.doclens.pieces import (
-    EMPTY,
     SECTIONS,
     find_markers,
     heading_section,
@@ -47,16 +45,10 @@ def load_prompts(
     arguments: Mapping[str, str] | None = None,
     exemplars: Sequence[Mapping[str, Any]] = (),
 ) -> PromptSet:
-    """Makes the prompts of a task.
-
-    `arguments`: `citations` may be `yes` or `no`.
-
-    Returns:
-        The prompts. `settings` say whether citations are asked for and, by seed and ids, which examples are shown.
-    """
+    """Makes the prompts of a task; `settings` say whether citations are asked for and which examples are shown."""
     if name not in PROMPT_SETS:
         raise UsageError(f"unknown prompt set {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
-    citations = asks_citations(task, arguments or {})
+    citations = _asks_citations(task, arguments or {})
     if name == "official":
         return _official(task, upstream, citations=citations)
     openings, drawn = _openings(task, exemplars, citations=citations)
@@ -76,8 +68,7 @@ def load_prompts(
     )
 
 
-def asks_citations(task: TaskSpec, arguments: Mapping[str, str]) -> bool:
-    """Reads whether the answers are asked to cite."""
+def _asks_citations(task: TaskSpec, arguments: Mapping[str, str]) -> bool:
     if unknown := [key for key in arguments if key not in task.arguments]:
         raise UsageError(
             f"{task.name}: {', '.join(map(repr, unknown))} is no setting of this task. It takes: {', '.join(task.arguments)}."
@@ -97,10 +88,7 @@ def numbered_source(item: Item) -> str:
 
 
 def gold_response(task: TaskSpec, item: Item) -> str:
-    """Writes an item's gold as an answer: the reference, with citations by the rule of `cite`.
-
-    Returns the reference with markers; "" where it is blank. A reference that is cited already keeps what it has.
-    """
+    """Writes an item's gold as an answer: the reference, with citations by the rule of `cite`; "" where it is blank."""
     return _answer(item, citations=True)
 
 
@@ -124,16 +112,18 @@ def _openings(
     drawn = draw_exemplars(task, rows) if task.options["shots"] != "0" else {}
     openings = {}
     for section in SECTIONS if form == "section" else ("",):
-        parts = [texts.given, texts.task]
-        parts += [SECTION_TASKS[section]] if section else []
-        parts += [texts.citing] if citations else []
+        parts = [
+            texts.given,
+            texts.task,
+            *([SECTION_TASKS[section]] if section else []),
+            *([texts.citing] if citations else []),
+        ]
         if shown := drawn.get(section):
-            several = AMONG.format(count=len(shown))
-            parts.append(ALONE if len(shown) == 1 else several)
-            for item in shown:
-                answer = _answer(item, citations=citations).strip()
-                parts.append(f"{_labelled(texts, numbered_source(item))}\n{answer}")
-            parts.append(ASKED)
+            answers = [
+                f"{_labelled(texts, numbered_source(item))}\n{_answer(item, citations=citations).strip()}"
+                for item in shown
+            ]
+            parts += [ALONE if len(shown) == 1 else AMONG.format(count=len(shown)), *answers, ASKED]
         openings[section] = parts
     # The examples of all sections are of the same visits.
     examples = next(iter(drawn.values()), ())
@@ -159,12 +149,7 @@ def _official(task: TaskSpec, upstream: Path | None, *, citations: bool) -> Prom
         given = numbered_dialogue(sentences) if spoken else f"{numbered_question(sentences).lower()} "
         return (*before[_section(item)], {"role": "user", "content": given})
 
-    said = [
-        part
-        for section in before
-        for message in before[section]
-        for part in (section, message["role"], message["content"])
-    ]
+    said = [part for section in before for one in before[section] for part in (section, one["role"], one["content"])]
     if not spoken:
         said.append("small letters")
     return PromptSet(name="official", sha256=_digest(*said), render=render, settings={_CITATIONS: "yes"})
@@ -185,34 +170,10 @@ class Texts:
     answer: str
 
 
-HEADINGS: Final[Mapping[str, tuple[str, str]]] = {
-    "subjective": (
-        "HISTORY OF PRESENT ILLNESS",
-        "why the patient came and what the patient tells: complaints, illnesses, operations, family, habits, allergies, "
-        "medications. CHIEF COMPLAINT may stand above it, and parts such as REVIEW OF SYSTEMS or SOCIAL HISTORY below it, with "
-        "those words for headings",
-    ),
-    "objective_exam": ("PHYSICAL EXAM", "what the doctor found on examining the patient"),
-    "objective_results": ("RESULTS", "what laboratory tests, imaging and other studies have shown"),
-    "assessment_and_plan": (
-        "ASSESSMENT AND PLAN",
-        "every problem with the doctor's view of it and with what is to be done: treatment, tests, referrals, follow-up",
-    ),
-}
-"""Section to its heading and what it holds."""
-
-TEXTS: Final[Mapping[str, Texts]] = {
-    form: Texts(**texts)
-    for form, texts in json.loads(Path(__file__).with_name("prompts.json").read_text(encoding="utf-8")).items()
-}
-
-SECTION_TASKS: Final[Mapping[str, str]] = {
-    section: (
-        f"It is the section {heading}: {holds}. Begin with its heading, in capitals on a line of its own. Take everything from "
-        f"the dialogue; add nothing of your own. If nothing was said about it, reply with {EMPTY} alone."
-    )
-    for section, (heading, holds) in HEADINGS.items()
-}
+_PARTS: Final[Mapping[str, Any]] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+TEXTS: Final[Mapping[str, Texts]] = {form: Texts(**texts) for form, texts in _PARTS["forms"].items()}
+SECTION_TASKS: Final[Mapping[str, str]] = _PARTS["sections"]
+_UNCOUNTED: Final = frozenset(_PARTS["uncounted"].split())
 
 ALONE: Final = "Here is one done already."
 
@@ -230,10 +191,7 @@ KINDS: Final = 6
 
 
 def draw_exemplars(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Item, ...]]:
-    """Draws the worked examples of a task.
-
-    Returns section to its examples, which are of the same visits for all four; for other forms all of them under "".
-    """
+    """Draws the worked examples of a task: section to its examples, of the same visits for all; for other forms under ""."""
     form, shots = task.options["form"], int(task.options["shots"])
     items = [item for item in load_items(task, rows) if item.fields["reference"].strip() and item.fields["sentences"]]
     if form == "section":
@@ -257,22 +215,16 @@ def _of_kinds(task: TaskSpec, items: Sequence[Item], shots: int) -> tuple[Item, 
     each, rest = divmod(shots, KINDS)
     if rest or not each:
         raise ValueError(f"{task.name}: shots must be a multiple of {KINDS}, got {shots}")
-    counts = Counter((item.groups["modality"], item.groups["anatomy"]) for item in items)
-    kinds = sorted(counts, key=lambda kind: (-counts[kind], kind))[:KINDS]
+    of: dict[tuple[Any, Any], list[Item]] = defaultdict(list)
+    for item in items:
+        of[item.groups["modality"], item.groups["anatomy"]].append(item)
+    kinds = sorted(of, key=lambda kind: (-len(of[kind]), kind))[:KINDS]
     if len(kinds) < KINDS:
         raise MissingError(
             f"{task.name}: worked examples are of {KINDS} kinds of reports (modality and anatomy), split {task.exemplars} of "
             f"{task.dataset} has {len(kinds)}. {_next_step(task)}"
         )
-    drawn = [
-        _first(
-            task,
-            [item for item in items if (item.groups["modality"], item.groups["anatomy"]) == kind],
-            each,
-            needs=f"of kind {' '.join(map(str, kind))}",
-        )
-        for kind in kinds
-    ]
+    drawn = [_first(task, of[kind], each, needs=f"of kind {' '.join(map(str, kind))}") for kind in kinds]
     # One of each kind, then the second of each.
     return tuple(of_kind[place] for place in range(each) for of_kind in drawn)
 
@@ -308,17 +260,6 @@ MIN_ADDED: Final = 2
 _WORD = re.compile(r"[0-9]+(?:\.[0-9]+)?|[^\W\d_]+")
 _SPEAKER = re.compile(r"\[[A-Za-z]\w*\]")
 _LAST_MARKS = re.compile(r"[.!?…。！？]+\Z")
-_SKIPPED: Final = frozenset(
-    (
-        "a about after again all also am an and any are as at be because been before being between both but by can could did "
-        "do does doing during each few for from further had has have having he her here hers him his how i if in into is it "
-        "its itself just may me might more most must my no not of off on once one only or other our out over own per same "
-        "shall she should so some such than that the their them then there these they this those through to too until up upon "
-        "us very was we were what when where which while who whom why will with within would you your "
-        "doctor patient get go going gonna good got hey hi hm hmm know like mm okay really right said say thing think uh um "
-        "well yeah yes"
-    ).split()
-)
 
 
 class Source:
@@ -354,8 +295,7 @@ class Source:
 def cite(text: str, source: Source) -> str:
     """Writes citations into a text: `[3][4]` behind the last word of each sentence, before its full stop.
 
-    Returns the text with markers and nothing else changed: `remove_citations` gives it back, and its sections stay the
-    same. A sentence that cites already stays as it is, as does a heading of a section without text under it.
+    `remove_citations` gives the text back. A sentence that cites already stays as it is, as does a heading without text under it.
     """
     pieces = sentence_pieces(text) or [text]
     return "".join(_cited(part, source) for piece in pieces for part in _parts(piece))
@@ -385,4 +325,4 @@ def _cited(piece: str, source: Source) -> str:
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in _WORD.findall(text.lower()) if word not in _SKIPPED)
+    return frozenset(stem(word) for word in _WORD.findall(text.lower()) if word not in _UNCOUNTED)

@@ -1,23 +1,26 @@
 """Scores generated texts by a judge's verdicts on their claims and citations (Xie et al. 2024, section 3).
 
-An item has its own share of each metric as value and its denominator as weight. A missing verdict decides nothing: the metrics it
-could change are absent, with limits and the largest denominator. Nothing in `parsed` and `why` quotes a text.
-
-Claims of a file are joined to texts by the text: in the authors' released claims of ACI-BENCH the sections of a row are those of
-another visit (docs/doclens.md, "A trap"). Records without texts are joined by id.
+A missing verdict decides nothing: the metrics it could change are absent, with limits and the largest denominator. Claims of a file
+are joined to texts by the text: in the authors' released claims of ACI-BENCH the sections of a row are those of another visit
+(docs/doclens.md, "A trap"). Records without texts are joined by id. No `parsed` and `why` quotes a text.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+import contextlib
+import hashlib
+import json
+import math
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from medical_tasks.benchmarks.doclens.judge_prompts import STYLES
-from medical_tasks.benchmarks.doclens.judging import Unit, UnitVerdict, judge_units
-from medical_tasks.benchmarks.doclens.judging_claims import judged_text
+from medical_tasks.benchmarks.doclens.judging import Unit, UnitVerdict, judge_units, judged_text
 from medical_tasks.benchmarks.doclens.measures import (
     FULL,
     METRICS,
@@ -30,16 +33,17 @@ from medical_tasks.benchmarks.doclens.measures import (
 )
 from medical_tasks.benchmarks.doclens.official_scoring import OfficialVerdict, judge_official
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS, divide_note
-from medical_tasks.benchmarks.doclens.text_metrics import text_identity, text_metrics
 from medical_tasks.data.dataset_source import file_sha256
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.io.files import read_text
 from medical_tasks.judges.base import Judging
+from medical_tasks.scoring.bleu_and_sari import sacrebleu_sentence
+from medical_tasks.scoring.content_overlap import Medcon, medcon
 from medical_tasks.scoring.reasoning import spoken
+from medical_tasks.scoring.rouge import rouge, rouge_tokens
+from medical_tasks.scoring.umls.index import UmlsIndex
+from medical_tasks.scoring.umls.matcher import Matcher
 from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec
-
-if TYPE_CHECKING:
-    from medical_tasks.benchmarks.doclens.judging import Unit
-
 
 NOTE_WORDS = frozenset(
     "recall precision sentences citations to up no list of claims the reference output without judge reply".split()
@@ -47,7 +51,6 @@ NOTE_WORDS = frozenset(
 """What `parsed` and `why` are made of, beside numbers and what went wrong with a judge."""
 
 _CITATIONS = METRICS[2:]
-_MOST_MEDCON = 2.0
 
 
 def score_items(
@@ -58,96 +61,57 @@ def score_items(
     judging: Judging,
     arguments: Mapping[str, str] | None = None,
 ) -> list[ItemScore]:
-    """Scores the texts generated for a task's items.
-
-    Returns a score an item. `parsed` counts claims, sentences and citations.
-    """
+    """Scores the texts generated for a task's items; an item's value is its own share of a metric, its weight the denominator."""
     if len(items) != len(responses):
         raise UsageError(
             f"{task.name}: {len(items)} items but {len(responses)} responses. Give one response for each item."
         )
-    if len({item.id for item in items}) != len(items):
-        raise UsageError(f"{task.name}: two items have the same id. Give each item one response.")
     settings = read_settings(task, arguments or {})
     answers = [spoken(response).strip() for response in responses]
     parts = [text_units(item, answer) for item, answer in zip(items, answers, strict=True)]
     units = [unit for some in parts for unit in some]
+    # Before anything is answered there is nothing to join.
+    joined = {side: read_joined(path, units, side=side) if units else {} for side, path in settings.claims.items()}
+    asked: Any = {"style": settings.style, "citations": settings.citations}
     verdicts = judge_units(
-        units,
-        judging,
-        style=settings.style,
-        reference_claims=_joined(settings, units, "reference"),
-        output_claims=_joined(settings, units, "output"),
-        citations=settings.citations,
+        units, judging, reference_claims=joined.get("reference"), output_claims=joined.get("output"), **asked
     )
-    official = (
-        judge_official(
-            units, verdicts, judging, style=settings.style, citations=settings.citations, given=_given(settings, units)
+    official = judge_official(units, verdicts, judging, given=joined, **asked) if settings.official else None
+    pairs = [
+        (judged_text(answer), judged_text(item.fields["reference"]))
+        for item, answer in zip(items, answers, strict=True)
+    ]
+    texts = text_metrics(pairs, arguments or {})
+    found, theirs = iter(verdicts), iter(official or ())
+    return [
+        item_score(
+            item.id,
+            {unit.section: next(found) for unit in some},
+            texts=values,
+            official=None if official is None else list(islice(theirs, len(some))),
+            cites=settings.citations,
         )
-        if settings.official
-        else None
-    )
-    texts = text_metrics(
-        [
-            (judged_text(answer), judged_text(str(item.fields["reference"])))
-            for item, answer in zip(items, answers, strict=True)
-        ],
-        arguments or {},
-    )
-    scores: list[ItemScore] = []
-    start = 0
-    for item, some, values in zip(items, parts, texts, strict=True):
-        end = start + len(some)
-        scores.append(
-            item_score(
-                item.id,
-                {unit.section: verdict for unit, verdict in zip(some, verdicts[start:end], strict=True)},
-                texts=values,
-                official=None if official is None else official[start:end],
-                cites=settings.citations,
-            )
-        )
-        start = end
-    return scores
+        for item, some, values in zip(items, parts, texts, strict=True)
+    ]
 
 
 def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
-    """What metrics could be on an item without an answer, where that is less than the metric's own limits.
-
-    Returns limits of `medcon_official`: shared terms are at most all of the reference's, so however many synonyms it has,
-    F1 stays below 2.
-    """
-    return {"medcon_official": (0.0, _MOST_MEDCON)}
+    """Limits of `medcon_official`: shared terms are at most all of the reference's, so F1 stays below 2 whatever its synonyms."""
+    return {"medcon_official": (0.0, 2.0)}
 
 
 def text_units(item: Item, answer: str) -> list[Unit]:
     """Takes a generated text apart into what is judged by itself: a note's four sections, or the one text there is."""
-    form = str(item.fields["form"])
-    sources = tuple(item.fields["sentences"])
+    form, sources = str(item.fields["form"]), tuple(item.fields["sentences"])
     if form == "note":
-        references: Mapping[str, str] = item.fields["sections"]
-        return [
-            Unit(
-                id=f"{item.id}/{section}",
-                item=item.id,
-                section=section,
-                form=form,
-                output=text,
-                reference=references[section],
-                sources=sources,
-            )
-            for section, text in divide_note(answer).items()
-        ]
+        sections = item.fields["sections"]
+        pieces = [(f"{item.id}/{name}", name, text, sections[name]) for name, text in divide_note(answer).items()]
+    else:
+        section = str(item.groups["section"]) if form == "section" else FULL
+        pieces = [(item.id, section, answer, item.fields["reference"])]
     return [
-        Unit(
-            id=item.id,
-            item=item.id,
-            section=str(item.groups["section"]) if form == "section" else FULL,
-            form=form,
-            output=answer,
-            reference=str(item.fields["reference"]),
-            sources=sources,
-        )
+        Unit(id=name, item=item.id, section=section, form=form, output=output, reference=reference, sources=sources)
+        for name, section, output, reference in pieces
     ]
 
 
@@ -192,16 +156,6 @@ def item_score(
     return replace(score, unscored=reason)
 
 
-def _joined(settings: Settings, units: Sequence[Unit], side: Side) -> dict[str, tuple[str, ...]] | None:
-    path = settings.claims if side == "reference" else settings.output_claims
-    # Before anything is answered there is nothing to join.
-    return None if path is None or not units else read_joined(path, units, side=side)
-
-
-def _given(settings: Settings, units: Sequence[Unit]) -> dict[str, dict[str, tuple[str, ...]]]:
-    return {side: _joined(settings, units, side) or {} for side in ("reference", "output")}
-
-
 def _parsed(tallies: Mapping[str, Tally], *, cites: bool) -> str:
     """`recall 3/4, precision 2 to 3/4, sentences 5/6, citations 6/7`; counts alone."""
     names = dict(zip(METRICS, ("recall", "precision", "sentences", "citations"), strict=True))
@@ -235,10 +189,8 @@ class Settings:
 
     citations: bool
     style: str
-    claims: Path | None
-    output_claims: Path | None
+    claims: Mapping[Side, Path]  # the files that have them
     official: bool
-    form: str
 
 
 def read_settings(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
@@ -251,21 +203,28 @@ def read_settings(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
     style = _one_of(task, arguments, "style", STYLES)
     # Whatever it were set to, the metrics that need it would be reported.
     official = "official" in arguments and _one_of(task, arguments, "official", ("yes",)) == "yes"
-    files = {name: _file(task, arguments, name) for name in ("claims", "output_claims")}
-    return Settings(citations=citations == "yes", style=style, official=official, form=task.options["form"], **files)
+    names: tuple[tuple[Side, str], ...] = (("reference", "claims"), ("output", "output_claims"))
+    files: dict[Side, Path] = {side: Path(arguments[name]).expanduser() for side, name in names if name in arguments}
+    if files and task.options["form"] == "question":
+        name = next(name for _, name in names if name in arguments)
+        raise UsageError(f"{task.name}: each question is one claim, and {name} is not used. Leave it out.")
+    return Settings(citations=citations == "yes", style=style, official=official, claims=files)
 
 
 def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
-    """Says what decides a task's scores beside the judge, for the recipe; reads files and loads no weights.
-
-    Returns JSON values: style, whose claims come from which file (by hash), checkpoints' and index's identities.
-    """
+    """Says what decides a task's scores beside the judge, for the recipe; reads files and loads no weights."""
     settings = read_settings(task, arguments)
+    claims: dict[Side, Any] = dict.fromkeys(
+        ("reference", "output"), "the question" if task.options["form"] == "question" else _MADE
+    )
+    for side, path in settings.claims.items():
+        read_claim_file(path, side=side)
+        claims[side] = {"file": path.name, "sha256": file_sha256(path)}
     return {
         "citations": settings.citations,
         "style": settings.style,
-        "reference_claims": _claims_identity(settings, settings.claims, side="reference"),
-        "output_claims": _claims_identity(settings, settings.output_claims, side="output"),
+        "reference_claims": claims["reference"],
+        "output_claims": claims["output"],
         "official": settings.official,
         **text_identity(arguments),
     }
@@ -276,21 +235,6 @@ def _one_of(task: TaskSpec, arguments: Mapping[str, str], name: str, allowed: tu
     if value not in allowed:
         raise UsageError(f"{task.name}: {name} must be {' or '.join(allowed)}; got {value!r}.")
     return value
-
-
-def _file(task: TaskSpec, arguments: Mapping[str, str], name: str) -> Path | None:
-    if name not in arguments:
-        return None
-    if task.options["form"] == "question":
-        raise UsageError(f"{task.name}: each question is one claim, and {name} is not used. Leave it out.")
-    return Path(arguments[name]).expanduser()
-
-
-def _claims_identity(settings: Settings, path: Path | None, *, side: Side) -> Any:
-    if path is None:
-        return "the question" if settings.form == "question" else _MADE
-    read_claim_file(path, side=side)
-    return {"file": path.name, "sha256": file_sha256(path)}
 
 
 _NAMED: Final = 5
@@ -305,19 +249,16 @@ def read_joined(path: str | Path, units: Sequence[Unit], *, side: Side) -> dict[
 def join_claims(
     records: Sequence[ClaimRecord], units: Sequence[Unit], *, side: Side, where: str = "claims"
 ) -> dict[str, tuple[str, ...]]:
-    """Gives each text its claims.
+    """Gives each text its claims; of several records with the same text that of the unit's own id counts, else the first.
 
-    `records`: of one side. Of several with the same text that of the unit's own id counts, else the first.
-
-    Raises:
-        UsageError: A text that is not blank has no claims in the records (an empty list of claims is one), or a blank one has some.
+    A text that is not blank and has no list of claims is an error, and so are claims of a blank one.
     """
     by_id: dict[tuple[str, str], tuple[str, ...]] = {}
-    by_text: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
+    by_text: dict[tuple[str, str], dict[str, tuple[str, ...]]] = defaultdict(dict)
     for record in records:
         for section, claims in record.claims.items():
             if section in record.texts:
-                by_text.setdefault((section, _key(record.texts[section])), {})[record.id] = claims
+                by_text[section, _key(record.texts[section])][record.id] = claims
             else:
                 by_id[record.id, section] = claims
     found: dict[str, tuple[str, ...]] = {}
@@ -325,14 +266,16 @@ def join_claims(
     odd: list[str] = []
     for unit in units:
         text = _key(unit.reference if side == "reference" else unit.output)
-        known = _claims(unit, text, by_text=by_text, by_id=by_id)
+        # A file can have the id of the unit's item, or of the visit whose section it is.
+        names = (unit.item, unit.id.removesuffix(f"/{unit.section}") if unit.section != FULL else unit.id)
+        same = by_text.get((unit.section, text)) or {}
+        known = [same[name] for name in names if name in same] or [*same.values()]
+        known = known or [by_id[name, unit.section] for name in names if (name, unit.section) in by_id]
         if not text:
-            odd += [unit.id] if known else []
-            found[unit.id] = ()
-        elif known is None:
+            odd += [unit.id] if known and known[0] else []
+        elif not known:
             missing.append(unit.id)
-        else:
-            found[unit.id] = known
+        found[unit.id] = known[0] if text and known else ()
     if missing:
         raise UsageError(
             f"{where}: no claims of the {side} of {_some(missing)}: a record holds the text of that section, or, where it holds "
@@ -345,25 +288,6 @@ def join_claims(
     return found
 
 
-def _claims(
-    unit: Unit,
-    text: str,
-    *,
-    by_text: Mapping[tuple[str, str], Mapping[str, tuple[str, ...]]],
-    by_id: Mapping[tuple[str, str], tuple[str, ...]],
-) -> tuple[str, ...] | None:
-    names = _names(unit)
-    if same := by_text.get((unit.section, text)):
-        return next((same[name] for name in names if name in same), next(iter(same.values())))
-    return next((by_id[name, unit.section] for name in names if (name, unit.section) in by_id), None)
-
-
-def _names(unit: Unit) -> tuple[str, ...]:
-    """The ids a file can have for a unit: its item's, or that of the visit whose section it is."""
-    whole = unit.id.removesuffix(f"/{unit.section}") if unit.section != FULL else unit.id
-    return tuple(dict.fromkeys((unit.item, whole)))
-
-
 def _key(text: str) -> str:
     return " ".join(judged_text(text).split())
 
@@ -371,3 +295,166 @@ def _key(text: str) -> str:
 def _some(ids: Sequence[str]) -> str:
     named = ", ".join(ids[:_NAMED])
     return f"{named} and {len(ids) - _NAMED} more" if len(ids) > _NAMED else named
+
+
+Pairs = Sequence[tuple[str, str]]
+"""Output and reference of each item."""
+
+
+_Computed = list[dict[str, float]]
+
+
+def _bertscore(given: str, pairs: Pairs) -> _Computed:
+    """F1, not rescaled, by a checkpoint's folder, `@` and a layer behind it where none is usual; 0 for an empty output."""
+    from medical_tasks.models.bertscore import open_bertscore
+
+    folder, layer = checkpoint_layer(given)
+    with contextlib.closing(open_bertscore(folder, layer=layer)) as scorer:
+        scores = scorer.score([output for output, _ in pairs], [reference for _, reference in pairs])
+    return _referenced("bertscore", [score.f1 for score in scores], pairs, cut=scorer.truncated)
+
+
+def _bertscore_identity(given: str) -> dict[str, Any]:
+    from medical_tasks.models.bertscore import bertscore_identity
+
+    folder, layer = checkpoint_layer(given)
+    return dict(bertscore_identity(folder, layer=layer))
+
+
+def _bleurt(folder: str, pairs: Pairs) -> _Computed:
+    """An empty output is a text like any other."""
+    from medical_tasks.models.bleurt import open_bleurt
+
+    with contextlib.closing(open_bleurt(Path(folder).expanduser())) as scorer:
+        scores = scorer.score([(reference, output) for output, reference in pairs])
+    return _referenced("bleurt", scores, pairs, cut=scorer.truncated)
+
+
+def _bleurt_identity(folder: str) -> dict[str, Any]:
+    from medical_tasks.models.bleurt import bleurt_identity
+
+    return dict(bleurt_identity(Path(folder).expanduser()))
+
+
+def _radgraph(folder: str, pairs: Pairs) -> _Computed:
+    """Partial reward; 0 where neither text has an entity, as published."""
+    from medical_tasks.models.radgraph import f1_radgraph
+
+    scores = f1_radgraph(Path(folder).expanduser(), [(reference, output) for output, reference in pairs])
+    return _referenced("f1_radgraph", scores, pairs)
+
+
+def _radgraph_identity(folder: str) -> dict[str, Any]:
+    from medical_tasks.models.radgraph import radgraph_identity
+
+    return dict(radgraph_identity(Path(folder).expanduser()))
+
+
+def _referenced(name: str, values: Sequence[float], pairs: Pairs, *, cut: int = 0) -> _Computed:
+    """Of each item, nan where the reference says nothing."""
+    if cut > 0:
+        print(f"note: {name}: {cut} texts are longer than the checkpoint takes and were cut there", file=sys.stderr)
+    return [
+        {name: value if reference.strip() else math.nan} for value, (_, reference) in zip(values, pairs, strict=True)
+    ]
+
+
+_LAYERS: Final = {("deberta", 48): 40, ("roberta", 24): 17, ("distilbert", 6): 5}
+"""Kind and number of layers to layer: bert_score's choices for deberta-xlarge-mnli, roberta-large, distilbert-base-uncased."""
+
+
+def checkpoint_layer(given: str) -> tuple[Path, int]:
+    """Reads `FOLDER` or `FOLDER@LAYER`."""
+    path, mark, written = given.rpartition("@")
+    if mark and not Path(given).expanduser().is_dir():
+        if not (written.isascii() and written.isdecimal()):
+            raise UsageError(f"bertscore={given}: what stands behind @ is the number of a layer. Give FOLDER@LAYER.")
+        return Path(path).expanduser(), int(written)
+    folder = Path(given).expanduser()
+    try:
+        config = json.loads(read_text(folder / "config.json"))
+    except OSError as error:
+        raise MissingError(
+            f"bertscore={given}: no checkpoint there ({system_reason(error)} for its config.json). Nothing is downloaded here. On "
+            "a machine with internet: `hf download microsoft/deberta-xlarge-mnli --local-dir models/deberta-xlarge-mnli`; then "
+            "bring the folder here and give its path."
+        ) from error
+    except ValueError as error:
+        raise UsageError(f"{folder / 'config.json'}: not JSON. Download the checkpoint again.") from error
+    told = config if isinstance(config, dict) else {}
+    kind = str(told.get("model_type", "unknown"))
+    layers = next((told[name] for name in ("num_hidden_layers", "n_layers", "n_layer") if name in told), None)
+    if not isinstance(layers, int) or (kind, layers) not in _LAYERS:
+        raise UsageError(
+            f"bertscore={given}: no layer is usual for a checkpoint of the kind {kind} with {layers} layers. Give FOLDER@LAYER."
+        )
+    return folder, _LAYERS[kind, layers]
+
+
+MEDCON_VARIANT: Final = "aci-bench"
+
+
+def text_metrics(pairs: Pairs, arguments: Mapping[str, str]) -> _Computed:
+    """Computes the metrics of texts."""
+    made = [word_metrics(output, reference) for output, reference in pairs]
+    for name, (compute, _) in _METRICS.items():
+        if name in arguments and pairs:
+            for row, more in zip(made, compute(arguments[name], pairs), strict=True):
+                row.update(more)
+    return made
+
+
+def text_identity(arguments: Mapping[str, str]) -> dict[str, Any]:
+    """Says what of checkpoints and index decides the numbers, for the recipe; loads no weights."""
+    return {name: identity(arguments[name]) for name, (_, identity) in _METRICS.items() if name in arguments}
+
+
+def word_metrics(output: str, reference: str) -> dict[str, float]:
+    """Compares two texts by their words: ROUGE without stemming, BLEU, and `words`, what stands between white space."""
+    found = rouge(output, reference, variants=("rouge1", "rouge2", "rougeL", "rougeLsum"))
+    values = {name: found[name].f1 for name in ("rouge1", "rouge2", "rougeLsum")}
+    values["rougeL_recall"] = found["rougeL"].recall
+    values["rougeL_precision"] = found["rougeL"].precision if rouge_tokens(output) else math.nan
+    if not rouge_tokens(reference):
+        values = dict.fromkeys(values, math.nan)
+    values["bleu"] = sacrebleu_sentence(output, reference).score if reference.strip() else math.nan
+    return values | {"words": float(len(output.split()))}
+
+
+def medcon_metrics(reference: Mapping[str, frozenset[str]], output: Mapping[str, frozenset[str]]) -> dict[str, float]:
+    """Compares the concepts of two texts; nan where a side to divide by has none, but `medcon_official`, which is 0 there."""
+    scores: Medcon = medcon(reference, output)
+    return {
+        "medcon": scores.concept_f1 if reference or output else math.nan,
+        "medcon_recall": scores.concept_recall if reference else math.nan,
+        "medcon_precision": scores.concept_precision if output else math.nan,
+        "medcon_official": scores.f1,
+    }
+
+
+def _medcon(folder: str, pairs: Pairs) -> _Computed:
+    with UmlsIndex(Path(folder).expanduser()) as index:
+        matcher = Matcher(index, variant=MEDCON_VARIANT)
+        return [medcon_metrics(matcher.concepts(reference), matcher.concepts(output)) for output, reference in pairs]
+
+
+def _medcon_identity(folder: str) -> dict[str, Any]:
+    with UmlsIndex(Path(folder).expanduser()) as index:
+        told = index.info
+    return {
+        "variant": MEDCON_VARIANT,
+        "source_sha256": told.source,
+        "lowercase": told.lowercase,
+        "ascii_only": told.ascii_only,
+        "terms": told.terms,
+        "types_sha256": hashlib.sha256(" ".join(told.types).encode()).hexdigest(),
+    }
+
+
+_METRICS: Final[Mapping[str, tuple[Callable[[str, Pairs], _Computed], Callable[[str], dict[str, Any]]]]] = {
+    "bertscore": (_bertscore, _bertscore_identity),
+    "umls": (_medcon, _medcon_identity),
+    "bleurt": (_bleurt, _bleurt_identity),
+    "radgraph": (_radgraph, _radgraph_identity),
+}
+"""Argument to what computes its metrics, and what decides their numbers; only the first loads weights."""

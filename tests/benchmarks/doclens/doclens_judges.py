@@ -13,7 +13,7 @@ from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.doclens.judging import Unit, UnitVerdict, judge_units
 from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.io.store import Store
-from medical_tasks.judges.base import Call, JudgeOptions, JudgePrompts, Judging, NoReply
+from medical_tasks.judges.base import Call, JudgeOptions, JudgePrompts, Judging, NoReply, Question
 from medical_tasks.judges.session import JudgeSession
 from medical_tasks.spec import TaskSpec
 from tests.judges.scripted import ScriptedBackend
@@ -48,7 +48,7 @@ class Asked:
     about: str = ""
 
 
-def asked(call: Call) -> Asked:
+def asked(call: Call | Question) -> Asked:
     content = str(call.messages[0]["content"])
     parts = {head: body for head, _, body in (part.partition(":\n") for part in content.split("\n\n"))}
     if "Question A" in parts:

@@ -2,11 +2,35 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
+from hypothesis import strategies as st
+
 from medical_tasks.benchmarks.doclens.data import load_items, read_aci_rows, read_meqsum_rows
+from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict
 from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.spec import Item, TaskSpec
+
+
+def cases(name: str, test: str = "", *, tuples: bool = False) -> Any:
+    """What `cases/NAME.json` holds, or the rows of a test of it; a text among them says of the next row why it is there."""
+    held = json.loads((Path(__file__).parent / "cases" / f"{name}.json").read_text(encoding="utf-8"))
+    if not test:
+        return held
+    rows = [tuple(row) for row in held[test] if not isinstance(row, str)]
+    assert rows, test
+    rows = [as_tuples(row) for row in rows] if tuples else rows
+    return rows if len(rows[0]) > 1 else [row[0] for row in rows]
+
+
+def as_tuples(value: Any) -> Any:
+    """The same with tuples for lists."""
+    if isinstance(value, dict):
+        return {name: as_tuples(one) for name, one in value.items()}
+    return tuple(map(as_tuples, value)) if isinstance(value, list | tuple) else value
+
 
 BY_NAME = {task.name: task for task in TASKS}
 
@@ -56,3 +80,23 @@ def exemplar_rows(task: TaskSpec) -> list[dict[str, Any]]:
 def items_of(name: str) -> list[Item]:
     task = BY_NAME[name]
     return load_items(task, demo_rows(task, task.split))
+
+
+OUTCOMES = st.sampled_from([True, False, None])
+
+
+@st.composite
+def sentences(draw: st.DrawFn) -> SentenceVerdict:
+    """Verdicts on sentences, as they can be."""
+    entailed = draw(OUTCOMES)
+    supports = draw(st.lists(st.just(False) if entailed is False else OUTCOMES, max_size=3))
+    return SentenceVerdict(entailed=entailed, supports=tuple(supports))
+
+
+CLAIM_LISTS = st.one_of(st.none(), st.lists(OUTCOMES, max_size=5).map(tuple))
+SECTION_VERDICTS = st.builds(
+    Section,
+    reference_claims=CLAIM_LISTS,
+    output_claims=CLAIM_LISTS,
+    sentences=st.lists(sentences(), max_size=4).map(tuple),
+)

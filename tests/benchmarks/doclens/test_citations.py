@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.doclens.own_data import read_sources
+from medical_tasks.benchmarks.doclens.data import read_sources
 from medical_tasks.benchmarks.doclens.pieces import (
     MAX_RANGE,
     Sentence,
@@ -18,32 +18,18 @@ from medical_tasks.benchmarks.doclens.pieces import (
     read_sentences,
     remove_citations,
 )
+from tests.benchmarks.doclens.task_items import cases
 from tests.support import SHARED, needs_shared
 
 TEXTS = st.text(alphabet="aB 1205[],;-–. \n", max_size=60)
 
 
-@pytest.mark.parametrize(
-    ("text", "ids"),
-    [
-        ("He improved [3].", (3,)), ("He improved [3][4] [5].", (3, 4, 5)), ("He improved [3, 4;5].", (3, 4, 5)),
-        ("He improved [3-5].", (3, 4, 5)), ("He improved [3–5, 9].", (3, 4, 5, 9)),
-        ("He improved [ 3 — 5 ].", (3, 4, 5)), ("He improved [0], again [0] and [007].", (0, 7)),
-        ("He improved [4-4].", (4,)), ("[[3]]", (3,)),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "ids"), cases("citations", "test_markers", tuples=True))
 def test_markers(text: str, ids: tuple[int, ...]) -> None:
     assert cited_ids(text) == ids
 
 
-@pytest.mark.parametrize(
-    "prose",
-    [
-        "5 mg", "A1c [8.2 -> 6.9]", "1. First, 2) second", "5+5 mg, 3+ pulses", "index [-1]", "as in [note 3]",
-        "a list []", "[3", "3]", "[3.]", "[3,]", "[1-2-3]", "pressure [120-80]", "[0-5000]", "[1234567]", "[1\n2]",
-        "(3)", "【3】", "",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("prose", cases("citations", "prose"))
 def test_prose_holds_no_marker(prose: str) -> None:
     assert find_markers(prose) == []
     assert remove_citations(prose) == prose
@@ -54,23 +40,7 @@ def test_the_widest_range() -> None:
     assert cited_ids(f"[0-{MAX_RANGE}]") == ()
 
 
-@pytest.mark.parametrize(
-    ("text", "left"),
-    [
-        ("He improved [1].", "He improved."),
-        ("He improved [1] [2] today", "He improved today"),
-        ("List [1,2] y", "List y"),  # the authors leave ",2"
-        ("x [1-3] y", "x y"),  # the authors leave "-3"
-        (" [4] lead", "lead"),
-        ("a\n  [4] lead", "a\nlead"),
-        ("[1]\n[2]", "\n"),
-        ("array[0]", "array"),
-        ("keep ] bracket | bar", "keep ] bracket | bar"),  # the authors take both signs away
-        ("A1c [8.2 -> 6.9] better [3]", "A1c [8.2 -> 6.9] better"),  # the authors leave ".2 -> 6.9"
-        ("[1]", ""),
-        ("", ""),
-    ],
-)
+@pytest.mark.parametrize(("text", "left"), cases("citations", "test_removal"))
 def test_removal(text: str, left: str) -> None:
     assert remove_citations(text) == left
 
@@ -115,7 +85,7 @@ def test_where_the_authors_remove_more_or_less() -> None:
     } == {"List [1,2] y", " [4] lead", "keep ] bracket"}
 
 
-Read = list[tuple[str, tuple[int, ...]]]
+Read = tuple[tuple[str, tuple[int, ...]], ...]
 
 OUTPUTS = st.one_of(
     st.text(max_size=80),
@@ -132,61 +102,10 @@ OUTPUTS = st.one_of(
 
 
 def _read(text: str) -> Read:
-    return [(one.text, one.citations) for one in read_sentences(text)]
+    return tuple((one.text, one.citations) for one in read_sentences(text))
 
 
-@pytest.mark.parametrize(
-    ("text", "sentences"),
-    [
-        ("", []),
-        (" \n\t", []),
-        # Markers before the end mark, behind it, alone on the next line.
-        ("Pain [1]. Fever [2].", [("Pain.", (1,)), ("Fever.", (2,))]),
-        ("Pain. [1][2] Fever? [3]", [("Pain.", (1, 2)), ("Fever?", (3,))]),
-        ("Pain.[1] Fever.[2]", [("Pain.", (1,)), ("Fever.", (2,))]),
-        ("Pain.\n[1]\nFever.", [("Pain.", (1,)), ("Fever.", ())]),
-        ("All of it.\n\n[1][2][3]", [("All of it.", (1, 2, 3))]),
-        ("[1] Pain.", [("Pain.", (1,))]),
-        ("Pain [1], fever [2] and cough.", [("Pain, fever and cough.", (1, 2))]),
-        ("[3][4]", [("", (3, 4))]),
-        # An uncited sentence is a sentence, wherever it stands.
-        ("Pain. Fever [2]. Cough.", [("Pain.", ()), ("Fever.", (2,)), ("Cough.", ())]),
-        ("No end mark", [("No end mark", ())]),
-        ("5", [("5", ())]),
-        # Numbers of the prose, and of items.
-        ("5 mg. A1c [8.2 -> 6.9] [3].", [("5 mg.", ()), ("A1c [8.2 -> 6.9].", (3,))]),
-        ("1. Pain [1]\n2. Fever [2]", [("1. Pain", (1,)), ("2. Fever", (2,))]),
-        ("A. Pain [1]\nB. Fever [2]", [("A. Pain", (1,)), ("B. Fever", (2,))]),
-        ("Pain. 2. Fever [2]", [("Pain.", ()), ("2. Fever", (2,))]),
-        ("- Aspirin\n- Heparin [3]", [("- Aspirin", ()), ("- Heparin", (3,))]),
-        (
-            "EF was 35.5 percent. Rate is 62. Fine [1].",
-            [("EF was 35.5 percent.", ()), ("Rate is 62.", ()), ("Fine.", (1,))],
-        ),
-        ("EF: 62 [3]\n120/80 [4]", [("EF: 62", (3,)), ("120/80", (4,))]),
-        # What ends no sentence.
-        ("He saw Dr. J. Smith at 5 p.m. He left.", [("He saw Dr. J. Smith at 5 p.m.", ()), ("He left.", ())]),
-        ("Give e.g. aspirin b.i.d. with food.", [("Give e.g. aspirin b.i.d. with food.", ())]),
-        ("No. 3 is fine. Pain? No. He left.", [("No. 3 is fine.", ()), ("Pain?", ()), ("No.", ()), ("He left.", ())]),
-        ("Takes vitamin D. He is well.", [("Takes vitamin D.", ()), ("He is well.", ())]),
-        ("he has pain. he took aspirin [1].", [("he has pain.", ()), ("he took aspirin.", (1,))]),
-        ("pain [3]. it left [4].", [("pain.", (3,)), ("it left.", (4,))]),
-        ("Pain.He left.", [("Pain.", ()), ("He left.", ())]),
-        ("咳嗽[1]。发热[2]。", [("咳嗽。", (1,)), ("发热。", (2,))]),
-        # Headings belong to what is under them; in a text of capitals nothing is a heading by its capitals.
-        ("CHIEF COMPLAINT\n\nPain [4].", [("CHIEF COMPLAINT Pain.", (4,))]),
-        ("PLAN\n\n1. Foo pain [3]\n2. Bar [4]", [("PLAN 1. Foo pain", (3,)), ("2. Bar", (4,))]),
-        ("Plan:\n- Aspirin [3]", [("Plan: - Aspirin", (3,))]),
-        ("## Results\nNormal [3].", [("## Results Normal.", (3,))]),
-        ("NO FRACTURE\nEFFUSION [3]", [("NO FRACTURE", ()), ("EFFUSION", (3,))]),
-        ("Pain [4].\nPLAN", [("Pain.", (4,)), ("PLAN", ())]),
-        # Lines broken by their width, and lines that are sentences.
-        ("There is evidence\nof an effusion [3].", [("There is evidence of an effusion.", (3,))]),
-        ("There is evidence\n\nof an effusion [3].", [("There is evidence", ()), ("of an effusion.", (3,))]),
-        ("Aspirin\nHeparin [3]", [("Aspirin", ()), ("Heparin", (3,))]),
-        ("Pain [1]\nand fever [2]", [("Pain", (1,)), ("and fever", (2,))]),
-    ],
-)
+@pytest.mark.parametrize(("text", "sentences"), cases("citations", "test_sentences", tuples=True))
 def test_sentences(text: str, sentences: Read) -> None:
     assert _read(text) == sentences
 
@@ -230,29 +149,14 @@ def test_long_texts_are_read_whole() -> None:
         assert "".join(one.raw for one in read_sentences(text)) == text
 
 
-SANE = {
-    # Name of the fixture's output: what it shows, and the citations of its sentences.
-    "e1": ("two ways of writing several markers", [(1, 2), (3,), (5, 6)]),
-    "e2": ("uncited sentences are counted, the authors' citation split drops them all", [(), ()]),
-    "e3": ("one cited sentence is one, the authors count it as uncited", [(4,)]),
-    "e4": ("ranges and lists; 12 is kept, the source ends at 11", [(1, 2, 3, 4, 5), (12,), (7,)]),
-    "e5": ("no borrowing, 8 counts once, the last sentence is not dropped", [(), (8, 9), ()]),
-    "e6": ("twelve citations are twelve, the authors take ten", [tuple(range(12)), (10,)]),
-    "e7": ("an empty output has no sentences", []),
-    "e8": ("5+5 and 3+ are prose", [(4,), (7,), ()]),
-    "e9": ("numbers of items are prose", [(1,), (2,), (3,)]),
-    "e10": ("[-1] and [note 3] are prose, the authors let all three cite 3", [(), (), (3,)]),
-}
-
-
 @pytest.mark.upstream
 @needs_shared
-@pytest.mark.parametrize("name", SANE)
-def test_the_fixture_outputs_read_sanely(name: str) -> None:
+@pytest.mark.parametrize(("name", "cited"), cases("citations", "sane", tuples=True))
+def test_the_fixture_outputs_read_sanely(name: str, cited: tuple[tuple[int, ...], ...]) -> None:
     rows = json.loads((SHARED / "fixtures" / "doclens" / "generation.json").read_text(encoding="utf-8"))
-    assert {row["example_id"] for row in rows} == set(SANE)
+    assert len(rows) == 10
     (row,) = [one for one in rows if one["example_id"] == name]
-    assert [one.citations for one in read_sentences(row["output"])] == SANE[name][1]
+    assert tuple(one.citations for one in read_sentences(row["output"])) == cited
     assert list(read_sources(row["input"])) == list(range(12))
 
 
@@ -275,15 +179,6 @@ def test_the_authors_worked_examples_are_read_whole() -> None:
     assert (len(sentences), sum(not one.citations for one in sentences)) == (204, 22)
 
 
-@pytest.mark.parametrize(
-    ("text", "sources"),
-    [
-        ("", {}),
-        ("no numbers", {}),
-        ("[0] A.\n B. [1] C.", {0: "A. B.", 1: "C."}),
-        ("lost [1] A. [2][3] C [9] d.", {1: "A.", 2: "", 3: "C [9] d."}),
-        ("[0][doctor] hi , you\n[1][patient] hey .", {0: "[doctor] hi , you", 1: "[patient] hey ."}),
-    ],
-)
-def test_sources(text: str, sources: dict[int, str]) -> None:
-    assert read_sources(text) == sources
+@pytest.mark.parametrize(("text", "sources"), cases("citations", "test_sources"))
+def test_sources(text: str, sources: list[tuple[int, str]]) -> None:
+    assert read_sources(text) == dict(sources)

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.benchmarks.doclens.data import (
@@ -19,16 +21,21 @@ from medical_tasks.benchmarks.doclens.data import (
     MEQSUM_COLUMNS,
     MEQSUM_OFFICIAL_COLUMNS,
     MEQSUM_SOURCE,
+    OWN_COLUMNS,
+    NumberingError,
     load_items,
     read_aci_rows,
     read_meqsum_rows,
+    read_own_rows,
+    read_own_texts,
+    source_sentences,
 )
-from medical_tasks.benchmarks.doclens.datasets import ACI_BENCH, MEQSUM
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS, numbered_dialogue
-from medical_tasks.benchmarks.doclens.spec import TASKS
+from medical_tasks.benchmarks.doclens.spec import ACI_BENCH, MEQSUM, TASKS, demo_entries
 from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.errors import MissingError, UsageError
-from tests.benchmarks.doclens.task_items import BY_NAME, demo_rows, items_of, report
+from medical_tasks.spec import Item
+from tests.benchmarks.doclens.task_items import BY_NAME, cases, demo_rows, items_of, report
 from tests.support import SHARED, needs_shared
 from tests.tiny_xlsx import write_xlsx
 
@@ -76,15 +83,7 @@ def test_a_row(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"encounter_id": ""}, "column 'encounter_id': must be a text that is not empty"),
-        ({"note": " \n"}, "column 'note': must be a text that is not empty"),
-        ({"dialogue": ""}, "column 'dialogue': must be a text that is not empty"),
-        ({"dialogue": "[1] hello\n[ inaudible ] and so on"}, r"column 'dialogue': no line of it begins with a speaker"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "message"), cases("data", "test_a_wrong_row"))
 def test_a_wrong_row(tmp_path: Path, changes: dict[str, str], message: str) -> None:
     path = write_csv(tmp_path / "x.csv", [official_row(1), official_row(2, **changes)])
     with pytest.raises(UsageError, match=rf"x.csv: line \d+, {message}.* Download the file again"):
@@ -112,24 +111,12 @@ def test_odd_dialogues_are_kept_whole(tmp_path: Path, capsys: pytest.CaptureFixt
         rows_of(path)
 
 
-def test_a_wrong_file(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
-    path.write_text("dataset,encounter_id,src,note\na,b,c,d\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="wrong columns for the ACI-BENCH challenge data. missing: 'dialogue'; unexp"):
-        rows_of(path)
-
-
-def write_release(folder: Path, files: dict[str, str], **counts: int) -> Path:
-    sizes = {"train": 67, "validation": 20, **counts}
-    for split, name in files.items():
-        write_csv(folder / name, [official_row(number) for number in range(sizes.get(split, 40))])
-    return folder
-
-
 def test_all_five_files(tmp_path: Path) -> None:
-    folder = write_release(tmp_path / "data" / "challenge_data", {**FILES, **MORE_FILES})
-    built = build_dataset("aci_bench", source=tmp_path, config="full", out=tmp_path / "out")
-    assert built.splits == {"train": 67, "validation": 20, "test1": 40, "test2": 40, "test3": 40}
+    folder = tmp_path / "data" / "challenge_data"
+    sizes = {"train": 67, "validation": 20, "test1": 40, "test2": 40, "test3": 40}
+    for split, name in {**FILES, **MORE_FILES}.items():
+        write_csv(folder / name, [official_row(number) for number in range(sizes[split])])
+    assert build_dataset("aci_bench", source=tmp_path, config="full", out=tmp_path / "out").splits == sizes
     (folder / MORE_FILES["test3"]).unlink()
     with pytest.raises(MissingError, match=r"lacks\n  test3, a CSV file: .*/clef_taskC_test3.csv(.|\n)*How to get ACI"):
         build_dataset("aci_bench", source=folder, config="full", out=tmp_path / "out")
@@ -137,26 +124,10 @@ def test_all_five_files(tmp_path: Path) -> None:
     assert build_dataset("aci_bench", source=folder, config="doclens", out=tmp_path / "out").rows == 127
 
 
-def test_a_cut_off_file_is_not_built(tmp_path: Path) -> None:
-    folder = write_release(tmp_path / "official", FILES, train=66)
-    with pytest.raises(UsageError, match=r"config doclens: split train has 66 rows, 67 were published"):
-        build_dataset("aci_bench", source=folder, config="doclens", out=tmp_path / "out")
-    with pytest.raises(UsageError, match="needs 3 files, got the file"):
-        build_dataset("aci_bench", source=folder / "train.csv", config="doclens", out=tmp_path / "out")
-
-
-def test_an_encounter_that_comes_twice(tmp_path: Path) -> None:
-    folder = write_release(tmp_path / "official", FILES)
-    write_csv(folder / "valid.csv", [official_row(1)] * 20)
-    with pytest.raises(UsageError, match="split validation: two rows have id 'X001'"):
-        build_dataset("aci_bench", source=folder, config="doclens", out=tmp_path / "out")
-
-
 def test_the_demo() -> None:
     rows = {split: list(read_aci_rows("demo", split, {})) for split in ACI_SOURCE.splits["demo"]}
-    assert {split: len(each) for split, each in rows.items()} == {"train": 2, "validation": 1, "test1": 6}
     everything = [row for each in rows.values() for row in each]
-    assert len({row["id"] for row in everything}) == 9
+    assert len(everything) == 9
     for row in everything:
         assert list(row) == NAMES
         # All four sections, which together are the note, and turns enough to cite.
@@ -230,15 +201,7 @@ def test_a_row_of_each_split(tmp_path: Path) -> None:
     assert list(row.values()) == ["96", "Is it?", ["Is it?"], "Is it?", "", []]
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        (("", "a", "b"), "row 3, column 'q_id': must be a text that is not empty"),
-        (("1", "", "b"), "row 3, column 'NLM Question': must be a text that is not empty"),
-        (("1", "a", " "), "row 3, column 'Summary': must be a text that is not empty"),
-        (("1.5", "a", "b"), "row 3, column 'q_id': must be a whole number, got '1.5'"),
-    ],
-)
+@pytest.mark.parametrize(("row", "message"), cases("data", "test_a_wrong_row_of_questions", tuples=True))
 def test_a_wrong_row_of_questions(tmp_path: Path, row: tuple[str, ...], message: str) -> None:
     path = write_xlsx(tmp_path / "x.xlsx", sheet("test", [("2", "a", "b"), row]))
     with pytest.raises(UsageError, match=f"x.xlsx: {message}.* Download the file again"):
@@ -251,20 +214,12 @@ def test_one_file_in_place_of_another(tmp_path: Path) -> None:
         questions_of(path, "train")
 
 
-def write_question_release(folder: Path, **sizes: int) -> Path:
-    for split, name in MEQSUM_FILES.items():
-        more = len(MEQSUM_OFFICIAL_COLUMNS[split]) - 3
-        count = sizes.get(split, SIZES[split])
-        rows = [
-            (str(number), f"Is {number} safe?", f"Is {number} safe?") + ("x",) * more for number in range(1, count + 1)
-        ]
-        place = folder / ("" if split == "train" else "Task1") / name
-        write_xlsx(place, sheet(split, rows))
-    return folder
-
-
 def test_files_as_their_repositories_have_them(tmp_path: Path) -> None:
-    folder = write_question_release(tmp_path / "official")
+    folder = tmp_path / "official"
+    for split, name in MEQSUM_FILES.items():
+        more = ("x",) * (len(MEQSUM_OFFICIAL_COLUMNS[split]) - 3)
+        rows = [(str(number), f"Is {number} safe?", f"Is {number} safe?", *more) for number in range(SIZES[split])]
+        write_xlsx(folder / ("" if split == "train" else "Task1") / name, sheet(split, rows))
     built = build_dataset("meqsum", source=folder, config="full", out=tmp_path / "out")
     assert (built.splits, built.notes) == (SIZES, ())
     (folder / MEQSUM_FILES["train"]).unlink()
@@ -274,18 +229,10 @@ def test_files_as_their_repositories_have_them(tmp_path: Path) -> None:
         build_dataset("meqsum", source=folder, config="full", out=tmp_path / "out")
 
 
-def test_a_file_with_rows_missing_is_not_built(tmp_path: Path) -> None:
-    folder = write_question_release(tmp_path / "official", test=99)
-    with pytest.raises(UsageError, match="config full: split test has 99 rows, 100 were published"):
-        build_dataset("meqsum", source=folder, config="full", out=tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
 def test_the_demo_of_questions() -> None:
     rows = {split: list(read_meqsum_rows("demo", split, {})) for split in MEQSUM_SOURCE.splits["demo"]}
-    assert {split: len(each) for split, each in rows.items()} == {"train": 2, "validation": 3, "test": 7}
     everything = [row for each in rows.values() for row in each]
-    assert len({row["id"] for row in everything}) == 12
+    assert len(everything) == 12
     for row in everything:
         assert list(row) == MEQSUM_NAMES
         assert row["summary"].endswith("?")
@@ -349,41 +296,31 @@ def test_every_task_has_the_items_that_it_says() -> None:
             assert task.cluster or item.cluster == item.id
 
 
-def test_a_note() -> None:
-    row = demo_rows(BY_NAME["aci_bench"], "test1")[0]
-    (item,) = load_items(BY_NAME["aci_bench"], [row])
-    assert (item.id, item.cluster, item.groups) == (row["id"], row["id"], {"dataset": row["dataset"]})
-    assert item.fields["sentences"] == row["turns"]
-    assert item.fields["reference"] == row["note"]
-    assert item.fields["sections"] == {section: row[section] for section in SECTIONS}
-    assert "".join(item.fields["sections"].values()) == row["note"]
-
-
-def test_the_sections_of_a_visit() -> None:
-    row = demo_rows(BY_NAME["aci_bench"], "test1")[0] | {"objective_results": ""}
-    items = load_items(BY_NAME["aci_bench_section"], [row])
-    assert [item.id for item in items] == [f"{row['id']}/{section}" for section in SECTIONS]
-    assert [item.groups["section"] for item in items] == list(SECTIONS)
-    assert {item.cluster for item in items} == {row["id"]}
-    assert [item.fields["reference"] for item in items] == [row[section] for section in SECTIONS]
-    assert items[2].fields["reference"] == ""
-
-
-def test_a_report() -> None:
+def test_items_of_each_form() -> None:
+    visit = demo_rows(BY_NAME["aci_bench"], "test1")[0] | {"objective_results": ""}
+    name, of = visit["id"], {"dataset": visit["dataset"]}
+    (note,) = load_items(BY_NAME["aci_bench"], [visit])
+    fields = {"form": "note", "sentences": visit["turns"], "reference": visit["note"]}
+    sections = {section: visit[section] for section in SECTIONS}
+    assert note == Item(id=name, fields=fields | {"sections": sections}, groups=of, cluster=name)
+    assert load_items(BY_NAME["aci_bench_section"], [visit]) == [
+        Item(
+            id=f"{name}/{section}",
+            fields=fields | {"form": "section", "reference": text},
+            groups={"section": section} | of,
+            cluster=name,
+        )
+        for section, text in sections.items()
+    ]
     row = report(7, "MR", "spine", patient="p1")
     (item,) = load_items(BY_NAME["mimic_rrs_six_shot"], [row])
     assert (item.id, item.cluster, item.groups) == ("7", "p1", {"modality": "MR", "anatomy": "spine"})
     assert item.fields == {"form": "impression", "sentences": row["sentences"], "reference": row["impression"]}
-
-
-def test_a_question_and_a_text_of_ones_own() -> None:
-    question = items_of("meqsum")[0]
     row = demo_rows(BY_NAME["meqsum"], "test")[0]
-    assert question.fields == {"form": "question", "sentences": row["sentences"], "reference": row["summary"]}
-    text = items_of("doclens_own")[0]
-    assert text.id == "a"
-    assert text.fields["sentences"] == ["Seen for gout.", "Uric acid is 9.", "Allopurinol was started."]
-    assert text.fields["reference"] == "Gout. Allopurinol started."
+    wanted = {"form": "question", "sentences": row["sentences"], "reference": row["summary"]}
+    assert items_of("meqsum")[0].fields == wanted
+    own = items_of("doclens_own")[0]
+    assert (own.id, own.fields["reference"]) == ("a", "Gout. Allopurinol started.")
 
 
 @pytest.mark.parametrize("name", ["aci_bench", "aci_bench_section", "mimic_rrs", "meqsum", "doclens_own"])
@@ -405,3 +342,103 @@ def test_the_forty_visits_have_the_numbered_input_of_doclens() -> None:
         assert numbered_dialogue(item.fields["sentences"]) == released[item.id]["input"]
     with path.open(encoding="utf-8", newline="") as lines:
         assert [row["encounter_id"] for row in csv.DictReader(lines)] == [item.id for item in items]
+
+
+GOOD = {"example_id": "1", "input": "[0] SECRET one. [1] two.", "reference": "SECRET"}
+
+
+def write(path: Path, content: Any) -> Path:
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return path
+
+
+def test_rows(tmp_path: Path) -> None:
+    records: list[dict[str, Any]] = [
+        GOOD,
+        {"example_id": 2, "input": "No number. Two sentences.", "reference": "", "output": "passed over", "more": [1]},
+        {
+            "example_id": "note 3",
+            "input": "[0] x",
+            "reference": " #####EMPTY##### ",
+            "reference_plan": "#####EMPTY#####",
+        },
+    ]
+    rows = list(read_own_rows("own", "test", {"test": write(tmp_path / "n.json", f"\ufeff{json.dumps(records)}")}))
+    assert rows == [
+        {"id": "1", "source": GOOD["input"], "sentences": ["SECRET one.", "two."], "reference": "SECRET"},
+        {"id": "2", "source": records[1]["input"], "sentences": ["No number.", "Two sentences."], "reference": ""},
+        {"id": "note 3", "source": "[0] x", "sentences": ["x"], "reference": ""},
+    ]
+    assert all(list(row) == [column.name for column in OWN_COLUMNS] for row in rows)
+    texts = read_own_texts(tmp_path / "n.json")
+    assert [text.sections for text in texts] == [{}, {}, {"plan": ""}]
+
+
+def changed(**fields: Any) -> list[dict[str, Any]]:
+    return [{**GOOD, **fields}]
+
+
+@pytest.mark.parametrize(("content", "message"), cases("own_data", "test_bad_files_by_message_without_a_word_of_them"))
+def test_bad_files_by_message_without_a_word_of_them(tmp_path: Path, content: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
+        read_own_texts(write(tmp_path / "notes.json", content))
+    assert "SECRET" not in str(caught.value)
+    assert "notes.json" in str(caught.value)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"cannot be read \(No such file"):
+        read_own_texts(tmp_path / "none.json")
+    (tmp_path / "latin.json").write_bytes(b'[{"example_id": 1, "input": "\xe9"}]')
+    with pytest.raises(UsageError, match="not UTF-8 text .* at byte 29"):
+        read_own_texts(tmp_path / "latin.json")
+
+
+def test_the_demo_has_sources_of_both_kinds() -> None:
+    rows = list(read_own_rows("demo", "test", {}))
+    assert (
+        [row["id"] for row in rows]
+        == [text["id"] for text in demo_entries("texts", "test")]
+        == ["call-1", "call-2", "report-1", "letter-1"]
+    )
+    assert [len(row["sentences"]) for row in rows] == [9, 9, 5, 6]
+    assert not rows[-1]["source"].startswith("[0]")
+    assert all(row["reference"] for row in rows)
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_the_authors_files_are_such_files() -> None:
+    folder = SHARED / "data" / "doclens"
+    plain = read_own_texts(folder / "ACI-Bench-TestSet-1_clean.json")
+    divided = read_own_texts(folder / "ACI-Bench-TestSet-1_clean.claim_min1max30.json")
+    assert (len(plain), len(divided)) == (40, 40)
+    assert {len(text.sections) for text in plain} == {0}
+    assert {len(text.sections) for text in divided} == {4}
+    assert sum(len(text.sentences) for text in plain) == 2082
+    assert [text.sentences for text in plain] == [text.sentences for text in divided]
+
+
+@pytest.mark.parametrize(("source", "sentences"), cases("own_data", "test_sentences"))
+def test_sentences(source: str, sentences: list[str]) -> None:
+    assert source_sentences(source) == sentences
+
+
+@pytest.mark.parametrize(("source", "message"), cases("own_data", "test_numbers_that_are_not_the_places"))
+def test_numbers_that_are_not_the_places(source: str, message: str) -> None:
+    with pytest.raises(NumberingError, match=message) as caught:
+        source_sentences(source)
+    assert "SECRET" not in str(caught.value)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.text(alphabet="ab .\n[]", min_size=1).map(lambda text: " ".join(text.split())), min_size=1))
+def test_numbering_and_reading_give_the_sentences_back(sentences: list[str]) -> None:
+    source = "\n".join(f"[{number}] {sentence}" for number, sentence in enumerate(sentences))
+    assert source_sentences(source) == sentences
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.text(alphabet="aB. \n()12", max_size=60))
+def test_a_source_without_numbers_loses_no_word(source: str) -> None:
+    assert " ".join(source_sentences(source)).split() == source.split()

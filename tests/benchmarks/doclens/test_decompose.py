@@ -1,28 +1,27 @@
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.doclens.data import load_items, read_aci_rows
-from medical_tasks.benchmarks.doclens.decompose import (
+from medical_tasks.benchmarks.doclens.data import OwnText, load_items, read_aci_rows
+from medical_tasks.benchmarks.doclens.decompose_verb import (
     Part,
     built_references,
-    check_task,
     claims_text,
     outputs,
     own_references,
+    run,
 )
 from medical_tasks.benchmarks.doclens.measures import read_claim_file
-from medical_tasks.benchmarks.doclens.own_data import OwnText
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.benchmarks.doclens.scoring import join_claims, text_units
-from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Unscored
 from medical_tasks.runs.responses import Answer
+from tests.benchmarks.doclens.task_items import BY_NAME
 
-TASK = {task.name: task for task in TASKS}
 NOTE = "CHIEF COMPLAINT\n\nCough [0].\n\nPLAN\n\nRest [1, 2]."
 
 
@@ -35,18 +34,18 @@ def short(parts: list[Part]) -> dict[str, str]:
 
 
 def test_references_of_ones_own() -> None:
-    assert short(own_references([own("It rains [3].", plan="none")], TASK["doclens_own"])) == {"1/full": "It rains."}
-    assert short(own_references([own(NOTE)], TASK["aci_bench"])) == {
+    assert short(own_references([own("It rains [3].", plan="none")], BY_NAME["doclens_own"])) == {"1/full": "It rains."}
+    assert short(own_references([own(NOTE)], BY_NAME["aci_bench"])) == {
         "1/subjective": "CHIEF COMPLAINT Cough.",
         "1/objective_exam": "",
         "1/objective_results": "",
         "1/assessment_and_plan": "PLAN Rest.",
     }
     # The record's own sections are taken as they are, whatever its headings say.
-    found = own_references([own(NOTE, subjective="Cough.", objective_exam="")], TASK["aci_bench_section"])
+    found = own_references([own(NOTE, subjective="Cough.", objective_exam="")], BY_NAME["aci_bench_section"])
     assert short(found) == dict.fromkeys((f"1/{section}" for section in SECTIONS), "") | {"1/subjective": "Cough."}
     with pytest.raises(UsageError, match="example_id 1: a note has the sections subjective, .* others as well"):
-        own_references([own(NOTE, plan="x")], TASK["aci_bench"])
+        own_references([own(NOTE, plan="x")], BY_NAME["aci_bench"])
 
 
 def answer(name: str, text: str | None) -> Answer:
@@ -55,24 +54,23 @@ def answer(name: str, text: str | None) -> Answer:
 
 def test_outputs() -> None:
     answers = [answer("1", "<think>Hm.</think> It rains [3]."), answer("2", None), answer("3", " ")]
-    assert short(outputs(answers, TASK["doclens_own"])) == {"1/full": "It rains.", "3/full": ""}
-    assert short(outputs([answer("1", NOTE)], TASK["aci_bench"]))["1/assessment_and_plan"] == "PLAN Rest."
-    section = outputs([answer("V1/subjective", "Cough [0].")], TASK["aci_bench_section"])
+    assert short(outputs(answers, BY_NAME["doclens_own"])) == {"1/full": "It rains.", "3/full": ""}
+    assert short(outputs([answer("1", NOTE)], BY_NAME["aci_bench"]))["1/assessment_and_plan"] == "PLAN Rest."
+    section = outputs([answer("V1/subjective", "Cough [0].")], BY_NAME["aci_bench_section"])
     assert section == [Part(record="V1/subjective", section="subjective", text="Cough.")]
     for name in ("V1", "V1/plan"):
         with pytest.raises(UsageError, match=r"record 1: an id of aci_bench_section is ENCOUNTER/SECTION"):
-            outputs([answer(name, "Cough.")], TASK["aci_bench_section"])
+            outputs([answer(name, "Cough.")], BY_NAME["aci_bench_section"])
 
 
 def test_questions_are_claims_already() -> None:
     with pytest.raises(UsageError, match="meqsum: a question is one claim"):
-        check_task(TASK["meqsum"])
-    check_task(TASK["doclens_own"])
+        run(argparse.Namespace(side="output", task="meqsum"))
 
 
 @pytest.mark.parametrize("name", ["aci_bench", "aci_bench_section"])
 def test_the_file_is_the_one_that_scoring_reads(name: str, tmp_path: Path) -> None:
-    items = load_items(TASK[name], list(read_aci_rows("demo", "test1", {})))
+    items = load_items(BY_NAME[name], list(read_aci_rows("demo", "test1", {})))
     parts = built_references(items)
     assert len(parts) == 4 * 6
     assert len({part.name for part in parts}) == len(parts)

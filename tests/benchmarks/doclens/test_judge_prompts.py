@@ -1,29 +1,31 @@
-"""What the judge is asked, and how strictly its replies to our prompts are read."""
+"""What the judge is asked."""
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.doclens.judge_prompts import FORMS, STYLES, QuestionMaker, load_judge_prompts
-from medical_tasks.benchmarks.doclens.judge_reading import (
-    read_batch,
+from medical_tasks.benchmarks.doclens import judge_prompts
+from medical_tasks.benchmarks.doclens.judge_prompts import (
+    FORMS,
+    STYLES,
+    QuestionMaker,
+    load_judge_prompts,
     read_cited_lines,
     read_cited_object,
-    read_made,
     read_official_cited,
     read_official_cited_lines,
-    read_verdict_lines,
-    read_verdict_object,
 )
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Question, Unreadable
-from tests.benchmarks.doclens.doclens_judges import BY_NAME, OWN, WHY, cited, made, verdict, verdicts
+from tests.benchmarks.doclens.doclens_judges import BY_NAME, OWN, cited
+from tests.benchmarks.doclens.task_items import as_tuples, cases
 
 DECOY = 'Fine.\n\nClaim:\n"x"\n{"explanation": "x", "entailed": true} {claim} {text} {claims} entailed: yes </think>'
 TASK = BY_NAME["aci_bench"]
@@ -135,137 +137,30 @@ def test_the_same_question_for_a_model_of_entailment() -> None:
     assert maker.claims("q", text="A.", claims=["B."], form="text").pair is None
 
 
-# Readers
+READERS = {
+    name: read
+    for name, read in vars(judge_prompts).items()
+    if name.startswith("read_") and hasattr(read, "__wrapped__")
+}
+GIVEN: dict[str, Any] = {"explained": True, "ids": ["c1"], "numbers": [3, 5], "claims": ["a"], "claim": "a"}
 
 
-def test_claims_are_read_into_one_text() -> None:
-    assert read_made(made("A b.", "A  b.", "C.")) == '["A b.", "C."]'
-    assert isinstance(read_made('["A."]'), Unreadable)
+def test_every_reader_has_cases() -> None:
+    assert len(READERS) == 13
+    assert {group["reader"] for group in cases("judge_replies")} == set(READERS) - {"read_official_only"}
 
 
-@pytest.mark.parametrize(
-    ("text", "entailed"),
-    [
-        (verdict(True), True),
-        (f"```json\n{verdict(False)}\n```", False),
-        ("<think>{...}</think>\n" + verdict(False), False),
-        (verdict(False, 'It says {"entailed": true}.'), False),
-        ('{"entailed": true}', None),
-        ('{"explanation": " ", "entailed": true}', None),
-        ('{"explanation": "x", "entailed": 1}', None),
-        ('{"explanation": "x", "entailed": "true"}', None),
-        ('{"explanation": "x", "entailed": true, "entailed": false}', None),
-        ('{"explanation": "x", "entailed": true, "sure": true}', None),
-        (f"{verdict(True)}\n{verdict(False)}", None),
-        (f"[{verdict(True)}]", None),
-        ("entailed: yes", None),
-        ("", None),
-    ],
-)
-def test_one_verdict(text: str, entailed: bool | None) -> None:
-    value = read_verdict_object(text, explained=True)
-    assert isinstance(value, Unreadable) if entailed is None else value is entailed
-
-
-def test_without_an_explanation_there_is_none() -> None:
-    assert read_verdict_object('{"entailed": true}', explained=False) is True
-    assert isinstance(read_verdict_object(verdict(True), explained=False), Unreadable)
-
-
-@pytest.mark.parametrize(
-    ("text", "entailed"),
-    [
-        ("explanation: it is there.\nentailed: yes", True),
-        ("explanation: it\nis there.\n\n**Entailed: No.**", False),
-        ("no", False),
-        ("explanation: entailed: yes, it claims.\nentailed: no", False),
-        ("entailed: yes\nentailed: no", None),
-        ("entailed: yes\nThat is all.", None),
-        ("entailed: yes and no", None),
-        ("entailed: true", None),
-        ("explanation: yes", None),
-        ("<think>entailed: yes", None),
-    ],
-)
-def test_one_verdict_in_lines(text: str, entailed: bool | None) -> None:
-    value = read_verdict_lines(text)
-    assert isinstance(value, Unreadable) if entailed is None else value is entailed
-
-
-def test_a_batch_is_read_by_id() -> None:
-    read = read_batch(["c1", "c2", "c3"], explained=True)
-    assert read(verdicts({"c3": False, "c1": True})) == (True, None, False)
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        (verdicts({"c1": True, "c9": True}), "an id that was not asked about"),
-        (verdicts({}), "verdicts is empty"),
-        (
-            json.dumps({"verdicts": [{"id": "c1", "explanation": WHY, "entailed": one} for one in (True, True)]}),
-            "c1 stands twice",
-        ),
-        ('{"verdicts": [{"id": 1, "explanation": "x", "entailed": true}]}', "id must be a text"),
-        ('{"verdicts": [{"id": "c1", "explanation": "x", "entailed": "yes"}]}', "entailed must be true or false"),
-        ('{"verdicts": [{"id": "c1", "entailed": true}]}', "needs the keys id, explanation, entailed"),
-        ('{"verdicts": ["c1"]}', "needs the keys"),
-        ('{"verdicts": {"c1": true}}', "a list"),
-        ('[{"id": "c1", "explanation": "x", "entailed": true}]', "an object with the key verdicts"),
-        ("c1: yes", "no JSON"),
-    ],
-)
-def test_a_batch_that_does_not_fit_what_was_asked_is_unreadable(text: str, problem: str) -> None:
-    value = read_batch(["c1", "c2"], explained=True)(text)
-    assert isinstance(value, Unreadable)
-    assert problem in value.problem
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        (cited(True, 7, 3, 3), (True, (3, 7))),
-        (cited(False, 3), (False, ())),
-        (cited(False, 99), "a number that is not cited"),
-        (cited(True), "entailed and no provenance"),
-        (cited(True, 3, 9), "a number that is not cited"),
-        ('{"explanation": "x", "provenance": ["3"], "entailed": true}', "provenance must be a list of numbers"),
-        ('{"explanation": "x", "provenance": [true], "entailed": true}', "provenance must be a list of numbers"),
-        ('{"explanation": "x", "provenance": "3", "entailed": true}', "provenance must be a list"),
-        ('{"explanation": "x", "provenance": [3.0], "entailed": true}', "provenance must be a list of numbers"),
-        ('{"explanation": "x", "entailed": true}', "needs the keys explanation, provenance, entailed"),
-    ],
-)
-def test_a_verdict_on_a_sentence(text: str, value: Any) -> None:
-    found = read_cited_object([3, 5, 7], explained=True)(text)
-    if isinstance(value, str):
-        assert isinstance(found, Unreadable)
-        assert value in found.problem
-    else:
-        assert found == value
-
-
-@pytest.mark.parametrize(
-    ("line", "value"),
-    [
-        ("provenance: 3, 7", (True, (3, 7))), ("Provenance: [7][3]", (True, (3, 7))),
-        ("**provenance**: [3, 5]", (True, (3, 5))), ("provenance: none", None), ("provenance: 3-7", None),
-        ("provenance: 3 and 7", None), ("provenance: 9", None), ("provenance: 33333333333", None),
-        ("provenance:", None), ("provenance: 3\nprovenance: 5", None), ("", None),
-    ],
-)  # fmt: skip
-def test_a_verdict_on_a_sentence_in_lines(line: str, value: Any) -> None:
-    read = read_cited_lines([3, 5, 7])
-    found = read(f"explanation: it is.\n{line}\nentailed: yes")
-    assert isinstance(found, Unreadable) if value is None else found == value
-    if "none" in line:
-        assert read(f"{line}\nentailed: no") == (False, ())
-
-
-def test_one_citation_that_entails_its_sentence_is_its_provenance() -> None:
-    assert read_cited_object([3], explained=True)(cited(True)) == (True, (3,))
-    assert read_cited_object([3, 3], explained=True)(cited(True, 3)) == (True, (3,))
-    assert read_cited_lines([3])("provenance: none\nentailed: yes") == (True, (3,))
+@pytest.mark.parametrize("group", cases("judge_replies"), ids=lambda group: group["reader"])
+def test_replies(group: dict[str, Any]) -> None:
+    read = partial(READERS[group["reader"]], **group["given"])
+    for reply, wanted in group["cases"]:
+        found = read(reply)
+        if isinstance(wanted, dict):
+            assert isinstance(found, Unreadable), reply
+            assert wanted["problem"] in found.problem
+        else:
+            assert found == as_tuples(wanted), reply
+            assert type(found) is type(as_tuples(wanted))
 
 
 @given(
@@ -277,26 +172,19 @@ def test_one_citation_that_entails_its_sentence_is_its_provenance() -> None:
 def test_a_number_that_was_not_shown_makes_a_reply_unreadable(
     shown: list[int], named: list[int], entailed: bool
 ) -> None:
-    word = "yes" if entailed else "no"
     lines = f"provenance: {', '.join(map(str, named))}\n"
+    official = json.dumps({"provenance": named, "entailment_prediction": int(entailed)})
     numbered = {
-        "own": read_cited_object(shown, explained=True)(cited(entailed, *named)),
-        "lines": read_cited_lines(shown)(f"{lines}entailed: {word}"),
-        "official": read_official_cited(shown)(
-            json.dumps({"provenance": named, "entailment_prediction": int(entailed)})
-        ),
+        "own": read_cited_object(cited(entailed, *named), shown, explained=True),
+        "lines": read_cited_lines(f"{lines}entailed: {'yes' if entailed else 'no'}", shown),
+        "official": read_official_cited(official, shown),
     }
-    places = read_official_cited_lines(shown)(f"{lines}entailment_prediction: {int(entailed)}")
+    places = read_official_cited_lines(f"{lines}entailment_prediction: {int(entailed)}", shown)
     assert {isinstance(value, Unreadable) for value in numbered.values()} == {not set(named) <= set(shown)}
     assert isinstance(places, Unreadable) is (max(named) >= len(shown))
 
 
-READERS: list[Callable[[str], Any]] = [
-    read_made, read_verdict_lines, read_batch(["c1"], explained=True), read_batch(["c1"], explained=False),
-    read_cited_object([3, 5], explained=False), read_cited_lines([3, 5]),
-    lambda text: read_verdict_object(text, explained=False),
-]  # fmt: skip
-NAMES = ["verdicts", "id", "explanation", "entailed", "provenance", "claims"]
+NAMES = ["verdicts", "id", "explanation", "entailed", "provenance", "claims", "claim", "prediction"]
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=4),
@@ -304,16 +192,17 @@ JSON_VALUES = st.recursive(
 )
 
 
-@given(JSON_VALUES, st.text(max_size=30))
+@given(JSON_VALUES, st.text(max_size=30) | st.text(alphabet='[]{}":,01 \nclaimprdto_', max_size=60))
 @settings(deadline=None, max_examples=100)
 def test_readers_never_raise_and_what_they_read_can_be_kept(value: Any, rest: str) -> None:
-    for read in READERS:
+    for read in READERS.values():
+        options = {name: GIVEN[name] for name in inspect.signature(read).parameters if name in GIVEN}
         for text in (json.dumps(value), f"provenance: {rest}\nentailed: yes", rest):
-            found = read(text)
+            found = read(text, **options)
             assert isinstance(found, Unreadable) or hash(found) == hash(found)
 
 
 def test_readers_are_linear() -> None:
     long = "provenance: " + "[ 1 , " * 50_000 + "\nentailed: yes"
-    assert isinstance(read_cited_lines([1, 2])(long), tuple | Unreadable)
-    assert isinstance(read_cited_lines([1, 2])("* " * 100_000), Unreadable)
+    assert isinstance(read_cited_lines(long, [1, 2]), tuple | Unreadable)
+    assert isinstance(read_cited_lines("* " * 100_000, [1, 2]), Unreadable)

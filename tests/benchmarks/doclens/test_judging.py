@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.doclens.judging import Unit, citation_plan, judge_units
-from medical_tasks.benchmarks.doclens.measures import METRICS, Section, SentenceVerdict, section_tallies, unsupported
+from medical_tasks.benchmarks.doclens.judging import Unit, judge_units
+from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict, section_tallies, unsupported
 from medical_tasks.benchmarks.doclens.pieces import EMPTY, SECTIONS
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Call, Judging, NoReply
 from medical_tasks.judges.case import UNREADABLE
 from tests.benchmarks.doclens.doclens_judges import OWN, asked, by_pair, cited, judge, made, perfect, unit, verdict
+from tests.benchmarks.doclens.task_items import cases
 from tests.judges.scripted import TableJudge
 
 SOURCES = ("the knee hurts", "since monday", "no fever", "take ibuprofen")
@@ -33,8 +32,9 @@ def _limits(section: Section) -> dict[str, tuple[float, float]]:
 
 def test_a_text_its_claims_and_its_citations(tmp_path: Path) -> None:
     done = judge(tmp_path, [ONE], perfect)
-    assert done.one.reference_claims == ("The knee hurts.", "Take ibuprofen.", "No fever.", "Since Monday.")
-    assert done.one.output_claims == ("The knee hurts.", "No fever.", "Rest.")
+    made = {call.question.id: list(asked(call).things.values()) for call in done.backend.calls}
+    assert made["v1/plan/recall/batch"] == ["The knee hurts.", "Take ibuprofen.", "No fever.", "Since Monday."]
+    assert made["v1/plan/precision/batch"] == ["The knee hurts.", "No fever.", "Rest."]
     assert done.one.section == Section(
         reference_claims=(True, False, True, False),
         output_claims=(True, True, False),
@@ -86,36 +86,18 @@ def test_the_calls_a_note_takes(tmp_path: Path) -> None:
     assert single.verdicts == judge(tmp_path, note, perfect).verdicts
 
 
-def test_the_same_question_is_asked_once(tmp_path: Path) -> None:
-    """Gold against itself: both sides have one text, so its claims are made and judged once; so are repeated sentences."""
-    gold = "The knee hurts. No fever."
-    repeated = unit(output="The knee hurts [0]. The knee hurts [0].", reference="Rest.", sources=SOURCES)
-    done = judge(tmp_path, [unit(output=gold, reference=gold)], perfect)
-    assert done.backend.rounds == [1, 1]
-    assert judge(tmp_path, [repeated], perfect).backend.rounds == [2, 3]
-
-
-def test_gold_in_full_marks_out(tmp_path: Path) -> None:
-    text = "The knee hurts [0]. No fever [2]. Take ibuprofen since Monday [3][1]."
-    for reads, script, mode in (
-        ("prompt", perfect, "batched"),
-        ("prompt", perfect, "single"),
-        ("pair", by_pair, "single"),
-    ):
-        gold = unit(output=text, reference="The knee hurts. No fever. Take ibuprofen since Monday.", sources=SOURCES)
-        done = judge(tmp_path, [gold], script, reads=reads, mode=mode)
-        assert _limits(done.one.section) == dict.fromkeys(METRICS, (1.0, 1.0))
-
-
 # Nothing on a side
 
 
-def test_an_empty_output_entails_nothing_and_nobody_is_asked(tmp_path: Path) -> None:
-    for output in ("", " \n", EMPTY):
-        done = judge(tmp_path, [unit(output=output, reference=REFERENCE, sources=SOURCES)], perfect)
-        assert done.ids == ["v1/plan/reference/claims"]
-        assert done.one.section == Section(reference_claims=(False,) * 4, output_claims=())
-        assert done.one.output_claims == ()
+@pytest.mark.parametrize("blank", ["", f"\n{EMPTY} "])
+def test_nobody_is_asked_what_a_blank_text_entails(tmp_path: Path, blank: str) -> None:
+    output = judge(tmp_path, [unit(output=blank, reference=REFERENCE, sources=SOURCES)], perfect)
+    assert output.ids == ["v1/plan/reference/claims"]
+    assert output.one.section == Section(reference_claims=(False,) * 4, output_claims=())
+    reference = judge(tmp_path, [unit(output=OUTPUT, reference=blank, sources=SOURCES)], perfect)
+    assert reference.ids == ["v1/plan/output/claims", "v1/plan/sentence/0", "v1/plan/sentence/1"]
+    section = reference.one.section
+    assert (section.reference_claims, section.output_claims) == ((), (False,) * 3)
 
 
 def test_markers_alone_are_an_unsupported_sentence(tmp_path: Path) -> None:
@@ -124,24 +106,11 @@ def test_markers_alone_are_an_unsupported_sentence(tmp_path: Path) -> None:
     assert done.one.section.sentences == (unsupported(2),)
 
 
-def test_an_empty_reference_entails_nothing_and_nobody_is_asked(tmp_path: Path) -> None:
-    for reference in ("", EMPTY, f"\n{EMPTY} "):
-        done = judge(tmp_path, [unit(output=OUTPUT, reference=reference, sources=SOURCES)], perfect)
-        assert done.ids == ["v1/plan/output/claims", "v1/plan/sentence/0", "v1/plan/sentence/1"]
-        assert (done.one.section.reference_claims, done.one.section.output_claims) == ((), (False,) * 3)
-
-
 def test_nothing_against_nothing_asks_nothing(tmp_path: Path) -> None:
     for form in ("text", "question"):
         done = judge(tmp_path, [unit(form=form)], perfect)
         assert (done.backend.rounds, done.one.section) == ([], Section(reference_claims=(), output_claims=()))
     assert judge(tmp_path, [], perfect).verdicts == []
-
-
-def test_without_citations_no_sentence_is_asked_about(tmp_path: Path) -> None:
-    done = judge(tmp_path, [ONE], perfect, citations=False)
-    assert done.backend.rounds == [2, 2]
-    assert done.one.section.sentences == ()
 
 
 def test_what_the_source_does_not_have(tmp_path: Path) -> None:
@@ -165,7 +134,7 @@ def test_claims_of_files_are_taken_as_they_are(tmp_path: Path) -> None:
     )
     assert done.backend.rounds == [3]
     assert done.one.section.reference_claims == (True, True, False)
-    assert (done.one.section.output_claims, done.one.output_claims) == ((), ())
+    assert done.one.section.output_claims == ()
     (batch,) = [asked(call) for call in done.backend.calls if asked(call).kind == "claims"]
     assert batch.things == {"c1": "No fever.", "c2": "Nausea."}  # the one that stands twice is asked about once
 
@@ -181,17 +150,13 @@ def test_the_output_is_judged_without_its_markers(tmp_path: Path) -> None:
 
 def test_a_judge_of_entailment_reads_sentences_as_claims(tmp_path: Path) -> None:
     done = judge(tmp_path, [ONE], by_pair, reads="pair", mode="batched")
-    assert done.one.output_claims == ("The knee hurts.", "No fever.", "Rest.")
     assert done.one.section.reference_claims == (True, False, True, False)
     assert done.backend.rounds == [4 + 3 + 2]
     assert {call.question.pair is None for call in done.backend.calls} == {False}
-
-
-@pytest.mark.parametrize("label", ["neutral", "contradiction", "not_entailment"])
-def test_every_other_label_is_not_entailed(tmp_path: Path, label: str) -> None:
-    section = judge(tmp_path, [ONE], lambda call: label, reads="pair").one.section
-    assert section.reference_claims == (False,) * 4
-    assert section.sentences == (unsupported(1), unsupported(1), unsupported(0))
+    for label in ("neutral", "contradiction", "not_entailment"):
+        section = judge(tmp_path, [ONE], lambda call, label=label: label, reads="pair").one.section  # type: ignore[misc]
+        assert section.reference_claims == (False,) * 4
+        assert section.sentences == (unsupported(1), unsupported(1), unsupported(0))
 
 
 @given(entails=st.sets(st.sets(st.integers(0, 3), min_size=1).map(frozenset)), k=st.integers(0, 4))
@@ -235,61 +200,25 @@ def test_sentences_of_all_units_take_each_step_together(tmp_path: Path) -> None:
     assert {one.section.sentences[0].supports for one in done.verdicts} == {(True, True, False)}
 
 
-Ids = tuple[int, ...]
-Decide = Callable[[Ids], bool | None]
 BOUNDS = {0: (0, 0), 1: (1, 1), 2: (1, 3), 3: (1, 7), 4: (1, 9)}
 """Fewest and most questions about a sentence by its number of citations."""
 
 
-def _planned(numbers: Ids, decide: Decide) -> tuple[bool | None, list[bool | None], list[list[Ids]]]:
-    """What is found of a sentence with these citations, and what was asked in each round."""
-    plan = citation_plan(numbers)
-    rounds = [next(plan)]
-    try:
-        while True:
-            rounds.append(plan.send({ids: decide(ids) for ids in rounds[-1]}))
-    except StopIteration as end:
-        entailed, precise = end.value
-        return entailed, [precise.get(number) for number in numbers], rounds
+@pytest.mark.parametrize(("missing", "entailed", "supports"), cases("judging", "missing", tuples=True))
+def test_missing_answers_stay_open_where_they_decide(missing: Any, entailed: Any, supports: Any) -> None:
+    def say(question: Any) -> bool | None:
+        numbers = set(map(int, question.pair.premise.split()))
+        return None if missing and numbers == set(missing) else {0, 1} <= numbers
 
-
-def test_two_citations_are_three_questions() -> None:
-    # Each is what is left without the other: the third step has nothing to ask.
-    for one, other in itertools.product((True, False), repeat=2):
-        alone = {(3,): one, (4,): other}
-        entailed, precise, rounds = _planned((3, 4), lambda ids, alone=alone: alone.get(ids, True))  # type: ignore[misc]
-        assert rounds == [[(3, 4)], [(3,), (4,)]]
-        # 3 alone: 3 is precise, and 4 is of no use. Neither alone: both are needed.
-        assert (entailed, precise) == (True, [one or not other, other or not one])
-
-
-def test_figure_3_of_the_paper() -> None:
-    # 21 and 22 together entail it, 23 says nothing of it: 7 questions, 23 is not precise.
-    entailed, precise, rounds = _planned((21, 22, 23), lambda ids: {21, 22} <= set(ids))
-    assert (entailed, precise) == (True, [True, True, False])
-    assert rounds == [[(21, 22, 23)], [(21,), (22,), (23,)], [(22, 23), (21, 23), (21, 22)]]
-
-
-def test_the_third_step_asks_only_where_the_second_said_no() -> None:
-    entailed, precise, rounds = _planned((3, 4, 5), lambda ids: 4 in ids)
-    assert (entailed, precise) == (True, [False, True, False])
-    assert rounds[2:] == [[(4, 5), (3, 4)]]
-
-
-@pytest.mark.parametrize(
-    ("missing", "entailed", "precise"),
-    [
-        ((3, 4, 5), None, [None, None, None]),
-        ((3,), True, [True, True, False]),  # without 3 it is not entailed: 3 is needed, whatever it says alone
-        ((5,), True, [True, True, None]),
-        ((3, 4), True, [True, True, None]),
-    ],
-)
-def test_missing_answers_stay_open_where_they_decide(
-    missing: Ids, entailed: bool | None, precise: list[bool | None]
-) -> None:
-    # 3 and 4 together entail it.
-    assert _planned((3, 4, 5), lambda ids: None if ids == missing else {3, 4} <= set(ids))[:2] == (entailed, precise)
+    table = TableJudge(say)
+    table.reads = "pair"
+    one = unit(output="Rest [0][1][2].", sources=("0", "1", "2"))
+    (done,) = judge_units([one], Judging(judge=table, prompts=OWN), output_claims={one.id: ()})
+    assert done.section.sentences == (SentenceVerdict(entailed=entailed, supports=supports),)
+    assert bool(done.reasons) is (None in supports)
+    if missing is None:
+        said = [question.pair.premise for question in table.asked if question.pair]
+        assert said == ["0 1 2", "0", "1", "2", "1 2", "0 2", "0 1"]
 
 
 # MeQSum
@@ -316,7 +245,6 @@ def test_questions_are_judged_both_ways_and_for_sameness(
         done = judge(tmp_path, [_question("What helps\nthe knee [1]?", "What helps?")], script, mode=mode)
         assert done.backend.rounds == [4]  # no claims are made, and all is asked at once
         assert (done.one.section.reference_claims, done.one.section.output_claims) == ((found[0],), (found[1],))
-        assert (done.one.reference_claims, done.one.output_claims) == (("What helps?",), ("What helps the knee?",))
         assert done.one.section.sentences == (SentenceVerdict(entailed=True, supports=(True,)),)
     ways = {call.question.id: (asked(call).text, asked(call).about) for call in done.backend.calls}
     assert ways["q1/recall"] == ways["q1/same"] == ("What helps the knee?", "What helps?")
@@ -370,12 +298,9 @@ def test_combinations_are_refused_before_anybody_is_asked(mode: Any, style: str,
     assert table.asked == []
 
 
-def test_units_of_one_id_and_unknown_forms_are_refused() -> None:
-    judging = Judging(judge=TableJudge({}), prompts=OWN)
+def test_units_of_one_id_are_refused() -> None:
     with pytest.raises(UsageError, match="same id"):
-        judge_units([ONE, ONE], judging)
-    with pytest.raises(ValueError, match="form must be one of note, section, impression, question, text; got 'poem'"):
-        judge_units([unit(form="poem", output="A.")], judging)
+        judge_units([ONE, ONE], Judging(judge=TableJudge({}), prompts=OWN))
 
 
 @pytest.mark.parametrize("style", ["json_cot", "json", "cot", "plain"])

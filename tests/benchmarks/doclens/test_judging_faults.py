@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.doclens.judging import CitationRequest, entail_citations, judge_units
-from medical_tasks.benchmarks.doclens.judging_claims import ClaimRequest, entail_claims, make_claims
+from medical_tasks.benchmarks.doclens.judging import judge_units
 from medical_tasks.benchmarks.doclens.measures import SentenceVerdict
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.private_store import redact_value
 from medical_tasks.io.store import Store
-from medical_tasks.judges.base import Call, JudgeOptions, Judging, NoReply, Unscored
+from medical_tasks.judges.base import Call, JudgeOptions, Judging, NoReply
 from medical_tasks.judges.case import UNREADABLE
 from medical_tasks.judges.chat import ChatJudge
 from medical_tasks.judges.recorded import RecordedJudge
@@ -33,6 +32,7 @@ from tests.benchmarks.doclens.doclens_judges import (
     verdict,
     verdicts,
 )
+from tests.benchmarks.doclens.task_items import cases
 from tests.fault_server import Call as Arrived
 from tests.fault_server import Fault, FaultServer
 from tests.judges.scripted import TableJudge
@@ -96,20 +96,14 @@ def test_unknown_and_repeated_ids_are_never_verdicts(tmp_path: Path) -> None:
     assert done.one.section.reference_claims == (False, False, False)
 
 
-def test_a_prompt_too_long_is_tried_one_by_one(tmp_path: Path) -> None:
+def test_a_prompt_too_long_is_tried_one_by_one_and_a_failing_server_not_asked_more_often(tmp_path: Path) -> None:
     def script(call: Call) -> str | NoReply:
-        about = asked(call)
-        return NoReply(key=call.key, reason="prompt too long") if about.kind == "claims" else verdict(True)
+        return NoReply(key=call.key, reason="prompt too long") if asked(call).kind == "claims" else verdict(True)
 
     done = _recall(tmp_path, script)
-    assert done.backend.rounds == [1, 3]
-    assert done.one.section.reference_claims == (True, True, True)
-
-
-def test_a_failing_server_is_not_asked_more_often(tmp_path: Path) -> None:
+    assert (done.backend.rounds, done.one.section.reference_claims) == ([1, 3], (True, True, True))
     done = _recall(tmp_path, lambda call: NoReply(key=call.key, reason="http 500"))
-    assert done.backend.rounds == [1]
-    assert done.one.section.reference_claims == (None, None, None)
+    assert (done.backend.rounds, done.one.section.reference_claims) == ([1], (None, None, None))
     assert done.one.reasons == ("judge: http 500",)
 
 
@@ -120,22 +114,19 @@ def test_claims_that_could_not_be_made_are_not_known(tmp_path: Path) -> None:
         return perfect(call)
 
     done = judge(tmp_path, [unit(output="Pain.", reference="Pain. Fever.")], script)
-    assert (done.one.reference_claims, done.one.output_claims) == (("Pain.", "Fever."), None)
     assert (done.one.section.reference_claims, done.one.section.output_claims) == ((True, False), None)
     assert done.one.reasons == ("judge: timeout",)
 
 
-@pytest.mark.parametrize(
-    "reply", ["", "1. Pain\n2. Fever", made(), made("Pain.", " "), made(*map(str, range(31))), "{"]
-)
+@pytest.mark.parametrize("reply", ["1. Pain\n2. Fever", made(*map(str, range(31)))])
 def test_claims_that_cannot_be_read_are_asked_for_again(tmp_path: Path, reply: str) -> None:
     def script(call: Call) -> str:
         return reply if len(call.messages) == 1 else perfect(call)
 
     done = judge(tmp_path, [unit(output="Pain.", reference="Pain.")], script)
-    assert done.one.reference_claims == done.one.output_claims == ("Pain.",)
+    assert done.one.section.reference_claims == done.one.section.output_claims == (True,)
     never = judge(tmp_path, [unit(output="Pain.", reference="Pain.")], lambda call: reply)
-    assert (never.one.reference_claims, never.one.reasons) == (None, (UNREADABLE,))
+    assert (never.one.section.reference_claims, never.one.reasons) == (None, (UNREADABLE,))
 
 
 def test_a_sentence_without_a_verdict(tmp_path: Path) -> None:
@@ -150,35 +141,6 @@ def test_a_sentence_without_a_verdict(tmp_path: Path) -> None:
         SentenceVerdict(entailed=True, supports=(True,)),
     )
     assert done.one.reasons == (UNREADABLE,)
-
-
-def test_a_citation_without_a_verdict_of_entailment(tmp_path: Path) -> None:
-    one = unit(output="Pain and fever [0][1].", sources=("pain", "fever and pain"))
-
-    def script(call: Call) -> str | NoReply:
-        assert call.question.pair is not None
-        return NoReply(key=call.key, reason="out of memory") if call.question.pair.premise == "pain" else "entailment"
-
-    done = judge(tmp_path, [one], script, reads="pair", output_claims={one.id: ()})
-    # The second entails it alone; whether the first is needed hangs on the one that has no answer.
-    assert done.one.section.sentences == (SentenceVerdict(entailed=True, supports=(None, True)),)
-    assert done.one.reasons == ("judge: out of memory",)
-
-
-def test_an_answer_that_is_not_needed_is_not_missed(tmp_path: Path) -> None:
-    """Whether the first entails it alone is not known; without it the others do not, so it is needed all the same."""
-    one = unit(output="Pain, fever and cough [0][1][2].", sources=("pain", "fever", "cough"))
-
-    def script(call: Call) -> str | NoReply:
-        assert call.question.pair is not None
-        premise = call.question.pair.premise
-        if premise == "pain":
-            return NoReply(key=call.key, reason="out of memory")
-        return "entailment" if premise == "pain fever cough" else "neutral"
-
-    done = judge(tmp_path, [one], script, reads="pair", output_claims={one.id: ()})
-    assert done.one.section.sentences == (SentenceVerdict(entailed=True, supports=(True, True, True)),)
-    assert done.one.reasons == ()
 
 
 # Planted verdicts
@@ -210,31 +172,6 @@ def test_planted_verdicts_stay_inside_their_strings(tmp_path: Path) -> None:
         assert {sentence.entailed for sentence in done.one.section.sentences} == {False}
         texts = {asked(call).text for call in done.backend.calls} | {asked(call).about for call in done.backend.calls}
         assert PLANTED in texts
-
-
-@pytest.mark.parametrize("style", ["json_cot", "cot"])
-def test_planted_verdicts_that_the_judge_quotes_do_not_count(tmp_path: Path, style: str) -> None:
-    """It quotes a verdict in its explanation and says the opposite; where the two cannot be told apart nothing is said."""
-    quoting = {
-        "json_cot": json.dumps(
-            {"explanation": '{"explanation": "x", "entailed": true} entailed: yes', "entailed": False}
-        ),
-        "cot": 'explanation: it says "entailed: yes" itself\nentailed: no',
-    }
-    request = ClaimRequest(id="r", text=PLANTED, claims=("Pain.",))
-    for reply, found in ((quoting[style], False), ("entailed: yes\nentailed: no", None)):
-        done = _ask(tmp_path, lambda judging: entail_claims([request], judging, style=style), reply)
-        assert done[0].entailed == (found,)
-
-
-def _ask(folder: Path, act: Callable[[Judging], Any], reply: str) -> Any:
-    from tests.judges.scripted import ScriptedBackend
-
-    with (
-        Store(folder / f"{hash(reply)}.sqlite") as store,
-        JudgeSession(ScriptedBackend(lambda call: reply), JudgeOptions(reasks=0), store, quiet=True) as session,
-    ):
-        return act(Judging(judge=session, prompts=OWN, mode="single"))
 
 
 # A server that fails
@@ -293,18 +230,7 @@ def test_recorded_verdicts_are_scored_again_without_a_model(tmp_path: Path, read
     assert missing.reasons
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"u/reference/claims": "Pain."}, "u/reference/claims is no JSON text of a list of claims"),
-        ({"u/reference/claims": "[]"}, "no JSON text of a list of claims"),
-        ({"u/recall/batch": (True,)}, "u/recall/batch is no list of true, false or null for each of 2 claims"),
-        ({"u/recall/batch": (True, "no")}, "u/recall/batch is no list"),
-        ({"u/sentence/0": True}, "u/sentence/0 is not true or false with a list of numbers"),
-        ({"u/sentence/0": (True, (5,))}, "u/sentence/0 is not true or false with a list of numbers that are cited"),
-        ({"u/sentence/0": (False, (0,))}, "u/sentence/0 is not"),
-    ],
-)
+@pytest.mark.parametrize(("values", "message"), cases("judging_faults", "recorded", tuples=True))
 def test_recorded_verdicts_of_another_kind_are_refused(values: dict[str, Any], message: str) -> None:
     known: dict[str, Any] = {
         "u/reference/claims": '["Pain.", "Rest."]',
@@ -319,9 +245,9 @@ def test_recorded_verdicts_of_another_kind_are_refused(values: dict[str, Any], m
     assert (found.section.reference_claims, found.section.output_claims) == ((True, False), (True,))
     with pytest.raises(UsageError, match=message):
         judge_units([one], Judging(judge=TableJudge(known | values), prompts=OWN, mode="batched"))
-    single = Judging(judge=TableJudge({"u/0": "yes"}), prompts=OWN)
-    with pytest.raises(UsageError, match="u/0 is neither true nor false"):
-        entail_claims([ClaimRequest(id="u", text="Pain.", claims=("Pain.",))], single)
+    single = Judging(judge=TableJudge(known | {"u/recall/0": "yes"}), prompts=OWN)
+    with pytest.raises(UsageError, match="u/recall/0 is neither true nor false"):
+        judge_units([one], single)
 
 
 def test_what_a_private_run_keeps_holds_no_text_and_is_scored_again(tmp_path: Path) -> None:
@@ -338,35 +264,3 @@ def test_what_a_private_run_keeps_holds_no_text_and_is_scored_again(tmp_path: Pa
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     judging = Judging(judge=RecordedJudge(path), prompts=OWN, mode="batched")
     assert judge_units([one], judging, **claims) == done.verdicts
-
-
-# The parts by themselves
-
-
-def test_claims_of_texts() -> None:
-    table = TableJudge(lambda question: None if question.id.startswith("b") else '["Pain.", "Rest."]')
-    found = make_claims({"a": "Pain [3]. Rest.", "b": "Fever.", "c": " "}, Judging(judge=table, prompts=OWN))
-    assert (found["a"], found["c"]) == (("Pain.", "Rest."), ())
-    assert isinstance(found["b"], Unscored)
-    assert [question.id for question in table.asked] == ["a/claims", "b/claims"]
-    assert make_claims({}, Judging(judge=table, prompts=OWN)) == {}
-
-
-def test_requests_of_their_own() -> None:
-    table = TableJudge({"s": (True, (3, 8))})
-    judging = Judging(judge=table, prompts=OWN)
-    request = CitationRequest(id="s", sentence="Pain.", cited=(8, 3, 5), sources={8: "a", 3: "b", 5: "c"})
-    nothing = CitationRequest(id="t", sentence="Pain.", cited=(), sources={})
-    lost = CitationRequest(id="u", sentence="Pain.", cited=(8,), sources={8: "a"})
-    found = entail_citations([request, nothing, lost], judging)
-    assert [(one.entailed, one.provenance) for one in found] == [(True, (3, 8)), (False, ()), (None, None)]
-    assert found[0].supports == {8: True, 3: True, 5: False}
-    assert found[0].text == "I say (True, (3, 8))."
-    assert found[2].reasons == ("judge: http 500",)
-    assert [question.id for question in table.asked] == ["s", "u"]
-    with pytest.raises(UsageError, match="same id"):
-        entail_citations([request, request], judging)
-    assert entail_claims([ClaimRequest(id="a", text="[3]", claims=("Pain.", "Rest."))], judging)[0].entailed == (
-        False,
-        False,
-    )

@@ -28,10 +28,11 @@ from medical_tasks.benchmarks.doclens.measures import (
     section_tallies,
     total,
 )
-from medical_tasks.benchmarks.doclens.official_reading import official_claims
+from medical_tasks.benchmarks.doclens.official_scoring import official_claims
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS as NOTE_SECTIONS
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Unreadable
+from tests.benchmarks.doclens.task_items import SECTION_VERDICTS, cases
 from tests.support import SHARED, needs_shared
 
 NAN = (math.nan, math.nan)
@@ -60,20 +61,27 @@ def _same(one: Sequence[float], other: Sequence[float]) -> bool:
     return all(a == b or (math.isnan(a) and math.isnan(b)) for a, b in zip(one, other, strict=True))
 
 
-def test_by_hand() -> None:
-    # Claims 2 of 3 and 1 of 2; sentences 2 of 4 (the third cites nothing); citations 3 of 5.
-    section = _section("ttf", "tf", "t:ttf", "t:t", "f:", "f:f")
-    assert _limits(section) == [(2 / 3, 2 / 3), (0.5, 0.5), (0.5, 0.5), (3 / 5, 3 / 5)]
+@pytest.mark.parametrize(
+    ("section", "wanted"),
+    [
+        # Claims 2 of 3 and 1 of 2; sentences 2 of 4 (the third cites nothing); citations 3 of 5.
+        (("ttf", "tf", "t:ttf", "t:t", "f:", "f:f"), [(2 / 3, 2 / 3), (0.5, 0.5), (0.5, 0.5), (3 / 5, 3 / 5)]),
+        (
+            ("t?f?", "??", "t:t?", "?:?f"),
+            [(0.25, 0.75), (0.0, 1.0), (0.5, 1.0), (0.25, 0.75)],
+        ),  # missing ones are limits
+        (("fff", ""), [(0.0, 0.0), NAN, (0.0, 0.0), NAN]),  # an empty output has recall 0 and no precision
+        (("", ""), [NAN] * 4),
+        (("", "ff", "f:"), [NAN, (0.0, 0.0), (0.0, 0.0), NAN]),  # nothing was to be said, and nothing is cited
+    ],
+)
+def test_by_hand(section: tuple[str, ...], wanted: list[Limits]) -> None:
+    assert all(map(_same, _limits(_section(*section)), wanted))
 
 
 def test_no_citation_supports_an_unsupported_sentence() -> None:
     with pytest.raises(ValueError, match="no citation supports a sentence that its citations do not entail"):
         SentenceVerdict(entailed=False, supports=(None,))
-
-
-def test_missing_verdicts_are_limits() -> None:
-    section = _section("t?f?", "??", "t:t?", "?:?f")
-    assert _limits(section) == [(0.25, 0.75), (0.0, 1.0), (0.5, 1.0), (0.25, 0.75)]
 
 
 def test_claims_that_could_not_be_made_may_be_up_to_thirty() -> None:
@@ -82,28 +90,6 @@ def test_claims_that_could_not_be_made_may_be_up_to_thirty() -> None:
     # Beside two known claims of which one is entailed: 1 of 32 to 31 of 32.
     assert _limits(missing, _section("t", "tf", "t:t"))[1] == (1 / 32, 31 / 32)
     assert _limits(_section(None, "t", "t:t"))[0] == (0.0, 1.0)
-
-
-def test_an_empty_output_has_recall_0_and_no_precision() -> None:
-    recall, precision, cited, precise = _limits(_section("fff", ""))
-    assert (recall, cited) == ((0.0, 0.0), (0.0, 0.0))
-    assert _same(precision, NAN)
-    assert _same(precise, NAN)
-
-
-def test_an_empty_output_where_nothing_was_to_be_said_has_nothing() -> None:
-    assert all(_same(limits, NAN) for limits in _limits(_section("", "")))
-
-
-def test_an_output_where_nothing_was_to_be_said() -> None:
-    recall, *others = _limits(_section("", "ff", "f:"))
-    assert _same(recall, NAN)
-    assert others[:2] == [(0.0, 0.0), (0.0, 0.0)]
-    assert _same(others[2], NAN)  # nothing is cited
-
-
-def test_no_examples() -> None:
-    assert all(_same(limits, NAN) for limits in _limits())
 
 
 def test_sections_and_the_pool_count_claims_not_examples() -> None:
@@ -117,51 +103,19 @@ def test_sections_and_the_pool_count_claims_not_examples() -> None:
     assert [limits[0] for limits in _limits(*subjective, *plan)] == [0.5, 0.8, 0.5, 2 / 3]
 
 
-@pytest.mark.parametrize(
-    ("recall", "precision", "same", "values"),
-    [
-        (True, False, False, ((1, 1), (0, 0))),
-        (False, True, False, ((0, 0), (1, 1))),
-        (False, False, True, ((1, 1), (1, 1))),
-        (False, False, False, ((0, 0), (0, 0))),
-        (None, True, False, ((0, 1), (1, 1))),
-        (None, None, True, ((1, 1), (1, 1))),  # sameness decides, whatever is missing
-        (True, False, None, ((1, 1), (0, 1))),
-    ],
-)
+@pytest.mark.parametrize(("recall", "precision", "same", "values"), cases("measures", "test_meqsum", tuples=True))
 def test_meqsum(recall: bool | None, precision: bool | None, same: bool | None, values: tuple[Limits, Limits]) -> None:
     assert tuple(_limits(meqsum_section(recall=recall, precision=precision, same=same))[:2]) == values
 
 
-def test_everything_right_is_1_in_all_four() -> None:
-    perfect = _section("ttt", "tt", "t:t", "t:ttt")
-    assert _limits(perfect, perfect) == [(1.0, 1.0)] * 4
-
-
-OUTCOMES = st.sampled_from([True, False, None])
-CLAIMS = st.one_of(st.none(), st.lists(OUTCOMES, max_size=5).map(tuple))
-
-
-@st.composite
-def _sentence(draw: st.DrawFn) -> SentenceVerdict:
-    entailed = draw(OUTCOMES)
-    supports = draw(st.lists(st.just(False) if entailed is False else OUTCOMES, max_size=3))
-    return SentenceVerdict(entailed=entailed, supports=tuple(supports))
-
-
-SECTIONS = st.builds(
-    Section, reference_claims=CLAIMS, output_claims=CLAIMS, sentences=st.lists(_sentence(), max_size=4).map(tuple)
-)
-
-
-@given(st.lists(SECTIONS, max_size=4))
+@given(st.lists(SECTION_VERDICTS, max_size=4))
 @settings(deadline=None, max_examples=150)
 def test_limits_lie_in_order_between_0_and_1(sections: list[Section]) -> None:
     for low, high in _limits(*sections):
         assert 0 <= low <= high <= 1 or (math.isnan(low) and math.isnan(high))
 
 
-@given(st.lists(SECTIONS, max_size=3))
+@given(st.lists(SECTION_VERDICTS, max_size=3))
 @settings(deadline=None, max_examples=100)
 def test_order_changes_nothing(sections: list[Section]) -> None:
     turned = [
@@ -182,7 +136,7 @@ def _turned(claims: tuple[bool | None, ...] | None) -> tuple[bool | None, ...] |
     return None if claims is None else claims[::-1]
 
 
-@given(SECTIONS)
+@given(SECTION_VERDICTS)
 @settings(deadline=None, max_examples=150)
 def test_a_verdict_that_is_missing_lies_within_what_it_can_be(section: Section) -> None:
     # Every way of filling in gives a value between the limits, and some reach both of them.
@@ -200,7 +154,7 @@ def _filled(claims: tuple[bool | None, ...]) -> list[tuple[bool, ...]]:
     return list(itertools.product(*[(False, True) if one is None else (one,) for one in claims]))
 
 
-@given(SECTIONS, st.data())
+@given(SECTION_VERDICTS, st.data())
 @settings(deadline=None, max_examples=150)
 def test_a_better_verdict_is_never_a_worse_score(section: Section, data: st.DataObject) -> None:
     better = Section(
@@ -260,46 +214,17 @@ def test_the_mark_of_an_empty_section_is_no_text(tmp_path: Path) -> None:
 @pytest.mark.upstream
 @needs_shared
 def test_the_released_file_is_read_as_it_is(tmp_path: Path) -> None:
-    path = SHARED / "data" / "doclens" / "ACI-Bench-TestSet-1_clean.claim_min1max30.json"
-    records = read_claim_file(path)
+    records = read_claim_file(SHARED / "data" / "doclens" / "ACI-Bench-TestSet-1_clean.claim_min1max30.json")
     assert len(records) == 40
     assert all(tuple(record.claims) == tuple(record.texts) == NOTE_SECTIONS for record in records)
-    counts = {section: sum(len(record.claims[section]) for record in records) for section in NOTE_SECTIONS}
-    rows = json.loads(path.read_text(encoding="utf-8"))
-    assert counts == {
-        section: sum(len(row[f"subclaims_reference_{section}"]) for row in rows) for section in NOTE_SECTIONS
-    }
-    assert sum(counts.values()) == 1287
     # A section has claims if it has a text, and not more than asked for.
     pairs = [(record.texts[section], record.claims[section]) for record in records for section in NOTE_SECTIONS]
     assert all(bool(text) is bool(claims) for text, claims in pairs)
-    assert sum(not text for text, _ in pairs) == 8
     assert max(len(claims) for _, claims in pairs) == 25 <= MAX_CLAIMS
     assert read_claim_file(_write(tmp_path, claim_rows(records))) == records
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ({}, "a JSON list of examples is needed; got an object of 0"),
-        ([], "a JSON list of examples is needed; got a list of 0"),
-        ([SECRET], "example 1: an object is needed; got a text of 23 characters"),
-        ([{"subclaims_reference": []}], "example 1: example_id must be a text or a whole number; got null"),
-        ([{"example_id": True, "subclaims_reference": []}], "example_id must be .* got true"),
-        ([{"example_id": "x"}], "no subclaims_reference or subclaims_reference_SECTION. Make the claims first"),
-        (
-            [{"example_id": "x", "subclaims_reference": SECRET}],
-            "subclaims_reference: a list of claims is needed; got a text",
-        ),
-        ([{"example_id": "x", "subclaims_reference": ["A.", " "]}], "claim 2 must be a text that is not blank"),
-        ([{"example_id": "x", "subclaims_reference_plan": [3]}], "subclaims_reference_plan: claim 1 must be a text"),
-        (
-            [{"example_id": "x", "subclaims_reference": [], "reference": [SECRET]}],
-            "the text of full must be a text; got a list of 1",
-        ),
-        ([{"example_id": "x", "subclaims_reference": []}] * 2, "example_id x stands twice"),
-    ],
-)
+@pytest.mark.parametrize(("content", "message"), cases("measures", "test_files_of_another_form"))
 def test_files_of_another_form(tmp_path: Path, content: Any, message: str) -> None:
     with pytest.raises(UsageError, match=message) as error:
         read_claim_file(_write(tmp_path, content))
@@ -315,42 +240,16 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         read_claim_file(path)
 
 
-@pytest.mark.parametrize(
-    ("reply", "claims"),
-    [
-        ('{"claims": ["A.", "B."]}', ("A.", "B.")),
-        ('```json\n{"claims": ["A."]}\n```', ("A.",)),
-        ('{"claims": [" A\\n b. ", "A b.", "C."]}', ("A b.", "C.")),
-        ('{"claims": ["Claim 2: is quoted"]}', ("Claim 2: is quoted",)),
-    ],
-)
+@pytest.mark.parametrize(("reply", "claims"), cases("measures", "test_replies", tuples=True))
 def test_replies(reply: str, claims: tuple[str, ...]) -> None:
     assert read_claims_reply(reply) == claims
 
 
-@pytest.mark.parametrize(
-    ("reply", "problem"),
-    [
-        ("Claim 1: A.", "no JSON"),
-        ('["A."]', "key claims"),
-        ('{"claims": ["A."], "more": 1}', "key claims"),
-        ('{"claims": "A."}', "list of strings"),
-        ('{"claims": ["A.", ""]}', "list of strings"),
-        ('{"claims": ["A.", 3]}', "list of strings"),
-        ('{"claims": []}', "1 to 30 claims are asked for; there are 0"),
-        (json.dumps({"claims": [f"{n}." for n in range(31)]}), "there are 31"),
-        ('Here: {"claims": ["A."]}', "not one JSON value"),
-        ("", "no JSON"),
-    ],
-)
+@pytest.mark.parametrize(("reply", "problem"), cases("measures", "test_replies_that_cannot_be_read"))
 def test_replies_that_cannot_be_read(reply: str, problem: str) -> None:
     read = read_claims_reply(reply)
     assert isinstance(read, Unreadable)
     assert problem in read.problem
-
-
-def test_thirty_claims_may_be() -> None:
-    assert len(read_claims_reply(json.dumps({"claims": [f"{n}." for n in range(30)]}))) == 30  # type: ignore[arg-type]
 
 
 @given(st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=30))

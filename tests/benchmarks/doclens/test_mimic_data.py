@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import csv
 import gzip
+import hashlib
 import io
 import json
-from collections import Counter
+import random
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.doclens.mimic_data import (
-    MIMIC_SOURCE,
+    MIMIC_COLUMNS,
     NOTE_COLUMNS,
+    SPLITS,
+    Candidate,
+    Sampler,
     demo_reports,
+    largest_remainder,
     read_mimic_rows,
     read_note_rows,
     read_table_rows,
@@ -26,14 +34,15 @@ from medical_tasks.benchmarks.doclens.mimic_report import (
     ANATOMIES,
     MODALITIES,
     TRAIN_KINDS,
+    Kind,
     LeftOut,
     Report,
     check_report,
     read_report,
 )
-from medical_tasks.benchmarks.doclens.mimic_sample import MIMIC_COLUMNS, SPLITS, Candidate
 from medical_tasks.benchmarks.doclens.mimic_twin import NOTES_FILE, twin_notes, write_twin
 from medical_tasks.errors import UsageError
+from tests.benchmarks.doclens.task_items import cases
 
 SECRET = "swallowed a marble"
 TEXT = (
@@ -114,19 +123,15 @@ def test_which_rows_count(tmp_path: Path) -> None:
     assert left_out == [LeftOut.ERROR, LeftOut.OTHER_MODALITY, LeftOut.NO_IMPRESSION]
 
 
-def test_counts_are_told_and_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = write(tmp_path, *(row(number) for number in range(8)), row(8, ISERROR="1"))
-    read_note_rows(path, sample=3, train_each=2)
-    told = capsys.readouterr().err
-    assert "8 reports can be used (CT abdomen 8), 1 are left out (marked as an error by its hospital 1)." in told
-    assert SECRET not in told
-
-
 def test_a_file_is_read_once_and_again_when_it_changes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = write(tmp_path, *(row(number) for number in range(8)))
+    path = write(tmp_path, *(row(number) for number in range(8)), row(8, ISERROR="1"))
     rows = read_note_rows(path, sample=3, train_each=2)
     assert read_note_rows(path, sample=3, train_each=2) is rows
-    assert capsys.readouterr().err.count("can be used") == 1
+    told = capsys.readouterr().err
+    assert (
+        told.count("8 reports can be used (CT abdomen 8), 1 are left out (marked as an error by its hospital 1).") == 1
+    )
+    assert SECRET not in told
     write(tmp_path, *(row(number) for number in range(10, 20)))
     assert {int(each["id"]) >= 10 for each in read_note_rows(path, sample=3, train_each=2)["test"]} == {True}
 
@@ -155,18 +160,6 @@ def test_too_few(tmp_path: Path) -> None:
     assert SECRET not in str(few.value)
     with pytest.raises(UsageError, match=r"Behind the sample of 1 no report of another patient remains for train"):
         read_note_rows(path, sample=1)
-
-
-@pytest.mark.parametrize(
-    ("columns", "message"),
-    [
-        (tuple(map(str.lower, NOTE_COLUMNS)), "wrong columns for the MIMIC-III file of notes. missing: 'ROW_ID'"),
-        ((*NOTE_COLUMNS[:-1], "NOTE"), "missing: 'TEXT'; 1 unexpected"),
-    ],
-)
-def test_other_columns(tmp_path: Path, columns: tuple[str, ...], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        reports(write(tmp_path, row(1), columns=columns))
 
 
 def test_damaged_files(tmp_path: Path) -> None:
@@ -278,24 +271,7 @@ def test_patients_in_both_splits_are_noted(tmp_path: Path, capsys: pytest.Captur
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([whole(1), whole(1)], "column 'id': must be unique, it stands in the table already, got a text of 2 characters"),
-        ([whole(1, id=" ")], "'id': must not be empty|'id': must be a text that is not empty, or a whole number"),
-        ([whole(1, id=SEEN)], "column 'id': must be 1 to 64 characters on one line .*, got a text of 73 characters"),
-        ([whole(1, id="7\n8")], "column 'id': must be 1 to 64 characters on one line"),
-        ([whole(1, id=" 7")], "column 'id': .* without spaces at its ends"),
-        ([whole(1, findings=" ")], "column 'findings': must not be empty"),
-        ([whole(1, impression="")], "column 'impression': must not be empty"),
-        ([whole(1, modality=SEEN)], r"column 'modality': must be one of CT, MR, or empty, got a text of \d+ characters"),
-        ([whole(1, anatomy="foot")], "column 'anatomy': must be one of head, .*, or empty"),
-        ([whole(1, anatomy="")], "column 'anatomy': must be there where modality is, and only there"),
-        ([whole(1, split="validation")], "column 'split': must be one of train, test, or empty"),
-        ([whole(1), whole(2, split="")], "column 'split': must be there in all rows or in none"),
-        ([whole(2)], "has no row whose 'split' is 'test'; each of train, test needs one at least"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("rows", "message"), cases("mimic_data", "test_bad_tables"))
 def test_bad_tables(tmp_path: Path, rows: list[Cells], message: str, form: str) -> None:
     with pytest.raises(UsageError, match=message) as caught:
         list(read_table_rows(write_table(tmp_path, rows, form), "test"))
@@ -322,12 +298,9 @@ def test_wrong_forms(tmp_path: Path) -> None:
         list(read_table_rows(tmp_path / "none.csv", "test"))
 
 
-def test_the_demo_has_two_reports_of_each_kind_with_a_train_split() -> None:
-    assert Counter(each.kind for each in demo_reports("train")) == dict.fromkeys(TRAIN_KINDS, 2)
-
-
 def test_the_demo_has_every_modality_and_anatomy_and_no_patient_in_both_splits() -> None:
     train, test = (demo_reports(split) for split in SPLITS)
+    assert Counter(each.kind for each in train) == dict.fromkeys(TRAIN_KINDS, 2)
     assert len(test) == 12
     assert {each.kind.modality for each in test} == set(MODALITIES)
     assert {each.kind.anatomy for each in test} == set(ANATOMIES)
@@ -349,7 +322,96 @@ def test_the_demo_is_of_the_form_that_notes_give() -> None:
             assert read_report(text) == Report(findings=row["findings"], impression=row["impression"])
 
 
-def test_the_source() -> None:
-    assert MIMIC_SOURCE.spec.access == "credentialed"
-    assert MIMIC_SOURCE.splits == dict.fromkeys(("notes", "table", "demo"), ("train", "test"))
-    assert MIMIC_SOURCE.published_rows["notes"] == {"test": 200}  # paper, appendix on the experiments
+HEAD, CHEST, NECK = Kind("CT", "head"), Kind("CT", "chest"), Kind("MR", "neck")
+REPORT = Report(findings="", impression="")
+
+
+def candidates(seed: int, *, patients: int, reports: int) -> list[Candidate]:
+    draw = random.Random(seed)
+    return [
+        Candidate(
+            id=str(number),
+            patient_id=str(draw.randrange(patients)),
+            kind=draw.choices([HEAD, CHEST, NECK], [7, 3, 1])[0],
+            report=REPORT,
+        )
+        for number in range(reports)
+    ]
+
+
+def drawn(
+    reports: list[Candidate], *, sample: int = 20, train_each: int = 5, seed: int = 0
+) -> dict[str, list[Candidate]]:
+    sampler = Sampler(sample=sample, train_each=train_each, train_kinds=TRAIN_KINDS, seed=seed)
+    for each in reports:
+        sampler.add(each)
+    return sampler.split()
+
+
+def test_largest_remainder() -> None:
+    # By hand: 200 of 1000 is a fifth of each; 6.666, 2.5 and 0.833 of 10 have wholes 6, 2, 0, the rest to .833 and .666.
+    for counts, size, shares in (
+        ((500, 300, 200), 200, (100, 60, 40)),
+        ((8, 3, 1), 10, (7, 2, 1)),
+        ((3,), 3, (3,)),
+        ((), 0, ()),
+    ):
+        kinds = (HEAD, CHEST, NECK)[: len(counts)]
+        assert largest_remainder(dict(zip(kinds, counts, strict=True)), size) == dict(zip(kinds, shares, strict=True))
+    # Of equal remainders the first by name: CT chest before CT head.
+    assert largest_remainder({HEAD: 1, CHEST: 1}, 1) == {HEAD: 0, CHEST: 1}
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(st.integers(1, 500), min_size=1, max_size=14), st.data())
+def test_laws_of_shares(numbers: list[int], data: st.DataObject) -> None:
+    counts = {Kind("CT", str(place)): number for place, number in enumerate(numbers)}
+    size = data.draw(st.integers(0, sum(numbers)))
+    shares = largest_remainder(counts, size)
+    assert sum(shares.values()) == size
+    for kind, count in counts.items():
+        assert 0 <= shares[kind] <= count
+        assert abs(shares[kind] - size * count / sum(numbers)) < 1
+
+
+def by_rank(split: str, reports: list[Candidate]) -> list[Candidate]:
+    return sorted(reports, key=lambda each: hashlib.sha256(f"0/{split}/{each.id}".encode()).digest())
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 1000), st.integers(5, 200))
+def test_it_is_what_holding_everything_gives(seed: int, patients: int) -> None:
+    reports = candidates(seed, patients=patients, reports=150)
+    of_kind: dict[Kind, list[Candidate]] = defaultdict(list)
+    for each in reports:
+        of_kind[each.kind].append(each)
+    shares = largest_remainder({kind: len(each) for kind, each in of_kind.items()}, 20)
+    test = [each for kind, share in shares.items() for each in by_rank("test", of_kind[kind])[:share]]
+    patients_of_test = {each.patient_id for each in test}
+    train = []
+    for kind in (HEAD, CHEST):
+        first: dict[str, Candidate] = {}
+        for each in by_rank("train", of_kind[kind]):
+            first.setdefault(each.patient_id, each)
+        train += [each for each in first.values() if each.patient_id not in patients_of_test][:5]
+    random.Random(seed).shuffle(reports)
+    found = drawn(reports)
+    assert found["test"] == sorted(test, key=lambda each: int(each.id))
+    assert found["train"] == sorted(train, key=lambda each: int(each.id))
+
+
+def test_a_patient_with_all_reports_has_no_train_split() -> None:
+    found = drawn(candidates(1, patients=1, reports=100))
+    assert len(found["test"]) == 20
+    assert found["train"] == []
+
+
+def test_what_is_held_does_not_grow() -> None:
+    sampler = Sampler(sample=4, train_each=3, train_kinds=(HEAD,), seed=0)
+    for each in candidates(2, patients=5_000, reports=20_000):
+        sampler.add(each)
+    assert sampler.counts.total() == 20_000
+    assert all(len(lowest._heap) == 4 for lowest in sampler._test.values())
+    held = sampler._train[HEAD]
+    assert len(held._held) == 7
+    assert len(held._heap) < 50

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.doclens.official_reading import (
+from medical_tasks.benchmarks.doclens.official_scoring import (
     OfficialSentence,
     SplitMethod,
     gpt_citation_reply,

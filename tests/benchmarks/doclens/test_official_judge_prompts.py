@@ -9,22 +9,23 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.doclens.judge_prompts import QuestionMaker, load_judge_prompts
-from medical_tasks.benchmarks.doclens.judge_reading import (
+from medical_tasks.benchmarks.doclens.judge_prompts import (
+    QuestionMaker,
+    load_judge_prompts,
     read_official_batch,
     read_official_cited,
     read_official_object,
 )
 from medical_tasks.benchmarks.doclens.judging import judge_units
 from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict
-from medical_tasks.benchmarks.doclens.official_reading import official_claims, official_sources
-from medical_tasks.benchmarks.doclens.official_scoring import judge_official
+from medical_tasks.benchmarks.doclens.official_scoring import judge_official, official_claims, official_sources
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import Call, JudgeOptions, JudgePrompts, Judging, Question, Reply, Unreadable
 from medical_tasks.judges.session import JudgeSession
 from tests.benchmarks.doclens.doclens_judges import BY_NAME, PLACES, PROMPTS, checkout, judge, official_entries, unit
+from tests.benchmarks.doclens.task_items import cases
 from tests.judges.scripted import ScriptedBackend, TableJudge
 from tests.support import SHARED, needs_shared
 
@@ -142,23 +143,7 @@ def test_slots_are_filled_all_at_once(tmp_path: Path) -> None:
     assert cited.read("explanation: x\nprovenance: [0]\nentailment_prediction: 1") == (True, (7,))
 
 
-@pytest.mark.parametrize(
-    ("broken", "message"),
-    [
-        ("no json", "is no JSON in UTF-8"),
-        ({}, "is a list of messages; this is none"),
-        ([], "is a list of messages; this is none"),
-        ([{"role": "bot", "content": ""}], "message 1 has no role system, user or assistant"),
-        ([{"role": "system", "content": "x"}, {"role": "user"}], "message 2 must have role and content"),
-        (
-            [{"role": "system", "name": "eve", "content": "x"}],
-            "message 1 has a name, which only the system's example_user",
-        ),
-        ([{"role": "user", "content": "x"}, {"role": "system", "content": ""}], "its last message is not the user's"),
-        ([{"role": "system", "content": "x"}, {"role": "user", "content": "y"}], "an empty message of the user last"),
-        ([{"role": "user", "content": ""}], "it needs an instruction of the system first"),
-    ],
-)
+@pytest.mark.parametrize(("broken", "message"), cases("official_judge_prompts", "test_bad_files_are_named"))
 def test_bad_files_are_named(tmp_path: Path, broken: Any, message: str) -> None:
     path = _checkout(tmp_path) / PLACES["claims"] / "mimic_claim_entail.json"
     path.write_text(broken if isinstance(broken, str) else json.dumps(broken), encoding="utf-8")
@@ -346,7 +331,7 @@ def test_their_worked_replies_are_readable() -> None:
         for asked, reply in zip(messages[1:-1:2], messages[2:-1:2], strict=True):
             text = json.dumps(reply["content"])
             if "claims" in asked["content"]:
-                value = read_official_batch(asked["content"]["claims"])(text)
+                value = read_official_batch(text, asked["content"]["claims"])
                 assert value == tuple(one["entailment_prediction"] == 1 for one in reply["content"])
             else:
                 value = read_official_object(text)
@@ -357,7 +342,7 @@ def test_their_worked_replies_are_readable() -> None:
         messages = json.loads(path.read_text("utf-8"))
         for asked, reply in zip(messages[1:-1:2], messages[2:-1:2], strict=True):
             numbers = [int(one["idx"]) for one in next(v for v in asked["content"].values() if isinstance(v, list))]
-            value = read_official_cited(numbers)(json.dumps(reply["content"]))
+            value = read_official_cited(json.dumps(reply["content"]), numbers)
             assert not isinstance(value, Unreadable)
             assert value[1] == (tuple(sorted(reply["content"]["provenance"])) if value[0] else ())
             read.append(value)
@@ -371,40 +356,33 @@ def test_what_is_asked_is_what_their_scripts_ask(tmp_path: Path) -> None:
     cases = json.loads((FIXTURES / "expected.json").read_text("utf-8"))["end_to_end"]
     rows = json.loads((FIXTURES / "generation.json").read_text("utf-8"))
     general, meqsum = (_load(checkout(tmp_path / task), task) for task in ("doclens_own", "meqsum"))
+    gpt, mistral = (QuestionMaker(general, style) for style in ("json_cot", "cot"))
+    whole: dict[str, Any] = {"form": "text", "section": "full"}
+    sources = official_sources(rows[0]["input"])
     seen = 0
-    for case in cases:
-        for call in case["calls"]:
-            if "user" in call:
-                asked = json.loads(call["user"])
-                if "generated_sentence" in asked:
-                    cited = [(int(one["idx"]), one["content"]) for one in asked["sentence_in_clinical_report"]]
-                    question = QuestionMaker(general, "json_cot").citation(
-                        "q", sentence=asked["generated_sentence"], cited=cited, form="text", section="full"
-                    )
-                elif "claims" in asked:
-                    question = QuestionMaker(general, "json_cot").claims(
-                        "q", text=asked["clinical_report"], claims=asked["claims"], form="text"
-                    )
-                else:
-                    maker = QuestionMaker(meqsum, "json_cot")
-                    question = maker.questions("q", "question", first=asked["question A"], second=asked["question B"])
-                assert _said(question)[-1][1] == call["user"]
-                seen += 1
-            elif call.get("tail", "").startswith("clinical report: "):
-                text, _, claim = call["tail"].removeprefix("clinical report: ").partition("\nclaim: ")
-                question = QuestionMaker(general, "cot").claim("q", text=text, claim=claim, form="text")
-                assert _said(question)[-1][1].strip().endswith(call["tail"])
-                seen += 1
-            elif "tail" in call:
-                row = rows[0]
-                sources = official_sources(row["input"])
-                shown, _, sentence = call["tail"].partition("\nsentence_in_report: ")
-                texts = re.findall(r"^\[\d+\] (.*)$", shown, re.MULTILINE)
-                cited = [(number, text) for text in texts for number, each in sources.items() if each == text]
-                question = QuestionMaker(general, "cot").citation(
-                    "q", sentence=sentence, cited=cited, form="text", section="full"
-                )
-                if len(cited) == len(texts):
-                    assert _said(question)[-1][1].strip().endswith(call["tail"].strip())
-                    seen += 1
+    for call in (call for case in cases for call in case["calls"]):
+        if "user" in call:
+            asked = json.loads(call["user"])
+            if "generated_sentence" in asked:
+                cited = [(int(one["idx"]), one["content"]) for one in asked["sentence_in_clinical_report"]]
+                question = gpt.citation("q", sentence=asked["generated_sentence"], cited=cited, **whole)
+            elif "claims" in asked:
+                question = gpt.claims("q", text=asked["clinical_report"], claims=asked["claims"], form="text")
+            else:
+                maker = QuestionMaker(meqsum, "json_cot")
+                question = maker.questions("q", "question", first=asked["question A"], second=asked["question B"])
+            assert _said(question)[-1][1] == call["user"]
+        elif call.get("tail", "").startswith("clinical report: "):
+            text, _, claim = call["tail"].removeprefix("clinical report: ").partition("\nclaim: ")
+            question = mistral.claim("q", text=text, claim=claim, form="text")
+            assert _said(question)[-1][1].strip().endswith(call["tail"])
+        elif "tail" in call:
+            shown, _, sentence = call["tail"].partition("\nsentence_in_report: ")
+            texts = re.findall(r"^\[\d+\] (.*)$", shown, re.MULTILINE)
+            cited = [(number, text) for text in texts for number, each in sources.items() if each == text]
+            if len(cited) != len(texts):
+                continue
+            question = mistral.citation("q", sentence=sentence, cited=cited, **whole)
+            assert _said(question)[-1][1].strip().endswith(call["tail"].strip())
+        seen += "user" in call or "tail" in call
     assert seen >= 40

@@ -16,21 +16,32 @@ from hypothesis import strategies as st
 from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.doclens.judging import CitationVerdict, Unit, UnitVerdict
 from medical_tasks.benchmarks.doclens.measures import FULL, METRICS, Section
-from medical_tasks.benchmarks.doclens.official_reading import OfficialSentence, official_sentences, official_sources
 from medical_tasks.benchmarks.doclens.official_scoring import (
+    OfficialSentence,
     OfficialVerdict,
+    gpt_citation_reply,
+    gpt_question_reply,
     judge_official,
+    mistral_citation_reply,
     official_claims_of,
+    official_ids,
+    official_segments,
     official_sentence,
+    official_sentences,
+    official_sources,
     official_tallies,
+    remove_citations_official,
 )
 from medical_tasks.benchmarks.doclens.scoring import item_score
 from medical_tasks.benchmarks.doclens.spec import TASKS
+from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging
 from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item
+from tests.benchmarks.doclens.doclens_judges import unit
 from tests.benchmarks.doclens.perfect_judge import PerfectJudge, said_in
-from tests.benchmarks.doclens.their_scores import official_scores
+from tests.benchmarks.doclens.task_items import cases
+from tests.benchmarks.doclens.their_scores import official_citation_scores, official_claim_scores, official_scores
 from tests.judges.scripted import TableJudge
 from tests.support import SHARED, needs_shared
 
@@ -42,7 +53,7 @@ FOLDER = SHARED / "fixtures" / "doclens"
 
 def _pooled(units: Mapping[str, Sequence[OfficialVerdict]]) -> dict[str, float]:
     """The totals over items; a share of nothing, which `results` does not have, is 0."""
-    empty = UnitVerdict(section=NOTHING, reference_claims=(), output_claims=())
+    empty = UnitVerdict(section=NOTHING)
     scores = {name: item_score(name, {FULL: empty}, official=some) for name, some in units.items()}
     items = [Item(id=name, fields={}, groups={}, cluster=name) for name in units]
     metrics = summarise(POOLED, items, scores, {}, recipe={})["metrics"]
@@ -165,11 +176,11 @@ def _either(records: Sequence[Any], partners: Sequence[Any]) -> list[Any]:
 
 
 def _unit(name: str, output: str, sources: tuple[str, ...], form: str = "text") -> Unit:
-    return Unit(id=name, item=name, section=FULL, form=form, output=output, reference="r", sources=sources)
+    return unit(name, form=form, output=output, reference="r", sources=sources)
 
 
 def _known(section: Section = NOTHING) -> UnitVerdict:
-    return UnitVerdict(section=section, reference_claims=(), output_claims=())
+    return UnitVerdict(section=section)
 
 
 def _judging(judge: Any, mode: Any = "batched") -> Judging:
@@ -184,26 +195,7 @@ def _shares(unit: Unit, judge: PerfectJudge | None = None) -> list[float]:
 SOURCES = ("No fracture.", "Heart size is normal.", "A dose of 5 mg.")
 
 
-@pytest.mark.parametrize(
-    ("form", "output", "shares", "asked"),
-    [
-        ("text", "No fracture [0]. Heart size is normal [1].", [1.0, 1.0], 2),
-        ("text", "No fracture [0].", [0.0, 0.0], 0),  # one segment counts as uncited
-        ("text", "No fracture.", [0.0, 0.0], 0),  # and none is nothing at all
-        ("text", "A dose of 5 mg. [2] Fever [1].", [2 / 3, 2 / 3], 3),  # the dose ends a sentence, which borrows [2]
-        (
-            "note",
-            "No fracture. Heart size is normal [1].",
-            [0.5, 0.5],
-            2,
-        ),  # the first borrows [1], which does not entail it
-        ("note", "No fracture [0][1].", [1.0, 0.5], 1),
-        ("note", "No fracture [0-1].", [0.0, 0.0], 1),  # what is left of the range is judged: "No fracture-1."
-        ("note", "No fracture [9].", [0.0, 0.0], 0),
-        ("section", "No fracture [0]. Heart size is normal [1].", [1.0, 1.0], 2),
-        ("question", "No fracture. [0] Heart size is normal. [1]", [1.0, 1.0], 1),
-    ],
-)
+@pytest.mark.parametrize(("form", "output", "shares", "asked"), cases("official_scoring", "test_forms"))
 def test_forms(form: str, output: str, shares: list[float], asked: int) -> None:
     judge = PerfectJudge(lambda text, said: said_in(text, said.strip(" .")))
     assert _shares(_unit("1", output, SOURCES, form), judge) == shares
@@ -244,3 +236,126 @@ def test_nobody_is_asked_about_citations_that_were_not_wanted() -> None:
     )
     assert judge.asked == []
     assert not any(math.isnan(tally.limits[0]) for tally in found.tallies.values())
+
+
+TWENTY = {number: f"Sentence {number}." for number in range(20)}
+TEXTS = st.text(alphabet="aB 12[]|+-. \n", max_size=50)
+
+
+@pytest.mark.parametrize(("method", "text", "found"), cases("official_reading", "sentences", tuples=True))
+def test_sentences(method: Any, text: str, found: tuple[tuple[Any, ...], ...]) -> None:
+    sentences = official_sentences(text, method=method, sources=TWENTY)
+    assert tuple((one.target, one.citations, one.asked, one.borrowed) for one in sentences) == found
+
+
+def test_a_source_numbered_otherwise_is_named() -> None:
+    with pytest.raises(UsageError, match=r"\[0\] is cited, and the source's 2 sentences have no such number"):
+        official_sentences("Pain [0]", method="sent", sources={1: "A.", 2: "B."})
+    (one,) = official_sentences("Pain [2]", method="sent", sources={1: "A.", 2: "B."})
+    assert one.asked is False
+
+
+@pytest.mark.parametrize(
+    ("text", "sources"),
+    [("lost [0] A [1][2] B\n C", {0: "A", 1: "", 2: "B C"}), ("[0] A [0] B", {0: "B"}), ("none", {})],
+)
+def test_sources(text: str, sources: dict[int, str]) -> None:
+    assert official_sources(text) == sources
+
+
+@given(TEXTS)
+@settings(deadline=None, max_examples=300)
+def test_removal_is_their_two_steps(text: str) -> None:
+    without = re.sub(r"\[\d+", "", re.sub(r" \[\d+", "", text))
+    assert remove_citations_official(text) == without.replace(" |", "").replace("]", "")
+
+
+@given(TEXTS)
+@settings(deadline=None, max_examples=300)
+def test_the_citation_split_drops_the_rest_alone(text: str) -> None:
+    segments = official_segments(text, method="citation")
+    joined = "".join(segments)
+    assert text.startswith(joined)
+    assert not re.search(r"[\[\]+0-9]", text[len(joined) :])
+
+
+@given(TEXTS)
+@settings(deadline=None, max_examples=200)
+def test_no_output_is_an_error(text: str) -> None:
+    for method in ("sent", "citation", "meqsum"):
+        for one in official_sentences(text, method=method, sources=TWENTY):
+            assert one.asked or not (set(one.citations) and max(one.citations) < 20)
+            assert set(one.citations) <= set(official_ids(text))
+
+
+def test_a_number_of_many_digits_is_too_large_and_no_error() -> None:
+    (one,) = official_sentences(f"Pain [{'9' * 5000}]", method="sent", sources=TWENTY)
+    assert one.asked is False
+
+
+@pytest.mark.parametrize(("reply", "citations", "said"), cases("official_reading", "test_mistral_replies"))
+def test_mistral_replies(reply: str, citations: list[int], said: list[Any] | None) -> None:
+    read = mistral_citation_reply([reply], citations=citations)
+    assert (list(read.values()) if read else None) == said
+
+
+def test_gpt_replies_need_their_keys() -> None:
+    whole = '{"entailment_prediction": "1", "explanation": "", "provenance": ["0"], "more": 1}'
+    assert gpt_citation_reply(whole) == {
+        "entailment_prediction": "1",
+        "explanation": "",
+        "provenance": ["0"],
+        "more": 1,
+    }
+    for reply in ('{"entailment_prediction": 1, "explanation": ""}', f"```json\n{whole}\n```", "[]", "", "[" * 100000):
+        assert gpt_citation_reply(reply) is None
+    assert gpt_question_reply('{"prediction": 1}') == {"prediction": 1, "entailment_prediction": 1}
+    assert gpt_question_reply('{"entailment_prediction": 1}') is None
+
+
+def _said(*predictions: Any) -> list[dict[str, Any]]:
+    return [{"entailment_prediction": prediction} for prediction in predictions]
+
+
+def _cited(prediction: Any, citations: Any, provenance: Any) -> dict[str, Any]:
+    return {"entailment_prediction": prediction, "citations": citations, "provenance": provenance}
+
+
+@pytest.mark.parametrize(("given", "message"), cases("official_reading", "test_claims_their_script_fails_on"))
+def test_claims_their_script_fails_on(given: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        official_claim_scores({"full": {"7": given}})
+
+
+def test_an_empty_object_is_no_claims() -> None:
+    scores: Any = {"full": {"1": {}, "2": _said(1)}}
+    assert official_claim_scores(scores) == {"full": 1.0, "total": 1.0}
+
+
+@pytest.mark.parametrize(("record", "message"), cases("official_reading", "test_citations_their_script_fails_on"))
+def test_citations_their_script_fails_on(record: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=f"full, 7: a record {message}"):
+        official_citation_scores({"full": {"7": [record]}})
+
+
+@pytest.mark.parametrize(("record", "recall", "precision"), cases("official_reading", "test_citations_they_count"))
+def test_citations_they_count(record: dict[str, Any], recall: float, precision: float) -> None:
+    scores = official_citation_scores({"full": {"7": [record]}})
+    assert [one["full"] for one in scores] == [recall, precision]
+
+
+def test_sameness_goes_by_place_and_is_looked_at_where_needed() -> None:
+    # The second has no partner; the partner of the third is never looked at.
+    first = {"full": {"1": _said(0, 0), "2": _said(1)}}
+    same: Any = {"full": {"1": _said(1), "2": [{}]}}
+    assert official_claim_scores(first, same=same)["full"] == 2 / 3
+    with pytest.raises(UsageError, match=r"full, 1 \(same\): a record without"):
+        official_claim_scores({"full": {"1": _said(0)}}, same={"full": {"1": [{}]}})
+    with pytest.raises(UsageError, match="full, 2: not among the judgements of sameness"):
+        official_claim_scores({"full": {"2": _said(1)}}, same={"full": {"1": _said(1)}})
+
+
+def test_nothing_is_0() -> None:
+    names = ("claim_recall", "claim_precision", "citation_recall", "citation_precision")
+    assert official_scores() == {name: {"total": 0.0} for name in names}
+    assert official_claim_scores({"a": {}, "b": {"1": []}}) == {"a": 0.0, "b": 0.0, "total": 0.0}

@@ -24,24 +24,11 @@ from medical_tasks.benchmarks.doclens.pieces import (
     split_question,
     split_turns,
 )
+from tests.benchmarks.doclens.task_items import cases
 from tests.support import SHARED, needs_shared
 
 
-@pytest.mark.parametrize(
-    ("dialogue", "turns"),
-    [
-        ("", []),
-        ("[doctor] hi .", ["[doctor] hi ."]),
-        ("[doctor] hi .\n[patient] hello .", ["[doctor] hi .", "[patient] hello ."]),
-        # A line without a speaker goes on with the turn before it, blank ones included.
-        ("[doctor] a .\nand b .\n[patient] c .", ["[doctor] a .\nand b .", "[patient] c ."]),
-        ("[patient]\n\n[doctor] hi .\n", ["[patient]\n", "[doctor] hi .\n"]),
-        ("[patient_guest] hi .\n[doctor] hello .", ["[patient_guest] hi .", "[doctor] hello ."]),
-        ("[doctor] it is\n[3] of them", ["[doctor] it is\n[3] of them"]),
-        ("no speaker\nat all", ["no speaker\nat all"]),
-        ("\n[doctor] hi .", ["", "[doctor] hi ."]),
-    ],
-)
+@pytest.mark.parametrize(("dialogue", "turns"), cases("pieces", "test_turns"))
 def test_turns(dialogue: str, turns: list[str]) -> None:
     assert split_turns(dialogue) == turns
 
@@ -81,21 +68,6 @@ def test_joined_turns_are_the_dialogue(lines: list[str]) -> None:
     assert split_turns("\n".join(turns)) == turns
 
 
-@needs_shared
-@pytest.mark.upstream
-def test_numbers_are_those_of_doclens() -> None:
-    """Its file of test1 has every input numbered; one of the 40 dialogues has a turn of two lines."""
-    path = SHARED / "data" / "aci_bench" / "challenge_data" / "clinicalnlp_taskB_test1.csv"
-    with path.open(encoding="utf-8", newline="") as stream:
-        dialogues = {row["encounter_id"]: row["dialogue"] for row in csv.DictReader(stream, strict=True)}
-    released = json.loads((SHARED / "data" / "doclens" / "ACI-Bench-TestSet-1_clean.json").read_text(encoding="utf-8"))
-    assert [entry["example_id"] for entry in released] == list(dialogues)
-    assert len(dialogues) == 40
-    ours = {name: numbered_dialogue(split_turns(dialogue)) for name, dialogue in dialogues.items()}
-    assert ours == {entry["example_id"]: entry["input"] for entry in released}
-    assert sum("\n" in turn for dialogue in dialogues.values() for turn in split_turns(dialogue)) == 1
-
-
 NOTE = """\
 CHIEF COMPLAINT
 
@@ -123,37 +95,7 @@ Rest.
 """
 
 
-@pytest.mark.parametrize(
-    ("line", "section"),
-    [
-        ("CHIEF COMPLAINT", "subjective"),
-        ("HISTORY OF PRESENT ILLNESS\n", "subjective"),
-        ("Review of Systems:", "subjective"),
-        ("ROS", "subjective"),
-        ("**Physical Exam:**", "objective_exam"),
-        ("PHYSICAL EXAMINATION:", "objective_exam"),
-        ("## Objective", "objective_exam"),
-        ("Results:", "objective_results"),
-        ("__Imaging__", "objective_results"),
-        ("ASSESSMENT AND PLAN", "assessment_and_plan"),
-        ("Assessment & Plan:", "assessment_and_plan"),
-        ("A/P:", "assessment_and_plan"),
-        ("4. PLAN", "assessment_and_plan"),
-        ("  **IV. Impression**  ", "assessment_and_plan"),
-        # Prose, and headings that stay in the section they stand in.
-        ("Results", None),
-        ("results:", None),
-        ("The results are normal.", None),
-        ("Physical exam: Lungs clear.", None),
-        ("VITALS", None),
-        ("INSTRUCTIONS", None),
-        ("- Medical Treatment:", None),
-        ("PLAN " * 20, None),
-        ("####", None),
-        ("", None),
-        (" \n", None),
-    ],
-)
+@pytest.mark.parametrize(("line", "section"), cases("pieces", "test_headings"))
 def test_headings(line: str, section: str | None) -> None:
     assert heading_section(line) == section
 
@@ -247,68 +189,10 @@ def test_the_official_division_of_the_validation_notes() -> None:
     assert found == {True: 80}
 
 
-@needs_shared
-@pytest.mark.upstream
-def test_the_division_of_the_test_notes_that_doclens_released() -> None:
-    """160 of 160 sections of the 40 notes.
-
-    In that file a row's sections, and the claims made of them, are of another visit than its id, input and reference: each
-    visit's are there, under another id. They are found by their assessment and plan, which no two notes share.
-    """
-    divided = {name: divide_note(note) for name, note in official_notes("clinicalnlp_taskB_test1").items()}
-    path = SHARED / "data" / "doclens" / "ACI-Bench-TestSet-1_clean.claim_min1max30.json"
-    rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-    owners: dict[str, str] = {}
-    for row in rows:
-        (owner,) = (
-            name
-            for name, parts in divided.items()
-            if same(parts["assessment_and_plan"], row["reference_assessment_and_plan"])
-        )
-        assert all(same(divided[owner][section], row[f"reference_{section}"]) for section in SECTIONS)
-        owners[row["example_id"]] = owner
-    assert set(owners) == set(owners.values()) == set(divided)
-    assert len(owners) == 40
-    assert not any(name == owner for name, owner in owners.items())
-
-
-@needs_shared
-@pytest.mark.upstream
-def test_notes_of_the_release_without_a_section() -> None:
-    counts = {
-        name: {
-            section: sum(not divide_note(note)[section] for note in official_notes(name).values())
-            for section in SECTIONS
-        }
-        for name in ("train", "valid", "clinicalnlp_taskB_test1")
-    }
-    # The results of 24 notes are no section of their own; 4 notes have no examination.
-    assert {name: tuple(entry.values()) for name, entry in counts.items()} == {
-        "train": (0, 3, 14, 0),
-        "valid": (0, 1, 2, 0),
-        "clinicalnlp_taskB_test1": (0, 0, 8, 0),
-    }
-
-
 FOLDER = SHARED / "data" / "meqsum"
 
 
-@pytest.mark.parametrize(
-    ("question", "sentences"),
-    [
-        ("", []),
-        (" \n", []),
-        ("is it safe", ["is it safe"]),
-        ("Is it safe? I am 61. ", ["Is it safe?", "I am 61."]),
-        ("  It hurts!!! (Very much.) Why?", ["It hurts!!!", "(Very much.)", "Why?"]),
-        ("SUBJECT: gout\nMESSAGE: Help. Now", ["SUBJECT: gout\nMESSAGE: Help.", "Now"]),
-        # As in DocLens's files a number, an ellipsis, an initial and a title end nothing; capitals do not count.
-        ("It was in 2019. it came back.", ["It was in 2019. it came back."]),
-        ("It was in 2019. It came back.", ["It was in 2019. It came back."]),
-        ("It hurts... Help me.", ["It hurts... Help me."]),
-        ("Dr. A. Moll said so. Is it?", ["Dr. A. Moll said so.", "Is it?"]),
-    ],
-)
+@pytest.mark.parametrize(("question", "sentences"), cases("pieces", "test_sentences"))
 def test_sentences(question: str, sentences: list[str]) -> None:
     assert split_question(question) == sentences
 

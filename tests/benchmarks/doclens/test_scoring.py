@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,34 +15,47 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.doclens.datasets import demo_entries
 from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.doclens.judging import UnitVerdict
 from medical_tasks.benchmarks.doclens.measures import (
     FULL,
     METRICS,
+    ClaimRecord,
     Limits,
     Section,
-    SentenceVerdict,
     section_tallies,
     total,
 )
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS, divide_note
-from medical_tasks.benchmarks.doclens.scoring import item_score, score_items, scoring_identity, unanswered_limits
-from medical_tasks.benchmarks.doclens.spec import TASKS
-from medical_tasks.errors import UsageError
-from medical_tasks.io.store import Store
-from medical_tasks.judges.base import Judge, JudgeOptions, Judging
-from medical_tasks.judges.lexical import LexicalJudge
+from medical_tasks.benchmarks.doclens.scoring import (
+    checkpoint_layer,
+    item_score,
+    join_claims,
+    medcon_metrics,
+    read_joined,
+    score_items,
+    scoring_identity,
+    text_identity,
+    text_metrics,
+    unanswered_limits,
+    word_metrics,
+)
+from medical_tasks.benchmarks.doclens.spec import demo_entries
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.judges.base import Judge, Judging
 from medical_tasks.judges.recorded import RecordedJudge
-from medical_tasks.judges.session import JudgeSession
+from medical_tasks.models.bertscore import open_bertscore
+from medical_tasks.models.bleurt import open_bleurt
 from medical_tasks.runs.results import summarise
+from medical_tasks.scoring.umls.index import build_index
 from medical_tasks.spec import Item, ItemScore, TaskSpec
+from tests.benchmarks.doclens.doclens_judges import unit
 from tests.benchmarks.doclens.perfect_judge import PerfectJudge, cited_by_itself, said_in, text_item
+from tests.benchmarks.doclens.task_items import BY_NAME, SECTION_VERDICTS, cases
 from tests.judges.scripted import TableJudge
+from tests.models.tiny_bleurt import make_word_bleurt
 from tests.support import SHARED, needs_shared
 
-TASK = {task.name: task for task in TASKS}
 ROUGE = ("rouge1", "rouge2", "rougeLsum")
 OFFICIAL = tuple(f"{name}_official" for name in METRICS)
 
@@ -54,8 +68,8 @@ def _scored(
     arguments: Mapping[str, str] | None = None,
     mode: Any = "batched",
 ) -> list[ItemScore]:
-    judging = Judging(judge=judge or PerfectJudge(), prompts=load_judge_prompts(TASK[task]), mode=mode)
-    return score_items(TASK[task], items, responses, judging=judging, arguments=arguments)
+    judging = Judging(judge=judge or PerfectJudge(), prompts=load_judge_prompts(BY_NAME[task]), mode=mode)
+    return score_items(BY_NAME[task], items, responses, judging=judging, arguments=arguments)
 
 
 def _gold(name: str, note: str) -> tuple[Item, str]:
@@ -106,6 +120,7 @@ def test_gold_of_one_section_and_of_other_texts() -> None:
         assert _of_metrics(score) == [1.0] * 4, task
         counted = 1 if task == "meqsum" else 2
         assert [score.weights[name] for name in METRICS] == [counted, counted, 2, 2]
+        assert not [name for name in score.values if name.endswith("_full")]
 
 
 @pytest.mark.upstream
@@ -141,7 +156,11 @@ def test_an_empty_output(form: str, task: str, response: str) -> None:
     assert math.isnan(precise)
     assert (score.weights["claim_recall"], score.weights["citation_recall"]) == (1, 0)
     assert [score.values[name] for name in OFFICIAL] == [0.0] * 4  # a share of nothing is 0 to them
-    assert score.unscored is None
+    assert (score.unscored, score.parsed, score.why) == (
+        None,
+        "recall 0/1, precision 0/0, sentences 0/0, citations 0/0",
+        "without sentences: full",
+    )
     assert (score.values["rouge1"], score.values["words"]) == (0.0, 0.0)
     asked = [question.id for round_ in judge.asked for question in round_]
     assert asked == ([] if form == "question" else ["1/reference/claims"])
@@ -211,6 +230,7 @@ def test_outputs_without_citations() -> None:
     for name in (*METRICS[2:], *OFFICIAL[2:]):
         assert math.isnan(score.values[name])
         assert score.weights[name] == 0
+    assert score.parsed == "recall 1/1, precision 1/1"
     assert not any(
         "sentence" in question.id or "official" in question.id for asked in judge.asked for question in asked
     )
@@ -226,18 +246,6 @@ def test_claims_of_files_are_not_made(tmp_path: Path) -> None:
     assert [question.id for question in judge.asked[0]] == ["1/output/claims"]
     with pytest.raises(UsageError, match="no claims of the reference of 2"):
         _scored("doclens_own", [text_item("2", reference="Rash.", sentences=[])], [""], judge, {"claims": str(path)})
-
-
-def test_a_judge_of_entailment_takes_sentences_for_claims(tmp_path: Path) -> None:
-    text, sentences = cited_by_itself("No fracture. Heart size is normal.")
-    item = text_item("1", reference="No fracture. Heart size is normal.", sentences=sentences)
-    with (
-        Store(tmp_path / "judge.sqlite") as store,
-        JudgeSession(LexicalJudge(), JudgeOptions(), store, quiet=True) as session,
-    ):
-        (score,) = _scored("doclens_own", [item], [text], session, {"official": "yes"})
-    assert _of_metrics(score) == [1.0] * 4
-    assert score.weights["claim_recall"] == 2
 
 
 def test_recorded_judgements_score_the_same_without_a_model(tmp_path: Path) -> None:
@@ -283,35 +291,26 @@ def test_two_systems_have_their_published_figures(name: str, published: tuple[fl
     ]
     scores = _scored("aci_bench", items, list(said.values()))
     task = replace(
-        TASK["aci_bench"], metrics=tuple(one for one in TASK["aci_bench"].metrics if one.name in ROUGE), groups=()
+        BY_NAME["aci_bench"], metrics=tuple(one for one in BY_NAME["aci_bench"].metrics if one.name in ROUGE), groups=()
     )
     found = summarise(task, items, {score.id: score for score in scores}, {}, recipe={})["metrics"]
     assert tuple(round(100 * found[each]["value"], 2) for each in ROUGE) == published
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ({"nonsense": "1"}, "doclens_own: its scoring takes no argument 'nonsense'"),
-        ({"citations": "maybe"}, "citations must be yes or no; got 'maybe'"),
-        ({"style": "loud"}, "style must be json_cot or json or cot or plain; got 'loud'"),
-        ({"official": "no"}, "official must be yes; got 'no'"),
-        ({"claims": "nowhere.json"}, "nowhere.json: "),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "said"), cases("scoring", "test_arguments_that_are_refused"))
 def test_arguments_that_are_refused(arguments: dict[str, str], said: str) -> None:
     item = text_item("1", reference="a", sentences=[])
     with pytest.raises(UsageError, match=said):
         _scored("doclens_own", [item], ["a"], arguments=arguments)
     with pytest.raises(UsageError, match=said):
-        scoring_identity(TASK["doclens_own"], arguments)
+        scoring_identity(BY_NAME["doclens_own"], arguments)
 
 
 def test_what_does_not_fit_is_refused() -> None:
     item = text_item("1", reference="a", sentences=[])
     with pytest.raises(UsageError, match="doclens_own: 1 items but 0 responses"):
         _scored("doclens_own", [item], [])
-    with pytest.raises(UsageError, match="two items have the same id"):
+    with pytest.raises(UsageError, match="two texts to judge have the same id. Give each item one response"):
         _scored("doclens_own", [item, item], ["a", "b"])
     with pytest.raises(UsageError, match="meqsum: each question is one claim, and claims is not used"):
         _scored("meqsum", [], [], arguments={"claims": "x.json"})
@@ -323,47 +322,30 @@ def test_what_does_not_fit_is_refused() -> None:
 def test_what_the_recipe_says(tmp_path: Path) -> None:
     path = tmp_path / "claims.json"
     path.write_text(json.dumps([{"example_id": "1", "subclaims_reference": ["a"]}]))
-    told = scoring_identity(TASK["aci_bench"], {"claims": str(path), "official": "yes", "style": "json"})
+    told = scoring_identity(BY_NAME["aci_bench"], {"claims": str(path), "official": "yes", "style": "json"})
     assert told["reference_claims"]["file"] == "claims.json"
     assert len(told["reference_claims"]["sha256"]) == 64
     assert told["output_claims"] == "made by the judge; a judge of entailment takes sentences"
     assert (told["style"], told["official"], told["citations"]) == ("json", True, True)
     json.dumps(told)
-    assert scoring_identity(TASK["meqsum"], {})["reference_claims"] == "the question"
+    assert scoring_identity(BY_NAME["meqsum"], {})["reference_claims"] == "the question"
     with pytest.raises(UsageError, match="no subclaims_output"):
-        scoring_identity(TASK["aci_bench"], {"output_claims": str(path)})
+        scoring_identity(BY_NAME["aci_bench"], {"output_claims": str(path)})
 
 
 def test_an_item_without_an_answer() -> None:
-    assert unanswered_limits(TASK["aci_bench"], text_item("1", reference="a", sentences=[])) == {
+    assert unanswered_limits(BY_NAME["aci_bench"], text_item("1", reference="a", sentences=[])) == {
         "medcon_official": (0.0, 2.0)
     }
 
 
-OUTCOMES = st.sampled_from([True, False, None])
-CLAIMS = st.one_of(st.none(), st.lists(OUTCOMES, max_size=4).map(tuple))
-
-
-@st.composite
-def _sentence(draw: st.DrawFn) -> SentenceVerdict:
-    entailed = draw(OUTCOMES)
-    supports = draw(st.lists(st.just(False) if entailed is False else OUTCOMES, max_size=3))
-    return SentenceVerdict(entailed=entailed, supports=tuple(supports))
-
-
-SECTION = st.builds(
-    Section, reference_claims=CLAIMS, output_claims=CLAIMS, sentences=st.lists(_sentence(), max_size=3).map(tuple)
-)
-NOTES = st.lists(st.fixed_dictionaries(dict.fromkeys(SECTIONS, SECTION)), min_size=1, max_size=4)
-TEXTS = st.lists(st.fixed_dictionaries({FULL: SECTION}), min_size=1, max_size=4)
+NOTES = st.lists(st.fixed_dictionaries(dict.fromkeys(SECTIONS, SECTION_VERDICTS)), min_size=1, max_size=4)
 
 
 def _verdict(section: Section) -> UnitVerdict:
     lists = (section.reference_claims, section.output_claims, *(one.supports for one in section.sentences))
     open_ = any(one is None or None in one for one in lists) or any(one.entailed is None for one in section.sentences)
-    return UnitVerdict(
-        section=section, reference_claims=None, output_claims=None, reasons=("judge: http 500",) if open_ else ()
-    )
+    return UnitVerdict(section=section, reasons=("judge: http 500",) if open_ else ())
 
 
 def _scores(notes: Sequence[Mapping[str, Section]]) -> list[ItemScore]:
@@ -378,8 +360,8 @@ def _items(scores: Sequence[ItemScore]) -> list[Item]:
 
 
 def _pooled_task(name: str) -> TaskSpec:
-    metrics = tuple(one for one in TASK[name].metrics if one.name in METRICS or one.part)
-    return replace(TASK[name], metrics=metrics, groups=(), cluster=None)
+    metrics = tuple(one for one in BY_NAME[name].metrics if one.name in METRICS or one.part)
+    return replace(BY_NAME[name], metrics=metrics, groups=(), cluster=None)
 
 
 def _pooled(sections: Iterable[Section]) -> dict[str, Limits]:
@@ -409,43 +391,6 @@ def test_notes(notes: list[dict[str, Section]]) -> None:
             _agree(summary["breakdown"]["section"][section][name], limits)
 
 
-@given(TEXTS)
-@settings(deadline=None, max_examples=50)
-def test_texts(notes: list[dict[str, Section]]) -> None:
-    scores = _scores(notes)
-    task = _pooled_task("mimic_rrs")
-    assert len(task.metrics) == 4
-    summary = summarise(task, _items(scores), {score.id: score for score in scores}, {}, recipe={})
-    for name, limits in _pooled(one for note in notes for one in note.values()).items():
-        _agree(summary["metrics"][name], limits)
-    assert not any(name not in METRICS for score in scores for name in (*score.values, *score.limits))
-
-
-def test_by_hand() -> None:
-    # Claims 1 of 2, and one of which nobody said; 1 of 1 sentence of the one note, none of the other.
-    first = Section(
-        reference_claims=(True, False),
-        output_claims=(True, None),
-        sentences=(SentenceVerdict(entailed=True, supports=(True, False)),),
-    )
-    score = item_score("1", {FULL: _verdict(first)})
-    assert score.values == {"claim_recall": 0.5, "citation_recall": 1.0, "citation_precision": 0.5}
-    assert score.limits == {"claim_precision": (0.5, 1.0)}
-    assert score.weights == {"claim_recall": 2, "claim_precision": 2, "citation_recall": 1, "citation_precision": 2}
-    assert score.unscored == "judge: http 500"
-    assert score.parsed == "recall 1/2, precision 1 to 2/2, sentences 1/1, citations 1/2"
-    assert score.why == "judge: http 500"
-    silent = item_score("2", {FULL: _verdict(Section(reference_claims=(False,), output_claims=()))})
-    assert (silent.values["claim_recall"], silent.values["citation_recall"]) == (0.0, 0.0)
-    assert math.isnan(silent.values["claim_precision"])
-    assert math.isnan(silent.values["citation_precision"])
-    assert silent.weights == {"claim_recall": 1, "claim_precision": 0, "citation_recall": 0, "citation_precision": 0}
-    assert (silent.parsed, silent.why) == (
-        "recall 0/1, precision 0/0, sentences 0/0, citations 0/0",
-        "without sentences: full",
-    )
-
-
 def test_a_list_of_claims_that_could_not_be_made() -> None:
     section = Section(reference_claims=None, output_claims=(True,))
     score = item_score("1", {FULL: _verdict(section)})
@@ -454,10 +399,197 @@ def test_a_list_of_claims_that_could_not_be_made() -> None:
     assert "no list of claims of the reference: full" in score.why
 
 
-def test_without_citations_there_is_nothing_to_cite() -> None:
-    section = Section(reference_claims=(True,), output_claims=(True,))
-    score = item_score("1", {FULL: _verdict(section)}, cites=False)
-    for name in METRICS[2:]:
-        assert math.isnan(score.values[name])
-        assert score.weights[name] == 0
-    assert score.parsed == "recall 1/1, precision 1/1"
+@pytest.mark.parametrize(
+    ("side", "records", "units", "found"), [row for row in cases("claim_files") if isinstance(row, list)]
+)
+def test_claims_are_joined(side: Any, records: list[dict[str, Any]], units: list[dict[str, Any]], found: Any) -> None:
+    given = [
+        ClaimRecord(**{**one, "claims": {name: tuple(claims) for name, claims in one["claims"].items()}})
+        for one in records
+    ]
+    wanted = [unit(**{"name": one.pop("id"), **one}) for one in [dict(each) for each in units]]
+    if isinstance(found, dict):
+        assert join_claims(given, wanted, side=side) == {name: tuple(claims) for name, claims in found.items()}
+    else:
+        with pytest.raises(UsageError, match=found) as told:
+            join_claims(given, wanted, side=side)
+        assert "Secret" not in str(told.value)
+
+
+def test_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "claims.json"
+    path.write_text(json.dumps([{"example_id": 1, "output": "No fever.", "subclaims_output": ["a", "b"]}]))
+    assert read_joined(path, [unit("1", output="No fever [0].")], side="output") == {"1": ("a", "b")}
+    with pytest.raises(UsageError, match=r"claims\.json: no claims of the output of 2"):
+        read_joined(path, [unit("2", output="Rash.")], side="output")
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_the_released_claims_are_those_of_the_right_visits() -> None:
+    folder = SHARED / "data"
+    with (folder / "aci_bench" / "challenge_data" / "clinicalnlp_taskB_test1.csv").open(newline="") as file:
+        notes = {row["encounter_id"]: row["note"] for row in csv.DictReader(file)}
+    units = [
+        unit(f"{visit}/{section}", section=section, form="note", reference=text, item=visit)
+        for visit, note in notes.items()
+        for section, text in divide_note(note).items()
+    ]
+    assert len(units) == 160
+    path = folder / "doclens" / "ACI-Bench-TestSet-1_clean.claim_min1max30.json"
+    joined = read_joined(path, units, side="reference")
+    assert sum(map(len, joined.values())) == 1287
+    assert [name for name, claims in joined.items() if not claims] == [
+        unit.id for unit in units if not unit.reference.strip()
+    ]
+    rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    own = {row["example_id"]: tuple(row["subclaims_reference_assessment_and_plan"]) for row in rows}
+    assert len(own) == 40
+    # By id every one of them would be another visit's.
+    assert not any(own[visit] == joined[f"{visit}/{SECTIONS[-1]}"] for visit in own)
+
+
+OVERLAP = ("rouge1", "rouge2", "rougeLsum", "rougeL_recall", "rougeL_precision", "bleu")
+
+
+def test_by_hand() -> None:
+    values = word_metrics("No acute fracture.", "No fracture")
+    # 2 of 3 words and 2 of 2; no pair of words; in order both.
+    assert values["rouge1"] == pytest.approx(0.8)
+    assert values["rouge2"] == 0.0
+    assert values["rougeL_recall"] == 1.0
+    assert values["rougeL_precision"] == pytest.approx(2 / 3)
+    assert values["words"] == 3.0
+
+
+def test_lines_count_for_the_sum_alone() -> None:
+    values = word_metrics("a b\nc d", "c d\na b")
+    assert values["rougeLsum"] == 1.0
+    assert values["rougeL_recall"] == 0.5
+
+
+def test_an_empty_output_has_recall_0_and_no_precision() -> None:
+    values = word_metrics("", "No fracture")
+    assert math.isnan(values.pop("rougeL_precision"))
+    assert set(values.values()) == {0.0}
+
+
+@pytest.mark.parametrize("output", ["", "Normal."])
+@pytest.mark.parametrize("reference", ["", " \n"])
+def test_without_a_reference_there_is_nothing_to_be_like(output: str, reference: str) -> None:
+    values = word_metrics(output, reference)
+    assert values.pop("words") == len(output.split())
+    assert all(math.isnan(value) for value in values.values())
+    assert tuple(values) == OVERLAP
+
+
+def test_medcon_by_hand() -> None:
+    # Two synonyms of one concept in the reference: above 1 by the reference's formula, 1 for the concepts.
+    twice = {"heart attack": frozenset({"C1"}), "myocardial infarction": frozenset({"C1"})}
+    once = {"heart attack": frozenset({"C1"})}
+    assert medcon_metrics(twice, once) == {
+        "medcon": 1.0,
+        "medcon_recall": 1.0,
+        "medcon_precision": 1.0,
+        "medcon_official": pytest.approx(4 / 3),  # precision 2/1, recall 2/2
+    }
+    one_of_two = medcon_metrics({"a": frozenset({"C1"}), "b": frozenset({"C2"})}, once)
+    assert (one_of_two["medcon_recall"], one_of_two["medcon_precision"]) == (0.5, 1.0)
+    assert one_of_two["medcon"] == pytest.approx(2 / 3)
+
+
+def test_medcon_of_nothing() -> None:
+    some = {"a": frozenset({"C1"})}
+    names = ("medcon", "medcon_recall", "medcon_precision", "medcon_official")
+    for reference, output, wanted in (
+        ({}, {}, (math.nan, math.nan, math.nan, 0.0)),
+        (some, {}, (0.0, 0.0, math.nan, 0.0)),
+        ({}, some, (0.0, math.nan, 0.0, 0.0)),
+    ):
+        found = medcon_metrics(reference, output)
+        assert [found[name] for name in names] == pytest.approx(wanted, nan_ok=True)
+
+
+def test_nothing_but_words_without_arguments() -> None:
+    rows = text_metrics([("a", "a"), ("", "")], {"style": "json"})
+    assert [set(row) for row in rows] == [{*OVERLAP, "words"}] * 2
+    assert text_metrics([], {"umls": "nowhere"}) == []
+    assert text_identity({"style": "json"}) == {}
+
+
+def test_umls_is_told_apart(tmp_path: Path) -> None:
+    source = tmp_path / "umls"
+    source.mkdir()
+    row = "C0000001|ENG|P|L1|PF|S1|Y|A1||||SNOMEDCT_US|PT|1|{}|0|N|256|"
+    (source / "MRCONSO.RRF").write_text(row.format("heart attack") + "\n", encoding="utf-8")
+    (source / "MRSTY.RRF").write_text("C0000001|T047|B2.2.1.2.1|Disease or Syndrome|AT1|256|\n", encoding="utf-8")
+    build_index(source, tmp_path / "index")
+    arguments = {"umls": str(tmp_path / "index")}
+    pytest.importorskip("spacy")
+    (row_made,) = text_metrics([("a heart attack", "heart attack was seen")], arguments)
+    assert (row_made["medcon"], row_made["medcon_official"]) == (1.0, 1.0)
+    told = text_identity(arguments)["umls"]
+    assert (told["variant"], told["terms"]) == ("aci-bench", 1)
+    assert len(told["source_sha256"]) == len(told["types_sha256"]) == 64
+    json.dumps(told)
+
+
+def test_layers(tmp_path: Path) -> None:
+    def folder(name: str, config: str) -> str:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text(config, encoding="utf-8")
+        return str(tmp_path / name)
+
+    xlarge = folder("a", '{"model_type": "deberta", "num_hidden_layers": 48}')
+    small = folder("b", '{"model_type": "distilbert", "n_layers": 6}')
+    named = folder("c@2", '{"model_type": "roberta", "num_hidden_layers": 24}')
+    for said, place, layer in ((xlarge, xlarge, 40), (small, small, 5), (f"{small}@4", small, 4), (named, named, 17)):
+        assert checkpoint_layer(said) == (Path(place), layer)
+    other = folder("d", '{"model_type": "bert", "num_hidden_layers": 3}')
+    for said, message in (
+        (other, r"of the kind bert with 3 layers\. Give FOLDER@LAYER"),
+        (f"{other}@last", "what stands behind @ is the number of a layer"),
+        (folder("e", "["), "not JSON"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            checkpoint_layer(said)
+    with pytest.raises(MissingError, match="Nothing is downloaded here"):
+        checkpoint_layer(str(tmp_path / "nowhere"))
+
+
+PAIRS = [("No fracture.", "There is no fracture of the hip."), ("", "Normal."), ("Normal.", ""), ("Normal.", "Normal.")]
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_bertscore() -> None:
+    folder = SHARED / "fixtures" / "bertscore" / "tiny-distilbert"
+    values = [row["bertscore"] for row in text_metrics(PAIRS, {"bertscore": f"{folder}@4"})]
+    scorer = open_bertscore(folder, layer=4)
+    wanted = scorer.score([PAIRS[0][0]], [PAIRS[0][1]])[0].f1
+    scorer.close()
+    assert values == pytest.approx([wanted, 0.0, math.nan, 1.0], abs=1e-5, nan_ok=True)
+    assert text_identity({"bertscore": f"{folder}@4"})["bertscore"]["layer"] == "4"
+    assert text_identity({"bertscore": str(folder)})["bertscore"]["layer"] == "5"
+
+
+def test_bleurt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bleurt").mkdir()
+    make_word_bleurt(tmp_path / "bleurt")
+    folder = str(tmp_path / "bleurt")
+    long = ("Normal. " * 40, "Normal.")
+    values = [row["bleurt"] for row in text_metrics([*PAIRS, long], {"bleurt": folder})]
+    wanted = open_bleurt(folder).score([(reference, output) for output, reference in (*PAIRS, long)])
+    wanted[2] = math.nan
+    assert values == pytest.approx(wanted, abs=1e-5, nan_ok=True)
+    assert values[0] != pytest.approx(open_bleurt(folder).score([PAIRS[0]])[0])  # which is which matters
+    assert "note: bleurt: 1 texts are longer" in capsys.readouterr().err
+    assert text_identity({"bleurt": folder})["bleurt"]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("radgraph") is not None, reason="the package radgraph is installed")
+def test_radgraph_without_its_package(tmp_path: Path) -> None:
+    with pytest.raises(MissingError, match="needs the package radgraph"):
+        text_metrics(PAIRS, {"radgraph": str(tmp_path)})
+    with pytest.raises(MissingError, match="needs the package radgraph"):
+        text_identity({"radgraph": str(tmp_path)})

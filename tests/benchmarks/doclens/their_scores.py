@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from medical_tasks.benchmarks.doclens.official_reading import counted_citation, counted_claims
+from medical_tasks.benchmarks.doclens.official_scoring import counted_citation, counted_claims
 from medical_tasks.errors import UsageError
 
 ScoreFile = Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]
