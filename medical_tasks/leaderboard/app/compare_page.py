@@ -9,12 +9,12 @@ from typing import Any, Final
 from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.comparison.comparing import Compared, compare_results, recipe_differences
 from medical_tasks.errors import MedicalTasksError
-from medical_tasks.leaderboard.app.parts import Address, Group, in_app_link, notice
+from medical_tasks.leaderboard.app.parts import Address, Group, bold_warning, in_app_link, notice, table
 from medical_tasks.leaderboard.app.snapshot import Snapshot
 from medical_tasks.leaderboard.board import Board
 from medical_tasks.leaderboard.records import Entry
 from medical_tasks.leaderboard.submission_package.contents import Package
-from medical_tasks.report.html_parts import Cell, Column, Markup, Row, escaped, html_table, markup
+from medical_tasks.report.html_parts import Cell, Markup, escaped, markup
 from medical_tasks.runs.numbers import metric_label, number, valued
 from medical_tasks.spec import MetricSpec, TaskSpec
 
@@ -58,11 +58,11 @@ def _compared(board: Board, task: str, a: Entry, b: Entry) -> Sequence[Markup]:
     if result["refused"]:
         return [notice("bad", "These cannot be compared", *result["refused"])]
     warnings = [f"{text}." if not text.endswith(".") else text for text in result["warnings"]]
-    said = [notice("note", "To know about this comparison", *warnings)] if warnings else []
-    judged = Group(name=a.group, entries=(a,)).warning
-    if judged:
-        said.insert(0, markup(f'<p class="mtl-warning"><strong>{escaped(judged)}</strong></p>'))
-    return [*said, *comparison_tables(tasks()[task], result, made[0].rows, made[1].rows)]
+    parts = bold_warning(Group(name=a.group, entries=(a,)).warning)
+    parts += [notice("note", "To know about this comparison", *warnings)] if warnings else []
+    parts.append(_metrics_table(tasks()[task], result))
+    headline = tasks()[task].metrics[0]
+    return [*parts, _flipped(headline, made[0].rows, made[1].rows)] if headline.name in result["metrics"] else parts
 
 
 def _of_task(package: Package, task: str, entry: Entry) -> Compared:
@@ -110,61 +110,27 @@ def _other_groups(a: Entry, b: Entry) -> Markup:
 _MOST_FLIPS: Final = 2000
 
 
-def comparison_tables(
-    task: TaskSpec, result: Mapping[str, Any], first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]]
-) -> list[Markup]:
-    """Renders the metrics and the items on which the headline metric differs; `result` is of `compare_results`."""
-    parts = [_metrics_table(task, result)]
-    headline = task.metrics[0]
-    if headline.name in result["metrics"]:
-        parts.append(_flipped(headline, first, second))
-    return parts
-
-
 def _metrics_table(task: TaskSpec, result: Mapping[str, Any]) -> Markup:
-    columns = [
-        Column(name="metric", label="Metric", header=True),
-        Column(name="a", label="A", kind="number"),
-        Column(name="b", label="B", kind="number"),
-        Column(name="difference", label="B minus A", kind="number", help="With its 95 % interval, paired by item"),
-        Column(name="verdict", label="What it says"),
-        Column(name="p", label="p", kind="number", help="McNemar for proportions, else the paired bootstrap"),
-        Column(name="items", label="Better / worse / same", kind="number", help="Items, in B against A"),
-        Column(
-            name="detectable",
-            label="Can detect",
-            kind="number",
-            help="The smallest difference so many items show 4 times in 5",
-        ),
-        Column(name="n", label="n", kind="number", help="Items with a value in both"),
-    ]
     known = {metric.name: metric for metric in task.metrics}
     rows = [_metric_row(known[name], told) for name, told in result["metrics"].items() if name in known]
-    return html_table(
-        columns, rows, id="comparison", caption=f"{task.name}: {result['n_items']:,} items in both", sortable=False
-    )
+    return table("comparison", rows, caption=f"{task.name}: {result['n_items']:,} items in both")
 
 
-def _metric_row(metric: MetricSpec, told: Mapping[str, Any]) -> Row:
-    unit = metric.unit
-    flips = told.get("flips")
-    items = "n/a" if not flips else f"{flips['improved']} / {flips['worsened']} / {flips['same']}"
-    detectable = told.get("minimum_detectable_difference")
+def _metric_row(metric: MetricSpec, told: Mapping[str, Any]) -> list[Cell | str]:
+    unit, flips = metric.unit, told.get("flips")
     low, high = told.get("ci_low"), told.get("ci_high")
     note = "no interval" if low is None or high is None else f"{_signed(low, unit)} to {_signed(high, unit)}"
-    return Row(
-        [
-            Cell(metric_label(metric.name, told), note="" if metric.higher_is_better else "lower is better"),
-            Cell(valued(told, "value_a")),
-            Cell(valued(told, "value_b")),
-            Cell(_signed(told.get("difference"), unit), note=note, strong=True),
-            Cell(_verdict(metric, low, high)),
-            Cell(_p_value(told.get("p")), title=str(told.get("test", ""))),
-            Cell(items),
-            Cell(number(detectable, unit)),
-            Cell(f"{told.get('n', 0):,}", note="; ".join(told.get("notes") or ())),
-        ]
-    )
+    return [
+        Cell(metric_label(metric.name, told), note="" if metric.higher_is_better else "lower is better"),
+        valued(told, "value_a"),
+        valued(told, "value_b"),
+        Cell(_signed(told.get("difference"), unit), note=note, strong=True),
+        _verdict(metric, low, high),
+        Cell(_p_value(told.get("p")), title=str(told.get("test", ""))),
+        "n/a" if not flips else f"{flips['improved']} / {flips['worsened']} / {flips['same']}",
+        number(told.get("minimum_detectable_difference"), unit),
+        Cell(f"{told.get('n', 0):,}", note="; ".join(told.get("notes") or ())),
+    ]
 
 
 def _signed(value: float | None, unit: str) -> str:
@@ -186,43 +152,25 @@ def _p_value(value: float | None) -> str:
 
 def _flipped(metric: MetricSpec, first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]]) -> Markup:
     of_first = {row["id"]: row for row in first}
-    rows: list[Row] = []
+    rows = []
     for row in second:
         other = of_first.get(row["id"])
         before, after = (None if one is None else one.get(metric.name) for one in (other, row))
         if before is None or after is None or before == after:
             continue
         better = (after > before) == metric.higher_is_better
-        groups = ", ".join(f"{key.removeprefix('group_')} {row[key]}" for key in row if key.startswith("group_"))
         rows.append(
-            Row(
-                [
-                    Cell(str(row["id"])),
-                    Cell("better in B" if better else "better in A"),
-                    Cell(number(before, metric.unit), sort=float(before)),
-                    Cell(number(after, metric.unit), sort=float(after)),
-                    Cell(groups),
-                ]
+            (
+                str(row["id"]),
+                "better in B" if better else "better in A",
+                Cell(number(before, metric.unit), sort=float(before)),
+                Cell(number(after, metric.unit), sort=float(after)),
+                ", ".join(f"{key.removeprefix('group_')} {row[key]}" for key in row if key.startswith("group_")),
             )
         )
-    columns = [
-        Column(name="id", label="Item", header=True),
-        Column(name="change", label="Change", facet=True),
-        Column(name="a", label="A", kind="number"),
-        Column(name="b", label="B", kind="number"),
-        Column(name="groups", label="Groups"),
-    ]
     cut = f" The first {_MOST_FLIPS:,} are shown." if len(rows) > _MOST_FLIPS else ""
     return markup(
         f"<h3>Items that changed: {len(rows):,}</h3>",
         f'<p class="mtl-lead">By {escaped(metric.name)}, by id alone.{cut}</p>',
-        html_table(
-            columns,
-            rows[:_MOST_FLIPS],
-            id="flips",
-            caption="Items whose value differs between the two",
-            filter_label="Filter by id or group",
-            show_caption=False,
-            empty="None: every item has the same value in both.",
-        ),
+        table("flips", rows[:_MOST_FLIPS]),
     )

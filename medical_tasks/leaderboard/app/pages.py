@@ -10,12 +10,12 @@ from medical_tasks.benchmarks.catalog import BENCHMARKS
 from medical_tasks.leaderboard.app.compare_page import comparable_entries, compare_page
 from medical_tasks.leaderboard.app.model_page import model_names, model_page, queue_page
 from medical_tasks.leaderboard.app.parts import (
-    STATE_WORDS,
     Address,
     badge,
     benchmark_title,
     groups_of,
     own_assets_text,
+    page_data,
     ranked_metrics,
     store_notice,
     task_order,
@@ -68,28 +68,22 @@ def _chosen(offered: Choices, value: str, default: str = "") -> str:
 def _leaderboard(content: Content, snapshot: Snapshot, address: Address) -> Page:
     offered = task_choices(snapshot)
     task = _chosen(offered, address.task, _first_task(snapshot))
-    if task == OVERALL:
-        fields = {
-            "task": Field(choices=offered, value=task),
-            "metric": Field(choices=[], value="", hidden=True),
-            "group": Field(choices=[], value="", hidden=True),
-        }
-        return Page(address=Address(task=task), html=overall_page(snapshot), fields=fields)
-    entries = [entry for entry in snapshot.entries if entry.task == task]
+    entries = [] if task == OVERALL else [entry for entry in snapshot.entries if entry.task == task]
     metrics = [(metric.name, metric.name) for metric in ranked_metrics(task, entries)]
     groups = group_choices(entries)
     metric, group = _chosen(metrics, address.metric), _chosen(groups, address.group)
-    default = metrics[0][1] if metrics else ""
-    largest = groups[0][1] if groups else ""
-    return Page(
-        address=Address(task=task, metric="" if metric == default else metric, group="" if group == largest else group),
-        html=task_page(snapshot, task, metric=metric, group=group),
-        fields={
-            "task": Field(choices=offered, value=task),
-            "metric": Field(choices=metrics, value=metric, hidden=len(metrics) < 2),
-            "group": Field(choices=groups, value=group, hidden=len(groups) < 2),
-        },
-    )
+    html = overall_page(snapshot) if task == OVERALL else task_page(snapshot, task, metric=metric, group=group)
+    # Of what is chosen by itself an address says nothing.
+    named = {
+        "metric": "" if metric == _chosen(metrics, "") else metric,
+        "group": "" if group == _chosen(groups, "") else group,
+    }
+    fields = {
+        "task": Field(choices=offered, value=task),
+        "metric": Field(choices=metrics, value=metric, hidden=len(metrics) < 2),
+        "group": Field(choices=groups, value=group, hidden=len(groups) < 2),
+    }
+    return Page(address=Address(task=task, **named), html=html, fields=fields)
 
 
 def _first_task(snapshot: Snapshot) -> str:
@@ -100,28 +94,28 @@ def _first_task(snapshot: Snapshot) -> str:
     return counts.most_common(1)[0][0] if counts else OVERALL
 
 
+def _field(offered: Choices, value: str) -> Field:
+    return Field(choices=offered, value=value if any(value == each for _, each in offered) else "")
+
+
 def _model(content: Content, snapshot: Snapshot, address: Address) -> Page:
-    offered = [(name, name) for name in model_names(snapshot)]
-    known = any(value == address.model for _, value in offered)
-    fields = {"model": Field(choices=offered, value=address.model if known else "")}
-    return Page(
-        address=Address(view="model", model=address.model), html=model_page(snapshot, address.model), fields=fields
-    )
+    fields = {"model": _field([(name, name) for name in model_names(snapshot)], address.model)}
+    place = Address(view="model", model=address.model)
+    return Page(address=place, html=model_page(snapshot, address.model), fields=fields)
 
 
 def _compare(content: Content, snapshot: Snapshot, address: Address) -> Page:
     offered = compared_task_choices(snapshot)
     task = _chosen(offered, address.task)
     submissions = submission_choices(snapshot, task)
-    values = {value for _, value in submissions}
     # An unknown id in an address is kept, so that the page says what is wrong with it.
     html = compare_page(content.board, snapshot, task, address.first, address.second)
     if not offered:
         html = markup('<p class="mtl-empty">No task has two accepted submissions yet.</p>')
     fields = {
         "compared_task": Field(choices=offered, value=task),
-        "first": Field(choices=submissions, value=address.first if address.first in values else ""),
-        "second": Field(choices=submissions, value=address.second if address.second in values else ""),
+        "first": _field(submissions, address.first),
+        "second": _field(submissions, address.second),
     }
     return Page(
         address=Address(view="compare", task=task, first=address.first, second=address.second), html=html, fields=fields
@@ -166,17 +160,23 @@ def submission_choices(snapshot: Snapshot, task: str) -> Choices:
     """Submissions of a task, each told from others of the same model."""
     entries = comparable_entries(snapshot, task)
     several = len({entry.group for entry in entries}) > 1
-    named = (
-        (entry.model, f"group {entry.group}" if several else "", entry.at[:10], entry.submission[:6])
+    return [
+        (
+            " · ".join(
+                filter(
+                    None, (entry.model, f"group {entry.group}" if several else "", entry.at[:10], entry.submission[:6])
+                )
+            ),
+            entry.submission,
+        )
         for entry in entries
-    )
-    return [(" · ".join(filter(None, words)), entry.submission) for words, entry in zip(named, entries, strict=True)]
+    ]
 
 
 def about_page() -> Markup:
     """Fills the page's text (`assets/about.html`) with the states and the benchmarks."""
     states = "".join(
-        f"<div><dt>{badge(state)}</dt><dd>{escaped(words)}</dd></div>" for state, words in STATE_WORDS.items()
+        f"<div><dt>{badge(state)}</dt><dd>{escaped(words)}</dd></div>" for state, words in page_data()["states"].items()
     )
     benchmarks = "".join(
         f"<li>{link(benchmark.title, benchmark.paper)}: {escaped(', '.join(task.name for task in benchmark.tasks))}</li>"

@@ -11,13 +11,15 @@ from medical_tasks.errors import MedicalTasksError
 from medical_tasks.leaderboard.admission import AdmissionError, QueueFullError, check_admission
 from medical_tasks.leaderboard.app.door import discard, megabytes, uploaded
 from medical_tasks.leaderboard.app.parts import (
-    SCORED,
-    VALUE,
     Address,
     Group,
+    billions,
+    bold_warning,
+    facts,
     in_app_link,
     metric_cell,
     notice,
+    table,
     task_title,
     yes_no,
 )
@@ -26,7 +28,7 @@ from medical_tasks.leaderboard.records import Entry, Submission
 from medical_tasks.leaderboard.storage import AlreadyStoredError
 from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS, Package, PackageError, ReadLimits
 from medical_tasks.leaderboard.submission_package.reading import read_package
-from medical_tasks.report.html_parts import Cell, Column, Markup, Row, escaped, html_table, link, markup
+from medical_tasks.report.html_parts import Cell, Markup, escaped, link, markup
 from medical_tasks.runs.numbers import coverage, metric_label
 
 _LOG: Final = logging.getLogger(__name__)
@@ -99,60 +101,45 @@ def refused(message: str) -> Markup:
 def checked(package: Package) -> Markup:
     """Shows what a sound package would put on the board: the submitter's words as they will be shown, and the numbers."""
     who = package.manifest.submitter
-    facts = [
-        ("Model", markup("<bdi>", escaped(who.model), "</bdi>")),
-        ("Organisation", escaped(who.organisation or "not named")),
-        ("Page", link(who.url, who.url) if who.url else escaped("none")),
-        ("Open weights", escaped(yes_no(who.open_weights))),
-        ("Parameters", escaped("not said" if who.parameters is None else f"{who.parameters:g} billion")),
-        ("Notes", escaped(who.notes or "none")),
-        ("Made by", escaped(package.manifest.suite)),
-        ("Id", markup("<code>", escaped(package.manifest.id), "</code>")),
-    ]
-    items = "".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for label, value in facts)
+    warnings, rows = [], []
+    for task in package.manifest.tasks:
+        told = package.results["tasks"][task]
+        entry = Entry(
+            model="",
+            organisation="",
+            task=task,
+            benchmark="",
+            metrics={},
+            state="unverified",
+            group="",
+            recipe=told["recipe"],
+        )
+        if warning := Group(name="", entries=(entry,)).warning:
+            warnings += bold_warning(f"{task}: {warning}")
+        for name, metric in told["metrics"].items():
+            value = metric_cell(metric, state="unverified")
+            rows.append((Cell(task, title=task_title(task)), metric_label(name, metric), value, coverage(told, metric)))
     return markup(
         notice(
             "good",
             "The package is sound",
             "Nothing was submitted yet: read below what will be shown to everybody, then confirm.",
         ),
-        f'<dl class="mtl-facts">{items}</dl>',
-        *_warnings(package),
-        _numbers(package),
+        facts(
+            [
+                ("Model", markup("<bdi>", escaped(who.model), "</bdi>")),
+                ("Organisation", who.organisation or "not named"),
+                ("Page", link(who.url, who.url) if who.url else "none"),
+                ("Open weights", yes_no(who.open_weights)),
+                ("Parameters", billions(who.parameters)),
+                ("Notes", who.notes or "none"),
+                ("Made by", package.manifest.suite),
+                ("Id", markup("<code>", escaped(package.manifest.id), "</code>")),
+            ]
+        ),
+        *warnings,
+        table("submit-numbers", rows),
     )
-
-
-def _warnings(package: Package) -> list[Markup]:
-    """What is said in bold with numbers of judges that stand for themselves alone."""
-    said = []
-    for task in package.manifest.tasks:
-        recipe = package.results["tasks"][task]["recipe"]
-        entry = Entry(
-            model="", organisation="", task=task, benchmark="", metrics={}, state="unverified", group="", recipe=recipe
-        )
-        warning = Group(name="", entries=(entry,)).warning
-        if warning:
-            said.append(markup(f'<p class="mtl-warning"><strong>{escaped(f"{task}: {warning}")}</strong></p>'))
-    return said
-
-
-def _numbers(package: Package) -> Markup:
-    columns = [Column(name="task", label="Task", header=True), Column(name="metric", label="Metric"), VALUE, SCORED]
-    rows = []
-    for task in package.manifest.tasks:
-        told = package.results["tasks"][task]
-        for name, metric in told["metrics"].items():
-            rows.append(
-                Row(
-                    [
-                        Cell(task, title=task_title(task)),
-                        Cell(metric_label(name, metric)),
-                        metric_cell(metric, state="unverified"),
-                        Cell(coverage(told, metric)),
-                    ]
-                )
-            )
-    return html_table(columns, rows, id="submit-numbers", caption="What will be shown", sortable=False)
 
 
 def submitted(submission: Submission, snapshot: Snapshot) -> Markup:
