@@ -16,7 +16,12 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names
 from medical_tasks.errors import UsageError
+from medical_tasks.guard import policy
+from medical_tasks.leaderboard.submission_package.contents import Submitter, VerifyOptions
+from medical_tasks.leaderboard.submission_package.writing import write_package
+from medical_tasks.runs.results import read_results
 
 DEFAULT_OUT: Final = Path("submission.zip")
 
@@ -50,12 +55,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes the package."""
-    from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names
-    from medical_tasks.guard import policy
-    from medical_tasks.leaderboard.submission_package.contents import Submitter
-    from medical_tasks.leaderboard.submission_package.writing import write_package
-    from medical_tasks.runs.results import read_results
-
     if arguments.run is None:
         raise UsageError(
             "give the folder of a finished run: medical-tasks submit runs/my-run --to space --model-name NAME"
@@ -72,26 +71,15 @@ def run(arguments: argparse.Namespace) -> int:
     )
     folder: Path = arguments.run
     out: Path = arguments.out or DEFAULT_OUT
-    for other in (
-        arguments.responses,
-        *(folder / name for name in ("results.json", "items.parquet", "verdicts.jsonl")),
-    ):
-        if other is not None and out.expanduser().resolve() == other.expanduser().resolve():
-            raise UsageError(f"{out}: is a file that the run needs. Choose another --out.")
+    needed = [arguments.responses, *(folder / name for name in ("results.json", "items.parquet", "verdicts.jsonl"))]
+    if any(each is not None and out.expanduser().resolve() == each.expanduser().resolve() for each in needed):
+        raise UsageError(f"{out}: is a file that the run needs. Choose another --out.")
     names = [task.name for each in arguments.task for task in parse_task_names(each)]
     ran = parse_task_names(",".join(names or read_results(folder)["tasks"]))
-    subjects = [policy.Subject.of(dataset_spec(task.dataset), task=task.name) for task in ran]
-    with policy.protect(subjects):
+    options = VerifyOptions(**{name: getattr(arguments, name) for name in ("data", "source", "responses", "upstream")})
+    with policy.protect([policy.Subject.of(dataset_spec(task.dataset), task=task.name) for task in ran]):
         package = write_package(
-            folder,
-            out,
-            submitter,
-            tasks=names,
-            responses=arguments.responses,
-            data=arguments.data,
-            source=arguments.source,
-            upstream=arguments.upstream,
-            allow_partial=arguments.allow_partial,
+            folder, out, submitter, tasks=names, options=options, allow_partial=arguments.allow_partial
         )
     for name, reasons in package.manifest.partial.items():
         print(f"warning: {name}: {' '.join(reasons)} Leaderboards may refuse it.", file=sys.stderr)

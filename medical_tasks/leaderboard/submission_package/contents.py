@@ -16,7 +16,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -173,6 +173,8 @@ def content_sha256(manifest: Mapping[str, Any]) -> str:
 
 
 Outcome = Literal["match", "mismatch", "not checked"]
+Found = tuple[Outcome, str]
+"""What comparing found, and a line about it."""
 
 
 @dataclass(frozen=True)
@@ -222,17 +224,13 @@ class Verification:
 
     def as_json(self) -> dict[str, Any]:
         """The same as JSON: `package`, `matches`, `on_trust`, `checks` with `name`, `outcome` and `detail`."""
-        return {
-            "package": self.package,
-            "matches": self.matches,
-            "on_trust": list(self.on_trust),
-            "checks": [{"name": check.name, "outcome": check.outcome, "detail": check.detail} for check in self.checks],
-        }
+        said = {"package": self.package, "matches": self.matches, "on_trust": list(self.on_trust)}
+        return {**said, "checks": [asdict(check) for check in self.checks]}
 
 
 @dataclass(frozen=True, kw_only=True)
 class VerifyOptions:
-    """What a package is checked against."""
+    """What a package is made of, or checked against."""
 
     data: Path | None = None
     source: Path | None = None
@@ -243,3 +241,6 @@ class VerifyOptions:
     judge_args: Mapping[str, str] = field(default_factory=dict)
     sample: int = 20
     seed: int = 0
+
+
+DEFAULT_OPTIONS: Final = VerifyOptions()

@@ -241,7 +241,7 @@ def _partial_reasons(name: str, recipe: Mapping[str, Any]) -> list[str]:
 _BOUNDS: Final = frozenset({"bound_low", "bound_high"})
 _INTERVAL: Final = frozenset({"ci_low", "ci_high"})
 _ESTIMATE: Final = _BOUNDS | _INTERVAL | {"value", "n", "of", "std", "estimated", "reason"}
-_COMPARED: Final = ("n_items", "metrics", "coverage", "breakdown")
+COMPARED: Final = ("n_items", "metrics", "coverage", "breakdown")
 
 
 def recompute(
@@ -288,7 +288,7 @@ def result_differences(
     """Yields the differences between what a package says and what `recompute` made, except what the items do not decide."""
     unknown = _unknown(task, rows)
     reasons = {NO_VERDICT, *(f"{NO_VERDICT}: {row['unscored']}" for row in rows if row["unscored"])}
-    for name in _COMPARED:
+    for name in COMPARED:
         for found in differences(entry[name], made[name], (name,)):
             place, said, _ = found
             if unknown(place) and (
