@@ -44,13 +44,13 @@ from medical_tasks.leaderboard.submission_package.results import (
 from medical_tasks.leaderboard.submission_package.rows import check_verdicts, read_answers, read_items, read_verdicts
 from medical_tasks.leaderboard.submission_package.submitters import read_submitter, submitter_values
 from medical_tasks.leaderboard.submission_package.values import (
+    HASH,
+    SUITE,
     JsonReader,
     check_fields,
-    hash_or_empty,
     is_object,
     line_text,
     one_of,
-    suite_name,
     whole_number,
 )
 
@@ -297,10 +297,10 @@ def _lists_of_texts(value: Any) -> bool:
     )
 
 
-_FILE_FACTS = {"bytes": whole_number(), "sha256": hash_or_empty()}
+_FILE_FACTS = {"bytes": whole_number(), "sha256": HASH}
 _MANIFEST_FIELDS: Mapping[str, Field] = {
     "format": one_of((contents.FORMAT,)),
-    "suite": suite_name(),
+    "suite": SUITE,
     "submitter": Field(holds=is_object, rule="an object"),
     "tasks": Field(
         holds=lambda value: (
@@ -310,5 +310,5 @@ _MANIFEST_FIELDS: Mapping[str, Field] = {
     ),
     "partial": Field(holds=_lists_of_texts, rule="an object of lists of sentences"),
     "files": Field(holds=is_object, rule="an object"),
-    "content_sha256": hash_or_empty(),
+    "content_sha256": HASH,
 }

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from medical_tasks.io.json_records import Field
 from medical_tasks.leaderboard.submission_package.contents import Submitter, not_sound, shown
-from medical_tasks.leaderboard.submission_package.values import check_fields, line_text, number, true_or_false
+from medical_tasks.leaderboard.submission_package.values import TRUE_OR_FALSE, check_fields, line_text, number, or_null
 
 _LONGEST_URL: Final = 300
 _URL_CHARACTERS: Final = re.compile(r"[A-Za-z0-9._~:/?#@!$&()*+,;=%-]+")
@@ -56,7 +56,7 @@ SUBMITTER_FIELDS: Final[Mapping[str, Field]] = {
         holds=_is_address, rule=f"an https:// address of at most {_LONGEST_URL} characters, without a user or a port"
     ),
     "notes": _tidy_line(280),
-    "open_weights": true_or_false(null=True),
+    "open_weights": or_null(TRUE_OR_FALSE, "true or false or null"),
     "parameters": number(1e-6, 1e5, null=True),
 }
 
