@@ -226,17 +226,14 @@ class Board:
         self._prefetch([name for each in pending for name in events.get(each, [])])
         found: list[tuple[Submitter, int]] = []
         for each in pending:
-            try:
+            with contextlib.suppress(DamagedError):  # a maintainer is told of it
                 submission = self._submission(each, events.get(each, []), has_package=True)
-            except DamagedError:
-                continue  # a maintainer is told of it
-            if submission.state == "pending":
-                size = (
-                    len(self.storage.read(package_name(each)))
-                    if each in self._unsaved
-                    else self._submitted(each).package_bytes
-                )
-                found.append((submission.submitter, size))
+                if submission.state == "pending":
+                    unsaved = each in self._unsaved
+                    size = (
+                        len(self.storage.read(package_name(each))) if unsaved else self._submitted(each).package_bytes
+                    )
+                    found.append((submission.submitter, size))
         return found
 
     def _submission(self, name: str, events: list[str], *, has_package: bool) -> Submission:
@@ -302,24 +299,21 @@ class Board:
 
     def _event(self, name: str) -> _Read:
         if name not in self._events:
-            match = EVENT.fullmatch(name)
-            self._events[name] = records.read_event(
-                name, self.storage.read(name), first=match is not None and match[2] == "0001"
-            )
+            first = name.endswith("/0001.json")
+            self._events[name] = records.read_event(name, self.storage.read(name), first=first)
         return self._events[name]
 
     def _prefetch(self, names: list[str]) -> None:
-        """Reads events that were not read before, several at once; what is wrong with one is told when it is used."""
+        """Reads events that were not read before, several at once."""
+
+        def read(name: str) -> None:
+            with contextlib.suppress(DamagedError):  # read again, and told, with its submission
+                self._event(name)
+
         unread = [name for name in names if name not in self._events]
         if len(unread) > 1:
             with ThreadPoolExecutor(_READERS) as readers:
-                list(readers.map(self._try_event, unread))
-
-    def _try_event(self, name: str) -> None:
-        try:
-            self._event(name)
-        except DamagedError:
-            return  # read again, and told, with its submission
+                list(readers.map(read, unread))
 
 
 def _is_whole(name: str, events: list[str]) -> bool:
@@ -396,14 +390,6 @@ def published_entries() -> list[Entry]:
 
 
 def _published_metrics(task: TaskSpec, values: Mapping[str, float], n: int | None) -> dict[str, dict[str, Any]]:
-    units = {metric.name: metric.unit for metric in task.metrics if metric.unit}
-    return {
-        name: {
-            "value": value,
-            "ci_low": None,
-            "ci_high": None,
-            "n": n,
-            **({"unit": units[name]} if name in units else {}),
-        }
-        for name, value in values.items()
-    }
+    units = {metric.name: {"unit": metric.unit} for metric in task.metrics if metric.unit}
+    usual = {"ci_low": None, "ci_high": None, "n": n}
+    return {name: {"value": value, **usual, **units.get(name, {})} for name, value in values.items()}
