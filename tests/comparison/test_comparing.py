@@ -16,8 +16,10 @@ from medical_tasks.comparison.statistics import breakdown_names
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.results import write_run
 from medical_tasks.spec import MetricSpec, TaskSpec
-from tests.comparison.comparison_cases import TASK, TASKS, compared, row, rows
+from tests.comparison.comparison_cases import TASK, TASKS, cases, compared, row, rows
 from tests.support import NO_BENCHMARK
+
+CASES = cases("comparing")
 
 PLAIN = TaskSpec(
     name="toy",
@@ -179,20 +181,7 @@ def test_parts_are_compared_under_their_breakdown_and_nowhere_else() -> None:
     assert list(toy["breakdown"]) == ["section", "kind"] == list(breakdown_names(TASK))
 
 
-@pytest.mark.parametrize(
-    ("told", "known", "expected"),
-    [
-        ("lab test", ("lab test", "risk"), ["lab test"]),
-        ("lab test risk", ("lab test", "risk"), ["lab test", "risk"]),
-        ("risk lab test", ("lab test", "risk"), ["lab test", "risk"]),
-        ("risk risk", ("risk",), ["risk"]),
-        ("lab other", ("lab",), ["lab other"]),
-        ("other lab", ("lab",), ["other lab"]),
-        ("plain", (), ["plain"]),
-        (" ".join(["risk"] * 65), ("risk",), [" ".join(["risk"] * 65)]),
-        ("", (), []),
-    ],
-)
+@pytest.mark.parametrize(("told", "known", "expected"), CASES["an_item_counts_in_each_of_its_groups"])
 def test_an_item_counts_in_each_of_its_groups(told: str, known: tuple[str, ...], expected: list[str]) -> None:
     found = groups(rows([1.0], group_kind=told), rows([1.0], group_kind=told), known)
     assert sorted(found.get("kind", {})) == expected

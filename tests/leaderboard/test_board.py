@@ -29,7 +29,9 @@ from medical_tasks.leaderboard.submission_package.contents import PackageError, 
 from medical_tasks.leaderboard.submission_package.reading import read_package
 from medical_tasks.report.published.figures import all_published
 from tests.leaderboard.fake_hub import REPO, TOKEN, FakeHub
-from tests.leaderboard.made_packages import package
+from tests.leaderboard.made_packages import cases, package
+
+CASES = cases("board")
 
 PACKAGE = package()
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -108,22 +110,7 @@ def test_decisions_and_their_history(board: Board) -> None:
     assert Board(board.storage).submission(name) == again
 
 
-@pytest.mark.parametrize(
-    ("before", "state", "named", "message"),
-    [
-        ([], "pending", {"by": "A"}, "is pending since .* cannot become pending. It can become accepted or rejected"),
-        (["accepted"], "accepted", {"by": "A"}, "is accepted since .* (by A) and cannot become accepted. It can become rejected"),
-        (["rejected"], "rejected", {"by": "A", "reason": "x"}, "cannot become rejected. It can become accepted"),
-        ([], "accepted", {"by": " "}, "--by is needed here and is empty"),
-        ([], "rejected", {"by": "A"}, "--reason is needed here and is empty"),
-        (["accepted"], "rejected", {"by": "A"}, "--reason is needed here"),
-        (["rejected"], "accepted", {"by": "A"}, "--reason is needed here"),
-        ([], "accepted", {"by": "A\nB"}, "--by must be one line without control characters, got 'A\\\\nB'"),
-        ([], "accepted", {"by": "A" * 97}, "--by has 97 characters, 96 are allowed"),
-        ([], "rejected", {"by": "A", "reason": "x" * 501}, "--reason has 501 characters, 500 are allowed"),
-        ([], "accepted", {"by": "A", "verified": {"package": "f" * 16, "matches": True}}, "a verification goes with accepting"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("before", "state", "named", "message"), CASES["what_cannot_be_decided"])
 def test_what_cannot_be_decided(
     board: Board, before: list[Any], state: Any, named: dict[str, Any], message: str
 ) -> None:
@@ -312,42 +299,17 @@ def test_of_submissions_at_the_same_time_none_is_lost_and_none_doubled(tmp_path:
     assert (found.packages, found.events, found.problems, found.strangers) == (8, 8, (), ())
 
 
-def _edit(key: str, value: Any) -> Any:
-    return lambda content: json.dumps({**json.loads(content), key: value}).encode()
+def changed(content: bytes, change: Any) -> bytes:
+    """Content with other entries (a dict), another text in a text's place (a list), or as it is called."""
+    if isinstance(change, dict):
+        return json.dumps({**json.loads(content), **change}).encode()
+    if isinstance(change, list):
+        old, new, *times = change
+        return content.replace(old.encode(), new.encode() * (times or [1])[0])
+    return {"longer": content + b" ", "another": package("Another")}.get(change, str(change).encode())
 
 
-@pytest.mark.parametrize(
-    ("file", "change", "message"),
-    [
-        ("event", lambda content: b"{", "not valid JSON"),
-        ("event", lambda content: b"[" * 100_000, "not valid JSON"),
-        ("event", lambda content: b"[]", "not an event; its entries must be at, by, format"),
-        ("event", _edit("more", 1), "not an event"),
-        ("event", _edit("format", 3), "format 3, this version reads 2"),
-        ("event", _edit("state", "good"), "state 'good' is none of pending, accepted, rejected"),
-        ("event", _edit("state", ["pending"]), "is none of"),
-        ("event", _edit("state", "accepted"), "begins with accepted, not with pending"),
-        ("event", _edit("at", "yesterday"), "`at` must be a time like"),
-        ("event", _edit("by", "\x1b[2J"), "`by` and `reason` must be texts of one line"),
-        ("event", _edit("verified", {}), "`verified` must be null or"),
-        ("event", lambda content: content.replace(b'"parameters": null', b'"parameters": NaN'), "not valid JSON"),
-        ("event", lambda content: content.replace(b'"parameters": null', b'"parameters": 1e999'), "not valid JSON"),
-        ("event", lambda content: content.replace(b'"parameters": null', b'"parameters": 1' + b"0" * 400), "wrong kind"),
-        ("event", lambda content: content.replace(b'"A model"', b'"\\ud800"'), "wrong kind"),
-        ("event", lambda content: content.replace(b'"A model"', b'"' + b"x" * 1001 + b'"'), "wrong kind"),
-        ("event", _edit("at", "2026-13-31T12:00:00Z"), "`at` must be a time like"),
-        ("event 2", _edit("verified", {"matches": False}), "`verified` must be null or"),
-        ("event 2", _edit("verified", {"matches": True, "on_trust": 1}), "`verified` must be null or"),
-        ("event 2", _edit("verified", {"matches": True, "package": "f" * 16}), "event 2 has the verification of another"),
-        ("event", _edit("submission", {}), "`submission` must have submitter, tasks"),
-        ("event", _edit("submission", None), "`submission` must have"),
-        ("package", lambda content: content + b" ", "not the file that was submitted"),
-        ("package", lambda content: package("Another"), "not the file that was submitted"),
-        ("package", None, "is not there, but events of it are"),
-        ("event 2", _edit("state", "pending"), "event 2 makes it pending after pending, which is not allowed"),
-        ("event 1", None, "an event is missing; there are events"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("file", "change", "message"), CASES["what_was_changed_in_the_store"])
 def test_what_was_changed_in_the_store_is_told_and_left_out(board: Board, file: str, change: Any, message: str) -> None:
     name = board.submit(PACKAGE).id
     sound = board.submit(package("Another sound one"))
@@ -358,7 +320,7 @@ def test_what_was_changed_in_the_store_is_told_and_left_out(board: Board, file: 
     if change is None:
         place.unlink()
     else:
-        place.write_bytes(change(place.read_bytes()))
+        place.write_bytes(changed(place.read_bytes(), change))
     fresh = Board(board.storage)
     (problem,) = check_store(fresh).problems
     assert message in problem

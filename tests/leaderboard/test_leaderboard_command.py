@@ -11,7 +11,9 @@ from medical_tasks.leaderboard.board import Board, event_name, package_name
 from medical_tasks.leaderboard.storage import LocalStorage
 from medical_tasks.leaderboard.submission_package import verifying
 from medical_tasks.leaderboard.submission_package.contents import Check, Package, Verification, VerifyOptions
-from tests.leaderboard.made_packages import package
+from tests.leaderboard.made_packages import cases, package
+
+CASES = cases("leaderboard_command")
 
 
 @pytest.fixture(autouse=True)
@@ -89,23 +91,7 @@ def test_an_empty_store(capsys: pytest.CaptureFixture[str]) -> None:
     assert not Path("board").exists()
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (["show"], 2, "show needs ID: medical-tasks leaderboard show ID --store"),
-        (["submit"], 2, "submit needs FILE"),
-        (["submit", "nothing.zip"], 3, r"nothing.zip: cannot be read (No such file or directory). Give the .zip"),
-        (["submit", "."], 2, ".: is not a file"),
-        (["list", "x"], 2, "list takes no 'x'. Leave it out"),
-        (["list", "--by", "A"], 2, "--by is for accept, reject, not for list"),
-        (["reject", "f" * 16, "--unverified"], 2, "--unverified is for accept, not for reject"),
-        (["accept", "f" * 16, "--unverified", "--data", "x"], 2, "--data is for verifying, and --unverified leaves that out"),
-        (["accept", "f" * 16, "--by", "A"], 3, f"{'f' * 16}: no such submission"),
-        (["show", "../x"], 2, "'../x': no id of a submission"),
-        (["entries", "--task", "x"], 2, "unknown task 'x'"),
-        (["serve", "--port", "70000"], 2, "--port must be from 0 to 65535, got 70000"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("words", "code", "message"), CASES["wrong_use_is_told"])
 def test_wrong_use_is_told(capsys: pytest.CaptureFixture[str], words: list[str], code: int, message: str) -> None:
     assert run(*words) == code
     assert message in capsys.readouterr().err

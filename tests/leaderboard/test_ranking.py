@@ -26,7 +26,9 @@ from medical_tasks.leaderboard.records import Entry
 from medical_tasks.runs.recipes import recipe_differences
 from medical_tasks.scoring.intervals import wilson_interval
 from medical_tasks.spec import MetricSpec
-from tests.leaderboard.made_packages import recipe_of
+from tests.leaderboard.made_packages import cases, recipe_of
+
+CASES = cases("ranking")
 
 ACCURACY = task_spec("medcalc").metrics[0]
 HALLUCINATION = next(metric for metric in task_spec("kqa").metrics if metric.name == "hallucination_rate")
@@ -86,22 +88,9 @@ def test_groups_tasks_and_measures_are_ranked_apart() -> None:
     assert shown([whole, part], score) == ["1", "1"]
 
 
-@pytest.mark.parametrize(
-    "odd",
-    [
-        entry(None, None),
-        entry(0.9, 0.95, state="reported"),
-        entry(0.9, 0.95, differences=("Only a part.",)),
-        entry(0.9, 0.95, metrics={}),
-        entry(0.9, 0.95, metrics={"accuracy": {"value": 0.9, "ci_low": None, "ci_high": None}}),
-        entry(0.9, 0.95, metrics={"accuracy": {"value": 0.9, "ci_low": 0.9, "ci_high": 0.8}}),
-        entry(0.9, 0.95, metrics={"accuracy": {"value": 0.9, "ci_low": 0.9, "ci_high": "1"}}),
-        entry(0.9, 0.95, metrics={"accuracy": {"value": 0.9, "ci_low": 0.9, "ci_high": 0.95, "comparable": False}}),
-        entry(0.9, 0.95, metrics={"accuracy": 0.9}),
-    ],
-)
-def test_what_has_no_rank_takes_no_place(odd: Entry) -> None:
-    assert shown([odd, entry(0.5, 0.6)]) == ["n/a", "1"]
+@pytest.mark.parametrize(("low", "high", "odd"), CASES["what_has_no_rank_takes_no_place"])
+def test_what_has_no_rank_takes_no_place(low: float | None, high: float | None, odd: dict[str, Any]) -> None:
+    assert shown([entry(low, high, **odd), entry(0.5, 0.6)]) == ["n/a", "1"]
 
 
 Intervals = st.lists(
@@ -151,47 +140,14 @@ JUDGE = {
 }
 
 
-def other(key: str, **changes: Any) -> dict[str, Any]:
-    return {key: {**recipe_of(MEDCALC)[key], **changes}}
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"suite": "medical-tasks 9"},
-        {"task_version": "2-B"},
-        {"model": {"name": "another"}},
-        {"python": "3.12.0", "packages": {}},
-        other("data", source={"renamed.csv": "c2" * 32}),
-        other("generation", max_new_tokens=9, model_args={"temperature": "1"}),
-        {"truncation": {"words_left_out": {"a": 3}}},
-        {"scoring": {"sentence_bert": {"sha256": "a"}}},
-    ],
-)
+@pytest.mark.parametrize("changes", CASES["what_belongs_to_the_model_does_not_separate"])
 def test_what_belongs_to_the_model_does_not_separate(changes: dict[str, Any]) -> None:
     task = task_spec("ehrnoteqa_open_level1")
     assert group_of(task, recipe_of(MEDCALC)) == group_of(task, recipe_of(MEDCALC, **changes))
     assert not recipe_differences("medcalc", recipe_of(MEDCALC), recipe_of(MEDCALC, **changes)).refused
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"task_version": "1-A"},
-        other("data", rows_sha256="77" * 32),
-        other("data", config="v1.2"),
-        other("data", split="dev"),
-        {"metrics": {"accuracy": {"kind": "mean"}}},
-        {"prompts": {"set": "own", "sha256": "77" * 32}},
-        {"prompts": {"set": "own", "sha256": "ab" * 32, "settings": {"top_k": 5}}},
-        {"prompts": None},
-        {"protocol": {"tries": 3}},
-        {"baseline": {"embedder": "words"}},
-        {"judge": JUDGE},
-        {"judge": {**JUDGE, "votes": 1}},
-        {"scoring": {"claims": {"file": "a", "sha256": "b"}}},
-    ],
-)
+@pytest.mark.parametrize("changes", CASES["what_decides_the_numbers_separates"])
 def test_what_decides_the_numbers_separates(changes: dict[str, Any]) -> None:
     assert group_of(KQA, recipe_of(MEDCALC)) != group_of(KQA, recipe_of(MEDCALC, **changes))
     assert group_of(KQA, recipe_of(MEDCALC)) != group_of(MEDCALC, recipe_of(MEDCALC))

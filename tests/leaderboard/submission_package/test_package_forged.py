@@ -18,8 +18,11 @@ from medical_tasks.leaderboard.submission_package.results import recompute, resu
 from medical_tasks.leaderboard.submission_package.verifying import verify_package
 from medical_tasks.runs.results import item_rows, summarise
 from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec, Verdicts
+from tests.leaderboard.made_packages import cases
 from tests.leaderboard.submission_package.conftest import CREDENTIALED, Runs
 from tests.leaderboard.submission_package.forged_packages import Opened, forged
+
+CASES = cases("package_forged")
 
 
 def verified(package: bytes, **options: Any) -> Verification:
@@ -330,18 +333,7 @@ def _with_a_missing_verdict() -> tuple[TaskSpec, dict[str, Any], list[dict[str, 
     return task, entry, [{**row, "answer_sha256": "ab" * 32} for row in item_rows(task, items, named, {})]
 
 
-@pytest.mark.parametrize(
-    ("change", "found"),
-    [
-        ({}, 0),
-        ({"value": 0.54, "ci_high": 0.7}, 0),  # 18 right and 4 that may be: items tell no more
-        ({"value": 0.56, "ci_high": 0.7}, 2),  # more than if all four were right, and than its own bound
-        ({"value": 0.44}, 2),
-        ({"n": 41, "scored": 37}, 2),
-        ({"reason": "<b>buy</b>"}, 1),
-        ({"bound_high": 0.4}, 2),
-    ],
-)
+@pytest.mark.parametrize(("change", "found"), CASES["an_estimate_lies_where_the_undecided_items_can_bring_it"])
 def test_an_estimate_lies_where_the_undecided_items_can_bring_it(change: dict[str, Any], found: int) -> None:
     task, entry, rows = _with_a_missing_verdict()
     assert (entry["metrics"]["accuracy"]["value"], entry["metrics"]["accuracy"]["estimated"]) == (0.5, 4)
