@@ -8,7 +8,6 @@ import json
 import multiprocessing
 import re
 import zipfile
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,7 +19,6 @@ from medical_tasks.benchmarks.catalog import task_spec, tasks
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.leaderboard.admission import AdmissionError, AlreadySubmittedError, QueueFullError, QueueLimits
 from medical_tasks.leaderboard.board import Board, entries_of, event_name, package_name, published_entries
-from medical_tasks.leaderboard.hub_store import HubStorage
 from medical_tasks.leaderboard.maintaining import check_store
 from medical_tasks.leaderboard.ranking import rank_ranges
 from medical_tasks.leaderboard.records import DamagedError, Entry, Submission
@@ -28,7 +26,6 @@ from medical_tasks.leaderboard.storage import LocalStorage
 from medical_tasks.leaderboard.submission_package.contents import PackageError, ReadLimits
 from medical_tasks.leaderboard.submission_package.reading import read_package
 from medical_tasks.report.published.figures import all_published
-from tests.leaderboard.fake_hub import REPO, TOKEN, FakeHub
 from tests.leaderboard.made_packages import cases, package
 
 CASES = cases("board")
@@ -157,12 +154,6 @@ def test_times_do_not_go_back(tmp_path: Path) -> None:
     assert made.history[-1].at == made.history[0].at
 
 
-def test_the_newest_come_first(tmp_path: Path) -> None:
-    for hours, model in ((1, "b"), (3, "c"), (2, "a")):
-        board_at(tmp_path, NOON + timedelta(hours=hours)).submit(package(model))
-    assert [one.submitter.model for one in board_at(tmp_path).submissions()] == ["c", "a", "b"]
-
-
 def _told_of(board: Board) -> Submission:
     with pytest.raises(AlreadySubmittedError, match="it is pending") as told:
         board.submit(PACKAGE)
@@ -253,25 +244,6 @@ def test_what_is_not_there(board: Board) -> None:
             board.submission(name)
 
 
-@pytest.fixture
-def hub() -> Iterator[FakeHub]:
-    with FakeHub() as server:
-        yield server
-
-
-@pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
-def test_it_works_on_the_hub_too(hub: FakeHub) -> None:
-    first = Board(HubStorage(REPO, TOKEN, endpoint=hub.endpoint, first_wait_s=0.001))
-    name = first.submit(PACKAGE).id
-    other = Board(HubStorage(REPO, TOKEN, endpoint=hub.endpoint, first_wait_s=0.001))
-    assert states(other.decide(name, "accepted", by="A")) == ["pending", "accepted"]
-    assert first.submission(name).state == "accepted"
-    hub.faults["commit"] = ["lost"]
-    assert first.submit(package("Another")).state == "pending"
-    assert check_store(other).problems == ()
-    assert len(hub.commits) == 1 + 5
-
-
 def _submit(folder: str, model: str) -> str:
     """Runs in another process: submits a package, and says what it was told."""
     try:
@@ -353,14 +325,6 @@ def test_what_is_written_while_the_store_is_listed_is_not_taken_for_damage(
     assert fresh.damaged == {}
 
 
-def test_files_of_others_are_told_and_change_nothing(board: Board) -> None:
-    board.submit(PACKAGE)
-    board.storage.create("submissions/readme.txt", b"hello")
-    found = check_store(Board(board.storage))
-    assert (found.problems, found.strangers, found.packages, found.events) == ((), ("submissions/readme.txt",), 1, 1)
-    assert len(board.submissions()) == 1
-
-
 class Clock:
     """A day later each time it is asked."""
 
@@ -413,12 +377,6 @@ def test_what_was_taken_stays_whatever_the_limits_become(tmp_path: Path) -> None
         read_package(long)
     later = Board(LocalStorage(tmp_path))
     assert ([entry.submission for entry in submitted(later)], later.damaged) == ([name], {})
-
-
-def test_accepted_by_verification_is_verified(daily: Board) -> None:
-    name = daily.submit(package()).id
-    daily.decide(name, "accepted", by="A", verified={"package": name, "matches": True, "checks": []})
-    assert [entry.state for entry in submitted(daily)] == ["verified"]
 
 
 def test_verdicts_on_trust_are_not_verified(daily: Board) -> None:
