@@ -1,11 +1,8 @@
 """What this leaderboard accepts, how much may wait, what may be decided, and whose result is shown.
 
-A package that breaks a rule is refused with all of its reasons. What is accepted but cannot be ranked (answers made elsewhere,
-items without a score) is marked: an entry says so, and has no rank.
-
-Packages prove nothing about who made them. Whoever was accepted first under a name keeps it: a later submission whose name cannot
-be told apart gets places only when a maintainer says so (`Event.replaces`), and never one where a verified result stands and its
-own is not verified.
+A package that breaks a rule is refused with all of its reasons; what is accepted but cannot be ranked is marked, and has no rank.
+Whoever was accepted first under a name keeps it: a later submission whose name cannot be told apart gets places only when a
+maintainer says so (`Event.replaces`), and never one where a verified result stands and its own is not verified.
 """
 
 from __future__ import annotations

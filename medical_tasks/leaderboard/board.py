@@ -1,11 +1,8 @@
 """The board: submissions in a store with the history of their decisions, and the entries that a leaderboard shows.
 
-    submissions/ID/package.zip      the package, as it was submitted
-    events/ID/0001.json             what happened to it, one file an event: submitted, accepted, rejected, ...
-
-Every file is written once. Two decisions at the same moment want the same number, and one of them gets an error. A package without
-an event was left by a process that was killed between the two, or by a store that was full: it is pending, and gets its event when
-it is seen, as soon as the store can be written. Papers' results are entries too: reported, verified by nobody here, without a rank.
+`submissions/ID/package.zip` is the package, `events/ID/0001.json` what happened to it, one file an event, each written once. A
+package without an event was left by a process that was killed between the two, or by a store that was full: it is pending, and gets
+its event when it is seen. Papers' results are entries too: reported, verified by nobody here, without a rank.
 """
 
 from __future__ import annotations
@@ -83,14 +80,7 @@ class Board:
         """Id to what is wrong with it, of those that the last `submissions()` left out."""
 
     def submit(self, content: bytes) -> Submission:
-        """Takes a package; whenever it raises, nothing of it was kept, and submitting again is safe.
-
-        Raises:
-            PackageError: It is no package.
-            AdmissionError: This leaderboard does not take it.
-            AlreadySubmittedError: It is there already.
-            QueueFullError: Too much is pending.
-        """
+        """Takes a package; whatever it raises for the submitter, nothing of it was kept, and submitting again is safe."""
         if len(content) > self._limits.package_bytes:
             raise PackageError(
                 f"the package has {len(content):,} bytes, {self._limits.package_bytes:,} are allowed. Submit fewer tasks at once."

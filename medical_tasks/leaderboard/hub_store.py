@@ -1,13 +1,9 @@
 """A leaderboard's files in a dataset repository of the Hub.
 
-A file is a commit that must follow the head that was looked at: when another commit came first the Hub refuses it, the head is
-looked at again, and the write is tried again only where the name is still free. Each commit's title ends with a word of its own, by
-which a writer recognises its commit when the reply was lost, and knows that it was not its own when the same bytes came from
-another.
-
-The Hub says of each file how it wants it: text in the commit, and a package (`*.zip` in every new repository's `.gitattributes`) as
-an LFS object that is uploaded before. That upload is the plain one over HTTP and not Xet's: a package is small, never uploaded a
-second time in another version, and a failure is an answer with a status that comes in time.
+A file is a commit that must follow the head that was looked at; when another came first the Hub refuses it, and the write is tried
+again only where the name is still free. Each commit's title ends with a word of its own, by which a writer recognises its commit
+when the reply was lost. A package (`*.zip`) is an LFS object, uploaded by plain HTTP and not by Xet: a failure is then an answer with
+a status that comes in time.
 """
 
 from __future__ import annotations

@@ -1,13 +1,7 @@
-"""What a submission package holds, a zip file of a few files identified by a content hash; and what verifying one finds.
+"""What a submission package holds, a zip file of a few files (docs/submission_package.md); and what verifying one finds.
 
-    package.json     who submits what: `Manifest`; the SHA-256 of every other file, and of all of it together
-    results.json     as the run wrote it: metrics with intervals, coverage, breakdowns, recipes
-    items.jsonl      a line an item: task, id, cluster, groups, values, `answer_sha256`, `verdicts_sha256`
-    answers.jsonl    a line an answer, for open data alone: task, id, response
-    verdicts.jsonl   a line a question to the judge, as the run wrote it; without any text for credentialed data
-
-The content hash shows that nothing was changed since the package was made. It does not show who made it: whoever changes a number
-can make a new hash, and `verifying` finds that by scoring again.
+The content hash, over `package.json` with the hashes of all other files, shows that nothing was changed since the package was made.
+It does not show who made it: whoever changes a number can make a new hash, and `verifying` finds that by scoring again.
 """
 
 from __future__ import annotations

@@ -1,20 +1,9 @@
 """What a package may not reveal: the submitter's machine, and any text of credentialed data.
 
-Writing and verifying share one rule for `recipe` and `judge` of every task of `results.json`:
-
-- what has the form of a key (`sk-...`, `hf_...`, behind `--api-key`), and the value of a setting that is called one, becomes
-  `[secret]`;
-- an address (`scheme://...`, an IPv4 address, an IPv6 one in brackets, `host:port`) becomes `[address]`, and the host's
-  alias of `openai-api/ALIAS/MODEL` becomes `[host]`;
-- a path (absolute, `~`, `.` or `..` in front, a drive, backslashes, or more parts than `ORGANISATION/NAME`) becomes its last part;
-  `[path]` where that is or may be somebody's home. A model known by its weights alone, which is one from a folder, keeps the last
-  part of its name;
-- the value of a setting that takes a file or a folder becomes `[path]`, a file's name `[file]`, and the names of the files that a
-  dataset was built from `file 1`, `file 2`, ... by their hashes, which stay;
-- the text of an error of the judge is left out.
-
-Hashes, versions, revisions and every number stay as they are: they are what makes two results comparable. Scrubbing twice changes
-nothing more, and a package that scrubbing would change is refused.
+Writing and verifying share the rule for `recipe` and `judge` of every task of `results.json`: keys, addresses and paths become a
+word in brackets (a path its last part), the files of a dataset their hashes, and the text of a judge's error is left out. Hashes,
+versions, revisions and numbers stay: they make two results comparable. Scrubbing twice changes nothing more, and a package that
+scrubbing would change is refused.
 """
 
 from __future__ import annotations

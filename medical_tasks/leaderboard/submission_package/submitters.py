@@ -1,9 +1,8 @@
 """What a submitter says of a model, checked in the same way where it is given and where it is read.
 
-Names that a person cannot tell apart are the same name. The rules are those of Unicode Technical Standard 39: characters with
-`Identifier_Status=Allowed` and printable ASCII, of one script (Latin with Chinese, Japanese or Korean counts as one: "highly
-restrictive"), not all of them imitating Latin letters, with bounded marks. Names are compared by their looks: NFKC, case, accents,
-spaces and punctuation play no part, and letters and digits that `confusables.txt` calls alike are one. `name_data.json` has
+Names that a person cannot tell apart are the same name, by Unicode Technical Standard 39: characters with
+`Identifier_Status=Allowed` and printable ASCII, "highly restrictive" in scripts, with bounded marks. They are compared by their
+looks: NFKC, case, accents, spaces and punctuation play no part, and what `confusables.txt` calls alike is one. `name_data.json` has
 Unicode's data, with its version and source.
 """
 

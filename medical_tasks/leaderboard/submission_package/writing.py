@@ -47,15 +47,9 @@ def write_package(
     options: VerifyOptions = DEFAULT_OPTIONS,
     allow_partial: bool = False,
 ) -> Package:
-    """Writes a finished run as a package.
+    """Writes a finished run, or some of its `tasks`, as a package; `allow_partial` also what is not the whole official split.
 
-    Args:
-        folder: the run's.
-        out: the zip file.
-        submitter: who and what.
-        tasks: those of the run's tasks that are submitted; all by default.
-        options: where its data and answers are: `responses` for a run of `medical-tasks score`, `upstream` for official prompts.
-        allow_partial: write it also when the answers are not of the whole official split.
+    `options` says where its data and answers are: `responses` for a run of `medical-tasks score`, `upstream` for official prompts.
     """
     checked = read_submitter("the submitter", submitter_values(submitter))
     raw = read_results(folder)
