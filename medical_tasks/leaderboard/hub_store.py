@@ -2,8 +2,8 @@
 
 A file is a commit that must follow the head that was looked at; when another came first the Hub refuses it, and the write is tried
 again only where the name is still free. Each commit's title ends with a word of its own, by which a writer recognises its commit
-when the reply was lost. A package (`*.zip`) is an LFS object, uploaded by plain HTTP and not by Xet: a failure is then an answer with
-a status that comes in time.
+when the reply was lost. A package (`*.zip`) is an LFS object, uploaded by plain HTTP and not by Xet: a failure is then an answer
+with a status that comes in time.
 """
 
 from __future__ import annotations

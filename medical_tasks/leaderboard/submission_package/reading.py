@@ -2,8 +2,8 @@
 
 Only the plainest zip file is accepted: members one behind the other from the first byte on, then the list of them, then the end
 record, and nothing else anywhere; so overlapping members, hidden data, zip64, links and streams of unknown length cannot occur.
-Sizes are checked before anything is unpacked, and nothing is written to disk. Every value has the stated form, hashes are right, and
-the results are those that the items give. Whether the scores are those of the answers, `verifying` finds out.
+Sizes are checked before anything is unpacked, and nothing is written to disk. Every value has the stated form, hashes are right,
+and the results are those that the items give. Whether the scores are those of the answers, `verifying` finds out.
 """
 
 from __future__ import annotations
