@@ -65,17 +65,7 @@ def package(
     task: str = "medcalc",
     recipe: Mapping[str, Any] | None = None,
 ) -> bytes:
-    """A package of one task without a judge, on open data.
-
-    Args:
-        model: name of the model: another one makes another package.
-        organisation: who submits.
-        right: items whose values are 1.
-        of: items.
-        unanswered: items, the last ones, without an answer.
-        task: name of the task.
-        recipe: entries of the recipe that are other than usual.
-    """
+    """A package of one task on open data, without a judge; the first items are right, the last ones unanswered."""
     spec = task_spec(task)
     items = [
         Item(id=f"item-{n}", fields={}, groups=dict.fromkeys(spec.groups, "physical"), cluster=f"note-{n}")
