@@ -39,28 +39,28 @@ _ZIP: Final = ".zip"
 _SHOWN: Final = 10
 
 
+_OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "--out": {
+        "type": Path,
+        "metavar": "FILE",
+        "help": "the submission (default: submission.json, or submission.zip for 2026)",
+    },
+    "--allow-problems": {"action": "store_true", "help": "write it with the problems it has"},
+    "--task": {"metavar": "NAME", "help": "the task, where the run or the file leaves it open"},
+    "--responses": {"type": Path, "metavar": "FILE", "help": "the file that `score` scored, if RUN is of that"},
+    "--upstream": {"type": Path, "metavar": "DIR", "help": "the authors' checkout, if the run used --prompts official"},
+    "--check": {"type": Path, "metavar": "FILE", "help": "check this submission instead, write nothing"},
+    "--data": {"type": Path, "metavar": "DIR", "help": "folder of the built dataset (default: the user's data home)"},
+    "--source": {"type": Path, "metavar": "DIR", "help": "folder of the dataset's release, in place of --data"},
+    "--config": {"metavar": "NAME", "help": "with --check: dataset configuration"},
+    "--split": {"metavar": "NAME", "help": "with --check: split, instead of the task's own"},
+}
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the target's options."""
-    parser.add_argument(
-        "--out", type=Path, metavar="FILE", help="the submission (default: submission.json, or submission.zip for 2026)"
-    )
-    parser.add_argument("--allow-problems", action="store_true", help="write it with the problems it has")
-    parser.add_argument("--task", metavar="NAME", help="the task, where the run or the file leaves it open")
-    parser.add_argument(
-        "--responses", type=Path, metavar="FILE", help="the file that `score` scored, if RUN is of that"
-    )
-    parser.add_argument(
-        "--upstream", type=Path, metavar="DIR", help="the authors' checkout, if the run used --prompts official"
-    )
-    parser.add_argument("--check", type=Path, metavar="FILE", help="check this submission instead, write nothing")
-    parser.add_argument(
-        "--data", type=Path, metavar="DIR", help="folder of the built dataset (default: the user's data home)"
-    )
-    parser.add_argument(
-        "--source", type=Path, metavar="DIR", help="folder of the dataset's release, in place of --data"
-    )
-    parser.add_argument("--config", metavar="NAME", help="with --check: dataset configuration")
-    parser.add_argument("--split", metavar="NAME", help="with --check: split, instead of the task's own")
+    for name, about in _OPTIONS.items():
+        parser.add_argument(name, **about)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -39,36 +39,44 @@ _OLDEST: Final = "1.4"
 _MOST_BYTES: Final = 1_000_000
 
 
+_OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "--dataset-repo": {
+        "action": "append",
+        "default": [],
+        "metavar": "[DATASET=]OWNER/NAME",
+        "help": "the dataset repository whose eval.yaml has the tasks; once for each dataset",
+    },
+    "--tasks": {"metavar": "NAMES", "help": "those of the run's tasks to write (default: all)"},
+    "--out": {"type": Path, "metavar": "DIR", "help": f"where the files go (default: {DEFAULT_OUT})"},
+    "--dataset-revision": {
+        "action": "append",
+        "default": [],
+        "metavar": "[DATASET=]COMMIT",
+        "help": "commit of that repository with the rows the run was on",
+    },
+    "--date": {"metavar": "ISO", "help": "when it was run (default: left to the commit)"},
+    "--source-url": {"metavar": "URL", "help": "a page that says more, such as the run's report"},
+    "--source-name": {"metavar": "TEXT", "help": "how the page is called"},
+    "--source-user": {"metavar": "NAME", "help": "user of the Hub whose page it is"},
+    "--source-org": {"metavar": "NAME", "help": "organisation of the Hub whose page it is"},
+    "--notes": {"metavar": "TEXT", "help": "one line of your own, before what is always noted"},
+    "--variant": {
+        "metavar": "NAME",
+        "help": "tells it from another result of the same benchmark, in file name and notes",
+    },
+    "--allow-partial": {"action": "store_true", "help": "also where items have no score; the notes say so"},
+    "--force": {"action": "store_true", "help": "write over files that say something else"},
+}
+_WHOSE: Final = ("--source-user", "--source-org")
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the target's options."""
-    parser.add_argument(
-        "--dataset-repo",
-        action="append",
-        default=[],
-        metavar="[DATASET=]OWNER/NAME",
-        help="the dataset repository whose eval.yaml has the tasks; once for each dataset",
-    )
-    parser.add_argument("--tasks", metavar="NAMES", help="those of the run's tasks to write (default: all)")
-    parser.add_argument("--out", type=Path, metavar="DIR", help=f"where the files go (default: {DEFAULT_OUT})")
-    parser.add_argument(
-        "--dataset-revision",
-        action="append",
-        default=[],
-        metavar="[DATASET=]COMMIT",
-        help="commit of that repository with the rows the run was on",
-    )
-    parser.add_argument("--date", metavar="ISO", help="when it was run (default: left to the commit)")
-    parser.add_argument("--source-url", metavar="URL", help="a page that says more, such as the run's report")
-    parser.add_argument("--source-name", metavar="TEXT", help="how the page is called")
-    whose = parser.add_mutually_exclusive_group()
-    whose.add_argument("--source-user", metavar="NAME", help="user of the Hub whose page it is")
-    whose.add_argument("--source-org", metavar="NAME", help="organisation of the Hub whose page it is")
-    parser.add_argument("--notes", metavar="TEXT", help="one line of your own, before what is always noted")
-    parser.add_argument(
-        "--variant", metavar="NAME", help="tells it from another result of the same benchmark, in file name and notes"
-    )
-    parser.add_argument("--allow-partial", action="store_true", help="also where items have no score; the notes say so")
-    parser.add_argument("--force", action="store_true", help="write over files that say something else")
+    whose: Any = None
+    for name, about in _OPTIONS.items():
+        if name in _WHOSE:
+            whose = whose or parser.add_mutually_exclusive_group()
+        (whose if name in _WHOSE else parser).add_argument(name, **about)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -152,7 +152,7 @@ def other_settings(opened: Opened) -> None:
     opened.entry["recipe"]["model"]["name"] = "hf/org/model"
 
 
-WORDS_RENAMED = renamed("openai-api/[host]/m", backend="openai-api")
+WORDS_RENAMED, NOBODY = renamed("openai-api/[host]/m", backend="openai-api"), renamed("physicians")
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ WORDS_RENAMED = renamed("openai-api/[host]/m", backend="openai-api")
         ("kqa", flipped, "scores", "items score otherwise"),
         ("kqa", WORDS_RENAMED, "verdicts", "is not by a judge of that kind"),
         ("kqa", without_pair, "verdicts", "has no text of a judge that says why"),
-        ("kqa", renamed("physicians"), "recipe", "judge: 'physicians' is no judge that there is"),
+        ("kqa", NOBODY, "recipe", "judge: 'physicians' is no judge that there is"),
         ("kqa", recipe(judge={"prompts": {"set": "own", "sha256": "cd" * 32}}), "recipe", "judge's prompts"),
         ("kqa", recipe(judge={"entails_from": "0.1"}), "recipe", "entails_from"),
         ("chat_judged", contradicted, "verdicts", "contradicts the judge's own text"),
@@ -190,10 +190,7 @@ WORDS_RENAMED = renamed("openai-api/[host]/m", backend="openai-api")
 def test_what_is_forged_is_found(
     request: pytest.FixtureRequest, package: str, change: Callable[[Opened], None], part: str, said: str
 ) -> None:
-    totals = (
-        change not in (WORDS_RENAMED, without_pair, undecided, verdict_twice, verdict_elsewhere)
-        and "physicians" not in said
-    )
+    totals = change not in (WORDS_RENAMED, NOBODY, without_pair, undecided, verdict_twice, verdict_elsewhere)
     found = verified(forged(request.getfixturevalue(package), change, totals=totals))
     assert found.differs
     assert not found.matches
