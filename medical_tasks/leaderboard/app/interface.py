@@ -237,16 +237,15 @@ class Step:
 
 def check(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Step:
     """Checks an upload without submitting it; the file is deleted unless it is sound."""
-    sound = False
+    step: Step | None = None
     try:
         package = read_package(uploaded(path, limits), limits=limits)
         check_admission(package)
         step = Step(html=checked(package), waits=True)
-        sound = True
     except MedicalTasksError as error:
         return Step(html=refused(_told(error)))
     finally:
-        if not sound:
+        if step is None:
             discard(path)
     return step
 
@@ -311,12 +310,9 @@ def checked(package: Package) -> Markup:
         for name, metric in told["metrics"].items():
             value = metric_cell(metric, state="unverified")
             rows.append((Cell(task, title=task_title(task)), metric_label(name, metric), value, coverage(told, metric)))
+    about = "Nothing was submitted yet: read below what will be shown to everybody, then confirm."
     return markup(
-        notice(
-            "good",
-            "The package is sound",
-            "Nothing was submitted yet: read below what will be shown to everybody, then confirm.",
-        ),
+        notice("good", "The package is sound", about),
         facts(
             [
                 ("Model", markup("<bdi>", escaped(who.model), "</bdi>")),
@@ -337,14 +333,9 @@ def checked(package: Package) -> Markup:
 def submitted(submission: Submission, snapshot: Snapshot) -> Markup:
     """Says that a package was taken, and its place in the queue."""
     waiting = [one.id for one in snapshot.pending()]
-    place = (
-        f"It is number {waiting.index(submission.id) + 1} of {len(waiting)} in the queue. "
-        if submission.id in waiting
-        else ""
-    )
-    return notice(
-        "good",
-        "Submitted",
-        markup("Its id is <code>", escaped(submission.id), "</code>. ", place, "A maintainer decides; see ",
-               in_app_link("queue and history", Address(view="queue")), "."),
-    )  # fmt: skip
+    place = ""
+    if submission.id in waiting:
+        place = f"It is number {waiting.index(submission.id) + 1} of {len(waiting)} in the queue. "
+    queue = in_app_link("queue and history", Address(view="queue"))
+    said = f"Its id is <code>{escaped(submission.id)}</code>. {place}A maintainer decides; see {queue}."
+    return notice("good", "Submitted", markup(said))

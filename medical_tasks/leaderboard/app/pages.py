@@ -112,8 +112,9 @@ def _field(offered: Choices, value: str) -> Field:
 
 def _model(content: Content, snapshot: Snapshot, address: Address) -> Page:
     fields = {"model": _field([(name, name) for name in model_names(snapshot)], address.model)}
-    place = Address(view="model", model=address.model)
-    return Page(address=place, html=model_page(snapshot, address.model), fields=fields)
+    return Page(
+        address=Address(view="model", model=address.model), html=model_page(snapshot, address.model), fields=fields
+    )
 
 
 def _compare(content: Content, snapshot: Snapshot, address: Address) -> Page:
@@ -129,19 +130,20 @@ def _compare(content: Content, snapshot: Snapshot, address: Address) -> Page:
         "first": _field(submissions, address.first),
         "second": _field(submissions, address.second),
     }
-    return Page(
-        address=Address(view="compare", task=task, first=address.first, second=address.second), html=html, fields=fields
-    )
+    place = Address(view="compare", task=task, first=address.first, second=address.second)
+    return Page(address=place, html=html, fields=fields)
+
+
+def _plain(content: Content, snapshot: Snapshot, address: Address) -> Page:
+    # Submit and about do not change: their HTML is there from the start.
+    html = queue_page(snapshot) if address.view == "queue" else Markup("")
+    return Page(address=Address(view=address.view), html=html)
 
 
 _MAKERS: dict[str, Callable[[Content, Snapshot, Address], Page]] = {
-    "leaderboard": _leaderboard,
+    **dict.fromkeys(("queue", "submit", "about"), _plain),
     "model": _model,
     "compare": _compare,
-    "queue": lambda content, snapshot, address: Page(address=Address(view="queue"), html=queue_page(snapshot)),
-    # The others do not change: their HTML is there from the start.
-    "submit": lambda content, snapshot, address: Page(address=Address(view="submit"), html=Markup("")),
-    "about": lambda content, snapshot, address: Page(address=Address(view="about"), html=Markup("")),
 }
 
 
@@ -172,17 +174,11 @@ def submission_choices(snapshot: Snapshot, task: str) -> Choices:
     """Submissions of a task, each told from others of the same model."""
     entries = comparable_entries(snapshot, task)
     several = len({entry.group for entry in entries}) > 1
-    return [
-        (
-            " · ".join(
-                filter(
-                    None, (entry.model, f"group {entry.group}" if several else "", entry.at[:10], entry.submission[:6])
-                )
-            ),
-            entry.submission,
-        )
-        for entry in entries
-    ]
+
+    def words(one: Entry) -> tuple[str, ...]:
+        return one.model, f"group {one.group}" if several else "", one.at[:10], one.submission[:6]
+
+    return [(" · ".join(filter(None, words(entry))), entry.submission) for entry in entries]
 
 
 def about_page() -> Markup:
@@ -214,12 +210,11 @@ def compare_page(board: Board, snapshot: Snapshot, task: str, first: str, second
         return markup('<p class="mtl-empty">Choose two submissions of a task.</p>')
     missing = [name for name in (first, second) if name not in entries]
     if missing:
-        return notice(
-            "bad",
-            "These cannot be compared",
+        why = (
             f"Submission {missing[0]} is not on the board with {task}: only accepted submissions have items to compare, a paper's "
-            "figures have none. Choose another above.",
+            "figures have none. Choose another above."
         )
+        return notice("bad", "These cannot be compared", why)
     if first == second:
         return notice("note", "Choose two different submissions", "A submission equals itself.")
     a, b = entries[first], entries[second]
@@ -233,7 +228,12 @@ def compare_page(board: Board, snapshot: Snapshot, task: str, first: str, second
 
 
 def _compared(board: Board, task: str, a: Entry, b: Entry) -> Sequence[Markup]:
-    made = [_of_task(_package(board, entry.submission), task, entry) for entry in (a, b)]
+    made = []
+    for entry in (a, b):
+        package = _package(board, entry.submission)
+        results = {**package.results, "tasks": {task: package.results["tasks"][task]}}
+        rows = [row for row in package.items if row["task"] == task]
+        made.append(Compared(label=entry.model, results=results, rows=rows))
     result = compare_results(made[0], made[1], tasks())[task]
     if result["refused"]:
         return [notice("bad", "These cannot be compared", *result["refused"])]
@@ -243,12 +243,6 @@ def _compared(board: Board, task: str, a: Entry, b: Entry) -> Sequence[Markup]:
     parts.append(_metrics_table(tasks()[task], result))
     headline = tasks()[task].metrics[0]
     return [*parts, _flipped(headline, made[0].rows, made[1].rows)] if headline.name in result["metrics"] else parts
-
-
-def _of_task(package: Package, task: str, entry: Entry) -> Compared:
-    results = {**package.results, "tasks": {task: package.results["tasks"][task]}}
-    rows = [row for row in package.items if row["task"] == task]
-    return Compared(label=entry.model, results=results, rows=rows)
 
 
 @functools.lru_cache(maxsize=_KEPT_PACKAGES)
@@ -282,9 +276,8 @@ def _other_groups(a: Entry, b: Entry) -> Markup:
         f"{letter} is in group {entry.group}: {Group(name=entry.group, entries=(entry,)).words}."
         for letter, entry in (("A", a), ("B", b))
     )
-    return notice(
-        "bad", "These are of different groups, so their difference would not be the models' alone", *groups, *reasons
-    )
+    head = "These are of different groups, so their difference would not be the models' alone"
+    return notice("bad", head, *groups, *reasons)
 
 
 _MOST_FLIPS: Final = 2000

@@ -199,11 +199,8 @@ def store_notice(snapshot: Snapshot) -> Markup:
     """Says that the store could not be read, if so, and of when what is shown is."""
     if not snapshot.problem:
         return Markup("")
-    shown = (
-        f"What is shown is of {snapshot.taken[:16].replace('T', ' ')} UTC."
-        if snapshot.taken
-        else "Nothing can be shown."
-    )
+    taken = snapshot.taken[:16].replace("T", " ")
+    shown = f"What is shown is of {taken} UTC." if taken else "Nothing can be shown."
     return notice("bad", "The leaderboard's store cannot be read now", f"{shown} Reload the page to try again.")
 
 

@@ -45,16 +45,11 @@ class Submitter:
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """`package.json`: `files` has name to `{"bytes": ..., "sha256": ...}` of every other file.
+    """`package.json`; `partial` has the reasons, a sentence each, why a task's result is not over the whole official split."""
 
-    `partial` has the reasons, a sentence each, for which a task's result is not over the whole official split.
-    """
-
-    format: int
     suite: str
     submitter: Submitter
     tasks: tuple[str, ...]
-    files: Mapping[str, Mapping[str, Any]]
     content_sha256: str
     partial: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 

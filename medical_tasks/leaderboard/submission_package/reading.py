@@ -13,6 +13,7 @@ import struct
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -70,9 +71,7 @@ def read_package(source: Path | bytes, *, limits: ReadLimits = DEFAULT_LIMITS) -
     stated = files.pop(contents.MANIFEST)
     manifest = read_manifest(reader.whole(contents.MANIFEST, stated), files, limits)
     results = check_results(reader.whole(contents.RESULTS, files.pop(contents.RESULTS)), manifest.tasks)
-    if {name: list(reasons) for name, reasons in manifest.partial.items()} != {
-        name: list(reasons) for name, reasons in partial_facts(results).items()
-    }:
+    if manifest.partial != partial_facts(results):
         raise not_sound(f"{contents.MANIFEST}, partial: is not what the recipes say")
     shown_tasks = {name: reported_task(task_spec(name), entry) for name, entry in results["tasks"].items()}
     items = read_items(reader, files.pop(contents.ITEMS), shown_tasks, limits)
@@ -86,13 +85,8 @@ def read_package(source: Path | bytes, *, limits: ReadLimits = DEFAULT_LIMITS) -
         found = next(result_differences(task, entry, recompute(task, entry, rows, limits), rows), None)
         if found is not None:
             raise not_sound(f"{contents.RESULTS}, {name}, {told(found)} from {contents.ITEMS}")
-    return Package(
-        manifest=manifest, results=results, items=_joined(items), answers=answers, verdicts=_joined(verdicts)
-    )
-
-
-def _joined(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Mapping[str, Any]]:
-    return [row for part in rows.values() for row in part]
+    joined = [list(chain.from_iterable(rows.values())) for rows in (items, verdicts)]
+    return Package(manifest=manifest, results=results, items=joined[0], answers=answers, verdicts=joined[1])
 
 
 def package_bytes(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> bytes:
@@ -279,21 +273,17 @@ def read_manifest(value: Any, files: Mapping[str, bytes], limits: ReadLimits) ->
     if read["content_sha256"] != contents.content_sha256(read):
         raise not_sound(f"{contents.MANIFEST}, content_sha256: is not the hash of what it says; it was changed")
     return Manifest(
-        format=contents.FORMAT,
         suite=read["suite"],
         submitter=read_submitter(f"{contents.MANIFEST}, submitter", read["submitter"]),
         tasks=tuple(names),
-        files=read["files"],
         content_sha256=read["content_sha256"],
         partial={name: tuple(reasons) for name, reasons in read["partial"].items()},
     )
 
 
 def _lists_of_texts(value: Any) -> bool:
-    text = line_text(300, least=1)
-    return is_object(value) and all(
-        isinstance(each, list) and each and all(map(text.holds, each)) for each in value.values()
-    )
+    texts, sound = line_text(300, least=1).holds, is_object(value)
+    return sound and all(isinstance(each, list) and each and all(map(texts, each)) for each in value.values())
 
 
 _FILE_FACTS = {"bytes": whole_number(), "sha256": HASH}

@@ -185,10 +185,8 @@ def _check_entry(where: str, value: Any, task: TaskSpec) -> None:
 def _check_judge(where: str, entry: Mapping[str, Any], task: TaskSpec) -> None:
     named, told = entry["recipe"]["judge"], entry.get("judge")
     if task.judge != (named is not None) or task.judge != (told is not None):
-        rule = (
-            "is scored by a judge, and both recipe and entry say which" if task.judge else "is scored without a judge"
-        )
-        raise not_sound(f"{where}: the task {rule}; that is not so here")
+        rule = "by a judge, and both recipe and entry say which" if task.judge else "without a judge"
+        raise not_sound(f"{where}: the task is scored {rule}; that is not so here")
     if named is None or told is None:
         return
     check_fields(f"{where}, judge", told, _JUDGE)
@@ -227,6 +225,7 @@ def partial_facts(results: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
 _BOUNDS: Final = frozenset({"bound_low", "bound_high"})
 _INTERVAL: Final = frozenset({"ci_low", "ci_high"})
 _ESTIMATE: Final = _BOUNDS | _INTERVAL | {"value", "n", "of", "std", "estimated", "reason"}
+_ORDERED: Final = (("ci_low", "value", "ci_high"), ("bound_low", "value", "bound_high"), ("bound_low", "bound_high"))
 COMPARED: Final = ("n_items", "metrics", "coverage", "breakdown")
 
 
@@ -271,18 +270,12 @@ def result_differences(
     for name in COMPARED:
         for found in differences(entry[name], made[name], (name,)):
             place, said, _ = found
-            if unknown(place) and (
-                said in reasons if isinstance(said, str) else not isinstance(said, bool | Mapping | list)
-            ):
-                continue
-            yield found
+            estimate = said in reasons if isinstance(said, str) else not isinstance(said, bool | Mapping | list)
+            if not (estimate and unknown(place)):
+                yield found
     outer = dict(_metrics(made))
     for place, metric in _metrics(entry):
-        for names in (
-            ("ci_low", "value", "ci_high"),
-            ("bound_low", "value", "bound_high"),
-            ("bound_low", "bound_high"),
-        ):
+        for names in _ORDERED:
             known = [end for end in map(metric.get, names) if is_number(end)]
             if known != sorted(known):
                 yield (*place, names[0]), metric.get(names[0]), metric.get(names[1])
