@@ -21,12 +21,11 @@ from medical_tasks.leaderboard.app.door import discard, megabytes, upload_path, 
 from medical_tasks.leaderboard.app.pages import about_page, framed, page_at
 from medical_tasks.leaderboard.app.parts import (
     Address,
-    Group,
     address_of,
     billions,
-    bold_warning,
     facts,
     in_app_link,
+    judge_warning,
     metric_cell,
     notice,
     own_assets_text,
@@ -36,7 +35,7 @@ from medical_tasks.leaderboard.app.parts import (
     yes_no,
 )
 from medical_tasks.leaderboard.app.snapshot import Content, Snapshot
-from medical_tasks.leaderboard.records import Entry, Submission
+from medical_tasks.leaderboard.records import Submission
 from medical_tasks.leaderboard.storage import AlreadyStoredError
 from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS, Package, PackageError, ReadLimits
 from medical_tasks.leaderboard.submission_package.reading import read_package
@@ -295,18 +294,7 @@ def checked(package: Package) -> Markup:
     warnings, rows = [], []
     for task in package.manifest.tasks:
         told = package.results["tasks"][task]
-        entry = Entry(
-            model="",
-            organisation="",
-            task=task,
-            benchmark="",
-            metrics={},
-            state="unverified",
-            group="",
-            recipe=told["recipe"],
-        )
-        if warning := Group(name="", entries=(entry,)).warning:
-            warnings += bold_warning(f"{task}: {warning}")
+        warnings += judge_warning(told["recipe"], f"{task}: ")
         for name, metric in told["metrics"].items():
             value = metric_cell(metric, state="unverified")
             rows.append((Cell(task, title=task_title(task)), metric_label(name, metric), value, coverage(told, metric)))

@@ -10,15 +10,14 @@ from typing import Any
 from medical_tasks.leaderboard.admission import name_notes
 from medical_tasks.leaderboard.app.parts import (
     Address,
-    Group,
     badge,
     billions,
-    bold_warning,
     code_cell,
     coverage_cell,
     day,
     facts,
     in_app_link,
+    judge_warning,
     metric_cell,
     metrics_of,
     model_cell,
@@ -117,7 +116,7 @@ def result_details(entry: Entry, number: int) -> Markup:
     """Renders a result, folded below its task's name; `number` makes its ids unique on the page."""
     metrics = metrics_of(entry.task, [entry])
     shares = [metric for metric in metrics if not metric.unit and all(map(math.isfinite, metric.limits))]
-    parts = bold_warning(Group(name=entry.group, entries=(entry,)).warning)
+    parts = judge_warning(entry.recipe)
     if shares:
         points = [_point(metric, entry) for metric in shares]
         parts.append(intervals_svg(points, id=f"result-{number}-plot", title="Metrics with their 95 % intervals"))

@@ -17,9 +17,9 @@ from medical_tasks.leaderboard.app.parts import (
     Group,
     badge,
     benchmark_title,
-    bold_warning,
     groups_of,
     in_app_link,
+    judge_warning,
     notice,
     own_assets_text,
     page_data,
@@ -238,7 +238,7 @@ def _compared(board: Board, task: str, a: Entry, b: Entry) -> Sequence[Markup]:
     if result["refused"]:
         return [notice("bad", "These cannot be compared", *result["refused"])]
     warnings = [f"{text}." if not text.endswith(".") else text for text in result["warnings"]]
-    parts = bold_warning(Group(name=a.group, entries=(a,)).warning)
+    parts = judge_warning(a.recipe)
     parts += [notice("note", "To know about this comparison", *warnings)] if warnings else []
     parts.append(_metrics_table(tasks()[task], result))
     headline = tasks()[task].metrics[0]

@@ -127,9 +127,11 @@ def billions(parameters: float | None) -> str:
     return "not said" if parameters is None else f"{parameters:g} billion"
 
 
-def bold_warning(text: str) -> list[Markup]:
-    """Renders a warning that stands with numbers, if there is one."""
-    return [markup(f'<p class="mtl-warning"><strong>{escaped(text)}</strong></p>')] if text else []
+def judge_warning(recipe: Mapping[str, Any], about: str = "") -> list[Markup]:
+    """Renders what must be said in bold with a recipe's numbers, if there is anything."""
+    judge = recipe.get("judge")
+    said = warning({"judge": judge}) if judge else ""
+    return [markup(f'<p class="mtl-warning"><strong>{escaped(about + said)}</strong></p>')] if said else []
 
 
 def yes_no(value: bool | None) -> str:
@@ -246,12 +248,6 @@ class Group:
         """What is common to its entries, in a line."""
         recipe = self.entries[0].recipe
         return f"task version {recipe.get('task_version', 'not known')}, {group_label(recipe)}"
-
-    @property
-    def warning(self) -> str:
-        """What must be said in bold with its numbers, "" for nothing."""
-        judge = self.entries[0].recipe.get("judge")
-        return warning({"judge": judge}) or "" if judge else ""
 
 
 def groups_of(entries: Sequence[Entry]) -> list[Group]:

@@ -7,10 +7,10 @@ from typing import Final
 
 from medical_tasks.leaderboard.app.parts import (
     Group,
-    bold_warning,
     coverage_cell,
     day,
     groups_of,
+    judge_warning,
     measures_of,
     metric_cell,
     metric_heading,
@@ -92,7 +92,7 @@ def _group_section(
         by=[metric_column(by)],
         more=list(map(metric_column, more)),
     )
-    parts = [*bold_warning(group.warning), made]
+    parts = [*judge_warning(group.entries[0].recipe), made]
     if left_out := len(metrics) - 1 - len(more):
         about = f"{left_out} further metrics are not columns here: choose one above, or open a model."
         parts.append(markup(f'<p class="mtl-small">{about}</p>'))
