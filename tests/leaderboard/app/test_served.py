@@ -125,21 +125,7 @@ def test_the_pages_get_their_own_scripts_and_styles_alone(space: Served) -> None
 
 def addresses(port: int, upload: Path) -> list[str]:
     """Ways to write an address or a file, which something may read as one."""
-    host = f"127.0.0.1:{port}"
-    plain = f"http://{host}/x.png"
-    return [
-        plain,
-        *(f"http{separator}{host}/x.png" for separator in CASES["separators"]),
-        *(f"{scheme}://{host}/x.png" for scheme in CASES["schemes"]),
-        *(f"{space}{plain}{space}" for space in (" ", "\t", "\r\n", "\u00a0", "\u3000", "\ufeff", "\x00", "\u202e")),
-        *(f"{slashes}{host}/x.png" for slashes in ("//", "///", "\\\\", "/\\", "\uff0f\uff0f")),
-        *(f"http://{name}/x.png" for name in (f"user:word@{host}", f"localhost:{port}", "name.test", "[::1]", "2130706433")),
-        *(f"http://{one}:{port}/x.png" for one in ("0x7f.1", "0177.0.0.1", "127.1", "[::ffff:127.0.0.1]", "127。0。0。1")),
-        "data:text/html,<script>1</script>", "data:image/svg+xml;base64,PHN2Zy8+", "javascript:alert(1)", "file:///etc/passwd",
-        "/etc/passwd", "../../../etc/passwd", "~root/.profile", "C:\\windows\\win.ini", str(upload),
-        f"{plain}?next={plain}#/assets/index.js",
-        f"/assets/index.js;{plain}",
-    ]  # fmt: skip
+    return [written.format(port=port, upload=upload) for written in CASES["addresses"]]
 
 
 def once(text: str) -> str:
