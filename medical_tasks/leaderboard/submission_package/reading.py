@@ -129,10 +129,7 @@ class Member:
 def read_members(content: bytes, limits: ReadLimits) -> dict[str, Member]:
     """Reads which files a package holds, and checks all that can be checked before they are unpacked."""
     if len(content) > limits.package_bytes:
-        raise PackageError(
-            f"the package has {len(content):,} bytes, and at most {limits.package_bytes:,} are taken. Submit fewer tasks at once "
-            "(--task NAME)."
-        )
+        raise _too_large(f"the package has {len(content):,} bytes", limits.package_bytes)
     if len(content) < _END.size or content[-_END.size : -_END.size + 4] != _END_MARK:
         raise _bad_zip("is not a zip file, or something stands behind its end, or it is cut off")
     _, disk, first_disk, here, entries, listed_bytes, listed_start, comment = _END.unpack(content[-_END.size :])
@@ -154,10 +151,7 @@ def read_members(content: bytes, limits: ReadLimits) -> dict[str, Member]:
         raise _bad_zip("has something beside its files")
     total = sum(member.size for member in members.values())
     if total > limits.total_bytes:
-        raise PackageError(
-            f"the package has {total:,} bytes unpacked, and at most {limits.total_bytes:,} are taken. Submit fewer tasks at once "
-            "(--task NAME)."
-        )
+        raise _too_large(f"the package has {total:,} bytes unpacked", limits.total_bytes)
     return members
 
 
@@ -193,14 +187,23 @@ def _listed(content: bytes, place: int, expected: int, limits: ReadLimits) -> tu
     name = next((known for known in contents.MEMBERS if known.encode() == raw), None)
     if name is None:
         raise _bad_zip(f"may hold {', '.join(contents.MEMBERS)} and nothing else, got the name {shown(raw)}")
-    _check_kind(name, made_by >> 8, attributes)
+    mode = attributes >> 16  # no link, folder or device
+    plain = stat.S_ISREG(mode) or not stat.S_IFMT(mode)
+    if not plain or attributes & 0xFF & ~_DOS_PLAIN or (mode and made_by >> 8 != _UNIX):
+        raise _bad_zip(f"has {name} as a link, folder or device, not as a plain file")
     if flags & ~_UTF8_NAME or method not in (_STORED, _DEFLATED) or (needs & 0xFF) > _NEWEST:
         raise _bad_zip(f"has {name} encrypted, streamed, or packed otherwise than stored or deflated")
     if extra or comment or disk:
         raise _bad_zip(f"has extra fields or a comment at {name}")
     if start != expected:
         raise _bad_zip(f"has {name} overlapping with another file, or something between them")
-    _check_size(name, method, packed, size, limits)
+    if size > limits.member_bytes:
+        raise _too_large(f"{name}: {size:,} bytes unpacked", limits.member_bytes)
+    if method == _STORED and packed != size:
+        raise _bad_zip(f"has {name} stored with {packed:,} bytes that are {size:,}")
+    if size > _SMALL and size > packed * limits.ratio:
+        times = f"{size // max(packed, 1):,} to 1, and at most {limits.ratio} to 1"
+        raise _bad_zip(f"has {name} packed {times} are taken (a zip bomb)")
     same = (_LOCAL_MARK, needs, flags, method, time, day, crc, packed, size, name_bytes, 0)
     header = start + _LOCAL.size
     if header > end or _LOCAL.unpack_from(content, start) != same or content[header : header + name_bytes] != raw:
@@ -210,30 +213,12 @@ def _listed(content: bytes, place: int, expected: int, limits: ReadLimits) -> tu
     return member, place + _LISTED.size + name_bytes, data + packed
 
 
-def _check_kind(name: str, system: int, attributes: int) -> None:
-    """Refuses links, folders and devices."""
-    mode = attributes >> 16
-    plain = stat.S_ISREG(mode) or not stat.S_IFMT(mode)
-    if not plain or attributes & 0xFF & ~_DOS_PLAIN or (mode and system != _UNIX):
-        raise _bad_zip(f"has {name} as a link, folder or device, not as a plain file")
-
-
-def _check_size(name: str, method: int, packed: int, size: int, limits: ReadLimits) -> None:
-    if size > limits.member_bytes:
-        raise PackageError(
-            f"{name}: {size:,} bytes unpacked, and at most {limits.member_bytes:,} are taken. Submit fewer tasks at once "
-            "(--task NAME)."
-        )
-    if method == _STORED and packed != size:
-        raise _bad_zip(f"has {name} stored with {packed:,} bytes that are {size:,}")
-    if size > _SMALL and size > packed * limits.ratio:
-        raise _bad_zip(
-            f"has {name} packed {size // max(packed, 1):,} to 1, and at most {limits.ratio} to 1 are taken (a zip bomb)"
-        )
-
-
 def _bad_zip(what: str) -> PackageError:
     return not_sound(f"the package {what}")
+
+
+def _too_large(what: str, most: int) -> PackageError:
+    return PackageError(f"{what}, and at most {most:,} are taken. Submit fewer tasks at once (--task NAME).")
 
 
 def make_manifest(
