@@ -97,16 +97,6 @@ def test_a_package_that_is_too_large_is_not_even_read(tmp_path: Path) -> None:
         small.submit(b"x" * 1001)
 
 
-def test_decisions_and_their_history(board: Board) -> None:
-    name = board.submit(PACKAGE).id
-    assert states(board.decide(name, "accepted", by="Ann")) == ["pending", "accepted"]
-    withdrawn = board.decide(name, "rejected", by="Ben", reason="wrong model")
-    assert (withdrawn.history[-1].by, withdrawn.history[-1].reason) == ("Ben", "wrong model")
-    again = board.decide(name, "accepted", by="Ann", reason="it was right")
-    assert states(again) == ["pending", "accepted", "rejected", "accepted"]
-    assert Board(board.storage).submission(name) == again
-
-
 @pytest.mark.parametrize(("before", "state", "named", "message"), CASES["what_cannot_be_decided"])
 def test_what_cannot_be_decided(
     board: Board, before: list[Any], state: Any, named: dict[str, Any], message: str

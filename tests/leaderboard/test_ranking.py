@@ -68,11 +68,8 @@ def test_where_lower_is_better() -> None:
 
 
 def test_groups_tasks_and_measures_are_ranked_apart() -> None:
-    assert shown([entry(0.5, 0.6), entry(0.7, 0.8, group="h"), entry(0.7, 0.8, task="medcalc_direct")]) == [
-        "1",
-        "1",
-        "1",
-    ]
+    apart = [entry(0.5, 0.6), entry(0.7, 0.8, group="h"), entry(0.7, 0.8, task="medcalc_direct")]
+    assert shown(apart) == ["1", "1", "1"]
     bert = next(metric for metric in task_spec("ehrnoteqa_open_level1").metrics if metric.needs == "sentence_bert")
     recipes = [
         {"scoring": {"sentence_bert": {"sha256": digest, "file": name}}}
@@ -130,12 +127,6 @@ def test_turned_round_the_ranks_are_turned_round(intervals: list[tuple[float, fl
 
 
 KQA, MEDCALC = task_spec("kqa"), task_spec("medcalc")
-JUDGE = {
-    "name": "openai-api/[host]/judge",
-    "comparable": True,
-    "votes": 5,
-    "prompts": {"set": "own", "sha256": "cd" * 32},
-}
 
 
 @pytest.mark.parametrize("changes", CASES["what_belongs_to_the_model_does_not_separate"])
@@ -165,17 +156,13 @@ def test_files_are_known_by_their_hashes() -> None:
 
 
 def test_in_words() -> None:
-    recipe = recipe_of(KQA, judge=JUDGE)
+    recipe = recipe_of(KQA, judge=CASES["judge"])
     said = "answered test (9595959595), prompts own (ababababab), judge openai-api/[host]/judge, 5 votes"
     assert group_label(recipe) == setting_of(KQA, recipe) == said
-    more = {
-        "task_args": {"tries": "3"},
-        "truncation": {"words_left_out": {"a": 1, "b": 2}},
-        "generation": {"max_new_tokens": 99},
-    }
-    assert (
-        setting_of(KQA, {**recipe, **more}) == f"{said}, tries=3, answers of at most 99 tokens, 2 questions shortened"
-    )
+    more = {"task_args": {"tries": "3"}, "truncation": {"words_left_out": {"a": 1, "b": 2}}}
+    more["generation"] = {"max_new_tokens": 99}
+    longer = f"{said}, tries=3, answers of at most 99 tokens, 2 questions shortened"
+    assert setting_of(KQA, {**recipe, **more}) == longer
     assert group_label({}) == "None None (None)"  # odd recipes never end a page
 
 
@@ -232,10 +219,8 @@ def test_the_mean_of_shares_is_a_share_with_a_narrower_interval(points: list[tup
     assert -1e-9 <= low <= mean + 1e-12
     assert mean - 1e-12 <= high <= 1 + 1e-9
     # Never wider than the mean of the limits, never narrower than that by more than the square root of their number.
-    below, above = (
-        sum(value - bottom for value, bottom, _ in points) / k,
-        sum(top - value for value, _, top in points) / k,
-    )
+    below = sum(value - bottom for value, bottom, _ in points) / k
+    above = sum(top - value for value, _, top in points) / k
     assert below / k**0.5 - 1e-9 <= mean - low <= below + 1e-9
     assert above / k**0.5 - 1e-9 <= high - mean <= above + 1e-9
 
