@@ -205,14 +205,9 @@ def headline_notes(pairs: Sequence[Pair]) -> list[str]:
             f"p Holm: adjusted for the {len(pairs)} pairs of one task and metric. Read this one: of several tests some look "
             "significant by chance."
         )
-    for pair in pairs:
-        at = f"{pair.name}: " if several else ""
-        for name, task in pair.tasks.items():
-            notes += [f"note: {at}{name}: {said}" for said in (*task["warnings"], *_few(task["metrics"]))]
-    for pair in pairs:
-        at = f"{pair.name}: " if several else ""
-        notes += [f"not compared: {at}{name}: {said}" for name, task in pair.tasks.items() for said in task["refused"]]
-    return notes
+    found = [(f"{pair.name}: {name}" if several else name, task) for pair in pairs for name, task in pair.tasks.items()]
+    notes += [f"note: {at}: {said}" for at, task in found for said in (*task["warnings"], *_few(task["metrics"]))]
+    return [*notes, *(f"not compared: {at}: {said}" for at, task in found for said in task["refused"])]
 
 
 def breakdown_notes(tests: int) -> list[str]:

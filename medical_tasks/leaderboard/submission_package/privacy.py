@@ -156,6 +156,8 @@ def _plain(word: str) -> str:
 
 
 _DIGEST = "response_sha256"
+_HASH_FIELDS = frozenset({_DIGEST, "answer_sha256", "verdicts_sha256"})
+_MAY_HOLD: Final = "may hold a text, and the data are credentialed. Nothing of it was kept. Make the package from the run's own folder."
 
 
 def texts_allowed(task: TaskSpec) -> bool:
@@ -173,10 +175,7 @@ def check_private_row(where: str, row: Mapping[str, Any], words: frozenset[str])
     kept = redact_row({name: value for name, value in row.items() if name not in _HASH_FIELDS}, None, note_words=words)
     wrong = [name for name, value in row.items() if name not in _HASH_FIELDS and kept[name] != value and value == value]
     if wrong:
-        raise PackageError(
-            f"{where}, {wrong[0]}: may hold a text, and the data are credentialed. Nothing of it was kept. Make the package from "
-            "the run's own folder."
-        )
+        raise PackageError(f"{where}, {wrong[0]}: {_MAY_HOLD}")
     if row.get("answer_sha256") != row.get(_DIGEST):
         raise PackageError(f"{where}: answer_sha256 and {_DIGEST} are of the same answer and differ.")
 
@@ -185,10 +184,4 @@ def check_private_verdict(where: str, row: Mapping[str, Any]) -> None:
     """Refuses a verdict on credentialed data in which a text may stand."""
     sound = all(redact_value(row[name]) == row[name] for name in ("value", "votes") if name in row)
     if not sound or "text" in row or ("unscored" in row and redact_reason(row["unscored"]) != row["unscored"]):
-        raise PackageError(
-            f"{where}: may hold a text, and the data are credentialed. Nothing of it was kept. Make the package from the run's own "
-            "folder."
-        )
-
-
-_HASH_FIELDS = frozenset({_DIGEST, "answer_sha256", "verdicts_sha256"})
+        raise PackageError(f"{where}: {_MAY_HOLD}")
