@@ -157,7 +157,10 @@ def _plain(word: str) -> str:
 
 _DIGEST = "response_sha256"
 _HASH_FIELDS = frozenset({_DIGEST, "answer_sha256", "verdicts_sha256"})
-_MAY_HOLD: Final = "may hold a text, and the data are credentialed. Nothing of it was kept. Make the package from the run's own folder."
+_MAY_HOLD: Final = (
+    "may hold a text, and the data are credentialed. Nothing of it was kept. Make the package from the run's own "
+    "folder."
+)
 
 
 def texts_allowed(task: TaskSpec) -> bool:
