@@ -327,7 +327,7 @@ def _made() -> bytes:
     """A sound package with and without a judge, of a few demo records."""
     from medical_tasks.benchmarks.catalog import build_dataset
     from medical_tasks.cli import run as run_command
-    from medical_tasks.leaderboard.submission_package.contents import Submitter
+    from medical_tasks.leaderboard.submission_package.contents import Submitter, VerifyOptions
     from medical_tasks.leaderboard.submission_package.writing import write_package
 
     with tempfile.TemporaryDirectory() as name:
@@ -337,7 +337,8 @@ def _made() -> bytes:
         words = "--tasks medcalc,kqa --model baseline/random --config demo --max-samples 4".split()
         run_command.evaluate(run_command.parse([*words, "--data", str(place / "data"), "--out", str(place / "run")]))
         out = place / "made.zip"
-        write_package(place / "run", out, Submitter(model="Made"), data=place / "data", allow_partial=True)
+        options = VerifyOptions(data=place / "data")
+        write_package(place / "run", out, Submitter(model="Made"), options=options, allow_partial=True)
         return out.read_bytes()
 
 

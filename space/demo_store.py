@@ -27,7 +27,7 @@ from medical_tasks.benchmarks.catalog import build_dataset, dataset_spec, task_s
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.leaderboard.board import Board, package_name
 from medical_tasks.leaderboard.storage import open_storage
-from medical_tasks.leaderboard.submission_package.contents import Submitter
+from medical_tasks.leaderboard.submission_package.contents import Submitter, VerifyOptions
 from medical_tasks.leaderboard.submission_package.writing import write_package
 
 __all__ = ["Example", "fill"]
@@ -119,7 +119,7 @@ def _submit(board: Board, folder: Path, data: Mapping[str, Path], example: Examp
             open_weights=example.open_weights,
             parameters=example.parameters,
         )
-        package = write_package(run, out, submitter, data=source, allow_partial=True)
+        package = write_package(run, out, submitter, options=VerifyOptions(data=source), allow_partial=True)
         board.storage.create(package_name(package.manifest.id), out.read_bytes())
         ids.append(package.manifest.id)
     board.submissions()  # gives each its first event

@@ -63,14 +63,11 @@ def compare_runs(
 def compare_results(
     first: Compared, second: Compared, tasks: Mapping[str, TaskSpec], *, selection: Selection | None = None
 ) -> dict[str, Any]:
-    """Compares every task that both results have, B (`second`) minus A (`first`).
+    """Compares every task that both results have, B (`second`) minus A (`first`); `UsageError` where none can be.
 
     Returns:
         Task name to `n_items`, `warnings`, `metrics` (name to the entry of `statistics.compare_columns`), `breakdown`
         (breakdown to group to metric to such an entry) and `refused`, why the task is not compared; then the others are empty.
-
-    Raises:
-        UsageError: No task can be compared; says why for each.
     """
     compared = compare_tasks(first, second, tasks, selection=selection)
     if all(entry["refused"] for entry in compared.values()):
@@ -134,6 +131,33 @@ def rows_by_task(run: Compared) -> dict[str, dict[str, Mapping[str, Any]]]:
     return found
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Both:
+    """A task of both runs: their entries in `results.json`, and their rows by item."""
+
+    task: TaskSpec
+    entries: Sequence[Mapping[str, Any]]
+    rows: tuple[Mapping[str, Mapping[str, Any]], Mapping[str, Mapping[str, Any]]]
+    differences: RecipeDifferences
+
+    def reports(self, metric: MetricSpec) -> list[bool]:
+        """Whether each run reports a metric: its results name it, or where they name none, all its rows have it."""
+        if metric.kind == "average":
+            return [True, True]
+        column = weight_column(metric.name) if metric.kind == "ratio" else metric.name
+        found = []
+        for entry, rows in zip(self.entries, self.rows, strict=True):
+            told = entry.get("metrics")
+            named = not isinstance(told, Mapping) or bool(metric.part) or metric.name in told
+            found.append(named and all(column in row for row in rows.values()))
+        return found
+
+    def reported(self) -> dict[str, MetricSpec]:
+        """Metrics by name, of those that both runs report and that are the same measure in both."""
+        left = self.differences.left_out
+        return {each.name: each for each in self.task.metrics if each.needs not in left and all(self.reports(each))}
+
+
 def _compare_task(
     task: TaskSpec,
     entries: Sequence[Mapping[str, Any]],
@@ -153,6 +177,7 @@ def _compare_task(
     differences = recipe_differences(task.name, *recipes, metrics=task.metrics)
     if differences.refused:
         return _refused(differences.refused)
+    both = _Both(task=task, entries=entries, rows=rows, differences=differences)
     first, second = shared_rows(*rows)
     warnings = list(differences.warned)
     if alone := len(rows[0]) + len(rows[1]) - 2 * len(first):
@@ -162,23 +187,24 @@ def _compare_task(
         not (is_counted(headline, a) and is_counted(headline, b)) for a, b in zip(first, second, strict=True)
     ):
         warnings.append(f"{unscored} items are not scored in both runs and are left out")
-    reported = reported_by_both(task, entries, rows, differences)
+    reported = both.reported()
     for entry in entries:
         reported, said = _with_figures(reported, mapping(entry.get("metrics")))
         warnings += [each for each in said if each not in warnings]
-    warnings += [f"{name}: {why}" for name, why in _needing(task, differences).items()]
+    for key, why in differences.left_out.items():
+        names = ", ".join(metric.name for metric in task.metrics if metric.needs == key)
+        warnings.append(f"{names} cannot be compared: {why}")
     clusters = [row.get("cluster") for row in first] if task.cluster is not None else None
     columns: dict[str, Columns] = {}
     if wanted.metrics and not any({metric.name, metric.whole} & set(wanted.metrics) for metric in reported.values()):
-        return _refused(_unreported(task, wanted.metrics, entries, rows, differences))
+        return _refused([_unreported(both, name) for name in wanted.metrics])
     for name, metric in reported.items():
         if wanted.metrics and name not in wanted.metrics and metric.whole not in wanted.metrics:
             continue
-        made = (
-            _average_of_both(metric, task, entries, rows, reported, warnings) if metric.kind == "average" else reported
-        )
-        if made is not None:
-            columns[name] = columns_of(metric, made, first, second, clusters)
+        if metric.kind == "average" and (why := _no_average(metric, both, reported)):
+            warnings.append(f"{metric.name} {why}")
+        else:
+            columns[name] = columns_of(metric, reported, first, second, clusters)
 
     def compare(some: Columns, **settings: Any) -> dict[str, Any]:
         try:
@@ -196,7 +222,8 @@ def _compare_task(
     for entry in metrics.values():
         adjust([entry])
     by = [name for name in breakdown_names(task) if wanted.by in (ALL, name)]
-    known = {name: [*_groups(entries[0], name), *_groups(entries[1], name)] for name in by}
+    groups = [mapping(entry.get("breakdown")) for entry in entries]
+    known = {name: [group for each in groups for group in mapping(each.get(name))] for name in by}
     breakdown = compare_breakdowns(task, columns, first, known, names=by, compare=compare)
     return {"n_items": len(first), "warnings": warnings, "metrics": metrics, "breakdown": breakdown, "refused": []}
 
@@ -217,28 +244,34 @@ def _with_figures(
     return {name: metric for name, metric in reported.items() if name not in ended}, said
 
 
-def _unreported(
-    task: TaskSpec,
-    names: Sequence[str],
-    entries: Sequence[Mapping[str, Any]],
-    rows: Sequence[Mapping[str, Mapping[str, Any]]],
-    differences: RecipeDifferences,
-) -> list[str]:
-    said = []
-    for name in names:
-        metric = next((each for each in task.metrics if name in (each.name, each.whole)), None)
-        if metric is None:
-            said.append(f"{name} is no metric of this task")
-        elif metric.needs in differences.left_out:
-            said.append(f"{name} cannot be compared: {differences.left_out[metric.needs]}")
-        else:
-            lacking = [not _reports(metric, entry, of_run) for entry, of_run in zip(entries, rows, strict=True)]
-            which = (
-                "neither run reports" if all(lacking) else f"the {('first', 'second')[lacking[1]]} run does not report"
-            )
-            given = f" --task-args {metric.needs}=VALUE" if metric.needs else ""
-            said.append(f"{which} {name}. Score again: medical-tasks score {task.name} --responses RUN{given}")
-    return said
+def _unreported(both: _Both, name: str) -> str:
+    metric = next((each for each in both.task.metrics if name in (each.name, each.whole)), None)
+    if metric is None:
+        return f"{name} is no metric of this task"
+    if metric.needs in both.differences.left_out:
+        return f"{name} cannot be compared: {both.differences.left_out[metric.needs]}"
+    reports = both.reports(metric)
+    which = (
+        "neither run reports" if not any(reports) else f"the {('first', 'second')[not reports[1]]} run does not report"
+    )
+    given = f" --task-args {metric.needs}=VALUE" if metric.needs else ""
+    return f"{which} {name}. Score again: medical-tasks score {both.task.name} --responses RUN{given}"
+
+
+def _no_average(metric: MetricSpec, both: _Both, reported: Mapping[str, MetricSpec]) -> str:
+    """Why an average is not the same measure in both runs, "" if it is."""
+    from medical_tasks.scoring.averages import components
+
+    reports = {each.name: (each, both.reports(each)) for each in both.task.metrics}
+    first, second = (
+        components(metric, {name: each for name, (each, there) in reports.items() if there[run]}) for run in (0, 1)
+    )
+    if first != second:
+        told = " and ".join(", ".join(part.shares) or "none" for part in (first, second))
+        return f"is of other components in each run ({told}) and is left out"
+    if changed := [name for name in first.shares if name not in reported]:
+        return f"is left out: {', '.join(changed)} in it cannot be compared"
+    return "" if first.shares else "has no component in either run and is left out"
 
 
 def shared_rows(
@@ -247,72 +280,6 @@ def shared_rows(
     """Rows of the items that both runs have, in one order; given are both runs' rows of a task by item id."""
     ids = [item for item in first if item in second]
     return [first[item] for item in ids], [second[item] for item in ids]
-
-
-def reported_by_both(
-    task: TaskSpec,
-    entries: Sequence[Mapping[str, Any]],
-    rows: Sequence[Mapping[str, Mapping[str, Any]]],
-    differences: RecipeDifferences,
-) -> dict[str, MetricSpec]:
-    """Metrics by name, of those that both runs report and that are the same measure in both."""
-    return {
-        metric.name: metric
-        for metric in task.metrics
-        if metric.needs not in differences.left_out
-        and all(_reports(metric, entry, of_run) for entry, of_run in zip(entries, rows, strict=True))
-    }
-
-
-def _reports(metric: MetricSpec, entry: Mapping[str, Any], rows: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Whether a run reports a metric: its results name it, or where they name none, all its rows have it."""
-    if metric.kind == "average":
-        return True
-    if isinstance(told := entry.get("metrics"), Mapping) and not metric.part and metric.name not in told:
-        return False
-    column = weight_column(metric.name) if metric.kind == "ratio" else metric.name
-    return all(column in row for row in rows.values())
-
-
-def _needing(task: TaskSpec, differences: RecipeDifferences) -> dict[str, str]:
-    return {
-        ", ".join(metric.name for metric in task.metrics if metric.needs == key) + " cannot be compared": why
-        for key, why in differences.left_out.items()
-    }
-
-
-def _average_of_both(
-    metric: MetricSpec,
-    task: TaskSpec,
-    entries: Sequence[Mapping[str, Any]],
-    rows: Sequence[Mapping[str, Mapping[str, Any]]],
-    reported: Mapping[str, MetricSpec],
-    warnings: list[str],
-) -> Mapping[str, MetricSpec] | None:
-    """The metrics an average is taken of; None, and a warning, where the runs have others."""
-    from medical_tasks.scoring.averages import components
-
-    of_both = []
-    for entry, of_run in zip(entries, rows, strict=True):
-        own = {each.name: each for each in task.metrics if _reports(each, entry, of_run)}
-        of_both.append(components(metric, own))
-    if of_both[0] != of_both[1]:
-        told = " and ".join(", ".join(part.shares) or "none" for part in of_both)
-        warnings.append(f"{metric.name} is of other components in each run ({told}) and is left out")
-        return None
-    if changed := [name for name in of_both[0].shares if name not in reported]:
-        warnings.append(f"{metric.name} is left out: {', '.join(changed)} in it cannot be compared")
-        return None
-    if not of_both[0].shares:
-        warnings.append(f"{metric.name} has no component in either run and is left out")
-        return None
-    return reported
-
-
-def _groups(entry: Mapping[str, Any], by: str) -> list[str]:
-    breakdown = entry.get("breakdown")
-    groups = breakdown.get(by) if isinstance(breakdown, Mapping) else None
-    return list(groups) if isinstance(groups, Mapping) else []
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -348,11 +315,8 @@ def compare_pairs(
 ) -> list[Pair]:
     """Compares each of two or more runs with the first, or each with each (`all_pairs`).
 
-    Returns:
-        The pairs. `p_holm` is adjusted over the pairs, for each task and metric; in breakdowns over groups and pairs.
-
-    Raises:
-        UsageError: Fewer than two runs, or no task of any pair can be compared; says why for each.
+    `p_holm` is adjusted over the pairs, for each task and metric; in breakdowns over groups and pairs. `UsageError` for fewer than
+    two runs, and where no task of any pair can be compared.
     """
     from medical_tasks.comparison.statistics import adjust, adjust_breakdowns
 

@@ -27,7 +27,6 @@ from medical_tasks.scoring.correlation import (
 from medical_tasks.scoring.estimates import Floats, as_json
 from medical_tasks.scoring.preferences import (
     EPSILON,
-    HumanAgreement,
     OutputPairs,
     Vote,
     compare_preferences,
@@ -70,19 +69,20 @@ class _Outputs:
     votes: list[list[Vote]] | None  # what people say of each pair; None without preferences
     options: MetaOptions
 
+    @property
+    def draws(self) -> dict[str, Any]:
+        return {"clusters": self.clusters, "seed": self.options.seed, "resamples": self.options.resamples}
+
 
 def meta_figures(
     table: OutputTable, options: MetaOptions, preferences: PreferenceTable | None = None
 ) -> dict[str, Any]:
-    """Computes everything that is reported.
+    """Computes everything that is reported; `UsageError` where no preference is about outputs of the table.
 
     Returns:
         JSON values: `kendall` (every two metrics), `comparisons` (two metrics on the pairs of outputs, and on those where they
         disagree with people's preferences and scores), `alone` (each metric against people, on all pairs and outputs that were
         annotated), `annotators` (one against the mean of the others), and how many there are of everything.
-
-    Raises:
-        UsageError: No preference is about outputs of the table.
     """
     pairs = output_pairs([row.item for row in table.rows])
     votes, elsewhere = (None, 0) if preferences is None else votes_of(preferences, table, pairs)
@@ -101,7 +101,8 @@ def meta_figures(
         options=options,
     )
     every = list(combinations(options.metrics, 2))
-    chosen = [(options.against, name) for name in options.metrics if name != options.against]
+    against = options.against
+    chosen = [(against, name) for name in options.metrics if name != against] if against else every
     figures: dict[str, Any] = {
         "items": len({row.item for row in table.rows}),
         "systems": len({row.system for row in table.rows}),
@@ -109,9 +110,7 @@ def meta_figures(
         "outputs": len(table.rows),
         "pairs": len(pairs),
         "kendall": [_kendall(outputs, one, other) for one, other in every],
-        "comparisons": [
-            _compared(outputs, one, other) for one, other in (chosen if options.against else every) if one is not None
-        ],
+        "comparisons": [_compared(outputs, one, other) for one, other in chosen],
         "alone": [_alone(outputs, name) for name in options.metrics],
         "annotators": _annotators(outputs, np.ones(len(table.rows), dtype=np.bool_)),
     }
@@ -135,20 +134,13 @@ def _mean(human: Sequence[Floats], n: int) -> Floats:
 
 
 def _kendall(outputs: _Outputs, one: str, other: str) -> dict[str, Any]:
-    options, (x, y) = outputs.options, (outputs.columns[one], outputs.columns[other])
-    if options.kendall == "pooled":
-        found = clustered_correlation(
-            x, y, clusters=outputs.clusters, seed=options.seed, resamples=options.resamples
-        ).kendall
+    x, y = outputs.columns[one], outputs.columns[other]
+    if outputs.options.kendall == "pooled":
+        found = clustered_correlation(x, y, **outputs.draws).kendall
     else:
-        found = mean_tau_within(
-            preference_signs(x, outputs.pairs, epsilon=0.0),
-            preference_signs(y, outputs.pairs, epsilon=0.0),
-            items=outputs.pair_items,
-            clusters=outputs.pair_clusters,
-            seed=options.seed,
-            resamples=options.resamples,
-        )
+        draws = {**outputs.draws, "items": outputs.pair_items, "clusters": outputs.pair_clusters}
+        first, second = (preference_signs(column, outputs.pairs, epsilon=0.0) for column in (x, y))
+        found = mean_tau_within(first, second, **draws)
     return {"one": one, "other": other, **as_json(found)}
 
 
@@ -157,79 +149,51 @@ def _compared(outputs: _Outputs, one: str, other: str) -> dict[str, Any]:
     signs = outputs.signs[one], outputs.signs[other]
     found = compare_preferences(*signs, clusters=outputs.pair_clusters)
     differ = disagreeing(*signs)
-    compared: dict[str, Any] = {
-        "one": one,
-        "other": other,
-        "pairs": {
-            **asdict(found),
-            **{name: as_json(getattr(found, name)) for name in ("share_same", "share_opposite", "share_decided")},
-        },
-        "preferences": None,
-        "scores": None,
-    }
+    shares = {name: as_json(getattr(found, name)) for name in ("share_same", "share_opposite", "share_decided")}
+    compared: dict[str, Any] = {"one": one, "other": other, "pairs": {**asdict(found), **shares}}
+    compared |= {"preferences": None, "scores": None}
+    sides = (("one", one), ("other", other))
     if outputs.votes is not None:
-        compared["preferences"] = {
-            "one": _agreed(_people(outputs, one, differ)),
-            "other": _agreed(_people(outputs, other, differ)),
-        }
+        compared["preferences"] = {side: _people(outputs, name, differ) for side, name in sides}
     if outputs.human:
         among = np.zeros(len(outputs.mean), dtype=np.bool_)
         among[outputs.pairs.first[differ]] = among[outputs.pairs.second[differ]] = True
-        compared["scores"] = {
-            "one": _scored(outputs, one, among),
-            "other": _scored(outputs, other, among),
-            "annotators": _annotators(outputs, among),
-        }
+        scores = {side: _scored(outputs, name, among) for side, name in sides}
+        compared["scores"] = {**scores, "annotators": _annotators(outputs, among)}
     return compared
 
 
 def _alone(outputs: _Outputs, name: str) -> dict[str, Any]:
-    everywhere = np.ones(len(outputs.pairs), dtype=np.bool_)
+    pairs, rows = (np.ones(n, dtype=np.bool_) for n in (len(outputs.pairs), len(outputs.mean)))
     return {
         "metric": name,
-        "preferences": None if outputs.votes is None else _agreed(_people(outputs, name, everywhere)),
-        "scores": _scored(outputs, name, np.ones(len(outputs.mean), dtype=np.bool_)) if outputs.human else None,
+        "preferences": None if outputs.votes is None else _people(outputs, name, pairs),
+        "scores": _scored(outputs, name, rows) if outputs.human else None,
     }
 
 
-def _people(outputs: _Outputs, name: str, among: _Marks) -> HumanAgreement:
+def _people(outputs: _Outputs, name: str, among: _Marks) -> dict[str, Any]:
     votes = outputs.votes or []
     chosen = np.flatnonzero(among)
-    return human_agreement(
+    found = human_agreement(
         outputs.signs[name][chosen],
         [votes[place] for place in chosen],
         clusters=[outputs.pair_clusters[place] for place in chosen],
     )
-
-
-def _agreed(found: HumanAgreement) -> dict[str, Any]:
     return {**asdict(found), "share": as_json(found.share)}
 
 
 def _scored(outputs: _Outputs, name: str, among: _Marks) -> dict[str, Any]:
-    options = outputs.options
-    found = clustered_correlation(
-        np.where(among, outputs.columns[name], np.nan),
-        outputs.mean,
-        clusters=outputs.clusters,
-        seed=options.seed,
-        resamples=options.resamples,
-    )
-    return _both(found)
+    column = np.where(among, outputs.columns[name], np.nan)
+    return _both(clustered_correlation(column, outputs.mean, **outputs.draws))
 
 
 def _annotators(outputs: _Outputs, among: _Marks) -> dict[str, Any] | None:
     """One annotator against the mean of the others; None without scores."""
     if not outputs.human:
         return None
-    options = outputs.options
-    found = among_annotators(
-        [np.where(among, column, np.nan) for column in outputs.human],
-        clusters=outputs.clusters,
-        seed=options.seed,
-        resamples=options.resamples,
-    )
-    return _both(found)
+    columns = [np.where(among, column, np.nan) for column in outputs.human]
+    return _both(among_annotators(columns, **outputs.draws))
 
 
 def _both(found: RankCorrelation) -> dict[str, Any]:
@@ -240,6 +204,8 @@ _NONE = "n/a"
 _MOST_COLUMNS = 9
 _INTERVAL = "95 % interval"
 _COUNTS = ("same", "opposite", "tied", "missing")
+_BOTH = (("one", "other"), ("other", "one"))
+_OTHERS = "one annotator with the others"
 
 
 def render_meta(meta: Mapping[str, Any]) -> str:
@@ -302,22 +268,22 @@ def _pairs(comparisons: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _sides(comparisons: Sequence[Mapping[str, Any]]) -> list[str]:
-    rows = []
-    for each in comparisons:
-        for one, other in (("one", "other"), ("other", "one")):
-            found = each["preferences"][one]
-            rows.append((each[one], f"not {each[other]}", "", *_share(found["share"]), *_undecided(found)))
+    rows = [
+        (each[one], f"not {each[other]}", "", *_share(found["share"]), *_undecided(found))
+        for each in comparisons
+        for one, other in _BOTH
+        if (found := each["preferences"][one])
+    ]
     header = ("people side with", "", "", "%", _INTERVAL, "pairs", "no preference", "no majority", "not annotated")
     return align(header, rows)
 
 
 def _alone_lines(each_metric: Sequence[Mapping[str, Any]]) -> list[str]:
-    rows = []
-    for each in each_metric:
-        found = each["preferences"]
-        rows.append(
-            (each["metric"], "", "", *_share(found["share"]), str(found["metric_tied"]), *_undecided(found)[:2])
-        )
+    rows = [
+        (each["metric"], "", "", *_share(found["share"]), str(found["metric_tied"]), *_undecided(found)[:2])
+        for each in each_metric
+        if (found := each["preferences"])
+    ]
     header = ("metric", "", "", "same %", _INTERVAL, "pairs", "metric tied", "no preference", "no majority")
     return align(header, rows)
 
@@ -329,22 +295,21 @@ def _undecided(found: Mapping[str, Any]) -> list[str]:
 def _scores(comparisons: Sequence[Mapping[str, Any]]) -> list[str]:
     rows = []
     for each in comparisons:
-        for one, other in (("one", "other"), ("other", "one")):
-            rows.append((each[one], f"where {each[other]} disagrees", "", *_coefficients(each["scores"][one])))
-        rows.append(
-            ("one annotator with the others", "on the same outputs", "", *_coefficients(each["scores"]["annotators"]))
-        )
-    return align(("", "", "", "rho", _INTERVAL, "tau-b", _INTERVAL, "outputs"), rows)
+        rows += [(each[one], f"where {each[other]} disagrees", each["scores"][one]) for one, other in _BOTH]
+        rows.append((_OTHERS, "on the same outputs", each["scores"]["annotators"]))
+    return _score_lines(rows)
 
 
 def _all_scores(meta: Mapping[str, Any]) -> list[str]:
-    rows = [(each["metric"], "", "", *_coefficients(each["scores"])) for each in meta["alone"]]
-    rows.append(("one annotator with the others", "", "", *_coefficients(meta["annotators"])))
-    return align(("", "", "", "rho", _INTERVAL, "tau-b", _INTERVAL, "outputs"), rows)
+    rows = [(each["metric"], "", each["scores"]) for each in meta["alone"]]
+    return _score_lines([*rows, (_OTHERS, "", meta["annotators"])])
 
 
-def _coefficients(found: Mapping[str, Any]) -> list[str]:
-    return [*_figure(found["spearman"])[:2], *_figure(found["kendall"])]
+def _score_lines(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> list[str]:
+    made = [
+        (name, where, "", *_figure(found["spearman"])[:2], *_figure(found["kendall"])) for name, where, found in rows
+    ]
+    return align(("", "", "", "rho", _INTERVAL, "tau-b", _INTERVAL, "outputs"), made)
 
 
 def _notes(meta: Mapping[str, Any]) -> list[str]:
@@ -386,15 +351,17 @@ def _too_few(figures: Any) -> bool:
 
 
 def _figure(estimate: Mapping[str, Any]) -> tuple[str, str, str]:
-    low, high = estimate["ci_low"], estimate["ci_high"]
-    interval = _NONE if low is None or high is None else f"{low:z.3f} to {high:z.3f}"
-    return _number(estimate["value"]), interval, str(estimate["n"])
+    return _number(estimate["value"]), _interval(estimate, 1, "z.3f"), str(estimate["n"])
 
 
 def _share(estimate: Mapping[str, Any]) -> tuple[str, str, str]:
-    value, low, high = (estimate[key] for key in ("value", "ci_low", "ci_high"))
-    interval = _NONE if low is None or high is None else f"{100 * low:.1f} to {100 * high:.1f}"
-    return (_NONE if value is None else f"{100 * value:.1f}"), interval, str(estimate["n"])
+    value = estimate["value"]
+    return (_NONE if value is None else f"{100 * value:.1f}"), _interval(estimate, 100, ".1f"), str(estimate["n"])
+
+
+def _interval(estimate: Mapping[str, Any], times: int, form: str) -> str:
+    low, high = estimate["ci_low"], estimate["ci_high"]
+    return _NONE if low is None or high is None else f"{times * low:{form}} to {times * high:{form}}"
 
 
 def _number(value: float | None) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -43,12 +44,7 @@ CHANGED: Final = 1e-12
 
 
 def compare_columns(columns: Columns, *, resamples: int = RESAMPLES, whole: bool = True) -> dict[str, Any]:
-    """Compares two runs, the second minus the first.
-
-    Args:
-        columns: the metric on the items of both.
-        resamples: draws of the bootstrap.
-        whole: whether this is a task and not a group; a group of few pairs gets no interval and no test.
+    """Compares two runs, the second minus the first; not `whole` is a group, which of few pairs gets no interval and no test.
 
     Returns:
         JSON values: `value_a`, `value_b`, `difference`, `ci_low`, `ci_high`, `p_value` (bootstrap), `n`, `n_clusters`,
@@ -162,7 +158,7 @@ class Columns:
     shares: tuple[float, ...]  # of each component in it; one of 1 for a metric that is no average
     first: tuple[Floats, ...]  # a numerator and a denominator in turns for each component; `nan` where undecided
     second: tuple[Floats, ...]
-    values: tuple[Floats, Floats] | None  # both runs' values on each item; None for an average
+    values: tuple[Floats, ...] | None  # both runs' values on each item; None for an average
     clusters: Sequence[Any] | None  # of each item; None where each stands alone
     missing: tuple[str, ...] = ()  # metrics of an average that are not reported
 
@@ -185,7 +181,11 @@ def columns_of(
     sides = tuple(
         tuple(column for name in made.shares for column in _sums(reported[name], rows)) for rows in (first, second)
     )
-    values = None if metric.kind == "average" else (_values(metric, first), _values(metric, second))
+    values = None
+    if metric.kind != "average":
+        values = tuple(
+            np.array([item_value(metric, row) for row in rows], dtype=np.float64) for rows in (first, second)
+        )
     return Columns(
         metric=metric,
         shares=tuple(made.shares.values()),
@@ -212,19 +212,17 @@ def is_counted(metric: MetricSpec, row: Mapping[str, Any]) -> bool:
 
 
 def _sums(metric: MetricSpec, rows: Rows) -> tuple[Floats, Floats]:
-    above, below = np.array([_item_sums(metric, row) for row in rows], dtype=np.float64).reshape(-1, 2).T.copy()
-    return above, below
-
-
-def _item_sums(metric: MetricSpec, row: Mapping[str, Any]) -> tuple[float, float]:
-    if metric.kind == "ratio" and is_counted(metric, row):
+    def of_item(row: Mapping[str, Any]) -> tuple[float, float]:
+        if metric.kind != "ratio":
+            return sums(metric, row.get(metric.name), None)
         # What is not there has a denominator of 0, whichever way a file writes that it has no value.
-        return sums(metric, item_value(metric, row), row[weight_column(metric.name)])
-    return sums(metric, row.get(metric.name), None) if metric.kind != "ratio" else (math.nan, math.nan)
+        counted = is_counted(metric, row)
+        return (
+            sums(metric, item_value(metric, row), row[weight_column(metric.name)]) if counted else (math.nan, math.nan)
+        )
 
-
-def _values(metric: MetricSpec, rows: Rows) -> Floats:
-    return np.array([item_value(metric, row) for row in rows], dtype=np.float64)
+    above, below = np.array([of_item(row) for row in rows], dtype=np.float64).reshape(-1, 2).T.copy()
+    return above, below
 
 
 _MOST_WORDS: Final = 64
@@ -246,24 +244,16 @@ def compare_breakdowns(
     names: Sequence[str],
     compare: Compare = compare_columns,
 ) -> Breakdowns:
-    """Compares every metric within every group.
+    """Compares every metric within every group, and adjusts its p value over the breakdown's groups.
 
-    Args:
-        task: the task.
-        columns: metric name to both runs' columns, for the metrics that are compared, those of parts too.
-        rows: the items' rows, in the order of the columns.
-        known: breakdown to the groups it is known to have: an item can be in several, which its row joins by blanks.
-        names: the breakdowns wanted.
-        compare: what compares columns.
-
-    Returns:
-        Breakdown to group to metric to the entry of `compare_columns`, with its p value adjusted over the breakdown's groups.
+    `columns` has those of parts too, in the order of `rows`; `known` the groups of each breakdown, since a row joins its by blanks.
+    Returns breakdown to group to metric to the entry of `compare_columns`.
     """
     found: Breakdowns = {}
     for by in names:
         groups: dict[str, dict[str, dict[str, Any]]] = {}
-        for metric in _parts(task, by):
-            if metric.name in columns:
+        for metric in task.metrics:
+            if metric.part and metric.part[0] == by and metric.name in columns:
                 made = compare(columns[metric.name], resamples=GROUP_RESAMPLES, whole=False)
                 groups.setdefault(metric.part[1], {})[metric.whole] = made
         if by in task.groups:
@@ -282,17 +272,11 @@ def compare_breakdowns(
 def adjust_breakdowns(several: Sequence[Breakdowns]) -> None:
     """Adjusts p values by Holm: a family is one metric over all groups of a breakdown, and over all pairs of runs given."""
     families: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for breakdowns in several:
-        for by, groups in breakdowns.items():
-            for metrics in groups.values():
-                for name, entry in metrics.items():
-                    families.setdefault((by, name), []).append(entry)
+    for by, groups in chain.from_iterable(breakdowns.items() for breakdowns in several):
+        for name, entry in chain.from_iterable(metrics.items() for metrics in groups.values()):
+            families.setdefault((by, name), []).append(entry)
     for family in families.values():
         adjust(family)
-
-
-def _parts(task: TaskSpec, by: str) -> list[Any]:
-    return [metric for metric in task.metrics if metric.part and metric.part[0] == by]
 
 
 def _members(rows: Sequence[Mapping[str, Any]], by: str, known: Iterable[str]) -> dict[str, npt.NDArray[np.intp]]:

@@ -19,6 +19,7 @@ __all__ = ["add_flips", "as_markdown", "as_text", "flipped_items", "run_names", 
 
 
 _LONGEST_NAME = 160
+_NONE: Final[Mapping[str, Any]] = {"metrics": {}, "breakdown": {}}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,31 +48,24 @@ def run_names(runs: Sequence[Compared]) -> list[str]:
 def sections(pairs: Sequence[Pair]) -> list[Section]:
     """Makes the tables of a comparison: of all tasks, of each breakdown, and of the items that changed, where there are some."""
     several = len(pairs) > 1
+    names = list(dict.fromkeys(name for pair in pairs for name in pair.tasks))
     headline = [
         _row((name, metric_label(metric, entry)), entry, pair, several=several, adjusted=several)
-        for name in _names(pairs)
-        for metric in _metrics(pairs, name)
+        for name in names
+        for metric in dict.fromkeys(metric for pair in pairs for metric in pair.tasks.get(name, _NONE)["metrics"])
         for pair in pairs
-        if (entry := pair.tasks.get(name, {}).get("metrics", {}).get(metric))
+        if (entry := pair.tasks.get(name, _NONE)["metrics"].get(metric))
     ]
     header = _header(("task", "metric"), several=several, adjusted=several)
     made = [Section(title="", header=header, rows=headline, notes=headline_notes(pairs))]
-    for name in _names(pairs):
-        for by in dict.fromkeys(by for pair in pairs for by in pair.tasks.get(name, {}).get("breakdown", {})):
+    for name in names:
+        for by in dict.fromkeys(by for pair in pairs for by in pair.tasks.get(name, _NONE)["breakdown"]):
             made.append(_breakdown(pairs, name, by))
     for pair in pairs:
         for name, task in pair.tasks.items():
             for metric, entry in task["metrics"].items():
                 made += _flips(pair, f"{name}, {metric}" + (f", {pair.name}" if several else ""), entry)
     return made
-
-
-def _names(pairs: Sequence[Pair]) -> list[str]:
-    return list(dict.fromkeys(name for pair in pairs for name in pair.tasks))
-
-
-def _metrics(pairs: Sequence[Pair], name: str) -> list[str]:
-    return list(dict.fromkeys(metric for pair in pairs for metric in pair.tasks.get(name, {}).get("metrics", {})))
 
 
 def _header(first: tuple[str, str], *, several: bool, adjusted: bool) -> tuple[str, ...]:
@@ -83,7 +77,8 @@ def _header(first: tuple[str, str], *, several: bool, adjusted: bool) -> tuple[s
 def _row(
     first: tuple[str, str], entry: Mapping[str, Any], pair: Pair, *, several: bool, adjusted: bool
 ) -> tuple[str, ...]:
-    unit, flips, few = entry.get("unit", ""), entry["flips"], entry.get("too_few", False)
+    unit, flips, few, n = entry.get("unit", ""), entry["flips"], entry.get("too_few", False), entry["n_clusters"]
+    counted = f"{n}" if n == entry["n"] else f"{n} (of {entry['n']} items)"
     return (
         *first,
         *((pair.name,) if several else ()),
@@ -91,7 +86,7 @@ def _row(
         valued(entry, "value_a"),
         valued(entry, "value_b"),
         _signed(entry["difference"], unit),
-        f"too few: {_counted(entry)}" if few else interval(entry),
+        f"too few: {counted}" if few else interval(entry),
         _p_value(entry["p"]),
         *((_p_value(entry["p_holm"]),) if adjusted else ()),
         number(entry["minimum_detectable_difference"], unit),
@@ -99,14 +94,9 @@ def _row(
     )
 
 
-def _counted(entry: Mapping[str, Any]) -> str:
-    groups = entry["n_clusters"]
-    return f"{groups}" if groups == entry["n"] else f"{groups} (of {entry['n']} items)"
-
-
 def _breakdown(pairs: Sequence[Pair], name: str, by: str) -> Section:
     several = len(pairs) > 1
-    found = [(pair, pair.tasks.get(name, {}).get("breakdown", {}).get(by, {})) for pair in pairs]
+    found = [(pair, pair.tasks.get(name, _NONE)["breakdown"].get(by, {})) for pair in pairs]
     rows = [
         _row((one_line(group, _LONGEST_NAME), metric_label(metric, entry)), entry, pair, several=several, adjusted=True)
         for group in dict.fromkeys(group for _, groups in found for group in groups)
@@ -126,14 +116,11 @@ def _breakdown(pairs: Sequence[Pair], name: str, by: str) -> Section:
 
 
 def _flips(pair: Pair, title: str, entry: Mapping[str, Any]) -> list[Section]:
-    if "items" not in entry:
-        return []
     made = []
-    a, b = letter(pair.first), letter(pair.second)
-    for direction in ("improved", "worsened"):
-        items = entry["items"][direction]
+    a, b, unit = letter(pair.first), letter(pair.second), entry.get("unit", "")
+    for direction in ("improved", "worsened") if "items" in entry else ():
+        items, total = entry["items"][direction], entry["flips"][direction]
         parsed = any("parsed_a" in item for item in items)
-        unit = entry.get("unit", "")
         rows = [
             (
                 one_line(item["id"], _LONGEST_NAME),
@@ -143,15 +130,11 @@ def _flips(pair: Pair, title: str, entry: Mapping[str, Any]) -> list[Section]:
             )
             for item in items
         ]
-        header = ("id", *((f"answer of {a}", f"answer of {b}") if parsed else ()), *_sides(a, b, unit))
-        total = entry["flips"][direction]
+        sides = (a, b) if unit else (f"{a} %", f"{b} %")
+        header = ("id", *((f"answer of {a}", f"answer of {b}") if parsed else ()), *sides)
         shown = f"{len(items)} of {total} items" if len(items) < total else f"{total} item{'' if total == 1 else 's'}"
         made.append(Section(title=f"{title}: {change_said(entry, direction)}, {shown}", header=header, rows=rows))
     return made
-
-
-def _sides(a: str, b: str, unit: str) -> tuple[str, str]:
-    return (a, b) if unit else (f"{a} %", f"{b} %")
 
 
 def _signed(value: float | None, unit: str) -> str:
@@ -222,14 +205,9 @@ def headline_notes(pairs: Sequence[Pair]) -> list[str]:
             f"p Holm: adjusted for the {len(pairs)} pairs of one task and metric. Read this one: of several tests some look "
             "significant by chance."
         )
-    for pair in pairs:
-        at = f"{pair.name}: " if several else ""
-        for name, task in pair.tasks.items():
-            notes += [f"note: {at}{name}: {said}" for said in (*task["warnings"], *_few(task["metrics"]))]
-    for pair in pairs:
-        at = f"{pair.name}: " if several else ""
-        notes += [f"not compared: {at}{name}: {said}" for name, task in pair.tasks.items() for said in task["refused"]]
-    return notes
+    found = [(f"{pair.name}: {name}" if several else name, task) for pair in pairs for name, task in pair.tasks.items()]
+    notes += [f"note: {at}: {said}" for at, task in found for said in (*task["warnings"], *_few(task["metrics"]))]
+    return [*notes, *(f"not compared: {at}: {said}" for at, task in found for said in task["refused"])]
 
 
 def breakdown_notes(tests: int) -> list[str]:

@@ -1,11 +1,8 @@
 """What this leaderboard accepts, how much may wait, what may be decided, and whose result is shown.
 
-A package that breaks a rule is refused with all of its reasons. What is accepted but cannot be ranked (answers made elsewhere,
-items without a score) is marked: an entry says so, and has no rank.
-
-Packages prove nothing about who made them. Whoever was accepted first under a name keeps it: a later submission whose name cannot
-be told apart gets places only when a maintainer says so (`Event.replaces`), and never one where a verified result stands and its
-own is not verified.
+A package that breaks a rule is refused with all of its reasons; what is accepted but cannot be ranked is marked, and has no rank.
+Whoever was accepted first under a name keeps it: a later submission whose name cannot be told apart gets places only when a
+maintainer says so (`Event.replaces`), and never one where a verified result stands and its own is not verified.
 """
 
 from __future__ import annotations
@@ -18,7 +15,7 @@ from typing import Any, Final
 from medical_tasks.benchmarks.catalog import dataset_spec, tasks
 from medical_tasks.errors import UsageError
 from medical_tasks.leaderboard.ranking import group_of
-from medical_tasks.leaderboard.records import TRANSITIONS, EntryState, Event, State, Submission, check_line
+from medical_tasks.leaderboard.records import TRANSITIONS, EntryState, Event, Submission, check_line
 from medical_tasks.leaderboard.storage import AlreadyStoredError
 from medical_tasks.leaderboard.submission_package.contents import Package, Submitter
 from medical_tasks.leaderboard.submission_package.submitters import model_key, name_key
@@ -160,8 +157,11 @@ DEFAULT_QUEUE: Final = QueueLimits()
 def check_room(submitter: Submitter, size: int, waiting: Sequence[tuple[Submitter, int]], limits: QueueLimits) -> None:
     """Raises `QueueFullError` where one more package of this size may not wait."""
     later = "Nothing of this package was kept: submit it again when a maintainer has decided some."
-    name = _queue_key(submitter)
-    own = sum(_queue_key(each) == name for each, _ in waiting)
+
+    def name(of: Submitter) -> tuple[str, str]:
+        return model_key(of.organisation, "" if of.organisation.strip() else of.model)
+
+    own = sum(name(each) == name(submitter) for each, _ in waiting)
     if own >= limits.of_submitter:
         shown = submitter.organisation or submitter.model
         raise QueueFullError(f"{own} submissions of {shown} are pending, {limits.of_submitter} may be. {later}")
@@ -173,10 +173,6 @@ def check_room(submitter: Submitter, size: int, waiting: Sequence[tuple[Submitte
             f"the pending submissions have {taken:,} bytes and this package {size:,}, {limits.total_bytes:,} may be together. "
             f"{later}"
         )
-
-
-def _queue_key(submitter: Submitter) -> tuple[str, str]:
-    return model_key(submitter.organisation, "" if submitter.organisation.strip() else submitter.model)
 
 
 _LONGEST_BY: Final = 96
@@ -218,15 +214,8 @@ def check_decision(submission: Submission, wanted: Event, same_name: Sequence[Su
             f"{submission.id}: a verification goes with accepting, is of this package and matches; this one is of "
             f"{ascii(verified.get('package'))[:40]} and matches: {ascii(verified.get('matches'))[:10]}. See: medical-tasks verify"
         )
-    _check_name(submission, state, wanted.replaces, same_name)
-    return replace(
-        wanted, at=max(wanted.at, before.at), by=who, reason=why
-    )  # whatever the clock says, not before the last
-
-
-def _check_name(submission: Submission, state: State, replaces: str, same_name: Sequence[Submission]) -> None:
-    """Sees that who was first keeps the name, unless it is said who takes it."""
-    if state == "accepted" and same_name and not replaces:
+    # Who was first keeps the name, unless it is said who takes it.
+    if state == "accepted" and same_name and not wanted.replaces:
         first = same_name[0]
         raise UsageError(
             f"{named(submission)}: its name is taken: it cannot be told apart from {named(first)}, accepted "
@@ -234,12 +223,14 @@ def _check_name(submission: Submission, state: State, replaces: str, same_name: 
             f"--replace {first.id}: on the same task in the same setting it takes that one's place. Otherwise reject it, and ask "
             "for another name."
         )
-    if replaces and replaces not in [one.id for one in same_name]:
+    if wanted.replaces and wanted.replaces not in [one.id for one in same_name]:
         told = ", ".join(map(named, same_name)) or "none; leave it out"
         raise UsageError(
-            f"{submission.id}: --replace takes the id of an accepted submission of the same name, got {replaces[:60]!a}. There is "
-            f"{told}."
+            f"{submission.id}: --replace takes the id of an accepted submission of the same name, got {wanted.replaces[:60]!a}. "
+            f"There is {told}."
         )
+    # Whatever the clock says, not before the last.
+    return replace(wanted, at=max(wanted.at, before.at), by=who, reason=why)
 
 
 Row = tuple[str, str]
@@ -276,11 +267,7 @@ def places(accepted: Iterable[tuple[Submission, Sequence[Row]]]) -> dict[tuple[t
         taken.add(key)
         for row in rows:
             before = held.get((key, row))
-            lowers = before is not None and (state_of(before, row[0]), state_of(submission, row[0])) == (
-                "verified",
-                "unverified",
-            )
-            if not lowers:
+            if before is None or state_of(before, row[0]) != "verified" or state_of(submission, row[0]) == "verified":
                 held[key, row] = submission
     return held
 
@@ -294,14 +281,13 @@ def holders(submission: Submission, others: Iterable[Submission]) -> list[Submis
 def name_notes(submission: Submission, others: Sequence[Submission]) -> list[str]:
     """Says what a maintainer must know of a submission's name: whose it is already, or who else has results under it."""
     taken = holders(submission, others)
-    if submission.state == "pending" and taken:
-        return [f"its name is taken: it cannot be told apart from {named(taken[0])}"]
     if submission.state == "pending":
+        if taken:
+            return [f"its name is taken: it cannot be told apart from {named(taken[0])}"]
         name = name_key(submission.submitter.model)
         same = [one for one in others if _is_other(one, submission) and name_key(one.submitter.model) == name]
-        return (
-            [f"under this model's name another organisation has results: {', '.join(map(named, same))}"] if same else []
-        )
+        told = ", ".join(map(named, same))
+        return [f"under this model's name another organisation has results: {told}"] if same else []
     hidden = submission.state == "accepted" and not submission.history[-1].replaces
     if hidden and taken and _order_accepted(taken[0]) < _order_accepted(submission):
         return [f"it is not shown: its name was taken before by {named(taken[0])}"]

@@ -1,11 +1,8 @@
 """The board: submissions in a store with the history of their decisions, and the entries that a leaderboard shows.
 
-    submissions/ID/package.zip      the package, as it was submitted
-    events/ID/0001.json             what happened to it, one file an event: submitted, accepted, rejected, ...
-
-Every file is written once. Two decisions at the same moment want the same number, and one of them gets an error. A package without
-an event was left by a process that was killed between the two, or by a store that was full: it is pending, and gets its event when
-it is seen, as soon as the store can be written. Papers' results are entries too: reported, verified by nobody here, without a rank.
+`submissions/ID/package.zip` is the package, `events/ID/0001.json` what happened to it, one file an event, each written once. A
+package without an event was left by a process that was killed between the two, or by a store that was full: it is pending, and gets
+its event when it is seen. Papers' results are entries too: reported, verified by nobody here, without a rank.
 """
 
 from __future__ import annotations
@@ -83,14 +80,7 @@ class Board:
         """Id to what is wrong with it, of those that the last `submissions()` left out."""
 
     def submit(self, content: bytes) -> Submission:
-        """Takes a package; whenever it raises, nothing of it was kept, and submitting again is safe.
-
-        Raises:
-            PackageError: It is no package.
-            AdmissionError: This leaderboard does not take it.
-            AlreadySubmittedError: It is there already.
-            QueueFullError: Too much is pending.
-        """
+        """Takes a package; whatever it raises for the submitter, nothing of it was kept, and submitting again is safe."""
         if len(content) > self._limits.package_bytes:
             raise PackageError(
                 f"the package has {len(content):,} bytes, {self._limits.package_bytes:,} are allowed. Submit fewer tasks at once."
@@ -226,17 +216,14 @@ class Board:
         self._prefetch([name for each in pending for name in events.get(each, [])])
         found: list[tuple[Submitter, int]] = []
         for each in pending:
-            try:
+            with contextlib.suppress(DamagedError):  # a maintainer is told of it
                 submission = self._submission(each, events.get(each, []), has_package=True)
-            except DamagedError:
-                continue  # a maintainer is told of it
-            if submission.state == "pending":
-                size = (
-                    len(self.storage.read(package_name(each)))
-                    if each in self._unsaved
-                    else self._submitted(each).package_bytes
-                )
-                found.append((submission.submitter, size))
+                if submission.state == "pending":
+                    unsaved = each in self._unsaved
+                    size = (
+                        len(self.storage.read(package_name(each))) if unsaved else self._submitted(each).package_bytes
+                    )
+                    found.append((submission.submitter, size))
         return found
 
     def _submission(self, name: str, events: list[str], *, has_package: bool) -> Submission:
@@ -302,24 +289,21 @@ class Board:
 
     def _event(self, name: str) -> _Read:
         if name not in self._events:
-            match = EVENT.fullmatch(name)
-            self._events[name] = records.read_event(
-                name, self.storage.read(name), first=match is not None and match[2] == "0001"
-            )
+            first = name.endswith("/0001.json")
+            self._events[name] = records.read_event(name, self.storage.read(name), first=first)
         return self._events[name]
 
     def _prefetch(self, names: list[str]) -> None:
-        """Reads events that were not read before, several at once; what is wrong with one is told when it is used."""
+        """Reads events that were not read before, several at once."""
+
+        def read(name: str) -> None:
+            with contextlib.suppress(DamagedError):  # read again, and told, with its submission
+                self._event(name)
+
         unread = [name for name in names if name not in self._events]
         if len(unread) > 1:
             with ThreadPoolExecutor(_READERS) as readers:
-                list(readers.map(self._try_event, unread))
-
-    def _try_event(self, name: str) -> None:
-        try:
-            self._event(name)
-        except DamagedError:
-            return  # read again, and told, with its submission
+                list(readers.map(read, unread))
 
 
 def _is_whole(name: str, events: list[str]) -> bool:
@@ -396,14 +380,6 @@ def published_entries() -> list[Entry]:
 
 
 def _published_metrics(task: TaskSpec, values: Mapping[str, float], n: int | None) -> dict[str, dict[str, Any]]:
-    units = {metric.name: metric.unit for metric in task.metrics if metric.unit}
-    return {
-        name: {
-            "value": value,
-            "ci_low": None,
-            "ci_high": None,
-            "n": n,
-            **({"unit": units[name]} if name in units else {}),
-        }
-        for name, value in values.items()
-    }
+    units = {metric.name: {"unit": metric.unit} for metric in task.metrics if metric.unit}
+    usual = {"ci_low": None, "ci_high": None, "n": n}
+    return {name: {"value": value, **usual, **units.get(name, {})} for name, value in values.items()}

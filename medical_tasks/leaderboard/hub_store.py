@@ -1,13 +1,9 @@
 """A leaderboard's files in a dataset repository of the Hub.
 
-A file is a commit that must follow the head that was looked at: when another commit came first the Hub refuses it, the head is
-looked at again, and the write is tried again only where the name is still free. Each commit's title ends with a word of its own, by
-which a writer recognises its commit when the reply was lost, and knows that it was not its own when the same bytes came from
-another.
-
-The Hub says of each file how it wants it: text in the commit, and a package (`*.zip` in every new repository's `.gitattributes`) as
-an LFS object that is uploaded before. That upload is the plain one over HTTP and not Xet's: a package is small, never uploaded a
-second time in another version, and a failure is an answer with a status that comes in time.
+A file is a commit that must follow the head that was looked at; when another came first the Hub refuses it, and the write is tried
+again only where the name is still free. Each commit's title ends with a word of its own, by which a writer recognises its commit
+when the reply was lost. A package (`*.zip`) is an LFS object, uploaded by plain HTTP and not by Xet: a failure is then an answer
+with a status that comes in time.
 """
 
 from __future__ import annotations
@@ -21,6 +17,8 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any, Final
 
 from medical_tasks.errors import MissingError, UsageError
@@ -164,23 +162,21 @@ def _is_news(record: logging.LogRecord) -> bool:
 
 def _within(seconds: float, work: Callable[[], Any]) -> Any:
     """Waits so long and no longer: huggingface_hub sends most requests without any limit of time."""
-    outcome: list[Any] = []
-    failed: list[BaseException] = []
+    outcome: Future[Any] = Future()
 
     def run() -> None:
         try:
-            outcome.append(work())
+            outcome.set_result(work())
         except BaseException as error:  # handed over to the calling thread, which raises it
-            failed.append(error)
+            outcome.set_exception(error)
 
-    thread = threading.Thread(target=run, daemon=True, name="hub request")
-    thread.start()
-    thread.join(seconds)
-    if failed:
-        raise failed[0]
-    if not outcome:
-        raise TimeoutError(f"no answer in {seconds:g} s")
-    return outcome[0]
+    threading.Thread(target=run, daemon=True, name="hub request").start()
+    try:
+        return outcome.result(max(seconds, 0.0))
+    except FutureTimeoutError:
+        if outcome.done():
+            return outcome.result()
+        raise TimeoutError(f"no answer in {seconds:g} s") from None
 
 
 _PASSING: Final = frozenset({408, 429, 500, 502, 503, 504})
@@ -213,39 +209,39 @@ def outside_errors() -> tuple[type[Exception], ...]:
     return (OSError, ValueError, RuntimeError, httpx.HTTPError, Conflict)
 
 
+_TROUBLES: Final = {
+    "conflict": "others stored files all the time. Nothing was changed; do the same again in a minute.",
+    "offline": "HF_HUB_OFFLINE is set, so nothing is asked of the Hub. Unset it, or use a folder as store.",
+    "rights": ("refused ({status}). Set HF_TOKEN to a token that may write to {repo}, or log in with `hf auth login`."),
+    "missing": (
+        "not found (404), or not to be seen with this token. See the name; a new store is an empty dataset "
+        "repository (`hf repos create {repo} --type dataset --private`), and HF_TOKEN a token that may write to it."
+    ),
+    "busy": "the Hub is in trouble or asks for patience ({status}). {unsure}",
+    "refused": "refused ({status}: {reason}).",
+    "unreached": "the Hub is not reached ({reason}). {unsure}",
+}
+_UNSURE: Final = "Do the same again later: what was stored all the same is found then, and nothing is stored twice."
+
+
 def told(error: Exception, *, doing: str, repo: str) -> Trouble:
     """Puts one of `outside_errors` into words; `doing` is what was being done (`store NAME`)."""
     from huggingface_hub.errors import OfflineModeIsEnabled
 
-    about = f"dataset repository {repo} of the Hub, {doing}"
     status = _status(error)
     if isinstance(error, Conflict) or status in _CONFLICT:
-        return Passing(
-            f"{about}: others stored files all the time. Nothing was changed; do the same again in a minute."
-        )
-    if isinstance(error, OfflineModeIsEnabled):
-        return Trouble(
-            f"{about}: HF_HUB_OFFLINE is set, so nothing is asked of the Hub. Unset it, or use a folder as store."
-        )
-    if status in (401, 403):
-        return Trouble(
-            f"{about}: refused ({status}). Set HF_TOKEN to a token that may write to {repo}, or log in with `hf auth login`."
-        )
-    if status == 404:
-        return Trouble(
-            f"{about}: not found (404), or not to be seen with this token. See the name; a new store is an empty dataset "
-            f"repository (`hf repos create {repo} --type dataset --private`), and HF_TOKEN a token that may write to it."
-        )
-    if status in _PASSING:
-        return Passing(
-            f"{about}: the Hub is in trouble or asks for patience ({status}). {_UNSURE}", after_s=_after(error)
-        )
-    if status:
-        return Trouble(f"{about}: refused ({status}: {_reason(error)}).")
-    return Passing(f"{about}: the Hub is not reached ({_reason(error)}). {_UNSURE}")
-
-
-_UNSURE: Final = "Do the same again later: what was stored all the same is found then, and nothing is stored twice."
+        kind = "conflict"
+    elif isinstance(error, OfflineModeIsEnabled):
+        kind = "offline"
+    elif status in (401, 403, 404):
+        kind = "missing" if status == 404 else "rights"
+    else:
+        kind = "busy" if status in _PASSING else "refused" if status else "unreached"
+    known = {"status": status, "repo": repo, "reason": _reason(error), "unsure": _UNSURE}
+    said = f"dataset repository {repo} of the Hub, {doing}: {_TROUBLES[kind].format(**known)}"
+    if kind not in ("conflict", "busy", "unreached"):
+        return Trouble(said)
+    return Passing(said, after_s=_after(error) if kind == "busy" else 0.0)
 
 
 def _status(error: BaseException) -> int:

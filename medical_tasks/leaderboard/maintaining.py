@@ -78,34 +78,29 @@ class StoreCheck:
 def check_store(board: Board) -> StoreCheck:
     """Reads the whole store; changes nothing."""
     names = board.storage.names()
-    packages = [match[1] for name in names if (match := PACKAGE.fullmatch(name))]
-    events = [match[1] for name in names if (match := EVENT.fullmatch(name))]
-    strangers = tuple(name for name in names if not (PACKAGE.fullmatch(name) or EVENT.fullmatch(name)))
+    packages, events = ([match[1] for name in names if (match := form.fullmatch(name))] for form in (PACKAGE, EVENT))
     waiting = tuple(sorted({*packages} - {*events}))
     problems = []
     for each in (*sorted({*packages, *events} - {*waiting}), *waiting):
         try:
             if each in waiting:
                 board.check_waiting(each)
-            else:
-                problems += _differences(board, each)
+                continue
+            # What a package and the event that it was submitted by say otherwise.
+            submission, manifest = board.submission(each), board.package(each).manifest
+            if manifest.id != each:
+                problems.append(f"{package_name(each)}: is the package {manifest.id}.")
+            if manifest.submitter != submission.submitter or manifest.tasks != submission.tasks:
+                problems.append(f"{event_name(each, 1)}: names another submitter or other tasks than the package.")
         except (UsageError, MissingError) as error:
             problems.append(f"{each}: {error}")
     return StoreCheck(
-        packages=len(packages), events=len(events), problems=tuple(problems), strangers=strangers, waiting=waiting
+        packages=len(packages),
+        events=len(events),
+        problems=tuple(problems),
+        strangers=tuple(name for name in names if not (PACKAGE.fullmatch(name) or EVENT.fullmatch(name))),
+        waiting=waiting,
     )
-
-
-def _differences(board: Board, name: str) -> list[str]:
-    """What a package and the event that it was submitted by say otherwise."""
-    submission = board.submission(name)
-    manifest = board.package(name).manifest
-    found = []
-    if manifest.id != name:
-        found.append(f"{package_name(name)}: is the package {manifest.id}.")
-    if manifest.submitter != submission.submitter or manifest.tasks != submission.tasks:
-        found.append(f"{event_name(name, 1)}: names another submitter or other tasks than the package.")
-    return found
 
 
 def submission_lines(submissions: Sequence[Submission], accepted: Sequence[Submission], *, as_json: bool) -> list[str]:
@@ -117,7 +112,8 @@ def submission_lines(submissions: Sequence[Submission], accepted: Sequence[Submi
     rows = []
     for one in submissions:
         who = (one_line(one.submitter.model), one_line(one.submitter.organisation))
-        rows.append((one.id, one.state, *who, one.history[0].at, _tasks(one.tasks)))
+        more = f" and {len(one.tasks) - 3} more" if len(one.tasks) > 3 else ""
+        rows.append((one.id, one.state, *who, one.history[0].at, ", ".join(one.tasks[:3]) + more))
     notes = [f"note: {one.id}: {note}" for one in submissions for note in name_notes(one, accepted)]
     return [*align(("id", "state", "model", "organisation", "submitted", "tasks"), rows), *notes]
 
@@ -162,10 +158,10 @@ def package_lines(
     rows = []
     for name in package.manifest.tasks:
         entry = package.results["tasks"][name]
-        for metric_name, metric in entry["metrics"].items():
-            value = valued(metric)
-            cells = (name, metric_label(metric_name, metric), one_line(str(entry["recipe"]["data"]["config"])))
-            rows.append((*cells, value, interval(metric), str(metric["n"]), coverage(entry, metric)))
+        config = one_line(str(entry["recipe"]["data"]["config"]))
+        for key, metric in entry["metrics"].items():
+            counts = (str(metric["n"]), coverage(entry, metric))
+            rows.append((name, metric_label(key, metric), config, valued(metric), interval(metric), *counts))
     return [*lines, *align(("task", "metric", "data", "value", "95 % interval", "n", "scored"), rows)]
 
 
@@ -183,30 +179,22 @@ def entry_lines(entries: Sequence[Entry], *, as_json: bool) -> list[str]:
     rows = []
     notes: dict[str, None] = {}
     for entry in entries:
-        headline_name = headlines[entry.task].name
-        counted = _counted(entry, headline_name)
+        name = headlines[entry.task].name
+        # Of a published result the one that its authors count by, where it lacks ours.
+        theirs = [each for each, ours in entry.beside.items() if ours == name and each in entry.metrics]
+        counted = name if name in entry.metrics or not theirs else theirs[0]
         metric = entry.metrics.get(counted)
         if entry.state == "reported":
             notes["reported: of papers, not verified, without a rank; how each differs: `differences` of --json"] = None
-        if counted != headline_name:
-            notes[f"{counted}: what a paper reports beside {headline_name}; the two do not count alike"] = None
+        if counted != name:
+            notes[f"{counted}: what a paper reports beside {name}; the two do not count alike"] = None
         told = ("n/a", "n/a") if metric is None else (valued(metric), interval(metric))
         counts = {"coverage": entry.coverage, "metrics": entry.metrics}
         scored = "n/a" if entry.coverage is None else coverage(counts, metric)
-        place = places[id(entry)]
         names = (entry.task, one_line(entry.model, 40), entry.state)
-        rows.append((*names, counted, *told, scored, str(place or "n/a"), entry.group))
+        rows.append((*names, counted, *told, scored, str(places[id(entry)] or "n/a"), entry.group))
     header = ("task", "model", "state", "metric", "value", "95 % interval", "scored", "rank", "group")
     return [*align(header, rows), *(f"note: {note}" for note in notes)] if rows else ["no entries"]
-
-
-def _counted(entry: Entry, headline: str) -> str:
-    """The metric that stands under a headline: of a published result the one that its authors count by, where it lacks ours."""
-    if headline in entry.metrics:
-        return headline
-    return next(
-        (theirs for theirs, ours in entry.beside.items() if ours == headline and theirs in entry.metrics), headline
-    )
 
 
 def check_lines(found: StoreCheck) -> list[str]:
@@ -223,11 +211,6 @@ def check_lines(found: StoreCheck) -> list[str]:
 
 def _submission(one: Submission) -> dict[str, Any]:
     return {"id": one.id, "state": one.state, **asdict(one)}
-
-
-def _tasks(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:3])
-    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
 
 
 def _json(value: Any) -> list[str]:

@@ -67,10 +67,7 @@ def ranges(intervals: Sequence[tuple[float, float]], *, higher_is_better: bool =
 
 def _interval(found: Mapping[str, Any]) -> tuple[float, float] | None:
     value, low, high = (found.get(key) for key in ("value", "ci_low", "ci_high"))
-    if (
-        not (is_number(value) and is_number(low) and is_number(high) and low <= high)
-        or found.get("comparable") is False
-    ):
+    if not (is_number(value) and is_number(low) and is_number(high)) or low > high or found.get("comparable") is False:
         return None
     return float(low), float(high)
 
@@ -84,17 +81,14 @@ def group_of(task: TaskSpec, recipe: Mapping[str, Any]) -> str:
     """Names the group of a result: a short hash, the same for results whose numbers can be ranked together."""
     needed = {metric.needs for metric in task.metrics}
     scoring = mapping(recipe.get("scoring"))
+    decides = {key: recipe.get(key) for key in ("metrics", "prompts", "protocol", "baseline", "judge")}
     return _digest(
         {
             "task": task.name,
             "version": str(recipe.get("task_version")).partition("-")[0],
             # The same rows can come from a renamed file.
             "data": {key: value for key, value in mapping(recipe.get("data")).items() if key != "source"},
-            "metrics": recipe.get("metrics"),
-            "prompts": recipe.get("prompts"),
-            "protocol": recipe.get("protocol"),
-            "baseline": recipe.get("baseline"),
-            "judge": recipe.get("judge"),
+            **decides,
             # What only some metrics need separates these alone: `measure_of`.
             "scoring": {key: _setting(key, value) for key, value in scoring.items() if key not in needed},
         }
@@ -109,12 +103,8 @@ def measure_of(metric: MetricSpec, entry: Mapping[str, Any], recipe: Mapping[str
     scoring = mapping(recipe.get("scoring"))
     if metric.kind == "average":
         # Of other components, or of components by other checkpoints, it is another measure.
-        return _digest(
-            {
-                "scoring": {key: _setting(key, value) for key, value in scoring.items()},
-                "of": entry.get("missing_components"),
-            }
-        )
+        known = {key: _setting(key, value) for key, value in scoring.items()}
+        return _digest({"scoring": known, "of": entry.get("missing_components")})
     return _digest(_setting(metric.needs, scoring.get(metric.needs))) if metric.needs else ""
 
 
@@ -216,19 +206,23 @@ def overall_entries(entries: Sequence[Entry]) -> list[OverallEntry]:
     latest: dict[tuple[str, str], str] = {}
     for each in usable:
         latest[each.task, each.group] = max(latest.get((each.task, each.group), ""), each.at)
-    models: dict[tuple[str, str], dict[str, Entry]] = {}
+    models: dict[tuple[str, str], dict[str, list[Entry]]] = {}
     for each in usable:
         parts = models.setdefault(model_key(each.organisation, each.model), {})
-        title = metrics[each.task].benchmark
+        parts.setdefault(metrics[each.task].benchmark, []).append(each)
 
-        def order(one: Entry) -> tuple[Any, ...]:
-            return (common[one.task, one.group], latest[one.task, one.group], one.group, one.at, one.submission)
+    def order(one: Entry) -> tuple[Any, ...]:
+        return (common[one.task, one.group], latest[one.task, one.group], one.group, one.at, one.submission)
 
-        if title not in parts or order(each) > order(parts[title]):
-            parts[title] = each
-    rows = [_overall_entry(parts) for parts in models.values()]
-    rows = _ranked([row for row in rows if not row.partial]) + [row for row in rows if row.partial]
-    return sorted(rows, key=lambda row: (len(row.missing), -(row.value or 0.0), row.model, row.organisation))
+    rows = [_overall_entry({title: max(of, key=order) for title, of in parts.items()}) for parts in models.values()]
+    groups: dict[str, list[OverallEntry]] = {}
+    for row in rows:
+        groups.setdefault(row.group, []).append(row)
+    made = groups.pop("", [])  # those that lack a benchmark
+    for members in groups.values():
+        places = ranges([(row.ci_low or 0.0, row.ci_high or 0.0) for row in members])
+        made += [replace(row, rank=place) for row, place in zip(members, places, strict=True)]
+    return sorted(made, key=lambda row: (len(row.missing), -(row.value or 0.0), row.model, row.organisation))
 
 
 def mover_mean(points: Sequence[tuple[float, float, float]]) -> tuple[float, float, float]:
@@ -246,11 +240,11 @@ def _point(entry: Entry) -> tuple[float, float, float] | None:
     """Value and limits of an entry's headline, turned so that more is better; None where it has none that counts."""
     name = next(one.metric for one in HEADLINES if one.task == entry.task)
     found = mapping(entry.metrics.get(name))
-    value, low, high = (found.get(key) for key in ("value", "ci_low", "ci_high"))
-    if not (is_number(value) and is_number(low) and is_number(high)) or found.get("comparable") is False:
+    if (limits := _interval(found)) is None:
         return None
-    if not 0.0 <= low <= value <= high <= 1.0:
-        return None  # no share with its interval
+    value, (low, high) = float(found["value"]), limits
+    if not 0.0 <= low <= value <= high <= 1.0:  # no share with its interval
+        return None
     metric = next(each for each in tasks()[entry.task].metrics if each.name == name)
     return (value, low, high) if metric.higher_is_better else (1.0 - value, 1.0 - high, 1.0 - low)
 
@@ -259,27 +253,16 @@ def _overall_entry(parts: Mapping[str, Entry]) -> OverallEntry:
     titles = [one.benchmark for one in HEADLINES]
     newest = max(parts.values(), key=lambda each: (each.at, each.submission))
     missing = tuple(title for title in titles if title not in parts)
-    points = [point for title in titles if title in parts and (point := _point(parts[title])) is not None]
-    mean, low, high = mover_mean(points)
+    whole = {title: parts[title] for title in titles if title in parts}
+    mean, low, high = mover_mean([point for each in whole.values() if (point := _point(each)) is not None])
     return OverallEntry(
         model=newest.model,
         organisation=newest.organisation,
         value=mean,
         ci_low=None if missing else low,
         ci_high=None if missing else high,
-        parts={title: parts[title] for title in titles if title in parts},
+        parts=whole,
         missing=missing,
         partial=bool(missing),
-        group="" if missing else " ".join(parts[title].group for title in titles),
+        group="" if missing else " ".join(each.group for each in whole.values()),
     )
-
-
-def _ranked(rows: Sequence[OverallEntry]) -> list[OverallEntry]:
-    groups: dict[str, list[OverallEntry]] = {}
-    for row in rows:
-        groups.setdefault(row.group, []).append(row)
-    made: list[OverallEntry] = []
-    for members in groups.values():
-        places = ranges([(row.ci_low or 0.0, row.ci_high or 0.0) for row in members])
-        made += [replace(row, rank=place) for row, place in zip(members, places, strict=True)]
-    return made

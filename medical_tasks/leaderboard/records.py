@@ -6,6 +6,7 @@ and its first event holds its hash; so its `results.json` is read without readin
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import json
@@ -154,27 +155,23 @@ def read_event(name: str, content: bytes, *, first: bool) -> tuple[Event, Submit
         raise DamagedError(
             f"{name}: format {ascii(found['format'])[:20]}, this version reads {_FORMAT}. Upgrade medical-tasks."
         )
-    state, at, by, reason, verified, replaces = (
-        found[key] for key in ("state", "at", "by", "reason", "verified", "replaces")
-    )
-    if state not in get_args(State):
-        raise DamagedError(f"{name}: state {ascii(state)[:40]} is none of {', '.join(get_args(State))}.")
+    event = Event(**{key: found[key] for key in _EVENT_KEYS - {"format"}})
+    at, verified = event.at, event.verified
+    matches = isinstance(verified, dict) and verified.get("matches") is True
+    if event.state not in get_args(State):
+        raise DamagedError(f"{name}: state {ascii(event.state)[:40]} is none of {', '.join(get_args(State))}.")
     if not (isinstance(at, str) and _AT.fullmatch(at) and _is_time(at)):
         raise DamagedError(f"{name}: `at` must be a time like 2026-01-31T12:00:00Z, got {ascii(at)[:40]}.")
-    if not (_is_line(by) and _is_line(reason)):
+    if not (_is_line(event.by) and _is_line(event.reason)):
         raise DamagedError(f"{name}: `by` and `reason` must be texts of one line.")
-    if verified is not None and not (
-        state == "accepted"
-        and isinstance(verified, dict)
-        and verified.get("matches") is True
-        and isinstance(verified.get("on_trust", []), list)
-    ):
+    on_trust = mapping(verified).get("on_trust", [])
+    if verified is not None and not (event.state == "accepted" and matches and isinstance(on_trust, list)):
         raise DamagedError(
             f"{name}: `verified` must be null or the report of a verification that matches, of one that was accepted."
         )
-    if not (isinstance(replaces, str) and _ID.fullmatch(replaces) and (state == "accepted" or not replaces)):
+    other = event.replaces
+    if not (isinstance(other, str) and _ID.fullmatch(other) and (event.state == "accepted" or not other)):
         raise DamagedError(f"{name}: `replaces` must be the id of a submission, of one that was accepted, or empty.")
-    event = Event(state=state, at=at, by=by, reason=reason, verified=verified, replaces=replaces)
     return event, _submitted(name, found["submission"]) if first else None
 
 
@@ -190,18 +187,11 @@ def _submitted(name: str, found: Any) -> Submitted:
         raise DamagedError(
             f"{name}: `submission` must have submitter, tasks, package_bytes and package_sha256."
         ) from error
-    submitter = made.submitter
-    texts = (submitter.model, submitter.organisation, submitter.url, submitter.notes, *made.tasks)
-    if not (
-        all(map(_is_line, texts))
-        and isinstance(found["tasks"], list)
-        and made.tasks
-        and isinstance(submitter.open_weights, bool | None)
-        and (submitter.parameters is None or is_number(submitter.parameters))
-        and is_number(made.package_bytes)
-        and isinstance(made.package_sha256, str)
-        and SHA256.fullmatch(made.package_sha256)
-    ):
+    who = made.submitter
+    sound = made.tasks and all(map(_is_line, (who.model, who.organisation, who.url, who.notes, *made.tasks)))
+    sound = sound and isinstance(found["tasks"], list) and isinstance(who.open_weights, bool | None)
+    sound = sound and (who.parameters is None or is_number(who.parameters)) and is_number(made.package_bytes)
+    if not (sound and isinstance(made.package_sha256, str) and SHA256.fullmatch(made.package_sha256)):
         raise DamagedError(f"{name}: an entry of `submission` is of the wrong kind.")
     return made
 
@@ -211,11 +201,9 @@ def _is_line(value: Any) -> bool:
 
 
 def _is_time(text: str) -> bool:
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
+    with contextlib.suppress(ValueError):
+        return bool(datetime.fromisoformat(text))
+    return False
 
 
 def _finite(text: str) -> float:
@@ -253,9 +241,8 @@ def read_stored_results(name: str, content: bytes, submitted: Submitted) -> Mapp
     """Reads `results.json` of a package in the store; `DamagedError` where it is not the submitted file or has none."""
     check_hash(name, content, submitted)
     try:
-        with zipfile.ZipFile(
-            io.BytesIO(content)
-        ) as package:  # its hash vouches for it, so no limit of today's is applied
+        # Its hash vouches for it, so no limit of today's is applied.
+        with zipfile.ZipFile(io.BytesIO(content)) as package:
             found: Mapping[str, Any] = json.loads(package.read(RESULTS))
     except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, RecursionError, RuntimeError) as error:
         # Its first event was changed with it.
@@ -269,7 +256,5 @@ def read_stored_results(name: str, content: bytes, submitted: Submitted) -> Mapp
 
 def _is_result(entry: Any) -> bool:
     parts = [mapping(entry).get(key) for key in ("metrics", "breakdown", "coverage", "recipe")]
-    coverage = mapping(parts[2])
-    return all(isinstance(part, Mapping) for part in parts) and all(
-        is_number(coverage.get(key)) for key in ("asked", "scored")
-    )
+    counts = [mapping(parts[2]).get(key) for key in ("asked", "scored")]
+    return all(isinstance(part, Mapping) for part in parts) and all(map(is_number, counts))

@@ -1,11 +1,8 @@
 """Where a leaderboard keeps its files: one interface, a local folder or dataset repositories of the Hub behind it.
 
-Every file is written once and never changed: a submission, and each thing that happens to it, is a file of its own. So two
-writers can only meet at a name, and one of them gets an error.
-
-In a local folder a file is written under a hidden name, synced and then linked to its own name, which fails where there is one.
-Links make this safe between processes as well as threads, without a lock that a killed process could leave behind. What such a
-process leaves is a hidden file, which nobody reads and which is removed when it is old.
+Every file is written once and never changed, so two writers can only meet at a name, and one of them gets an error. In a local
+folder a file is written under a hidden name, synced and then linked to its own name, which fails where there is one: safe between
+processes without a lock that a killed one could leave behind. What such a process leaves is removed when it is old.
 """
 
 from __future__ import annotations

@@ -21,13 +21,17 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from medical_tasks.benchmarks.catalog import BENCHMARKS, dataset_spec, parse_task_names, task_spec
+from medical_tasks.data.task_data import TaskData, load_task_data, run_data, subset, with_source
 from medical_tasks.errors import IncompleteError, UsageError
-
-if TYPE_CHECKING:
-    from medical_tasks.data.task_data import TaskData
-    from medical_tasks.spec import DatasetSpec, TaskSpec
+from medical_tasks.guard import policy
+from medical_tasks.guard.private_store import check_place, write_private
+from medical_tasks.leaderboard.submission_package.writing import zip_bytes
+from medical_tasks.runs.responses import SUBMISSION, check_recipe, run_responses
+from medical_tasks.runs.results import read_results
+from medical_tasks.spec import TaskSpec
 
 _OF_RUN: Final = ("responses", "upstream", "out", "allow_problems")
 _OF_CHECK: Final = ("config", "split")
@@ -35,40 +39,33 @@ _ZIP: Final = ".zip"
 _SHOWN: Final = 10
 
 
+_OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "--out": {
+        "type": Path,
+        "metavar": "FILE",
+        "help": "the submission (default: submission.json, or submission.zip for 2026)",
+    },
+    "--allow-problems": {"action": "store_true", "help": "write it with the problems it has"},
+    "--task": {"metavar": "NAME", "help": "the task, where the run or the file leaves it open"},
+    "--responses": {"type": Path, "metavar": "FILE", "help": "the file that `score` scored, if RUN is of that"},
+    "--upstream": {"type": Path, "metavar": "DIR", "help": "the authors' checkout, if the run used --prompts official"},
+    "--check": {"type": Path, "metavar": "FILE", "help": "check this submission instead, write nothing"},
+    "--data": {"type": Path, "metavar": "DIR", "help": "folder of the built dataset (default: the user's data home)"},
+    "--source": {"type": Path, "metavar": "DIR", "help": "folder of the dataset's release, in place of --data"},
+    "--config": {"metavar": "NAME", "help": "with --check: dataset configuration"},
+    "--split": {"metavar": "NAME", "help": "with --check: split, instead of the task's own"},
+}
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the target's options."""
-    parser.add_argument(
-        "--out", type=Path, metavar="FILE", help="the submission (default: submission.json, or submission.zip for 2026)"
-    )
-    parser.add_argument("--allow-problems", action="store_true", help="write it with the problems it has")
-    parser.add_argument("--task", metavar="NAME", help="the task, where the run or the file leaves it open")
-    parser.add_argument(
-        "--responses", type=Path, metavar="FILE", help="the file that `score` scored, if RUN is of that"
-    )
-    parser.add_argument(
-        "--upstream", type=Path, metavar="DIR", help="the authors' checkout, if the run used --prompts official"
-    )
-    parser.add_argument("--check", type=Path, metavar="FILE", help="check this submission instead, write nothing")
-    parser.add_argument(
-        "--data", type=Path, metavar="DIR", help="folder of the built dataset (default: the user's data home)"
-    )
-    parser.add_argument(
-        "--source", type=Path, metavar="DIR", help="folder of the dataset's release, in place of --data"
-    )
-    parser.add_argument("--config", metavar="NAME", help="with --check: dataset configuration")
-    parser.add_argument("--split", metavar="NAME", help="with --check: split, instead of the task's own")
+    for name, about in _OPTIONS.items():
+        parser.add_argument(name, **about)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes or checks a submission; exit code 5 when it has problems."""
-    from medical_tasks.benchmarks.catalog import BENCHMARKS
-
     target: Any = next(each for each in BENCHMARKS if each.short == arguments.to).shared_task()
-    _check_options(arguments)
-    return _check(arguments, target) if arguments.run is None else _submit(arguments, target)
-
-
-def _check_options(arguments: argparse.Namespace) -> None:
     if (arguments.run is None) == (arguments.check is None):
         raise UsageError(
             "give the folder of a run whose answers to submit, or --check FILE with a submission, one of them. For example: "
@@ -78,13 +75,10 @@ def _check_options(arguments: argparse.Namespace) -> None:
     given = [name for name in names if getattr(arguments, name)]
     if given:
         raise UsageError(f"--{given[0].replace('_', '-')}: has no meaning here, {why}. Leave it out.")
+    return _check(arguments, target) if arguments.run is None else _submit(arguments, target)
 
 
 def _check(arguments: argparse.Namespace, target: Any) -> int:
-    from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names, task_spec
-    from medical_tasks.data.task_data import load_task_data, with_source
-    from medical_tasks.guard import policy
-
     path: Path = arguments.check
     records, problems = target.read_records(path)
     named = [task.name for task in parse_task_names(arguments.task or target.recognised(path, records))]
@@ -108,13 +102,6 @@ def _check(arguments: argparse.Namespace, target: Any) -> int:
 
 
 def _submit(arguments: argparse.Namespace, target: Any) -> int:
-    from medical_tasks.benchmarks.catalog import dataset_spec
-    from medical_tasks.guard import policy
-    from medical_tasks.guard.private_store import check_place, write_private
-    from medical_tasks.leaderboard.submission_package.writing import zip_bytes
-    from medical_tasks.runs.responses import SUBMISSION
-    from medical_tasks.runs.results import read_results
-
     folder: Path = arguments.run
     task, recipe = _task(folder, read_results(folder)["tasks"], arguments, target)
     listed = Path(SUBMISSION)
@@ -125,7 +112,11 @@ def _submit(arguments: argparse.Namespace, target: Any) -> int:
     if arguments.responses is not None and out.expanduser().resolve() == arguments.responses.expanduser().resolve():
         raise UsageError(f"{out}: is the file that was scored, which the run needs. Choose another --out.")
     with policy.protect([policy.Subject.of(spec, task=task.name)]):
-        data, responses = _answers(arguments, task, spec, recipe)
+        # All cases of the split, and the run's answers to those that it was asked.
+        with run_data(task, spec, recipe, data=arguments.data, source=arguments.source, whole=True) as data:
+            asked = replace(data, items=subset(data.items, recipe["max_samples"]))
+            options = {"responses": arguments.responses, "upstream": arguments.upstream}
+            responses = run_responses(task, asked, recipe, folder, **options)
         made = target.make_submission(task, data.items, responses)
         if not made.answered:
             raise IncompleteError(
@@ -163,9 +154,6 @@ def _task(
     folder: Path, entries: Mapping[str, Any], arguments: argparse.Namespace, target: Any
 ) -> tuple[TaskSpec, Mapping[str, Any]]:
     """The task whose answers are submitted, and how they were made."""
-    from medical_tasks.benchmarks.catalog import parse_task_names, task_spec
-    from medical_tasks.runs.responses import check_recipe
-
     fitting = [name for name in entries if name in target.TASKS]
     wanted = fitting
     if arguments.task is not None:
@@ -178,21 +166,6 @@ def _task(
     recipe = entries[wanted[0]]["recipe"]
     check_recipe(folder, recipe)
     return task_spec(wanted[0]), recipe
-
-
-def _answers(
-    arguments: argparse.Namespace, task: TaskSpec, spec: DatasetSpec, recipe: Mapping[str, Any]
-) -> tuple[TaskData, dict[str, str]]:
-    """All cases of the split, and the run's answers to those that it was asked."""
-    from medical_tasks.data.task_data import run_data, subset
-    from medical_tasks.runs.responses import run_responses
-
-    with run_data(task, spec, recipe, data=arguments.data, source=arguments.source, whole=True) as data:
-        asked = replace(data, items=subset(data.items, recipe["max_samples"]))
-        responses = run_responses(
-            task, asked, recipe, arguments.run, responses=arguments.responses, upstream=arguments.upstream
-        )
-    return data, responses
 
 
 def _check_command(out: Path, task: TaskSpec, arguments: argparse.Namespace, recipe: Mapping[str, Any]) -> str:

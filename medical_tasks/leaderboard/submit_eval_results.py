@@ -13,57 +13,74 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path, PurePath
+from typing import Any, Final
 from urllib.parse import urlsplit
 
-from medical_tasks.errors import UsageError
+import yaml
 
-if TYPE_CHECKING:
-    from medical_tasks.leaderboard.eval_results import EvalResult
-    from medical_tasks.spec import TaskSpec
+from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names, task_spec
+from medical_tasks.data.cards import accepted_configs
+from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.io.files import WholeFile, read_bytes
+from medical_tasks.leaderboard.submission_package.values import number, whole_number
+from medical_tasks.report.entry_notes import warning
+from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label
+from medical_tasks.runs.recipes import one_line
+from medical_tasks.runs.responses import check_recipe
+from medical_tasks.runs.results import read_results
+from medical_tasks.spec import DatasetSpec, TaskSpec
 
 DEFAULT_OUT: Final = Path(".eval_results")
 _DECIMALS: Final = 2
+_OLDEST: Final = "1.4"
+_MOST_BYTES: Final = 1_000_000
+
+
+_OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "--dataset-repo": {
+        "action": "append",
+        "default": [],
+        "metavar": "[DATASET=]OWNER/NAME",
+        "help": "the dataset repository whose eval.yaml has the tasks; once for each dataset",
+    },
+    "--tasks": {"metavar": "NAMES", "help": "those of the run's tasks to write (default: all)"},
+    "--out": {"type": Path, "metavar": "DIR", "help": f"where the files go (default: {DEFAULT_OUT})"},
+    "--dataset-revision": {
+        "action": "append",
+        "default": [],
+        "metavar": "[DATASET=]COMMIT",
+        "help": "commit of that repository with the rows the run was on",
+    },
+    "--date": {"metavar": "ISO", "help": "when it was run (default: left to the commit)"},
+    "--source-url": {"metavar": "URL", "help": "a page that says more, such as the run's report"},
+    "--source-name": {"metavar": "TEXT", "help": "how the page is called"},
+    "--source-user": {"metavar": "NAME", "help": "user of the Hub whose page it is"},
+    "--source-org": {"metavar": "NAME", "help": "organisation of the Hub whose page it is"},
+    "--notes": {"metavar": "TEXT", "help": "one line of your own, before what is always noted"},
+    "--variant": {
+        "metavar": "NAME",
+        "help": "tells it from another result of the same benchmark, in file name and notes",
+    },
+    "--allow-partial": {"action": "store_true", "help": "also where items have no score; the notes say so"},
+    "--force": {"action": "store_true", "help": "write over files that say something else"},
+}
+_WHOSE: Final = ("--source-user", "--source-org")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the target's options."""
-    parser.add_argument(
-        "--dataset-repo",
-        action="append",
-        default=[],
-        metavar="[DATASET=]OWNER/NAME",
-        help="the dataset repository whose eval.yaml has the tasks; once for each dataset",
-    )
-    parser.add_argument("--tasks", metavar="NAMES", help="those of the run's tasks to write (default: all)")
-    parser.add_argument("--out", type=Path, metavar="DIR", help=f"where the files go (default: {DEFAULT_OUT})")
-    parser.add_argument(
-        "--dataset-revision",
-        action="append",
-        default=[],
-        metavar="[DATASET=]COMMIT",
-        help="commit of that repository with the rows the run was on",
-    )
-    parser.add_argument("--date", metavar="ISO", help="when it was run (default: left to the commit)")
-    parser.add_argument("--source-url", metavar="URL", help="a page that says more, such as the run's report")
-    parser.add_argument("--source-name", metavar="TEXT", help="how the page is called")
-    whose = parser.add_mutually_exclusive_group()
-    whose.add_argument("--source-user", metavar="NAME", help="user of the Hub whose page it is")
-    whose.add_argument("--source-org", metavar="NAME", help="organisation of the Hub whose page it is")
-    parser.add_argument("--notes", metavar="TEXT", help="one line of your own, before what is always noted")
-    parser.add_argument(
-        "--variant", metavar="NAME", help="tells it from another result of the same benchmark, in file name and notes"
-    )
-    parser.add_argument("--allow-partial", action="store_true", help="also where items have no score; the notes say so")
-    parser.add_argument("--force", action="store_true", help="write over files that say something else")
+    whose: Any = None
+    for name, about in _OPTIONS.items():
+        if name in _WHOSE:
+            whose = whose or parser.add_mutually_exclusive_group()
+        (whose if name in _WHOSE else parser).add_argument(name, **about)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes a file a task."""
-    from medical_tasks.leaderboard.eval_results import result_text, write_results
-
     if arguments.run is None:
         raise UsageError(
             "give the folder of a finished run: medical-tasks submit runs/my-run --to eval-results --dataset-repo OWNER/NAME"
@@ -83,19 +100,25 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _results(arguments: argparse.Namespace) -> list[EvalResult]:
-    from medical_tasks.leaderboard.eval_results import EvalResult, result_notes
-    from medical_tasks.runs.results import read_results
-
     source = source_of({name: getattr(arguments, f"source_{name}") for name in ("url", "name", "user", "org")})
     date = None if arguments.date is None else check_date(arguments.date)
     notes = "" if arguments.notes is None else check_line("--notes", arguments.notes)
-    variant = "" if arguments.variant is None else check_variant(arguments.variant)
+    variant = arguments.variant or ""
+    if arguments.variant is not None and _VARIANT.fullmatch(variant) is None:  # it becomes part of a file name
+        raise UsageError(f"--variant {variant!r}: up to 40 letters, digits, _ and -, such as with-tools.")
     entries: Mapping[str, Any] = read_results(arguments.run)["tasks"]
-    tasks = _chosen(arguments, entries)
-    needed = list(dict.fromkeys(task.dataset for task in tasks))
-    _check_publishable(arguments, tasks, entries)
+    wanted = [task_spec(name) for name in entries] if arguments.tasks is None else parse_task_names(arguments.tasks)
+    if missing := [task.name for task in wanted if task.name not in entries]:
+        raise UsageError(f"{arguments.run}: has no results of {', '.join(missing)}. It has {', '.join(entries)}.")
+    needed = list(dict.fromkeys(task.dataset for task in wanted))
+    _check_publishable(arguments, wanted, entries)
     repos = dataset_repos(arguments.dataset_repo, needed)
-    revisions = dataset_revisions(arguments.dataset_revision, needed)
+    revisions = _by_dataset("--dataset-revision", arguments.dataset_revision, needed, "COMMIT")
+    for revision in revisions.values():
+        if _COMMIT.fullmatch(revision) is None:
+            raise UsageError(
+                f"--dataset-revision {revision!r}: not a commit of the dataset's repository. Write all of its 40 digits."
+            )
     return [
         EvalResult(
             file=f"{task.name}_{variant}.yaml" if variant else f"{task.name}.yaml",
@@ -107,41 +130,255 @@ def _results(arguments: argparse.Namespace) -> list[EvalResult]:
             date=date,
             source=source,
         )
-        for task in tasks
+        for task in wanted
     ]
 
 
-def _chosen(arguments: argparse.Namespace, entries: Mapping[str, Any]) -> list[TaskSpec]:
-    from medical_tasks.benchmarks.catalog import parse_task_names, task_spec
-
-    if arguments.tasks is None:
-        return [task_spec(name) for name in entries]
-    wanted = list(parse_task_names(arguments.tasks))
-    if missing := [task.name for task in wanted if task.name not in entries]:
-        raise UsageError(f"{arguments.run}: has no results of {', '.join(missing)}. It has {', '.join(entries)}.")
-    return wanted
-
-
 def _check_publishable(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], entries: Mapping[str, Any]) -> None:
-    from medical_tasks.benchmarks.catalog import dataset_spec
-    from medical_tasks.leaderboard.eval_results import check_entry, refusals
-    from medical_tasks.runs.responses import check_recipe
-
-    problems: list[str] = []
-    refused: list[str] = []
+    found: dict[str, list[str]] = {}
     for task in tasks:
-        check_recipe(arguments.run, entries[task.name]["recipe"])
-        check_entry(arguments.run, task, entries[task.name])
-        found = refusals(task, dataset_spec(task.dataset), entries[task.name], allow_partial=arguments.allow_partial)
-        problems += [f"{task.name}: {reason}" for reason in found]
-        refused += [task.name] if found else []
-    if problems:
-        rest = [task.name for task in tasks if task.name not in refused]
+        entry = entries[task.name]
+        check_recipe(arguments.run, entry["recipe"])
+        if said := _lacking(task, entry) or _impossible(task, entry):
+            raise UsageError(f"{arguments.run}: its results.json is damaged: {said}. Give that run's command again.")
+        found[task.name] = refusals(task, dataset_spec(task.dataset), entry, allow_partial=arguments.allow_partial)
+    if problems := [f"{name}: {reason}" for name, reasons in found.items() for reason in reasons]:
+        rest = [name for name, reasons in found.items() if not reasons]
         raise UsageError(
             f"{arguments.run}: nothing was written, since a reader of the leaderboard would be misled:\n  "
             + "\n  ".join(problems)
             + (f"\nThe others can be written with --tasks {','.join(rest)}" if rest else "")
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvalResult:
+    """One number on its way to a leaderboard, `value` in percent, for a task of the dataset's `eval.yaml`.
+
+    `date` is ISO 8601, None leaves it to the commit that brings the file; `source` has `url`, and `name`, `user` or `org`.
+    """
+
+    file: str
+    dataset_id: str
+    task_id: str
+    value: float
+    notes: str
+    revision: str | None = None
+    date: str | None = None
+    source: Mapping[str, str] | None = None
+
+
+def result_text(result: EvalResult) -> str:
+    """Writes the YAML, and makes sure that huggingface_hub reads the same back."""
+    hub = _hub()
+    source = result.source or {}
+    entry = hub.EvalResultEntry(
+        dataset_id=result.dataset_id,
+        task_id=result.task_id,
+        value=result.value,
+        dataset_revision=result.revision,
+        date=result.date,
+        notes=result.notes,
+        **{f"source_{name}": value for name, value in source.items()},
+    )
+    # Very wide, so that notes stay in one line; one line is what the Hub shows.
+    text = yaml.safe_dump(
+        hub.eval_result_entries_to_yaml([entry]), sort_keys=False, allow_unicode=True, width=_MOST_BYTES
+    )
+    if hub.parse_eval_result_entries(yaml.safe_load(text)) != [entry]:
+        raise RuntimeError(f"{result.file}: huggingface_hub does not read back what it was to write: {text!r}")
+    return text
+
+
+def _hub() -> Any:
+    import huggingface_hub
+
+    if not hasattr(huggingface_hub, "EvalResultEntry"):
+        raise MissingError(
+            f"Eval Results need huggingface_hub {_OLDEST} or newer; here it is {huggingface_hub.__version__}. The extra `vllm` "
+            "holds it back, so use an environment without that extra (a run's folder can be read anywhere), give\n"
+            f"  pip install 'huggingface_hub>={_OLDEST}'\nand the same command again."
+        )
+    return huggingface_hub
+
+
+def write_results(results: Mapping[str, str], folder: Path, *, force: bool) -> list[Path]:
+    """Writes the files that are not there yet, and returns them; all are checked before the first is written."""
+    folder = folder.expanduser()
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder}: is a file; --out must be a folder, by default .eval_results.")
+    there = {name: _content(folder / name) for name in results}
+    other = [str(folder / name) for name, text in results.items() if there[name] not in (None, text.encode())]
+    if other and not force:
+        raise UsageError(
+            f"{', '.join(other)}: there already, with other content. Nothing was written. Remove it or give --force to write over "
+            "it; for another result of the same benchmark that is to stand beside it, give --variant NAME."
+        )
+    written: list[Path] = []
+    for name, text in results.items():
+        if there[name] != text.encode():
+            with WholeFile(folder / name) as file:
+                file.write(text)
+            written.append(folder / name)
+    return written
+
+
+def _content(path: Path) -> bytes | None:
+    if not path.exists():
+        return None
+    if not path.is_file():
+        raise UsageError(
+            f"{path}: is a folder or a device; it takes the name of a file to write. Choose another --out."
+        )
+    try:
+        return read_bytes(path)
+    except OSError as error:
+        raise UsageError(
+            f"{path}: is there and cannot be read ({system_reason(error)}). Choose another --out."
+        ) from error
+
+
+_HASH_DIGITS: Final = 12
+_LONGEST_NOTE: Final = 5000
+
+
+def result_notes(task: TaskSpec, entry: Mapping[str, Any], *, variant: str = "", more: str = "") -> str:
+    """Writes a result's notes, one line; `more` is the submitter's own words."""
+    recipe, metric = entry["recipe"], entry["metrics"][task.metrics[0].name]
+    name = metric_label(task.metrics[0].name, metric) + ("" if metric.get("unit") else " in %")
+    parts = [variant, more, f"{name}, 95 % CI {interval(metric)}, n {metric['n']}, scored {coverage(entry, metric)}"]
+    if entry["coverage"]["scored"] < entry["coverage"]["asked"]:
+        parts.append(
+            f"PARTIAL: what is missing is estimated or left out; whatever it is, the value lies in {bounds(metric)}"
+        )
+    asked = "answers made outside the suite, prompts unknown"
+    if recipe["prompts"] is not None:
+        asked = _prompts(recipe["prompts"])
+    settings = [f"{key}={_public(str(value))}" for key, value in sorted((recipe.get("task_args") or {}).items())]
+    parts += [f"{recipe['suite']}, task {task.name} {recipe['task_version']}", asked]
+    parts += [f"settings {' '.join(settings)}" if settings else "", _judge(recipe["judge"])]
+    for key, said in (
+        ("cut_at_length", "answers were cut at the length limit"),
+        ("shortened", "items were shortened to fit the model's context"),
+    ):
+        parts.append(f"{entry[key]} {said}" if entry.get(key) else "")
+    data = recipe["data"]
+    parts.append(f"data {data['config']} {data['version']}, rows {data['rows_sha256'][:_HASH_DIGITS]}")
+    return one_line("; ".join(part for part in parts if part), _LONGEST_NOTE)
+
+
+def _prompts(prompts: Mapping[str, Any]) -> str:
+    return f"prompts {prompts['set']} {prompts['sha256'][:_HASH_DIGITS]}"
+
+
+def _judge(judge: Mapping[str, Any] | None) -> str:
+    if judge is None:
+        return ""
+    votes = f", mode of {judge['votes']} votes" if judge["votes"] > 1 else ""
+    asked = f", {_prompts(judge['prompts'])}" if judge.get("prompts") else ""
+    kind, _, name = str(judge["name"]).partition("/")
+    return f"judge {kind}/{_public(name)}{votes}{asked}" if name else f"judge {kind}{asked}"
+
+
+def _public(value: str) -> str:
+    """A value as strangers may read it: of a path the last part, of anything else all."""
+    path = PurePath(value)
+    return f"[{path.name}]" if path.is_absolute() or value.startswith(("~", ".")) or len(path.parts) > 2 else value
+
+
+def refusals(task: TaskSpec, spec: DatasetSpec, entry: Mapping[str, Any], *, allow_partial: bool) -> list[str]:
+    """Says why a number cannot be published as an eval result, a sentence each; `allow_partial` takes a part of the items."""
+    recipe, headline = entry["recipe"], entry["metrics"].get(task.metrics[0].name)
+    name = str(recipe["model"]["name"])
+    reasons: list[str] = []
+    if name.startswith("baseline/"):
+        reasons.append(f"{name} is a baseline of this suite and no model; there is no page its score belongs on.")
+    if task.baseline:
+        reasons.append(f"{task.name} asks no model; it has no leaderboard.")
+    elif recipe["task_version"].partition("-")[0] != task.version.partition("-")[0]:
+        reasons.append(
+            f"it was made with version {recipe['task_version']} of the task, this suite has {task.version}, whose scores are "
+            "others. Run it anew."
+        )
+    config, split, wanted = recipe["data"]["config"], recipe["data"]["split"], accepted_configs(task, spec)
+    if spec.default_config == "own":
+        reasons.append("it is over texts of your own; there is no leaderboard of these.")
+    elif config == "demo":
+        reasons.append("it was run on demo data, which were written to try a task. Run it on the dataset.")
+    elif config not in wanted or split != task.split:
+        reasons.append(
+            f"it was run on {config}, split {split}; its leaderboard is of {' or '.join(wanted)}, split {task.split}, and other "
+            "questions are another benchmark."
+        )
+    if recipe["max_samples"] is not None:
+        reasons.append(
+            f"it was asked only the first {recipe['max_samples']} items (--max-samples), which are no sample of the others. Run it "
+            "without."
+        )
+    if headline is None or headline["value"] is None:
+        reasons.append(f"there is no value of {task.metrics[0].name}, its headline metric.")
+    elif not headline.get("comparable", True):
+        reasons.append(warning(entry) or f"the judge of {task.metrics[0].name} cannot be compared with others.")
+    counts = entry["coverage"]
+    if counts["scored"] < counts["asked"] and not allow_partial:
+        why = "; ".join(f"{count} x {reason}" for reason, count in counts["unscored"].items())
+        reasons.append(
+            f"{counts['asked'] - counts['scored']} of its {counts['asked']} items have no score ({why}). Give the run's command "
+            "again to get them, or --allow-partial to publish the number of the others, with a note that says so."
+        )
+    return reasons
+
+
+_NEEDED: Final = ("suite", "task_version", "judge")
+_DATA: Final = ("config", "split", "version", "rows_sha256")
+_COUNTS: Final = ("asked", "scored")
+_VALUES: Final = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
+
+
+def _lacking(task: TaskSpec, entry: Mapping[str, Any]) -> str:
+    recipe, headline = entry["recipe"], task.metrics[0].name
+    lacking = [name for name in ("metrics", "coverage") if not isinstance(entry.get(name), Mapping)]
+    lacking += [name for name in _NEEDED if name not in recipe]
+    lacking += [f"data.{name}" for name in _DATA if name not in recipe["data"]]
+    for name, wanted in (("prompts", ("set", "sha256")), ("judge", ("name", "votes"))):
+        lacking += [f"{name}.{part}" for part in _absent(recipe.get(name), wanted)]
+    if isinstance(recipe.get("judge"), Mapping):
+        lacking += [f"judge.prompts.{part}" for part in _absent(recipe["judge"].get("prompts"), ("set", "sha256"))]
+    if not lacking:
+        lacking += [f"coverage.{name}" for name in (*_COUNTS, "unscored") if name not in entry["coverage"]]
+        found = entry["metrics"].get(headline)
+        lacking += [f"{headline}.{part}" for part in _absent(found, (*_VALUES, "n"))]
+    return f"{task.name} lacks {', '.join(lacking)}" if lacking else ""
+
+
+def _absent(part: Any, wanted: tuple[str, ...]) -> tuple[str, ...]:
+    """The names that a part of the entry lacks; none where there is no such part."""
+    if part is None:
+        return ()
+    return tuple(name for name in wanted if name not in part) if isinstance(part, Mapping) else wanted
+
+
+def _impossible(task: TaskSpec, entry: Mapping[str, Any]) -> str:
+    metric, counts, recipe = task.metrics[0], entry["coverage"], entry["recipe"]
+    texts = {name: recipe[name] for name in ("suite", "task_version")}
+    texts |= {f"data.{name}": recipe["data"][name] for name in _DATA}
+    wrong = [(name, value, "text") for name, value in texts.items() if not isinstance(value, str)]
+    numbers = {f"coverage.{name}": counts[name] for name in _COUNTS}
+    headline = entry["metrics"].get(metric.name)
+    wrong += [(name, value, "count") for name, value in numbers.items() if not whole_number().holds(value)]
+    if headline is not None and headline["value"] is not None:  # without a value, the refusals say so
+        low, high = metric.limits
+        rule = f"number from {low:g} to {high:g}"
+        for name in _VALUES:
+            if not number(low, high, null=name != "value").holds(headline[name]):
+                wrong.append((f"{metric.name}.{name}", headline[name], rule))
+        if not whole_number().holds(headline["n"]):
+            wrong.append((f"{metric.name}.n", headline["n"], "count"))
+    for name, value, rule in wrong:
+        return f"{task.name} has {name} {value!r}, which is no {rule}"
+    if counts["scored"] > counts["asked"]:
+        return f"{task.name} has {counts['scored']} scored items of {counts['asked']} asked"
+    return ""
 
 
 _REPO: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
@@ -165,17 +402,6 @@ def dataset_repos(given: Sequence[str], needed: Collection[str]) -> dict[str, st
             + " ".join(f"--dataset-repo {dataset}=OWNER/NAME" for dataset in missing)
         )
     return repos
-
-
-def dataset_revisions(given: Sequence[str], needed: Collection[str]) -> dict[str, str]:
-    """Reads `--dataset-revision`: a commit for the one dataset, or DATASET=COMMIT."""
-    revisions = _by_dataset("--dataset-revision", given, needed, "COMMIT")
-    for revision in revisions.values():
-        if _COMMIT.fullmatch(revision) is None:
-            raise UsageError(
-                f"--dataset-revision {revision!r}: not a commit of the dataset's repository. Write all of its 40 digits."
-            )
-    return revisions
 
 
 def _by_dataset(option: str, given: Sequence[str], needed: Collection[str], form: str) -> dict[str, str]:
@@ -223,13 +449,6 @@ def _check_url(url: str) -> str:
             f"--source-url {url!r}: not the address of a page. Write it like https://huggingface.co/OWNER/NAME."
         )
     return url
-
-
-def check_variant(variant: str) -> str:
-    """Takes what tells one result of a benchmark from another; it becomes part of a file name."""
-    if _VARIANT.fullmatch(variant) is None:
-        raise UsageError(f"--variant {variant!r}: up to 40 letters, digits, _ and -, such as with-tools.")
-    return variant
 
 
 def check_line(option: str, text: str) -> str:

@@ -13,49 +13,45 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names
 from medical_tasks.errors import UsageError
+from medical_tasks.guard import policy
+from medical_tasks.leaderboard.submission_package.contents import Submitter, VerifyOptions
+from medical_tasks.leaderboard.submission_package.writing import write_package
+from medical_tasks.runs.results import read_results
 
 DEFAULT_OUT: Final = Path("submission.zip")
 
 
+_OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "--model-name": {"metavar": "N", "help": "name of the model, as the leaderboard shows it"},
+    "--organisation": {"default": "", "metavar": "O", "help": "who submits it"},
+    "--url": {"default": "", "metavar": "U", "help": "https:// page of the model"},
+    "--notes": {"default": "", "metavar": "T", "help": "one line about it, at most 280 characters"},
+    "--open-weights": {"choices": ("yes", "no"), "help": "whether anybody can have the weights"},
+    "--parameters": {"type": float, "metavar": "B", "help": "number of parameters in billions, such as 7"},
+    "--out": {"type": Path, "metavar": "FILE.zip", "help": f"the package (default: {DEFAULT_OUT})"},
+    "--task": {"action": "append", "default": [], "metavar": "NAME", "help": "only this task; may be repeated"},
+    "--responses": {"type": Path, "metavar": "FILE", "help": "the file that `score` scored, if RUN is of that"},
+    "--data": {"type": Path, "metavar": "DIR", "help": "folder of the built dataset (default: the user's data home)"},
+    "--source": {"type": Path, "metavar": "FILE", "help": "what a dataset of your own is made of, in place of --data"},
+    "--upstream": {"type": Path, "metavar": "DIR", "help": "the authors' checkout, if the run used --prompts official"},
+    "--allow-partial": {"action": "store_true", "help": "also of demo records, another split, or a part of the items"},
+}
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the target's options."""
-    parser.add_argument("--model-name", metavar="N", help="name of the model, as the leaderboard shows it")
-    parser.add_argument("--organisation", default="", metavar="O", help="who submits it")
-    parser.add_argument("--url", default="", metavar="U", help="https:// page of the model")
-    parser.add_argument("--notes", default="", metavar="T", help="one line about it, at most 280 characters")
-    parser.add_argument("--open-weights", choices=("yes", "no"), help="whether anybody can have the weights")
-    parser.add_argument("--parameters", type=float, metavar="B", help="number of parameters in billions, such as 7")
-    parser.add_argument("--out", type=Path, metavar="FILE.zip", help=f"the package (default: {DEFAULT_OUT})")
-    parser.add_argument("--task", action="append", default=[], metavar="NAME", help="only this task; may be repeated")
-    parser.add_argument(
-        "--responses", type=Path, metavar="FILE", help="the file that `score` scored, if RUN is of that"
-    )
-    parser.add_argument(
-        "--data", type=Path, metavar="DIR", help="folder of the built dataset (default: the user's data home)"
-    )
-    parser.add_argument(
-        "--source", type=Path, metavar="FILE", help="what a dataset of your own is made of, in place of --data"
-    )
-    parser.add_argument(
-        "--upstream", type=Path, metavar="DIR", help="the authors' checkout, if the run used --prompts official"
-    )
-    parser.add_argument(
-        "--allow-partial", action="store_true", help="also of demo records, another split, or a part of the items"
-    )
+    for name, about in _OPTIONS.items():
+        parser.add_argument(name, **about)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes the package."""
-    from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names
-    from medical_tasks.guard import policy
-    from medical_tasks.leaderboard.submission_package.contents import Submitter
-    from medical_tasks.leaderboard.submission_package.writing import write_package
-    from medical_tasks.runs.results import read_results
-
     if arguments.run is None:
         raise UsageError(
             "give the folder of a finished run: medical-tasks submit runs/my-run --to space --model-name NAME"
@@ -72,26 +68,15 @@ def run(arguments: argparse.Namespace) -> int:
     )
     folder: Path = arguments.run
     out: Path = arguments.out or DEFAULT_OUT
-    for other in (
-        arguments.responses,
-        *(folder / name for name in ("results.json", "items.parquet", "verdicts.jsonl")),
-    ):
-        if other is not None and out.expanduser().resolve() == other.expanduser().resolve():
-            raise UsageError(f"{out}: is a file that the run needs. Choose another --out.")
+    needed = [arguments.responses, *(folder / name for name in ("results.json", "items.parquet", "verdicts.jsonl"))]
+    if any(each is not None and out.expanduser().resolve() == each.expanduser().resolve() for each in needed):
+        raise UsageError(f"{out}: is a file that the run needs. Choose another --out.")
     names = [task.name for each in arguments.task for task in parse_task_names(each)]
     ran = parse_task_names(",".join(names or read_results(folder)["tasks"]))
-    subjects = [policy.Subject.of(dataset_spec(task.dataset), task=task.name) for task in ran]
-    with policy.protect(subjects):
+    options = VerifyOptions(**{name: getattr(arguments, name) for name in ("data", "source", "responses", "upstream")})
+    with policy.protect([policy.Subject.of(dataset_spec(task.dataset), task=task.name) for task in ran]):
         package = write_package(
-            folder,
-            out,
-            submitter,
-            tasks=names,
-            responses=arguments.responses,
-            data=arguments.data,
-            source=arguments.source,
-            upstream=arguments.upstream,
-            allow_partial=arguments.allow_partial,
+            folder, out, submitter, tasks=names, options=options, allow_partial=arguments.allow_partial
         )
     for name, reasons in package.manifest.partial.items():
         print(f"warning: {name}: {' '.join(reasons)} Leaderboards may refuse it.", file=sys.stderr)

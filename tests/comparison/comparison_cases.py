@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -71,3 +72,8 @@ def folder(path: Path, of: Sequence[Mapping[str, Any]], **recipe: Any) -> Path:
     made = compared(of, **recipe)
     write_run(path, made.results, made.rows)
     return path
+
+
+def cases(name: str) -> Any:
+    """What `cases/NAME.json` holds."""
+    return json.loads((Path(__file__).parent / "cases" / f"{name}.json").read_text(encoding="utf-8"))

@@ -4,11 +4,10 @@
         HubStorage("org/board", TOKEN, endpoint=hub.endpoint)
     hub.commits                   # every commit, the oldest first
 
-The state is a list of commits, each with all files. A commit must follow the head that it names, as on the Hub; `before_commit`
-lets another writer come first. Files that `.gitattributes` names are LFS objects: asked for by `batch`, sent with PUT to a server
-of their own (`FakeObjects`), told by `verify`, named in the commit, and read by a redirect to that server. `faults` holds, by the
-endpoint's word (`refs`, `paths-info`, `preupload`, `batch`, `verify`, `commit`, `tree`, `resolve`), what its next requests get
-instead of an answer: a status, or `hang`, or `lost` (done, and no reply is sent).
+A commit must follow the head that it names, as on the Hub; `before_commit` lets another writer come first. Zip files are LFS
+objects: asked for by `batch`, sent with PUT to a server of their own (`FakeObjects`), told by `verify`, and named in the commit.
+`faults` holds, by the endpoint's word (`refs`, `paths-info`, `preupload`, `batch`, `verify`, `commit`, `tree`, `resolve`), what its
+next requests get instead of an answer: a status, or `hang`, or `lost` (done, and no reply is sent).
 """
 
 from __future__ import annotations
@@ -29,8 +28,7 @@ REPO = "org/board"
 TOKEN = "hf_" + "secretsecretsecret"
 _ATTRIBUTES = b"*.zip filter=lfs diff=lfs merge=lfs -text\n*.zst filter=lfs diff=lfs merge=lfs -text\n"
 _SIGNED = "?signature=yes"
-_PAGE = 3
-"""Entries of one page of a listing."""
+_PAGE = 3  # entries of a page of a listing
 
 
 @dataclass(frozen=True)
@@ -44,18 +42,13 @@ class Commit:
 
 
 class _Server:
-    """A server on a loopback port, for the length of a `with` block."""
-
     def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._http.daemon_threads = True
         self._http.owner = self  # type: ignore[attr-defined]
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
-
-    @property
-    def endpoint(self) -> str:
-        """Of the Hub, what stands in place of https://huggingface.co."""
-        return f"http://127.0.0.1:{self._http.server_port}"
+        self.endpoint = f"http://127.0.0.1:{self._http.server_port}"
+        self.asked: list[str] = []
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -68,20 +61,12 @@ class _Server:
 
 
 class FakeObjects(_Server):
-    """The storage of large files: PUT and GET by the SHA-256, with signed addresses and no token.
-
-    As S3 it refuses a request that brings an `Authorization` beside the signature of its address.
-    """
+    """The storage of large files: PUT and GET by the SHA-256; as S3 it refuses an `Authorization` beside a signed address."""
 
     def __init__(self) -> None:
         super().__init__(_ObjectHandler)
         self.files: dict[str, bytes] = {}
         self.faults: list[int] = []
-        self.asked: list[str] = []
-
-    def address(self, oid: str) -> str:
-        """Where an object is sent to and read from."""
-        return f"{self.endpoint}/{oid}{_SIGNED}"
 
 
 class FakeHub(_Server):
@@ -89,18 +74,15 @@ class FakeHub(_Server):
 
     def __init__(self) -> None:
         super().__init__(_HubHandler)
-        first = Commit("0" * 40, "initial commit", {".gitattributes": _ATTRIBUTES, "README.md": b"# board\n"})
-        self.commits = [first]
+        self.commits = [Commit("0" * 40, "initial commit", {".gitattributes": _ATTRIBUTES, "README.md": b"# board\n"})]
         self.faults: dict[str, list[int | str]] = {}
         self.before_commit: Callable[[], object] | None = None
-        self.asked: list[str] = []
         self.objects = FakeObjects()
         self.closing = threading.Event()
         self._lock = threading.Lock()
 
     @property
     def head(self) -> Commit:
-        """The newest commit."""
         return self.commits[-1]
 
     def __enter__(self) -> Self:
@@ -127,7 +109,6 @@ class FakeHub(_Server):
             return made
 
     def at(self, revision: str) -> Commit | None:
-        """The commit of a branch or hash."""
         return self.head if revision == "main" else next((one for one in self.commits if one.oid == revision), None)
 
 
@@ -137,14 +118,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, status: int, content: bytes, headers: dict[str, str] | None = None) -> None:
         self.send_response(status)
-        for name, value in (headers or {}).items():
+        for name, value in {**(headers or {}), "Content-Length": str(len(content))}.items():
             self.send_header(name, value)
-        self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
 
     def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 - the base class's name
-        """Says nothing."""
+        pass
 
 
 class _ObjectHandler(_Handler):
@@ -178,101 +158,87 @@ class _ObjectHandler(_Handler):
 
 
 class _HubHandler(_Handler):
-    @property
-    def hub(self) -> FakeHub:
-        return self.server.owner  # type: ignore[attr-defined,no-any-return]
-
     def do_GET(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.hub: FakeHub = self.server.owner  # type: ignore[attr-defined]
+        self.body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         parts = urlsplit(self.path)
-        kind, answer = self._route([unquote(part) for part in parts.path.strip("/").split("/")])
+        kind, self.rest = self._kind([unquote(part) for part in parts.path.strip("/").split("/")])
         self.hub.asked.append(kind)
         planned = self.hub.faults.get(kind, [])
         fault = planned.pop(0) if planned else None
+        answer = getattr(self, f"_{kind.replace('-', '_')}", None)
         if fault == "hang":
             self.hub.closing.wait(30)
             self.close_connection = True
         elif isinstance(fault, int):
             self._reply(fault, {"error": "scripted fault"})
-        elif self.headers.get("Authorization") != f"Bearer {TOKEN}":
+        elif self.headers.get("Authorization") != f"Bearer {TOKEN}" or answer is None:
             # A private repository is not even told to be there.
-            self._reply(401, {"error": "Repository not found"}, code="RepoNotFound")
-        elif answer is None:
-            self._reply(404, {"error": "Repository not found"}, code="RepoNotFound")
+            self._reply(404 if answer is None else 401, {"error": "Repository not found"}, code="RepoNotFound")
         else:
-            answer(body, parse_qs(parts.query), lost=fault == "lost")
+            self.query, self.lost = parse_qs(parts.query), fault == "lost"
+            answer()
 
     do_HEAD = do_POST = do_GET
 
-    def _route(self, path: list[str]) -> tuple[str, Callable[..., None] | None]:
+    @staticmethod
+    def _kind(path: list[str]) -> tuple[str, list[str]]:
+        """The endpoint's word, and what follows it."""
         repo = REPO.split("/")
         if path[:4] == ["api", "datasets", *repo] and len(path) > 4:
-            self._rest = path[5:]
-            known = {
-                "refs": self._refs,
-                "paths-info": self._paths_info,
-                "preupload": self._preupload,
-                "commit": self._commit,
-                "tree": self._tree,
-                "revision": self._revision,
-            }
-            return path[4], known.get(path[4])
+            return path[4], path[5:]
         if path[:5] == ["datasets", repo[0], f"{repo[1]}.git", "info", "lfs"]:
-            return path[-1], {"batch": self._batch, "verify": self._verify}.get(path[-1])
+            return path[-1], []
         if path[:3] == ["datasets", *repo] and path[3:4] == ["resolve"]:
-            self._rest = path[4:]
-            return "resolve", self._resolve
-        return "/".join(path), None
+            return "resolve", path[4:]
+        return "/".join(path), []
 
-    def _refs(self, body: bytes, query: dict[str, list[str]], *, lost: bool) -> None:
+    def _refs(self) -> None:
         branch = {"name": "main", "ref": "refs/heads/main", "targetCommit": self.hub.head.oid}
         self._reply(200, {"branches": [branch], "converts": [], "tags": []})
 
-    def _revision(self, body: bytes, query: dict[str, list[str]], *, lost: bool) -> None:
-        self._reply(
-            200, {"id": REPO, "sha": self.hub.head.oid, "private": True, "downloads": 0, "likes": 0, "tags": []}
-        )
+    def _revision(self) -> None:
+        about = {"private": True, "downloads": 0, "likes": 0, "tags": []}
+        self._reply(200, {"id": REPO, "sha": self.hub.head.oid, **about})
 
-    def _paths_info(self, body: bytes, query: dict[str, list[str]], *, lost: bool) -> None:
-        form = parse_qs(body.decode())
-        commit = self.hub.at(self._rest[0])
+    def _paths_info(self) -> None:
+        commit = self.hub.at(self.rest[0])
         if commit is None:
             self._reply(404, {"error": "no such revision"}, code="RevisionNotFound")
             return
-        self._reply(200, [self._file(commit, name) for name in form["paths"] if name in commit.files])
+        names = parse_qs(self.body.decode())["paths"]
+        self._reply(200, [self._file(commit, name) for name in names if name in commit.files])
 
-    def _preupload(self, body: bytes, query: dict[str, list[str]], *, lost: bool) -> None:
+    def _preupload(self) -> None:
         said = []
-        for file in json.loads(body)["files"]:
-            stored = self.hub.head.files.get(file["path"])
-            large = _is_large(file["path"])
+        for file in json.loads(self.body)["files"]:
+            stored, large = self.hub.head.files.get(file["path"]), _is_large(file["path"])
             oid = {} if stored is None else {"oid": _digest(stored) if large else _blob(stored)}
             mode = "lfs" if large else "regular"
             said.append({"path": file["path"], "uploadMode": mode, "shouldIgnore": False, **oid})
         self._reply(200, {"files": said})
 
-    def _batch(self, body: bytes, query: dict[str, list[str]], *, lost: bool) -> None:
+    def _batch(self) -> None:
         said = []
-        for wanted in json.loads(body)["objects"]:
+        for wanted in json.loads(self.body)["objects"]:
             actions = {
-                "upload": {"href": self.hub.objects.address(wanted["oid"])},
+                "upload": {"href": f"{self.hub.objects.endpoint}/{wanted['oid']}{_SIGNED}"},
                 "verify": {"href": f"{self.hub.endpoint}/datasets/{REPO}.git/info/lfs/verify"},
             }
             # What is there already is not asked for again.
             said.append({**wanted, **({} if wanted["oid"] in self.hub.objects.files else {"actions": actions})})
         self._reply(200, {"transfer": "basic", "objects": said})
 
-    def _verify(self, body: bytes, query: dict[str, list[str]], *, lost: bool) -> None:
-        told = json.loads(body)
+    def _verify(self) -> None:
+        told = json.loads(self.body)
         stored = self.hub.objects.files.get(told["oid"])
-        there = stored is not None and len(stored) == told["size"]
-        self._reply(200 if there else 404, {})
+        self._reply(200 if stored is not None and len(stored) == told["size"] else 404, {})
 
-    def _commit(self, body: bytes, query: dict[str, list[str]], *, lost: bool) -> None:
+    def _commit(self) -> None:
         before, self.hub.before_commit = self.hub.before_commit, None
         if before is not None:
             before()
-        lines = [json.loads(line) for line in body.splitlines()]
+        lines = [json.loads(line) for line in self.body.splitlines()]
         header = next(line["value"] for line in lines if line["key"] == "header")
         (line,) = [line for line in lines if line["key"] != "header"]
         file = line["value"]
@@ -286,15 +252,15 @@ class _HubHandler(_Handler):
         made = self.hub.add(header["summary"], file["path"], content, parent=header.get("parentCommit"))
         if made is None:
             self._reply(412, {"error": "A commit has happened since. Please refresh and try again."})
-        elif lost:
+        elif self.lost:
             self.close_connection = True
         else:
             address = f"{self.hub.endpoint}/datasets/{REPO}/commit/{made.oid}"
             self._reply(200, {"commitUrl": address, "commitOid": made.oid})
 
-    def _tree(self, body: bytes, query: dict[str, list[str]], *, lost: bool) -> None:
-        commit = self.hub.at(self._rest[0])
-        inside = "".join(f"{part}/" for part in self._rest[1:])
+    def _tree(self) -> None:
+        commit = self.hub.at(self.rest[0])
+        inside = "".join(f"{part}/" for part in self.rest[1:])
         names = sorted(name for name in commit.files if name.startswith(inside)) if commit else []
         if commit is None or not names:
             self._reply(404, {"error": "no such folder"}, code="EntryNotFound")
@@ -302,27 +268,25 @@ class _HubHandler(_Handler):
         folders = sorted({name.rpartition("/")[0] for name in names if "/" in name})
         entries = [{"type": "directory", "path": name, "oid": "1" * 40, "size": 0} for name in folders]
         entries += [self._file(commit, name) for name in names]
-        start = int(query.get("cursor", ["0"])[0])
+        start = int(self.query.get("cursor", ["0"])[0])
         link = {}
         if start + _PAGE < len(entries):
             address = f"{self.hub.endpoint}{urlsplit(self.path).path}?recursive=True&cursor={start + _PAGE}"
             link = {"Link": f'<{address}>; rel="next"'}
         self._reply(200, entries[start : start + _PAGE], headers=link)
 
-    def _resolve(self, body: bytes, query: dict[str, list[str]], *, lost: bool) -> None:
-        commit = self.hub.at(self._rest[0])
-        name = "/".join(self._rest[1:])
+    def _resolve(self) -> None:
+        commit, name = self.hub.at(self.rest[0]), "/".join(self.rest[1:])
         if commit is None or name not in commit.files:
             self._reply(404, {"error": "no such file"}, code="EntryNotFound")
         elif _is_large(name):
-            self._send(302, b"", {"Location": self.hub.objects.address(_digest(commit.files[name]))})
+            self._send(302, b"", {"Location": f"{self.hub.objects.endpoint}/{_digest(commit.files[name])}{_SIGNED}"})
         else:
             self._send(200, commit.files[name])
 
     def _file(self, commit: Commit, name: str) -> dict[str, Any]:
-        by = commit.by.get(name, self.hub.commits[0])
+        by, content = commit.by.get(name, self.hub.commits[0]), commit.files[name]
         last = {"id": by.oid, "title": by.title, "date": "2026-01-31T12:00:00.000Z"}
-        content = commit.files[name]
         return {"type": "file", "path": name, "size": len(content), "oid": _blob(content), "lastCommit": last}
 
     def _reply(self, status: int, value: Any, *, code: str = "", headers: dict[str, str] | None = None) -> None:

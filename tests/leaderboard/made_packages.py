@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
@@ -16,11 +17,16 @@ from medical_tasks.runs.estimation import BOOTSTRAP_SEED
 from medical_tasks.runs.results import SCHEMA_VERSION, item_rows, summarise
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
-__all__ = ["package", "recipe_of"]
+__all__ = ["cases", "package", "recipe_of"]
 
 
-def recipe_of(task: TaskSpec, **changes: Any) -> dict[str, Any]:
-    """A whole recipe of a task without a judge."""
+def cases(name: str) -> Any:
+    """What `cases/NAME.json` holds."""
+    return json.loads((Path(__file__).parent / "cases" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def recipe_of(task: TaskSpec, /, **changes: Any) -> dict[str, Any]:
+    """A whole recipe of a task without a judge; the change of `data+` is one of its entries, of `data` the whole."""
     data = dataset_spec(task.dataset)
     made: dict[str, Any] = {
         "suite": "medical-tasks 0.1.0",
@@ -44,7 +50,9 @@ def recipe_of(task: TaskSpec, **changes: Any) -> dict[str, Any]:
         "python": "3.11.7",
         "packages": {"numpy": "2.4.6"},
     }
-    return {**made, **changes}
+    for name, value in changes.items():
+        made |= {name[:-1]: {**made[name[:-1]], **value}} if name.endswith("+") else {name: value}
+    return made
 
 
 def package(
@@ -57,17 +65,7 @@ def package(
     task: str = "medcalc",
     recipe: Mapping[str, Any] | None = None,
 ) -> bytes:
-    """A package of one task without a judge, on open data.
-
-    Args:
-        model: name of the model: another one makes another package.
-        organisation: who submits.
-        right: items whose values are 1.
-        of: items.
-        unanswered: items, the last ones, without an answer.
-        task: name of the task.
-        recipe: entries of the recipe that are other than usual.
-    """
+    """A package of one task on open data, without a judge; the first items are right, the last ones unanswered."""
     spec = task_spec(task)
     items = [
         Item(id=f"item-{n}", fields={}, groups=dict.fromkeys(spec.groups, "physical"), cluster=f"note-{n}")

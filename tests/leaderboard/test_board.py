@@ -8,7 +8,6 @@ import json
 import multiprocessing
 import re
 import zipfile
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,7 +19,6 @@ from medical_tasks.benchmarks.catalog import task_spec, tasks
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.leaderboard.admission import AdmissionError, AlreadySubmittedError, QueueFullError, QueueLimits
 from medical_tasks.leaderboard.board import Board, entries_of, event_name, package_name, published_entries
-from medical_tasks.leaderboard.hub_store import HubStorage
 from medical_tasks.leaderboard.maintaining import check_store
 from medical_tasks.leaderboard.ranking import rank_ranges
 from medical_tasks.leaderboard.records import DamagedError, Entry, Submission
@@ -28,8 +26,9 @@ from medical_tasks.leaderboard.storage import LocalStorage
 from medical_tasks.leaderboard.submission_package.contents import PackageError, ReadLimits
 from medical_tasks.leaderboard.submission_package.reading import read_package
 from medical_tasks.report.published.figures import all_published
-from tests.leaderboard.fake_hub import REPO, TOKEN, FakeHub
-from tests.leaderboard.made_packages import package
+from tests.leaderboard.made_packages import cases, package
+
+CASES = cases("board")
 
 PACKAGE = package()
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -98,32 +97,7 @@ def test_a_package_that_is_too_large_is_not_even_read(tmp_path: Path) -> None:
         small.submit(b"x" * 1001)
 
 
-def test_decisions_and_their_history(board: Board) -> None:
-    name = board.submit(PACKAGE).id
-    assert states(board.decide(name, "accepted", by="Ann")) == ["pending", "accepted"]
-    withdrawn = board.decide(name, "rejected", by="Ben", reason="wrong model")
-    assert (withdrawn.history[-1].by, withdrawn.history[-1].reason) == ("Ben", "wrong model")
-    again = board.decide(name, "accepted", by="Ann", reason="it was right")
-    assert states(again) == ["pending", "accepted", "rejected", "accepted"]
-    assert Board(board.storage).submission(name) == again
-
-
-@pytest.mark.parametrize(
-    ("before", "state", "named", "message"),
-    [
-        ([], "pending", {"by": "A"}, "is pending since .* cannot become pending. It can become accepted or rejected"),
-        (["accepted"], "accepted", {"by": "A"}, "is accepted since .* (by A) and cannot become accepted. It can become rejected"),
-        (["rejected"], "rejected", {"by": "A", "reason": "x"}, "cannot become rejected. It can become accepted"),
-        ([], "accepted", {"by": " "}, "--by is needed here and is empty"),
-        ([], "rejected", {"by": "A"}, "--reason is needed here and is empty"),
-        (["accepted"], "rejected", {"by": "A"}, "--reason is needed here"),
-        (["rejected"], "accepted", {"by": "A"}, "--reason is needed here"),
-        ([], "accepted", {"by": "A\nB"}, "--by must be one line without control characters, got 'A\\\\nB'"),
-        ([], "accepted", {"by": "A" * 97}, "--by has 97 characters, 96 are allowed"),
-        ([], "rejected", {"by": "A", "reason": "x" * 501}, "--reason has 501 characters, 500 are allowed"),
-        ([], "accepted", {"by": "A", "verified": {"package": "f" * 16, "matches": True}}, "a verification goes with accepting"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("before", "state", "named", "message"), CASES["what_cannot_be_decided"])
 def test_what_cannot_be_decided(
     board: Board, before: list[Any], state: Any, named: dict[str, Any], message: str
 ) -> None:
@@ -168,12 +142,6 @@ def test_times_do_not_go_back(tmp_path: Path) -> None:
     name = board_at(tmp_path).submit(PACKAGE).id
     made = board_at(tmp_path, NOON - timedelta(days=1)).decide(name, "accepted", by="A")
     assert made.history[-1].at == made.history[0].at
-
-
-def test_the_newest_come_first(tmp_path: Path) -> None:
-    for hours, model in ((1, "b"), (3, "c"), (2, "a")):
-        board_at(tmp_path, NOON + timedelta(hours=hours)).submit(package(model))
-    assert [one.submitter.model for one in board_at(tmp_path).submissions()] == ["c", "a", "b"]
 
 
 def _told_of(board: Board) -> Submission:
@@ -266,25 +234,6 @@ def test_what_is_not_there(board: Board) -> None:
             board.submission(name)
 
 
-@pytest.fixture
-def hub() -> Iterator[FakeHub]:
-    with FakeHub() as server:
-        yield server
-
-
-@pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
-def test_it_works_on_the_hub_too(hub: FakeHub) -> None:
-    first = Board(HubStorage(REPO, TOKEN, endpoint=hub.endpoint, first_wait_s=0.001))
-    name = first.submit(PACKAGE).id
-    other = Board(HubStorage(REPO, TOKEN, endpoint=hub.endpoint, first_wait_s=0.001))
-    assert states(other.decide(name, "accepted", by="A")) == ["pending", "accepted"]
-    assert first.submission(name).state == "accepted"
-    hub.faults["commit"] = ["lost"]
-    assert first.submit(package("Another")).state == "pending"
-    assert check_store(other).problems == ()
-    assert len(hub.commits) == 1 + 5
-
-
 def _submit(folder: str, model: str) -> str:
     """Runs in another process: submits a package, and says what it was told."""
     try:
@@ -312,42 +261,17 @@ def test_of_submissions_at_the_same_time_none_is_lost_and_none_doubled(tmp_path:
     assert (found.packages, found.events, found.problems, found.strangers) == (8, 8, (), ())
 
 
-def _edit(key: str, value: Any) -> Any:
-    return lambda content: json.dumps({**json.loads(content), key: value}).encode()
+def changed(content: bytes, change: Any) -> bytes:
+    """Content with other entries (a dict), another text in a text's place (a list), or as it is called."""
+    if isinstance(change, dict):
+        return json.dumps({**json.loads(content), **change}).encode()
+    if isinstance(change, list):
+        old, new, *times = change
+        return content.replace(old.encode(), new.encode() * (times or [1])[0])
+    return {"longer": content + b" ", "another": package("Another")}.get(change, str(change).encode())
 
 
-@pytest.mark.parametrize(
-    ("file", "change", "message"),
-    [
-        ("event", lambda content: b"{", "not valid JSON"),
-        ("event", lambda content: b"[" * 100_000, "not valid JSON"),
-        ("event", lambda content: b"[]", "not an event; its entries must be at, by, format"),
-        ("event", _edit("more", 1), "not an event"),
-        ("event", _edit("format", 3), "format 3, this version reads 2"),
-        ("event", _edit("state", "good"), "state 'good' is none of pending, accepted, rejected"),
-        ("event", _edit("state", ["pending"]), "is none of"),
-        ("event", _edit("state", "accepted"), "begins with accepted, not with pending"),
-        ("event", _edit("at", "yesterday"), "`at` must be a time like"),
-        ("event", _edit("by", "\x1b[2J"), "`by` and `reason` must be texts of one line"),
-        ("event", _edit("verified", {}), "`verified` must be null or"),
-        ("event", lambda content: content.replace(b'"parameters": null', b'"parameters": NaN'), "not valid JSON"),
-        ("event", lambda content: content.replace(b'"parameters": null', b'"parameters": 1e999'), "not valid JSON"),
-        ("event", lambda content: content.replace(b'"parameters": null', b'"parameters": 1' + b"0" * 400), "wrong kind"),
-        ("event", lambda content: content.replace(b'"A model"', b'"\\ud800"'), "wrong kind"),
-        ("event", lambda content: content.replace(b'"A model"', b'"' + b"x" * 1001 + b'"'), "wrong kind"),
-        ("event", _edit("at", "2026-13-31T12:00:00Z"), "`at` must be a time like"),
-        ("event 2", _edit("verified", {"matches": False}), "`verified` must be null or"),
-        ("event 2", _edit("verified", {"matches": True, "on_trust": 1}), "`verified` must be null or"),
-        ("event 2", _edit("verified", {"matches": True, "package": "f" * 16}), "event 2 has the verification of another"),
-        ("event", _edit("submission", {}), "`submission` must have submitter, tasks"),
-        ("event", _edit("submission", None), "`submission` must have"),
-        ("package", lambda content: content + b" ", "not the file that was submitted"),
-        ("package", lambda content: package("Another"), "not the file that was submitted"),
-        ("package", None, "is not there, but events of it are"),
-        ("event 2", _edit("state", "pending"), "event 2 makes it pending after pending, which is not allowed"),
-        ("event 1", None, "an event is missing; there are events"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("file", "change", "message"), CASES["what_was_changed_in_the_store"])
 def test_what_was_changed_in_the_store_is_told_and_left_out(board: Board, file: str, change: Any, message: str) -> None:
     name = board.submit(PACKAGE).id
     sound = board.submit(package("Another sound one"))
@@ -358,7 +282,7 @@ def test_what_was_changed_in_the_store_is_told_and_left_out(board: Board, file: 
     if change is None:
         place.unlink()
     else:
-        place.write_bytes(change(place.read_bytes()))
+        place.write_bytes(changed(place.read_bytes(), change))
     fresh = Board(board.storage)
     (problem,) = check_store(fresh).problems
     assert message in problem
@@ -389,14 +313,6 @@ def test_what_is_written_while_the_store_is_listed_is_not_taken_for_damage(
     )
     assert [one.state for one in fresh.submissions()] == ["accepted"]
     assert fresh.damaged == {}
-
-
-def test_files_of_others_are_told_and_change_nothing(board: Board) -> None:
-    board.submit(PACKAGE)
-    board.storage.create("submissions/readme.txt", b"hello")
-    found = check_store(Board(board.storage))
-    assert (found.problems, found.strangers, found.packages, found.events) == ((), ("submissions/readme.txt",), 1, 1)
-    assert len(board.submissions()) == 1
 
 
 class Clock:
@@ -451,12 +367,6 @@ def test_what_was_taken_stays_whatever_the_limits_become(tmp_path: Path) -> None
         read_package(long)
     later = Board(LocalStorage(tmp_path))
     assert ([entry.submission for entry in submitted(later)], later.damaged) == ([name], {})
-
-
-def test_accepted_by_verification_is_verified(daily: Board) -> None:
-    name = daily.submit(package()).id
-    daily.decide(name, "accepted", by="A", verified={"package": name, "matches": True, "checks": []})
-    assert [entry.state for entry in submitted(daily)] == ["verified"]
 
 
 def test_verdicts_on_trust_are_not_verified(daily: Board) -> None:

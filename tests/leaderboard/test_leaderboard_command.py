@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from medical_tasks.cli.entry import main
-from medical_tasks.leaderboard.board import Board, event_name, package_name
+from medical_tasks.leaderboard.board import Board, event_name
 from medical_tasks.leaderboard.storage import LocalStorage
 from medical_tasks.leaderboard.submission_package import verifying
 from medical_tasks.leaderboard.submission_package.contents import Check, Package, Verification, VerifyOptions
-from tests.leaderboard.made_packages import package
+from tests.leaderboard.made_packages import cases, package
+
+CASES = cases("leaderboard_command")
 
 
 @pytest.fixture(autouse=True)
@@ -89,23 +91,7 @@ def test_an_empty_store(capsys: pytest.CaptureFixture[str]) -> None:
     assert not Path("board").exists()
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (["show"], 2, "show needs ID: medical-tasks leaderboard show ID --store"),
-        (["submit"], 2, "submit needs FILE"),
-        (["submit", "nothing.zip"], 3, r"nothing.zip: cannot be read (No such file or directory). Give the .zip"),
-        (["submit", "."], 2, ".: is not a file"),
-        (["list", "x"], 2, "list takes no 'x'. Leave it out"),
-        (["list", "--by", "A"], 2, "--by is for accept, reject, not for list"),
-        (["reject", "f" * 16, "--unverified"], 2, "--unverified is for accept, not for reject"),
-        (["accept", "f" * 16, "--unverified", "--data", "x"], 2, "--data is for verifying, and --unverified leaves that out"),
-        (["accept", "f" * 16, "--by", "A"], 3, f"{'f' * 16}: no such submission"),
-        (["show", "../x"], 2, "'../x': no id of a submission"),
-        (["entries", "--task", "x"], 2, "unknown task 'x'"),
-        (["serve", "--port", "70000"], 2, "--port must be from 0 to 65535, got 70000"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("words", "code", "message"), CASES["wrong_use_is_told"])
 def test_wrong_use_is_told(capsys: pytest.CaptureFixture[str], words: list[str], code: int, message: str) -> None:
     assert run(*words) == code
     assert message in capsys.readouterr().err
@@ -115,14 +101,6 @@ def test_another_store_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     for place, message in (("hub:nowhere", "'nowhere': is not the name of a repository"), (" ", "--store is empty")):
         assert main(["leaderboard", "list", "--store", place]) == 2
         assert message in capsys.readouterr().err
-
-
-def test_a_bad_package_is_refused_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("a.zip").write_bytes(package(recipe={"max_samples": 5}))
-    Path("b.zip").write_bytes(b"no zip")
-    assert run("submit", "a.zip") == run("submit", "b.zip") == 2
-    assert "only 5 items were asked" in capsys.readouterr().err
-    assert not Path("board").exists()
 
 
 def test_check_says_what_is_not_whole(capsys: pytest.CaptureFixture[str]) -> None:
@@ -218,10 +196,3 @@ def test_every_option_of_verifying_can_be_given() -> None:
     from medical_tasks.cli.leaderboard import _VERIFYING
 
     assert {each.name for each in fields(VerifyOptions)} == set(_VERIFYING)
-
-
-def test_a_package_of_the_store_that_was_changed_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    name = submitted()
-    Path("board", package_name(name)).write_bytes(package("forged"))
-    assert run("show", name) == 2
-    assert "not the file that was submitted" in capsys.readouterr().err

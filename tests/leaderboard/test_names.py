@@ -22,7 +22,9 @@ from medical_tasks.leaderboard.records import Event, event_bytes
 from medical_tasks.leaderboard.storage import LocalStorage
 from medical_tasks.leaderboard.submission_package.contents import PackageError
 from medical_tasks.leaderboard.submission_package.submitters import name_key, name_problem
-from tests.leaderboard.made_packages import package
+from tests.leaderboard.made_packages import cases, package
+
+CASES = cases("names")
 
 MODEL, ORGANISATION = "Honest Model 10", "Lab of Illness"
 CHARACTERS = tuple(chr(code) for code in range(sys.maxunicode + 1) if unicodedata.name(chr(code), ""))
@@ -115,33 +117,12 @@ def test_names_of_all_who_write_them_so_are_taken(name: str) -> None:
     assert name_key(name)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("opt-1.3b", "opt-13b"),
-        ("Qwen2.5", "Qwen25"),
-        ("GPT-4.1", "GPT-41"),
-        ("Chat", "Chat+"),
-        ("Base", "Large"),
-        ("卜", "人"),
-    ],
-)
+@pytest.mark.parametrize(("one", "other"), CASES["names_that_differ_to_the_eye_are_two"])
 def test_names_that_differ_to_the_eye_are_two(one: str, other: str) -> None:
     assert name_key(one) != name_key(other)
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("H\u043enest", "mixes scripts at U+043E CYRILLIC SMALL LETTER O: write it in one script"),
-        ("\u0410\u041e\u0421\u0415", "nothing that does not look Latin: write it in Latin letters"),
-        ("Hon\u3164est", "has U+3164 HANGUL FILLER: a name is of letters and digits in common use"),
-        ("Hx\u0301\u0302\u0303", "has 3 marks on one letter, the first of them U+0301 COMBINING ACUTE ACCENT"),
-        ("Hx\u0301\u0301", "has 2 marks on one letter, the first of them U+0301"),
-        ("Hon\u3099est", "has U+3099 COMBINING KATAKANA-HIRAGANA VOICED SOUND MARK on U+006E LATIN SMALL LETTER N"),
-        ("--", "has no letter and no digit"),
-    ],
-)
+@pytest.mark.parametrize(("name", "message"), CASES["a_refusal_names_the_character"])
 def test_a_refusal_names_the_character(name: str, message: str) -> None:
     assert message in name_problem(name)
     with pytest.raises(PackageError, match="organisation: .*Write the package again"):

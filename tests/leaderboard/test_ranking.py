@@ -6,7 +6,6 @@ import random
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,9 +23,10 @@ from medical_tasks.leaderboard.ranking import (
 )
 from medical_tasks.leaderboard.records import Entry
 from medical_tasks.runs.recipes import recipe_differences
-from medical_tasks.scoring.intervals import wilson_interval
 from medical_tasks.spec import MetricSpec
-from tests.leaderboard.made_packages import recipe_of
+from tests.leaderboard.made_packages import cases, recipe_of
+
+CASES = cases("ranking")
 
 ACCURACY = task_spec("medcalc").metrics[0]
 HALLUCINATION = next(metric for metric in task_spec("kqa").metrics if metric.name == "hallucination_rate")
@@ -68,11 +68,8 @@ def test_where_lower_is_better() -> None:
 
 
 def test_groups_tasks_and_measures_are_ranked_apart() -> None:
-    assert shown([entry(0.5, 0.6), entry(0.7, 0.8, group="h"), entry(0.7, 0.8, task="medcalc_direct")]) == [
-        "1",
-        "1",
-        "1",
-    ]
+    apart = [entry(0.5, 0.6), entry(0.7, 0.8, group="h"), entry(0.7, 0.8, task="medcalc_direct")]
+    assert shown(apart) == ["1", "1", "1"]
     bert = next(metric for metric in task_spec("ehrnoteqa_open_level1").metrics if metric.needs == "sentence_bert")
     recipes = [
         {"scoring": {"sentence_bert": {"sha256": digest, "file": name}}}
@@ -86,22 +83,9 @@ def test_groups_tasks_and_measures_are_ranked_apart() -> None:
     assert shown([whole, part], score) == ["1", "1"]
 
 
-@pytest.mark.parametrize(
-    "odd",
-    [
-        entry(None, None),
-        entry(0.9, 0.95, state="reported"),
-        entry(0.9, 0.95, differences=("Only a part.",)),
-        entry(0.9, 0.95, metrics={}),
-        entry(0.9, 0.95, metrics={"accuracy": {"value": 0.9, "ci_low": None, "ci_high": None}}),
-        entry(0.9, 0.95, metrics={"accuracy": {"value": 0.9, "ci_low": 0.9, "ci_high": 0.8}}),
-        entry(0.9, 0.95, metrics={"accuracy": {"value": 0.9, "ci_low": 0.9, "ci_high": "1"}}),
-        entry(0.9, 0.95, metrics={"accuracy": {"value": 0.9, "ci_low": 0.9, "ci_high": 0.95, "comparable": False}}),
-        entry(0.9, 0.95, metrics={"accuracy": 0.9}),
-    ],
-)
-def test_what_has_no_rank_takes_no_place(odd: Entry) -> None:
-    assert shown([odd, entry(0.5, 0.6)]) == ["n/a", "1"]
+@pytest.mark.parametrize(("low", "high", "odd"), CASES["what_has_no_rank_takes_no_place"])
+def test_what_has_no_rank_takes_no_place(low: float | None, high: float | None, odd: dict[str, Any]) -> None:
+    assert shown([entry(low, high, **odd), entry(0.5, 0.6)]) == ["n/a", "1"]
 
 
 Intervals = st.lists(
@@ -143,55 +127,16 @@ def test_turned_round_the_ranks_are_turned_round(intervals: list[tuple[float, fl
 
 
 KQA, MEDCALC = task_spec("kqa"), task_spec("medcalc")
-JUDGE = {
-    "name": "openai-api/[host]/judge",
-    "comparable": True,
-    "votes": 5,
-    "prompts": {"set": "own", "sha256": "cd" * 32},
-}
 
 
-def other(key: str, **changes: Any) -> dict[str, Any]:
-    return {key: {**recipe_of(MEDCALC)[key], **changes}}
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"suite": "medical-tasks 9"},
-        {"task_version": "2-B"},
-        {"model": {"name": "another"}},
-        {"python": "3.12.0", "packages": {}},
-        other("data", source={"renamed.csv": "c2" * 32}),
-        other("generation", max_new_tokens=9, model_args={"temperature": "1"}),
-        {"truncation": {"words_left_out": {"a": 3}}},
-        {"scoring": {"sentence_bert": {"sha256": "a"}}},
-    ],
-)
+@pytest.mark.parametrize("changes", CASES["what_belongs_to_the_model_does_not_separate"])
 def test_what_belongs_to_the_model_does_not_separate(changes: dict[str, Any]) -> None:
     task = task_spec("ehrnoteqa_open_level1")
     assert group_of(task, recipe_of(MEDCALC)) == group_of(task, recipe_of(MEDCALC, **changes))
     assert not recipe_differences("medcalc", recipe_of(MEDCALC), recipe_of(MEDCALC, **changes)).refused
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"task_version": "1-A"},
-        other("data", rows_sha256="77" * 32),
-        other("data", config="v1.2"),
-        other("data", split="dev"),
-        {"metrics": {"accuracy": {"kind": "mean"}}},
-        {"prompts": {"set": "own", "sha256": "77" * 32}},
-        {"prompts": {"set": "own", "sha256": "ab" * 32, "settings": {"top_k": 5}}},
-        {"prompts": None},
-        {"protocol": {"tries": 3}},
-        {"baseline": {"embedder": "words"}},
-        {"judge": JUDGE},
-        {"judge": {**JUDGE, "votes": 1}},
-        {"scoring": {"claims": {"file": "a", "sha256": "b"}}},
-    ],
-)
+@pytest.mark.parametrize("changes", CASES["what_decides_the_numbers_separates"])
 def test_what_decides_the_numbers_separates(changes: dict[str, Any]) -> None:
     assert group_of(KQA, recipe_of(MEDCALC)) != group_of(KQA, recipe_of(MEDCALC, **changes))
     assert group_of(KQA, recipe_of(MEDCALC)) != group_of(MEDCALC, recipe_of(MEDCALC))
@@ -211,17 +156,13 @@ def test_files_are_known_by_their_hashes() -> None:
 
 
 def test_in_words() -> None:
-    recipe = recipe_of(KQA, judge=JUDGE)
+    recipe = recipe_of(KQA, judge=CASES["judge"])
     said = "answered test (9595959595), prompts own (ababababab), judge openai-api/[host]/judge, 5 votes"
     assert group_label(recipe) == setting_of(KQA, recipe) == said
-    more = {
-        "task_args": {"tries": "3"},
-        "truncation": {"words_left_out": {"a": 1, "b": 2}},
-        "generation": {"max_new_tokens": 99},
-    }
-    assert (
-        setting_of(KQA, {**recipe, **more}) == f"{said}, tries=3, answers of at most 99 tokens, 2 questions shortened"
-    )
+    more = {"task_args": {"tries": "3"}, "truncation": {"words_left_out": {"a": 1, "b": 2}}}
+    more["generation"] = {"max_new_tokens": 99}
+    longer = f"{said}, tries=3, answers of at most 99 tokens, 2 questions shortened"
+    assert setting_of(KQA, {**recipe, **more}) == longer
     assert group_label({}) == "None None (None)"  # odd recipes never end a page
 
 
@@ -278,31 +219,10 @@ def test_the_mean_of_shares_is_a_share_with_a_narrower_interval(points: list[tup
     assert -1e-9 <= low <= mean + 1e-12
     assert mean - 1e-12 <= high <= 1 + 1e-9
     # Never wider than the mean of the limits, never narrower than that by more than the square root of their number.
-    below, above = (
-        sum(value - bottom for value, bottom, _ in points) / k,
-        sum(top - value for value, _, top in points) / k,
-    )
+    below = sum(value - bottom for value, bottom, _ in points) / k
+    above = sum(top - value for value, _, top in points) / k
     assert below / k**0.5 - 1e-9 <= mean - low <= below + 1e-9
     assert above / k**0.5 - 1e-9 <= high - mean <= above + 1e-9
-
-
-def test_mover_covers_what_it_says() -> None:
-    # Five proportions, near and far from 1, from as many items as the benchmarks have; Wilson intervals of 95 %.
-    true, sizes, rounds = (0.97, 0.85, 0.6, 0.3, 0.08), (1047, 201, 529, 40, 100), 2000
-    generator = np.random.default_rng(8)
-    drawn = [generator.binomial(n, p, size=rounds) for p, n in zip(true, sizes, strict=True)]
-    known: list[dict[int, tuple[float, float, float]]] = [{} for _ in sizes]
-    covered = 0
-    for index in range(rounds):
-        points = []
-        for column, n, seen in zip(drawn, sizes, known, strict=True):
-            right = int(column[index])
-            if right not in seen:
-                seen[right] = (right / n, *wilson_interval(right, n))
-            points.append(seen[right])
-        _, low, high = mover_mean(points)
-        covered += low <= sum(true) / len(true) <= high
-    assert 0.94 <= covered / rounds <= 0.96
 
 
 def test_models_with_all_benchmarks_are_ranked() -> None:

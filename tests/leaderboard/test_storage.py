@@ -76,6 +76,10 @@ def test_what_is_not_there_and_what_is_no_folder(tmp_path: Path) -> None:
         store.create("a", b"x")  # the name of a folder
     with pytest.raises(UsageError, match="is no folder; a leaderboard's store is one"):
         LocalStorage(tmp_path / "a" / "b")
+    (tmp_path / "board").mkdir()
+    (tmp_path / "board" / ".parts").write_text("no folder")
+    with pytest.raises(MissingError, match=r"a: cannot be written .*\(Not a directory\)"):
+        LocalStorage(tmp_path / "board").create("a", b"x")
 
 
 def test_a_link_in_the_store_leads_nowhere(tmp_path: Path) -> None:
@@ -92,10 +96,15 @@ def test_a_link_in_the_store_leads_nowhere(tmp_path: Path) -> None:
     assert (tmp_path / "secret").read_text() == "secret"
 
 
-@pytest.mark.parametrize("call", ["fsync", "write", "link"])
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EROFS])
+@pytest.mark.parametrize(
+    ("call", "number", "step"),
+    [
+        *((call, number, "Free some") for call in ("fsync", "write", "link") for number in (errno.ENOSPC, errno.EIO)),
+        ("link", errno.EPERM, "Its file system makes no hard links, or its rights forbid it: choose another --store"),
+    ],
+)
 def test_a_full_or_broken_disk_is_said_and_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, number: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, number: int, step: str
 ) -> None:
     store = LocalStorage(tmp_path)
     store.create("a", b"x")
@@ -109,7 +118,7 @@ def test_a_full_or_broken_disk_is_said_and_leaves_nothing(
         else:
             patched.setattr(os, call, broken)
         with pytest.raises(
-            MissingError, match=rf"b/c: cannot be written .*\({os.strerror(number)}\); nothing was changed. Free some"
+            MissingError, match=rf"b/c: cannot be written .*\({os.strerror(number)}\); nothing was changed. {step}"
         ):
             store.create("b/c", b"y")
     assert files(tmp_path) == ["a"]
@@ -134,24 +143,6 @@ def test_a_file_whose_place_is_not_safe_on_the_disk_is_taken_back(
     with pytest.raises(MissingError, match="b: cannot be written"):
         store.create("b", b"y")
     assert store.names() == ["a"]
-
-
-def test_a_store_that_something_else_stands_in(tmp_path: Path) -> None:
-    (tmp_path / ".parts").write_text("no folder")
-    with pytest.raises(MissingError, match=r"a: cannot be written .*\(Not a directory\)"):
-        LocalStorage(tmp_path).create("a", b"x")
-    assert LocalStorage(tmp_path).names() == []
-
-
-def test_a_file_system_without_links_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def none(*arguments: Any, **named: Any) -> None:
-        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
-
-    monkeypatch.setattr(os, "link", none)
-    with pytest.raises(
-        MissingError, match="Its file system makes no hard links, or its rights forbid it: choose another --store"
-    ):
-        LocalStorage(tmp_path).create("a", b"x")
 
 
 def test_what_killed_writers_left_goes_when_it_is_old(tmp_path: Path) -> None:

@@ -1,32 +1,54 @@
 """The Gradio app: selection fields, an upload, and one HTML component a page, in the report's colours and fonts.
 
-What it shows is made by `pages` and `submitting`.
+What it shows is made by `pages`. Submitting a package is to check, submit or discard it; each step answers with HTML, whatever was
+uploaded.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
-from medical_tasks.errors import MissingError
-from medical_tasks.leaderboard.app.door import discard, upload_path
+from medical_tasks.errors import MedicalTasksError, MissingError
+from medical_tasks.leaderboard.admission import AdmissionError, QueueFullError, check_admission
+from medical_tasks.leaderboard.app.door import discard, megabytes, upload_path, uploaded
 from medical_tasks.leaderboard.app.pages import about_page, framed, page_at
-from medical_tasks.leaderboard.app.parts import Address, address_of, own_assets_text
-from medical_tasks.leaderboard.app.snapshot import Content
-from medical_tasks.leaderboard.app.submitting import Step, check, introduction, refused, submit
-from medical_tasks.report.html_parts import assets_text, component_styles, markup
+from medical_tasks.leaderboard.app.parts import (
+    Address,
+    address_of,
+    billions,
+    facts,
+    in_app_link,
+    judge_warning,
+    metric_cell,
+    notice,
+    own_assets_text,
+    page_data,
+    table,
+    task_title,
+    yes_no,
+)
+from medical_tasks.leaderboard.app.snapshot import Content, Snapshot
+from medical_tasks.leaderboard.records import Submission
+from medical_tasks.leaderboard.storage import AlreadyStoredError
+from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS, Package, PackageError, ReadLimits
+from medical_tasks.leaderboard.submission_package.reading import read_package
+from medical_tasks.report.html_parts import Cell, Markup, assets_text, component_styles, escaped, link, markup
+from medical_tasks.runs.numbers import coverage, metric_label
 
 if TYPE_CHECKING:
     import gradio
 
+_Parts = Mapping[str, Any]
 TITLE: Final = "Medical tasks leaderboard"
-_FIELDS: Final = ("task", "metric", "group", "model", "compared_task", "first", "second")
+_QUIET: Final[dict[str, Any]] = {"show_progress": "minimal", "api_visibility": "private"}
 _MOST_CHARACTERS: Final = 2000
-_PAGES: Final = ("leaderboard", "model", "compare", "queue")
 # The component's own template is empty: the script puts the HTML in whole, so that tables keep their order and filters.
 _SHOW: Final = "window.medicalTasksSpace.show(element, props, watch, '{page}')"
 _GO: Final = "window.medicalTasksSpace.navigate((query) => trigger('go', { query }))"
@@ -45,29 +67,19 @@ def build(content: Content) -> gradio.Blocks:
         header = _html(gr, "header", _HEAD, more=_GO)
         fields: dict[str, Any] = {}
         shown: dict[str, Any] = {}
+        parts: dict[str, Any] = {}
         with gr.Tabs(selected="leaderboard", overflow_behavior="wrap", elem_id="pages") as tabs:
-            parts: dict[str, Any] = {}
-            with gr.Tab("Leaderboard", id="leaderboard", elem_id="page-leaderboard") as parts["leaderboard"]:
-                with gr.Row():
-                    fields["task"] = _select(gr, "Task")
-                    fields["metric"] = _select(gr, "Ranked by")
-                    fields["group"] = _select(gr, "Group (same data, prompts and judge)")
-                shown["leaderboard"] = _html(gr, "leaderboard")
-            with gr.Tab("Model", id="model", elem_id="page-model") as parts["model"]:
-                fields["model"] = _select(gr, "Model", typed=True)
-                shown["model"] = _html(gr, "model")
-            with gr.Tab("Compare", id="compare", elem_id="page-compare") as parts["compare"]:
-                with gr.Row():
-                    fields["compared_task"] = _select(gr, "Task")
-                    fields["first"] = _select(gr, "A", typed=True)
-                    fields["second"] = _select(gr, "B", typed=True)
-                shown["compare"] = _html(gr, "compare")
-            with gr.Tab("Submit", id="submit", elem_id="page-submit") as parts["submit"]:
-                _submit_part(gr, content)
-            with gr.Tab("Queue and history", id="queue", elem_id="page-queue") as parts["queue"]:
-                shown["queue"] = _html(gr, "queue")
-            with gr.Tab("About", id="about", elem_id="page-about") as parts["about"]:
-                _html(gr, "about", framed(about_page(), Address(view="about")))
+            for name, said in page_data()["pages"].items():
+                with gr.Tab(said["title"], id=name, elem_id=f"page-{name}") as parts[name]:
+                    selections = said.get("fields", {})
+                    with gr.Row() if len(selections) > 1 else contextlib.nullcontext():
+                        fields |= {each: _select(gr, *about) for each, about in selections.items()}
+                    if name == "submit":
+                        _submit_part(gr, content)
+                    elif name == "about":
+                        _html(gr, name, framed(about_page(), Address(view=name)))
+                    else:
+                        shown[name] = _html(gr, name)
         _wire(gr, app, content, header=header, tabs=tabs, parts=parts, fields=fields, shown=shown)
     return app
 
@@ -77,7 +89,7 @@ def _html(gr: Any, page: str, value: str = "", *, more: str = "") -> Any:
     return gr.HTML(value, html_template="", js_on_load=script, apply_default_css=False)
 
 
-def _select(gr: Any, label: str, *, typed: bool = False) -> Any:
+def _select(gr: Any, label: str, typed: bool) -> Any:
     # Choices come with the page; a value that is no choice any more is answered by the page, not by an error.
     return gr.Dropdown(
         choices=[], value=None, label=label, filterable=typed, allow_custom_value=typed, interactive=True, min_width=240
@@ -85,30 +97,22 @@ def _select(gr: Any, label: str, *, typed: bool = False) -> Any:
 
 
 def _wire(
-    gr: Any,
-    app: Any,
-    content: Content,
-    *,
-    header: Any,
-    tabs: Any,
-    parts: Mapping[str, Any],
-    fields: Mapping[str, Any],
-    shown: Mapping[str, Any],
+    gr: Any, app: Any, content: Content, *, header: Any, tabs: Any, parts: _Parts, fields: _Parts, shown: _Parts
 ) -> None:
     """Connects the fields, tabs, links and addresses to the pages."""
-    outputs = [tabs, *(fields[name] for name in _FIELDS), *(shown[name] for name in _PAGES)]
+    outputs = [tabs, *fields.values(), *shown.values()]
 
     def show(address: Address, *, move: bool = True) -> list[Any]:
         page = page_at(content, address)
         updates: list[Any] = [gr.Tabs(selected=page.address.view) if move else gr.skip()]
-        for name in _FIELDS:
+        for name in fields:
             field = page.fields.get(name)
             updates.append(
                 gr.skip()
                 if field is None
                 else gr.Dropdown(choices=field.choices, value=field.value or None, visible=not field.hidden)
             )
-        updates += [str(page.html) if name == page.address.view else gr.skip() for name in _PAGES]
+        updates += [str(page.html) if name == page.address.view else gr.skip() for name in shown]
         return updates
 
     def opened(request: Any) -> list[Any]:
@@ -136,12 +140,10 @@ def _wire(
             return show(Address(view=view, **named), move=False)
 
         inputs = [fields[name] for name in given.values()]
-        fields[changed].input(
-            of_fields, inputs, outputs, show_progress="minimal", api_visibility="private", trigger_mode="always_last"
-        )
+        fields[changed].input(of_fields, inputs, outputs, **_QUIET, trigger_mode="always_last")
 
-    app.load(opened, None, outputs, show_progress="minimal", api_visibility="private")
-    header.go(gone, None, outputs, show_progress="minimal", api_visibility="private")
+    app.load(opened, None, outputs, **_QUIET)
+    header.go(gone, None, outputs, **_QUIET)
     on("leaderboard", "task", task="task")
     for changed in ("metric", "group"):
         on("leaderboard", changed, task="task", metric="metric", group="group")
@@ -153,8 +155,8 @@ def _wire(
     query = gr.Textbox(visible=False)
     for name, part in parts.items():
         script = f"() => window.medicalTasksSpace.selected('{name}')"
-        if name in _PAGES:
-            part.select(selected, [query], outputs, js=script, show_progress="minimal", api_visibility="private")
+        if name in shown:
+            part.select(selected, [query], outputs, js=script, **_QUIET)
         else:
             part.select(None, js=script, api_visibility="private")
 
@@ -173,39 +175,37 @@ def _submit_part(gr: Any, content: Content) -> None:
 
     folder = Path(get_upload_folder())
 
-    def uploaded(value: Any) -> list[Any]:
+    def answered(value: Any, *, confirmed: bool) -> list[Any]:
         try:
-            step = check(upload_path(value, folder))
+            path = upload_path(value, folder)
+            step = submit(content, path) if confirmed else check(path)
         except MissingError as error:
             step = Step(html=refused(str(error)))
         kept = gr.skip() if step.waits else gr.File(value=None)
         return [kept, str(framed(step.html, place)), gr.Row(visible=step.waits)]
-
-    def confirmed(value: Any) -> list[Any]:
-        try:
-            step = submit(content, upload_path(value, folder))
-        except MissingError as error:
-            step = Step(html=refused(str(error)))
-        return [gr.File(value=None), str(framed(step.html, place)), gr.Row(visible=False)]
 
     def taken_back(value: Any) -> list[Any]:
         with contextlib.suppress(MissingError):
             discard(upload_path(value, folder))
         return [gr.File(value=None), "", gr.Row(visible=False)]
 
-    outputs = [file, said, answers]
     # Gradio's own reading of the field leaves an empty file behind for every event.
-    for listener, function in ((file.upload, uploaded), (confirm.click, confirmed), (take_back.click, taken_back)):
-        listener(function, [file], outputs, preprocess=False, api_visibility="private")
+    for listener, function in (
+        (file.upload, lambda value: answered(value, confirmed=False)),
+        (confirm.click, lambda value: answered(value, confirmed=True)),
+        (take_back.click, taken_back),
+    ):
+        listener(function, [file], [file, said, answers], preprocess=False, api_visibility="private")
     # The cross of the field: the file itself is deleted when its time is over.
     file.clear(lambda: ["", gr.Row(visible=False)], None, [said, answers], api_visibility="private")
 
 
 def head() -> str:
     """Makes what goes into the page's head: styles and scripts, all of them our own and written out."""
-    styles = "\n".join([component_styles(), own_assets_text("space.css")])
-    scripts = "\n".join([assets_text("table.js"), own_assets_text("space.js")])
-    return f"<style>\n{styles}\n</style>\n<script>\n{scripts}\n</script>"
+    styles, scripts = own_assets_text("space.css"), own_assets_text("space.js")
+    return (
+        f"<style>\n{component_styles()}\n{styles}\n</style>\n<script>\n{assets_text('table.js')}\n{scripts}\n</script>"
+    )
 
 
 def theme() -> gradio.themes.Base:
@@ -214,14 +214,116 @@ def theme() -> gradio.themes.Base:
     from gradio.themes.utils.fonts import Font
 
     said = json.loads(own_assets_text("theme.json"))  # colours light and dark, the same as in the report's tokens.css
-    made = gr.themes.Base(
-        font=[Font(name) for name in said["sans_serif"]],
-        font_mono=[Font(name) for name in said["monospace"]],
-        radius_size="sm",
-        text_size="md",
-    )
-    settings: dict[str, Any] = {}
-    for name, (light, dark) in said["colours"].items():
-        settings |= {name: light, f"{name}_dark": dark}
+    fonts, mono = (list(map(Font, said[kind])) for kind in ("sans_serif", "monospace"))
+    colours = {name: light for name, (light, _) in said["colours"].items()}
+    colours |= {f"{name}_dark": dark for name, (_, dark) in said["colours"].items()}
+    made = gr.themes.Base(font=fonts, font_mono=mono, radius_size="sm", text_size="md")
     # It has no dark twin; the style sheet gives it one.
-    return made.set(**settings, color_accent="#1c5691")
+    return made.set(**colours, color_accent="#1c5691")
+
+
+_LOG: Final = logging.getLogger(__name__)
+_TOLD: Final = (PackageError, AdmissionError, QueueFullError, AlreadyStoredError)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """Where an upload stands: what the visitor sees, and whether the file `waits` for their confirmation."""
+
+    html: Markup
+    waits: bool = False
+
+
+def check(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Step:
+    """Checks an upload without submitting it; the file is deleted unless it is sound."""
+    step: Step | None = None
+    try:
+        package = read_package(uploaded(path, limits), limits=limits)
+        check_admission(package)
+        step = Step(html=checked(package), waits=True)
+    except MedicalTasksError as error:
+        return Step(html=refused(_told(error)))
+    finally:
+        if step is None:
+            discard(path)
+    return step
+
+
+def submit(content: Content, path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Step:
+    """Submits what was checked, after checking it again, since the file can change meanwhile; it is deleted in any case."""
+    try:
+        submission = content.board.submit(uploaded(path, limits))
+    except AlreadyStoredError as error:
+        return Step(html=notice("note", "This package was submitted before", _told(error)))
+    except MedicalTasksError as error:
+        return Step(html=refused(_told(error)))
+    finally:
+        discard(path)
+    content.forget()
+    return Step(html=submitted(submission, content.snapshot()))
+
+
+def _told(error: MedicalTasksError) -> str:
+    """What a visitor may read: a package's own faults and rules, but nothing of where this server keeps its store."""
+    if isinstance(error, _TOLD):
+        return str(error)
+    _LOG.error("a package could not be stored: %s", error)
+    return "The server could not store it now. Upload it again later, or tell the maintainers."
+
+
+def introduction() -> Markup:
+    """Says what to upload and what happens to it."""
+    return markup(
+        '<h2 class="mtl-title">Submit a package</h2>',
+        '<p class="mtl-lead">A package is the zip file that <code>medical-tasks submit RUN --to space --out FILE.zip</code> writes '
+        f"from a finished run, at most {megabytes(DEFAULT_LIMITS.package_bytes)}. It is checked here first; nothing of a package "
+        "that is refused is kept. What you submit waits in the queue until a maintainer decides.</p>",
+    )
+
+
+def refused(message: str) -> Markup:
+    """Says what is wrong with an upload."""
+    # The heading says the same as the first line of several reasons.
+    lines = [line for line in message.splitlines() if line.strip() not in ("", "not taken:")]
+    return notice("bad", "This package is not taken", *lines, "Nothing of it was kept.")
+
+
+def checked(package: Package) -> Markup:
+    """Shows what a sound package would put on the board: the submitter's words as they will be shown, and the numbers."""
+    who = package.manifest.submitter
+    warnings, rows = [], []
+    for task in package.manifest.tasks:
+        told = package.results["tasks"][task]
+        warnings += judge_warning(told["recipe"], f"{task}: ")
+        for name, metric in told["metrics"].items():
+            value = metric_cell(metric, state="unverified")
+            rows.append((Cell(task, title=task_title(task)), metric_label(name, metric), value, coverage(told, metric)))
+    about = "Nothing was submitted yet: read below what will be shown to everybody, then confirm."
+    return markup(
+        notice("good", "The package is sound", about),
+        facts(
+            [
+                ("Model", markup("<bdi>", escaped(who.model), "</bdi>")),
+                ("Organisation", who.organisation or "not named"),
+                ("Page", link(who.url, who.url) if who.url else "none"),
+                ("Open weights", yes_no(who.open_weights)),
+                ("Parameters", billions(who.parameters)),
+                ("Notes", who.notes or "none"),
+                ("Made by", package.manifest.suite),
+                ("Id", markup("<code>", escaped(package.manifest.id), "</code>")),
+            ]
+        ),
+        *warnings,
+        table("submit-numbers", rows),
+    )
+
+
+def submitted(submission: Submission, snapshot: Snapshot) -> Markup:
+    """Says that a package was taken, and its place in the queue."""
+    waiting = [one.id for one in snapshot.pending()]
+    place = ""
+    if submission.id in waiting:
+        place = f"It is number {waiting.index(submission.id) + 1} of {len(waiting)} in the queue. "
+    queue = in_app_link("queue and history", Address(view="queue"))
+    said = f"Its id is <code>{escaped(submission.id)}</code>. {place}A maintainer decides; see {queue}."
+    return notice("good", "Submitted", markup(said))

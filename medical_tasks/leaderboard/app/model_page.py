@@ -9,28 +9,29 @@ from typing import Any
 
 from medical_tasks.leaderboard.admission import name_notes
 from medical_tasks.leaderboard.app.parts import (
-    MODEL,
-    SCORED,
-    VALUE,
     Address,
-    Group,
     badge,
+    billions,
+    code_cell,
     coverage_cell,
     day,
+    facts,
     in_app_link,
+    judge_warning,
     metric_cell,
     metrics_of,
     model_cell,
     state_cell,
+    table,
     task_order,
     task_title,
     yes_no,
 )
 from medical_tasks.leaderboard.app.snapshot import Snapshot
 from medical_tasks.leaderboard.app.tables import differences
-from medical_tasks.leaderboard.records import Entry, Event, Submission
+from medical_tasks.leaderboard.records import Entry, Submission
 from medical_tasks.leaderboard.submission_package.submitters import name_key
-from medical_tasks.report.html_parts import Cell, Column, Markup, Row, escaped, html_table, link, markup
+from medical_tasks.report.html_parts import Cell, Column, Markup, escaped, link, markup
 from medical_tasks.report.plots import IntervalPoint, axis_ticks, interval_mark, intervals_svg, scale_of
 from medical_tasks.runs.numbers import bounds, coverage, metric_label
 from medical_tasks.spec import MetricSpec
@@ -64,87 +65,48 @@ def model_page(snapshot: Snapshot, model: str) -> Markup:
         return markup('<p class="mtl-empty">Choose a model above.</p>')
     if not mine and not submissions:
         return markup(f'<p class="mtl-empty">No model is called {escaped(repr(model))}. Choose one above.</p>')
-    parts = [f'<h2 class="mtl-title"><bdi>{escaped(model)}</bdi></h2>', _facts(submissions, mine)]
+    parts = [f'<h2 class="mtl-title"><bdi>{escaped(model)}</bdi></h2>', _facts(submissions)]
     if mine:
-        parts.append(_results(mine))
+        differ = any(entry.differences for entry in mine)
+        more = [Column(name="differences", label="How it differs")] if differ else []
+        parts.append(table("model-results", [_result(entry, differ=differ) for entry in mine], differ=more))
         parts.append("<h3>Each result</h3>")
         parts += [result_details(entry, number) for number, entry in enumerate(mine)]
     else:
         parts.append('<p class="mtl-empty">Nothing of this model was accepted yet.</p>')
-    parts.append(history(submissions))
-    return markup(*parts)
+    return markup(*parts, history(submissions))
 
 
-def _facts(submissions: Sequence[Submission], entries: Sequence[Entry]) -> Markup:
+def _facts(submissions: Sequence[Submission]) -> Markup:
     """What its submitters say of it; of a model that only papers know, nothing."""
-    said: list[tuple[str, Markup]] = []
-    for submission in submissions[:1]:
-        who = submission.submitter
-        said.append(("Organisation", escaped(who.organisation or "not named")))
-        if who.url:
-            said.append(("Page", link(who.url, who.url)))
-        said.append(("Open weights", escaped(yes_no(who.open_weights))))
-        said.append(("Parameters", escaped("not said" if who.parameters is None else f"{who.parameters:g} billion")))
-        if who.notes:
-            said.append(("Notes", escaped(who.notes)))
-    others = {one.submitter.organisation for one in submissions} - {
-        one.submitter.organisation for one in submissions[:1]
-    }
-    if others:
-        said.append(("Also submitted by", escaped(", ".join(sorted(other or "nobody named" for other in others)))))
-    if not submissions and entries:
-        said.append(("Known from", escaped("papers alone: nobody submitted it here")))
-    items = "".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for label, value in said)
-    source = '<p class="mtl-small">As its submitter says; nobody checks these lines.</p>' if submissions else ""
-    return markup(f'<dl class="mtl-facts">{items}</dl>{source}')
+    if not submissions:
+        return facts([("Known from", "papers alone: nobody submitted it here")])
+    who = submissions[0].submitter
+    said = [("Organisation", who.organisation or "not named"), ("Page", link(who.url, who.url) if who.url else "")]
+    said += [("Open weights", yes_no(who.open_weights)), ("Parameters", billions(who.parameters)), ("Notes", who.notes)]
+    others = {one.submitter.organisation for one in submissions} - {who.organisation}
+    said.append(("Also submitted by", ", ".join(sorted(other or "nobody named" for other in others))))
+    shown = facts((label, text) for label, text in said if text)
+    return markup(shown, '<p class="mtl-small">As its submitter says; nobody checks these lines.</p>')
 
 
-def _results(entries: Sequence[Entry]) -> Markup:
-    columns = [
-        Column(name="task", label="Task", header=True),
-        Column(name="metric", label="Headline metric"),
-        Column(name="value", label="Value", kind="number", help="With its 95 % interval"),
-        SCORED,
-        Column(name="state", label="State", facet=True),
-        Column(name="group", label="Group", help="Numbers of different groups cannot be set beside each other"),
-        Column(name="setting", label="Setting"),
-        Column(name="organisation", label="Submitted or reported by"),
-        Column(name="date", label="Date"),
-    ]
-    differ = any(entry.differences for entry in entries)
-    if differ:
-        columns.append(Column(name="differences", label="How it differs"))
-    return html_table(
-        columns,
-        [_result(entry, differ=differ) for entry in entries],
-        id="model-results",
-        caption="All results of this model",
-        filter_label="Filter by task, metric or setting",
-    )
-
-
-def _result(entry: Entry, *, differ: bool) -> Row:
-    metrics = metrics_of(entry.task, [entry])
-    headline = metrics[0] if metrics else None
+def _result(entry: Entry, *, differ: bool) -> list[Cell | str]:
+    headline = next(iter(metrics_of(entry.task, [entry])), None)
     told = entry.metrics[headline.name] if headline else None
-    label = metric_label(headline.name, told) if headline and told else "n/a"
     shown = "" if entry.state == "reported" else entry.group
-    cells = [
-        Cell(
-            in_app_link(entry.task, Address(task=entry.task, group=shown)), sort=entry.task, note=task_title(entry.task)
-        ),
-        Cell(label),
+    task = in_app_link(entry.task, Address(task=entry.task, group=shown))
+    return [
+        Cell(task, sort=entry.task, note=task_title(entry.task)),
+        metric_label(headline.name, told) if headline and told else "n/a",
         metric_cell(told, state=entry.state, strong=True),
         coverage_cell(entry),
         state_cell(entry.state),
-        Cell(shown or "none (a paper)"),
-        Cell(entry.setting),
+        shown or "none (a paper)",
+        entry.setting,
         Cell(entry.organisation or "not named", href=entry.url if entry.state == "reported" else ""),
         Cell(day(entry.at), sort=entry.at),
+        *([differences(entry.differences) if entry.differences else ""] if differ else []),
     ]
-    if differ:
-        cells.append(Cell(differences(entry.differences) if entry.differences else ""))
-    return Row(cells)
 
 
 _BREAKDOWN_METRICS = 3
@@ -154,25 +116,26 @@ def result_details(entry: Entry, number: int) -> Markup:
     """Renders a result, folded below its task's name; `number` makes its ids unique on the page."""
     metrics = metrics_of(entry.task, [entry])
     shares = [metric for metric in metrics if not metric.unit and all(map(math.isfinite, metric.limits))]
-    warning = Group(name=entry.group, entries=(entry,)).warning
-    parts = [f'<p class="mtl-warning"><strong>{escaped(warning)}</strong></p>'] if warning else []
+    parts = judge_warning(entry.recipe)
     if shares:
         points = [_point(metric, entry) for metric in shares]
         parts.append(intervals_svg(points, id=f"result-{number}-plot", title="Metrics with their 95 % intervals"))
     parts.append(_metrics_table(entry, metrics, number))
     for place, (by, groups) in enumerate(entry.breakdown.items()):
-        parts.append(_breakdown_table(entry, by, groups, metrics, table=f"result-{number}-by-{place}"))
+        parts.append(_breakdown_table(entry, by, groups, metrics, place=f"result-{number}-by-{place}"))
     if entry.recipe:
         recipe = json.dumps(entry.recipe, indent=2, ensure_ascii=False)
-        parts.append(
-            '<details class="mtl-fold"><summary>Recipe: everything the numbers depend on</summary>'
-            f'<pre tabindex="0" role="region" aria-label="Recipe of {escaped(entry.task)}"><code>{escaped(recipe)}</code></pre>'
-            "</details>"
-        )
+        text = f'aria-label="Recipe of {escaped(entry.task)}"><code>{escaped(recipe)}</code></pre>'
+        about = "Recipe: everything the numbers depend on"
+        parts.append(_folded(about, markup(f'<pre tabindex="0" role="region" {text}')))
     if entry.submission:
-        parts.append(f'<p class="mtl-small">Submission <code>{escaped(entry.submission)}</code></p>')
+        parts.append(markup(f'<p class="mtl-small">Submission <code>{escaped(entry.submission)}</code></p>'))
     summary = markup(escaped(entry.task), " ", badge(entry.state), " ", escaped(entry.setting))
     return markup(f'<details class="mtl-result"><summary>{summary}</summary>', *parts, "</details>")
+
+
+def _folded(about: str, inside: Markup) -> Markup:
+    return markup('<details class="mtl-fold"><summary>', escaped(about), "</summary>", inside, "</details>")
 
 
 def _point(metric: MetricSpec, entry: Entry) -> IntervalPoint:
@@ -188,49 +151,25 @@ def _point(metric: MetricSpec, entry: Entry) -> IntervalPoint:
 
 
 def _metrics_table(entry: Entry, metrics: Sequence[MetricSpec], number: int) -> Markup:
-    columns = [
-        Column(name="metric", label="Metric", header=True),
-        VALUE,
-        Column(name="n", label="n", kind="number"),
-        Column(name="scored", label="Scored", kind="number"),
-        Column(
-            name="bounds",
-            label="Bounds",
-            kind="number",
-            help="What it can be, whatever the missing items would have been",
-        ),
-        Column(name="about", label="What it is"),
-    ]
     rows = []
     for metric in metrics:
         told = entry.metrics[metric.name]
-        has_bounds = "bound_low" in told and "bound_high" in told
+        counts = {"coverage": entry.coverage, "metrics": entry.metrics}
         rows.append(
-            Row(
-                [
-                    Cell(metric_label(metric.name, told), note="" if metric.higher_is_better else "lower is better"),
-                    metric_cell(told, state=entry.state),
-                    Cell("not reported" if told.get("n") is None else f"{told['n']:,}", sort=told.get("n")),
-                    Cell(_scored(entry, told)),
-                    Cell(bounds(told) if has_bounds else "n/a"),
-                    Cell(metric.description),
-                ]
+            (
+                Cell(metric_label(metric.name, told), note="" if metric.higher_is_better else "lower is better"),
+                metric_cell(told, state=entry.state),
+                _count(told),
+                coverage(counts, told) if entry.coverage else "not reported",
+                bounds(told) if "bound_low" in told and "bound_high" in told else "n/a",
+                metric.description,
             )
         )
-    return html_table(
-        columns,
-        rows,
-        id=f"result-{number}-metrics",
-        caption=f"Metrics of {entry.task}",
-        sortable=False,
-        show_caption=False,
-    )
+    return table("metrics", rows, place=f"result-{number}-metrics", caption=f"Metrics of {entry.task}")
 
 
-def _scored(entry: Entry, told: Mapping[str, Any]) -> str:
-    if not entry.coverage:
-        return "not reported"
-    return coverage({"coverage": entry.coverage, "metrics": entry.metrics}, told)
+def _count(told: Mapping[str, Any]) -> Cell:
+    return Cell("not reported" if told.get("n") is None else f"{told['n']:,}", sort=told.get("n"))
 
 
 def _breakdown_table(
@@ -239,7 +178,7 @@ def _breakdown_table(
     groups: Mapping[str, Mapping[str, Mapping[str, Any]]],
     metrics: Sequence[MetricSpec],
     *,
-    table: str,
+    place: str,
 ) -> Markup:
     # Of the parts of an item only some metrics are told.
     told = [metric for metric in metrics if groups and all(metric.name in group for group in groups.values())]
@@ -248,131 +187,87 @@ def _breakdown_table(
     first, shown = told[0], told[:_BREAKDOWN_METRICS]
     ends = [group[first.name].get(end) for group in groups.values() for end in ("value", "ci_low", "ci_high")]
     scale = scale_of(ends, first.unit)
-    columns = [
-        Column(name="group", label=by, header=True),
-        *(Column(name=metric.name, label=metric.name, kind="number", help=metric.description) for metric in shown[:1]),
-        Column(name="mark", label="95 % interval", kind="plot", axis=axis_ticks(scale)),
-        *(Column(name=metric.name, label=metric.name, kind="number", help=metric.description) for metric in shown[1:]),
-        Column(name="n", label="n", kind="number"),
-    ]
-    rows = []
+    columns = [Column(name=each.name, label=each.name, kind="number", help=each.description) for each in shown]
+    rows: list[Sequence[Cell | str]] = []
     for name, group in groups.items():
         head = group[first.name]
-        published = entry.state == "reported"
-        mark = interval_mark(
-            head.get("value"), head.get("ci_low"), head.get("ci_high"), scale=scale, published=published
-        )
+        drawn = (head.get(end) for end in ("value", "ci_low", "ci_high"))
         rows.append(
-            Row(
-                [
-                    Cell(name),
-                    metric_cell(head, state=entry.state, strong=True),
-                    Cell(svg=mark),
-                    *(metric_cell(group[metric.name], state=entry.state) for metric in shown[1:]),
-                    Cell("not reported" if head.get("n") is None else f"{head['n']:,}", sort=head.get("n")),
-                ]
+            (
+                name,
+                metric_cell(head, state=entry.state, strong=True),
+                Cell(svg=interval_mark(*drawn, scale=scale, published=entry.state == "reported")),
+                *(metric_cell(group[metric.name], state=entry.state) for metric in shown[1:]),
+                _count(head),
             )
         )
-    made = html_table(columns, rows, id=table, caption=f"{entry.task} by {by}", show_caption=False)
-    return markup(f'<details class="mtl-fold"><summary>By {escaped(by)} ({len(groups)})</summary>', made, "</details>")
+    made = table(
+        "breakdown",
+        rows,
+        place=place,
+        caption=f"{entry.task} by {by}",
+        axis=axis_ticks(scale),
+        group=[Column(name="group", label=by, header=True)],
+        first=columns[:1],
+        more=columns[1:],
+    )
+    return _folded(f"By {by} ({len(groups)})", made)
 
 
 def queue_page(snapshot: Snapshot) -> Markup:
     """Renders all submissions, pending ones first in the order in which they wait."""
     pending = snapshot.pending()
-    places = {submission.id: place for place, submission in enumerate(pending, start=1)}
     decided = sorted(
         (submission for submission in snapshot.submissions.values() if submission.state != "pending"),
         key=lambda submission: submission.history[-1].at,
         reverse=True,
     )
-    counts = {state: sum(one.state == state for one in decided) for state in ("accepted", "rejected")}
-    columns = [
-        Column(name="place", label="Place", kind="number", rising=True, help="In the queue"),
-        MODEL,
-        Column(name="organisation", label="Organisation"),
-        Column(name="tasks", label="Tasks"),
-        Column(name="state", label="State", facet=True),
-        Column(name="submitted", label="Submitted (UTC)"),
-        Column(name="decided", label="Decided (UTC)"),
-        Column(name="reason", label="Reason"),
-        Column(name="id", label="Submission"),
-    ]
     accepted = [one for one in decided if one.state == "accepted"]
-    rows = [_submission_row(submission, places.get(submission.id), accepted) for submission in (*pending, *decided)]
-    table = html_table(
-        columns,
-        rows,
-        id="queue",
-        caption="Submissions and what became of them",
-        filter_label="Filter by model, task, reason or id",
-        show_caption=False,
-        empty="Nothing was submitted yet.",
-    )
+    rows = [_submission_row(submission, place, accepted) for place, submission in enumerate(pending, start=1)]
+    rows += [_submission_row(submission, None, accepted) for submission in decided]
     return markup(
         '<h2 class="mtl-title">Queue and history</h2>',
-        f'<p class="mtl-lead">{len(pending):,} pending, {counts["accepted"]:,} accepted, {counts["rejected"]:,} rejected. '
+        f'<p class="mtl-lead">{len(pending):,} pending, {len(accepted):,} accepted, {len(decided) - len(accepted):,} rejected. '
         "A maintainer decides, in the order in which packages came; a decision and its reason stay in the history.</p>",
-        table,
+        table("queue", rows),
     )
 
 
-def _submission_row(submission: Submission, place: int | None, accepted: Sequence[Submission]) -> Row:
-    last = submission.history[-1]
-    waits = submission.state == "pending"
-    return Row(
-        [
-            Cell("" if place is None else str(place), sort=place),
-            model_cell(submission.submitter.model, note="; ".join(name_notes(submission, accepted))),
-            Cell(submission.submitter.organisation or "not named"),
-            Cell(", ".join(submission.tasks)),
-            state_cell(submission.state),
-            Cell(moment(submission.history[0].at), sort=submission.history[0].at),
-            Cell("" if waits else moment(last.at), sort="" if waits else last.at),
-            Cell(last.reason),
-            Cell(markup("<code>", escaped(submission.id), "</code>"), sort=submission.id),
-        ]
-    )
+def _submission_row(submission: Submission, place: int | None, accepted: Sequence[Submission]) -> list[Cell | str]:
+    first, last = submission.history[0], submission.history[-1]
+    decided = "" if submission.state == "pending" else last.at
+    return [
+        Cell("" if place is None else str(place), sort=place),
+        model_cell(submission.submitter.model, note="; ".join(name_notes(submission, accepted))),
+        submission.submitter.organisation or "not named",
+        ", ".join(submission.tasks),
+        state_cell(submission.state),
+        Cell(moment(first.at), sort=first.at),
+        Cell(moment(decided), sort=decided),
+        last.reason,
+        code_cell(submission.id),
+    ]
 
 
 def history(submissions: Sequence[Submission]) -> Markup:
     """Renders every event of one model's submissions; empty HTML for none."""
     if not submissions:
         return Markup("")
-    columns = [
-        Column(name="at", label="When (UTC)"),
-        Column(name="submission", label="Submission", header=True),
-        Column(name="state", label="State since then"),
-        Column(name="tasks", label="Tasks"),
-        Column(name="by", label="By"),
-        Column(name="reason", label="Reason"),
-        Column(name="verified", label="Scored again"),
-    ]
+    verified = {None: "", True: "yes: it matches", False: "yes: it does not match"}
     rows = [
-        Row(
-            [
-                Cell(moment(event.at), sort=event.at),
-                Cell(markup("<code>", escaped(submission.id), "</code>"), sort=submission.id),
-                state_cell(event.state),
-                Cell(", ".join(submission.tasks)),
-                Cell(event.by or "submitter"),
-                Cell(event.reason, note=f"in place of {event.replaces}" if event.replaces else ""),
-                Cell(_verified(event)),
-            ]
+        (
+            Cell(moment(event.at), sort=event.at),
+            code_cell(submission.id),
+            state_cell(event.state),
+            ", ".join(submission.tasks),
+            event.by or "submitter",
+            Cell(event.reason, note=f"in place of {event.replaces}" if event.replaces else ""),
+            verified[None if event.verified is None else bool(event.verified.get("matches"))],
         )
         for submission in submissions
         for event in submission.history
     ]
-    return markup(
-        "<h3>Submissions and their history</h3>",
-        html_table(columns, rows, id="model-history", caption="Events of this model's submissions", show_caption=False),
-    )
-
-
-def _verified(event: Event) -> str:
-    if event.verified is None:
-        return ""
-    return "yes: it matches" if event.verified.get("matches") else "yes: it does not match"
+    return markup("<h3>Submissions and their history</h3>", table("model-history", rows))
 
 
 def moment(at: str) -> str:

@@ -1,30 +1,42 @@
-"""Each page as it is shown: its HTML in the frame that carries its address, and what its selection fields hold."""
+"""Each page as it is shown: its HTML in the frame that carries its address, what its selection fields hold; and two compared."""
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
-from medical_tasks.benchmarks.catalog import BENCHMARKS
-from medical_tasks.leaderboard.app.compare_page import comparable_entries, compare_page
+from medical_tasks.benchmarks.catalog import BENCHMARKS, tasks
+from medical_tasks.comparison.comparing import Compared, compare_results, recipe_differences
+from medical_tasks.errors import MedicalTasksError
 from medical_tasks.leaderboard.app.model_page import model_names, model_page, queue_page
 from medical_tasks.leaderboard.app.parts import (
-    STATE_WORDS,
     Address,
+    Group,
     badge,
     benchmark_title,
     groups_of,
+    in_app_link,
+    judge_warning,
+    notice,
     own_assets_text,
+    page_data,
     ranked_metrics,
     store_notice,
+    table,
     task_order,
 )
 from medical_tasks.leaderboard.app.snapshot import Content, Snapshot
 from medical_tasks.leaderboard.app.tables import ALL_GROUPS, OVERALL, overall_page, task_page
+from medical_tasks.leaderboard.board import Board
 from medical_tasks.leaderboard.ranking import overall_entries
 from medical_tasks.leaderboard.records import Entry
-from medical_tasks.report.html_parts import Markup, escaped, link, markup
+from medical_tasks.leaderboard.submission_package.contents import Package
+from medical_tasks.report.html_parts import Cell, Markup, escaped, link, markup
+from medical_tasks.runs.numbers import metric_label, number, valued
+from medical_tasks.spec import MetricSpec, TaskSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,28 +80,22 @@ def _chosen(offered: Choices, value: str, default: str = "") -> str:
 def _leaderboard(content: Content, snapshot: Snapshot, address: Address) -> Page:
     offered = task_choices(snapshot)
     task = _chosen(offered, address.task, _first_task(snapshot))
-    if task == OVERALL:
-        fields = {
-            "task": Field(choices=offered, value=task),
-            "metric": Field(choices=[], value="", hidden=True),
-            "group": Field(choices=[], value="", hidden=True),
-        }
-        return Page(address=Address(task=task), html=overall_page(snapshot), fields=fields)
-    entries = [entry for entry in snapshot.entries if entry.task == task]
+    entries = [] if task == OVERALL else [entry for entry in snapshot.entries if entry.task == task]
     metrics = [(metric.name, metric.name) for metric in ranked_metrics(task, entries)]
     groups = group_choices(entries)
     metric, group = _chosen(metrics, address.metric), _chosen(groups, address.group)
-    default = metrics[0][1] if metrics else ""
-    largest = groups[0][1] if groups else ""
-    return Page(
-        address=Address(task=task, metric="" if metric == default else metric, group="" if group == largest else group),
-        html=task_page(snapshot, task, metric=metric, group=group),
-        fields={
-            "task": Field(choices=offered, value=task),
-            "metric": Field(choices=metrics, value=metric, hidden=len(metrics) < 2),
-            "group": Field(choices=groups, value=group, hidden=len(groups) < 2),
-        },
-    )
+    html = overall_page(snapshot) if task == OVERALL else task_page(snapshot, task, metric=metric, group=group)
+    # Of what is chosen by itself an address says nothing.
+    named = {
+        "metric": "" if metric == _chosen(metrics, "") else metric,
+        "group": "" if group == _chosen(groups, "") else group,
+    }
+    fields = {
+        "task": Field(choices=offered, value=task),
+        "metric": Field(choices=metrics, value=metric, hidden=len(metrics) < 2),
+        "group": Field(choices=groups, value=group, hidden=len(groups) < 2),
+    }
+    return Page(address=Address(task=task, **named), html=html, fields=fields)
 
 
 def _first_task(snapshot: Snapshot) -> str:
@@ -100,10 +106,12 @@ def _first_task(snapshot: Snapshot) -> str:
     return counts.most_common(1)[0][0] if counts else OVERALL
 
 
+def _field(offered: Choices, value: str) -> Field:
+    return Field(choices=offered, value=value if any(value == each for _, each in offered) else "")
+
+
 def _model(content: Content, snapshot: Snapshot, address: Address) -> Page:
-    offered = [(name, name) for name in model_names(snapshot)]
-    known = any(value == address.model for _, value in offered)
-    fields = {"model": Field(choices=offered, value=address.model if known else "")}
+    fields = {"model": _field([(name, name) for name in model_names(snapshot)], address.model)}
     return Page(
         address=Address(view="model", model=address.model), html=model_page(snapshot, address.model), fields=fields
     )
@@ -113,29 +121,29 @@ def _compare(content: Content, snapshot: Snapshot, address: Address) -> Page:
     offered = compared_task_choices(snapshot)
     task = _chosen(offered, address.task)
     submissions = submission_choices(snapshot, task)
-    values = {value for _, value in submissions}
     # An unknown id in an address is kept, so that the page says what is wrong with it.
     html = compare_page(content.board, snapshot, task, address.first, address.second)
     if not offered:
         html = markup('<p class="mtl-empty">No task has two accepted submissions yet.</p>')
     fields = {
         "compared_task": Field(choices=offered, value=task),
-        "first": Field(choices=submissions, value=address.first if address.first in values else ""),
-        "second": Field(choices=submissions, value=address.second if address.second in values else ""),
+        "first": _field(submissions, address.first),
+        "second": _field(submissions, address.second),
     }
-    return Page(
-        address=Address(view="compare", task=task, first=address.first, second=address.second), html=html, fields=fields
-    )
+    place = Address(view="compare", task=task, first=address.first, second=address.second)
+    return Page(address=place, html=html, fields=fields)
+
+
+def _plain(content: Content, snapshot: Snapshot, address: Address) -> Page:
+    # Submit and about do not change: their HTML is there from the start.
+    html = queue_page(snapshot) if address.view == "queue" else Markup("")
+    return Page(address=Address(view=address.view), html=html)
 
 
 _MAKERS: dict[str, Callable[[Content, Snapshot, Address], Page]] = {
-    "leaderboard": _leaderboard,
+    **dict.fromkeys(("queue", "submit", "about"), _plain),
     "model": _model,
     "compare": _compare,
-    "queue": lambda content, snapshot, address: Page(address=Address(view="queue"), html=queue_page(snapshot)),
-    # The others do not change: their HTML is there from the start.
-    "submit": lambda content, snapshot, address: Page(address=Address(view="submit"), html=Markup("")),
-    "about": lambda content, snapshot, address: Page(address=Address(view="about"), html=Markup("")),
 }
 
 
@@ -166,17 +174,17 @@ def submission_choices(snapshot: Snapshot, task: str) -> Choices:
     """Submissions of a task, each told from others of the same model."""
     entries = comparable_entries(snapshot, task)
     several = len({entry.group for entry in entries}) > 1
-    named = (
-        (entry.model, f"group {entry.group}" if several else "", entry.at[:10], entry.submission[:6])
-        for entry in entries
-    )
-    return [(" · ".join(filter(None, words)), entry.submission) for words, entry in zip(named, entries, strict=True)]
+
+    def words(one: Entry) -> tuple[str, ...]:
+        return one.model, f"group {one.group}" if several else "", one.at[:10], one.submission[:6]
+
+    return [(" · ".join(filter(None, words(entry))), entry.submission) for entry in entries]
 
 
 def about_page() -> Markup:
     """Fills the page's text (`assets/about.html`) with the states and the benchmarks."""
     states = "".join(
-        f"<div><dt>{badge(state)}</dt><dd>{escaped(words)}</dd></div>" for state, words in STATE_WORDS.items()
+        f"<div><dt>{badge(state)}</dt><dd>{escaped(words)}</dd></div>" for state, words in page_data()["states"].items()
     )
     benchmarks = "".join(
         f"<li>{link(benchmark.title, benchmark.paper)}: {escaped(', '.join(task.name for task in benchmark.tasks))}</li>"
@@ -184,3 +192,158 @@ def about_page() -> Markup:
     )
     text = own_assets_text("about.html").replace("\n", "")
     return Markup(text.replace("{states}", states).replace("{benchmarks}", benchmarks))
+
+
+_KEPT_PACKAGES = 4
+
+
+def comparable_entries(snapshot: Snapshot, task: str) -> list[Entry]:
+    """Entries of a task that have item rows: those of submissions, the newest first."""
+    found = [entry for entry in snapshot.entries if entry.task == task and entry.submission]
+    return sorted(found, key=lambda entry: entry.at, reverse=True)
+
+
+def compare_page(board: Board, snapshot: Snapshot, task: str, first: str, second: str) -> Markup:
+    """Compares two submissions on a task: differences (B minus A) with intervals, tests, power, and the items that flipped."""
+    entries = {entry.submission: entry for entry in comparable_entries(snapshot, task)}
+    if not first or not second:
+        return markup('<p class="mtl-empty">Choose two submissions of a task.</p>')
+    missing = [name for name in (first, second) if name not in entries]
+    if missing:
+        why = (
+            f"Submission {missing[0]} is not on the board with {task}: only accepted submissions have items to compare, a paper's "
+            "figures have none. Choose another above."
+        )
+        return notice("bad", "These cannot be compared", why)
+    if first == second:
+        return notice("note", "Choose two different submissions", "A submission equals itself.")
+    a, b = entries[first], entries[second]
+    if a.group != b.group:
+        return _other_groups(a, b)
+    try:
+        compared = _compared(board, task, a, b)
+    except MedicalTasksError as error:
+        return notice("bad", "These cannot be compared", *str(error).splitlines())
+    return markup(_heading(a, b), *compared)
+
+
+def _compared(board: Board, task: str, a: Entry, b: Entry) -> Sequence[Markup]:
+    made = []
+    for entry in (a, b):
+        package = _package(board, entry.submission)
+        results = {**package.results, "tasks": {task: package.results["tasks"][task]}}
+        rows = [row for row in package.items if row["task"] == task]
+        made.append(Compared(label=entry.model, results=results, rows=rows))
+    result = compare_results(made[0], made[1], tasks())[task]
+    if result["refused"]:
+        return [notice("bad", "These cannot be compared", *result["refused"])]
+    warnings = [f"{text}." if not text.endswith(".") else text for text in result["warnings"]]
+    parts = judge_warning(a.recipe)
+    parts += [notice("note", "To know about this comparison", *warnings)] if warnings else []
+    parts.append(_metrics_table(tasks()[task], result))
+    headline = tasks()[task].metrics[0]
+    return [*parts, _flipped(headline, made[0].rows, made[1].rows)] if headline.name in result["metrics"] else parts
+
+
+@functools.lru_cache(maxsize=_KEPT_PACKAGES)
+def _package(board: Board, name: str) -> Package:
+    """A package never changes; who compares one with several others does not read it each time."""
+    return board.package(name)
+
+
+def _heading(a: Entry, b: Entry) -> Markup:
+    rows = []
+    for letter, entry in (("A", a), ("B", b)):
+        about = " · ".join(part for part in (entry.organisation, entry.setting, entry.at[:10]) if part)
+        model = in_app_link(entry.model, Address(view="model", model=entry.model))
+        rows.append(
+            f'<li><b class="mtl-letter">{letter}</b> {model} <span class="mtl-small">{escaped(about)}</span></li>'
+        )
+    return markup(
+        '<h2 class="mtl-title">Two models, item by item</h2>',
+        f'<ul class="mtl-pair">{"".join(rows)}</ul>',
+        '<p class="mtl-lead">Differences are B minus A, in percentage points where no unit is named, over the items scored in '
+        "both.</p>",
+    )
+
+
+def _other_groups(a: Entry, b: Entry) -> Markup:
+    """Why entries of two groups are not compared: what differs, and what each group is."""
+    known = tasks().get(a.task)
+    differ = recipe_differences(a.task, a.recipe, b.recipe, metrics=known.metrics if known else ())
+    reasons = [*differ.refused, *differ.warned]
+    groups = (
+        f"{letter} is in group {entry.group}: {Group(name=entry.group, entries=(entry,)).words}."
+        for letter, entry in (("A", a), ("B", b))
+    )
+    head = "These are of different groups, so their difference would not be the models' alone"
+    return notice("bad", head, *groups, *reasons)
+
+
+_MOST_FLIPS: Final = 2000
+
+
+def _metrics_table(task: TaskSpec, result: Mapping[str, Any]) -> Markup:
+    known = {metric.name: metric for metric in task.metrics}
+    rows = [_metric_row(known[name], told) for name, told in result["metrics"].items() if name in known]
+    return table("comparison", rows, caption=f"{task.name}: {result['n_items']:,} items in both")
+
+
+def _metric_row(metric: MetricSpec, told: Mapping[str, Any]) -> list[Cell | str]:
+    unit, flips = metric.unit, told.get("flips")
+    low, high = told.get("ci_low"), told.get("ci_high")
+    note = "no interval" if low is None or high is None else f"{_signed(low, unit)} to {_signed(high, unit)}"
+    return [
+        Cell(metric_label(metric.name, told), note="" if metric.higher_is_better else "lower is better"),
+        valued(told, "value_a"),
+        valued(told, "value_b"),
+        Cell(_signed(told.get("difference"), unit), note=note, strong=True),
+        _verdict(metric, low, high),
+        Cell(_p_value(told.get("p")), title=str(told.get("test", ""))),
+        "n/a" if not flips else f"{flips['improved']} / {flips['worsened']} / {flips['same']}",
+        number(told.get("minimum_detectable_difference"), unit),
+        Cell(f"{told.get('n', 0):,}", note="; ".join(told.get("notes") or ())),
+    ]
+
+
+def _signed(value: float | None, unit: str) -> str:
+    return "n/a" if value is None else f"{'+' if value > 0 else ''}{number(value, unit)}"
+
+
+def _verdict(metric: MetricSpec, low: float | None, high: float | None) -> str:
+    """Says in words what the interval says: no difference is a tie until the interval leaves zero."""
+    if low is None or high is None:
+        return "cannot be told"
+    if low <= 0 <= high:
+        return "no difference shown"
+    return "B is better" if (low > 0) == metric.higher_is_better else "A is better"
+
+
+def _p_value(value: float | None) -> str:
+    return "n/a" if value is None else "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def _flipped(metric: MetricSpec, first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]]) -> Markup:
+    of_first = {row["id"]: row for row in first}
+    rows = []
+    for row in second:
+        other = of_first.get(row["id"])
+        before, after = (None if one is None else one.get(metric.name) for one in (other, row))
+        if before is None or after is None or before == after:
+            continue
+        better = (after > before) == metric.higher_is_better
+        rows.append(
+            (
+                str(row["id"]),
+                "better in B" if better else "better in A",
+                Cell(number(before, metric.unit), sort=float(before)),
+                Cell(number(after, metric.unit), sort=float(after)),
+                ", ".join(f"{key.removeprefix('group_')} {row[key]}" for key in row if key.startswith("group_")),
+            )
+        )
+    cut = f" The first {_MOST_FLIPS:,} are shown." if len(rows) > _MOST_FLIPS else ""
+    return markup(
+        f"<h3>Items that changed: {len(rows):,}</h3>",
+        f'<p class="mtl-lead">By {escaped(metric.name)}, by id alone.{cut}</p>',
+        table("flips", rows[:_MOST_FLIPS]),
+    )

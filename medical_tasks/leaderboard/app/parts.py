@@ -2,44 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final, Literal
 from urllib.parse import urlencode
 
-from medical_tasks.benchmarks.catalog import BENCHMARKS, tasks
+from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.leaderboard.app.snapshot import Snapshot
 from medical_tasks.leaderboard.ranking import group_label, measure_of
 from medical_tasks.leaderboard.records import Entry, EntryState
 from medical_tasks.report.entry_notes import warning
-from medical_tasks.report.html_parts import Cell, Column, Markup, escaped, markup
+from medical_tasks.report.html_parts import NOTHING, Cell, Column, Markup, Row, Toggle, escaped, html_table, markup
 from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, valued
 from medical_tasks.spec import MetricSpec
-
-STATE_WORDS: Final[Mapping[str, str]] = {
-    "verified": "a maintainer scored the answers again and found the same numbers",
-    "unverified": "a maintainer looked at the package; its answers were not scored again, or not its judge asked again",
-    "accepted": "shown in the tables",
-    "reported": "a figure from a paper, verified by nobody here",
-    "pending": "waits for a maintainer",
-    "rejected": "not shown in the tables",
-}
-"""What the states mean, for the reader."""
-
-
-MODEL: Final = Column(name="model", label="Model", header=True)
-SCORED: Final = Column(name="coverage", label="Scored", kind="number", help="Items scored, of those asked")
-VALUE: Final = Column(
-    name="value", label="Value", kind="number", help="In percent where no unit is named; with its 95 % interval"
-)
 
 
 @cache
 def own_assets_text(name: str) -> str:
     """Reads an asset of the leaderboard's own."""
     return files("medical_tasks.leaderboard").joinpath("assets", name).read_text(encoding="utf-8").replace("\r\n", "\n")
+
+
+@cache
+def page_data() -> Any:
+    """What `assets/pages.json` says of the pages, the states and the tables."""
+    return json.loads(own_assets_text("pages.json"))
+
+
+def table(
+    name: str,
+    rows: Iterable[Row | Sequence[Cell | str]],
+    *,
+    place: str = "",
+    caption: str = "",
+    axis: Markup = NOTHING,
+    **filled: Sequence[Column],
+) -> Markup:
+    """Renders a table of `assets/pages.json`; `place` and `caption` where it is there several times, `filled` its open columns."""
+    known = page_data()
+    settings = {"id": place or name, **({"caption": caption} if caption else {}), **known["tables"][name]}
+    settings["toggles"] = [Toggle(*each) for each in settings.get("toggles", ())]
+
+    def columns() -> Iterator[Column]:
+        for each in settings.pop("columns"):
+            if isinstance(each, str) and each in filled:
+                yield from filled[each]
+            else:
+                made = Column(**(known["columns"][each] if isinstance(each, str) else each))
+                yield replace(made, axis=axis) if made.kind == "plot" else made
+
+    cells = [
+        row if isinstance(row, Row) else [each if isinstance(each, Cell) else Cell(each) for each in row]
+        for row in rows
+    ]
+    return html_table(list(columns()), cells, **settings)
 
 
 def metric_cell(metric: Mapping[str, Any] | None, *, state: EntryState, strong: bool = False) -> Cell:
@@ -84,12 +103,35 @@ def badge(state: str) -> Markup:
 
 def state_cell(state: str) -> Cell:
     """Writes a state, with what it means."""
-    return Cell(badge(state), sort=state, title=STATE_WORDS.get(state, ""))
+    return Cell(badge(state), sort=state, title=page_data()["states"].get(state, ""))
 
 
 def day(moment: str) -> str:
     """The day of a moment in ISO 8601; what is not known is said."""
     return moment[:10] or "not known"
+
+
+def code_cell(name: str) -> Cell:
+    """Writes the id of a submission."""
+    return Cell(markup("<code>", escaped(name), "</code>"), sort=name)
+
+
+def facts(said: Iterable[tuple[str, str]]) -> Markup:
+    """Renders what is said under each heading; texts are escaped, unless they are `Markup`."""
+    items = (f"<div><dt>{label}</dt><dd>{escaped(text)}</dd></div>" for label, text in said)
+    return markup('<dl class="mtl-facts">', *items, "</dl>")
+
+
+def billions(parameters: float | None) -> str:
+    """Writes a number of parameters."""
+    return "not said" if parameters is None else f"{parameters:g} billion"
+
+
+def judge_warning(recipe: Mapping[str, Any], about: str = "") -> list[Markup]:
+    """Renders what must be said in bold with a recipe's numbers, if there is anything."""
+    judge = recipe.get("judge")
+    said = warning({"judge": judge}) if judge else ""
+    return [markup(f'<p class="mtl-warning"><strong>{escaped(about + said)}</strong></p>')] if said else []
 
 
 def yes_no(value: bool | None) -> str:
@@ -159,20 +201,15 @@ def store_notice(snapshot: Snapshot) -> Markup:
     """Says that the store could not be read, if so, and of when what is shown is."""
     if not snapshot.problem:
         return Markup("")
-    shown = (
-        f"What is shown is of {snapshot.taken[:16].replace('T', ' ')} UTC."
-        if snapshot.taken
-        else "Nothing can be shown."
-    )
+    taken = snapshot.taken[:16].replace("T", " ")
+    shown = f"What is shown is of {taken} UTC." if taken else "Nothing can be shown."
     return notice("bad", "The leaderboard's store cannot be read now", f"{shown} Reload the page to try again.")
 
 
 def benchmark_title(task: str) -> str:
     """Title of a task's benchmark; the task itself when this version does not know it."""
-    for benchmark in BENCHMARKS:
-        if any(known.name == task for known in benchmark.tasks):
-            return benchmark.title
-    return task
+    known = tasks().get(task)
+    return known.benchmark.title if known is not None else task
 
 
 def task_title(task: str) -> str:
@@ -211,12 +248,6 @@ class Group:
         """What is common to its entries, in a line."""
         recipe = self.entries[0].recipe
         return f"task version {recipe.get('task_version', 'not known')}, {group_label(recipe)}"
-
-    @property
-    def warning(self) -> str:
-        """What must be said in bold with its numbers, "" for nothing."""
-        judge = self.entries[0].recipe.get("judge")
-        return warning({"judge": judge}) or "" if judge else ""
 
 
 def groups_of(entries: Sequence[Entry]) -> list[Group]:

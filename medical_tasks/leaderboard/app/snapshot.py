@@ -44,10 +44,7 @@ class Content:
         read: Callable[[Board], Sequence[Entry]] = entries_of,
     ) -> None:
         """Remembers the board; nothing is read yet, and then at most once in `lifetime` seconds."""
-        self.board = board
-        self._lifetime = lifetime
-        self._clock = clock
-        self._read = read
+        self.board, self._lifetime, self._clock, self._read = board, lifetime, clock, read
         self._lock = threading.Lock()
         self._names: Sequence[str] | None = None
         self._asked = float("-inf")

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from medical_tasks.leaderboard.app.parts import (
-    MODEL,
-    SCORED,
     Group,
     coverage_cell,
     day,
     groups_of,
+    judge_warning,
     measures_of,
     metric_cell,
     metric_heading,
@@ -19,13 +18,14 @@ from medical_tasks.leaderboard.app.parts import (
     model_cell,
     ranked_metrics,
     state_cell,
+    table,
     task_title,
     yes_no,
 )
 from medical_tasks.leaderboard.app.snapshot import Snapshot
 from medical_tasks.leaderboard.ranking import OverallEntry, RankRange, group_label, overall_entries, rank_ranges
 from medical_tasks.leaderboard.records import Entry
-from medical_tasks.report.html_parts import Cell, Column, Markup, Row, Toggle, escaped, html_table, markup
+from medical_tasks.report.html_parts import Cell, Column, Markup, Row, escaped, markup
 from medical_tasks.report.plots import Scale, axis_ticks, interval_mark, scale_of
 from medical_tasks.runs.numbers import coverage, interval, percent
 from medical_tasks.spec import MetricSpec
@@ -33,9 +33,6 @@ from medical_tasks.spec import MetricSpec
 ALL_GROUPS: Final = "all"
 _MORE_METRICS: Final = 3
 _MANY: Final = 200
-_RANK: Final = Column(
-    name="rank", label="Rank", kind="range", rising=True, help="From the best to the worst place it can have"
-)
 
 
 def task_page(snapshot: Snapshot, task: str, *, metric: str = "", group: str = "") -> Markup:
@@ -49,7 +46,8 @@ def task_page(snapshot: Snapshot, task: str, *, metric: str = "", group: str = "
     groups = groups_of(entries)
     shown = groups if group == ALL_GROUPS else [each for each in groups if each.name == group] or groups[:1]
     parts.append(_about(by, groups, shown))
-    scale = _scale(entries, by)
+    told = [entry.metrics[by.name] for entry in entries if by.name in entry.metrics]
+    scale = scale_of([metric.get(end) for metric in told for end in ("value", "ci_low", "ci_high")], by.unit)
     ranked = [measure for each in shown for measure in measures_of(each, by)]
     for place, each in enumerate(ranked):
         parts.append(_group_section(snapshot, each, metrics, by, scale=scale, name=f"board-{place}"))
@@ -75,40 +73,31 @@ def _about(by: MetricSpec, groups: Sequence[Group], shown: Sequence[Group]) -> M
     return markup(*said, "</p>")
 
 
-def _scale(entries: Sequence[Entry], by: MetricSpec) -> Scale:
-    told = [entry.metrics[by.name] for entry in entries if by.name in entry.metrics]
-    ends = [metric.get(end) for metric in told for end in ("value", "ci_low", "ci_high")]
-    return scale_of(ends, by.unit)
-
-
 def _group_section(
     snapshot: Snapshot, group: Group, metrics: Sequence[MetricSpec], by: MetricSpec, *, scale: Scale, name: str
 ) -> Markup:
+    def metric_column(metric: MetricSpec) -> Column:
+        sample = next((entry.metrics[metric.name] for entry in group.entries if metric.name in entry.metrics), {})
+        return _metric_column(metric, comparable=bool(sample.get("comparable", True)))
+
     ranks = rank_ranges(list(group.entries), by)
     more = [metric for metric in metrics if metric is not by][:_MORE_METRICS]
-    left_out = len(metrics) - 1 - len(more)
     placed = sorted(zip(group.entries, ranks, strict=True), key=lambda pair: _order(pair[0], pair[1], by))
-    # With columns of set widths a browser need not measure every cell of very many rows.
-    many = len(placed) > _MANY
-    rows = [_entry_row(snapshot, entry, rank, by, more, scale) for entry, rank in placed]
-    table = html_table(
-        _columns(by, more, group.entries, scale),
-        rows,
-        id=name,
+    made = table(
+        "board",
+        [_entry_row(snapshot, entry, rank, by, more, scale) for entry, rank in placed],
+        place=name,
         caption=f"Group {group.name}: {group.words}",
-        filter_label="Filter by model, organisation or setting",
-        toggles=(Toggle("Open weights only", "open"),),
-        show_caption=True,
+        axis=axis_ticks(scale),
+        by=[metric_column(by)],
+        more=list(map(metric_column, more)),
     )
-    parts: list[str] = []
-    if group.warning:
-        parts.append(f'<p class="mtl-warning"><strong>{escaped(group.warning)}</strong></p>')
-    parts.append(table)
-    if left_out:
-        parts.append(
-            f'<p class="mtl-small">{left_out} further metrics are not columns here: choose one above, or open a model.</p>'
-        )
-    return markup(f'<section class="mtl-group{" mtl-many" if many else ""}">', *parts, "</section>")
+    parts = [*judge_warning(group.entries[0].recipe), made]
+    if left_out := len(metrics) - 1 - len(more):
+        about = f"{left_out} further metrics are not columns here: choose one above, or open a model."
+        parts.append(markup(f'<p class="mtl-small">{about}</p>'))
+    # With columns of set widths a browser need not measure every cell of very many rows.
+    return markup(f'<section class="mtl-group{" mtl-many" if len(placed) > _MANY else ""}">', *parts, "</section>")
 
 
 def _order(entry: Entry, rank: RankRange | None, by: MetricSpec) -> tuple[bool, int, int, float]:
@@ -118,58 +107,31 @@ def _order(entry: Entry, rank: RankRange | None, by: MetricSpec) -> tuple[bool, 
     return rank is None, *places, -value if by.higher_is_better else value
 
 
-def _columns(by: MetricSpec, more: Sequence[MetricSpec], entries: Sequence[Entry], scale: Scale) -> list[Column]:
-    def metric_column(metric: MetricSpec) -> Column:
-        sample = next((entry.metrics[metric.name] for entry in entries if metric.name in entry.metrics), {})
-        return _metric_column(metric, comparable=bool(sample.get("comparable", True)))
-
-    return [
-        _RANK,
-        MODEL,
-        metric_column(by),
-        Column(name="interval", label="95 % interval", kind="plot", axis=axis_ticks(scale)),
-        SCORED,
-        Column(name="state", label="State", facet=True),
-        Column(name="organisation", label="Organisation"),
-        Column(name="weights", label="Open weights", help="As the submitter says"),
-        *map(metric_column, more),
-        Column(name="setting", label="Setting"),
-        Column(name="date", label="Date"),
-    ]
-
-
 def _entry_row(
     snapshot: Snapshot, entry: Entry, rank: RankRange | None, by: MetricSpec, more: Sequence[MetricSpec], scale: Scale
 ) -> Row:
     submission = snapshot.submissions.get(entry.submission)
     weights = submission.submitter.open_weights if submission else None
     told = entry.metrics.get(by.name)
-    drawn = told or {}
+    drawn = ((told or {}).get(end) for end in ("value", "ci_low", "ci_high"))
+    why = " ".join(entry.differences)
     cells = [
-        Cell(
-            str(rank) if rank else "n/a",
-            sort=rank.first if rank else None,
-            title="" if rank else " ".join(entry.differences),
-        ),
+        Cell(str(rank), sort=rank.first) if rank else Cell("n/a", title=why),
         model_cell(entry.model),
         metric_cell(told, state=entry.state, strong=True),
-        Cell(svg=interval_mark(drawn.get("value"), drawn.get("ci_low"), drawn.get("ci_high"), scale=scale)),
+        Cell(svg=interval_mark(*drawn, scale=scale)),
         coverage_cell(entry),
         state_cell(entry.state),
         Cell(entry.organisation or "not named"),
         Cell(yes_no(weights)),
         *(metric_cell(entry.metrics.get(metric.name), state=entry.state) for metric in more),
-        _setting(entry),
+        # What tells it from others of its group, and why it has no rank.
+        Cell(
+            entry.setting.removeprefix(group_label(entry.recipe)).lstrip(", "), note=f"Not ranked: {why}" if why else ""
+        ),
         Cell(day(entry.at), sort=entry.at),
     ]
     return Row(cells, tags=("open",) if weights else ())
-
-
-def _setting(entry: Entry) -> Cell:
-    """What tells an entry from others of its group, and why it has no rank."""
-    own = entry.setting.removeprefix(group_label(entry.recipe)).lstrip(", ")
-    why = " ".join(entry.differences)
-    return Cell(own, note=f"Not ranked: {why}" if why else "")
 
 
 _PAPER_METRICS = 4
@@ -184,29 +146,18 @@ def reported_section(entries: Sequence[Entry], metrics: Sequence[MetricSpec], by
     first = (beside or list(metrics))[0]
     shown = [first, *(metric for metric in metrics if metric is not first)][:_PAPER_METRICS]
     scale = scale_of([entry.metrics.get(first.name, {}).get("value") for entry in entries], first.unit)
-    columns = [
-        MODEL,
-        _metric_column(first),
-        Column(name="mark", label="Value", kind="plot", axis=axis_ticks(scale)),
-        *map(_metric_column, shown[1:]),
-        Column(name="state", label="State"),
-        Column(name="setting", label="Setting"),
-        Column(name="source", label="Source"),
-        Column(name="differences", label="How it differs"),
-    ]
-    table = html_table(
-        columns,
+    made = table(
+        "board-reported",
         [_paper_row(entry, shown, scale) for entry in sorted(entries, key=lambda entry: _paper_key(entry, first))],
-        id="board-reported",
-        caption="Reported in papers, not verified",
-        filter_label="Filter by model, setting or source",
-        show_caption=False,
+        axis=axis_ticks(scale),
+        by=[_metric_column(first)],
+        more=list(map(_metric_column, shown[1:])),
     )
     return markup(
         '<section class="mtl-group mtl-reported"><h3>Reported in papers, not verified</h3>'
         '<p class="mtl-lead">Figures as their authors print them, without a rank: nobody scored these answers here, and the '
         "settings differ from this suite's as the last column says.</p>",
-        table,
+        made,
         "</section>",
     )
 
@@ -216,21 +167,19 @@ def _metric_column(metric: MetricSpec, *, comparable: bool = True) -> Column:
     return Column(name=metric.name, label=label, kind="number", help=metric.description)
 
 
-def _paper_row(entry: Entry, shown: Sequence[MetricSpec], scale: Scale) -> Row:
+def _paper_row(entry: Entry, shown: Sequence[MetricSpec], scale: Scale) -> list[Cell | str]:
     told = [metric_cell(entry.metrics.get(metric.name), state="reported") for metric in shown]
     value = entry.metrics.get(shown[0].name, {}).get("value")
-    return Row(
-        [
-            model_cell(entry.model),
-            told[0],
-            Cell(svg=interval_mark(value, None, None, scale=scale, published=True)),
-            *told[1:],
-            state_cell("reported"),
-            Cell(entry.setting),
-            Cell(entry.organisation or "the paper", href=entry.url),
-            Cell(differences(entry.differences)),
-        ]
-    )
+    return [
+        model_cell(entry.model),
+        told[0],
+        Cell(svg=interval_mark(value, None, None, scale=scale, published=True)),
+        *told[1:],
+        state_cell("reported"),
+        entry.setting,
+        Cell(entry.organisation or "the paper", href=entry.url),
+        differences(entry.differences),
+    ]
 
 
 def differences(sentences: Sequence[str]) -> Markup:
@@ -258,36 +207,26 @@ def overall_page(snapshot: Snapshot) -> Markup:
     titles = list(dict.fromkeys(title for row in rows for title in (*row.parts, *row.missing)))
     groups = list(dict.fromkeys(row.group for row in rows if row.group))
     letters = {group: place for place, group in enumerate(groups, start=1)}
-    columns = [
-        _RANK,
-        MODEL,
-        Column(name="mean", label="Mean %", kind="number", help="Of the headline metrics of all benchmarks"),
-        Column(name="interval", label="95 % interval", kind="plot", axis=axis_ticks()),
-        *(Column(name=f"part-{place}", label=_unbroken(title), kind="number") for place, title in enumerate(titles)),
-        Column(name="missing", label="Missing"),
-        Column(name="organisation", label="Organisation"),
-    ]
-    if len(groups) > 1:
-        columns.append(Column(name="group", label="Group", help="Ranks count inside one group alone", facet=True))
+    several_groups = len(groups) > 1
     made = []
     for row in rows:
         cells = _overall_cells(row, titles)
-        if len(groups) > 1:
+        if several_groups:
             cells.append(Cell(str(letters[row.group]) if row.group else "none"))
         made.append(Row(cells, tags=() if row.partial else ("complete",)))
-    table = html_table(
-        columns,
+    group = Column(name="group", label="Group", help="Ranks count inside one group alone", facet=True)
+    shown = table(
+        "board-overall",
         made,
-        id="board-overall",
-        caption="All benchmarks",
-        filter_label="Filter by model or organisation",
-        toggles=(Toggle("Complete models only", "complete"),),
-        show_caption=False,
-        empty="No submission was accepted yet.",
+        axis=axis_ticks(),
+        benchmarks=[
+            Column(name=f"part-{place}", label=_unbroken(title), kind="number") for place, title in enumerate(titles)
+        ],
+        group=[group] if several_groups else [],
     )
     several = (
         f" The ranked models are in {len(groups)} groups of the same data, prompts and judges: a rank counts inside its group."
-        if len(groups) > 1
+        if several_groups
         else ""
     )
     return markup(
@@ -295,7 +234,7 @@ def overall_page(snapshot: Snapshot) -> Markup:
         '<p class="mtl-lead">The mean of the benchmarks\' headline metrics, each counted once, with its 95 % interval. A model '
         "that lacks a benchmark has no mean to be ranked by: what it lacks is named. Figures from papers are not part of it."
         f"{several}</p>",
-        table,
+        shown,
     )
 
 

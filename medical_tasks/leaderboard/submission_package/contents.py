@@ -1,13 +1,7 @@
-"""What a submission package holds, a zip file of a few files identified by a content hash; and what verifying one finds.
+"""What a submission package holds, a zip file of a few files (docs/submission_package.md); and what verifying one finds.
 
-    package.json     who submits what: `Manifest`; the SHA-256 of every other file, and of all of it together
-    results.json     as the run wrote it: metrics with intervals, coverage, breakdowns, recipes
-    items.jsonl      a line an item: task, id, cluster, groups, values, `answer_sha256`, `verdicts_sha256`
-    answers.jsonl    a line an answer, for open data alone: task, id, response
-    verdicts.jsonl   a line a question to the judge, as the run wrote it; without any text for credentialed data
-
-The content hash shows that nothing was changed since the package was made. It does not show who made it: whoever changes a number
-can make a new hash, and `verifying` finds that by scoring again.
+The content hash, over `package.json` with the hashes of all other files, shows that nothing was changed since the package was made.
+It does not show who made it: whoever changes a number can make a new hash, and `verifying` finds that by scoring again.
 """
 
 from __future__ import annotations
@@ -16,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -51,16 +45,11 @@ class Submitter:
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """`package.json`: `files` has name to `{"bytes": ..., "sha256": ...}` of every other file.
+    """`package.json`; `partial` has the reasons, a sentence each, why a task's result is not over the whole official split."""
 
-    `partial` has the reasons, a sentence each, for which a task's result is not over the whole official split.
-    """
-
-    format: int
     suite: str
     submitter: Submitter
     tasks: tuple[str, ...]
-    files: Mapping[str, Mapping[str, Any]]
     content_sha256: str
     partial: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -173,6 +162,8 @@ def content_sha256(manifest: Mapping[str, Any]) -> str:
 
 
 Outcome = Literal["match", "mismatch", "not checked"]
+Found = tuple[Outcome, str]
+"""What comparing found, and a line about it."""
 
 
 @dataclass(frozen=True)
@@ -222,17 +213,13 @@ class Verification:
 
     def as_json(self) -> dict[str, Any]:
         """The same as JSON: `package`, `matches`, `on_trust`, `checks` with `name`, `outcome` and `detail`."""
-        return {
-            "package": self.package,
-            "matches": self.matches,
-            "on_trust": list(self.on_trust),
-            "checks": [{"name": check.name, "outcome": check.outcome, "detail": check.detail} for check in self.checks],
-        }
+        said = {"package": self.package, "matches": self.matches, "on_trust": list(self.on_trust)}
+        return {**said, "checks": [asdict(check) for check in self.checks]}
 
 
 @dataclass(frozen=True, kw_only=True)
 class VerifyOptions:
-    """What a package is checked against."""
+    """What a package is made of, or checked against."""
 
     data: Path | None = None
     source: Path | None = None
@@ -243,3 +230,6 @@ class VerifyOptions:
     judge_args: Mapping[str, str] = field(default_factory=dict)
     sample: int = 20
     seed: int = 0
+
+
+DEFAULT_OPTIONS: Final = VerifyOptions()

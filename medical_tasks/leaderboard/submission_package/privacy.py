@@ -1,20 +1,9 @@
 """What a package may not reveal: the submitter's machine, and any text of credentialed data.
 
-Writing and verifying share one rule for `recipe` and `judge` of every task of `results.json`:
-
-- what has the form of a key (`sk-...`, `hf_...`, behind `--api-key`), and the value of a setting that is called one, becomes
-  `[secret]`;
-- an address (`scheme://...`, an IPv4 address, an IPv6 one in brackets, `host:port`) becomes `[address]`, and the host's
-  alias of `openai-api/ALIAS/MODEL` becomes `[host]`;
-- a path (absolute, `~`, `.` or `..` in front, a drive, backslashes, or more parts than `ORGANISATION/NAME`) becomes its last part;
-  `[path]` where that is or may be somebody's home. A model known by its weights alone, which is one from a folder, keeps the last
-  part of its name;
-- the value of a setting that takes a file or a folder becomes `[path]`, a file's name `[file]`, and the names of the files that a
-  dataset was built from `file 1`, `file 2`, ... by their hashes, which stay;
-- the text of an error of the judge is left out.
-
-Hashes, versions, revisions and every number stay as they are: they are what makes two results comparable. Scrubbing twice changes
-nothing more, and a package that scrubbing would change is refused.
+Writing and verifying share the rule for `recipe` and `judge` of every task of `results.json`: keys, addresses and paths become a
+word in brackets (a path its last part), the files of a dataset their hashes, and the text of a judge's error is left out. Hashes,
+versions, revisions and numbers stay: they make two results comparable. Scrubbing twice changes nothing more, and a package that
+scrubbing would change is refused.
 """
 
 from __future__ import annotations
@@ -167,6 +156,11 @@ def _plain(word: str) -> str:
 
 
 _DIGEST = "response_sha256"
+_HASH_FIELDS = frozenset({_DIGEST, "answer_sha256", "verdicts_sha256"})
+_MAY_HOLD: Final = (
+    "may hold a text, and the data are credentialed. Nothing of it was kept. Make the package from the run's own "
+    "folder."
+)
 
 
 def texts_allowed(task: TaskSpec) -> bool:
@@ -184,10 +178,7 @@ def check_private_row(where: str, row: Mapping[str, Any], words: frozenset[str])
     kept = redact_row({name: value for name, value in row.items() if name not in _HASH_FIELDS}, None, note_words=words)
     wrong = [name for name, value in row.items() if name not in _HASH_FIELDS and kept[name] != value and value == value]
     if wrong:
-        raise PackageError(
-            f"{where}, {wrong[0]}: may hold a text, and the data are credentialed. Nothing of it was kept. Make the package from "
-            "the run's own folder."
-        )
+        raise PackageError(f"{where}, {wrong[0]}: {_MAY_HOLD}")
     if row.get("answer_sha256") != row.get(_DIGEST):
         raise PackageError(f"{where}: answer_sha256 and {_DIGEST} are of the same answer and differ.")
 
@@ -196,10 +187,4 @@ def check_private_verdict(where: str, row: Mapping[str, Any]) -> None:
     """Refuses a verdict on credentialed data in which a text may stand."""
     sound = all(redact_value(row[name]) == row[name] for name in ("value", "votes") if name in row)
     if not sound or "text" in row or ("unscored" in row and redact_reason(row["unscored"]) != row["unscored"]):
-        raise PackageError(
-            f"{where}: may hold a text, and the data are credentialed. Nothing of it was kept. Make the package from the run's own "
-            "folder."
-        )
-
-
-_HASH_FIELDS = frozenset({_DIGEST, "answer_sha256", "verdicts_sha256"})
+        raise PackageError(f"{where}: {_MAY_HOLD}")

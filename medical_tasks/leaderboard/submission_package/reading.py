@@ -1,10 +1,9 @@
 """A package that anybody may have sent, read without trust.
 
 Only the plainest zip file is accepted: members one behind the other from the first byte on, then the list of them, then the end
-record, and nothing else anywhere. Overlapping members, hidden data, two lists that differ, zip64, encryption, links and streams of
-unknown length therefore cannot occur. Sizes are checked before anything is unpacked, and nothing is written to disk. Every value
-has the stated form, hashes are right, ids are unique, and the results are those that the items give. Whether the scores are those
-of the answers, `verifying` finds out.
+record, and nothing else anywhere; so overlapping members, hidden data, zip64, links and streams of unknown length cannot occur.
+Sizes are checked before anything is unpacked, and nothing is written to disk. Every value has the stated form, hashes are right,
+and the results are those that the items give. Whether the scores are those of the answers, `verifying` finds out.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import struct
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -44,13 +44,13 @@ from medical_tasks.leaderboard.submission_package.results import (
 from medical_tasks.leaderboard.submission_package.rows import check_verdicts, read_answers, read_items, read_verdicts
 from medical_tasks.leaderboard.submission_package.submitters import read_submitter, submitter_values
 from medical_tasks.leaderboard.submission_package.values import (
+    HASH,
+    SUITE,
     JsonReader,
     check_fields,
-    hash_or_empty,
     is_object,
     line_text,
     one_of,
-    suite_name,
     whole_number,
 )
 
@@ -71,9 +71,7 @@ def read_package(source: Path | bytes, *, limits: ReadLimits = DEFAULT_LIMITS) -
     stated = files.pop(contents.MANIFEST)
     manifest = read_manifest(reader.whole(contents.MANIFEST, stated), files, limits)
     results = check_results(reader.whole(contents.RESULTS, files.pop(contents.RESULTS)), manifest.tasks)
-    if {name: list(reasons) for name, reasons in manifest.partial.items()} != {
-        name: list(reasons) for name, reasons in partial_facts(results).items()
-    }:
+    if manifest.partial != partial_facts(results):
         raise not_sound(f"{contents.MANIFEST}, partial: is not what the recipes say")
     shown_tasks = {name: reported_task(task_spec(name), entry) for name, entry in results["tasks"].items()}
     items = read_items(reader, files.pop(contents.ITEMS), shown_tasks, limits)
@@ -87,13 +85,8 @@ def read_package(source: Path | bytes, *, limits: ReadLimits = DEFAULT_LIMITS) -
         found = next(result_differences(task, entry, recompute(task, entry, rows, limits), rows), None)
         if found is not None:
             raise not_sound(f"{contents.RESULTS}, {name}, {told(found)} from {contents.ITEMS}")
-    return Package(
-        manifest=manifest, results=results, items=_joined(items), answers=answers, verdicts=_joined(verdicts)
-    )
-
-
-def _joined(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Mapping[str, Any]]:
-    return [row for part in rows.values() for row in part]
+    joined = [list(chain.from_iterable(rows.values())) for rows in (items, verdicts)]
+    return Package(manifest=manifest, results=results, items=joined[0], answers=answers, verdicts=joined[1])
 
 
 def package_bytes(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> bytes:
@@ -136,10 +129,7 @@ class Member:
 def read_members(content: bytes, limits: ReadLimits) -> dict[str, Member]:
     """Reads which files a package holds, and checks all that can be checked before they are unpacked."""
     if len(content) > limits.package_bytes:
-        raise PackageError(
-            f"the package has {len(content):,} bytes, and at most {limits.package_bytes:,} are taken. Submit fewer tasks at once "
-            "(--task NAME)."
-        )
+        raise _too_large(f"the package has {len(content):,} bytes", limits.package_bytes)
     if len(content) < _END.size or content[-_END.size : -_END.size + 4] != _END_MARK:
         raise _bad_zip("is not a zip file, or something stands behind its end, or it is cut off")
     _, disk, first_disk, here, entries, listed_bytes, listed_start, comment = _END.unpack(content[-_END.size :])
@@ -161,10 +151,7 @@ def read_members(content: bytes, limits: ReadLimits) -> dict[str, Member]:
         raise _bad_zip("has something beside its files")
     total = sum(member.size for member in members.values())
     if total > limits.total_bytes:
-        raise PackageError(
-            f"the package has {total:,} bytes unpacked, and at most {limits.total_bytes:,} are taken. Submit fewer tasks at once "
-            "(--task NAME)."
-        )
+        raise _too_large(f"the package has {total:,} bytes unpacked", limits.total_bytes)
     return members
 
 
@@ -200,14 +187,23 @@ def _listed(content: bytes, place: int, expected: int, limits: ReadLimits) -> tu
     name = next((known for known in contents.MEMBERS if known.encode() == raw), None)
     if name is None:
         raise _bad_zip(f"may hold {', '.join(contents.MEMBERS)} and nothing else, got the name {shown(raw)}")
-    _check_kind(name, made_by >> 8, attributes)
+    mode = attributes >> 16  # no link, folder or device
+    plain = stat.S_ISREG(mode) or not stat.S_IFMT(mode)
+    if not plain or attributes & 0xFF & ~_DOS_PLAIN or (mode and made_by >> 8 != _UNIX):
+        raise _bad_zip(f"has {name} as a link, folder or device, not as a plain file")
     if flags & ~_UTF8_NAME or method not in (_STORED, _DEFLATED) or (needs & 0xFF) > _NEWEST:
         raise _bad_zip(f"has {name} encrypted, streamed, or packed otherwise than stored or deflated")
     if extra or comment or disk:
         raise _bad_zip(f"has extra fields or a comment at {name}")
     if start != expected:
         raise _bad_zip(f"has {name} overlapping with another file, or something between them")
-    _check_size(name, method, packed, size, limits)
+    if size > limits.member_bytes:
+        raise _too_large(f"{name}: {size:,} bytes unpacked", limits.member_bytes)
+    if method == _STORED and packed != size:
+        raise _bad_zip(f"has {name} stored with {packed:,} bytes that are {size:,}")
+    if size > _SMALL and size > packed * limits.ratio:
+        times = f"{size // max(packed, 1):,} to 1, and at most {limits.ratio} to 1"
+        raise _bad_zip(f"has {name} packed {times} are taken (a zip bomb)")
     same = (_LOCAL_MARK, needs, flags, method, time, day, crc, packed, size, name_bytes, 0)
     header = start + _LOCAL.size
     if header > end or _LOCAL.unpack_from(content, start) != same or content[header : header + name_bytes] != raw:
@@ -217,30 +213,12 @@ def _listed(content: bytes, place: int, expected: int, limits: ReadLimits) -> tu
     return member, place + _LISTED.size + name_bytes, data + packed
 
 
-def _check_kind(name: str, system: int, attributes: int) -> None:
-    """Refuses links, folders and devices."""
-    mode = attributes >> 16
-    plain = stat.S_ISREG(mode) or not stat.S_IFMT(mode)
-    if not plain or attributes & 0xFF & ~_DOS_PLAIN or (mode and system != _UNIX):
-        raise _bad_zip(f"has {name} as a link, folder or device, not as a plain file")
-
-
-def _check_size(name: str, method: int, packed: int, size: int, limits: ReadLimits) -> None:
-    if size > limits.member_bytes:
-        raise PackageError(
-            f"{name}: {size:,} bytes unpacked, and at most {limits.member_bytes:,} are taken. Submit fewer tasks at once "
-            "(--task NAME)."
-        )
-    if method == _STORED and packed != size:
-        raise _bad_zip(f"has {name} stored with {packed:,} bytes that are {size:,}")
-    if size > _SMALL and size > packed * limits.ratio:
-        raise _bad_zip(
-            f"has {name} packed {size // max(packed, 1):,} to 1, and at most {limits.ratio} to 1 are taken (a zip bomb)"
-        )
-
-
 def _bad_zip(what: str) -> PackageError:
     return not_sound(f"the package {what}")
+
+
+def _too_large(what: str, most: int) -> PackageError:
+    return PackageError(f"{what}, and at most {most:,} are taken. Submit fewer tasks at once (--task NAME).")
 
 
 def make_manifest(
@@ -280,27 +258,23 @@ def read_manifest(value: Any, files: Mapping[str, bytes], limits: ReadLimits) ->
     if read["content_sha256"] != contents.content_sha256(read):
         raise not_sound(f"{contents.MANIFEST}, content_sha256: is not the hash of what it says; it was changed")
     return Manifest(
-        format=contents.FORMAT,
         suite=read["suite"],
         submitter=read_submitter(f"{contents.MANIFEST}, submitter", read["submitter"]),
         tasks=tuple(names),
-        files=read["files"],
         content_sha256=read["content_sha256"],
         partial={name: tuple(reasons) for name, reasons in read["partial"].items()},
     )
 
 
 def _lists_of_texts(value: Any) -> bool:
-    text = line_text(300, least=1)
-    return is_object(value) and all(
-        isinstance(each, list) and each and all(map(text.holds, each)) for each in value.values()
-    )
+    texts, sound = line_text(300, least=1).holds, is_object(value)
+    return sound and all(isinstance(each, list) and each and all(map(texts, each)) for each in value.values())
 
 
-_FILE_FACTS = {"bytes": whole_number(), "sha256": hash_or_empty()}
+_FILE_FACTS = {"bytes": whole_number(), "sha256": HASH}
 _MANIFEST_FIELDS: Mapping[str, Field] = {
     "format": one_of((contents.FORMAT,)),
-    "suite": suite_name(),
+    "suite": SUITE,
     "submitter": Field(holds=is_object, rule="an object"),
     "tasks": Field(
         holds=lambda value: (
@@ -310,5 +284,5 @@ _MANIFEST_FIELDS: Mapping[str, Field] = {
     ),
     "partial": Field(holds=_lists_of_texts, rule="an object of lists of sentences"),
     "files": Field(holds=is_object, rule="an object"),
-    "content_sha256": hash_or_empty(),
+    "content_sha256": HASH,
 }

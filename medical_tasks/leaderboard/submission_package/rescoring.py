@@ -24,9 +24,9 @@ from medical_tasks.io.files import read_text
 from medical_tasks.judges.base import Judge, JudgeOptions, Question, Unreadable, Unscored, Verdict
 from medical_tasks.judges.case import UNREADABLE, asked_sha256
 from medical_tasks.judges.lexical import decide
-from medical_tasks.leaderboard.submission_package.contents import Check, VerifyOptions, shown
+from medical_tasks.leaderboard.submission_package.contents import Found, VerifyOptions, shown
 from medical_tasks.leaderboard.submission_package.privacy import scrub_recipe, texts_allowed
-from medical_tasks.leaderboard.submission_package.results import differences, told
+from medical_tasks.leaderboard.submission_package.results import COMPARED, differences, told
 from medical_tasks.leaderboard.submission_package.rows import item_columns
 from medical_tasks.runs.finishing import finish, score_responses
 from medical_tasks.runs.folder import RunFolder
@@ -36,7 +36,6 @@ from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import TaskSpec
 
 _SHOWN: Final = 3
-_COMPARED: Final = ("n_items", "metrics", "coverage", "breakdown")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,74 +81,59 @@ def scored_again(
     private, recipe = not texts_allowed(answered.task), answered.recipe
     run = RunFolder(scratch / "run", home=scratch if private else None, private=private)
     replay: Replay | None = None
+    store = scratch / "verdicts.sqlite"
     if recipe["judge"] is None:
         results = finish([answered], run)
     elif recipe["judge"]["name"] == "lexical":
-        request = judge_request(recipe["judge"], options, name="lexical")
-        with RunJudge(request, store=scratch / "verdicts.sqlite", log_dir=scratch) as judge:
+        with RunJudge(judge_request(recipe["judge"], options, name="lexical"), store=store, log_dir=scratch) as judge:
             results = finish([answered], run, judge)
     else:
         file = scratch / VERDICTS_FILE
         file.write_text("".join(f"{json.dumps(dict(row))}\n" for row in verdicts), encoding="ascii")
         request = judge_request(recipe["judge"], options, name=f"{RECORDED}{file}")
-        replay = Replay(request, store=scratch / "verdicts.sqlite", log_dir=scratch)
+        replay = Replay(request, store=store, log_dir=scratch)
         replay.unread = unread_replies(verdicts, recipe["judge"]["votes"])
         with replay:
             results = finish([answered], run, replay)
     said = run.path / VERDICTS_FILE
     lines = read_text(said, encoding="ascii").splitlines() if said.is_file() else []
+    given = answered.scoring_args
     return Scored(
         entry=results["tasks"][answered.task.name],
         rows=read_items(run.path),
-        verdicts=[json.loads(line) for line in lines],
+        verdicts=list(map(json.loads, lines)),
         replay=replay,
-        left=tuple(
-            metric.name for metric in reported.metrics if metric.needs and metric.needs not in answered.scoring_args
-        ),
+        left=tuple(metric.name for metric in reported.metrics if metric.needs and metric.needs not in given),
     )
 
 
-def check_scores(reported: TaskSpec, rows: Sequence[Mapping[str, Any]], made: Scored) -> Check:
+def check_scores(reported: TaskSpec, rows: Sequence[Mapping[str, Any]], made: Scored) -> Found:
     """Compares items one by one."""
-    title = f"{reported.name}: scores"
     here = {row["id"]: row for row in made.rows}
     columns = [name for name in item_columns(reported) if not made.rows or name in made.rows[0]]
-    wrong: dict[str, str] = {}
+    wrong = []
     for row in rows:
-        own = here.get(row["id"], {})
-        said = {name: row[name] for name in columns}
-        found = next(differences(said, {name: own.get(name) for name in columns}, (shown(row["id"]),)), None)
+        said, own = ({name: each.get(name) for name in columns} for each in (row, here.get(row["id"], {})))
+        found = next(differences(said, own, (shown(row["id"]),)), None)
         if found is not None:
-            wrong[row["id"]] = _told_plainly(found)
+            hidden = found[0][-1] in ("parsed", "why")
+            wrong.append(f"{', '.join(found[0])}: reads otherwise" if hidden else told(found))
     left = f". Not checked, for want of what they need: {', '.join(made.left)}" if made.left else ""
     if wrong:
-        first = "; ".join(list(wrong.values())[:_SHOWN])
-        return Check(title, "mismatch", f"{len(wrong)} of {len(rows)} items score otherwise: {first}{left}")
-    return Check(title, "match", f"{len(rows):,} items score the same, metric by metric{left}")
+        return "mismatch", f"{len(wrong)} of {len(rows)} items score otherwise: {'; '.join(wrong[:_SHOWN])}{left}"
+    return "match", f"{len(rows):,} items score the same, metric by metric{left}"
 
 
-def _told_plainly(found: tuple[tuple[str, ...], Any, Any]) -> str:
-    place = found[0]
-    return told(found) if place[-1] not in ("parsed", "why") else f"{', '.join(place)}: reads otherwise"
-
-
-def check_results(reported: TaskSpec, entry: Mapping[str, Any], made: Scored | None) -> Check:
+def check_results(reported: TaskSpec, entry: Mapping[str, Any], made: Scored | None) -> Found:
     """Compares metrics, intervals, bounds, breakdowns and coverage; with the items alone where nothing was scored again."""
-    title = f"{reported.name}: results"
     if made is None:
-        detail = "values, intervals and coverage are those of the package's own items; not computed from answers"
-        return Check(title, "match", detail)
+        return "match", "values, intervals and coverage are those of the package's own items; not computed from answers"
     left = {*made.left, *(metric.whole for metric in reported.metrics if metric.name in made.left and metric.whole)}
     left |= {metric.name for metric in reported.metrics if metric.kind == "average" and made.left}
-    found = [
-        each
-        for name in _COMPARED
-        for each in differences(entry[name], made.entry[name], (name,))
-        if not left.intersection(each[0])
-    ]
-    if found:
-        return Check(title, "mismatch", f"{len(found)} numbers differ: {told(found[0])}")
-    return Check(title, "match", "values, intervals, bounds, breakdowns and coverage are the same")
+    compared = (each for name in COMPARED for each in differences(entry[name], made.entry[name], (name,)))
+    if found := [each for each in compared if not left.intersection(each[0])]:
+        return "mismatch", f"{len(found)} numbers differ: {told(found[0])}"
+    return "match", "values, intervals, bounds, breakdowns and coverage are the same"
 
 
 LEAST_AGREEMENT: Final = 0.8
@@ -243,18 +227,16 @@ class Replay(RunJudge):
 
 
 def check_verdicts(
-    name: str, judge: str, rows: Sequence[Mapping[str, Any]], made: Sequence[Mapping[str, Any]], replay: Replay | None
-) -> Check:
+    judge: str, rows: Sequence[Mapping[str, Any]], made: Sequence[Mapping[str, Any]], replay: Replay | None
+) -> Found:
     """Compares the verdicts of a package with those that scoring again led to; `replay` is None when the judge was asked again."""
-    title = f"{name}: verdicts"
     if replay is None:
-        found = [told(each) for each in differences(_by_id(rows), _by_id(made))]
-        if found:
-            return Check(title, "mismatch", f"{len(found)} differ from what the judge says: {found[0]}")
-        return Check(title, "match", f"the judge, asked again, gave the same {len(rows):,}")
+        if found := [told(each) for each in differences(_by_id(rows), _by_id(made))]:
+            return "mismatch", f"{len(found)} differ from what the judge says: {found[0]}"
+        return "match", f"the judge, asked again, gave the same {len(rows):,}"
     checked = replay.checked
     if checked is None:
-        return Check(title, "not checked", "no question was asked")
+        return "not checked", "no question was asked"
     wrong = [f"{shown(each)} contradicts the judge's own text" for each in checked.contradicted]
     kind = judge.partition("/")[0]
     texts = all("text" in row for row in rows)  # of credentialed data there are none
@@ -273,26 +255,27 @@ def check_verdicts(
         if row["id"] in asked and (row["id"], row["sha256"]) not in checked.asked
     ]
     if wrong:
-        return Check(title, "mismatch", f"{len(wrong)} are not sound: {wrong[0]}")
+        return "mismatch", f"{len(wrong)} are not sound: {wrong[0]}"
     if len(rows) != len(made):
-        detail = f"{len(rows):,} verdicts on the {len(made):,} questions that are asked"
-        return Check(title, "mismatch", detail)
+        return "mismatch", f"{len(rows):,} verdicts on the {len(made):,} questions that are asked"
     # Where every verdict is the same, any two judges may agree.
     if all(checked.by_words) and len(checked.by_words) >= LEAST_VERDICTS and len(checked.values) > 1:
         detail = f"all {len(checked.by_words):,} on entailment are what the judge that compares words says; --judge asks {judge}"
-        return Check(title, "not checked", detail)
+        return "not checked", detail
     read = f"; {checked.texts:,} are what the judge's text says" if checked.texts else ""
-    return Check(title, "match", f"{len(rows):,} verdicts were given on these very questions and answers{read}")
+    return "match", f"{len(rows):,} verdicts were given on these very questions and answers{read}"
 
 
 def ask_again(
     answered: AnsweredTask, rows: Sequence[Mapping[str, Any]], options: VerifyOptions, scratch: Path
-) -> Check:
+) -> Found:
     """Asks the recipe's judge again about a sample of items; `UsageError` for another judge than the recipe's."""
-    title, recipe = f"{answered.task.name}: judge", answered.recipe["judge"]
+    recipe = answered.recipe["judge"]
     if not options.judge:
-        detail = f"{recipe['name']} was not asked again; give --judge (and --judge-args) to ask it about a sample"
-        return Check(title, "not checked", detail)
+        return (
+            "not checked",
+            f"{recipe['name']} was not asked again; give --judge (and --judge-args) to ask it about a sample",
+        )
     request = judge_request(recipe, options, name=options.judge)
     with RunJudge(request, store=scratch / "asked.sqlite", log_dir=scratch) as judge:
         task_judge = judge.task_judge(answered.task)
@@ -305,32 +288,18 @@ def ask_again(
         sample = _sampled(answered, options)
         score_responses(sample, task_judge.judging)
         made = task_judge.rows(private=not all("text" in row for row in rows))
-    return _agreement(title, recipe, rows, made, len(sample.items))
-
-
-def _agreement(
-    title: str,
-    recipe: Mapping[str, Any],
-    rows: Sequence[Mapping[str, Any]],
-    made: Sequence[Mapping[str, Any]],
-    items: int,
-) -> Check:
     said = {(row["id"], row["sha256"]): row.get("value") for row in rows}
-    pairs = [
-        (said[key], _json(row["value"]))
-        for row in made
-        if "value" in row and (key := (row["id"], row["sha256"])) in said
-    ]
-    same = sum(one == other for one, other in pairs)
-    detail = f"asked again about {items} items: {same:,} of {len(pairs):,} verdicts are the same"
-    if not pairs:
-        return Check(title, "not checked", f"asked again about {items} items, and got no verdict")
-    if len(pairs) < sum("value" in row for row in made):
-        detail += (
-            f"; {sum('value' in row for row in made) - len(pairs)} are on questions that the package has no verdict on"
-        )
+    decided = [((row["id"], row["sha256"]), _json(row["value"])) for row in made if "value" in row]
+    known = [(said[key], value) for key, value in decided if key in said]
+    about = f"asked again about {len(sample.items)} items"
+    if not known:
+        return "not checked", f"{about}, and got no verdict"
+    same = sum(one == other for one, other in known)
+    detail = f"{about}: {same:,} of {len(known):,} verdicts are the same"
+    if len(known) < len(decided):
+        detail += f"; {len(decided) - len(known)} are on questions that the package has no verdict on"
     least = 1.0 if recipe.get("kind") in _ALWAYS_SAME else LEAST_AGREEMENT
-    return Check(title, "match" if same >= least * len(pairs) else "mismatch", detail)
+    return "match" if same >= least * len(known) else "mismatch", detail
 
 
 def _sampled(answered: AnsweredTask, options: VerifyOptions) -> AnsweredTask:

@@ -8,7 +8,6 @@ intervals of metrics without a largest value. Numbers are the same within a bill
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -25,8 +24,10 @@ from medical_tasks.leaderboard.submission_package.contents import (
 )
 from medical_tasks.leaderboard.submission_package.privacy import scrub
 from medical_tasks.leaderboard.submission_package.values import (
+    HASH,
+    SUITE,
+    TRUE_OR_FALSE,
     check_fields,
-    hash_or_empty,
     is_number,
     is_object,
     line_text,
@@ -34,8 +35,7 @@ from medical_tasks.leaderboard.submission_package.values import (
     one_of,
     or_null,
     plain_json,
-    suite_name,
-    true_or_false,
+    text_like,
     whole_number,
 )
 from medical_tasks.runs.estimation import NO_VERDICT
@@ -73,7 +73,7 @@ _ENTRY: Final[Mapping[str, Field]] = {
 }
 _COVERAGE: Final = {"asked": whole_number(1), "answered": whole_number(), "scored": whole_number(), "unscored": _COUNTS}
 _RECIPE: Final[Mapping[str, Field]] = {
-    "suite": suite_name(),
+    "suite": SUITE,
     "task": line_text(64, least=1),
     "task_version": line_text(16, least=1),
     "data": _OBJECT,
@@ -96,20 +96,17 @@ _RECIPE: Final[Mapping[str, Field]] = {
 _DATA: Final[Mapping[str, Field]] = {
     "name": line_text(64, least=1),
     "config": line_text(64, least=1),
-    "split": Field(
-        holds=lambda value: (
-            isinstance(value, str) and len(value) <= 64 and re.fullmatch(r"[\w-]+(?:\+[\w-]+)*", value) is not None
-        ),
-        rule="the name of a split, or names with + between: letters, digits, - and _",
+    "split": text_like(
+        r"(?=.{1,64}\Z)[\w-]+(?:\+[\w-]+)*", "the name of a split, or names with + between: letters, digits, - and _"
     ),
     "version": line_text(16, least=1),
     "source": _SETTING,
-    "rows_sha256": hash_or_empty(),
+    "rows_sha256": HASH,
 }
 _VERDICT_COUNTS: Final = {"asked": whole_number(), "decided": whole_number(), "unscored": _COUNTS}
 _JUDGE: Final[Mapping[str, Field]] = {
     "name": line_text(200, least=1),
-    "comparable": true_or_false(),
+    "comparable": TRUE_OR_FALSE,
     "votes": whole_number(1, 99),
     "verdicts": _OBJECT,
     "from_store": whole_number(),
@@ -118,11 +115,11 @@ _JUDGE: Final[Mapping[str, Field]] = {
     "reasked": whole_number(),
     "prompt_tokens": whole_number(),
     "output_tokens": whole_number(),
-    "tokens_estimated": true_or_false(),
+    "tokens_estimated": TRUE_OR_FALSE,
     "check": plain_json(of=str),
     "trouble": or_null(plain_json(of=str), "a text or null"),
 }
-_JUDGED_BY: Final = {"name": line_text(200, least=1), "comparable": true_or_false(), "votes": whole_number(1, 99)}
+_JUDGED_BY: Final = {"name": line_text(200, least=1), "comparable": TRUE_OR_FALSE, "votes": whole_number(1, 99)}
 
 
 def check_results(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
@@ -175,32 +172,21 @@ def _check_entry(where: str, value: Any, task: TaskSpec) -> None:
     cut = recipe.get("truncation", {}).get("words_left_out", {})
     if entry["cut_at_length"] > entry["coverage"]["answered"] or entry.get("shortened", 0) != len(cut):
         raise not_sound(f"{where}: cut_at_length or shortened is not of as many items as it can be")
-    model = recipe["model"]
-    if not line_text(300, least=1).holds(model.get("name")):
+    if not line_text(300, least=1).holds(recipe["model"].get("name")):
         raise not_sound(f"{where}, recipe, model: must have a name of one line")
-    _check_prompts(where, recipe)
-    _check_judge(where, entry, task)
-
-
-def _check_prompts(where: str, recipe: Mapping[str, Any]) -> None:
     prompts = recipe["prompts"]
-    sound = prompts is None or (
-        prompts.get("set") in ("own", "official") and hash_or_empty().holds(prompts.get("sha256"))
-    )
-    if not sound:
+    if prompts is not None and not (prompts.get("set") in ("own", "official") and HASH.holds(prompts.get("sha256"))):
         raise not_sound(f"{where}, recipe, prompts: must be null, or name a set and its sha256")
-    arguments = recipe.get("task_args", {})
-    if not all(isinstance(value, str) for value in arguments.values()):
+    if not all(isinstance(value, str) for value in recipe.get("task_args", {}).values()):
         raise not_sound(f"{where}, recipe, task_args: must be texts")
+    _check_judge(where, entry, task)
 
 
 def _check_judge(where: str, entry: Mapping[str, Any], task: TaskSpec) -> None:
     named, told = entry["recipe"]["judge"], entry.get("judge")
     if task.judge != (named is not None) or task.judge != (told is not None):
-        rule = (
-            "is scored by a judge, and both recipe and entry say which" if task.judge else "is scored without a judge"
-        )
-        raise not_sound(f"{where}: the task {rule}; that is not so here")
+        rule = "by a judge, and both recipe and entry say which" if task.judge else "without a judge"
+        raise not_sound(f"{where}: the task is scored {rule}; that is not so here")
     if named is None or told is None:
         return
     check_fields(f"{where}, judge", told, _JUDGE)
@@ -208,7 +194,7 @@ def _check_judge(where: str, entry: Mapping[str, Any], task: TaskSpec) -> None:
     same = {name: named.get(name) for name in _JUDGED_BY}
     check_fields(f"{where}, recipe, judge", same, _JUDGED_BY)
     prompts = named.get("prompts")
-    if not isinstance(prompts, dict) or not hash_or_empty().holds(prompts.get("sha256")):
+    if not isinstance(prompts, dict) or not HASH.holds(prompts.get("sha256")):
         raise not_sound(f"{where}, recipe, judge: must name its prompts' set and sha256")
     if any(told[name] != same[name] for name in same):
         raise not_sound(f"{where}: says one thing of the judge in its recipe, and another beside it")
@@ -219,29 +205,28 @@ def _check_judge(where: str, entry: Mapping[str, Any], task: TaskSpec) -> None:
 
 def partial_facts(results: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """Task to the reasons, a sentence each, for which its result is not over the whole official split; only tasks with any."""
-    found = {name: tuple(_partial_reasons(name, entry["recipe"])) for name, entry in results["tasks"].items()}
-    return {name: reasons for name, reasons in found.items() if reasons}
-
-
-def _partial_reasons(name: str, recipe: Mapping[str, Any]) -> list[str]:
-    task = tasks()[name]
-    data = recipe["data"]
-    said: list[str] = []
-    if data["config"] == "demo":
-        said.append("It ran on the synthetic demo records.")
-    elif data["config"] != dataset_spec(task.dataset).default_config:
-        said.append(f"It ran on configuration {data['config']}, not {dataset_spec(task.dataset).default_config}.")
-    if data["split"] != task.split:
-        said.append(f"It ran on split {data['split']}, not {task.split}.")
-    if recipe["max_samples"] is not None:
-        said.append(f"It ran on at most {recipe['max_samples']} items (--max-samples).")
-    return said
+    found: dict[str, tuple[str, ...]] = {}
+    for name, entry in results["tasks"].items():
+        task, data, most = tasks()[name], entry["recipe"]["data"], entry["recipe"]["max_samples"]
+        official = dataset_spec(task.dataset).default_config
+        said: list[str] = []
+        if data["config"] == "demo":
+            said.append("It ran on the synthetic demo records.")
+        elif data["config"] != official:
+            said.append(f"It ran on configuration {data['config']}, not {official}.")
+        if data["split"] != task.split:
+            said.append(f"It ran on split {data['split']}, not {task.split}.")
+        if most is not None:
+            said.append(f"It ran on at most {most} items (--max-samples).")
+        found |= {name: tuple(said)} if said else {}
+    return found
 
 
 _BOUNDS: Final = frozenset({"bound_low", "bound_high"})
 _INTERVAL: Final = frozenset({"ci_low", "ci_high"})
 _ESTIMATE: Final = _BOUNDS | _INTERVAL | {"value", "n", "of", "std", "estimated", "reason"}
-_COMPARED: Final = ("n_items", "metrics", "coverage", "breakdown")
+_ORDERED: Final = (("ci_low", "value", "ci_high"), ("bound_low", "value", "bound_high"), ("bound_low", "bound_high"))
+COMPARED: Final = ("n_items", "metrics", "coverage", "breakdown")
 
 
 def recompute(
@@ -268,18 +253,12 @@ def recompute(
         made = summarise(task, items, scores, unanswered, recipe={})
     except (ValueError, OverflowError) as error:
         raise PackageError(f"items.jsonl: no result can be computed of the items of {task.name} ({error}).") from error
-    if not entry["recipe"].get("judge") or entry["recipe"]["judge"]["comparable"]:
-        return made
-    mark_incomparable(task, made)
+    if entry["recipe"].get("judge") and not entry["recipe"]["judge"]["comparable"]:
+        judged = {metric.whole or metric.name for metric in task.metrics if metric.judged}
+        for place, metric in _metrics(made):
+            if place[-1] in judged:
+                metric["comparable"] = False
     return made
-
-
-def mark_incomparable(task: TaskSpec, entry: dict[str, Any]) -> None:
-    """Marks the judged metrics of an entry as runs do for a judge that is not comparable."""
-    judged = {metric.whole or metric.name for metric in task.metrics if metric.judged}
-    for metrics in (entry["metrics"], *(group for by in entry["breakdown"].values() for group in by.values())):
-        for name in judged.intersection(metrics):
-            metrics[name]["comparable"] = False
 
 
 def result_differences(
@@ -288,21 +267,15 @@ def result_differences(
     """Yields the differences between what a package says and what `recompute` made, except what the items do not decide."""
     unknown = _unknown(task, rows)
     reasons = {NO_VERDICT, *(f"{NO_VERDICT}: {row['unscored']}" for row in rows if row["unscored"])}
-    for name in _COMPARED:
+    for name in COMPARED:
         for found in differences(entry[name], made[name], (name,)):
             place, said, _ = found
-            if unknown(place) and (
-                said in reasons if isinstance(said, str) else not isinstance(said, bool | Mapping | list)
-            ):
-                continue
-            yield found
+            estimate = said in reasons if isinstance(said, str) else not isinstance(said, bool | Mapping | list)
+            if not (estimate and unknown(place)):
+                yield found
     outer = dict(_metrics(made))
     for place, metric in _metrics(entry):
-        for names in (
-            ("ci_low", "value", "ci_high"),
-            ("bound_low", "value", "bound_high"),
-            ("bound_low", "bound_high"),
-        ):
+        for names in _ORDERED:
             known = [end for end in map(metric.get, names) if is_number(end)]
             if known != sorted(known):
                 yield (*place, names[0]), metric.get(names[0]), metric.get(names[1])
@@ -316,7 +289,7 @@ def result_differences(
             yield (*place, "value"), value, low
 
 
-def _metrics(entry: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
+def _metrics(entry: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
     for name, metric in entry["metrics"].items():
         yield ("metrics", name), metric if isinstance(metric, Mapping) else {}
     for by, groups in entry["breakdown"].items():
@@ -410,10 +383,6 @@ def differences(said: Any, here: Any, place: tuple[str, ...] = ()) -> Iterator[D
 
 def told(difference: Difference) -> str:
     """A difference in words; without any value that is more than a line of plain text."""
-    place, said, here = difference
-    where = ", ".join(part if part.isascii() and part.isprintable() else shown(part) for part in place)
-    return f"{where}: {_value_or_nothing(said)} in the package, {_value_or_nothing(here)} computed"
-
-
-def _value_or_nothing(value: Any) -> str:
-    return "nothing" if value is _ABSENT else shown(value)
+    where = ", ".join(part if part.isascii() and part.isprintable() else shown(part) for part in difference[0])
+    said, here = ("nothing" if value is _ABSENT else shown(value) for value in difference[1:])
+    return f"{where}: {said} in the package, {here} computed"

@@ -17,10 +17,11 @@ from medical_tasks.leaderboard.submission_package.privacy import (
     texts_allowed,
 )
 from medical_tasks.leaderboard.submission_package.values import (
+    HASH,
+    HASH_OR_EMPTY,
     JsonReader,
     any_text,
     check_fields,
-    hash_or_empty,
     line_text,
     number,
     one_of,
@@ -186,40 +187,35 @@ def item_fields(task: TaskSpec, *, texts: bool) -> dict[str, Field]:
             fields[metric.name] = _metric_value(metric)
         if metric.kind == "ratio":
             fields[weight_column(metric.name)] = number(0.0, LARGEST, null=True)
-    reason = line_text(LONGEST_ID, least=1)
     fields |= {
         "parsed": _HIDDEN_TEXT,
         "why": _HIDDEN_TEXT,
-        "unscored": or_null(reason),
+        "unscored": or_null(_ID),
         "asked": optional(or_null(number(0, 1e6), "a number or null")),
-        "answer_sha256": hash_or_empty(empty=True),
-        "verdicts_sha256": hash_or_empty(empty=True),
+        "answer_sha256": HASH_OR_EMPTY,
+        "verdicts_sha256": HASH_OR_EMPTY,
     }
     if not texts:
-        fields["response_sha256"] = hash_or_empty(empty=True)
+        fields["response_sha256"] = HASH_OR_EMPTY
     return fields
 
 
+def _is_decision(value: Any) -> bool:
+    return value is None or value == NAN or (not isinstance(value, bool) and value in (0, 1))
+
+
 def _metric_value(metric: MetricSpec) -> Field:
-    low, high = metric.limits
     if metric.kind == "proportion":
-        return Field(
-            holds=lambda value: (
-                value is None or (value != NAN and not isinstance(value, bool) and value in (0, 1)) or value == NAN
-            ),
-            rule="0, 1, null, or the text nan",
-        )
+        return Field(holds=_is_decision, rule="0, 1, null, or the text nan")
+    low, high = metric.limits
     return number(max(low, -LARGEST), min(high, LARGEST), null=True, nan=True)
 
 
 def read_item(where: str, value: Any, task: TaskSpec, fields: Mapping[str, Field]) -> dict[str, Any]:
     """Checks a line of `items.jsonl`; in the row a value without a denominator is `nan`."""
     checked = check_fields(where, value, fields)
-    row: dict[str, Any] = {}
     metrics = {metric.name: metric for metric in task.metrics if metric.kind != "average"}
     answered = not str(checked["unscored"] or "").startswith(contents.UNANSWERED)
-    for name, each in checked.items():
-        row[name] = math.nan if name in metrics and each == NAN else each
     undecided = [name for name in metrics if checked[name] is None]
     if answered != bool(checked["answer_sha256"]):
         raise not_sound(f"{where}: has a hash of an answer if and only if it is answered")
@@ -235,19 +231,18 @@ def read_item(where: str, value: Any, task: TaskSpec, fields: Mapping[str, Field
     for metric in metrics.values():
         if metric.kind == "ratio" and (checked[metric.name] is None) != (checked[weight_column(metric.name)] is None):
             raise not_sound(f"{where}: {metric.name} and its denominator are null together or not at all")
-    return row
+    return {name: math.nan if name in metrics and each == NAN else each for name, each in checked.items()}
 
 
 def verdict_fields(*, texts: bool) -> dict[str, Field]:
     """The form of the lines of `verdicts.jsonl`; for credentialed data without the judge's `texts`."""
-    reason = line_text(LONGEST_ID, least=1)
     fields = {
         "task": line_text(64, least=1),
         "id": line_text(2 * LONGEST_ID, least=1),
-        "sha256": hash_or_empty(),
+        "sha256": HASH,
         "votes": Field(holds=lambda value: isinstance(value, list) and len(value) <= 99, rule="a list of at most 99"),
         "value": optional(Field(holds=lambda value: value is not None, rule="JSON that is not null")),
-        "unscored": optional(reason),
+        "unscored": optional(_ID),
         "comparable": optional(Field(holds=lambda value: value is False, rule="false, or not there")),
         "reads": optional(one_of(("pair",))),
     }

@@ -1,9 +1,8 @@
 """What a submitter says of a model, checked in the same way where it is given and where it is read.
 
-Names that a person cannot tell apart are the same name. The rules are those of Unicode Technical Standard 39: characters with
-`Identifier_Status=Allowed` and printable ASCII, of one script (Latin with Chinese, Japanese or Korean counts as one: "highly
-restrictive"), not all of them imitating Latin letters, with bounded marks. Names are compared by their looks: NFKC, case, accents,
-spaces and punctuation play no part, and letters and digits that `confusables.txt` calls alike are one. `name_data.json` has
+Names that a person cannot tell apart are the same name, by Unicode Technical Standard 39: characters with
+`Identifier_Status=Allowed` and printable ASCII, "highly restrictive" in scripts, with bounded marks. They are compared by their
+looks: NFKC, case, accents, spaces and punctuation play no part, and what `confusables.txt` calls alike is one. `name_data.json` has
 Unicode's data, with its version and source.
 """
 
@@ -20,7 +19,7 @@ from urllib.parse import urlsplit
 
 from medical_tasks.io.json_records import Field
 from medical_tasks.leaderboard.submission_package.contents import Submitter, not_sound, shown
-from medical_tasks.leaderboard.submission_package.values import check_fields, line_text, number, true_or_false
+from medical_tasks.leaderboard.submission_package.values import TRUE_OR_FALSE, check_fields, line_text, number, or_null
 
 _LONGEST_URL: Final = 300
 _URL_CHARACTERS: Final = re.compile(r"[A-Za-z0-9._~:/?#@!$&()*+,;=%-]+")
@@ -56,7 +55,7 @@ SUBMITTER_FIELDS: Final[Mapping[str, Field]] = {
         holds=_is_address, rule=f"an https:// address of at most {_LONGEST_URL} characters, without a user or a port"
     ),
     "notes": _tidy_line(280),
-    "open_weights": true_or_false(null=True),
+    "open_weights": or_null(TRUE_OR_FALSE, "true or false or null"),
     "parameters": number(1e-6, 1e5, null=True),
 }
 

@@ -15,7 +15,6 @@ from typing import Any, Final, TypeGuard
 from medical_tasks.io.json_records import Field, once
 from medical_tasks.leaderboard.submission_package.contents import SHA256, PackageError, ReadLimits, not_sound, shown
 
-_SUITE: Final = re.compile(r"medical-tasks [0-9][0-9A-Za-z.+-]{0,30}")
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _LONGEST_SETTING: Final = 2000
 _LARGEST: Final = 2**53
@@ -46,12 +45,16 @@ def any_text(most: int, *, halves: bool = False) -> Field:
     )
 
 
-def hash_or_empty(*, empty: bool = False) -> Field:
-    """A SHA-256 in hexadecimal; with `empty` also the empty text."""
-    return Field(
-        holds=lambda value: isinstance(value, str) and (bool(SHA256.fullmatch(value)) or (empty and not value)),
-        rule=f"64 digits of a SHA-256{' or empty' if empty else ''}",
-    )
+def text_like(pattern: str, rule: str) -> Field:
+    """A text that a pattern describes whole."""
+    known = re.compile(pattern)
+    return Field(holds=lambda value: isinstance(value, str) and known.fullmatch(value) is not None, rule=rule)
+
+
+HASH: Final = text_like(SHA256.pattern, "64 digits of a SHA-256")
+HASH_OR_EMPTY: Final = text_like(f"(?:{SHA256.pattern})?", f"{HASH.rule} or empty")
+SUITE: Final = text_like(r"medical-tasks [0-9][0-9A-Za-z.+-]{0,30}", "medical-tasks and its version")
+TRUE_OR_FALSE: Final = Field(holds=lambda value: isinstance(value, bool), rule="true or false")
 
 
 def number(low: float, high: float, *, null: bool = False, nan: bool = False) -> Field:
@@ -76,22 +79,6 @@ def whole_number(low: int = 0, high: int = _LARGEST) -> Field:
     )
 
 
-def suite_name() -> Field:
-    """Name and version of this suite."""
-    return Field(
-        holds=lambda value: isinstance(value, str) and bool(_SUITE.fullmatch(value)),
-        rule="medical-tasks and its version",
-    )
-
-
-def true_or_false(*, null: bool = False) -> Field:
-    """True or false; with `null` also null."""
-    return Field(
-        holds=lambda value: isinstance(value, bool) or (null and value is None),
-        rule=f"true or false{' or null' if null else ''}",
-    )
-
-
 def one_of(allowed: Collection[Any]) -> Field:
     """One of a few values."""
     return Field(
@@ -102,10 +89,8 @@ def one_of(allowed: Collection[Any]) -> Field:
 
 def is_number(value: Any) -> TypeGuard[float]:
     """Whether it is a finite number, and no truth value."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
     try:
-        return math.isfinite(value)
+        return not isinstance(value, bool) and isinstance(value, int | float) and math.isfinite(value)
     except OverflowError:  # a whole number that no float can hold
         return False
 
@@ -210,8 +195,8 @@ class JsonReader:
                 raw.decode("utf-8"),
                 object_pairs_hook=once,
                 parse_constant=_no_constant,
-                parse_int=self._whole_number,
-                parse_float=self._number,
+                parse_int=lambda text: int(self._short(text)),
+                parse_float=lambda text: _finite(self._short(text)),
             )
         except UnicodeDecodeError as error:
             raise not_sound(f"{where}: not UTF-8 text (byte {error.start})") from error
@@ -239,22 +224,19 @@ class JsonReader:
                 raise not_sound(f"{where}: more than {most:,} values")
         return values
 
-    def _whole_number(self, text: str) -> int:
-        self._check_length(text)
-        return int(text)
-
-    def _number(self, text: str) -> float:
-        self._check_length(text)
-        value = float(text)
-        if not math.isfinite(value):
-            raise ValueError(f"the number {shown(text)} is too large")
-        return value
-
-    def _check_length(self, text: str) -> None:
+    def _short(self, text: str) -> str:
         if len(text) > self._limits.number_characters:
             raise ValueError(
                 f"a number of {len(text):,} characters; at most {self._limits.number_characters} are taken"
             )
+        return text
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"the number {shown(text)} is too large")
+    return value
 
 
 def _no_constant(text: str) -> Any:

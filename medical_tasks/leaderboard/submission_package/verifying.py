@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,8 +19,10 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.lexical import LexicalJudge
 from medical_tasks.judges.session import JUDGE_KINDS
 from medical_tasks.leaderboard.submission_package.contents import (
+    DEFAULT_OPTIONS,
     UNANSWERED,
     Check,
+    Found,
     Outcome,
     Package,
     Verification,
@@ -47,39 +49,36 @@ from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import Item, TaskSpec
 
 _SHOWN: Final = 3
-_DEFAULTS: Final = VerifyOptions()
 
 
-def verify_package(package: Package, options: VerifyOptions = _DEFAULTS) -> Verification:
+def verify_package(package: Package, options: VerifyOptions = DEFAULT_OPTIONS) -> Verification:
     """Scores a package's answers again and compares everything in it; raises where the judge is not the package's."""
     checks = [Check("content", "match", f"every file has the hash told; id {package.manifest.id}")]
     for name in package.manifest.tasks:
-        checks += _verify_task(package, task_spec(name), options)
+        checks += [Check(f"{name}: {part}", *each) for part, each in _parts(package, task_spec(name), options).items()]
     return Verification(package=package.manifest.id, checks=tuple(checks))
 
 
-def _verify_task(package: Package, task: TaskSpec, options: VerifyOptions) -> list[Check]:
+def _parts(package: Package, task: TaskSpec, options: VerifyOptions) -> dict[str, Found]:
     entry = package.results["tasks"][task.name]
     recipe = entry["recipe"]
     rows = [row for row in package.items if row["task"] == task.name]
     data, missing = _data(task, recipe, options)
-    same_data = check_data(task.name, recipe, data, missing)
-    checks = [same_data]
+    compared: Found = ("not checked", missing) if data is None else check_data(recipe["data"], data.revision)
+    answered, answers = check_answers(package, task, rows, options)
+    found: dict[str, Found] = {
+        "data": compared,
+        "items": ("not checked", "the data are not here") if data is None else check_items(task, rows, data.items),
+        "recipe": check_recipe(task, recipe, data, options),
+        "answers": answered,
+    }
     if data is None:
-        checks.append(Check(f"{task.name}: items", "not checked", "the data are not here"))
-    else:
-        checks.append(check_items(task, rows, data.items))
-    checks.append(check_recipe(task, recipe, data, options))
-    answers_check, answers = check_answers(package, task, rows, options)
-    checks.append(answers_check)
-    why = ""
-    if data is None or same_data.outcome != "match":
-        why = "the data are not here" if data is None else "the data here are another revision"
-    elif answers is None:
-        why = "the answers are not here, or are others"
-    if why or data is None or answers is None:
-        return [*checks, *_not_scored(task, entry, why)]
-    return [*checks, *_scores(package, task, rows, data, answers, options)]
+        return found | _not_scored(task, entry, "the data are not here")
+    if compared[0] != "match":
+        return found | _not_scored(task, entry, "the data here are another revision")
+    if answers is None:
+        return found | _not_scored(task, entry, "the answers are not here, or are others")
+    return found | _scores(package, task, rows, data, answers, options)
 
 
 def _scores(
@@ -89,25 +88,27 @@ def _scores(
     data: TaskData,
     answers: Mapping[str, str],
     options: VerifyOptions,
-) -> list[Check]:
+) -> dict[str, Found]:
     entry = package.results["tasks"][task.name]
     recipe, private = entry["recipe"], not texts_allowed(task)
     verdicts = [row for row in package.verdicts if row["task"] == task.name]
-    arguments = scoring_arguments(task, recipe, options.task_args)
+    values, missing = scoring_arguments(task, recipe, options.task_args)
     needed = {metric.needs for metric in task.metrics if metric.needs}
-    if lacking := [name for name in arguments.missing if name not in needed]:
+    if lacking := [name for name in missing if name not in needed]:
         return _not_scored(task, entry, f"--task-args {lacking[0]}=... was used and is not given")
     if private and recipe["judge"] is not None and recipe["judge"]["name"] != "lexical" and withheld(verdicts):
         return _not_scored(
             task, entry, "what the judge said is more than labels, and is not told for credentialed data"
         )
+    # Items without an answer, for the reasons that the package tells.
+    told = {row["id"]: str(row["unscored"] or "").removeprefix(UNANSWERED) for row in rows}
     answered = AnsweredTask(
         task=task,
         items=data.items,
         responses={item.id: answers[item.id] for item in data.items if item.id in answers},
-        unanswered=_unanswered(rows, data, answers),
+        unanswered={item.id: told.get(item.id) or "not answered" for item in data.items if item.id not in answers},
         recipe=recipe,
-        scoring_args=arguments.values,
+        scoring_args=values,
     )
     reported = reported_task(task, entry)
     with scratch_folder(private=private) as scratch:
@@ -115,24 +116,18 @@ def _scores(
             made = scored_again(answered, reported, verdicts, options, scratch)
         except (MissingError, UsageError) as error:
             return _not_scored(task, entry, _first_line(error).replace(str(scratch), "the package"))
-        found = [check_scores(reported, rows, made)]
+        found = {"scores": check_scores(reported, rows, made)}
         if recipe["judge"] is not None:
-            found.append(check_verdicts(task.name, recipe["judge"]["name"], verdicts, made.verdicts, made.replay))
+            found["verdicts"] = check_verdicts(recipe["judge"]["name"], verdicts, made.verdicts, made.replay)
         if made.replay is not None:
-            found.append(ask_again(answered, verdicts, options, scratch))
-    return [*found, check_results(reported, entry, made)]
+            found["judge"] = ask_again(answered, verdicts, options, scratch)
+    return {**found, "results": check_results(reported, entry, made)}
 
 
-def _not_scored(task: TaskSpec, entry: Mapping[str, Any], why: str) -> list[Check]:
-    parts = ["scores", "verdicts"] if entry["recipe"]["judge"] is not None else ["scores"]
-    checks = [Check(f"{task.name}: {part}", "not checked", why) for part in parts]
-    return [*checks, check_results(reported_task(task, entry), entry, None)]
-
-
-def _unanswered(rows: Sequence[Mapping[str, Any]], data: TaskData, answers: Mapping[str, str]) -> dict[str, str]:
-    """Items without an answer, for the reasons that the package tells."""
-    told = {row["id"]: str(row["unscored"] or "").removeprefix(UNANSWERED) for row in rows}
-    return {item.id: told.get(item.id) or "not answered" for item in data.items if item.id not in answers}
+def _not_scored(task: TaskSpec, entry: Mapping[str, Any], why: str) -> dict[str, Found]:
+    parts = ("scores", "verdicts") if entry["recipe"]["judge"] is not None else ("scores",)
+    found: dict[str, Found] = dict.fromkeys(parts, ("not checked", why))
+    return {**found, "results": check_results(reported_task(task, entry), entry, None)}
 
 
 def _data(task: TaskSpec, recipe: Mapping[str, Any], options: VerifyOptions) -> tuple[TaskData | None, str]:
@@ -145,33 +140,28 @@ def _data(task: TaskSpec, recipe: Mapping[str, Any], options: VerifyOptions) -> 
 
 def check_answers(
     package: Package, task: TaskSpec, rows: Sequence[Mapping[str, Any]], options: VerifyOptions
-) -> tuple[Check, Mapping[str, str] | None]:
+) -> tuple[Found, Mapping[str, str] | None]:
     """Compares the answers with their hashes; also returns item id to answer, None where there are none to score."""
-    title = f"{task.name}: answers"
     answers: Mapping[str, str] | None = package.answers.get(task.name)
     source = "of the package"
     if options.responses is not None:
         try:
             answers = _given_answers(task, rows, options.responses, options)
         except (MissingError, UsageError) as error:
-            return Check(title, "not checked", _first_line(error)), answers
+            return ("not checked", _first_line(error)), answers
         source = "given here"
     if answers is None:
         detail = "the data are credentialed and the package holds no answers; give them with --responses FILE or RUN"
-        return Check(title, "not checked", detail), None
+        return ("not checked", detail), None
     told = {row["id"]: row["answer_sha256"] for row in rows}
     wrong = [each for each in told if answer_sha256(answers.get(each)) != told[each]]
     wrong += [each for each in answers if each not in told]
     if wrong:
-        detail = (
-            f"{len(wrong)} of {len(told)} {source} are not those whose hash is told: {', '.join(map(shown, wrong[:3]))}"
-        )
-        return Check(title, "mismatch", detail), None
+        which = ", ".join(map(shown, wrong[:_SHOWN]))
+        return ("mismatch", f"{len(wrong)} of {len(told)} {source} are not those whose hash is told: {which}"), None
     unanswered = sum(not digest for digest in told.values())
-    detail = f"{len(answers):,} {source} have the hash that is told" + (
-        f", {unanswered} items have none" if unanswered else ""
-    )
-    return Check(title, "match", detail), answers
+    rest = f", {unanswered} items have none" if unanswered else ""
+    return ("match", f"{len(answers):,} {source} have the hash that is told{rest}"), answers
 
 
 def _given_answers(
@@ -182,18 +172,11 @@ def _given_answers(
     entries = read_results(place)["tasks"]
     if task.name not in entries:
         raise UsageError(f"{place}: has no answers to {task.name}, but to {', '.join(entries)}.")
-    recipe = entries[task.name]["recipe"]
-    return answers_of_run(
-        task, recipe, place, responses=None, data=options.data, source=options.source, upstream=options.upstream
-    )
+    return answers_of_run(task, entries[task.name]["recipe"], place, replace(options, responses=None))
 
 
-def check_data(name: str, recipe: Mapping[str, Any], data: TaskData | None, missing: str) -> Check:
-    """Compares the data of a recipe with those here; `missing` says why there are none."""
-    title, ran = f"{name}: data", recipe["data"]
-    if data is None:
-        return Check(title, "not checked", missing)
-    here = data.revision
+def check_data(ran: Mapping[str, Any], here: Mapping[str, Any]) -> Found:
+    """Compares the data of a recipe with those here."""
     wrong = [
         f"{part} {shown(ran[part])} in the package, {shown(here[part])} here"
         for part in ("version", "rows_sha256")
@@ -201,50 +184,37 @@ def check_data(name: str, recipe: Mapping[str, Any], data: TaskData | None, miss
     ]
     where = f"{here['name']}/{here['config']}, split {here['split']}"
     if wrong:
-        return Check(title, "mismatch", f"{where}: another revision: {'; '.join(wrong)}")
-    return Check(title, "match", f"{where}, rows_sha256 {here['rows_sha256'][:16]}")
+        return "mismatch", f"{where}: another revision: {'; '.join(wrong)}"
+    return "match", f"{where}, rows_sha256 {here['rows_sha256'][:16]}"
 
 
-def check_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Sequence[Item]) -> Check:
+def check_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Sequence[Item]) -> Found:
     """Compares a package's items with those of the split."""
+
+    def groups(item: Item) -> dict[str, str]:
+        made = {by: item.groups[by] for by in task.groups}
+        return {f"group_{by}": each if isinstance(each, str) else " ".join(each) for by, each in made.items()}
+
     said, here = {row["id"]: row for row in rows}, {item.id: item for item in items}
-    wrong = [
-        f"{len(ids)} {what}: {', '.join(shown(each) for each in ids[:_SHOWN])}"
-        for what, ids in (
-            ("added", [each for each in said if each not in here]),
-            ("missing", [each for each in here if each not in said]),
-            (
-                "in another cluster",
-                [each for each in here if each in said and said[each]["cluster"] != here[each].cluster],
-            ),
-            (
-                "in another group",
-                [each for each in here if each in said and not _same_groups(task, said[each], here[each])],
-            ),
-        )
-        if ids
-    ]
+    both = [each for each in here if each in said]
+    found = {
+        "added": [each for each in said if each not in here],
+        "missing": [each for each in here if each not in said],
+        "in another cluster": [each for each in both if said[each]["cluster"] != here[each].cluster],
+        "in another group": [each for each in both if not groups(here[each]).items() <= said[each].items()],
+    }
+    wrong = [f"{len(ids)} {what}: {', '.join(map(shown, ids[:_SHOWN]))}" for what, ids in found.items() if ids]
     if not wrong and list(said) != list(here):
         wrong = ["they stand in another order"]
-    title = f"{task.name}: items"
     if wrong:
-        return Check(title, "mismatch", "; ".join(wrong))
-    return Check(title, "match", f"all {len(here):,} items asked, their groups and clusters")
-
-
-def _same_groups(task: TaskSpec, row: Mapping[str, Any], item: Item) -> bool:
-    for by in task.groups:
-        groups = item.groups[by]
-        if row[f"group_{by}"] != (groups if isinstance(groups, str) else " ".join(groups)):
-            return False
-    return True
+        return "mismatch", "; ".join(wrong)
+    return "match", f"all {len(here):,} items asked, their groups and clusters"
 
 
 _ALWAYS = ("task", "task_version", "metrics", "statistics")
-Found = tuple[Outcome, str]
 
 
-def check_recipe(task: TaskSpec, recipe: Mapping[str, Any], data: TaskData | None, options: VerifyOptions) -> Check:
+def check_recipe(task: TaskSpec, recipe: Mapping[str, Any], data: TaskData | None, options: VerifyOptions) -> Found:
     """Compares a package's recipe with what this version does; `data` are for worked examples, None where they are not here."""
     found = [*_task(task, recipe), *_questions(task, recipe, data, options), *_scoring(task, recipe, options)]
     found += _judge(task, recipe, options)
@@ -253,7 +223,7 @@ def check_recipe(task: TaskSpec, recipe: Mapping[str, Any], data: TaskData | Non
     same = [text for outcome, text in found if outcome == "match"]
     outcome: Outcome = "mismatch" if wrong else "not checked" if left else "match"
     parts = [("; ".join(wrong)), (f"not checked: {'; '.join(left)}" if left else ""), f"the same: {', '.join(same)}"]
-    return Check(f"{task.name}: recipe", outcome, ". ".join(part for part in parts if part))
+    return outcome, ". ".join(part for part in parts if part)
 
 
 def _task(task: TaskSpec, recipe: Mapping[str, Any]) -> Iterator[Found]:
@@ -286,21 +256,21 @@ def _questions(
     said = recipe["prompts"]
     if said is None:
         return
-    arguments = question_arguments(task, recipe, options.task_args)
-    if arguments.missing:
-        yield "not checked", f"prompts (--task-args {arguments.missing[0]}=... was used and is not given)"
+    values, missing = question_arguments(task, recipe, options.task_args)
+    if missing:
+        yield "not checked", f"prompts (--task-args {missing[0]}=... was used and is not given)"
         return
     if task.exemplars and data is None:
         yield "not checked", "prompts (their worked examples are of the data, which are not here)"
         return
     exemplars = data.exemplars if data is not None else ()
     try:
-        own = prompt_set(task, said["set"], options.upstream, arguments=arguments.values, exemplars=exemplars)
+        own = prompt_set(task, said["set"], options.upstream, arguments=values, exemplars=exemplars)
         here: dict[str, Any] = {"set": own.name, "sha256": own.sha256}
         here |= {"settings": own.settings} if own.settings else {}
         yield _compared("prompts", said, scrub_recipe(here))
         if task.protocol:
-            protocol = open_protocol(task, arguments.values, prompts=said["set"], upstream=options.upstream)
+            protocol = open_protocol(task, values, prompts=said["set"], upstream=options.upstream)
             yield _compared("protocol", recipe.get("protocol"), scrub_recipe(dict(protocol.identity)))
     except (MissingError, UsageError) as error:
         yield "not checked", f"prompts ({_first_line(error)})"
@@ -311,19 +281,20 @@ def _scoring(task: TaskSpec, recipe: Mapping[str, Any], options: VerifyOptions) 
         if "scoring" in recipe:
             yield "mismatch", "scoring: the task has no settings of its scoring"
         return
-    arguments = scoring_arguments(task, recipe, options.task_args)
+    values, missing = scoring_arguments(task, recipe, options.task_args)
     try:
-        identity = task.benchmark.scoring_identity(task, dict(arguments.values))
+        here = scrub_recipe(task.benchmark.scoring_identity(task, values))
     except (MissingError, UsageError) as error:
         yield "not checked", f"scoring ({_first_line(error)})"
         return
-    said = dict(recipe.get("scoring", {}))
-    here = scrub_recipe(identity)
-    for name in arguments.missing:
+    for name in missing:
         yield "not checked", f"scoring's {name} (--task-args {name}=... was used and is not given)"
-    unknown = {*arguments.missing, *(("reference_claims",) if "claims" in arguments.missing else ())}
-    kept = [{name: value for name, value in each.items() if name not in unknown} for each in (said, here)]
-    yield _compared("scoring", kept[0], kept[1])
+    unknown = {*missing, *(("reference_claims",) if "claims" in missing else ())}
+    said, own = (
+        {name: value for name, value in each.items() if name not in unknown}
+        for each in (recipe.get("scoring", {}), here)
+    )
+    yield _compared("scoring", said, own)
 
 
 def _judge(task: TaskSpec, recipe: Mapping[str, Any], options: VerifyOptions) -> Iterator[Found]:
@@ -354,29 +325,16 @@ def _first_line(error: Exception) -> str:
     return str(error).split("\n", 1)[0]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Arguments:
-    """Settings, and which file or folder settings were used and not given here."""
-
-    values: Mapping[str, str]
-    missing: tuple[str, ...]
+Arguments = tuple[dict[str, str], list[str]]
+"""Settings, and which file or folder settings were used and not given here."""
 
 
 def question_arguments(task: TaskSpec, recipe: Mapping[str, Any], given: Mapping[str, str]) -> Arguments:
     """Settings of the questions, `given` by whoever verifies: no file that a package names is ever opened."""
-    values: dict[str, str] = {}
-    missing: list[str] = []
-    for name, value in recipe.get("task_args", {}).items():
-        if name not in task.arguments:
-            continue
-        if name in FILE_SETTINGS and value == PATH:
-            if name in given:
-                values[name] = given[name]
-            else:
-                missing.append(name)
-        else:
-            values[name] = value
-    return Arguments(values=values, missing=tuple(missing))
+    said = {name: value for name, value in recipe.get("task_args", {}).items() if name in task.arguments}
+    files = {name for name, value in said.items() if name in FILE_SETTINGS and value == PATH}
+    values = {name: given[name] if name in files else said[name] for name in said if name not in files or name in given}
+    return values, [name for name in said if name not in values]
 
 
 def scoring_arguments(task: TaskSpec, recipe: Mapping[str, Any], given: Mapping[str, str]) -> Arguments:
@@ -396,7 +354,7 @@ def scoring_arguments(task: TaskSpec, recipe: Mapping[str, Any], given: Mapping[
             values |= {name: "yes" if value else "no"} if value or name != "official" else {}
         elif isinstance(value, str):
             values[name] = value
-    return Arguments(values=values, missing=tuple(missing))
+    return values, missing
 
 
 _SPELLED = {"reference_claims": "claims"}

@@ -18,7 +18,13 @@ from medical_tasks.data.task_data import run_data
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile, read_text
 from medical_tasks.leaderboard.submission_package import contents
-from medical_tasks.leaderboard.submission_package.contents import Package, PackageError, Submitter
+from medical_tasks.leaderboard.submission_package.contents import (
+    DEFAULT_OPTIONS,
+    Package,
+    PackageError,
+    Submitter,
+    VerifyOptions,
+)
 from medical_tasks.leaderboard.submission_package.privacy import scrub, texts_allowed
 from medical_tasks.leaderboard.submission_package.reading import make_manifest, read_package
 from medical_tasks.leaderboard.submission_package.results import partial_facts, reported_task
@@ -38,24 +44,12 @@ def write_package(
     submitter: Submitter,
     *,
     tasks: Sequence[str] = (),
-    responses: Path | None = None,
-    data: Path | None = None,
-    source: Path | None = None,
-    upstream: Path | None = None,
+    options: VerifyOptions = DEFAULT_OPTIONS,
     allow_partial: bool = False,
 ) -> Package:
-    """Writes a finished run as a package.
+    """Writes a finished run, or some of its `tasks`, as a package; `allow_partial` also what is not the whole official split.
 
-    Args:
-        folder: the run's.
-        out: the zip file.
-        submitter: who and what.
-        tasks: those of the run's tasks that are submitted; all by default.
-        responses: for a run of `medical-tasks score`, the file that was scored.
-        data: folder of the built datasets; the user's data home by default.
-        source: what the dataset is made of, in place of `data`.
-        upstream: the authors' checkout, for a run with the official prompts.
-        allow_partial: write it also when the answers are not of the whole official split.
+    `options` says where its data and answers are: `responses` for a run of `medical-tasks score`, `upstream` for official prompts.
     """
     checked = read_submitter("the submitter", submitter_values(submitter))
     raw = read_results(folder)
@@ -79,14 +73,9 @@ def write_package(
         task = reported_task(task_spec(name), entry)
         own = [row for row in rows if row["task"] == name]
         judged = [row for row in verdicts if row.get("task") == name]
-        found = None
-        if texts_allowed(task):
-            found = answers_of_run(
-                task, entry["recipe"], folder, responses=responses, data=data, source=source, upstream=upstream
-            )
-            answers += [
-                {"task": name, "id": row["id"], "response": found[row["id"]]} for row in own if row["id"] in found
-            ]
+        found = answers_of_run(task, entry["recipe"], folder, options) if texts_allowed(task) else None
+        told = found or {}
+        answers += [{"task": name, "id": row["id"], "response": told[row["id"]]} for row in own if row["id"] in told]
         items += _item_rows(folder, task, own, judged, found)
         kept += judged
     files = {contents.RESULTS: _json(results), contents.ITEMS: _lines(items)}
@@ -134,13 +123,10 @@ def _check_size(folder: Path, counts: Mapping[str, int], most: int = contents.DE
 
 def _verdict_rows(folder: Path) -> list[dict[str, Any]]:
     path = folder / VERDICTS_FILE
-    if not path.is_file():
-        return []
     try:
-        rows = [json.loads(line) for line in read_text(path).split("\n") if line]
+        return [json.loads(line) for line in read_text(path).split("\n") if line] if path.is_file() else []
     except ValueError as error:
         raise UsageError(f"{path}: not JSON lines ({error}). Give the run's command again to write it anew.") from error
-    return rows
 
 
 def _item_rows(
@@ -180,21 +166,12 @@ def _lines(rows: Sequence[Mapping[str, Any]]) -> bytes:
     return "".join(json.dumps(row, ensure_ascii=True, allow_nan=False) + "\n" for row in rows).encode()
 
 
-def answers_of_run(
-    task: TaskSpec,
-    recipe: Mapping[str, Any],
-    folder: Path,
-    *,
-    responses: Path | None,
-    data: Path | None,
-    source: Path | None,
-    upstream: Path | None,
-) -> dict[str, str]:
-    """Finds the answers that a run scored, item id to answer; the options are those of `write_package`."""
+def answers_of_run(task: TaskSpec, recipe: Mapping[str, Any], folder: Path, options: VerifyOptions) -> dict[str, str]:
+    """Finds the answers that a run scored, item id to answer."""
     check_recipe(folder, recipe)
-    scored = recipe["model"]["name"].startswith("responses/")
-    with run_data(task, dataset_spec(task.dataset), recipe, data=data, source=source) as found:
-        return run_responses(task, found, recipe, folder, responses=responses if scored else None, upstream=upstream)
+    responses = options.responses if recipe["model"]["name"].startswith("responses/") else None
+    with run_data(task, dataset_spec(task.dataset), recipe, data=options.data, source=options.source) as found:
+        return run_responses(task, found, recipe, folder, responses=responses, upstream=options.upstream)
 
 
 _EARLIEST: Final = (1980, 1, 1, 0, 0, 0)  # the earliest a zip file knows

@@ -20,13 +20,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @dataclass(frozen=True)
 class Served:
-    """A running app.
-
-    Attributes:
-        port: where it listens.
-        uploads: where uploads are kept until they are read.
-        routes: every route of the framework behind it, by method and path.
-    """
+    """A running app: where it listens and keeps uploads, and every route of the framework behind it, by method and path."""
 
     port: int
     uploads: Path
@@ -51,12 +45,7 @@ class Served:
 
 @contextmanager
 def served(store: Path, *, folder: Path) -> Iterator[Served]:
-    """Serves a store, and fails if the app asked anybody for anything meanwhile.
-
-    Args:
-        store: its folder.
-        folder: an empty one, for uploads and what is written down.
-    """
+    """Serves a store, and fails if the app asked anybody for anything meanwhile; `folder` is an empty one."""
     environment = {**os.environ, "GRADIO_TEMP_DIR": str(folder / "uploads"), "SYSTEM": "spaces", "SPACE_ID": "me/board"}
     with (folder / "log").open("wb") as errors:
         process = subprocess.Popen(

@@ -15,9 +15,10 @@ from medical_tasks.leaderboard.app.serving import PORT_VARIABLE, STORE_VARIABLE,
 from medical_tasks.leaderboard.app.snapshot import Content
 from medical_tasks.leaderboard.board import Board
 from medical_tasks.leaderboard.storage import LocalStorage
-from tests.leaderboard.app.page_samples import HOSTILE
 from tests.leaderboard.app.test_board_pages import Cells, rows
-from tests.leaderboard.made_packages import package
+from tests.leaderboard.made_packages import cases, package
+
+CASES = cases("compare_and_addresses")
 
 OFFICIAL = {"prompts": {"set": "official", "sha256": "cd" * 32}}
 
@@ -60,18 +61,7 @@ def test_two_of_a_group_are_compared_item_by_item(content: Content) -> None:
     assert (turned[3][:5], turned[4]) == ("-62.5", "A is better")
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "said"),
-    [
-        ("", "Weak", "Choose two submissions of a task."),
-        ("Weak", "Weak", "A submission equals itself."),
-        ("Weak", "Waiting", "only accepted submissions have items to compare"),
-        ("0" * 16, "Weak", "is not on the board with medcalc"),
-        (HOSTILE, "Weak", "is not on the board with medcalc"),
-        ("Weak", "Other", "These are of different groups"),
-        ("Weak", "Other", "the prompts differ"),
-    ],
-)
+@pytest.mark.parametrize(("first", "second", "said"), CASES["what_cannot_be_compared_says_why"])
 def test_what_cannot_be_compared_says_why(content: Content, first: str, second: str, said: str) -> None:
     html = compared(content, first, second).html
     assert said in html
@@ -132,16 +122,7 @@ def test_settings_are_of_this_machine_alone() -> None:
     assert (space.host, space.port, space.store) == ("0.0.0.0", 7860, "hub:me/board")
 
 
-@pytest.mark.parametrize(
-    ("environment", "said"),
-    [
-        ({}, f"{STORE_VARIABLE} is not set"),
-        ({STORE_VARIABLE: " "}, "Set it to a folder"),
-        ({STORE_VARIABLE: "s", PORT_VARIABLE: "0"}, "got '0'"),
-        ({STORE_VARIABLE: "s", PORT_VARIABLE: "x"}, "a port from 1 to 65535"),
-        ({STORE_VARIABLE: "s", PORT_VARIABLE: "65536"}, "got '65536'"),
-    ],
-)
+@pytest.mark.parametrize(("environment", "said"), CASES["settings_that_are_none_are_told"])
 def test_settings_that_are_none_are_told(environment: dict[str, str], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         settings_of(environment)

@@ -69,14 +69,8 @@ def asked(
 
     headers = [(b"content-type", b"multipart/form-data; boundary=" + EDGE), *head]
     headers += [(b"content-length", str(said).encode())] if said >= 0 else []
-    scope = {
-        "type": "http",
-        "method": "POST",
-        "path": path,
-        "query_string": b"",
-        "headers": headers,
-        "client": ("10.0.0.9", 1),
-    }
+    scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": headers}
+    scope["client"] = ("10.0.0.9", 1)
     if isinstance(door, Path):
         door = Door(app, folder=door, limits=limits)
     asyncio.run(door(scope, receive, send))
@@ -148,27 +142,17 @@ def test_packages_of_one_address_push_out_their_own_alone(tmp_path: Path) -> Non
 
 def test_an_event_is_passed_on_as_texts_and_uploads(tmp_path: Path) -> None:
     name = f"{'a' * 64}.zip"
-    file = {
+    upload = {
         "path": name,
         "url": "http://127.0.0.1:9/",
         "is_stream": True,
         "meta": {"_type": "gradio.FileData", "more": 1},
     }
-    sent = {
-        "data": ["text", None, file],
-        "fn_index": 3,
-        "session_hash": "s",
-        "event_data": {"query": "?a"},
-        "simple_format": True,
-    }
-    status, read = asked(tmp_path, "/gradio_api/queue/join", chunks=tuple(json.dumps(sent).encode().partition(b"meta")))
-    assert status == 200
-    assert json.loads(read) == {
-        "data": ["text", None, {"path": str(tmp_path / name), "meta": {"_type": "gradio.FileData"}}],
-        "fn_index": 3,
-        "session_hash": "s",
-        "event_data": {"query": "?a"},
-    }
+    kept = {"path": str(tmp_path / name), "meta": {"_type": "gradio.FileData"}}
+    said = {"fn_index": 3, "session_hash": "s", "event_data": {"query": "?a"}}
+    sent = json.dumps({"data": ["text", None, upload], **said, "simple_format": True})
+    status, read = asked(tmp_path, "/gradio_api/queue/join", chunks=tuple(sent.encode().partition(b"meta")))
+    assert (status, json.loads(read)) == (200, {"data": ["text", None, kept], **said})
 
 
 def test_old_uploads_go_and_then_the_oldest(tmp_path: Path) -> None:

@@ -22,37 +22,13 @@ from medical_tasks.errors import UsageError
 from medical_tasks.leaderboard.app.door import HEADERS, LONGEST_CALL, LONGEST_HEAD, PAGE_POLICY, POLICY
 from medical_tasks.leaderboard.app.serving import serve
 from tests.leaderboard.app.space_process import Served, served
+from tests.leaderboard.made_packages import cases
 
 ROOT = Path(__file__).resolve().parents[3]
 TESTED = "6.31.0"
-OPEN = """
-GET / /assets/{path:path} /favicon.ico /gradio_api/app_id /gradio_api/queue/data /gradio_api/upload_progress
-GET /static/{path:path} /theme.css
-HEAD /
-POST /gradio_api/queue/join /gradio_api/upload
-"""
-CLOSED = """
-GET /config /config/ /gradio_api/app_id/ /gradio_api/call/v2/{api_name}/{event_id}
-GET /gradio_api/call/{api_name}/{event_id} /gradio_api/custom_component/{id}/{environment}/{type}/{file_name}
-GET /gradio_api/deep_link /gradio_api/dev/reload /gradio_api/file/{path:path}
-GET /gradio_api/file={path_or_url:path} /gradio_api/heartbeat/{session_hash} /gradio_api/info /gradio_api/info/
-GET /gradio_api/login_check /gradio_api/login_check/ /gradio_api/openapi.json /gradio_api/proxy={url_path:path}
-GET /gradio_api/queue/status /gradio_api/runs /gradio_api/runs/ /gradio_api/startup-events
-GET /gradio_api/stream/{session_hash}/{run}/{component_id}/playlist-file
-GET /gradio_api/stream/{session_hash}/{run}/{component_id}/playlist.m3u8
-GET /gradio_api/stream/{session_hash}/{run}/{component_id}/{segment_id}.{ext} /gradio_api/theme.css
-GET /gradio_api/token /gradio_api/token/ /gradio_api/user /gradio_api/user/ /gradio_api/vibe-code
-GET /gradio_api/vibe-code/ /logout /manifest.json /monitoring /monitoring/summary /monitoring/{key} /pwa_icon
-GET /pwa_icon/{size} /robots.txt /svelte/{path:path}
-HEAD /gradio_api/file={path_or_url:path} /gradio_api/proxy={url_path:path}
-POST /gradio_api/api/{api_name} /gradio_api/api/{api_name}/ /gradio_api/call/v2/{api_name}
-POST /gradio_api/call/v2/{api_name}/ /gradio_api/call/{api_name} /gradio_api/call/{api_name}/ /gradio_api/cancel
-POST /gradio_api/component_server /gradio_api/component_server/ /gradio_api/process_recording /gradio_api/reset
-POST /gradio_api/reset/ /gradio_api/run/{api_name} /gradio_api/run/{api_name}/ /gradio_api/stream/{event_id}
-POST /gradio_api/stream/{event_id}/close /gradio_api/undo-vibe-edit /gradio_api/undo-vibe-edit/
-POST /gradio_api/vibe-code /gradio_api/vibe-code/ /gradio_api/vibe-edit /gradio_api/vibe-edit/
-POST /gradio_api/vibe-starter-queries /gradio_api/vibe-starter-queries/ /login /login/
-"""
+CASES = cases("served")
+ROUTES = CASES["routes"]
+OPEN, CLOSED = ({tuple(route.split()) for route in CASES[kind]} for kind in ("open", "closed"))
 
 
 @pytest.fixture(scope="module")
@@ -100,23 +76,19 @@ def send(space: Served, head: str, body: bytes = b"") -> tuple[int, dict[str, st
     return int(status.split()[1]), dict(one.lower().split(": ", 1) for one in lines), rest
 
 
-def listed(text: str) -> set[tuple[str, str]]:
-    return {(method, path) for method, *paths in map(str.split, text.strip().splitlines()) for path in paths}
-
-
 def test_every_route_of_the_framework_is_decided_on(space: Served) -> None:
     assert version("gradio") == TESTED, "another Gradio: compare its table of routes with OPEN and CLOSED"
     assert f"gradio=={TESTED}\n" in (ROOT / "space/requirements.txt").read_text()
     assert f"sdk_version: {TESTED}\n" in (ROOT / "space/README.md").read_text()
     told = " ".join((ROOT / "docs/leaderboard_space.md").read_text().split())
-    assert f"Gradio {TESTED}, the pinned version: {len(listed(OPEN))} open, {len(listed(CLOSED))} closed" in told
-    assert (len(listed(OPEN)), len(listed(CLOSED)), len(space.routes)) == (11, 68, 79)
-    assert space.routes == listed(OPEN) | listed(CLOSED)
+    assert f"Gradio {TESTED}, the pinned version: {len(OPEN)} open, {len(CLOSED)} closed" in told
+    assert (len(OPEN), len(CLOSED), len(space.routes)) == (11, 68, 79)
+    assert space.routes == OPEN | CLOSED
 
 
 def test_the_door_is_open_for_what_is_listed_and_for_nothing_else(space: Served) -> None:
     statuses = {}
-    for method, path in listed(OPEN) | listed(CLOSED):
+    for method, path in OPEN | CLOSED:
         filled = re.sub(r"\{[^}]+\}", "1", path)
         status, headers, body = send(space, f"{method} {filled}")
         closed = status == 404 and headers["content-type"] == "text/plain; charset=utf-8"
@@ -125,7 +97,7 @@ def test_the_door_is_open_for_what_is_listed_and_for_nothing_else(space: Served)
         statuses[method, path] = closed
     # Of these two folders only scripts and styles are.
     partly = {("GET", "/assets/{path:path}"), ("GET", "/static/{path:path}")}
-    assert {route for route, closed in statuses.items() if not closed} == listed(OPEN) - partly
+    assert {route for route, closed in statuses.items() if not closed} == OPEN - partly
     for other in ("PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "QUERY", "HEAD"):
         assert send(space, f"{other} /theme.css")[0] == 404
 
@@ -153,36 +125,7 @@ def test_the_pages_get_their_own_scripts_and_styles_alone(space: Served) -> None
 
 def addresses(port: int, upload: Path) -> list[str]:
     """Ways to write an address or a file, which something may read as one."""
-    host = f"127.0.0.1:{port}"
-    plain = f"http://{host}/x.png"
-    separators = (
-        "\uff1a//", ":\uff0f\uff0f", "\u2236//", ":\u2044\u2044", ":\\\\", ":\\/", ":/\\", ":////", ":/", ":", "://\u200b",
-    )  # fmt: skip
-    schemes = (
-        "https", "HTTP", "hTtP", "ftp", "file", "ws", "gopher", "jar:http", "view-source:http", "blob:http", "http+unix",
-    )  # fmt: skip
-    return [
-        plain,
-        *(f"http{separator}{host}/x.png" for separator in separators),
-        *(f"{scheme}://{host}/x.png" for scheme in schemes),
-        *(f"{space}{plain}{space}" for space in (" ", "\t", "\r\n", "\u00a0", "\u3000", "\ufeff", "\x00", "\u202e")),
-        *(f"{slashes}{host}/x.png" for slashes in ("//", "///", "\\\\", "/\\", "\uff0f\uff0f")),
-        *(f"http://{name}/x.png" for name in (f"user:word@{host}", f"localhost:{port}", "name.test", "[::1]", "2130706433")),
-        *(f"http://{one}:{port}/x.png" for one in ("0x7f.1", "0177.0.0.1", "127.1", "[::ffff:127.0.0.1]", "127。0。0。1")),
-        "data:text/html,<script>1</script>", "data:image/svg+xml;base64,PHN2Zy8+", "javascript:alert(1)", "file:///etc/passwd",
-        "/etc/passwd", "../../../etc/passwd", "~root/.profile", "C:\\windows\\win.ini", str(upload),
-        f"{plain}?next={plain}#/assets/index.js",
-        f"/assets/index.js;{plain}",
-    ]  # fmt: skip
-
-
-ROUTES = (
-    "/gradio_api/file=", "/gradio_api/file/", "/gradio_api/proxy=", "/gradio_api/stream/", "/gradio_api/FILE=",
-    "/gradio_api/file==", "/file=", "/file/", "/proxy=", "/stream/", "//gradio_api/file=", "/gradio_api//file=",
-    "/x/../gradio_api/file=", "/./file=", "/assets/../gradio_api/file=", "/assets/", "/static/", "/svelte/",
-    "/theme.css/", "/gradio_api/app_id/", "/", "/gradio_api/queue/data/../../file=",
-    "/gradio_api/upload_progress;file=", "/gradio_api/custom_component/",
-)  # fmt: skip
+    return [written.format(port=port, upload=upload) for written in CASES["addresses"]]
 
 
 def once(text: str) -> str:
@@ -205,7 +148,7 @@ ENCODINGS: tuple[Callable[[str], str], ...] = (
 def test_no_address_is_fetched_or_looked_up_however_it_is_written(space: Served, outside: int) -> None:
     written = addresses(outside, space.uploads / upload(space))
     turns = itertools.cycle(ENCODINGS)
-    family = {f"{ROUTES[0]}{encode(one)}" for one in written for encode in ENCODINGS}
+    family = {f"{CASES['routes'][0]}{encode(one)}" for one in written for encode in ENCODINGS}
     family |= {f"{route}{next(turns)(one)}" for route in ROUTES for one in written}
     family |= {f"{all_of(route)}{once(one)}" for route in ROUTES[:2] for one in written}
     assert len(family) > 1000

@@ -94,13 +94,7 @@ class Opened:
 
 
 def forged(package: bytes, change: Callable[[Opened], Any], *, totals: bool = True) -> bytes:
-    """Changes a package and makes it whole again.
-
-    Args:
-        package: a sound one.
-        change: what is done to it.
-        totals: whether the results are computed again.
-    """
+    """Changes a package and makes it whole again; with `totals` the results are computed again."""
     opened = Opened.of(package)
     change(opened)
     if totals:

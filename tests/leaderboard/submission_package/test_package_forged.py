@@ -11,15 +11,17 @@ from typing import Any
 import pytest
 
 from medical_tasks.benchmarks.catalog import task_spec
-from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
 from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS, Verification, VerifyOptions
 from medical_tasks.leaderboard.submission_package.reading import read_package
 from medical_tasks.leaderboard.submission_package.results import recompute, result_differences
 from medical_tasks.leaderboard.submission_package.verifying import verify_package
 from medical_tasks.runs.results import item_rows, summarise
 from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec, Verdicts
+from tests.leaderboard.made_packages import cases
 from tests.leaderboard.submission_package.conftest import CREDENTIALED, Runs
 from tests.leaderboard.submission_package.forged_packages import Opened, forged
+
+CASES = cases("package_forged")
 
 
 def verified(package: bytes, **options: Any) -> Verification:
@@ -79,36 +81,6 @@ def recipe(**parts: Any) -> Callable[[Opened], None]:
     return change
 
 
-@pytest.mark.parametrize(
-    ("change", "part", "said"),
-    [
-        (changed_answer, "scores", "1 of 3 items score otherwise"),
-        (better_score, "scores", "1 of 9 items score otherwise"),
-        (added_item, "items", "1 added: '777'"),
-        (dropped_item, "items", "1 missing: "),
-        (changed_group, "items", "1 in another group: "),
-        (lambda opened: opened.items[0].update(cluster=opened.items[-1]["cluster"]), "items", "1 in another cluster: "),
-        (recipe(data={"rows_sha256": "ab" * 32}), "data", "another revision: rows_sha256 'abababab"),
-        (
-            lambda opened: opened.entry["recipe"].update(task_version="0-A"),
-            "recipe",
-            f"task_version: '0-A' in the package, '{MEDCALC.version}' computed",
-        ),
-        (recipe(metrics={"accuracy": {"kind": "mean"}}), "recipe", "metrics, accuracy, kind: 'mean' in the package"),
-        (recipe(statistics={"bootstrap_seed": 7}), "recipe", "statistics, bootstrap_seed: 7 in the package, 0 computed"),
-        (lambda opened: opened.items[0].update(parsed="12"), "scores", "parsed: reads otherwise"),
-    ],
-)  # fmt: skip
-def test_forged_numbers_are_found(
-    medcalc: bytes, right: bytes, change: Callable[[Opened], None], part: str, said: str
-) -> None:
-    found = verified(forged(right if change in (changed_answer, added_item) else medcalc, change))
-    assert found.differs
-    assert not found.matches
-    assert outcomes(found)[part] == "mismatch"
-    assert said in detail(found, part)
-
-
 def flipped(opened: Opened) -> None:
     """One verdict more for the model, with all that follows from it."""
     row = next(row for row in opened.verdicts if row["value"] == "neutral" and "/must/" in row["id"])
@@ -119,27 +91,11 @@ def flipped(opened: Opened) -> None:
         item[name] += 1 / of
 
 
-def test_a_verdict_of_the_judge_of_words_that_was_turned_is_found(kqa: bytes) -> None:
-    found = verified(forged(kqa, flipped))
-    assert outcomes(found)["verdicts"] == outcomes(found)["scores"] == "mismatch"
-    assert "value: 'entailment' in the package, 'neutral' computed" in detail(found, "verdicts")
-
-
 def contradicted(opened: Opened) -> None:
     row = next(row for row in opened.verdicts if row["value"] == "entailment")
     row.update(value="contradiction", votes=["contradiction"])
     item = opened.item(row["id"].partition("/")[0])
     item.update(hallucination_rate=1.0, contradicted=1.0)
-
-
-def test_a_verdict_that_contradicts_its_text_is_found(chat_judged: bytes) -> None:
-    sound = verified(chat_judged)
-    assert sound.matches
-    assert outcomes(sound)["judge"] == "not checked"
-    assert "are what the judge's text says" in detail(sound, "verdicts")
-    found = verified(forged(chat_judged, contradicted))
-    assert "contradicts the judge's own text" in detail(found, "verdicts")
-    assert found.differs
 
 
 def other_question(opened: Opened) -> None:
@@ -173,30 +129,6 @@ def without_pair(opened: Opened) -> None:
     opened.verdict_hashes()
 
 
-@pytest.mark.parametrize(
-    ("change", "part", "said"),
-    [
-        (renamed("openai-api/[host]/m", backend="openai-api"), "verdicts", "is not by a judge of that kind"),
-        (without_pair, "verdicts", "has no text of a judge that says why"),
-        (renamed("physicians"), "recipe", "judge: 'physicians' is no judge that there is"),
-    ],
-)
-def test_verdicts_of_words_under_another_name_are_found(
-    kqa: bytes, change: Callable[[Opened], None], part: str, said: str
-) -> None:
-    found = verified(forged(kqa, change, totals=False))
-    assert outcomes(found)[part] == "mismatch"
-    assert said in detail(found, part)
-
-
-def test_verdicts_of_words_under_an_entailment_models_name_are_not_called_checked(runs: Runs) -> None:
-    sound = runs.package("kqa", "--model", "baseline/random")
-    found = verified(forged(sound, renamed("nli/org/model", kind="nli"), totals=False))
-    assert outcomes(found)["verdicts"] == "not checked"
-    assert "are what the judge that compares words says" in detail(found, "verdicts")
-    assert found.on_trust == ("kqa",)
-
-
 def undecided(opened: Opened) -> None:
     """A verdict against the model is said to have been unreadable."""
     row = opened.verdicts[0]
@@ -215,47 +147,70 @@ def verdict_elsewhere(opened: Opened) -> None:
     opened.verdict_hashes()
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (undecided, "contradicts the judge's own text"),
-        (verdict_twice, "24 verdicts on the 23 questions"),
-        (verdict_elsewhere, "was given on another question or answer"),
-    ],
-)
-def test_verdicts_too_many_or_hidden_are_found(chat_judged: bytes, change: Callable[[Opened], None], said: str) -> None:
-    assert said in detail(verified(forged(chat_judged, change, totals=False)), "verdicts")
-
-
 def other_settings(opened: Opened) -> None:
     opened.entry["recipe"] |= {"task_args": {"made_up": "1"}, "protocol": {"a": "b"}, "baseline": {"a": "b"}}
     opened.entry["recipe"]["model"]["name"] = "hf/org/model"
 
 
-def test_settings_that_the_task_does_not_have_are_found(medcalc: bytes) -> None:
-    said = detail(verified(forged(medcalc, other_settings)), "recipe")
-    for part in (
-        "task_args: 'made_up' is a setting of no such task",
-        "protocol: there is none",
-        "baseline: there is none",
-    ):
-        assert part in said
-
-
-def test_verdicts_on_another_answer_are_found(chat_judged: bytes) -> None:
-    found = verified(forged(chat_judged, other_question))
-    assert "was given on another question or answer" in detail(found, "verdicts")
-    assert outcomes(found)["scores"] == "mismatch"
+WORDS_RENAMED, NOBODY = renamed("openai-api/[host]/m", backend="openai-api"), renamed("physicians")
 
 
 @pytest.mark.parametrize(
-    ("judge", "said"),
-    [({"prompts": {"set": "own", "sha256": "cd" * 32}}, "judge's prompts"), ({"entails_from": "0.1"}, "entails_from")],
-)
-def test_another_judge_is_found(kqa: bytes, judge: dict[str, Any], said: str) -> None:
-    found = verified(forged(kqa, recipe(judge=judge)))
-    assert outcomes(found)["recipe"] == "mismatch"
-    assert said in detail(found, "recipe")
+    ("package", "change", "part", "said"),
+    [
+        ("right", changed_answer, "scores", "1 of 3 items score otherwise"),
+        ("medcalc", better_score, "scores", "1 of 9 items score otherwise"),
+        ("right", added_item, "items", "1 added: '777'"),
+        ("medcalc", dropped_item, "items", "1 missing: "),
+        ("medcalc", changed_group, "items", "1 in another group: "),
+        ("medcalc", lambda one: one.items[0].update(cluster=one.items[-1]["cluster"]), "items", "1 in another cluster: "),
+        ("medcalc", recipe(data={"rows_sha256": "ab" * 32}), "data", "another revision: rows_sha256 'abababab"),
+        ("medcalc", lambda one: one.entry["recipe"].update(task_version="0-A"), "recipe", "task_version: '0-A' in the package, '"),
+        ("medcalc", recipe(metrics={"accuracy": {"kind": "mean"}}), "recipe", "metrics, accuracy, kind: 'mean' in the package"),
+        ("medcalc", recipe(statistics={"bootstrap_seed": 7}), "recipe", "statistics, bootstrap_seed: 7 in the package, 0 computed"),
+        ("medcalc", lambda one: one.items[0].update(parsed="12"), "scores", "parsed: reads otherwise"),
+        ("medcalc", other_settings, "recipe", "task_args: 'made_up' is a setting of no such task"),
+        ("medcalc", other_settings, "recipe", "protocol: there is none"),
+        ("medcalc", other_settings, "recipe", "baseline: there is none"),
+        ("kqa", flipped, "verdicts", "value: 'entailment' in the package, 'neutral' computed"),
+        ("kqa", flipped, "scores", "items score otherwise"),
+        ("kqa", WORDS_RENAMED, "verdicts", "is not by a judge of that kind"),
+        ("kqa", without_pair, "verdicts", "has no text of a judge that says why"),
+        ("kqa", NOBODY, "recipe", "judge: 'physicians' is no judge that there is"),
+        ("kqa", recipe(judge={"prompts": {"set": "own", "sha256": "cd" * 32}}), "recipe", "judge's prompts"),
+        ("kqa", recipe(judge={"entails_from": "0.1"}), "recipe", "entails_from"),
+        ("chat_judged", contradicted, "verdicts", "contradicts the judge's own text"),
+        ("chat_judged", undecided, "verdicts", "contradicts the judge's own text"),
+        ("chat_judged", verdict_twice, "verdicts", "24 verdicts on the 23 questions"),
+        ("chat_judged", verdict_elsewhere, "verdicts", "was given on another question or answer"),
+        ("chat_judged", other_question, "verdicts", "was given on another question or answer"),
+        ("chat_judged", other_question, "scores", "items score otherwise"),
+    ],
+)  # fmt: skip
+def test_what_is_forged_is_found(
+    request: pytest.FixtureRequest, package: str, change: Callable[[Opened], None], part: str, said: str
+) -> None:
+    totals = change not in (WORDS_RENAMED, NOBODY, without_pair, undecided, verdict_twice, verdict_elsewhere)
+    found = verified(forged(request.getfixturevalue(package), change, totals=totals))
+    assert found.differs
+    assert not found.matches
+    assert outcomes(found)[part] == "mismatch"
+    assert said in detail(found, part)
+
+
+def test_verdicts_whose_texts_say_so_match(chat_judged: bytes) -> None:
+    sound = verified(chat_judged)
+    assert sound.matches
+    assert outcomes(sound)["judge"] == "not checked"
+    assert "are what the judge's text says" in detail(sound, "verdicts")
+
+
+def test_verdicts_of_words_under_an_entailment_models_name_are_not_called_checked(runs: Runs) -> None:
+    sound = runs.package("kqa", "--model", "baseline/random")
+    found = verified(forged(sound, renamed("nli/org/model", kind="nli"), totals=False))
+    assert outcomes(found)["verdicts"] == "not checked"
+    assert "are what the judge that compares words says" in detail(found, "verdicts")
+    assert found.on_trust == ("kqa",)
 
 
 def wider(opened: Opened) -> None:
@@ -330,18 +285,7 @@ def _with_a_missing_verdict() -> tuple[TaskSpec, dict[str, Any], list[dict[str, 
     return task, entry, [{**row, "answer_sha256": "ab" * 32} for row in item_rows(task, items, named, {})]
 
 
-@pytest.mark.parametrize(
-    ("change", "found"),
-    [
-        ({}, 0),
-        ({"value": 0.54, "ci_high": 0.7}, 0),  # 18 right and 4 that may be: items tell no more
-        ({"value": 0.56, "ci_high": 0.7}, 2),  # more than if all four were right, and than its own bound
-        ({"value": 0.44}, 2),
-        ({"n": 41, "scored": 37}, 2),
-        ({"reason": "<b>buy</b>"}, 1),
-        ({"bound_high": 0.4}, 2),
-    ],
-)
+@pytest.mark.parametrize(("change", "found"), CASES["an_estimate_lies_where_the_undecided_items_can_bring_it"])
 def test_an_estimate_lies_where_the_undecided_items_can_bring_it(change: dict[str, Any], found: int) -> None:
     task, entry, rows = _with_a_missing_verdict()
     assert (entry["metrics"]["accuracy"]["value"], entry["metrics"]["accuracy"]["estimated"]) == (0.5, 4)

@@ -19,7 +19,10 @@ from medical_tasks.leaderboard.submission_package.reading import read_package
 from medical_tasks.leaderboard.submission_package.rows import item_of
 from medical_tasks.leaderboard.submission_package.verifying import verify_package
 from medical_tasks.runs.results import read_items
+from tests.leaderboard.made_packages import cases
 from tests.leaderboard.submission_package.conftest import CREDENTIALED, KQA, MEDCALC, Runs
+
+CASES = cases("package_written")
 
 OPEN = ("aci_bench_section", "meqsum", "kqa_rag", "medcalc_code")
 
@@ -78,16 +81,7 @@ def test_submit_and_verify_commands(runs: Runs, tmp_path: Path, capsys: pytest.C
     assert "not checked" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("counts", "step"),
-    [
-        (
-            {"medcalc": 60_000, "kqa": 10},
-            "medcalc alone has more, as no official split has. Run it on one of those, or with --max-samples",
-        ),
-        ({"medcalc": 30_000, "kqa": 40_000}, "Submit the tasks in several packages, the largest by itself: --task kqa"),
-    ],
-)
+@pytest.mark.parametrize(("counts", "step"), CASES["a_run_too_large_for_a_package_is_refused_before_its_rows_are_read"])
 def test_a_run_too_large_for_a_package_is_refused_before_its_rows_are_read(
     runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str], counts: dict[str, int], step: str
 ) -> None:
@@ -135,44 +129,7 @@ def test_runs_that_cannot_be_submitted(runs: Runs, tmp_path: Path, capsys: pytes
     assert list(tmp_path.iterdir()) == []
 
 
-RECIPES: list[tuple[dict[str, Any], dict[str, Any]]] = [
-    ({"model": {"name": "hf//home/alice/models/llama-7b"}}, {"model": {"name": "hf/llama-7b"}}),
-    ({"model": {"name": "hf/org/llama-7b"}}, {"model": {"name": "hf/org/llama-7b"}}),
-    (
-        {"model": {"name": "vllm/models/llama", "weights": "ab", "model": "llama"}},
-        {"model": {"name": "vllm/llama", "weights": "ab", "model": "llama"}},
-    ),
-    (
-        {"judge": {"name": "openai-api/gpu7/org/judge", "base_url": "http://gpu7.example.org:8000/v1", "votes": 5}},
-        {"judge": {"name": "openai-api/[host]/org/judge", "base_url": "[address]", "votes": 5}},
-    ),
-    ({"model": {"name": "responses/alice.jsonl", "sha256": "x"}}, {"model": {"name": "responses/[file]", "sha256": "x"}}),
-    ({"judge": {"name": "recorded/verdicts.jsonl"}}, {"judge": {"name": "recorded/[file]"}}),
-    ({"judge": {"name": "inspect/openai/gpt-4o"}}, {"judge": {"name": "inspect/openai/gpt-4o"}}),
-    ({"generation": {"flags": "--template C:\\Users\\bob\\t.jinja --n 2"}}, {"generation": {"flags": "--template t.jinja --n 2"}}),
-    ({"generation": {"model_args": {"tokenizer": "toks"}}}, {"generation": {"model_args": {"tokenizer": "[path]"}}}),
-    ({"task_args": {"documents": "docs", "top_k": "5"}}, {"task_args": {"documents": "[path]", "top_k": "5"}}),
-    (
-        {"generation": {"model_args": {"token": "abc", "api_key_env": "MY_KEY", "bind": "[::1]:8000"}}},
-        {"generation": {"model_args": {"token": "[secret]", "api_key_env": "MY_KEY", "bind": "[address]"}}},
-    ),
-    (
-        {"judge": {"name": "vllm-server/m", "flags": "--api-key k3y --n 2", "note": "sk-0123456789abcdefgh"}},
-        {"judge": {"name": "vllm-server/m", "flags": "--api-key [secret] --n 2", "note": "[secret]"}},
-    ),
-    ({"task_args": {"documents": "demo"}}, {"task_args": {"documents": "demo"}}),
-    ({"scoring": {"claims": {"file": "alice.json", "sha256": "x"}}}, {"scoring": {"claims": {"file": "[file]", "sha256": "x"}}}),
-    (
-        {"data": {"name": "kqa", "source": {"alice.csv": "ab" * 32, "b.csv": "01" * 32}}},
-        {"data": {"name": "kqa", "source": {"file 1": "01" * 32, "file 2": "ab" * 32}}},
-    ),
-    ({"data": {"source": {"seed": "7"}}}, {"data": {"source": {"seed": "7"}}}),
-    ({"protocol": {"runs_at": "10.1.2.3:8080, ~/x, /home/alice"}}, {"protocol": {"runs_at": "[address], [path], [path]"}}),
-    ({"packages": {"torch": "2.11.0.1"}, "python": "3.11.7"}, {"packages": {"torch": "2.11.0.1"}, "python": "3.11.7"}),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("said", "kept"), RECIPES)
+@pytest.mark.parametrize(("said", "kept"), CASES["recipes"])
 def test_recipes_tell_nothing_of_the_machine(said: dict[str, Any], kept: dict[str, Any]) -> None:
     assert scrub_recipe(said) == kept
     assert scrub_recipe(kept) == kept
