@@ -14,7 +14,6 @@ import pytest
 from medical_tasks.benchmarks.doclens.measures import METRICS
 from medical_tasks.benchmarks.doclens.metric import given_verdict, score_texts
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS
-from medical_tasks.benchmarks.doclens.spec import OWN
 from medical_tasks.errors import UsageError
 from tests.support import ROOT
 
