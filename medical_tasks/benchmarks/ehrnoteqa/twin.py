@@ -16,7 +16,7 @@ import random
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -124,37 +124,11 @@ class Writer:
     def note(self, draw: random.Random, stay: TwinStay, *, sex: str, length: int) -> str:
         """Writes a note. `length`: characters it should have; a note without any filling has about 1,500."""
         about = stay.about
-        head = (
-            f"{_BLANK}Name:  ___                     Unit No:   ___\n{_BLANK}"
-            f"Admission Date:  ___              Discharge Date:   ___\n{_BLANK}"
-            f"Date of Birth:  ___             Sex:   {sex}\n{_BLANK}"
-            f"Service: {about.service}\n{_BLANK}"
-            f"Allergies: \nNo known drug allergies\n{_BLANK}Attending: ___.\n{_BLANK}"
-            f"Chief Complaint:\n{about.complaint}\n{_BLANK}"
-            f"Major Surgical or Invasive Procedure:\n___: {about.procedure}\n\n{_BLANK}"
-            f"History of Present Illness:\nPatient with a history as below who came to the ___ with\n"
-            f"{about.complaint.lower()} for {draw.randrange(1, 9)} days.   Evaluated in the emergency\ndepartment, then "
-            f"admitted to {about.service.lower()}.\n{_BLANK}"
-            f"Past Medical History:\n- hypertension\n- hyperlipidemia\n- s/p {stay.past} ___\n{_BLANK}"
-            "Social History:\n___\nFamily History:\nNon-contributory.\n"
-            f"{_BLANK}Physical Exam:\nADMISSION PHYSICAL EXAM:\nVS: T {draw.randrange(970, 1020) / 10} BP "
-            f"{stay.pressure} HR {draw.randrange(55, 120)}\n{_BLANK}"
-            "Pertinent Results:\nADMISSION LABS:\n"
-        )
-        course = (
-            f"{_BLANK}Brief Hospital Course:\n# {about.diagnosis[0].upper()}{about.diagnosis[1:]}\nThe work-up showed "
-            f"{about.diagnosis}. The patient\nunderwent {about.procedure},\nwithout complications.\n"
-        )
-        tail = (
-            f"{_BLANK}Discharge labs: creatinine {stay.creatinine}.\n{_BLANK}"
-            f"Medications on Admission:\n1. Lisinopril 10 mg PO DAILY \n2. Aspirin 81 mg PO DAILY \n{_BLANK}"
-            f"Discharge Medications:\n1. NEW: {about.drug} \n2. Lisinopril 10 mg PO DAILY \n3. Aspirin 81 mg PO DAILY \n"
-            f"{_BLANK}Discharge Disposition:\nHome With Service\n\nFacility:\n___\n{_BLANK}"
-            f"Discharge Diagnosis:\nPRIMARY: {about.diagnosis}\n{_BLANK}"
-            f"Discharge Condition:\nMental Status: Clear and coherent.\nActivity Status: {stay.activity}.\n{_BLANK}"
-            f"Discharge Instructions:\nYou were in the hospital because of {about.complaint.lower()}.\n"
-            f"At home: {stay.advice}.\nPlease go to your visit at the {about.clinic}.\n{_BLANK}Followup Instructions:\n___\n"
-        )
+        days, temperature, heart = draw.randrange(1, 9), draw.randrange(970, 1020) / 10, draw.randrange(55, 120)
+        told = {**asdict(about), **asdict(stay), "sex": sex, "days": days, "temperature": temperature, "heart": heart}
+        told |= {"complains": about.complaint.lower(), "ward": about.service.lower()}
+        told["problem"] = about.diagnosis[0].upper() + about.diagnosis[1:]
+        head, course, tail = ("".join(lines).format(**told) for lines in twin_words()["note"].values())
         left = length - len(head) - len(course) - len(tail)
         labs = self._filling(draw, self._labs, left // 4)
         return head + labs + course + self._filling(draw, self._paragraphs, left - len(labs)) + tail
@@ -184,13 +158,7 @@ def _lab_line(draw: random.Random) -> str:
     return f"___ {draw.randrange(1, 13):02d}:{draw.randrange(60):02d}{draw.choice(('AM', 'PM'))} BLOOD {values}\n"
 
 
-@dataclass(frozen=True, kw_only=True)
-class AskedChoices:
-    """A question with its choices."""
-
-    text: str
-    choices: tuple[str, ...]
-    answer: str
+_Asked = tuple[str, tuple[str, ...], str]  # question, choices, letter of the right one
 
 
 # Questions about one note, its name in the slot; and the field of `TwinStay` or `Stay` that answers it.
@@ -219,7 +187,7 @@ def possible_answers(field: str) -> Sequence[str]:
     return lists[field] if field in lists else [getattr(each, field) for each in stays()]
 
 
-def ask_one(draw: random.Random, stay: TwinStay, *, kind: int) -> AskedChoices:
+def ask_one(draw: random.Random, stay: TwinStay, *, kind: int) -> _Asked:
     """Asks about one note, by its date."""
     form, field = _KINDS[kind]
     right: str = getattr(stay.about if hasattr(stay.about, field) else stay, field)
@@ -227,7 +195,7 @@ def ask_one(draw: random.Random, stay: TwinStay, *, kind: int) -> AskedChoices:
     return _placed(draw, text, right, [each for each in possible_answers(field) if each != right])
 
 
-def ask_across(draw: random.Random, told: Sequence[TwinStay], *, kind: int) -> AskedChoices:
+def ask_across(draw: random.Random, told: Sequence[TwinStay], *, kind: int) -> _Asked:
     """Asks something that takes the first and the last note.
 
     `told`: what the notes tell, the oldest first; no two about the same, nor with the same creatinine. `kind`: even:
@@ -245,10 +213,10 @@ def ask_across(draw: random.Random, told: Sequence[TwinStay], *, kind: int) -> A
     return _placed(draw, text, form.format(first, last), [form.format(*pair) for pair in wrong])
 
 
-def _placed(draw: random.Random, text: str, right: str, wrong: Sequence[str]) -> AskedChoices:
+def _placed(draw: random.Random, text: str, right: str, wrong: Sequence[str]) -> _Asked:
     chosen = draw.sample(wrong, len(LETTERS) - 1)
     place = draw.randrange(len(LETTERS))
-    return AskedChoices(text=text, choices=(*chosen[:place], right, *chosen[place:]), answer=LETTERS[place])
+    return text, (*chosen[:place], right, *chosen[place:]), LETTERS[place]
 
 
 QUESTIONS_FILE = "EHRNoteQA.jsonl"
@@ -405,19 +373,19 @@ class _Asker:
         turn = self._several + self._several // _SEVERAL_A_ROUND
         self._several += len(told) > 1
         if len(told) > 1 and turn % 2 == 1:
-            asked = ask_across(self._draw, told, kind=self._across)
+            text, choices, answer = ask_across(self._draw, told, kind=self._across)
             self._across += 1
         else:
-            asked = ask_one(self._draw, self._draw.choice(told), kind=self._order[self._one % KINDS])
+            text, choices, answer = ask_one(self._draw, self._draw.choice(told), kind=self._order[self._one % KINDS])
             self._one += 1
         return Question(
             patient_id=str(subject),
             level=level,
             num_notes=len(told),
             clinician=self._draw.choice("123"),
-            question=asked.text,
-            choices=asked.choices,
-            answer=asked.answer,
+            question=text,
+            choices=choices,
+            answer=answer,
         )
 
 

@@ -7,27 +7,23 @@ checks. The paper does not name the tokenizer of its 3,000 and 7,000 tokens; the
 
 from __future__ import annotations
 
-import csv
-import gzip
 import hashlib
-import io
 import json
 import re
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, Protocol
 
 from medical_tasks.benchmarks.ehrnoteqa.construction import files
 from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS, prepared_text, read_notes
 from medical_tasks.benchmarks.ehrnoteqa.questions import OWN_FIELDS
 from medical_tasks.data import construction
 from medical_tasks.data.dataset_source import file_sha256
-from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.csv_files import ROW_LIMIT_BYTES
-from medical_tasks.io.files import csv_lines, open_file, read_text
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.csv_files import stream_rows
+from medical_tasks.io.files import read_text
 from medical_tasks.io.progress import Progress
 from medical_tasks.models.checkpoint import check_config
 
@@ -242,7 +238,7 @@ def _mean(numbers: Sequence[int]) -> float | None:
 _BATCH = 64
 _MEGABYTE = 1_000_000
 _ID = OWN_FIELDS["patient_id"]
-_USED = ("subject_id", "hadm_id", "charttime", "text")
+_RELEASE = "file of discharge summaries"
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,16 +268,20 @@ def measure_patients(path: Path, counter: TokenCounter) -> dict[str, PatientLeng
 
 
 def _prepared(path: Path, progress: Progress) -> Iterator[tuple[str, str]]:
-    places = [COLUMNS.index(name) for name in _USED]
-    rows = read_all(path, COLUMNS, on_read=lambda read: progress.advance_to(read // _MEGABYTE))
-    for number, cells in enumerate(rows, start=1):
-        patient, admission, time, text = (cells[place] for place in places)
+    rows = stream_rows(
+        path, COLUMNS, wanted={}, release=_RELEASE, on_read=lambda read: progress.advance_to(read // _MEGABYTE)
+    )
+    for number, cells in enumerate((row.cells for row in rows), start=1):
+        patient = cells["subject_id"]
         if not _ID.holds(patient):
             raise UsageError(
                 f"{path}: row {number:,}, field 'subject_id': must be {_ID.rule}, got a text of {len(patient)} characters. Are the "
                 "columns in the order of the header?"
             )
-        yield patient, prepared_text(text, patient_id=patient, hadm_id=admission, charttime=time)
+        yield (
+            patient,
+            prepared_text(cells["text"], patient_id=patient, hadm_id=cells["hadm_id"], charttime=cells["charttime"]),
+        )
 
 
 def as_json(lengths: Mapping[str, PatientLength]) -> dict[str, list[int]]:
@@ -387,67 +387,3 @@ def _loaded(folder: Path) -> Any:
         if type(error) is not Exception:
             raise
         raise ValueError(str(error)) from error  # what is JSON and no tokenizer has no type of its own in the library
-
-
-_RELEASE = "file of discharge summaries"
-_AGAIN = "Export or download it again; do not open and save it with a spreadsheet program."
-_GZIP_MAGIC = b"\x1f\x8b"
-
-
-def read_all(path: Path, columns: Sequence[str], *, on_read: Callable[[int], None]) -> Iterator[list[str]]:
-    """Yields the cells of every row.
-
-    `on_read`: called with the number of bytes of the file that were read so far, at every row.
-    """
-    csv.field_size_limit(max(csv.field_size_limit(), ROW_LIMIT_BYTES))
-    line = 0
-    try:
-        with open_file(path) as raw, _unpacked(raw) as stream:
-            reader = csv.reader(csv_lines(path, stream), strict=True)
-            order = _order(path, next(reader, None), columns)
-            width, count = len(order), 0
-            for cells in reader:
-                line = reader.line_num
-                if not cells:
-                    continue
-                if len(cells) != width:
-                    raise UsageError(
-                        f"{path}: the row that ends on line {line} has {len(cells)} fields, the header has {width}; the file is "
-                        f"cut off or damaged there. {_AGAIN}"
-                    )
-                count += 1
-                on_read(raw.tell())
-                yield [cells[place] for place in order]
-    except FileNotFoundError as error:
-        raise MissingError(f"{path}: no such file. Give --source the {_RELEASE}, discharge.csv.gz.") from error
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise UsageError(f"{path}: cut off or damaged, cannot be unpacked after line {line}. {_AGAIN}") from error
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(
-            f"{path}: not UTF-8 after line {line} (byte 0x{error.object[error.start]:02x}). {_AGAIN}"
-        ) from error
-    except csv.Error as error:
-        raise UsageError(f"{path}: not a whole CSV file after line {line} ({error}). {_AGAIN}") from error
-    if not count:
-        raise UsageError(f"{path}: has a header and no rows. {_AGAIN}")
-
-
-def _unpacked(raw: BinaryIO) -> io.TextIOWrapper:
-    packed = raw.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC
-    raw.seek(0)
-    return io.TextIOWrapper(gzip.GzipFile(fileobj=raw) if packed else raw, encoding="utf-8-sig", newline="")
-
-
-def _order(path: Path, header: list[str] | None, columns: Sequence[str]) -> list[int]:
-    if header is None:
-        raise UsageError(f"{path}: is empty, expected the {_RELEASE}. {_AGAIN}")
-    missing = [name for name in columns if name not in header]
-    # Where the header is lost the first row stands in its place: other names than the expected ones are not shown.
-    if missing or len(header) != len(columns):
-        said = f"missing: {', '.join(map(repr, missing))}" if missing else f"{len(header)} instead of {len(columns)}"
-        raise UsageError(
-            f"{path}: wrong columns for the {_RELEASE}. {said}. Expected: {', '.join(map(repr, columns))}."
-        )
-    return [header.index(name) for name in columns]
