@@ -11,18 +11,16 @@ models, one hundred questions each (section 4.3, table 12).
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from medical_tasks.benchmarks.ehrnoteqa.evidence import read_evidence_rows
-from medical_tasks.benchmarks.ehrnoteqa.notes import Note, NoteReading, prepared_text
+from medical_tasks.benchmarks.ehrnoteqa.notes import Note, prepared_text, read_notes
 from medical_tasks.benchmarks.ehrnoteqa.questions import (
     COLUMNS,
     LEVELS,
@@ -85,13 +83,6 @@ _FORM = re.compile(r"[\w.]+")
 _VOWELS = frozenset("aeiouy")
 
 
-@dataclass(frozen=True)
-class _Asked:
-    name: str
-    question: str
-    trigger: str
-
-
 def read_discq_rows(path: Path) -> Iterator[dict[str, Any]]:
     """Reads the questions with their texts; the memory is that of the question file and one text.
 
@@ -103,22 +94,21 @@ def read_discq_rows(path: Path) -> Iterator[dict[str, Any]]:
         The dataset's rows, in the order of the file; the id is the row's number from 0, as the paper counts them. `clinician`
         is `A`, `B` or `C` for the questions of the paper's sample, if the file has as many rows as the paper's.
     """
-    asked = [
-        _asked(path, row.line, row.cells) for row in read_csv(path, _DISCQ_COLUMNS, release=_DISCQ_RELEASE, others=True)
-    ]
-    texts = _find_texts(path, list(dict.fromkeys(each.name for each in asked)))
+    rows = read_csv(path, _DISCQ_COLUMNS, release=_DISCQ_RELEASE, others=True)
+    asked = [_asked(path, row.line, row.cells) for row in rows]
+    texts = _find_texts(path, list(dict.fromkeys(name for name, _, _ in asked)))
     # Rows are known by their numbers alone: in a file that has lost or won some, they are others.
     clinicians = paper_clinicians() if len(asked) == DISCQ_ROWS else {}
     read = ("", "")  # questions about a text stand together
-    for number, each in enumerate(asked):
-        if each.name != read[0]:
-            read = (each.name, _read_text(texts[each.name]))
+    for number, (name, question, trigger) in enumerate(asked):
+        if name != read[0]:
+            read = (name, _read_text(texts[name]))
         yield one_note_row(
             str(number),
-            with_respect_to(each.trigger, each.question),
-            note_id=each.name,
+            with_respect_to(trigger, question),
+            note_id=name,
             text=read[1],
-            categories=question_categories(each.question),
+            categories=question_categories(question),
             clinician=clinicians.get(number, ""),
         )
 
@@ -147,23 +137,20 @@ def _within_a_sentence(question: str, trigger: str) -> str:
     return question if is_abbreviation or is_name else word[0].lower() + question[1:]
 
 
-def _asked(path: Path, line: int, cells: dict[str, str]) -> _Asked:
-    name = cells["id"].strip()
-    if not _NAME.fullmatch(name):
-        raise UsageError(
-            f"{path}: the row that ends on line {line}, field 'id': must be the name of a text, got {_told(name)}. {_DISCQ_AGAIN}"
-        )
-    for field in ("question", "reasoning"):
-        if not cells[field].strip():
+def _asked(path: Path, line: int, cells: dict[str, str]) -> tuple[str, str, str]:
+    """The name of the text, the question and its trigger."""
+    name, question, trigger = found = (cells["id"].strip(), cells["question"], cells["reasoning"])
+    for field, text, holds, rule in (
+        ("id", name, _NAME.fullmatch(name), "must be the name of a text"),
+        ("question", question, question.strip(), "must not be empty"),
+        ("reasoning", trigger, trigger.strip(), "must not be empty"),
+    ):
+        if not holds:
             raise UsageError(
-                f"{path}: the row that ends on line {line}, field {field!r}: must not be empty, got {_told(cells[field])}. "
+                f"{path}: the row that ends on line {line}, field {field!r}: {rule}, got a text of {len(text)} characters. "
                 f"{_DISCQ_AGAIN}"
             )
-    return _Asked(name, cells["question"], cells["reasoning"])
-
-
-def _told(text: str) -> str:
-    return f"a text of {len(text)} characters"
+    return found
 
 
 def _find_texts(path: Path, names: Sequence[str]) -> dict[str, Path]:
@@ -232,13 +219,9 @@ def demo_pairs() -> Iterator[tuple[Question, list[Note]]]:
 
 
 def _note(note: TwinNote) -> Note:
-    return Note(
-        note_id=note.note_id,
-        hadm_id=note.hadm_id,
-        charttime=note.charttime,
-        seq=note.note_seq,
-        text=prepared_text(note.text, patient_id=note.subject_id, hadm_id=note.hadm_id, charttime=note.charttime),
-    )
+    hadm_id, charttime = note.hadm_id, note.charttime
+    text = prepared_text(note.text, patient_id=note.subject_id, hadm_id=hadm_id, charttime=charttime)
+    return Note(note_id=note.note_id, hadm_id=hadm_id, charttime=charttime, seq=note.note_seq, text=text)
 
 
 _READERS = {"own": read_own_rows, "evidence": read_evidence_rows, "discq": read_discq_rows}
@@ -262,17 +245,11 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[di
     if not questions:
         names = " or ".join(name for name, level in LEVELS.items() if level in _LEVEL_OF[config])
         raise UsageError(f"{files['questions']}: has no question of category {names}. Download it again.")
-    reading = NoteReading(files["notes"], {each.patient_id: each.num_notes for each in questions})
-    return _joined_rows(questions, reading)
+    return _joined_rows(questions, files["notes"])
 
 
-def _joined_rows(questions: Sequence[Question], reading: NoteReading) -> Iterator[dict[str, Any]]:
-    # What needs no notes is done while they are read.
-    questions = [
-        dataclasses.replace(each, categories=question_categories(each.question)) if each.categories is None else each
-        for each in questions
-    ]
-    notes = reading.notes()
+def _joined_rows(questions: Sequence[Question], path: Path) -> Iterator[dict[str, Any]]:
+    notes = read_notes(path, {each.patient_id: each.num_notes for each in questions})
     for question in questions:
         yield joined_row(question, notes[question.patient_id])
 

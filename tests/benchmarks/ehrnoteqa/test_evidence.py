@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.ehrnoteqa import evidence
 from medical_tasks.benchmarks.ehrnoteqa.data import SOURCES, load_items
-from medical_tasks.benchmarks.ehrnoteqa.evidence import read_evidence_rows, read_paragraphs, read_titles
+from medical_tasks.benchmarks.ehrnoteqa.evidence import read_evidence_rows
 from medical_tasks.benchmarks.ehrnoteqa.questions import COLUMNS
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.data.dataset_source import find_files
@@ -227,7 +227,11 @@ def write(folder: Path, text: str) -> Path:
 
 
 def read(path: Path) -> list[tuple[int, int, Any, Any]]:
-    return [(each.entry, each.number, each.title, each.value) for each in read_paragraphs(path)]
+    return [(each.entry, each.number, each.title, each.value) for each in evidence._walk(path) if each.number]
+
+
+def read_titles(path: Path) -> dict[int, Any]:
+    return {each.entry: each.title for each in evidence._walk(path) if not each.number}
 
 
 def stream_refusal(folder: Path, text: str) -> str:
@@ -278,7 +282,7 @@ def test_the_shapes(tmp_path: Path) -> None:
 def test_lines_are_those_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evidence, "_CHUNK_BYTES", 5)
     text = '{"data": [\n{"title": "t", "paragraphs": [\n\n1,\n{"a":\n2}\n,\n 3]}]}'
-    assert [each.line for each in read_paragraphs(write(tmp_path, text))] == [4, 5, 8]
+    assert [each.line for each in evidence._walk(write(tmp_path, text)) if each.number] == [4, 5, 8]
 
 
 TEXT = json.dumps({"data": [{"title": "t", "paragraphs": [{"context": f"he {SECRET} " * 9, "n": [1, 2]}]}]}, indent=1)
@@ -323,7 +327,7 @@ def test_damage_is_told_without_reading_on(tmp_path: Path, monkeypatch: pytest.M
     read_bytes: list[int] = []
     path = write(tmp_path, '[{"paragraphs": [{"a" 1' + " " * 10_000 + "}]}]")
     with pytest.raises(UsageError, match="it is damaged there"):
-        list(read_paragraphs(path, on_read=read_bytes.append))
+        list(evidence._walk(path, read_bytes.append))
     assert read_bytes
     assert max(read_bytes) < 1_000
 

@@ -14,10 +14,7 @@ from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import (
     CHOICE,
     EVIDENCE,
     OPEN,
-    choice_messages,
-    evidence_messages,
     load_judge_prompts,
-    open_messages,
     template,
 )
 from medical_tasks.benchmarks.ehrnoteqa.judging import choice_question, evidence_question, open_question
@@ -39,7 +36,9 @@ def _text(messages: Any) -> str:
 
 
 def _open(output: str = "A marble.", prompts: JudgePrompts = OWN) -> str:
-    return _text(open_messages(prompts, notes=NOTES, question="What?", right=" A marble. ", output=output))
+    return _text(
+        open_question(prompts, "q", notes=NOTES, question="What?", right=" A marble. ", output=output).messages
+    )
 
 
 def test_own_texts_and_their_hashes() -> None:
@@ -71,7 +70,7 @@ def test_what_items_and_answers_share_comes_first() -> None:
     one, other = _open("ab"), _open("cd")
     assert one.index('"ab"') == other.index('"cd"')
     assert one[: one.index('"ab"')] == other[: other.index('"cd"')]
-    moved = _text(open_messages(OWN, notes=NOTES[:1], question="Q", right="R", output="O"))
+    moved = _text(open_question(OWN, "q", notes=NOTES[:1], question="Q", right="R", output="O").messages)
     shared = one.index("[note 1 start]")
     assert one[:shared] == moved[:shared]
     assert shared > 800  # task, rules and form
@@ -87,7 +86,9 @@ def test_any_answer_comes_back_from_its_prompt(output: str, right: str) -> None:
 
 
 def test_evidence_is_given_passage_by_passage() -> None:
-    messages = evidence_messages(OWN, notes=NOTES, question="Q?", evidence=["a\nmarble", "a ring"], output="O")
+    messages = evidence_question(
+        OWN, "q", notes=NOTES, question="Q?", evidence=["a\nmarble", "a ring"], output="O"
+    ).messages
     assert "Marked evidence:\n- a marble\n- a ring\n\nAnswer of" in _text(messages)
     assert "Right answer" not in _text(messages)
     question = evidence_question(OWN, "q", notes=NOTES, question="Q?", evidence=["a marble", "b"], output="O")
@@ -96,14 +97,14 @@ def test_evidence_is_given_passage_by_passage() -> None:
 
 
 def test_a_choice_is_asked_about_without_notes() -> None:
-    content = _text(choice_messages(OWN, choices=CHOICES, letter="B", output="B"))
+    content = _text(choice_question(OWN, "q", choices=CHOICES, letter="B", output="B").messages)
     assert (
         "Choices:\nA. A coin.\nB. A marble.\nC. A {key}.\nD. A ring.\nE. Nothing.\n\nRight choice:\nB. A marble."
         in content
     )
     assert "note" not in content.lower()
     with pytest.raises(ValueError, match="zip"):
-        choice_messages(OWN, choices=CHOICES[:4], letter="B", output="B")
+        choice_question(OWN, "q", choices=CHOICES[:4], letter="B", output="B")
 
 
 def test_the_same_questions_for_a_model_of_entailment() -> None:
@@ -139,7 +140,7 @@ def test_official_texts_are_filled_as_the_authors_fill_them(tmp_path: Path) -> N
     )
     assert content == theirs
     assert content.startswith("Mark it {0 or 1}.")
-    choice = _text(choice_messages(prompts, choices=CHOICES, letter="C", output="{answer}"))
+    choice = _text(choice_question(prompts, "q", choices=CHOICES, letter="C", output="{answer}").messages)
     assert choice.startswith("Output:\n{answer}\nChoices:\nA. A coin.\n")
     assert choice.endswith("Right:\nC. A {key}.\nyes or no?")
 

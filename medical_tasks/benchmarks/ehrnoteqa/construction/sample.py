@@ -10,21 +10,20 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
 from medical_tasks.benchmarks.ehrnoteqa.construction import files
-from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS, prepared_text, read_notes
+from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS, prepared_text, read_notes, reading
 from medical_tasks.benchmarks.ehrnoteqa.questions import OWN_FIELDS
 from medical_tasks.data import construction
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.csv_files import stream_rows
 from medical_tasks.io.files import read_text
-from medical_tasks.io.progress import Progress
 from medical_tasks.models.checkpoint import check_config
 
 Cell = tuple[int, int]
@@ -236,7 +235,6 @@ def _mean(numbers: Sequence[int]) -> float | None:
 
 
 _BATCH = 64
-_MEGABYTE = 1_000_000
 _ID = OWN_FIELDS["patient_id"]
 _RELEASE = "file of discharge summaries"
 
@@ -253,24 +251,17 @@ def measure_patients(path: Path, counter: TokenCounter) -> dict[str, PatientLeng
     """Measures all patients of a file."""
     notes: dict[str, int] = {}
     tokens: dict[str, int] = {}
-    try:
-        megabytes = path.stat().st_size // _MEGABYTE + 1
-    except OSError:
-        megabytes = 1  # opening it says what is wrong
-    with Progress(f"{path.name}, MB measured", megabytes) as progress:
-        rows = _prepared(path, progress)
+    with reading(path, "MB measured") as on_read:
+        rows = _prepared(path, on_read)
         while batch := list(islice(rows, _BATCH)):
             for (patient, _), length in zip(batch, counter.count([text for _, text in batch]), strict=True):
                 notes[patient] = notes.get(patient, 0) + 1
                 tokens[patient] = tokens.get(patient, 0) + length
-        progress.advance_to(megabytes)
     return {patient: PatientLength(count, tokens[patient]) for patient, count in notes.items()}
 
 
-def _prepared(path: Path, progress: Progress) -> Iterator[tuple[str, str]]:
-    rows = stream_rows(
-        path, COLUMNS, wanted={}, release=_RELEASE, on_read=lambda read: progress.advance_to(read // _MEGABYTE)
-    )
+def _prepared(path: Path, on_read: Callable[[int], None]) -> Iterator[tuple[str, str]]:
+    rows = stream_rows(path, COLUMNS, wanted={}, release=_RELEASE, on_read=on_read)
     for number, cells in enumerate((row.cells for row in rows), start=1):
         patient = cells["subject_id"]
         if not _ID.holds(patient):
