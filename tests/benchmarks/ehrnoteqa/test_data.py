@@ -27,6 +27,7 @@ from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from medical_tasks.guard.policy import Subject, text_allowed
 from tests.benchmarks.ehrnoteqa.set_files import DISCQ_COLUMNS, NOTE, discq_row, write_discq
 from tests.benchmarks.ehrnoteqa.twin_files import SECRET, csv_bytes, note, question, write_files
+from tests.case_tables import tabled
 from tests.support import SHARED, needs_shared
 
 
@@ -149,27 +150,7 @@ def test_every_question_needs_exactly_its_notes(tmp_path: Path) -> None:
     assert "\n  and 5 more\n" in told
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"category": "Level3"}, "line 2, field 'category': must be one of Level1, Level2, got 'Level3'"),
-        ({"num_notes": 0}, "line 2, field 'num_notes': must be a whole number from 1, got 0"),
-        ({"num_notes": True}, "line 2, field 'num_notes'"),
-        ({"patient_id": "x1"}, "line 2, field 'patient_id': must be a whole number, got 'x1'"),
-        ({"patient_id": "100"}, "line 2, field 'patient_id': must be unique, it stands on line 1 already, got '100'"),
-        ({"answer": "F"}, "line 2, field 'answer': must be one of A, B, C, D, E, got 'F'"),
-        ({"answer": ["A"]}, "line 2, field 'answer'"),
-        ({"choice_C": " "}, "line 2, field 'choice_C': must be a text that is not empty, got a str of 3 characters"),
-        ({"question": [f"they {SECRET}"]}, "line 2, field 'question': must be a text that is not empty, got a list of"),
-        (
-            {"categories": ["plan", "marble"]},
-            "line 2, field 'categories': must be a list, each element one of treatment,",
-        ),
-        ({"categories": ["plan", "plan"]}, "line 2, field 'categories': must not name one twice, got a list of 16"),
-        ({"categories": None}, "line 2, field 'categories': must be a list"),
-        ({"note_1": "x"}, "line 2 has the wrong fields for the EHRNoteQA question file. unexpected: 'note_1'"),
-    ],
-)
+@tabled("changes", "message")
 def test_a_wrong_question_is_named(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     folder = write_files(tmp_path, [question(), question(**({"patient_id": 101} | changes))], csv_bytes(note()))
     assert message in refusal(folder)
@@ -187,27 +168,7 @@ def test_degenerate_question_files(tmp_path: Path) -> None:
     assert [each.patient_id for each in read_questions(numbers / "EHRNoteQA.jsonl")] == ["100"]
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (
-            {"charttime": "2150-13-02 00:00:00"},
-            "field 'charttime': must be YYYY-MM-DD HH:MM:SS, got '2150-13-02 00:00:00'",
-        ),
-        (
-            {"charttime": f"He {SECRET} and then some more"},
-            "field 'charttime': must be YYYY-MM-DD HH:MM:SS, got a text of",
-        ),
-        ({"hadm_id": ""}, "field 'hadm_id': must be a whole number, got ''"),
-        ({"note_seq": "²"}, "field 'note_seq': must be a whole number, got '²'"),
-        ({"note_id": " "}, "field 'note_id': must not be empty"),
-        ({"note_type": "RR"}, "field 'note_type': must be DS (discharge summary) or AD (its addendum), as RR is a"),
-        ({"note_type": "AR"}, "field 'note_type': must be DS"),
-        ({"note_type": ""}, "field 'note_type': must be DS"),
-        ({"text": " \n "}, "field 'text': must not be empty"),
-        ({"note_id": "100-DS-2"}, "field 'note_id': must be unique, it stands in the file already, got '100-DS-2'"),
-    ],
-)
+@tabled("changes", "message")
 def test_a_wrong_note_is_named_by_its_line(tmp_path: Path, changes: dict[str, str], message: str) -> None:
     notes = csv_bytes(note(), note(7), note(100, 3, **changes))
     told = refusal(write_files(tmp_path, [question(num_notes=2)], notes))
@@ -232,36 +193,7 @@ def discq_refusal(path: Path, kind: type[MedicalTasksError] = UsageError) -> str
     return str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("trigger", "question", "joined"),
-    [
-        # The paper's table 11.
-        (
-            "atrial fibrillation",
-            "Were interventions done?",
-            "With respect to atrial fibrillation, were interventions done?",
-        ),
-        ("a\n  fall ", " What\nhappened?  How? ", "With respect to a fall, what happened? How?"),
-        ("pain", "CT done?", "With respect to pain, CT done?"),
-        ("sugar", "HbA1c?", "With respect to sugar, HbA1c?"),
-        ("sugar", "Hgb then?", "With respect to sugar, Hgb then?"),
-        ("cough", "X-ray findings?", "With respect to cough, X-ray findings?"),
-        ("cough", "T wave changes?", "With respect to cough, T wave changes?"),
-        ("pain", "Post-CABG course?", "With respect to pain, post-CABG course?"),
-        ("pain", "Why?", "With respect to pain, why?"),
-        ("pain", "A cause?", "With respect to pain, a cause?"),
-        ("pain", "Is/was it worse?", "With respect to pain, is/was it worse?"),
-        ("Tylenol dose", "Tylenol for what?", "With respect to Tylenol dose, Tylenol for what?"),
-        ("tylenol", "Tylenol for what?", "With respect to tylenol, tylenol for what?"),
-        ("Was given aspirin.", "Was it enough?", "With respect to Was given aspirin., was it enough?"),
-        ("seen", "January or later?", "With respect to seen, January or later?"),
-        ("seen", "EKG/CT?", "With respect to seen, EKG/CT?"),
-        ("seen", "2 or 3?", "With respect to seen, 2 or 3?"),
-        ("seen", "?", "With respect to seen, ?"),
-        ("seen", "Énergie?", "With respect to seen, énergie?"),
-        ("seen", "how many?", "With respect to seen, how many?"),
-    ],
-)
+@tabled("trigger", "question", "joined")
 def test_a_question_is_joined_with_its_trigger(trigger: str, question: str, joined: str) -> None:
     assert with_respect_to(trigger, question) == joined
 
@@ -331,19 +263,7 @@ def test_texts_that_cannot_be_used(tmp_path: Path) -> None:
     assert discq_refusal(path).endswith("12_34.txt: is empty. Get the text again.")
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (
-            {"id": " "},
-            "the row that ends on line 3, field 'id': must be the name of a text, got a text of 0 characters",
-        ),
-        ({"id": f"he {SECRET}"}, "field 'id': must be the name of a text, got a text of 21 characters"),
-        ({"id": "../secret.txt"}, "field 'id': must be the name of a text, got a text of 13 characters"),
-        ({"question": "\n"}, "the row that ends on line 4, field 'question': must not be empty, got a text of 1 char"),
-        ({"reasoning": ""}, "the row that ends on line 3, field 'reasoning': must not be empty, got a text of 0 char"),
-    ],
-)
+@tabled("changes", "message")
 def test_a_wrong_row_is_named(tmp_path: Path, changes: dict[str, str], message: str) -> None:
     path = write_discq(tmp_path, [discq_row(), discq_row() | changes])
     assert message in discq_refusal(path)

@@ -20,6 +20,7 @@ from medical_tasks.data.dataset_source import find_files
 from medical_tasks.errors import MissingError, UsageError
 from tests.benchmarks.ehrnoteqa.set_files import NOTE, squad_entry, squad_question, write_squad
 from tests.benchmarks.ehrnoteqa.twin_files import SECRET
+from tests.case_tables import tabled
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
@@ -147,42 +148,7 @@ def test_questions_without_a_passage_are_left_out_and_counted(
     assert "left out" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("entry", "message"),
-    [
-        (squad_entry("t", context=None), "line 1, entry 2, paragraph 1, field 'context': must be a text or a list of"),
-        (squad_entry("t", context=[" ", "\n"]), "field 'context': must not be empty, got a list of 11 characters"),
-        (
-            squad_entry("t", context=[SECRET, 5]),
-            "field 'context': must be a text or a list of texts, got a list of 25 char",
-        ),
-        (squad_entry("t", context=SECRET + "\ud83d"), "field 'context': must be a text or a list of texts"),
-        (
-            squad_entry(None, squad_question()),
-            "field 'title': must be a text or a whole number where paragraphs have no",
-        ),
-        (squad_entry([SECRET], squad_question()), "field 'title': must be a text or a whole number"),
-        (squad_entry("t", note_id=" "), "field 'note_id': must be a text that is not empty, or a whole number"),
-        (squad_entry("t", qas={}), "field 'qas': must be a list, got a dict of 2 characters"),
-        ({"title": "t", "paragraphs": [{"context": "x"}]}, "field 'qas': must be a list, got nothing"),
-        ({"title": "t", "paragraphs": [SECRET]}, "field 'paragraphs': must be a list of objects, got a str of 20 char"),
-        (squad_entry("t", qas=[SECRET]), "paragraph 1, question 1, field 'qas': must be a list of objects, got a str"),
-        (
-            squad_entry("t", squad_question(), squad_question(question=" ")),
-            "question 2, field 'question': must not be empty",
-        ),
-        (squad_entry("t", squad_question(question=[])), "field 'question': must not be empty, got a list of 2 char"),
-        (squad_entry("t", squad_question(question=[SECRET, None])), "field 'question': must be a text or a list of"),
-        (squad_entry("t", squad_question(answers=None)), "field 'answers': must be a list, got nothing"),
-        (squad_entry("t", squad_question(answers=[SECRET])), "field 'answers': must be a list of objects, got a str"),
-        (squad_entry("t", squad_question(answers=[{"begin": SECRET}])), "field 'answers': must each have a text"),
-        (squad_entry("t", squad_question(answers=[{"text": {"a": SECRET}}])), "field 'text': must be a text or a list"),
-        (
-            squad_entry("t", squad_question(answers=[{"text": "", "evidence": 5}])),
-            "field 'evidence': must be a text or",
-        ),
-    ],
-)
+@tabled("entry", "message")
 def test_what_is_wrong_is_told_by_its_place(tmp_path: Path, entry: Any, message: str) -> None:
     assert message in refusal(tmp_path, squad_entry("first", squad_question()), entry)
 
@@ -294,30 +260,7 @@ def test_a_file_cut_anywhere_is_refused(tmp_path: Path) -> None:
         assert re.search(r"line \d+: not a SQuAD-form JSON file: .*(cut off|empty)", told), (end, told)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (" \n", "line 2: not a SQuAD-form JSON file: it is empty"),
-        (f'"{SECRET}"', "line 1: not a SQuAD-form JSON file: an object must stand there"),
-        ("{}", "the object that ends there has no 'data' or 'paragraphs'"),
-        ('{"data": [{"title": "x"}]}', "the object that ends there has no 'paragraphs'"),
-        ('{"data": [{"data": []}]}', "the object that ends there has no 'paragraphs'"),
-        ('{"data": 5}', "a list must stand there"),
-        ('{"data": [5]}', "an object must stand there"),
-        ('{"data": []} x', "something stands behind the end of the JSON value"),
-        ('{"data": [] "more": 1}', "it is damaged there"),
-        (
-            '{"data": [],\n"data": []}',
-            "line 2: not a SQuAD-form JSON file: the object that holds this has two members of",
-        ),
-        ('[{"paragraphs": [], "paragraphs": []}]', "two members of one name"),
-        ("{1: 2}", "it is damaged there"),
-        ('{"data": [],}', "it is damaged there"),
-        ('[{"paragraphs":\n[{"a": 1 2}' + " " * 50 + "]}]", "line 2: not a SQuAD-form JSON file: it is damaged there"),
-        ('[{"paragraphs": [' + "[" * 100_000, "nested too deeply in the value"),
-        ('[{"paragraphs": [' + "1" * 5_000 + "]}]", "a number of too many digits in the value"),
-    ],
-)
+@tabled("text", "message")
 def test_damage_is_told_by_its_place(tmp_path: Path, text: str, message: str) -> None:
     assert message in stream_refusal(tmp_path, text)
 

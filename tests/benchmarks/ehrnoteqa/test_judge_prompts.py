@@ -22,6 +22,7 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.base import JudgePrompts
 from tests.benchmarks.ehrnoteqa.judged import asked, judge_source, write_judge_checkout
 from tests.benchmarks.ehrnoteqa.tiny_items import note, task_of
+from tests.case_tables import tabled
 
 TASK = task_of("open")
 OWN = load_judge_prompts(TASK)
@@ -151,32 +152,7 @@ def test_their_file_is_found(tmp_path: Path, place: str) -> None:
     assert load_judge_prompts(TASK, "official", checkout / place).name == "official"
 
 
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        ("PROMPT_DICT = {", "is no Python file"),
-        ("PROMPT = {}", "assigns PROMPT_DICT 0 times"),
-        ("PROMPT_DICT = {}\nPROMPT_DICT = {}", "assigns PROMPT_DICT 2 times"),
-        ("PROMPT_DICT = dict(a=1)", "more than literals"),
-        ("PROMPT_DICT = ['a']", "is no dict"),
-        ("PROMPT_DICT = {}", "'openended': is no text"),
-        (
-            judge_source("{note} {question} {correct_answer}"),
-            "must have each of {note}, {question}, {correct_answer}, {output} once",
-        ),
-        (
-            judge_source("{note} {question} {correct_answer} {output} {output}"),
-            "once and no other slot; it has 5 in all",
-        ),
-        (judge_source("{note} {question} {correct_answer} {output!r}"), "once and no other slot"),
-        (judge_source("{note} {question} {correct_answer} {output:>3}"), "once and no other slot"),
-        (judge_source("{note} {question} {correct_answer} {output} }"), "has a brace that stands alone"),
-        (
-            judge_source(choice_template="{output} {choices}"),
-            "'multichoice': must have each of {output}, {choices}, {answer}",
-        ),
-    ],
-)
+@tabled("source", "message")
 def test_a_file_of_another_form_is_named(tmp_path: Path, source: str, message: str) -> None:
     with pytest.raises(UsageError, match="utils.py") as caught:
         _official(tmp_path, source)

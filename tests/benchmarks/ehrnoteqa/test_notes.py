@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.ehrnoteqa.notes import prepared_text, reduced_space
+from tests.case_tables import tabled
 
 
-@pytest.mark.parametrize(
-    ("text", "reduced"),
-    [
-        ("a  b\t\tc", "a b c"),
-        ("a\tb", "a\tb"),
-        ("a\n\n\nb", "a\nb"),
-        ("a \n \nb", "a\nb"),
-        ("a\n   b", "a\nb"),
-        ("a\r\nb", "a\nb"),
-        ("a \n b", "a b"),  # the line end is lost where both sides have white space
-        ("a  \n\n  b", "a b"),
-        (" \n \n a \n", "a"),
-        ("a\xa0\xa0b\u2003c", "a b\u2003c"),
-        ("", ""),
-    ],
-)
+@tabled("text", "reduced")
 def test_cases(text: str, reduced: str) -> None:
     assert reduced_space(text) == reduced
 

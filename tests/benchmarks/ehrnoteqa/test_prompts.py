@@ -26,6 +26,7 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.base import ChoiceScores
 from medical_tasks.spec import Item, PromptSet
 from tests.benchmarks.ehrnoteqa.tiny_items import FORMATS, authors_source, item, note, task_of, write_checkout
+from tests.case_tables import tabled
 from tests.support import SHARED, needs_shared
 
 NOTES = """\
@@ -165,24 +166,7 @@ def test_the_authors_texts_are_in_the_hash(tmp_path: Path) -> None:
     assert load_prompts(task_of("open")).sha256 not in digests.values()
 
 
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        (authors_source(open_template="{note}"), r"'openended', 'gpt': must have each of \{note\}, \{question\} once"),
-        (authors_source(open_template="{note} {question} {note}"), "once and no other slot; it has 3"),
-        (authors_source(open_template="{note} {question} {output}"), "no other slot; it has 3"),
-        (authors_source(open_template="{note} {question!r}"), "once and no other slot"),
-        (authors_source(open_template="{note} {question} {"), "brace that stands alone"),
-        ("PROMPT_DICT = {'openended': {'llama-2-chat': '{note} {question}'}}", "is no text"),
-        ("PROMPT_DICT = {'openended': '{note} {question}'}", "is no text"),
-        ("PROMPT_DICT = {'multichoice': {'gpt': ''}}", "is no text"),
-        ("PROMPT_DICT = ['openended']", "is no dict"),
-        ("PROMPT_DICT = {'openended': open('/etc/passwd').read()}", "more than literals"),
-        ("PROMPTS = {}", "assigns PROMPT_DICT 0 times"),
-        ("PROMPT_DICT = {", "no Python file"),
-        ("\0", "no Python file"),
-    ],
-)
+@tabled("source", "message")
 def test_damaged_files_of_the_authors(tmp_path: Path, source: str, message: str) -> None:
     with pytest.raises(UsageError, match=message) as caught:
         load_prompts(task_of("open"), "official", write_checkout(tmp_path, source))

@@ -22,6 +22,7 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import (
 )
 from medical_tasks.errors import UsageError
 from tests.benchmarks.ehrnoteqa.twin_files import SECRET
+from tests.case_tables import tabled
 from tests.support import SHARED, needs_shared
 
 
@@ -67,32 +68,7 @@ def test_what_may_be_absent(tmp_path: Path) -> None:
 LATER = note(note_id="n2", charttime="2149-01-01 00:00:00")
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"id": ""}, "field 'id': must be an id"),
-        ({"id": f"a {SECRET}"}, "field 'id': must be an id .*, got a str of 22 characters"),
-        ({"level": 3}, "field 'level': must be 0, 1 or 2"),
-        ({"level": True}, "field 'level'"),
-        ({"level": SECRET}, "field 'level'"),
-        ({"num_notes": [SECRET]}, "field 'num_notes'"),
-        ({"categories": SECRET}, "field 'categories'"),
-        ({"num_notes": 2}, "field 'num_notes': must be the number of notes, which is 1"),
-        ({"question": " "}, "field 'question': must be a text"),
-        ({"choices": ["a", "b", "c", "d"]}, "field 'choices': must be a list of 5 texts"),
-        ({"choices": ["a", "b", "c", "d", "A "]}, "field 'choices': must be five different texts"),
-        ({"answer": "F"}, "field 'answer': must be one of A, B, C, D, E"),
-        ({"answer": SECRET}, "field 'answer'"),
-        ({"categories": ["treatments"]}, "field 'categories': must be a list, each element one of"),
-        ({"categories": ["plan", "plan"]}, "field 'categories': must not name one twice"),
-        ({"notes": []}, "field 'num_notes'"),
-        ({"notes": [note(charttime="2150-1-2 00:00:00")]}, "field 'notes': must be a list, each element an object"),
-        ({"notes": [note(text="")]}, "field 'notes'"),
-        ({"notes": [note(more=SECRET)]}, "field 'notes'"),
-        ({"num_notes": 2, "notes": [note(), note()]}, "must each have another note_id"),
-        ({"num_notes": 2, "notes": [note(), LATER]}, "must stand in the order of their charttime"),
-    ],
-)
+@tabled("changes", "message")
 def test_rows_that_are_wrong(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message) as caught:
         list(read_own_rows(write(tmp_path, row(id="q0"), row(**changes))))
@@ -123,25 +99,7 @@ def test_the_papers_ten() -> None:
     assert set(module._WORDS) == set(CATEGORIES)
 
 
-@pytest.mark.parametrize(
-    ("question", "expected"),
-    [
-        ("Which antibiotic did he get?", "treatment"),
-        ("Had the wound healed, and was his condition stable?", "assessment"),
-        ("What was the principal diagnosis?", "problem"),
-        ("Why was she brought in?", "etiology"),
-        ("Which symptoms did he have?", "sign_symptom"),
-        ("Was her pulse regular?", "vitals"),
-        ("What did the MRI show?", "test_results"),
-        ("Does the patient have a history of stroke?", "history"),
-        ("What was she told to do at home?", "instruction"),
-        ("When is his follow-up?", "plan"),
-        ("WHEN IS HIS FOLLOW\nUP?", "plan"),
-        ("What did the patient\u2019s ECG show?", "test_results"),
-        ("", "treatment"),
-        ("Who wrote the note?", "treatment"),
-    ],
-)
+@tabled("question", "expected")
 def test_one_category(question: str, expected: str) -> None:
     assert question_categories(question) == (expected,)
 

@@ -39,6 +39,7 @@ from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 from tests.benchmarks.ehrnoteqa.judged import by_text, golds, judge, perfect, twin_items
 from tests.benchmarks.ehrnoteqa.tiny_items import item, task_of
+from tests.case_tables import tabled
 from tests.fault_server import Fault, FaultServer
 from tests.judges.scripted import TableJudge
 
@@ -180,22 +181,13 @@ def test_without_gold_text_metrics_have_no_value() -> None:
 # Answered choices
 
 
-@pytest.mark.parametrize(
-    ("answer", "judged", "values", "parsed", "why"),
-    [
-        ("B. A marble.", True, (1.0, 1.0), "B", "judge: 1 of votes 1; rule: the answer begins with it"),
-        ("It was a ring.", False, (0.0, 0.0), "D", "judge: 0 of votes 0; rule: the only choice whose text it has"),
-        ("The round toy.", True, (1.0, 0.0), "", "judge: 1 of votes 1; rule: no letter"),
-        ("The answer is B.", False, (0.0, 1.0), "B", "judge: 0 of votes 0; rule: named as the answer"),
-        ("", True, (0.0, 0.0), "", "judge: not asked, empty answer; rule: no letter"),
-    ],
-)
+@tabled("answer", "judged", "values", "parsed", "why")
 def test_a_choice_by_judge_and_by_letter(
-    answer: str, judged: bool, values: tuple[float, float], parsed: str, why: str
+    answer: str, judged: bool, values: list[float], parsed: str, why: str
 ) -> None:
     task = task_of("mc")
     (score,) = score_items(task, [MARBLE], [answer], judging=_judging(task, {"100/choice": judged}))
-    assert (score.values["accuracy"], score.values["letter_accuracy"]) == values
+    assert [score.values["accuracy"], score.values["letter_accuracy"]] == values
     assert (score.parsed, score.why) == (parsed, why)
 
 
@@ -251,17 +243,7 @@ def test_what_a_server_does_not_tell() -> None:
     assert decided.unscored == NOT_TOLD
 
 
-@pytest.mark.parametrize(
-    ("response", "message"),
-    [
-        ("B", "not JSON"),
-        ('{"logprobs": [-1, -2, -3, -4], "tokens": [1, 1, 1, 1]}', "has 4 log-probabilities, the question 5 choices"),
-        ('{"logprobs": [-1, -2, -3, -4, 1], "tokens": [1, 1, 1, 1, 1]}', "is at most 0"),
-        ('{"logprobs": [-1, -2, -3, -4, null], "tokens": [1, 1, 1, 1, 1]}', "`below`"),
-        ('{"xylographic": 1}', "must be an object with logprobs"),
-        ('["xylographic"]', "must be an object with logprobs"),
-    ],
-)
+@tabled("response", "message")
 def test_a_response_of_another_form_is_named_by_its_item(response: str, message: str) -> None:
     for form in ("mc_prob_index", "mc_prob_value"):
         with pytest.raises(UsageError, match="the response to item 100 is not how probable") as caught:
@@ -375,23 +357,11 @@ def test_what_is_impossible_and_what_is_far_away() -> None:
     assert _found(nothing, 2)["gold_probability"] == (0.2, 0.2)
 
 
-@pytest.mark.parametrize(
-    ("logprobs", "below", "expected"),
-    [
-        ((-1, -2, None, None, None), -3.0, (1.0, 1.0)),  # told, and above all that could be
-        ((-2, -1, None, None, None), -3.0, (0.0, 0.0)),  # another one is told above
-        ((-3, None, None, None, None), -3.0, (1.0, 1.0)),  # the last one told: the server ranks it above the others
-        ((None, -3, None, None, None), -3.0, (0.0, 0.0)),
-        ((None, -1, -2, None, None), -3.0, (0.0, 0.0)),  # not told, another one is
-        ((None, -4, None, None, None), -3.0, (0.0, 1.0)),
-        ((-4, None, -5, None, None), -3.0, (0.0, 1.0)),
-        ((None, None, None, None, None), -3.0, (0.0, 1.0)),
-    ],
-)
+@tabled("logprobs", "below", "expected")
 def test_choices_that_are_not_told(
     logprobs: tuple[float | None, ...], below: float, expected: tuple[float, float]
 ) -> None:
-    assert _found(logprobs, 0, below=below)["accuracy"] == expected
+    assert _found(logprobs, 0, below=below)["accuracy"] == tuple(expected)
 
 
 def test_limits_of_the_probability_by_hand() -> None:
