@@ -26,12 +26,7 @@ def run_baseline(
 ) -> AnsweredTask:
     """Answers a task with a baseline of `stand_ins.BASELINES`, or of the benchmark's own.
 
-    `task_args`: settings given; a baseline of the benchmark's own may have some.
-    `prompts`: for `copy-example`, the set whose worked examples it copies.
-
-    Raises:
-        UsageError: There is no such baseline, or no example for it to copy.
-        MissingError: The authors' files are not there.
+    `task_args`: settings given. `prompts`: for `copy-example`, the set whose worked examples it copies.
     """
     own = {key: value for key, value in (task_args or {}).items() if key in task.arguments}
     if name == COPY_EXAMPLE:

@@ -1,7 +1,4 @@
-"""From scored items to a metric's number: value, interval, and what the missing items and verdicts could change.
-
-How a missing verdict is estimated, and why so: docs/adr/0012-missing-verdicts.md.
-"""
+"""From scored items to a metric's number, interval and bounds. Missing verdicts: docs/adr/0012-missing-verdicts.md."""
 
 from __future__ import annotations
 

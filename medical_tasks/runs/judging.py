@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal
 
 from medical_tasks.errors import MissingError, UsageError
@@ -47,11 +46,7 @@ _LOADS_WEIGHTS = ("hf", "nli", "vllm", "vllm-server", "transformers-server")
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeRequest:
-    """The judge a user asked for.
-
-    Attributes:
-        name: for example `openai-api/my-host/my-model`; `recorded/FILE` for verdicts that are there already.
-    """
+    """The judge a user asked for, such as `openai-api/my-host/my-model`; `recorded/FILE` for verdicts that are there already."""
 
     name: str = "lexical"
     args: Mapping[str, str] = field(default_factory=dict)
@@ -79,11 +74,7 @@ def opens_early(name: str) -> bool:
 
 
 def default_votes(name: str, args: Mapping[str, str], tasks: Sequence[TaskSpec]) -> int:
-    """How many votes a verdict takes by default: the tasks' own number; 1 for a judge that says the same each time.
-
-    Raises:
-        UsageError: The tasks differ in it: a backend is opened once, and its temperature depends on it.
-    """
+    """How many votes a verdict takes by default: the tasks' own number; 1 for a judge that says the same each time."""
     if name.partition("/")[0] in (*_ONE_REPLY, "recorded"):
         return 1
     if args.get("temperature") in _NO_CHANCE and args.get("varies") != "true":
@@ -172,12 +163,7 @@ class _Patient:
 
 
 class OpenJudge:
-    """A judge whose backend is open: asked by sessions, which bring the store.
-
-    Raises:
-        UsageError: Unknown kind of judge, bad options, or votes of a judge that always says the same.
-        MissingError: A package, key or file it needs is not there.
-    """
+    """A judge whose backend is open: asked by sessions, which bring the store."""
 
     def __init__(self, request: JudgeRequest, *, log_dir: Path) -> None:
         self.request = request
@@ -207,7 +193,7 @@ class OpenJudge:
         """Where the judge is asked, None in this process."""
         return None if self._backend is None else self._backend.endpoint
 
-    def task_judge(self, task: TaskSpec, store: Store) -> TaskJudge:
+    def session(self, task: TaskSpec, store: Store) -> TaskJudge:
         """Opens a session for one task, on a store and the run's budget."""
         judge: RecordedJudge | JudgeSession
         if self._backend is None:
@@ -222,11 +208,11 @@ class OpenJudge:
             self._backend.close()
 
 
-class RunJudge:
+class RunJudge(OpenJudge):
     """A run's judge and the store of its replies. Use as a context manager; what it opens is closed at the end."""
 
     def __init__(self, request: JudgeRequest, *, store: Path, log_dir: Path) -> None:
-        self._judge = OpenJudge(request, log_dir=log_dir)
+        super().__init__(request, log_dir=log_dir)
         self._path = store
         self._store: Store | None = None
 
@@ -234,23 +220,16 @@ class RunJudge:
         self._store = Store(self._path)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         if self._store is not None:
             self._store.close()
-        self._judge.close()
-
-    @property
-    def endpoint(self) -> str | None:
-        """Where the judge is asked, None in this process."""
-        return self._judge.endpoint
+        self.close()
 
     def task_judge(self, task: TaskSpec) -> TaskJudge:
-        """Opens the judge for one task: a session of its own, on the same store and budget."""
+        """Opens the judge for one task: a session of its own, on the run's store and budget."""
         if self._store is None:
             raise RuntimeError("the judge is used outside its `with`")
-        return self._judge.task_judge(task, self._store)
+        return self.session(task, self._store)
 
 
 class TaskJudge:

@@ -150,11 +150,7 @@ def read_outputs(path: Path) -> tuple[list[OutputRow], str]:
 def join_outputs(
     sources: Sequence[Sequence[OutputRow]], *, digests: Mapping[str, str], less_is_better: frozenset[str] = frozenset()
 ) -> OutputTable:
-    """Joins what several sources know of the same outputs.
-
-    Raises:
-        UsageError: Two sources give an output different numbers under one name, or an item two clusters.
-    """
+    """Joins what several sources know of the same outputs."""
     rows: dict[tuple[str, str], OutputRow] = {}
     for row in (row for source in sources for row in source):
         there = rows.get((row.item, row.system))
@@ -252,12 +248,7 @@ def run_name(text: str) -> RunName | None:
 def read_runs(names: Sequence[RunName], tasks: Mapping[str, TaskSpec], *, task: str | None = None) -> RunOutputs:
     """Reads runs on the same data.
 
-    `task`: the task to take from each; None where each run has one only. Runs may be of different tasks on the same rows, as
-    those with and without worked examples are.
-
-    Raises:
-        MissingError: A folder holds no finished run.
-        UsageError: A system is named twice, a run lacks the task or has several, or the runs are of different data.
+    `task`: the task to take from each; None where each run has one only. Runs may be of different tasks on the same rows.
     """
     twice = next(
         (name for name in names if [(n.system, n.label) for n in names].count((name.system, name.label)) > 1), None
@@ -406,11 +397,7 @@ def read_preferences(path: Path) -> PreferenceTable:
 def votes_of(preferences: PreferenceTable, table: OutputTable, pairs: OutputPairs) -> tuple[list[list[Vote]], int]:
     """Finds what people say of each pair of a table's outputs; which system stands first in a row makes no difference.
 
-    Returns:
-        The votes of each pair, none where nobody was asked; and how many answers are about pairs that are not there.
-
-    Raises:
-        UsageError: All of them are.
+    Returns the votes of each pair, none where nobody was asked, and how many answers are about pairs that are not there.
     """
     rows = {(row.item, row.system): place for place, row in enumerate(table.rows)}
     places = {(int(a), int(b)): place for place, (a, b) in enumerate(zip(pairs.first, pairs.second, strict=True))}

@@ -1,10 +1,8 @@
-"""Reading answers people already have.
+"""Reading answers people already have: JSON Lines, or a JSON list, either maybe in a zip file as `submission.json`.
 
-Two forms are read. JSON Lines, an item a line: `{"id": "17", "response": "the raw text"}`. Or a JSON list, as in the authors'
-files of DocLens: `[{"example_id": "17", "output": "the raw text"}, ...]`, or a submission to ArchEHR-QA's shared tasks, of 2025,
-`[{"case_id": "17", "answer": "the raw text"}, ...]`, or of 2026, `[{"case_id": "17", "prediction": ...}, ...]`, where a prediction
-may be a list. A file that begins with `[` is a list. What else an object holds is passed over. Either may be in a zip file, as
-`submission.json`.
+Lines are `{"id": "17", "response": "the raw text"}`. Records of a list are as in the authors' files of DocLens, `{"example_id":
+"17", "output": ...}`, or a submission to ArchEHR-QA's shared tasks, `{"case_id": "17", "answer": ...}` (2025) or `{"case_id":
+"17", "prediction": ...}` (2026), where a prediction may be a list. What else an object holds is passed over.
 """
 
 from __future__ import annotations
@@ -77,18 +75,10 @@ def read_responses(
     content: bytes | None = None,
     check: Callable[[Sequence[Any]], Sequence[str]] | None = None,
 ) -> dict[str, str]:
-    """Reads and checks a responses file.
+    """Reads and checks a responses file; returns the model's raw text by item id, of a prediction that is a list its JSON.
 
-    A `response` that is null says that there is no answer; it counts as unanswered, like an item that is not there.
-
-    `check`: says what is wrong with the records of a submission that has predictions.
-
-    Returns:
-        Item id to the model's raw text, for each answered item; a prediction that is a list is JSON.
-
-    Raises:
-        MissingError: There is no such file.
-        UsageError: An answer is not of the form, an id is unknown, or an id stands twice; nothing is scored then.
+    A `response` that is null counts as unanswered, like an item that is not there. `check`: says what is wrong with the records of
+    a submission that has predictions.
     """
     known = set(known_ids)
     values = _values(path, read_file(path) if content is None else content)
@@ -123,9 +113,6 @@ def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
     """Takes the one `submission.json` out of a zip file, with the folders it stands in there ("" for none).
 
     Content of any other kind comes back as it is.
-
-    Raises:
-        UsageError: The zip file is damaged or too large, or has other files.
     """
     if not content.startswith(_ZIP):
         return "", content
@@ -315,12 +302,7 @@ def run_responses(
 ) -> dict[str, str]:
     """Finds the answers a run scored: item id to the model's text.
 
-    `responses`: for a run of `medical-tasks score`, the file that was scored.
-    `upstream`: for a run with the official prompts, the authors' checkout.
-
-    Raises:
-        MissingError: The file or the store is not there.
-        UsageError: The file is another one than was scored, or the prompts are no longer the same.
+    `responses`: for a run of `medical-tasks score`, the file. `upstream`: for official prompts, the authors' checkout.
     """
     check_recipe(folder, recipe)
     check_same_data(task, data, recipe)

@@ -1,12 +1,8 @@
 """EHRNoteQA from the user's own PhysioNet copies: questions joined with the discharge summaries they are about.
 
-A question whose notes are not all there is an error; the authors' script leaves it without notes. The other configurations have
-the same columns: synthetic ones (`demo`), a user's own (`own`), and the paper's other sets (`evidence`, `discq`).
-
-DiSCQ: Lehman et al., "Learning to Ask Like a Physician", ClinicalNLP 2022, https://physionet.org/content/discq/1.0/, code
-https://github.com/elehman16/discq. The release has questions, the words that prompted each (its trigger) and the names of their
-texts, which are those of the n2c2 2010 challenge on relations. It has no answers: the paper's three clinicians judged those of
-models, one hundred questions each (section 4.3, table 12).
+A question whose notes are not all there is an error; the authors' script leaves it without notes. DiSCQ: Lehman et al., "Learning
+to Ask Like a Physician", ClinicalNLP 2022, https://physionet.org/content/discq/1.0/: questions, the words that prompted each, and
+the names of their texts in the n2c2 2010 challenge; no answers (the paper's clinicians judged those of models, section 4.3).
 """
 
 from __future__ import annotations
@@ -52,10 +48,7 @@ def _discq_sample() -> dict[str, list[int]]:
 
 
 def paper_clinicians() -> dict[int, str]:
-    """Row of `discq_questions_final.csv`, from 0, to clinician, for the sample's three hundred rows (paper, table 12).
-
-    Each clinician has one hundred, in the paper's order.
-    """
+    """Row of `discq_questions_final.csv`, from 0, to clinician; one hundred each, in the order of the paper's table 12."""
     return {row: clinician for clinician, rows in _discq_sample().items() for row in rows}
 
 
@@ -84,15 +77,9 @@ _VOWELS = frozenset("aeiouy")
 
 
 def read_discq_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Reads the questions with their texts; the memory is that of the question file and one text.
+    """Reads the questions with their texts, which lie in the file's folder or below it, named as `id` says, maybe with `.txt`.
 
-    Args:
-        path: the question file. The texts lie in its folder or in folders below it, under the name that the column `id` has,
-            or that and `.txt`.
-
-    Yields:
-        The dataset's rows, in the order of the file; the id is the row's number from 0, as the paper counts them. `clinician`
-        is `A`, `B` or `C` for the questions of the paper's sample, if the file has as many rows as the paper's.
+    The id is the row's number from 0, as the paper counts them. `clinician` is told if the file has as many rows as the paper's.
     """
     rows = read_csv(path, _DISCQ_COLUMNS, release=_DISCQ_RELEASE, others=True)
     asked = [_asked(path, row.line, row.cells) for row in rows]
@@ -229,13 +216,9 @@ _LEVEL_OF = {"level1": (1,), "level2": (2,), "all": tuple(LEVELS.values())}
 
 
 def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
-    """Reads the rows of a configuration.
+    """Reads the rows of a configuration, with the names and types of `COLUMNS`, in the order of the question file.
 
-    `files`: the question file under `questions`; for `level1`, `level2` and `all` the notes under `notes`; empty for
-    `demo`.
-
-    Returns:
-        One mapping a question, with the names and types of `COLUMNS`, in the order of the question file.
+    `files`: the question file under `questions`; for `level1`, `level2` and `all` the notes under `notes`; empty for `demo`.
     """
     if config == "demo":
         return (joined_row(question, notes) for question, notes in demo_pairs())
@@ -261,10 +244,7 @@ def keeps(task: TaskSpec, row: Mapping[str, Any]) -> bool:
 
 
 def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
-    """Makes the items of a task.
-
-    Returns one item for each row that the task keeps, in order; questions about one patient share its cluster.
-    """
+    """Makes an item of each row that the task keeps; questions about one patient share its cluster."""
     return [
         Item(
             id=row["id"],

@@ -46,14 +46,9 @@ _TEXT = is_text(blank=True)
 def read_evidence_rows(path: Path) -> Iterator[dict[str, Any]]:
     """Reads the questions of a SQuAD-form file; the memory is that of one note with its questions, and of all ids.
 
-    A question without a passage (`is_impossible`, no answers or blank ones) is left out, since nothing says whether an answer
-    to it is right; how many there were is told on standard error. Of paraphrases the first is asked.
-
-    Yields:
-        The dataset's rows, in the order of the file. The note's id is the paragraph's `note_id`, else the entry's title, with
-        `/2`, `/3` behind it for its second and third paragraph, and `#2`, `#3` where an entry with that title and another text
-        came before. The question's id is the file's, or a hash of note and question
-        where it has none; one that stands in the file already gets `#2`, `#3` behind it.
+    A question without a passage (`is_impossible`, no answers or blank ones) is left out, and counted on standard error. Of
+    paraphrases the first is asked. The note's id is the paragraph's `note_id`, else the entry's title, with `/2`, `/3` for further
+    paragraphs and `#2`, `#3` where that title had another text before. The question's is the file's, or a hash, made unique.
     """
     ids = _Unique()
     found = left_out = 0

@@ -52,11 +52,7 @@ _SLOT: Final = re.compile(r"\{(note|question|correct_answer|evidence|choices|ans
 
 
 def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None) -> JudgePrompts:
-    """Loads the texts that a task's judge is asked with.
-
-    Returns:
-        The texts `open`, `evidence` and `choice`. Of `official` the first and last are the authors', `evidence` is ours.
-    """
+    """Loads the texts `open`, `evidence` and `choice`; of `official` the second is ours."""
     if name not in PROMPT_SETS:
         raise UsageError(f"unknown set of judge prompts {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
     texts = dict(_OWN)

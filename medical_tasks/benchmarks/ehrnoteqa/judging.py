@@ -1,12 +1,8 @@
 """Gets verdicts on answers: whether each is right (paper, appendix E.1: five votes, the mode counts).
 
-All questions about all answers go to the judge in one call, so that it can work on many at once. A reply that cannot be read is not
-guessed at, and what got no verdict stays without one.
-
-- An empty answer is wrong; nobody is asked. So is one that is all reasoning.
-- Where there is no gold, nobody can be asked: DiSCQ's answers are for people to score.
-- A judge of entailment decides whether the right answer follows from the model's. Of several passages of evidence each may be the
-  one that is meant; it is asked about each, and one that follows is enough.
+All questions about all answers go to the judge in one call. An empty answer is wrong, and nobody is asked; without gold nobody can
+be. A judge of entailment decides whether the right answer follows from the model's; it is asked about each passage of evidence,
+and one that follows is enough. A reply that cannot be read is not guessed at.
 """
 
 from __future__ import annotations

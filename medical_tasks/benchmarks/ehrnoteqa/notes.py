@@ -73,12 +73,7 @@ def reading(path: Path, doing: str = "MB read") -> Iterator[Callable[[int], None
 
 
 def read_notes(path: Path, expected: Mapping[str, int]) -> dict[str, list[Note]]:
-    """Reads the notes of some patients; the memory is that of these notes, whatever the size of the file.
-
-    Raises:
-        UsageError: The file is not of the official form (the message names line, field, rule and value, never the text),
-            or some patients have other numbers of notes than expected (the message lists the first ten).
-    """
+    """Reads the notes of some patients, as many as expected of each; the memory is that of these notes."""
     notes: dict[str, list[Note]] = {patient: [] for patient in expected}
     found = dict.fromkeys(expected, 0)
     seen: set[str] = set()

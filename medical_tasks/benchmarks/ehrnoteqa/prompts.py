@@ -1,12 +1,8 @@
 """Prompts of EHRNoteQA in four formats (paper, sections 4.1 and 4.3, appendix E; figure 11).
 
-Ours are one user message: all discharge summaries, the oldest first; the question; where they are shown, the five choices; the
-form of the answer. What the formats share comes first, so that servers cache the notes. With `official` the authors' templates
-are read from the user's checkout (`src/generation/utils.py`, the form they used for GPT models).
-
-For the probability of a choice's text (`mc_prob_value`) the question stands alone, as in the LM evaluation harness, which the
-authors used: with the choices in sight a model would be asked which one it repeats. Notes too long for a model lose words from
-the oldest on, counted as runs of non-white space, whatever the tokenizer. This rule is ours.
+What the formats share comes first, so that servers cache the notes. For the probability of a choice's text the question stands
+alone, as in the LM evaluation harness. Notes too long for a model lose words from the oldest on, a rule of ours. With `official`
+the authors' templates for GPT models are read from the user's checkout (`src/generation/utils.py`).
 """
 
 from __future__ import annotations
@@ -67,10 +63,7 @@ _OFFICIAL_CHOICES: Final = tuple(f"choice_{letter.lower()}" for letter in LETTER
 
 
 def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None) -> PromptSet:
-    """Makes the prompts of a task.
-
-    Returns the prompts; all can leave out words of the notes, those of the probability tasks have continuations.
-    """
+    """Makes the prompts of a task; all can leave out words of the notes, those of the probability tasks have continuations."""
     form = task.options["format"]
     if name not in PROMPT_SETS:
         raise UsageError(f"unknown prompt set {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
@@ -194,12 +187,7 @@ _HEADER = re.compile("".join(rf"{re.escape(label)}[^\n]*\n" for label in _LABELS
 
 
 def shortened(item: Item, words: int) -> Item:
-    """Leaves out words of an item's notes: the oldest note's first, from the beginning of its body.
-
-    Headers stay. What stays of a body is as it was, white space included.
-
-    `words`: how many to leave out; with more than there are, all bodies are left out.
-    """
+    """Leaves out so many words of an item's notes: the oldest note's first, from the beginning of its body. Headers stay."""
     if words < 0:
         raise ValueError(f"words must be at least 0, got {words}")
     if words == 0:

@@ -1,11 +1,8 @@
 """The questions, the ten categories they fall into, and the dataset's rows.
 
-Questions come from the official `EHRNoteQA.jsonl`, or from a user's own JSON Lines (`medical-tasks construct ehrnoteqa import`),
-which holds notes: messages about it quote nothing. A row has a level, five choices and a patient's notes; rows of the paper's
-other sets (section 4.3) have one note, no level and no choices.
-
-The authors categorised by hand (section 3.4, appendix D) and released no question's categories. Our rule was made with sight of
-the 40 examples in tables 3 and 9; `docs/ehrnoteqa.md` has its figures.
+Questions come from the official `EHRNoteQA.jsonl` or a user's own JSON Lines, which holds notes: messages quote nothing. The
+authors categorised by hand (section 3.4, appendix D) and released no question's categories. Our rule was made with sight of the
+40 examples in tables 3 and 9; `docs/ehrnoteqa.md` has its figures.
 """
 
 from __future__ import annotations
@@ -260,11 +257,7 @@ OWN_FIELDS: dict[str, Field] = {
 
 
 def read_own_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Reads questions on one's own notes.
-
-    Args:
-        path: JSON Lines; where a record has no `categories` they are those of the rule, where it has no `evidence` it is empty.
-    """
+    """Reads questions on one's own notes; a record without `categories` gets those of the rule."""
     lines: dict[str, int] = {}
     for record in read_records(path, OWN_FIELDS, release=_OWN_FILE, again=_WRITE_AGAIN):
         row = dict(record.values)

@@ -254,13 +254,7 @@ class TwinPatient:
 
 
 def twin_patients(*, seed: int, questions: int, notes: int | None = None, scale: float = 1.0) -> Iterator[TwinPatient]:
-    """Generates patients, by growing id.
-
-    `scale`: of the notes' lengths; 1 is as in MIMIC-IV.
-
-    Yields:
-        The patients, those with a question spread evenly among the others.
-    """
+    """Generates patients by growing id, those with a question spread evenly; `scale` 1 is the notes' length in MIMIC-IV."""
     if questions < 1 or scale <= 0:
         raise UsageError(f"a twin needs at least 1 question and a scale above 0, got {questions} and {scale}.")
     needed = sum(_SHAPES[number % len(_SHAPES)][1] for number in range(questions))

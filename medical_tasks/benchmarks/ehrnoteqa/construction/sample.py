@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from medical_tasks.benchmarks.ehrnoteqa.construction import files
 from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS, prepared_text, read_notes, reading
@@ -52,11 +52,7 @@ class SampleSpec:
 
 
 def parse_cells(text: str) -> dict[Cell, int]:
-    """Reads `LEVEL:NOTES=PATIENTS,...`.
-
-    Raises:
-        UsageError: It is not of the form, names a cell twice, or asks for nobody.
-    """
+    """Reads `LEVEL:NOTES=PATIENTS,...`."""
     cells: dict[Cell, int] = {}
     for part in text.split(","):
         found = _CELL.fullmatch(part.strip())
@@ -189,9 +185,10 @@ def _lengths(source: Path, folder: Path, counter: TokenCounter, recipe: Mapping[
     if place.exists():
         kept = files.read_json(place, step="sample")
         if kept.get("about") == about:
-            return from_json(kept["patients"])
+            return {patient: PatientLength(*numbers) for patient, numbers in kept["patients"].items()}
     lengths = measure_patients(source, counter)
-    construction.write_json(place, {"about": about, "patients": as_json(lengths)}, indent=None)
+    patients = {patient: [each.num_notes, each.tokens] for patient, each in lengths.items()}
+    construction.write_json(place, {"about": about, "patients": patients}, indent=None)
     return lengths
 
 
@@ -275,16 +272,6 @@ def _prepared(path: Path, on_read: Callable[[int], None]) -> Iterator[tuple[str,
         )
 
 
-def as_json(lengths: Mapping[str, PatientLength]) -> dict[str, list[int]]:
-    """Writes lengths as JSON values."""
-    return {patient: [each.num_notes, each.tokens] for patient, each in lengths.items()}
-
-
-def from_json(values: Mapping[str, list[int]]) -> dict[str, PatientLength]:
-    """Reads them back."""
-    return {patient: PatientLength(*numbers) for patient, numbers in values.items()}
-
-
 ESTIMATE = "estimate"
 
 _PIECE = re.compile(r"[^\W\d_]{1,6}|\d{1,3}|_{1,4}|\n|[^\w\s]")
@@ -293,54 +280,33 @@ _TOKENIZER_FILES = (
 )  # fmt: skip
 
 
-class TokenCounter(Protocol):
-    """Counts tokens. `identity`: what it is, for the recipe; the same identity gives the same numbers."""
+@dataclass(frozen=True, kw_only=True)
+class TokenCounter:
+    """Counts the tokens of texts, special ones left out; the same identity gives the same numbers."""
 
-    identity: Mapping[str, str]
-
-    def count(self, texts: Sequence[str]) -> list[int]:
-        """Counts the tokens of each text, special ones left out."""
-        ...
+    identity: Mapping[str, str]  # for the recipe
+    count: Callable[[Sequence[str]], list[int]]
 
 
 def estimate_tokens(text: str) -> int:
     """Estimates a text's tokens without a tokenizer.
 
-    One for every six letters of a word begun, every three digits of a number, every four underscores in a row (the blanks of
-    removed names), every other sign and every line end. Byte-pair tokenizers of present models come near this on English
-    clinical text; it is no substitute where a limit must hold to the token.
-
-    Returns:
-        A number that depends on the text alone.
+    One for every six letters of a word begun, three digits of a number, four underscores, other sign and line end. Byte-pair
+    tokenizers of present models come near this on English clinical text.
     """
     return len(_PIECE.findall(text))
 
 
-class _Estimate:
-    identity: Mapping[str, str] = {
-        "tokenizer": ESTIMATE,
-        "rule": "1 for each 6 letters of a word, 3 digits, 4 underscores, other sign, line end",
-    }
-
-    def count(self, texts: Sequence[str]) -> list[int]:
-        return [estimate_tokens(text) for text in texts]
-
-
-class _Transformers:
-    def __init__(self, tokenizer: Any, identity: Mapping[str, str]) -> None:
-        self._tokenizer = tokenizer
-        self.identity = identity
-
-    def count(self, texts: Sequence[str]) -> list[int]:
-        # Not verbose: notes longer than the model's context are no fault here.
-        ids = self._tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
-        return [len(each) for each in ids]
+_RULE = "1 for each 6 letters of a word, 3 digits, 4 underscores, other sign, line end"
 
 
 def open_counter(name: str) -> TokenCounter:
     """Opens a counter."""
     if name == ESTIMATE:
-        return _Estimate()
+        return TokenCounter(
+            identity={"tokenizer": ESTIMATE, "rule": _RULE},
+            count=lambda texts: [estimate_tokens(text) for text in texts],
+        )
     folder = Path(name).expanduser()
     if not folder.is_dir():
         raise MissingError(
@@ -360,7 +326,12 @@ def open_counter(name: str) -> TokenCounter:
             f"--tokenizer {name}: cannot be read ({type(error).__name__}: {error}). Give another folder, or {ESTIMATE}."
         ) from error
     digests = {path.name: file_sha256(path) for path in files}
-    return _Transformers(tokenizer, {"tokenizer": folder.resolve().name, **digests})
+
+    def count(texts: Sequence[str]) -> list[int]:
+        # Not verbose: notes longer than the model's context are no fault here.
+        return [len(ids) for ids in tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]]
+
+    return TokenCounter(identity={"tokenizer": folder.resolve().name, **digests}, count=count)
 
 
 def _loaded(folder: Path) -> Any:
