@@ -79,8 +79,8 @@ def _read(request: CheckRequest) -> CheckSet:
     if strange:
         raise UsageError(
             f"{scores.path}, line {strange[0].line}, column 'id': no question of configuration {revision['config']}, format "
-            f"{form}, has this id; so on {len(strange)} of {len(scores.rows)} rows. Give the ids of the built dataset, and its configuration "
-            "with --config."
+            f"{form}, has this id; so on {len(strange)} of {len(scores.rows)} rows. Give the ids of the built dataset, and its "
+            "configuration with --config."
         )
     # Named after the row: several models' answers to one question are several items.
     items = [replace(known[row.item], id=row.id) for row in scores.rows]
