@@ -186,36 +186,22 @@ class _Found:
 
     def none(self, reason: str) -> dict[str, Any]:
         """The entry without a value."""
-        entry: dict[str, Any] = {"value": None, "ci_low": None, "ci_high": None, "n": 0}
-        return {
-            **entry,
-            **({"of": 0.0} if self.pooled else {}),
-            **self._missing_said([]),
-            **self._bounds(),
-            "reason": reason,
-        }
+        entry = {"value": None, "ci_low": None, "ci_high": None, "n": 0, **({"of": 0.0} if self.pooled else {})}
+        return {**entry, **self._missing_said([]), **self._bounds(), "reason": reason}
 
     def entry(self, ends: tuple[float, float] | None) -> dict[str, Any]:
         """The entry, with estimates for what is not decided; all values lie between `ends`, None where there is no such end."""
         if not self.below and not self.estimates:
             return self._nothing_to_share()
         complete = self._interval(self.above, self.below, self.clusters, ends)
-        entry: dict[str, Any] = {
-            "value": complete.value,
-            "ci_low": complete.ci_low,
-            "ci_high": complete.ci_high,
-            "n": len(self.below),
-        }
-        if self.pooled:
-            entry["of"] = math.fsum(self.below)
         weights = [one.weight for one in self.estimates]
         above = [*self.above, *(one.value * one.weight for one in self.estimates)]
-        value = complete.value
-        if self.estimates:
-            value = math.fsum(above) / math.fsum([*self.below, *weights])
-            entry["n"] += len(self.estimates)
-            if self.pooled:
-                entry["of"] = math.fsum([*self.below, *weights])
+        of = math.fsum([*self.below, *weights])
+        value = math.fsum(above) / of if self.estimates else complete.value
+        entry: dict[str, Any] = {"value": complete.value, "ci_low": complete.ci_low, "ci_high": complete.ci_high}
+        entry["n"] = len(self.below) + len(self.estimates)
+        if self.pooled:
+            entry["of"] = of
         # What is left out stands where the others' mean is, or as near as it can be.
         if any(not low <= value <= high for low, high, _ in self.left):
             stand_ins = [(min(max(value, low), high), weight) for low, high, weight in self.left if weight < math.inf]

@@ -268,6 +268,9 @@ class TaskJudge:
             "prompts": self.judging.prompts.name,
             "name": check_set_of(self._task),
         }
+        reasons: Counter[str] = Counter()
+        for reason, count in stats.unscored.items():
+            reasons[redact_reason(reason) if private else reason] += count
         entry["judge"] = {
             "name": self._judge.name,
             "comparable": self._judge.comparable,
@@ -275,7 +278,7 @@ class TaskJudge:
             "verdicts": {
                 "asked": stats.asked,
                 "decided": stats.decided,
-                "unscored": _reasons(stats.unscored, private=private),
+                "unscored": dict(sorted(reasons.items())),
             },
             "from_store": stats.from_store,
             "calls": stats.calls,
@@ -313,10 +316,3 @@ class TaskJudge:
                     line["unscored"] = redact_reason(line["unscored"])
             made.append(line)
         return made
-
-
-def _reasons(counts: Mapping[str, int], *, private: bool) -> dict[str, int]:
-    found: Counter[str] = Counter()
-    for reason, count in counts.items():
-        found[redact_reason(reason) if private else reason] += count
-    return dict(sorted(found.items()))
