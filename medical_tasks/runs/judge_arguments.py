@@ -53,9 +53,8 @@ def judge_request(
     from medical_tasks.models.opener import parse_model_args
 
     if not any(task.judge for task in tasks):
-        unused = [
-            f"--{name.replace('_', '-')}" for name in _OPTIONS if getattr(arguments, name) not in (None, "", False)
-        ]
+        given = {f"--{name.replace('_', '-')}": getattr(arguments, name) for name in _OPTIONS}
+        unused = [name for name, value in given.items() if value not in (None, "") and value is not False]
         if unused:
             raise UsageError(
                 f"{', '.join(unused)}: {', '.join(task.name for task in tasks)} needs no judge. Leave it out."
