@@ -14,14 +14,15 @@ from medical_tasks.errors import UsageError
 from medical_tasks.models.base import Length, OnResult, Request
 from medical_tasks.runs.runner import TRUNCATE, Fitted, Truncate, fit_items
 from medical_tasks.spec import Item, Message, PromptSet
+from tests.support import GeneratesOnly
 
 FRAME = 5  # tokens of a question beside its document
 
 
-class Counting:
+class Counting(GeneratesOnly):
     """A model that counts two tokens a word and has a small context; counts how often it was asked to measure."""
 
-    name, endpoint, is_main = "hf/counting", None, True
+    name = "hf/counting"
 
     def __init__(self, room: int, *, knows: bool = True) -> None:
         self.identity = {"backend": "test"}
@@ -36,16 +37,8 @@ class Counting:
             for request in requests
         ]
 
-    def share(self, keys: list[str]) -> list[str]:
-        return keys
-
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
         raise AssertionError("measuring asks nothing")
-
-    loglikelihood = generate
-
-    def close(self) -> None:
-        pass
 
 
 def item(name: str, words: int) -> Item:

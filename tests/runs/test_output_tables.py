@@ -25,7 +25,7 @@ from medical_tasks.runs.output_tables import (
 from medical_tasks.runs.results import write_run
 from medical_tasks.scoring.preferences import output_pairs
 from medical_tasks.spec import MetricSpec
-from tests.case_tables import cases, tabled
+from tests.case_tables import tabled
 from tests.support import toy_task
 
 GOOD = "item,system,cluster,section,a,b\nv1,x,p1,exam,1,0.5\nv1,y,p1,exam,2,\nv2,x,p1,plan,-3e1,n/a\n"
@@ -44,11 +44,7 @@ def read(folder: Path, *texts: str) -> OutputTable:
 
 def test_a_table(tmp_path: Path) -> None:
     table = read(tmp_path, "\ufeff" + GOOD.replace("\n", "\r\n"))
-    assert [(row.item, row.system, row.cluster) for row in table.rows] == [
-        ("v1", "x", "p1"),
-        ("v1", "y", "p1"),
-        ("v2", "x", "p1"),
-    ]
+    assert [f"{row.item} {row.system} {row.cluster}" for row in table.rows] == ["v1 x p1", "v1 y p1", "v2 x p1"]
     assert table.columns == ("a", "b")
     assert table.column("a") == [1.0, 2.0, -30.0]
     assert [math.isnan(value) for value in table.column("b")] == [False, True, True]
@@ -69,7 +65,7 @@ def test_less_is_better_is_turned_round(tmp_path: Path) -> None:
     assert join_outputs([rows], digests={}, less_is_better=frozenset("a")).column("a") == [-1.0, -2.0, 30.0]
 
 
-@pytest.mark.parametrize(("text", "message"), cases(__file__, "test_what_is_no_table"))  # fmt: skip
+@tabled("text", "message")
 def test_what_is_no_table(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError) as raised:
         read(tmp_path, text)
@@ -168,17 +164,11 @@ def output_runs_read(*names: RunName, task: str | None = None) -> RunOutputs:
 
 
 def test_a_run_is_a_system_and_its_metrics_are_columns(tmp_path: Path) -> None:
-    found = output_runs_read(
-        RunName(folder=run(tmp_path / "a"), system="a"), RunName(folder=run(tmp_path / "b"), system="b")
-    )
+    found = output_runs_read(*(RunName(folder=run(tmp_path / name), system=name) for name in "ab"))
     table = join_outputs(found.rows, digests=found.digests, less_is_better=found.less_is_better)
     assert table.columns == ("recall", "overlap", "words")  # no denominators
-    assert [(row.item, row.system, row.cluster) for row in table.rows[:4]] == [
-        ("v1/exam", "a", "v1"),
-        ("v1/plan", "a", "v1"),
-        ("v2/exam", "a", "v2"),
-        ("v1/exam", "b", "v1"),
-    ]
+    named = [f"{row.item} {row.system} {row.cluster}" for row in table.rows]
+    assert named[:4] == ["v1/exam a v1", "v1/plan a v1", "v2/exam a v2", "v1/exam b v1"]
     assert table.rows[1].labels == {"section": "plan"}
     # Neither a share without a denominator nor a verdict nobody reached is 0.
     assert [math.isnan(value) for value in table.column("recall")] == [False, True, True] * 2

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,46 +18,15 @@ def write(path: Path, *lines: object) -> Path:
     return path
 
 
-def test_reads_text_and_number_ids_and_passes_over_empty_lines(tmp_path: Path) -> None:
-    file = write(tmp_path / "r.jsonl", {"id": 1, "response": "a"}, "", {"id": "2", "response": "", "extra": 1})
-    assert read_responses(file, IDS) == {"1": "a", "2": ""}
-
-
-def test_a_json_list_with_the_authors_names_or_ours(tmp_path: Path) -> None:
-    records = [
-        {"example_id": 1, "output": "a", "prompt": "p"},
-        {"id": "2", "response": ""},
-        {"example_id": "3", "output": None},
-    ]
-    for text in (json.dumps(records), f"\ufeff \n{json.dumps(records, indent=2)}\n"):
-        file = write(tmp_path / "r.json", text)
-        assert read_responses(file, IDS) == {"1": "a", "2": ""}
-    assert [answer.place for answer in parse_answers(file, file.read_bytes())] == ["record 1", "record 2", "record 3"]
-
-
-def test_a_submission_to_a_shared_task(tmp_path: Path) -> None:
-    records = [
-        {"case_id": "1", "answer": "a |1|", "model": "m"},
-        {"case_id": 2, "answer": ""},
-        {"case_id": "3", "answer": None},
-    ]
-    file = write(tmp_path / "submission.json", json.dumps(records))
-    assert read_responses(file, IDS) == {"1": "a |1|", "2": ""}
-    assert read_responses(write(tmp_path / "r.jsonl", *records), IDS) == {"1": "a |1|", "2": ""}
-
-
-def test_an_answer_beside_a_response_is_the_gold_and_passed_over(tmp_path: Path) -> None:
-    records = [
-        {"id": "1", "response": "a", "answer": "gold", "case_id": "9"},
-        {"example_id": "2", "output": "b", "answer": "gold"},
-    ]
-    for texts in ([json.dumps(records)], [json.dumps(record) for record in records]):
-        assert read_responses(write(tmp_path / "r.json", *texts), IDS) == {"1": "a", "2": "b"}
-
-
-def test_lines_may_have_the_authors_names_too_and_ours_come_first(tmp_path: Path) -> None:
-    file = write(tmp_path / "r.jsonl", {"example_id": 1, "output": "a"}, {"id": 2, "response": "b", "output": {"n": 1}})
-    assert read_responses(file, IDS) == {"1": "a", "2": "b"}
+@tabled("forms", "records", "read")
+def test_names_of_fields(tmp_path: Path, forms: list[str], records: list[Any], read: dict[str, str]) -> None:
+    for form in forms:
+        lines = [*map(json.dumps, records), ""] if form == "lines" else [f"\ufeff \n{json.dumps(records, indent=2)}\n"]
+        file = write(tmp_path / "r.json", *lines)
+        assert read_responses(file, IDS) == read
+        kind = "line" if form == "lines" else "record"
+        places = [answer.place for answer in parse_answers(file, file.read_bytes())]
+        assert places == [f"{kind} {number}" for number in range(1, len(records) + 1)]
 
 
 @tabled("text", "message")

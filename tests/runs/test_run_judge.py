@@ -16,7 +16,6 @@ from medical_tasks.cli.entry import main
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.judging import default_mode, default_votes
 from medical_tasks.runs.results import read_items, read_results
-from medical_tasks.spec import TaskSpec
 from tests.case_tables import cases, tabled
 from tests.fault_server import Fault, FaultServer
 
@@ -166,19 +165,10 @@ def test_verdicts_of_results_that_are_written_over_do_not_stay() -> None:
 FIVE_VOTES = replace(KQA, name="five_votes", votes=5)
 
 
-@pytest.mark.parametrize(
-    ("name", "args", "tasks", "votes"),
-    [
-        ("openai-api/h/m", {}, [FIVE_VOTES], 5),
-        ("openai-api/h/m", {}, [replace(FIVE_VOTES, judge=False), KQA], 1),
-        ("openai-api/h/m", {"temperature": "0"}, [FIVE_VOTES], 1),
-        ("openai-api/h/m", {"temperature": "0", "varies": "true"}, [FIVE_VOTES], 5),
-        ("nli/model", {}, [FIVE_VOTES], 1),
-        ("recorded/file", {}, [FIVE_VOTES], 1),
-    ],
-)
-def test_a_task_s_own_number_of_votes(name: str, args: dict[str, str], tasks: list[TaskSpec], votes: int) -> None:
-    assert default_votes(name, args, tasks) == votes
+@tabled("name", "args", "votes")
+def test_a_task_s_own_number_of_votes(name: str, args: dict[str, str], votes: int) -> None:
+    assert default_votes(name, args, [FIVE_VOTES]) == votes
+    assert default_votes(name, args, [replace(FIVE_VOTES, judge=False), KQA]) == 1
 
 
 def test_tasks_that_take_different_numbers_of_votes_are_run_one_by_one() -> None:

@@ -17,22 +17,20 @@ from medical_tasks.runs.folder import RunFolder, open_run_folder
 from medical_tasks.runs.responses import run_responses
 from medical_tasks.runs.runner import AnsweredTask, RunOptions, run_model
 from medical_tasks.spec import TaskSpec
+from tests.support import GeneratesOnly
 
 BY_NAME = {task.name: task for task in TASKS}
 INDEX, OPEN = BY_NAME["ehrnoteqa_mc_prob_index_level1"], BY_NAME["ehrnoteqa_open_level1"]
 
 
-class Words:
+class Words(GeneratesOnly):
     """Counts a token a word; finds letter `B` the most probable, or says how many words it was asked with."""
 
-    name, endpoint, is_main = "hf/words", None, True
+    name = "hf/words"
 
     def __init__(self, room: int = 10**9) -> None:
         self.identity = {"backend": "words"}
         self.room, self.asked = room, 0
-
-    def share(self, keys: list[str]) -> list[str]:
-        return keys
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
         for request in requests:
@@ -48,9 +46,6 @@ class Words:
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         return [Length(tokens=self._words(request), room=self.room) for request in requests]
-
-    def close(self) -> None:
-        pass
 
     def _words(self, request: Request) -> int:
         return len(request.messages[-1]["content"].split())

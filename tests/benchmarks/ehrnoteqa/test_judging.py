@@ -272,7 +272,7 @@ def test_our_score(text: str, right: bool) -> None:
     assert read_own_score(text) is right
 
 
-@pytest.mark.parametrize("text", cases(__file__, "test_what_is_no_score_of_ours"))  # fmt: skip
+@tabled("text")
 def test_what_is_no_score_of_ours(text: str) -> None:
     assert isinstance(read_own_score(text), Unreadable)
 
@@ -297,12 +297,12 @@ def test_what_is_no_score_of_theirs(text: str) -> None:
     assert isinstance(read_official_score(text), Unreadable)
 
 
-@pytest.mark.parametrize(("text", "right"), cases(__file__, "test_the_authors_choice"))  # fmt: skip
+@tabled("text", "right")
 def test_the_authors_choice(text: str, right: bool) -> None:
     assert read_official_choice(text) is right
 
 
-@pytest.mark.parametrize("text", cases(__file__, "test_what_is_no_choice_of_theirs"))  # fmt: skip
+@tabled("text")
 def test_what_is_no_choice_of_theirs(text: str) -> None:
     assert isinstance(read_official_choice(text), Unreadable)
 

@@ -182,9 +182,7 @@ def test_without_gold_text_metrics_have_no_value() -> None:
 
 
 @tabled("answer", "judged", "values", "parsed", "why")
-def test_a_choice_by_judge_and_by_letter(
-    answer: str, judged: bool, values: list[float], parsed: str, why: str
-) -> None:
+def test_a_choice_by_judge_and_by_letter(answer: str, judged: bool, values: list[float], parsed: str, why: str) -> None:
     task = task_of("mc")
     (score,) = score_items(task, [MARBLE], [answer], judging=_judging(task, {"100/choice": judged}))
     assert [score.values["accuracy"], score.values["letter_accuracy"]] == values
