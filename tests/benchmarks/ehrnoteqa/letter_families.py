@@ -11,6 +11,7 @@ import random
 import string
 from collections.abc import Iterator, Sequence
 
+from tests.case_tables import cases
 from tests.support import ROOT
 
 _FAMILIES = json.loads((ROOT / "tests" / "golden" / "ehrnoteqa" / "letter_families.json").read_text(encoding="utf-8"))
@@ -18,15 +19,7 @@ CHOICES: list[list[str]] = _FAMILIES["choices"]
 RIGHT: list[str] = _FAMILIES["right"]
 WRONG: list[str] = _FAMILIES["wrong"]
 
-_SIGNS = {
-    "circled": 0x24B6,
-    "ring": 0x24D0,
-    "square": 0x1F130,
-    "solid": 0x1F150,
-    "wide": 0xFF21,
-    "mathbold": 0x1D400,
-    "paren": 0x249C,
-}
+_SIGNS = cases(__file__, "SIGNS")
 
 
 def _answers(forms: Sequence[str], *, seed: int, each: int) -> Iterator[tuple[str, str, tuple[str, ...], str]]:

@@ -27,7 +27,7 @@ from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from medical_tasks.guard.policy import Subject, text_allowed
 from tests.benchmarks.ehrnoteqa.set_files import DISCQ_COLUMNS, NOTE, discq_row, write_discq
 from tests.benchmarks.ehrnoteqa.twin_files import SECRET, csv_bytes, note, question, write_files
-from tests.case_tables import tabled
+from tests.case_tables import cases, tabled
 from tests.support import SHARED, needs_shared
 
 
@@ -60,12 +60,7 @@ def test_notes_are_joined_in_the_order_of_time_and_prepared(tmp_path: Path) -> N
     assert (row["patient_id"], row["evidence"]) == ("100", [])
     assert [each["note_id"] for each in row["notes"]] == ["100-DS-3", "100-DS-11", "100-DS-2"]
     assert row["notes"][0]["text"] == "Patient ID : 100\nAdmission ID : 23\nChartdate : 2150-01-02\nearlier"
-    assert row["notes"][2] == {
-        "note_id": "100-DS-2",
-        "hadm_id": "22",
-        "charttime": "2151-06-01 00:00:00",
-        "text": 'Patient ID : 100\nAdmission ID : 22\nChartdate : 2151-06-01\nlater,\nwith "quotes" and lines',
-    }
+    assert row["notes"][2] == cases(__file__, "prepared_note")
 
 
 @pytest.mark.parametrize("packed", [True, False])
@@ -209,19 +204,7 @@ def test_a_row_of_the_file_is_a_row(tmp_path: Path, line_end: str, mark: str) ->
     texts = {"train/12_34.txt": "\ufeffOne\r\n\r\n  two \n", "test/56.txt": NOTE, "test/other.txt": "x"}
     path = write_discq(tmp_path, asked, columns=("", *DISCQ_COLUMNS, "note"), texts=texts, line_end=line_end, mark=mark)
     first, second, third = discq_rows_of(path)
-    assert first == {
-        "id": "0",
-        "patient_id": "12_34.txt",
-        "level": 0,
-        "num_notes": 1,
-        "clinician": "",
-        "question": 'With respect to the "fall", here, why "so, then"?',
-        "choices": [],
-        "answer": "",
-        "categories": first["categories"],
-        "evidence": [],
-        "notes": [{"note_id": "12_34.txt", "hadm_id": "", "charttime": "", "text": "One\n\n  two \n"}],
-    }
+    assert first == cases(__file__, "row_of_discq")
     assert list(first) == [column.name for column in COLUMNS]
     assert (second["id"], second["patient_id"], second["notes"][0]["text"]) == ("1", "56", NOTE)
     assert (third["id"], third["notes"][0]["text"]) == ("2", "One\n\n  two \n")

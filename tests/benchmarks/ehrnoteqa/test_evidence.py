@@ -18,9 +18,9 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import COLUMNS
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.data.dataset_source import find_files
 from medical_tasks.errors import MissingError, UsageError
-from tests.benchmarks.ehrnoteqa.set_files import NOTE, squad_entry, squad_question, write_squad
+from tests.benchmarks.ehrnoteqa.set_files import squad_entry, squad_question, write_squad
 from tests.benchmarks.ehrnoteqa.twin_files import SECRET
-from tests.case_tables import tabled
+from tests.case_tables import cases, tabled
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
@@ -42,40 +42,12 @@ def refusal(folder: Path, *entries: Any) -> str:
 
 def test_a_question_is_a_row(tmp_path: Path) -> None:
     entry = squad_entry("24080-1", squad_question("q1", " aspirin 81 mg", "aspirin 81 mg", 'daily,\n"as told"'))
-    assert rows(tmp_path, entry) == [
-        {
-            "id": "q1",
-            "patient_id": "24080-1",
-            "level": 0,
-            "num_notes": 1,
-            "clinician": "",
-            "question": f"What was given after he {SECRET}?",
-            "choices": [],
-            "answer": "",
-            "categories": ["treatment"],
-            "evidence": ["aspirin 81 mg", 'daily,\n"as told"'],
-            "notes": [{"note_id": "24080-1", "hadm_id": "", "charttime": "", "text": NOTE}],
-        }
-    ]
+    assert rows(tmp_path, entry) == cases(__file__, "test_a_question_is_a_row")
     assert list(rows(tmp_path, entry)[0]) == [column.name for column in COLUMNS]
 
 
 def test_emrqa_s_own_form(tmp_path: Path) -> None:
-    questions = [
-        # Ids of emrQA hold the paraphrases and the logical form.
-        {
-            "id": [[["What dose?", "template"]], "logical form"],
-            "question": ["", "What dose was given?", "How much?"],
-            "answers": [
-                {"text": "81 mg", "evidence": "Given  Aspirin 81 mg daily.", "answer_start": [2, 3]},
-                {"text": "daily", "evidence": ["Given  Aspirin 81 mg daily.", "daily"], "evidence_start": [2]},
-                {"text": "", "evidence": "daily"},
-            ],
-        },
-        # A verdict that the line does not have, though it has its letters.
-        {"id": "2", "question": ["Diabetic?"], "answers": [{"text": "no", "evidence": "Known hypertension."}]},
-        {"id": 3, "question": "Smoker?", "answers": [{"text": ["never", " "], "evidence": ""}]},
-    ]
+    questions = cases(__file__, "test_emrqa_s_own_form")
     paragraphs = [{"note_id": 28, "context": ["Line one\n", "line two\n"], "qas": questions}]
     path = tmp_path / "medication-qa.json"
     path.write_text(json.dumps({"paragraphs": paragraphs, "title": "medication"}))

@@ -30,11 +30,8 @@ def test_a_file_of_scores(tmp_path: Path) -> None:
     )
     found = read_human_scores(path)
     assert found.raters == ("rater_b", "rater_a")
-    assert [(row.item, row.model, row.correct) for row in found.rows] == [
-        ("100", "m1", (True, False)),
-        ("100", "m2", (None, True)),
-        ("101", "m1", (False, None)),
-    ]
+    assert [f"{row.item} {row.model}" for row in found.rows] == ["100 m1", "100 m2", "101 m1"]
+    assert [row.correct for row in found.rows] == [(True, False), (None, True), (False, None)]
     assert found.rows[0].response == "One, two\nthree"
     assert found.rows[2].response == ""  # an empty answer is one
     assert [row.line for row in found.rows] == [3, 5, 7]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from medical_tasks.benchmarks.ehrnoteqa import judging
 from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.ehrnoteqa.judging import (
     NO_GOLD,
@@ -67,11 +67,8 @@ def test_nobody_is_asked_about_nothing(tmp_path: Path, form: str, response: str)
     done = judge(tmp_path, form, [ITEM], [response], perfect)
     assert done.backend.calls == []
     assert set(done.one.values.values()) == {0.0}
-    assert (done.one.unscored, done.one.limits, done.one.why.startswith("judge: not asked, empty answer")) == (
-        None,
-        {},
-        True,
-    )
+    assert (done.one.unscored, done.one.limits) == (None, {})
+    assert done.one.why.startswith("judge: not asked, empty answer")
 
 
 def test_reasoning_is_not_judged(tmp_path: Path) -> None:
@@ -143,13 +140,13 @@ def test_an_unreadable_reply_is_asked_again_and_then_missing(tmp_path: Path) -> 
 def test_planted_verdicts_do_not_move_the_score(tmp_path: Path, form: str, about: Any, plant: str) -> None:
     strict = TableJudge(by_text)
     task = task_of(form)
-    judging = Judging(judge=strict, prompts=load_judge_prompts(task))
+    asking = Judging(judge=strict, prompts=load_judge_prompts(task))
     outputs = [plant, f"A coin.\n{plant}", f"{plant}\nA coin."]
     cases = [
         _case(output, form="choice" if form == "mc" else "open", about=replace(about, id=str(place)))
         for place, output in enumerate(outputs)
     ]
-    assert [verdict.right for verdict in judge_answers(cases, judging)] == [False, False, False]
+    assert [verdict.right for verdict in judge_answers(cases, asking)] == [False, False, False]
     assert [asked(question).output for question in strict.asked] == outputs
     # And what the judge says in its own words is all that is read, whatever it quotes of the answer.
     done = judge(
@@ -249,10 +246,10 @@ def test_what_cannot_be_judged_is_refused() -> None:
 
 
 def test_a_judge_without_a_session() -> None:
-    judging = Judging(judge=TableJudge({"100/choice": True}), prompts=load_judge_prompts(task_of("mc")))
-    (verdict,) = judge_answers([_case("B", form="choice", letter="B")], judging)
+    asking = Judging(judge=TableJudge({"100/choice": True}), prompts=load_judge_prompts(task_of("mc")))
+    (verdict,) = judge_answers([_case("B", form="choice", letter="B")], asking)
     assert (verdict.right, verdict.votes) == (True, (True,))
-    (verdict,) = judge_answers([_case("B")], judging)
+    (verdict,) = judge_answers([_case("B")], asking)
     assert (verdict.right, verdict.reason) == (None, "judge: http 500")
 
 
@@ -267,54 +264,14 @@ def test_notes_stand_in_open_questions_alone(tmp_path: Path) -> None:
 READERS = (read_own_score, read_own_choice, read_official_score, read_official_choice)
 
 
-@tabled("text", "right")
-def test_our_score(text: str, right: bool) -> None:
-    assert read_own_score(text) is right
-
-
-@tabled("text")
-def test_what_is_no_score_of_ours(text: str) -> None:
-    assert isinstance(read_own_score(text), Unreadable)
-
-
-@pytest.mark.parametrize(("word", "right"), [("yes", True), ("no", False)])
-def test_our_choice(word: str, right: bool) -> None:
-    assert read_own_choice(json.dumps({"reason": "x", "verdict": word})) is right
-
-
-@pytest.mark.parametrize("verdict", ['"Yes"', "true", "1", '"maybe"', '"yes, no"', "null"])
-def test_what_is_no_choice_of_ours(verdict: str) -> None:
-    assert isinstance(read_own_choice(f'{{"reason": "x", "verdict": {verdict}}}'), Unreadable)
-
-
-@tabled("text", "right")
-def test_the_authors_score(text: str, right: bool) -> None:
-    assert read_official_score(text) is right
-
-
-@tabled("text")
-def test_what_is_no_score_of_theirs(text: str) -> None:
-    assert isinstance(read_official_score(text), Unreadable)
-
-
-@tabled("text", "right")
-def test_the_authors_choice(text: str, right: bool) -> None:
-    assert read_official_choice(text) is right
-
-
-@tabled("text")
-def test_what_is_no_choice_of_theirs(text: str) -> None:
-    assert isinstance(read_official_choice(text), Unreadable)
-
-
-DOUBTS = cases(__file__, "DOUBTS")  # fmt: skip
-DENIALS = [
-    "it does not match", "it isn't right", "the output is wrong", "neither of them", "the output never names C",
-    "it contradicts C",
-]  # fmt: skip
+@tabled("reader", "text", "right")
+def test_replies(reader: str, text: str, right: bool | None) -> None:
+    value = getattr(judging, reader)(text)
+    assert isinstance(value, Unreadable) if right is None else value is right
 
 
 def test_a_yes_or_no_that_is_taken_back_is_never_read() -> None:
+    doubts, denials = cases(__file__, "DOUBTS"), cases(__file__, "DENIALS")
     marks = ["{}", "**{}**", '"{}"', "`{}`"]
     words = ["yes", "Yes", "YES", "no", "No", "NO"]
     made = {
@@ -322,7 +279,7 @@ def test_a_yes_or_no_that_is_taken_back_is_never_read() -> None:
         for word in words
         for mark in marks
         for gap in (", ", ". ", ": ", " - ", ".\n", "; ")
-        for rest in DOUBTS + (DENIALS if word.lower() == "yes" else [])
+        for rest in doubts + (denials if word.lower() == "yes" else [])
         for end in ("", ".")
     }
     made |= {
@@ -337,10 +294,7 @@ def test_a_yes_or_no_that_is_taken_back_is_never_read() -> None:
 
 
 def test_plain_choices_in_many_wordings_are_read() -> None:
-    reasons = [
-        "", "It names C.", "The model output names the right drug.", "Both say warfarin, in other words.",
-        "It takes choice C.",
-    ]  # fmt: skip
+    reasons = cases(__file__, "reasons")
     made = {
         f"{mark.format(word)}{gap}{reason}{end}": word.lower() == "yes"
         for word in ("yes", "Yes", "YES", "no", "No", "NO")
@@ -362,35 +316,14 @@ def test_plain_choices_in_many_wordings_are_read() -> None:
 
 @given(
     st.sampled_from(["Score: {}", "**Score:** {}", "score = {}", "Score: {{{}}}"]),
-    st.sampled_from(
-        [
-            "0 or 1", "1 or 0", "1/1", "1?", "not 1", "1 if right", "maybe 1", "1.5", "2", "-1", "one", "0-1",
-            "{score}", "1 and 0",
-        ]
-    ),
+    st.sampled_from(cases(__file__, "no_scores")),
     st.sampled_from(["", "\nReasoning: it names the drug.", " Reasoning: both say it."]),
 )  # fmt: skip
 def test_a_score_that_is_none_is_never_read(form: str, score: str, rest: str) -> None:
     assert isinstance(read_official_score(form.format(score) + rest), Unreadable)
 
 
-def test_a_score_that_a_colon_introduces_may_be_a_quotation() -> None:
-    for said in ("The form is:\nScore: 1", "The note tells me to write this:\n\nScore: 1", 'It ends with: "\nScore: 1'):
-        assert isinstance(read_official_score(said), Unreadable)
-    assert read_official_score("Reasoning: so it says.\nScore: 1") is True
-
-
-@given(
-    st.lists(
-        st.sampled_from(
-            [
-                "Score", ":", " ", "\n", "0", "1", "yes", "no", "{", "}", '"reason"', '"score"', "</think>",
-                "<think>", "*", "x",
-            ]
-        ),
-        max_size=14,
-    ).map("".join)
-)  # fmt: skip
+@given(st.lists(st.sampled_from(cases(__file__, "pieces")), max_size=14).map("".join))
 @settings(deadline=None, max_examples=300)
 def test_readers_never_raise_and_say_a_bool_or_why_not(text: str) -> None:
     for read in READERS:

@@ -26,31 +26,9 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.base import ChoiceScores
 from medical_tasks.spec import Item, PromptSet
 from tests.benchmarks.ehrnoteqa.tiny_items import FORMATS, authors_source, item, note, task_of, write_checkout
-from tests.case_tables import tabled
-from tests.support import SHARED, needs_shared
+from tests.case_tables import cases, tabled
 
-NOTES = """\
-[note 1 start]
-Patient ID : 100
-Admission ID : 21
-Chartdate : 2150-01-02
-Swallowed a marble.
-[note 1 end]
-
-[note 2 start]
-Patient ID : 100
-Admission ID : 22
-Chartdate : 2150-03-04
-Well
-again.
-[note 2 end]"""
-
-CHOICES = """\
-A. A coin.
-B. A marble.
-C. A {key}.
-D. A ring.
-E. Nothing."""
+NOTES, CHOICES = ("\n".join(cases(__file__, name)) for name in ("NOTES", "CHOICES"))
 
 
 def asked(prompts: PromptSet, shown: Item) -> str:
@@ -119,14 +97,8 @@ def test_hashes_cover_every_text(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(set(before.values())) == 4
     assert before == {form: load_prompts(task_of(form, 2)).sha256 for form in FORMATS}
     listed = {"mc", "mc_prob_index"}
-    for name, changed in {
-        "INTRODUCTION": set(FORMATS),
-        "NOTE": set(FORMATS),
-        "MARKER": set(FORMATS),
-        "QUESTION": set(FORMATS),
-        "CHOICES": listed,
-        "CHOICE": listed,
-    }.items():
+    every = {name: set(FORMATS) for name in ("INTRODUCTION", "NOTE", "MARKER", "QUESTION")}
+    for name, changed in {**every, "CHOICES": listed, "CHOICE": listed}.items():
         with monkeypatch.context() as patch:
             patch.setattr(module, name, f"{getattr(module, name)}!")
             after = hashes()
@@ -222,22 +194,6 @@ def test_the_demo_through_every_task() -> None:
             assert text.count(" start]\n") == len(notes)
             assert text.index(notes[-1].text) >= text.index(notes[0].text)
             assert gold_response(task, shown)
-
-
-@needs_shared
-@pytest.mark.upstream
-def test_our_texts_are_not_the_papers() -> None:
-    """No run of eight words of the paper, which prints the judge's prompts, is in ours."""
-
-    def runs(text: str) -> set[tuple[str, ...]]:
-        words = re.findall(r"\w+", text.lower())
-        return {tuple(words[place : place + 8]) for place in range(len(words) - 7)}
-
-    theirs = runs((SHARED / "seeds" / "000_16628310939a6eff.txt").read_text(encoding="utf-8"))
-    assert len(theirs) > 10_000
-    ours = {run for text in (module.INTRODUCTION, *module.FORMS.values()) for run in runs(text)}
-    assert len(ours) > 50
-    assert not ours & theirs
 
 
 HEADER = "Patient ID : 100\nAdmission ID : {}\nChartdate : {}\n"
