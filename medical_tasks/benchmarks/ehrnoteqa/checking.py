@@ -135,7 +135,7 @@ CHECK_SET: Final = CheckSetSource(
 RATER: Final = "rater_"
 """Columns that begin so are raters, unless they are named."""
 
-_KINDS: Final[Mapping[str, Mapping[str, bool]]] = {
+KINDS: Final[Mapping[str, Mapping[str, bool]]] = {
     "1 and 0": {"1": True, "0": False, "1.0": True, "0.0": False},  # with blanks, some programs write 1 as 1.0
     "o and x": {"o": True, "x": False},
     "correct and incorrect": {"correct": True, "incorrect": False},
@@ -272,14 +272,14 @@ def _mark(path: Path, line: int, name: str, value: str, kinds: dict[str, tuple[s
     if not text:
         return None
     place = f"{path}, line {line}, column {name!r}"
-    kind = next((kind for kind, marks in _KINDS.items() if text in marks), None)
+    kind = next((kind for kind, marks in KINDS.items() if text in marks), None)
     if kind is None:
         said = repr(value) if len(value) <= _SHOWN else f"a text of {len(value)} characters"
-        raise UsageError(f"{place}: must be {', or '.join(_KINDS)}, or blank for not scored; got {said}.")
+        raise UsageError(f"{place}: must be {', or '.join(KINDS)}, or blank for not scored; got {said}.")
     first, first_line = kinds.setdefault(name, (kind, line))
     if kind != first:
         raise UsageError(
             f"{place}: {value.strip()!r} is of {kind}, line {first_line} is of {first}. Use one kind in a column: 0 and o look "
             "alike and mean the opposite."
         )
-    return _KINDS[kind][text]
+    return KINDS[kind][text]

@@ -40,16 +40,10 @@ DISCQ_ROWS = 1089
 
 
 @cache
-def _discq_sample() -> dict[str, list[int]]:
-    content: dict[str, list[int]] = json.loads(
-        Path(__file__).with_name("discq_sample.json").read_text(encoding="utf-8")
-    )
-    return content
-
-
 def paper_clinicians() -> dict[int, str]:
     """Row of `discq_questions_final.csv`, from 0, to clinician; one hundred each, in the order of the paper's table 12."""
-    return {row: clinician for clinician, rows in _discq_sample().items() for row in rows}
+    sample = json.loads(Path(__file__).with_name("discq_sample.json").read_text(encoding="utf-8"))
+    return {row: clinician for clinician, rows in sample.items() for row in rows}
 
 
 QUESTIONS_FILE = "discq_questions_final.csv"

@@ -75,9 +75,11 @@ def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None
     def render(item: Item) -> tuple[Message, ...]:
         return ({"role": "user", "content": _asked(item, form)},)
 
+    # The texts of this format alone: the hash of another one does not change with them.
+    own = (*((CHOICES, CHOICE) if form in _SHOWS_CHOICES else ()), FORMS[form])
     return PromptSet(
         name=name,
-        sha256=_digest(INTRODUCTION, NOTE, MARKER, QUESTION, *_format_texts(form)),
+        sha256=_digest(INTRODUCTION, NOTE, MARKER, QUESTION, *own),
         render=render,
         continuations={"mc_prob_index": _letters, "mc_prob_value": _texts}.get(form),
         shorten=shortened,
@@ -115,14 +117,11 @@ def gold_response(task: TaskSpec, item: Item) -> str:
 
 
 def _asked(item: Item, form: str) -> str:
-    parts = [INTRODUCTION, note_blocks(item.fields["notes"]), QUESTION.format(question=_question(item))]
+    question = QUESTION.format(question=str(item.fields["question"]).strip())
+    parts = [INTRODUCTION, note_blocks(item.fields["notes"]), question]
     if form in _SHOWS_CHOICES:
         parts.append(CHOICES.format(choices=choice_lines(item)))
     return "\n\n".join([*parts, FORMS[form]])
-
-
-def _question(item: Item) -> str:
-    return str(item.fields["question"]).strip()
 
 
 def _letters(item: Item) -> tuple[str, ...]:
@@ -131,11 +130,6 @@ def _letters(item: Item) -> tuple[str, ...]:
 
 def _texts(item: Item) -> tuple[str, ...]:
     return tuple(str(text).strip() for text in item.fields["choices"])
-
-
-def _format_texts(form: str) -> tuple[str, ...]:
-    """The texts of one format alone; the hash of another one does not change with them."""
-    return (*((CHOICES, CHOICE) if form in _SHOWS_CHOICES else ()), FORMS[form])
 
 
 def _official_template(task: TaskSpec, upstream: Path | None) -> str:
@@ -203,15 +197,11 @@ def shortened(item: Item, words: int) -> Item:
 def _without(note: dict[str, Any], words: int) -> tuple[dict[str, Any], int]:
     """A note without so many words, or all it has, and their number."""
     text = note["text"]
-    start = _body_start(text)
+    header = _HEADER.match(text)
+    start = header.end() if header else 0
     places = [match.start() for match in itertools.islice(_WORD.finditer(text, start), words + 1)]
     gone = min(words, len(places))
     if gone == 0:
         return note, 0
     kept = text[places[gone] :] if gone < len(places) else ""
     return {**note, "text": text[:start] + MARKER.format(words=gone) + kept}, gone
-
-
-def _body_start(text: str) -> int:
-    header = _HEADER.match(text)
-    return header.end() if header else 0

@@ -379,16 +379,15 @@ def one_note_row(
     clinician: str = "",
 ) -> dict[str, Any]:
     """Makes the row of a question about one note, of a set without levels and choices."""
-    return {
-        "id": row_id,
-        "patient_id": note_id,
-        "level": 0,
-        "num_notes": 1,
-        "clinician": clinician,
-        "question": question,
-        "choices": [],
-        "answer": "",
-        "categories": list(categories),
-        "evidence": list(evidence),
-        "notes": [{"note_id": note_id, "hadm_id": "", "charttime": "", "text": text}],
-    }
+    asked = Question(
+        patient_id=note_id,
+        level=0,
+        num_notes=1,
+        clinician=clinician,
+        question=question,
+        choices=(),
+        answer="",
+        categories=tuple(categories),
+    )
+    note = Note(note_id=note_id, hadm_id="", charttime="", seq=0, text=text)
+    return joined_row(asked, [note]) | {"id": row_id, "evidence": list(evidence)}

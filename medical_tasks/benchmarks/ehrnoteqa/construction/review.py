@@ -104,17 +104,10 @@ def write_notes(folder: Path, patients: Sequence[Patient]) -> None:
 
 
 def _row(number: int, draft: Mapping[str, Any], reviewer: str) -> dict[str, object]:
-    return {
-        "index": number,
-        "id": draft["id"],
-        "reviewer": reviewer,
-        "notes": f"{NOTES_FOLDER}/{file_name(draft['id'])}",
-        "inclusion": "",
-        "question": draft["question"],
-        "answer": draft["answer"],
-        **dict(zip(CHOICE_COLUMNS, draft["choices"], strict=True)),
-        "comment": "",
-    }
+    told = {"index": number, "reviewer": reviewer, "notes": f"{NOTES_FOLDER}/{file_name(draft['id'])}"}
+    kept = {name: draft[name] for name in ("id", "question", "answer")}
+    choices = dict(zip(CHOICE_COLUMNS, draft["choices"], strict=True))
+    return {**dict.fromkeys(COLUMNS, ""), **told, **kept, **choices}
 
 
 _LISTED: Final = 20

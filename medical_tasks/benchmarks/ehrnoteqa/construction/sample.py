@@ -99,12 +99,11 @@ def draw(lengths: Mapping[str, PatientLength], spec: SampleSpec) -> dict[Cell, l
         raise UsageError(
             f"too few patients: {'; '.join(short)}. Ask for fewer with --cells, or take what there is with --allow-fewer."
         )
-    drawn = {cell: sorted(found, key=lambda each: _rank(spec.seed, each)) for cell, found in members.items()}
-    return {cell: drawn[cell][:wanted] for cell, wanted in spec.cells.items()}
 
+    def rank(patient: str) -> bytes:
+        return hashlib.sha256(f"{spec.seed}:{patient}".encode("utf-8", "surrogatepass")).digest()
 
-def _rank(seed: int, patient: str) -> bytes:
-    return hashlib.sha256(f"{seed}:{patient}".encode("utf-8", "surrogatepass")).digest()
+    return {cell: sorted(members[cell], key=rank)[:wanted] for cell, wanted in spec.cells.items()}
 
 
 def make_sample(source: Path, folder: Path, counter: TokenCounter, spec: SampleSpec) -> dict[str, Any]:
