@@ -22,17 +22,6 @@ from medical_tasks.runs.judge_arguments import judge_request
 from medical_tasks.runs.judging import JudgeRequest
 from medical_tasks.spec import TaskSpec
 
-__all__ = [
-    "NOT_ASKED",
-    "Written",
-    "asked",
-    "not_taken_apart",
-    "read_request",
-    "said_credentialed",
-    "write_draft",
-    "written_to",
-]
-
 NOT_ASKED: Final = "No judge was asked and nothing is written."
 _SHOWN: Final = 10
 

@@ -55,10 +55,8 @@ class Estimator:
     def entry(self, metric: MetricSpec, items: Sequence[Item]) -> dict[str, Any]:
         """Computes a metric's entry of `results.json`.
 
-        Returns:
-            `value`, `ci_low`, `ci_high` and `n` (items that the value is over), `bound_low` and `bound_high`, and what its kind
-            has besides. Where items or verdicts are missing also `scored`, the items on which it is decided, and `estimated`,
-            those of `n` with an estimate. What cannot be computed is None, and `reason` says why.
+        Where items or verdicts are missing it has also `scored`, the items on which it is decided, and `estimated`, those of `n`
+        with an estimate. What cannot be computed is None, and `reason` says why.
         """
         entry = self._average(metric, items) if metric.kind == "average" else self._single(metric, items)
         if metric.unit:
@@ -253,9 +251,8 @@ class _Found:
 
     def _nothing_to_share(self) -> dict[str, Any]:
         """Nothing to share anywhere, where there should have been something: what items say of that, the worst of it."""
-        value = min(self.due)
         low, high = self.metric.limits
-        entry = {"value": value, "ci_low": low, "ci_high": high, "n": len(self.due), "of": 0.0}
+        entry = {"value": min(self.due), "ci_low": low, "ci_high": high, "n": len(self.due), "of": 0.0}
         return _inside({**entry, **self._missing_said([]), **self._bounds()}, whole=not self.missing)
 
     def _bounds(self) -> dict[str, float | None]:

@@ -127,9 +127,7 @@ def check_request(request: JudgeRequest, tasks: Sequence[TaskSpec]) -> None:
 
 
 def _judge_prompts(task: TaskSpec, request: JudgeRequest) -> JudgePrompts:
-    load = task.benchmark.load_judge_prompts
-    prompts: JudgePrompts = load(task, request.prompts, request.options.upstream)
-    return prompts
+    return task.benchmark.load_judge_prompts(task, request.prompts, request.options.upstream)
 
 
 class _Patient:

@@ -81,15 +81,13 @@ _NEUTRAL: Final = ("processes",)
 
 @dataclass(frozen=True, kw_only=True)
 class RecipeDifferences:
-    """What two recipes of one task differ in.
-
-    Attributes:
-        left_out: scoring argument to why the metrics that need it (`MetricSpec.needs`) cannot be compared; all others can.
-    """
+    """What two recipes of one task differ in."""
 
     refused: list[str]  # why their numbers cannot be compared at all, a sentence each; empty when they can
     warned: list[str]  # what a reader must know of the comparison, a sentence each
-    left_out: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(
+        default_factory=dict
+    )  # scoring argument to why metrics that need it cannot be compared
 
 
 def recipe_differences(

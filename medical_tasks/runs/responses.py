@@ -24,6 +24,7 @@ from medical_tasks.io.json_records import is_text, json_values, named, once, sho
 from medical_tasks.models.base import Failure, Length, OnResult, Request
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.folder import existing_run_folder
+from medical_tasks.runs.recipes import mapping
 from medical_tasks.runs.runner import RunOptions, load_task_prompts, run_model
 from medical_tasks.spec import TaskSpec
 
@@ -121,7 +122,11 @@ def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
         raise UsageError(f"{path}: has {len(content):,} bytes. {again}")
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            files = [each for each in archive.infolist() if not each.is_dir() and not _left_by_system(each.filename)]
+            files = [
+                each
+                for each in archive.infolist()
+                if not each.is_dir() and not _left_by_system(PurePosixPath(each.filename))
+            ]
             if len(files) != 1 or PurePosixPath(files[0].filename).name != SUBMISSION:
                 raise UsageError(f"{path}: holds {_names(files)}, and must hold {SUBMISSION} alone. {again}")
             (member,) = files
@@ -137,20 +142,14 @@ def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
     return "" if folder == "." else folder, found
 
 
-def _left_by_system(name: str) -> bool:
+def _left_by_system(place: PurePosixPath) -> bool:
     """Whether a file is one of those that macOS packs beside what is meant."""
-    place = PurePosixPath(name)
     return place.parts[:1] == ("__MACOSX",) or place.name.startswith(".")
 
 
 def _names(files: Sequence[zipfile.ZipInfo]) -> str:
     more = [f"{len(files) - _SHOWN} more"] if len(files) > _SHOWN else []
     return ", ".join([*(named(each.filename) for each in files[:_SHOWN]), *more]) or "no files"
-
-
-def _both(first: str, second: str) -> str:
-    kind, number = first.split()
-    return f"{kind}s {number} and {second.split()[1]}"
 
 
 def _values(path: Path, content: bytes) -> list[tuple[str, Any]]:
@@ -181,8 +180,9 @@ def _answers(path: Path, values: Sequence[tuple[str, Any]]) -> list[Answer]:
     for place, value in values:
         answer = _answer(path, place, value)
         if answer.id in found:
+            kind, number = found[answer.id].place.split()
             raise UsageError(
-                f"{path}: {_both(found[answer.id].place, place)} both answer id {named(answer.id)}; one answer an item "
+                f"{path}: {kind}s {number} and {place.split()[1]} both answer id {named(answer.id)}; one answer an item "
                 "is scored. Remove one of them."
             )
         found[answer.id] = answer
@@ -252,8 +252,7 @@ class _Replay:
         for request in requests:
             on_result(Failure(key=request.key, reason="not in the store", detail="the run did not answer it"))
 
-    def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        self.generate(requests, on_result)
+    loglikelihood = generate
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         return [None for _ in requests]
@@ -264,17 +263,12 @@ class _Replay:
 
 def check_recipe(folder: Path, recipe: Any) -> None:
     """Refuses a recipe that lacks what a run is found again by."""
-    parts: dict[str, Any] = dict(recipe) if isinstance(recipe, Mapping) else {}
-    data, model = parts.get("data"), parts.get("model")
-    sound = isinstance(data, Mapping) and "config" in data and isinstance(model, Mapping)
-    if sound and isinstance(model, Mapping):
-        asked = not str(model.get("name")).startswith((_RESPONSES, _BASELINE))
-        wanted = {"prompts": ("set", "sha256"), "generation": ("max_new_tokens",)} if asked else {}
-        sound = "name" in model and {"max_samples", "prompts", "generation"} <= set(parts)
-        sound = sound and all(
-            isinstance(parts[part], Mapping) and set(names) <= set(parts[part]) for part, names in wanted.items()
-        )
-    if not sound:
+    parts = mapping(recipe)
+    wanted = {"data": {"config"}, "model": {"name"}}
+    if not str(mapping(parts.get("model")).get("name")).startswith((_RESPONSES, _BASELINE)):
+        wanted |= {"prompts": {"set", "sha256"}, "generation": {"max_new_tokens"}}
+    sound = {"max_samples", "prompts", "generation"} <= parts.keys()
+    if not sound or not all(names <= mapping(parts.get(part)).keys() for part, names in wanted.items()):
         raise UsageError(
             f"{folder}: its results.json does not say how it was run (the recipe is damaged). Give that run's command again "
             "to write it anew."

@@ -30,33 +30,21 @@ ANSWER = "answer"
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How tasks are run.
-
-    Attributes:
-        task_args: of `TaskSpec.arguments` and `TaskSpec.scoring_arguments`.
-        shortened: item id to the words left out, of a run that is replayed; None when the model says what fits.
-    """
+    """How tasks are run."""
 
     prompts: str = "own"
     upstream: Path | None = None  # checkout of the authors' repository, for `official`
     max_new_tokens: int | None = None  # longest answer instead of the task's own
     max_samples: int | None = None  # how many items a task, None for all
     model_args: Mapping[str, str] = field(default_factory=dict)  # as the user gave them, for the recipe
-    task_args: Mapping[str, str] = field(default_factory=dict)
+    task_args: Mapping[str, str] = field(default_factory=dict)  # of its `arguments` and `scoring_arguments`
     truncate: Truncate = "refuse"
-    shortened: Mapping[str, int] | None = None
+    shortened: Mapping[str, int] | None = None  # item id to words left out, of a run that is replayed
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnsweredTask:
-    """A task with the answers there are.
-
-    Attributes:
-        sources: item id to what its question was given beside the item (retrieved chunks), where that is so.
-        scoring_args: settings of the scoring (`TaskSpec.scoring_arguments`) that were given.
-        asked: item id to how many questions were answered about it, for a task with a protocol.
-        usage: what its answers took of the model (`_usage`); empty where none was asked.
-    """
+    """A task with the answers there are."""
 
     task: TaskSpec
     items: Sequence[Item]
@@ -64,10 +52,14 @@ class AnsweredTask:
     unanswered: Mapping[str, str]  # item id to the reason
     recipe: Mapping[str, Any]
     cut: frozenset[str] = frozenset()  # ids of items whose last answer was cut at the length limit
-    sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    scoring_args: Mapping[str, str] = field(default_factory=dict)
-    asked: Mapping[str, int] = field(default_factory=dict)
-    usage: Mapping[str, int | float | None] = field(default_factory=dict)
+    sources: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # item id to what its question was given beside it
+    scoring_args: Mapping[str, str] = field(default_factory=dict)  # `TaskSpec.scoring_arguments` that were given
+    asked: Mapping[str, int] = field(default_factory=dict)  # of a task with a protocol, item id to questions answered
+    usage: Mapping[str, int | float | None] = field(
+        default_factory=dict
+    )  # what the answers took of the model (`_usage`)
 
 
 @dataclass(kw_only=True)
@@ -339,14 +331,10 @@ MakeRequest = Callable[[Item], Request]
 
 @dataclass(frozen=True, kw_only=True)
 class Fitted:
-    """Items as they are asked.
-
-    Attributes:
-        shortened: item id to the number of words left out, for those that are shortened.
-    """
+    """Items as they are asked."""
 
     items: Sequence[Item]  # in the given order; those that were too long are shortened, or what they were
-    shortened: Mapping[str, int] = field(default_factory=dict)
+    shortened: Mapping[str, int] = field(default_factory=dict)  # item id to words left out
     measured: bool = True  # false when the model cannot tell how long a question is
 
 
