@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.benchmarks.catalog import build_dataset
-from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC, MEDCALC_DIRECT
+from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC
 from medical_tasks.data.task_data import TaskData, load_task_data
 from medical_tasks.models.base import Answer, Failure, OnResult, Request
 from medical_tasks.runs.baselines import run_baseline
@@ -115,17 +115,6 @@ def test_answers_cut_at_the_length_limit_are_counted(data: TaskData, folder: Run
     )
     entry = finish([run(model, data, folder)], folder)["tasks"]["medcalc"]
     assert entry["cut_at_length"] == sum(key < "4" for key in model.asked) > 0
-
-
-def test_two_tasks_of_one_run_have_their_own_questions(built: Path, data: TaskData, folder: RunFolder) -> None:
-    direct = load_task_data(MEDCALC_DIRECT, DATASET, data=built, config="demo")
-    model = Scripted(says("a"))
-    answered = run_model(
-        [MEDCALC, MEDCALC_DIRECT], {"medcalc": data, "medcalc_direct": direct}, model, folder, RunOptions()
-    )
-    assert answered is not None
-    assert len(model.asked) == 2 * len(data.items)
-    assert list(finish(answered, folder)["tasks"]) == ["medcalc", "medcalc_direct"]
 
 
 @pytest.mark.parametrize(

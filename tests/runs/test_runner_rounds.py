@@ -238,49 +238,43 @@ class Cluster:
         member.is_main = is_main
         return member
 
+    def run(self, folder: RunFolder) -> AnsweredTask:
+        """Both at once; the other one ends with nothing."""
+        results: list[Any] = []
+
+        def follow() -> None:
+            other = self.model(is_main=False)
+            results.append(run_model([MEDCALC_CODE], {"medcalc_code": self.data}, other, folder, RunOptions()))
+
+        thread = threading.Thread(target=follow)
+        thread.start()
+        task = run(self.model(is_main=True), self.data, folder)
+        thread.join(timeout=30)
+        assert results == [None]
+        assert self.seen[False] == self.seen[True]
+        assert self.channel.empty()
+        return task
+
 
 def test_every_process_is_given_every_rounds_questions(data: TaskData, folder: RunFolder) -> None:
     cluster = Cluster(data)
-    results: dict[str, Any] = {}
-
-    def follow() -> None:
-        results["other"] = run_model(
-            [MEDCALC_CODE], {"medcalc_code": data}, cluster.model(is_main=False), folder, RunOptions()
-        )
-
-    other = threading.Thread(target=follow)
-    other.start()
-    task = run(cluster.model(is_main=True), data, folder)
-    other.join(timeout=30)
-    assert not other.is_alive()
-    assert results == {"other": None}
+    task = cluster.run(folder)
     assert [task.responses[item.id] for item in data.items] == EXPECTED
     assert len(cluster.seen[True]) == 4
-    assert cluster.seen[False] == cluster.seen[True]
-    assert cluster.channel.empty()
 
 
 def test_a_finished_run_of_several_processes_ends_at_once(data: TaskData, folder: RunFolder) -> None:
     run(Scripted(data), data, folder)
     cluster = Cluster(data)
-    run(cluster.model(is_main=True), data, folder)
-    other = cluster.model(is_main=False)
-    assert run_model([MEDCALC_CODE], {"medcalc_code": data}, other, folder, RunOptions()) is None
+    cluster.run(folder)
     assert cluster.seen == {True: [], False: []}
 
 
 def test_lone_surrogates_reach_the_other_processes(data: TaskData, folder: RunFolder) -> None:
     odd = [replace(item, fields={**item.fields, "patient_note": "\ud800"}) for item in data.items[:1]]
     cluster = Cluster(replace(data, items=odd))
-    thread = threading.Thread(
-        target=run_model,
-        args=([MEDCALC_CODE], {"medcalc_code": cluster.data}, cluster.model(is_main=False), folder, RunOptions()),
-    )
-    thread.start()
-    run(cluster.model(is_main=True), cluster.data, folder)
-    thread.join(timeout=30)
+    cluster.run(folder)
     assert "\ud800" in cluster.seen[False][0][0].messages[0]["content"]
-    assert cluster.seen[False] == cluster.seen[True]
 
 
 class Metered(Scripted):

@@ -261,13 +261,3 @@ def test_other_encodings_and_files_that_are_not_there(tmp_path: Path) -> None:
         read(path)
     with pytest.raises(UsageError, match="cannot be read"):
         read(tmp_path)
-
-
-@pytest.mark.parametrize("number", [1.801439850948198e16, -2.5e-300, 12.25, 7, -0.0, 1e22])
-@pytest.mark.parametrize("chunk", range(1, 12))
-def test_a_number_is_whole_wherever_it_is_cut(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int, number: float
-) -> None:
-    monkeypatch.setattr(evidence, "_CHUNK_BYTES", chunk)
-    path = write(tmp_path, json.dumps([{"title": "t", "paragraphs": [number, number]}]))
-    assert [value for _, _, _, value in read(path)] == [number, number]

@@ -20,7 +20,7 @@ from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import (
 from medical_tasks.benchmarks.ehrnoteqa.judging import choice_question, evidence_question, open_question
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.base import JudgePrompts
-from tests.benchmarks.ehrnoteqa.judged import asked, judge_source, write_judge_checkout
+from tests.benchmarks.ehrnoteqa.judged import asked, write_judge_checkout
 from tests.benchmarks.ehrnoteqa.tiny_items import note, task_of
 from tests.case_tables import tabled
 
@@ -108,21 +108,6 @@ def test_a_choice_is_asked_about_without_notes() -> None:
         choice_question(OWN, "q", choices=CHOICES[:4], letter="B", output="B")
 
 
-def test_the_same_questions_for_a_model_of_entailment() -> None:
-    opened = open_question(OWN, "q", notes=NOTES, question="Q?", right="A marble. ", output="It was a marble.")
-    chosen = choice_question(OWN, "q", choices=CHOICES, letter="B", output="B", chosen=CHOICES[1])
-    bare = choice_question(OWN, "q", choices=CHOICES, letter="B", output="A marble, I think.")
-    pairs = [question.pair for question in (opened, chosen, bare)]
-    assert [(pair.premise, pair.hypothesis) for pair in pairs if pair is not None] == [
-        ("It was a marble.", "A marble."),
-        ("B\nA marble.", "A marble."),
-        ("A marble, I think.", "A marble."),
-    ]
-    for pair in pairs:
-        assert pair is not None
-        assert pair.values == {"entailment": True, "neutral": False, "contradiction": False, "not_entailment": False}
-
-
 # The authors' texts
 
 
@@ -146,22 +131,11 @@ def test_official_texts_are_filled_as_the_authors_fill_them(tmp_path: Path) -> N
     assert choice.endswith("Right:\nC. A {key}.\nyes or no?")
 
 
-@pytest.mark.parametrize("place", [".", "src", "src/evaluation", ".."])
-def test_their_file_is_found(tmp_path: Path, place: str) -> None:
-    checkout = write_judge_checkout(tmp_path / "EHRNoteQA")
-    assert load_judge_prompts(TASK, "official", checkout / place).name == "official"
-
-
 @tabled("source", "message")
 def test_a_file_of_another_form_is_named(tmp_path: Path, source: str, message: str) -> None:
     with pytest.raises(UsageError, match="utils.py") as caught:
         _official(tmp_path, source)
     assert message in str(caught.value)
-
-
-def test_their_file_is_never_run(tmp_path: Path) -> None:
-    source = f"raise SystemExit\n{judge_source()}"
-    assert _official(tmp_path, source).name == "official"
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:

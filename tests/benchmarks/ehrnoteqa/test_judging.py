@@ -104,23 +104,6 @@ def test_five_votes_and_their_mode(tmp_path: Path, form: str) -> None:
     assert len(sure.backend.calls) == 3  # the other two could change nothing
 
 
-def test_a_missing_vote_counts_only_where_it_could_change_the_mode(tmp_path: Path) -> None:
-    def lost(*votes: int, right: tuple[int, ...]) -> Any:
-        def script(call: Call) -> str | NoReply:
-            if call.vote in votes:
-                return NoReply(key=call.key, reason="timeout", attempts=1)
-            return reply("open", call.vote in right)
-
-        return judge(tmp_path, "open", [ITEM], ["B"], script, votes=5).one
-
-    assert lost(1, right=(0, 2, 3)).values["accuracy"] == 1.0
-    open_one = lost(1, right=(0, 2))
-    assert "accuracy" not in open_one.values
-    assert (open_one.unscored, open_one.limits) == ("judge: timeout", {"accuracy": (0.0, 1.0)})
-    assert set(open_one.values) == {"rouge_l", "bleu", "exact_match"}
-    assert (open_one.parsed, open_one.why) == ("", "judge: none")
-
-
 def test_an_unreadable_reply_is_asked_again_and_then_missing(tmp_path: Path) -> None:
     done = judge(tmp_path, "open", [ITEM], ["B"], lambda call: "Score: 1", reasks=2)
     assert len(done.backend.calls) == 3

@@ -14,10 +14,8 @@ import medical_tasks.benchmarks.ehrnoteqa.prompts as module
 from medical_tasks.benchmarks.ehrnoteqa.data import demo_pairs
 from medical_tasks.benchmarks.ehrnoteqa.prompts import (
     MARKER,
-    choice_lines,
     gold_response,
     load_prompts,
-    note_blocks,
     shortened,
 )
 from medical_tasks.benchmarks.ehrnoteqa.questions import joined_row
@@ -49,13 +47,6 @@ def test_every_format_whole(form: str, level: int) -> None:
     assert all((choice in text) == (form in shown) for choice in ("A coin.", "A ring."))
 
 
-def test_what_the_formats_share_stands_first() -> None:
-    texts = [asked(load_prompts(task_of(form)), item()) for form in FORMATS]
-    shared = f"{module.INTRODUCTION}\n\n{NOTES}\n\nQuestion: What did the patient swallow?\n\n"
-    assert all(text.startswith(shared) for text in texts)
-    assert len(set(texts)) == 4
-
-
 def test_what_may_follow() -> None:
     sets = {form: load_prompts(task_of(form)) for form in FORMATS}
     assert sets["open"].continuations is None
@@ -82,11 +73,6 @@ def test_braces_are_only_text() -> None:
     text = asked(load_prompts(task_of("mc")), odd)
     assert "\n{note} {} {question} %s\n[note 1 end]\n\nQuestion: {note} {0}?\n\nChoices:\nA. {a}\nB. {}\n" in text
     assert "\nD. }{\nE. {{e}}\n\n" in text
-
-
-def test_one_note_and_lines_of_choices() -> None:
-    assert note_blocks([{"text": "x"}]) == "[note 1 start]\nx\n[note 1 end]"
-    assert choice_lines(item()) == CHOICES
 
 
 def test_hashes_cover_every_text(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,16 +237,6 @@ def test_an_empty_body() -> None:
 def test_a_negative_number() -> None:
     with pytest.raises(ValueError, match="words must be at least 0, got -1"):
         shortened(item(), -1)
-
-
-def test_the_demo() -> None:
-    for question, notes in demo_pairs():
-        whole = item(**joined_row(question, notes))
-        words = words_of(whole)
-        assert words == sum(len(each.text.split("\n", 3)[3].split()) for each in notes) > 100
-        assert all(
-            text.count("\n") == 4 and text.startswith("Patient ID : ") for text in texts(shortened(whole, words))
-        )
 
 
 bodies = st.text(st.sampled_from(["a", "b", " ", "\n", "\t", "\x1f", "\u00a0", "[", "é"]), max_size=30)

@@ -30,10 +30,7 @@ from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.private_store import redact_reason
-from medical_tasks.io.store import Store
-from medical_tasks.judges.base import JudgeOptions, Judging
-from medical_tasks.judges.lexical import LexicalJudge
-from medical_tasks.judges.session import JudgeSession
+from medical_tasks.judges.base import Judging
 from medical_tasks.models.base import ChoiceScores
 from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item, ItemScore, TaskSpec
@@ -103,16 +100,6 @@ def test_gold_of_a_twin(form: str) -> None:
         _full_marks(task, items, score_items(task, items, golds(task, items), judging=judging))
         counts.append(len(items))
     assert sum(counts) == 400
-
-
-@pytest.mark.parametrize("form", ["open", "mc"])
-def test_gold_by_the_lexical_judge(tmp_path: Path, form: str) -> None:
-    task = task_of(form)
-    items = twin_items(task, 60)
-    with Store(tmp_path / "s.sqlite") as store:
-        session = JudgeSession(LexicalJudge(), JudgeOptions(), store, quiet=True)
-        judging = Judging(judge=session, prompts=load_judge_prompts(task))
-        _full_marks(task, items, score_items(task, items, golds(task, items), judging=judging))
 
 
 def test_gold_of_evidence(tmp_path: Path) -> None:
