@@ -14,7 +14,7 @@ import re
 import string
 import tomllib
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -109,13 +109,8 @@ _ENDED: Final = re.compile(r"$|[.,;:)\n!?]| \(| (?:because|since|as|based|accord
 def _patterns(choices: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
     """What finds letters and texts; two choices of one text have none."""
     last = string.ascii_uppercase[len(choices) - 1]
-    letter = re.compile(
-        rf"(?:(?<![\w'.&/+%°-])|(?<=[A-{last}]/))(?:[A-{last}](?=\)|$|[\n|=?]|\.\.|/[A-{last}]\b|:|\.(?:$|[\n()]"
-        rf"| ?[\ue100-\ue219]| (?!(?:{_NAMES}|{_NAMES.title()})\b)[^a-z\s]| (?:{_GOES_ON})\b)|[,;!](?:[ \n)]|$)"
-        rf"|,? (?:{_GOES_ON})\b| ?[|(=>\ue100-\ue119]| ?[-–—](?!\w))|(?:(?<=\()|(?<![^\n])|(?<=[:=] )|(?<=\bis )|(?<=ption )"
-        rf"|(?<=nswer )|(?<=hoice )|(?<=etter )|(?<=hoose ))[a-{last.lower()}](?=\)|[.!;]?(?:$|\n)|[.:]? ?[\ue100-\ue119]"
-        rf"|\. [A-Z]|, ))"
-    )
+    own = {"LAST": last, "SMALL": last.lower(), "NAMES": _NAMES, "TITLED": _NAMES.title(), "GOES_ON": _GOES_ON}
+    letter = re.compile(_filled(_GRAMMAR["letter"], own))
     words = [_words(choice) for choice in choices]
     known = [number for number, text in enumerate(words) if words.count(text) == 1 and len("".join(text)) > 1]
     parts = []
@@ -167,10 +162,14 @@ _WEAK, _PLAINLY, _CONCLUDED, _FINALLY = range(4)
 _PARTS: Final = {"M": _M, "T": _T, "ASIDE": _SET_ASIDE, "OPTION": _OPTION, **_GRAMMAR["parts"]}
 
 
-def _pattern(written: str) -> re.Pattern[str]:
-    while (filled := re.sub("<([A-Z_]+)>", lambda part: _PARTS[part[1]], written)) != written:
+def _filled(written: str, parts: Mapping[str, str]) -> str:
+    while (filled := re.sub("<([A-Z_]+)>", lambda part: parts[part[1]], written)) != written:
         written = filled
-    return re.compile(written.replace("\n", ""), re.IGNORECASE)
+    return written.replace("\n", "")
+
+
+def _pattern(written: str) -> re.Pattern[str]:
+    return re.compile(_filled(written, _PARTS), re.IGNORECASE)
 
 
 _LEADING: Final = "the answer begins with it"

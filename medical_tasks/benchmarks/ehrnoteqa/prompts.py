@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import itertools
+import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -30,29 +31,12 @@ from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
 
 PROMPT_SETS: Final = ("own", "official")
 
-INTRODUCTION: Final = (
-    "You help a clinician who asks about a patient. Here are the patient's discharge summaries, the oldest first. A line with "
-    "the note's number stands where each begins and another where it ends; ___ stands for what was removed to protect the "
-    "patient. Answer the question that follows from these summaries."
+_TEXTS: Final = json.loads(Path(__file__).with_name("prompts.json").read_text(encoding="utf-8"))
+# The marker stands in a note between its header and what is left of it.
+INTRODUCTION, NOTE, QUESTION, CHOICES, CHOICE, MARKER = (
+    str(_TEXTS[name]) for name in ("introduction", "note", "question", "choices", "choice", "marker")
 )
-
-NOTE: Final = "[note {number} start]\n{text}\n[note {number} end]"
-
-QUESTION: Final = "Question: {question}"
-
-CHOICES: Final = "Choices:\n{choices}"
-
-CHOICE: Final = "{letter}. {text}"
-
-FORMS: Final[Mapping[str, str]] = {
-    "open": (
-        "Give the answer at once and completely: everything that the question asks for, and nothing beside it. If the "
-        "summaries leave something of it open, say what."
-    ),
-    "mc": 'Exactly one choice is right. Reply with its letter and its text, in the form "letter. text".',
-    "mc_prob_index": "Exactly one choice is right. Reply with its letter and nothing else.",
-    "mc_prob_value": "Reply with the answer and nothing else.",
-}
+FORMS: Final[dict[str, str]] = _TEXTS["forms"]
 """The last paragraph of each format."""
 
 _SHOWS_CHOICES: Final = ("mc", "mc_prob_index")
@@ -168,9 +152,6 @@ def _official_render(template: str) -> Callable[[Item], tuple[Message, ...]]:
 def _digest(*texts: str) -> str:
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
-
-MARKER: Final = "[words left out here: {words}]\n"
-"""Stands in a note between its header and what is left of it."""
 
 _WORD = re.compile(r"\S+")
 # The three lines that `prepared_text` puts before a note; notes of sets without them are all body.
