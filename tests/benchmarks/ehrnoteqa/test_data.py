@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.ehrnoteqa.data import (
     DISCQ_ROWS,
@@ -17,6 +19,7 @@ from medical_tasks.benchmarks.ehrnoteqa.data import (
     read_rows,
     with_respect_to,
 )
+from medical_tasks.benchmarks.ehrnoteqa.notes import prepared_text, reduced_space
 from medical_tasks.benchmarks.ehrnoteqa.questions import COLUMNS, question_categories, read_questions
 from medical_tasks.benchmarks.ehrnoteqa.spec import BENCHMARK, TASKS
 from medical_tasks.benchmarks.ehrnoteqa.twin import twin_patients, write_twin
@@ -284,3 +287,28 @@ def test_who_judged_is_told_where_the_file_has_the_paper_s_rows(tmp_path: Path, 
     assert judged == (paper_clinicians() if count == DISCQ_ROWS else {})
     assert [row["id"] for row in rows] == [str(number) for number in range(count)]
     assert rows[519]["question"] == f"With respect to he {SECRET}, why 519?"
+
+
+@tabled("text", "reduced")
+def test_reduced_space(text: str, reduced: str) -> None:
+    assert reduced_space(text) == reduced
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.text(st.sampled_from(list("ab \n\t\r\xa0\x1f")), max_size=40))
+def test_laws_of_reduced_space(text: str) -> None:
+    reduced = reduced_space(text)
+    assert reduced.split() == text.split()
+    assert reduced_space(reduced) == reduced
+    assert len(reduced) <= len(text)
+    assert reduced == reduced.strip()
+
+
+def test_a_megabyte_of_spaces_is_no_trap() -> None:
+    # Looking for a line end behind each of them would take hours: the suite's time limit ends it.
+    assert reduced_space("a" + " " * 1_000_000 + "b") == "a b"
+
+
+def test_header() -> None:
+    text = prepared_text(" x  y ", patient_id="1", hadm_id="2", charttime="2150-01-02 03:04:05")
+    assert text == "Patient ID : 1\nAdmission ID : 2\nChartdate : 2150-01-02\nx y"

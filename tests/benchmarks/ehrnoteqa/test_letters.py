@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import random
+import string
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -14,7 +16,6 @@ from hypothesis import strategies as st
 from medical_tasks.benchmarks.ehrnoteqa.letters import read_letter
 from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
 from tests.benchmarks.ehrnoteqa.judged import twin_items
-from tests.benchmarks.ehrnoteqa.letter_families import RIGHT, WRONG, right_answers, wrong_answers
 from tests.benchmarks.ehrnoteqa.tiny_items import task_of
 from tests.case_tables import cases, tabled
 from tests.support import ROOT
@@ -147,3 +148,36 @@ def test_any_text_has_a_letter_or_none(text: str) -> None:
 def test_long_hostile_texts_end(piece: str) -> None:
     """What takes quadratic time takes minutes here."""
     read_letter(piece * (10_000 // len(piece)) + " the answer is D.", ALLERGY)
+
+
+_FAMILIES = json.loads((ROOT / "tests" / "golden" / "ehrnoteqa" / "letter_families.json").read_text(encoding="utf-8"))
+CHOICES: list[list[str]] = _FAMILIES["choices"]
+RIGHT: list[str] = _FAMILIES["right"]
+WRONG: list[str] = _FAMILIES["wrong"]
+
+_SIGNS = cases(__file__, "SIGNS")
+
+
+def _answers(forms: Sequence[str], *, seed: int, each: int) -> Iterator[tuple[str, str, tuple[str, ...], str]]:
+    draw = random.Random(seed)
+    for form in forms:
+        for _ in range(each):
+            choices = tuple(draw.sample(draw.choice(CHOICES), 5))
+            first, second, third = draw.sample(range(5), 3)
+            letter = string.ascii_uppercase[first]
+            signs = {name: chr(start + first) for name, start in _SIGNS.items()}
+            text = form.format(
+                l=letter, s=letter.lower(), t=choices[first], m="ABCDE"[second], u=choices[second], n="ABCDE"[third],
+                v=choices[third], **signs,
+            )  # fmt: skip
+            yield form, text, choices, letter
+
+
+def right_answers(each: int = 5) -> list[tuple[str, str, tuple[str, ...], str]]:
+    """Form, answer, choices, and the letter that the answer takes."""
+    return list(_answers(RIGHT, seed=1, each=each))
+
+
+def wrong_answers(each: int = 5) -> list[tuple[str, str, tuple[str, ...], str]]:
+    """Form, answer, choices, and the letter that it seems to take and does not."""
+    return list(_answers(WRONG, seed=2, each=each))
