@@ -1,5 +1,9 @@
+"""Tasks of several questions: rounds, resuming between them, and runs over several processes."""
+
 from __future__ import annotations
 
+import queue
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -8,14 +12,53 @@ from typing import Any
 import pytest
 
 from medical_tasks.benchmarks.catalog import build_dataset
-from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC
+from medical_tasks.benchmarks.medcalc_bench import protocol as code_protocol
+from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC, MEDCALC_CODE
 from medical_tasks.data.task_data import TaskData, load_task_data
+from medical_tasks.io.store import Store
 from medical_tasks.models.base import Answer, Failure, OnResult, Request
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.finishing import finish
 from medical_tasks.runs.folder import RunFolder, open_run_folder
+from medical_tasks.runs.results import read_items
 from medical_tasks.runs.runner import AnsweredTask, RunOptions, run_model
+from medical_tasks.spec import Ask, Dialogue, Done, MultiStep, Records, TaskSpec, Turn
 from tests.support import GeneratesOnly
+
+
+class Counting:
+    """Asks until an answer says `enough`, at most four times; keeps a record of each answer it looked at."""
+
+    identity: Mapping[str, Any] = {"name": "counting", "tries": 4}
+
+    def __init__(self) -> None:
+        self.looked_at: list[list[str]] = []
+
+    def next_turns(self, dialogues: Sequence[Dialogue], records: Records) -> list[Turn]:
+        self.looked_at.append([dialogue.item.id for dialogue in dialogues])
+        return [self._turn(dialogue, records) for dialogue in dialogues]
+
+    def _turn(self, dialogue: Dialogue, records: Records) -> Turn:
+        last = dialogue.answers[-1]
+        records.put("look", f"{dialogue.item.id}:{len(dialogue.answers)}", {"text": last})
+        if last == "enough" or len(dialogue.answers) == 4:
+            return Done("|".join(dialogue.answers))
+        more: Any = (
+            {"role": "assistant", "content": last},
+            {"role": "user", "content": f"more {len(dialogue.answers)}"},
+        )
+        return Ask((*dialogue.opening, *more))
+
+
+@pytest.fixture(autouse=True)
+def counting(monkeypatch: pytest.MonkeyPatch) -> Counting:
+    protocol = Counting()
+
+    def open_protocol(task: TaskSpec, **given: Any) -> MultiStep:
+        return protocol
+
+    monkeypatch.setattr(code_protocol, "open_protocol", open_protocol)
+    return protocol
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +70,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def data(built: Path) -> TaskData:
-    return load_task_data(MEDCALC, DATASET, data=built, config="demo")
+    whole = load_task_data(MEDCALC_CODE, DATASET, data=built, config="demo")
+    return replace(whole, items=whole.items[:6])
 
 
 @pytest.fixture
@@ -35,10 +79,239 @@ def folder(tmp_path: Path) -> RunFolder:
     return open_run_folder(tmp_path / "run", {"test": 1})
 
 
-Reply = Callable[[Request], Answer | Failure]
+def round_of(request: Request) -> int:
+    last = request.messages[-1]["content"]
+    return int(last.split()[1]) + 1 if last.startswith("more ") else 1
 
 
 class Scripted(GeneratesOnly):
+    """Item n of the demo says `enough` at its n-th question (from 0: at once)."""
+
+    name = "scripted/model"
+    identity: Mapping[str, str] = {"backend": "scripted"}
+
+    def __init__(self, data: TaskData, *, dies_after: int | None = None, fails: tuple[int, int] | None = None) -> None:
+        self.notes = {item.fields["question"]: number for number, item in enumerate(data.items)}
+        self.dies_after, self.fails = dies_after, fails
+        self.asked: list[str] = []
+        self.rounds: list[list[int]] = []
+
+    def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
+        self.rounds.append(sorted(round_of(request) for request in requests))
+        for request in requests:
+            if self.dies_after is not None and len(self.asked) >= self.dies_after:
+                raise KeyboardInterrupt
+            self.asked.append(request.key)
+            on_result(self.reply(request))
+
+    def reply(self, request: Request) -> Answer | Failure:
+        opening = request.messages[0]["content"]
+        number = max((len(text), n) for text, n in self.notes.items() if opening.endswith(text))[1]
+        asked = round_of(request)
+        if self.fails == (number, asked):
+            return Failure(key=request.key, reason="http 500", detail="down")
+        return Answer(key=request.key, text="enough" if asked > number else f"{number}.{asked}")
+
+
+def run(model: Any, data: TaskData, folder: RunFolder, *, tasks: Sequence[TaskSpec] = (MEDCALC_CODE,)) -> AnsweredTask:
+    answered = run_model(tasks, {task.name: data for task in tasks}, model, folder, RunOptions())
+    assert answered is not None
+    return answered[-1]
+
+
+EXPECTED = ["enough", "1.1|enough", "2.1|2.2|enough", "3.1|3.2|3.3|enough", "4.1|4.2|4.3|4.4", "5.1|5.2|5.3|5.4"]
+
+
+def test_each_item_goes_on_until_it_is_done(data: TaskData, folder: RunFolder, counting: Counting) -> None:
+    model = Scripted(data)
+    task = run(model, data, folder)
+    assert [task.responses[item.id] for item in data.items] == EXPECTED
+    assert task.unanswered == {}
+    # All items of a round are asked together, and only those that go on.
+    assert model.rounds == [[1] * 6, [2] * 5, [3] * 4, [4] * 3]
+    ids = [item.id for item in data.items]
+    assert counting.looked_at == [ids, ids[1:], ids[2:], ids[3:]]
+    assert task.recipe["protocol"] == {"name": "counting", "tries": 4}
+    assert [task.asked[item] for item in ids] == [1, 2, 3, 4, 4, 4]
+
+
+class Again(Counting):
+    """Puts the very same question until it has four answers."""
+
+    def _turn(self, dialogue: Dialogue, records: Records) -> Turn:
+        return Done("|".join(dialogue.answers)) if len(dialogue.answers) == 4 else Ask(dialogue.opening)
+
+
+class Sampling(Scripted):
+    """Says something else each time it is asked."""
+
+    def reply(self, request: Request) -> Answer | Failure:
+        return Answer(key=request.key, text=str(len(self.asked)))
+
+
+def test_the_same_question_in_a_dialogue_is_asked_anew(
+    data: TaskData, folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(code_protocol, "open_protocol", lambda task, **given: Again())
+    one = replace(data, items=data.items[:1])
+    first = Sampling(data, dies_after=2)
+    with pytest.raises(KeyboardInterrupt):
+        run(first, one, folder)
+    second = Sampling(data)
+    task = run(second, one, folder)
+    assert list(task.responses.values()) == ["1|2|1|2"]
+    assert len(first.asked) == len(second.asked) == len({*second.asked}) == 2
+    assert list(task.asked.values()) == [4]
+
+
+@pytest.mark.parametrize("dies_after", [0, 3, 6, 7, 11, 14, 17])
+def test_a_run_stopped_in_any_round_goes_on_and_repeats_nothing(
+    data: TaskData, folder: RunFolder, dies_after: int
+) -> None:
+    first = Scripted(data, dies_after=dies_after)
+    with pytest.raises(KeyboardInterrupt):
+        run(first, data, folder)
+    second = Scripted(data)
+    task = run(second, data, folder)
+    assert [task.responses[item.id] for item in data.items] == EXPECTED
+    assert len(first.asked) == dies_after
+    assert not set(first.asked) & set(second.asked)
+    with Store(folder.answers) as store:
+        assert store.counts("answer") == (18, 18)
+    third = Scripted(data)
+    assert run(third, data, folder).responses == task.responses
+    assert third.asked == []
+    # Answers of an earlier run count like those of this one.
+    assert list(task.asked.values()) == [1, 2, 3, 4, 4, 4]
+
+
+def test_a_failure_in_a_later_round_leaves_the_item_unanswered(data: TaskData, folder: RunFolder) -> None:
+    task = run(Scripted(data, fails=(3, 2)), data, folder)
+    failed = data.items[3].id
+    assert task.unanswered == {failed: "http 500"}
+    assert failed not in task.responses
+    assert len(task.responses) == 5
+    assert task.asked[failed] == 1  # the question that failed is not answered
+    entry = finish([task], folder)["tasks"]["medcalc_code"]
+    assert [row["asked"] for row in read_items(folder.path)] == [1, 2, 3, 1, 4, 4]
+    assert entry["coverage"]["unscored"] == {"no answer: http 500": 1}
+    again = Scripted(data)
+    assert run(again, data, folder).unanswered == {}
+    assert again.rounds == [[2], [3], [4]]
+
+
+def test_a_task_of_one_question_beside_one_of_several(data: TaskData, folder: RunFolder) -> None:
+    model = Scripted(data)
+    answered = run_model([MEDCALC, MEDCALC_CODE], {"medcalc": data, "medcalc_code": data}, model, folder, RunOptions())
+    assert answered is not None
+    plain, code = answered
+    assert [len(asked) for asked in model.rounds] == [12, 5, 4, 3]
+    assert [plain.responses[item.id] for item in data.items] == ["enough", *[f"{n}.1" for n in range(1, 6)]]
+    assert "protocol" not in plain.recipe
+    assert plain.asked == {}
+    assert [code.responses[item.id] for item in data.items] == EXPECTED
+
+
+class Cluster:
+    """Two processes of one run, as threads: what the main one shares, the other one gets."""
+
+    def __init__(self, data: TaskData) -> None:
+        self.data = data
+        self.channel: queue.Queue[list[str]] = queue.Queue()
+        self.seen: dict[bool, list[list[Request]]] = {True: [], False: []}
+
+    def model(self, *, is_main: bool) -> Scripted:
+        cluster = self
+
+        class Member(Scripted):
+            def share(self, keys: list[str]) -> list[str]:
+                if is_main:
+                    cluster.channel.put(keys)
+                    return keys
+                return cluster.channel.get(timeout=20)
+
+            def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
+                cluster.seen[is_main].append(list(requests))
+                if is_main:
+                    super().generate(requests, on_result)
+
+        member = Member(self.data)
+        member.is_main = is_main
+        return member
+
+    def run(self, folder: RunFolder) -> AnsweredTask:
+        """Both at once; the other one ends with nothing."""
+        results: list[Any] = []
+
+        def follow() -> None:
+            other = self.model(is_main=False)
+            results.append(run_model([MEDCALC_CODE], {"medcalc_code": self.data}, other, folder, RunOptions()))
+
+        thread = threading.Thread(target=follow)
+        thread.start()
+        task = run(self.model(is_main=True), self.data, folder)
+        thread.join(timeout=30)
+        assert results == [None]
+        assert self.seen[False] == self.seen[True]
+        assert self.channel.empty()
+        return task
+
+
+def test_every_process_is_given_every_rounds_questions(data: TaskData, folder: RunFolder) -> None:
+    cluster = Cluster(data)
+    task = cluster.run(folder)
+    assert [task.responses[item.id] for item in data.items] == EXPECTED
+    assert len(cluster.seen[True]) == 4
+
+
+def test_a_finished_run_of_several_processes_ends_at_once(data: TaskData, folder: RunFolder) -> None:
+    run(Scripted(data), data, folder)
+    cluster = Cluster(data)
+    cluster.run(folder)
+    assert cluster.seen == {True: [], False: []}
+
+
+def test_lone_surrogates_reach_the_other_processes(data: TaskData, folder: RunFolder) -> None:
+    odd = [replace(item, fields={**item.fields, "patient_note": "\ud800"}) for item in data.items[:1]]
+    cluster = Cluster(replace(data, items=odd))
+    cluster.run(folder)
+    assert "\ud800" in cluster.seen[False][0][0].messages[0]["content"]
+
+
+class Metered(Scripted):
+    """Reads 100 tokens in its first question, 200 in the second and so on, and says 7."""
+
+    def reply(self, request: Request) -> Answer | Failure:
+        said = super().reply(request)
+        assert isinstance(said, Answer)
+        return replace(said, prompt_tokens=100 * round_of(request), output_tokens=7)
+
+
+def test_requests_tokens_and_seconds_of_all_rounds_stand_in_the_results(data: TaskData, folder: RunFolder) -> None:
+    """A run that goes on tells of all its answers; one of an older store, without them, leaves open what is not known."""
+    model = Metered(data)
+    first, again = (
+        finish([run(each, data, folder)], folder)["tasks"][MEDCALC_CODE.name]["usage"]
+        for each in (model, Metered(data))
+    )
+    usage = {"requests": 18, "prompt_tokens": 100 * (6 + 2 * 5 + 3 * 4 + 4 * 3), "output_tokens": 7 * 18}
+    assert first == again == {**usage, "seconds": first["seconds"]}
+    assert first["seconds"] >= 0
+    with Store(folder.answers) as store:
+        text = store.get_many("answer", model.asked[:1])[model.asked[0]]["text"]
+        store.put("answer", model.asked[0], {"text": text, "output_tokens": 7, "finish": "stop"})
+    assert run(Metered(data), data, folder).usage == {**usage, "prompt_tokens": None, "seconds": None}
+
+
+@pytest.fixture
+def medcalc(built: Path) -> TaskData:
+    return load_task_data(MEDCALC, DATASET, data=built, config="demo")
+
+
+Reply = Callable[[Request], Answer | Failure]
+
+
+class Saying(GeneratesOnly):
     """A model that answers by a function, and counts what it was asked."""
 
     name = "scripted/model"
@@ -58,77 +331,75 @@ def says(text: str) -> Reply:
     return lambda request: Answer(key=request.key, text=text)
 
 
-def run(model: Scripted, data: TaskData, folder: RunFolder, **options: Any) -> AnsweredTask:
-    answered = run_model([MEDCALC], {"medcalc": data}, model, folder, RunOptions(**options))
+def answered(model: Saying, medcalc: TaskData, folder: RunFolder, **options: Any) -> AnsweredTask:
+    answered = run_model([MEDCALC], {"medcalc": medcalc}, model, folder, RunOptions(**options))
     assert answered is not None
     (task,) = answered
     return task
 
 
 @pytest.mark.parametrize("change", ["model", "length", "prompt"])
-def test_whatever_could_change_an_answer_asks_anew(data: TaskData, folder: RunFolder, change: str) -> None:
-    run(Scripted(says("a")), data, folder)
-    model = Scripted(says("b"), identity={"backend": "other"} if change == "model" else None)
+def test_whatever_could_change_an_answer_asks_anew(medcalc: TaskData, folder: RunFolder, change: str) -> None:
+    answered(Saying(says("a")), medcalc, folder)
+    model = Saying(says("b"), identity={"backend": "other"} if change == "model" else None)
     if change == "prompt":
         items = [
-            replace(item, fields={**item.fields, "question": item.fields["question"] + "?"}) for item in data.items
+            replace(item, fields={**item.fields, "question": item.fields["question"] + "?"}) for item in medcalc.items
         ]
-        data = replace(data, items=items)
-    task = run(model, data, folder, **({"max_new_tokens": 7} if change == "length" else {}))
-    assert len(model.asked) == len(data.items)
+        medcalc = replace(medcalc, items=items)
+    task = answered(model, medcalc, folder, **({"max_new_tokens": 7} if change == "length" else {}))
+    assert len(model.asked) == len(medcalc.items)
     assert set(task.responses.values()) == {"b"}
 
 
-def test_a_failure_is_unanswered_and_asked_again(data: TaskData, folder: RunFolder) -> None:
+def test_a_failure_is_unanswered_and_asked_again(medcalc: TaskData, folder: RunFolder) -> None:
     def every_third_fails(request: Request) -> Answer | Failure:
         if int(request.key[:8], 16) % 3 == 0:
             return Failure(key=request.key, reason="http 500", detail="down")
         return Answer(key=request.key, text="{}")
 
-    first = run(Scripted(every_third_fails), data, folder)
+    first = answered(Saying(every_third_fails), medcalc, folder)
     failed = len(first.unanswered)
-    assert 0 < failed < len(data.items)
+    assert 0 < failed < len(medcalc.items)
     assert set(first.unanswered.values()) == {"http 500"}
     entry = finish([first], folder)["tasks"]["medcalc"]
     assert entry["coverage"] == {
-        "asked": len(data.items),
-        "answered": len(data.items) - failed,
-        "scored": len(data.items) - failed,
+        "asked": len(medcalc.items),
+        "answered": len(medcalc.items) - failed,
+        "scored": len(medcalc.items) - failed,
         "unscored": {"no answer: http 500": failed},
     }
     assert entry["metrics"]["accuracy"]["value"] == 0
-    assert entry["metrics"]["accuracy"]["bound_high"] == pytest.approx(failed / len(data.items))
-    second = Scripted(says("{}"))
-    assert run(second, data, folder).unanswered == {}
+    assert entry["metrics"]["accuracy"]["bound_high"] == pytest.approx(failed / len(medcalc.items))
+    second = Saying(says("{}"))
+    assert answered(second, medcalc, folder).unanswered == {}
     assert len(second.asked) == failed
 
 
-def test_the_empty_answer_of_a_model_is_an_answer(data: TaskData, folder: RunFolder) -> None:
-    entry = finish([run(Scripted(says("")), data, folder)], folder)["tasks"]["medcalc"]
-    assert entry["coverage"]["scored"] == len(data.items)
+def test_the_empty_answer_of_a_model_is_an_answer(medcalc: TaskData, folder: RunFolder) -> None:
+    entry = finish([answered(Saying(says("")), medcalc, folder)], folder)["tasks"]["medcalc"]
+    assert entry["coverage"]["scored"] == len(medcalc.items)
     assert entry["metrics"]["accuracy"]["value"] == 0
 
 
-def test_answers_cut_at_the_length_limit_are_counted(data: TaskData, folder: RunFolder) -> None:
-    model = Scripted(
-        lambda request: Answer(key=request.key, text="so", finish="length" if request.key < "4" else "stop")
-    )
-    entry = finish([run(model, data, folder)], folder)["tasks"]["medcalc"]
+def test_answers_cut_at_the_length_limit_are_counted(medcalc: TaskData, folder: RunFolder) -> None:
+    model = Saying(lambda request: Answer(key=request.key, text="so", finish="length" if request.key < "4" else "stop"))
+    entry = finish([answered(model, medcalc, folder)], folder)["tasks"]["medcalc"]
     assert entry["cut_at_length"] == sum(key < "4" for key in model.asked) > 0
 
 
 @pytest.mark.parametrize(
     ("name", "least", "most"), [("reference", 1.0, 1.0), ("empty", 0.0, 0.0), ("random", 0.0, 0.9)]
 )
-def test_baselines(data: TaskData, folder: RunFolder, name: str, least: float, most: float) -> None:
-    task = run_baseline(name, MEDCALC, data, max_samples=None)
+def test_baselines(medcalc: TaskData, folder: RunFolder, name: str, least: float, most: float) -> None:
+    task = run_baseline(name, MEDCALC, medcalc, max_samples=None)
     metrics = finish([task], folder)["tasks"]["medcalc"]["metrics"]
     assert least <= metrics["accuracy"]["value"] <= most
-    assert task.responses == run_baseline(name, MEDCALC, data, max_samples=None).responses
+    assert task.responses == run_baseline(name, MEDCALC, medcalc, max_samples=None).responses
 
 
-def test_the_recipe_says_what_the_number_depends_on(data: TaskData, folder: RunFolder) -> None:
-    recipe = run(Scripted(says("a")), data, folder, max_new_tokens=9).recipe
+def test_the_recipe_says_what_the_number_depends_on(medcalc: TaskData, folder: RunFolder) -> None:
+    recipe = answered(Saying(says("a")), medcalc, folder, max_new_tokens=9).recipe
     assert recipe["task_version"] == MEDCALC.version
     assert recipe["data"]["config"] == "demo"
     assert len(recipe["data"]["rows_sha256"]) == len(recipe["prompts"]["sha256"]) == 64

@@ -148,17 +148,13 @@ _FORM: Final = "It needs a header, and a row an answer: id, response, perhaps mo
 
 @dataclass(frozen=True, kw_only=True)
 class HumanScore:
-    """An answer and what people said of it.
-
-    `model`: whose; "" when the file does not say. `correct`: for each rater whether it is correct; None for those who did
-    not score it.
-    """
+    """An answer and what people said of it."""
 
     line: int
     item: str
     response: str
-    model: str
-    correct: tuple[bool | None, ...]
+    model: str  # "" when the file does not say
+    correct: tuple[bool | None, ...]  # a rater each; None for those who did not score it
 
     @property
     def id(self) -> str:

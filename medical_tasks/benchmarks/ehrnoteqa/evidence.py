@@ -245,15 +245,12 @@ _EXPONENT = len("e+1")
 
 @dataclass(frozen=True, kw_only=True)
 class _Paragraph:
-    """A paragraph as it stands in the file; number 0 is where the entry's title was come upon.
-
-    `title`: of the entry, where it stands before the paragraphs; None where not.
-    """
+    """A paragraph as it stands in the file; number 0 is where the entry's title was come upon."""
 
     line: int
     entry: int
     number: int
-    title: Any
+    title: Any  # of the entry, where it stands before the paragraphs
     value: Any = None
 
 

@@ -33,16 +33,12 @@ NO_GOLD: Final = "no gold: for people to score"
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """An answer to be judged.
-
-    `form`: `open`, or `choice` when choices were given. `letter`: the choice whose letter it names, "" for none; for judges
-    that do not know what letters stand for.
-    """
+    """An answer to be judged."""
 
     item: Item
     answer: str
     form: Literal["open", "choice"]
-    letter: str = ""
+    letter: str = ""  # the choice whose letter it names, for judges that do not know what letters stand for
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -137,11 +137,7 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """A question about a patient's discharge summaries.
-
-    `num_notes`: how many discharge summaries the patient has. `categories`: what is asked about, as the file says; None
-    where it does not, which the official one never does.
-    """
+    """A question about a patient's discharge summaries."""
 
     patient_id: str
     level: int
@@ -150,7 +146,7 @@ class Question:
     question: str
     choices: tuple[str, ...]
     answer: str
-    categories: tuple[str, ...] | None = None
+    categories: tuple[str, ...] | None = None  # None where the file does not say, as the official one
 
 
 def _is_number(value: Any, *, lowest: int = 0) -> bool:

@@ -28,16 +28,6 @@ if TYPE_CHECKING:
     from medical_tasks.judges.check_sets import CheckSetSource
 
 
-__all__ = [
-    "BENCHMARK",
-    "CHOICE_METRICS",
-    "DATASET",
-    "INDEX_METRICS",
-    "OPEN_METRICS",
-    "TASKS",
-    "VALUE_METRICS",
-]
-
 DATASET = DatasetSpec(
     name="ehrnoteqa",
     title="EHRNoteQA",

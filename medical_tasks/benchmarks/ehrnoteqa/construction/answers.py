@@ -92,7 +92,7 @@ def export_answers(runs: Sequence[Path], folder: Path, options: AnswerSheetOptio
         "first": {name: names[0] for name, names in shares.items()},
     }
     construction.make_folder(folder)
-    if (folder / KEY).exists() and files.read_json(folder / KEY, step="answer-sheet") != made:
+    if (folder / KEY).exists() and construction.read_json(folder / KEY, step="ehrnoteqa answer-sheet") != made:
         raise UsageError(f"{folder}: holds sheets of other answers or with other settings. Give another --out.")
     construction.write_lines(folder / ANSWERS, answers)
     construction.write_json(folder / KEY, made)
@@ -249,14 +249,14 @@ def write_scores(folder: Path, out: Path, *, partial: bool = False) -> tuple[tup
     Returns the table's header and rows as printed, percent. An answer that says nothing is wrong for everybody who has its
     question, except those who marked none of the other answers to it.
     """
-    key = files.read_json(folder / KEY, step="answer-sheet")
+    key = construction.read_json(folder / KEY, step="ehrnoteqa answer-sheet")
     if (folder / ANSWERS).exists() and construction.text_sha256(folder / ANSWERS) != key.get("answers_sha256"):
         raise UsageError(
             f"{folder / ANSWERS}: was changed since it was written. Give the folder as answer-sheet left it."
         )
     answers: dict[Answer, Mapping[str, Any]] = {
         (record.values["id"], record.values["answer_number"]): record.values
-        for record in files.read_lines(folder / ANSWERS, _FIELDS, step="answer-sheet")
+        for record in construction.read_lines(folder / ANSWERS, _FIELDS, step="ehrnoteqa answer-sheet")
     }
     sheets = {name: _read(folder, name, ids, answers) for name, ids in key["sheets"].items() if ids}
     problems = [problem for each in sheets.values() for problem in _problems(each, partial=partial)]

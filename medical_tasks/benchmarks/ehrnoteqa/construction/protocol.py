@@ -142,7 +142,7 @@ def _check_sheets(folder: Path, drafts: Sequence[Mapping[str, Any]]) -> None:
     place = folder / files.SHARES
     if not place.exists():
         return
-    known = files.read_json(place, step="sheet").get("drafts_sha256")
+    known = construction.read_json(place, step="ehrnoteqa sheet").get("drafts_sha256")
     if known != construction.lines_sha256(drafts):
         raise UsageError(
             f"{folder}: sheets of other drafts were exported from here, and somebody may be reviewing them. The drafts are left as "

@@ -40,12 +40,9 @@ _CELL = re.compile(r"([12]):([1-9][0-9]?)=([0-9]{1,6})")
 
 @dataclass(frozen=True, kw_only=True)
 class SampleSpec:
-    """What is drawn.
+    """What is drawn."""
 
-    `cells`: level and number of notes to the number of patients. `bounds`: most tokens of level 1 and of level 2.
-    """
-
-    cells: Mapping[Cell, int]
+    cells: Mapping[Cell, int]  # level and number of notes to the number of patients
     bounds: tuple[int, int] = BOUNDS
     seed: int = 0
     allow_fewer: bool = False
@@ -124,7 +121,7 @@ def make_sample(source: Path, folder: Path, counter: TokenCounter, spec: SampleS
     }
     place = folder / files.SAMPLE
     if place.exists():
-        made = files.read_json(place, step="sample")
+        made = construction.read_json(place, step="ehrnoteqa sample")
         differing = [name for name, value in recipe.items() if made.get("recipe", {}).get(name) != value]
         if differing:
             raise UsageError(
@@ -182,7 +179,7 @@ def _lengths(source: Path, folder: Path, counter: TokenCounter, recipe: Mapping[
     place = folder / files.LENGTHS
     about = {"source": recipe["source"]["sha256"], "tokenizer": recipe["tokenizer"]}
     if place.exists():
-        kept = files.read_json(place, step="sample")
+        kept = construction.read_json(place, step="ehrnoteqa sample")
         if kept.get("about") == about:
             return {patient: PatientLength(*numbers) for patient, numbers in kept["patients"].items()}
     lengths = measure_patients(source, counter)
