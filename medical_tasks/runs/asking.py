@@ -99,13 +99,13 @@ def ask_model(
 def _check_settings(place: Path, settings: Mapping[str, Any], *, finished: Path, step: str, what: str) -> None:
     """Refuses other settings than those the folder's answers are made with; where nobody was asked yet there are none."""
     from medical_tasks.guard.private_store import SETTINGS_FILE
-    from medical_tasks.runs.folder import PRIVATE, existing_run_folder, is_main_process, locked
+    from medical_tasks.runs.folder import PRIVATE, differing_settings, existing_run_folder, is_main_process, locked
 
     if not is_main_process() or not (place / SETTINGS_FILE).exists():
         return
     there = {name: value for name, value in read_json(place / SETTINGS_FILE, step=step).items() if name != PRIVATE}
-    differing = sorted(name for name in {*there, *settings} if there.get(name) != settings.get(name))
-    if not differing:
+    shown = differing_settings(there, settings)
+    if not shown:
         return
     run = existing_run_folder(place)
     # A mistyped or refused model must not be the folder's for good.
@@ -113,7 +113,6 @@ def _check_settings(place: Path, settings: Mapping[str, Any], *, finished: Path,
         with locked(run):
             (place / SETTINGS_FILE).unlink()
         return
-    shown = "; ".join(f"{name}: {there.get(name)!r} there, {settings.get(name)!r} now" for name in differing)
     raise UsageError(
         f"{place}: {what} were begun with other settings ({shown}). Repeat that command to go on, or move this folder away to "
         "begin anew."

@@ -176,10 +176,14 @@ def _settings(file: Path, text: str) -> dict[str, Any]:
 
 
 def _check_same(path: Path, there: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
-    if there == settings:
-        return
+    if there != settings:
+        shown = differing_settings(there, settings)
+        raise UsageError(
+            f"{path}: holds another run ({shown}). Choose another --out, or repeat that run's command to resume it."
+        )
+
+
+def differing_settings(there: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+    """Writes which settings differ; "" where none do."""
     differing = sorted(key for key in {*there, *settings} if there.get(key) != settings.get(key))
-    shown = "; ".join(f"{key}: {there.get(key)!r} there, {settings.get(key)!r} now" for key in differing)
-    raise UsageError(
-        f"{path}: holds another run ({shown}). Choose another --out, or repeat that run's command to resume it."
-    )
+    return "; ".join(f"{key}: {there.get(key)!r} there, {settings.get(key)!r} now" for key in differing)

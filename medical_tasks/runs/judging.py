@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard import policy
@@ -37,6 +37,7 @@ from medical_tasks.judges.session import NEUTRAL_JUDGE_ARGS, JudgeSession, open_
 from medical_tasks.models.checkpoint import find_checkpoint
 from medical_tasks.spec import TaskSpec
 
+Chosen = TypeVar("Chosen", int, Literal["single", "batched"])
 RECORDED = "recorded/"
 _ONE_REPLY = ("lexical", "nli")
 _NO_CHANCE = ("0", "0.0")
@@ -80,21 +81,20 @@ def default_votes(name: str, args: Mapping[str, str], tasks: Sequence[TaskSpec])
     if args.get("temperature") in _NO_CHANCE and args.get("varies") != "true":
         return 1
     own = {task.name: task.votes for task in tasks if task.judge}
-    if len(set(own.values())) > 1:
-        said = ", ".join(f"{task} {votes}" for task, votes in own.items())
-        raise UsageError(
-            f"the tasks take different numbers of votes from the judge {name} ({said}). Run them one by one, or give --votes."
-        )
-    return next(iter(own.values()), 1)
+    return _agreed(own, 1, f"take different numbers of votes from the judge {name}", "--votes")
 
 
 def default_mode(tasks: Sequence[TaskSpec]) -> Literal["single", "batched"]:
     """How judged tasks are judged when nobody says; they must agree."""
     own = {task.name: task.judging for task in tasks if task.judge}
+    return _agreed(own, "single", "are judged in different ways", "--judging")
+
+
+def _agreed(own: Mapping[str, Chosen], default: Chosen, differ: str, option: str) -> Chosen:
     if len(set(own.values())) > 1:
-        said = ", ".join(f"{task} {mode}" for task, mode in own.items())
-        raise UsageError(f"the tasks are judged in different ways ({said}). Run them one by one, or give --judging.")
-    return next(iter(own.values()), "single")
+        said = ", ".join(f"{task} {each}" for task, each in own.items())
+        raise UsageError(f"the tasks {differ} ({said}). Run them one by one, or give {option}.")
+    return next(iter(own.values()), default)
 
 
 class _Nobody:

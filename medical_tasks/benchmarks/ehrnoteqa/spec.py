@@ -6,6 +6,7 @@ and Benchmarks, https://arxiv.org/abs/2402.16040. Reference implementation: http
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -60,95 +61,6 @@ DATASET = DatasetSpec(
     version="1.1.0",
 )
 
-OPEN_METRICS = (
-    MetricSpec(
-        name="accuracy",
-        kind="proportion",
-        description="Answers that the judge calls correct, by the mode of its votes (paper, appendix E.1).",
-    ),
-    MetricSpec(
-        name="rouge_l", kind="mean", description="ROUGE-L F1 against the right answer, no stemming.", judged=False
-    ),
-    MetricSpec(
-        name="bleu",
-        kind="mean",
-        description="SacreBLEU of each answer against the right one, over the orders that it is long enough for.",
-        judged=False,
-    ),
-    MetricSpec(
-        name="exact_match",
-        kind="proportion",
-        description="Answers that are the right one letter for letter, but for case, ASCII punctuation and white space.",
-        judged=False,
-    ),
-    MetricSpec(
-        name="sentence_bert",
-        kind="mean",
-        description="Cosine of the answer's and the right answer's embeddings by a Sentence-BERT checkpoint.",
-        limits=(-1.0, 1.0),
-        unit="cosine",
-        judged=False,
-        needs="sentence_bert",
-    ),
-    MetricSpec(
-        name="clinical_bert",
-        kind="mean",
-        description="Cosine of the answer's and the right answer's embeddings by a ClinicalBERT checkpoint.",
-        limits=(-1.0, 1.0),
-        unit="cosine",
-        judged=False,
-        needs="clinical_bert",
-    ),
-)
-
-CHOICE_METRICS = (
-    MetricSpec(
-        name="accuracy",
-        kind="proportion",
-        description="Answers that the judge finds to be the right choice, by the mode of its votes (paper, appendix E.1).",
-    ),
-    MetricSpec(
-        name="letter_accuracy",
-        kind="proportion",
-        description="Answers whose choice, read by a rule and without a judge, is the right one.",
-        judged=False,
-    ),
-)
-
-_PROBABILITY = MetricSpec(
-    name="gold_probability",
-    kind="mean",
-    description="Probability of the right choice among the five, by the models' sums of log-probabilities.",
-)
-
-INDEX_METRICS = (
-    MetricSpec(
-        name="accuracy",
-        kind="proportion",
-        description="Questions whose right letter is the most probable one; a tie is wrong.",
-    ),
-    _PROBABILITY,
-)
-
-VALUE_METRICS = (
-    MetricSpec(
-        name="accuracy",
-        kind="proportion",
-        description="Questions whose right choice has the most probable text (sum of log-probabilities); a tie is wrong.",
-    ),
-    MetricSpec(
-        name="accuracy_per_token",
-        kind="proportion",
-        description="As accuracy, the sum divided by the number of the choice's tokens.",
-    ),
-    MetricSpec(
-        name="accuracy_per_character",
-        kind="proportion",
-        description="As accuracy, the sum divided by the number of the choice's characters (Unicode code points).",
-    ),
-    _PROBABILITY,
-)
-
 Format = Literal["open", "mc", "mc_prob_index", "mc_prob_value"]
 
 _TITLES: dict[Format, str] = {
@@ -158,10 +70,8 @@ _TITLES: dict[Format, str] = {
     "mc_prob_value": "five choices, by the probability of the choice's text",
 }
 _METRICS: dict[Format, tuple[MetricSpec, ...]] = {
-    "open": OPEN_METRICS,
-    "mc": CHOICE_METRICS,
-    "mc_prob_index": INDEX_METRICS,
-    "mc_prob_value": VALUE_METRICS,
+    form: tuple(MetricSpec(**each | {"limits": tuple(each.get("limits", (0.0, 1.0)))}) for each in listed)
+    for form, listed in json.loads(Path(__file__).with_name("metrics.json").read_text(encoding="utf-8")).items()
 }
 _NOTE_TOKENS = {1: "up to 3,000", 2: "3,000 to 7,000"}
 _SIMILARITY = {
