@@ -36,7 +36,7 @@ def test_what_forbids_a_comparison(change: dict[str, Any], sentence: str) -> Non
     assert warned == []
 
 
-@pytest.mark.parametrize(("change", "sentence"), cases(__file__, "test_what_is_said"))  # fmt: skip
+@tabled("change", "sentence")
 def test_what_is_said(change: dict[str, Any], sentence: str) -> None:
     refused, warned = told(change)
     assert refused == []
@@ -93,7 +93,7 @@ def test_no_value_is_ever_shown_whole() -> None:
     assert "{" not in told({"task_version": {"a": "b"}})[0][0]
 
 
-@pytest.mark.parametrize(("value", "text"), cases(__file__, "test_short_values"))  # fmt: skip
+@tabled("value", "text")
 def test_short_values(value: Any, text: str) -> None:
     assert short(value) == text
 
