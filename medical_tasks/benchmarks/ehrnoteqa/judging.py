@@ -118,16 +118,10 @@ def _verdict(case: Case, outcomes: Sequence[Verdict | Unscored]) -> AnswerVerdic
 
 
 _ENTAILS: Final[Mapping[Label, Any]] = {
-    "entailment": True,
-    "neutral": False,
-    "contradiction": False,
-    "not_entailment": False,
+    label: label == "entailment" for label in ("entailment", "neutral", "contradiction", "not_entailment")
 }
 # The authors' longest reply; ours are one sentence, and have room for a model that writes more.
 _REPLY_TOKENS: Final = 600
-
-_SCORE: Final = {"reason": free_text, "score": whole_number(0, 1)}
-_VERDICT: Final = {"reason": free_text, "verdict": one_of("yes", "no")}
 
 # Braces: the authors' form shows the score in some, and a judge may leave them.
 _SCORE_LABEL: Final = re.compile(r"score[ *_`]{0,4}[:=]", re.I)
@@ -153,13 +147,13 @@ _OPENERS: Final = ' \t\r\n*_`"“('
 
 def read_own_score(text: str) -> bool | Unreadable:
     """Reads our form of a score."""
-    value = read_object(text, _SCORE)
+    value = read_object(text, {"reason": free_text, "score": whole_number(0, 1)})
     return value if isinstance(value, Unreadable) else bool(value["score"])
 
 
 def read_own_choice(text: str) -> bool | Unreadable:
     """Reads our form of yes or no."""
-    value = read_object(text, _VERDICT)
+    value = read_object(text, {"reason": free_text, "verdict": one_of("yes", "no")})
     return value if isinstance(value, Unreadable) else value["verdict"] == "yes"
 
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS, Question
@@ -205,12 +205,11 @@ class TwinNote:
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class TwinPatient:
-    """An invented patient. `notes`: in the order of the file, which is not that of time."""
+class TwinPatient(NamedTuple):
+    """An invented patient."""
 
     question: Question | None
-    notes: tuple[TwinNote, ...]
+    notes: tuple[TwinNote, ...]  # in the order of the file, which is not that of time
 
 
 def twin_patients(*, seed: int, questions: int, notes: int | None = None, scale: float = 1.0) -> Iterator[TwinPatient]:
