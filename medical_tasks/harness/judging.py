@@ -97,7 +97,7 @@ class HarnessJudge:
         judge = self._open()
         # A connection of SQLite belongs to one thread.
         with Store(private_folder(_FOLDER) / "verdicts.sqlite") as store:
-            judging = judge.task_judge(task, store).judging
+            judging = judge.session(task, store).judging
             with self._lock if judge.endpoint is None else contextlib.nullcontext():
                 scores: list[ItemScore] = task.benchmark.score_items(task, items, responses, judging=judging)
         if judge.trouble is not None:

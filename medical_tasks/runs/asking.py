@@ -17,7 +17,7 @@ from medical_tasks.data.task_data import TaskData
 from medical_tasks.errors import UsageError
 from medical_tasks.guard import policy
 from medical_tasks.runs.runner import AnsweredTask
-from medical_tasks.spec import Benchmark, Item, ItemScore, TaskSpec
+from medical_tasks.spec import Benchmark, TaskSpec
 
 
 class Construction(Benchmark):
@@ -33,17 +33,10 @@ class Construction(Benchmark):
         """None."""
         return ()
 
-    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
-        """None."""
+    def _nothing(self, *arguments: Any, **settings: Any) -> Any:
         raise NotImplementedError
 
-    def gold_response(self, task: TaskSpec, item: Item) -> str:
-        """None."""
-        raise NotImplementedError
-
-    def score_items(self, *arguments: Any, **settings: Any) -> list[ItemScore]:
-        """None."""
-        raise NotImplementedError
+    load_items = gold_response = score_items = _nothing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,15 +68,8 @@ def ask_model(
 ) -> AnsweredTask | None:
     """Asks a model about every item; None in all but the main process.
 
-    `settings`: what decides the outcome beside the model and its settings; JSON values.
-    `finished`: the file that is there once an outcome was written.
-    `step`: which step this is, behind `medical-tasks construct`.
-    `what`: is made, in the plural.
-
-    Raises:
-        MissingError: The model is not there.
-        RefusedError: The model is not on this machine.
-        UsageError: Other settings than an earlier command's here.
+    `settings`: what decides the outcome beside the model, as JSON values. `finished`: the file that is there once an outcome was
+    written. `step`: behind `medical-tasks construct`. `what`: is made, in the plural.
     """
     from medical_tasks.models.opener import NEUTRAL_ARGS, open_model
     from medical_tasks.runs.folder import locked, open_run_folder
@@ -113,13 +99,13 @@ def ask_model(
 def _check_settings(place: Path, settings: Mapping[str, Any], *, finished: Path, step: str, what: str) -> None:
     """Refuses other settings than those the folder's answers are made with; where nobody was asked yet there are none."""
     from medical_tasks.guard.private_store import SETTINGS_FILE
-    from medical_tasks.runs.folder import PRIVATE, existing_run_folder, is_main_process, locked
+    from medical_tasks.runs.folder import PRIVATE, differing_settings, existing_run_folder, is_main_process, locked
 
     if not is_main_process() or not (place / SETTINGS_FILE).exists():
         return
     there = {name: value for name, value in read_json(place / SETTINGS_FILE, step=step).items() if name != PRIVATE}
-    differing = sorted(name for name in {*there, *settings} if there.get(name) != settings.get(name))
-    if not differing:
+    shown = differing_settings(there, settings)
+    if not shown:
         return
     run = existing_run_folder(place)
     # A mistyped or refused model must not be the folder's for good.
@@ -127,7 +113,6 @@ def _check_settings(place: Path, settings: Mapping[str, Any], *, finished: Path,
         with locked(run):
             (place / SETTINGS_FILE).unlink()
         return
-    shown = "; ".join(f"{name}: {there.get(name)!r} there, {settings.get(name)!r} now" for name in differing)
     raise UsageError(
         f"{place}: {what} were begun with other settings ({shown}). Repeat that command to go on, or move this folder away to "
         "begin anew."

@@ -26,20 +26,16 @@ def run_baseline(
 ) -> AnsweredTask:
     """Answers a task with a baseline of `stand_ins.BASELINES`, or of the benchmark's own.
 
-    `task_args`: settings given; a baseline of the benchmark's own may have some.
-    `prompts`: for `copy-example`, the set whose worked examples it copies.
-
-    Raises:
-        UsageError: There is no such baseline, or no example for it to copy.
-        MissingError: The authors' files are not there.
+    `task_args`: settings given. `prompts`: for `copy-example`, the set whose worked examples it copies.
     """
     own = {key: value for key, value in (task_args or {}).items() if key in task.arguments}
+    identity: Mapping[str, Any]
     if name == COPY_EXAMPLE:
         shown = prompt_set(task, prompts, upstream, arguments=own, exemplars=data.exemplars)
         responses, identity = _copied(task, data, shown), {"prompts": shown.name, "sha256": shown.sha256}
         leaking = leaking_examples(task, shown, data.items)
     else:
-        responses, identity, leaking = _responses(name, task, data, own), _identity(name, task, own), []
+        (responses, identity), leaking = _answered(name, task, data, own), []
     recipe = make_recipe(
         task,
         data=data.revision,
@@ -75,17 +71,14 @@ def _copied(task: TaskSpec, data: TaskData, shown: PromptSet) -> list[str]:
     return [shown.example(item).reply for item in data.items]
 
 
-def _responses(name: str, task: TaskSpec, data: TaskData, arguments: Mapping[str, str]) -> list[str]:
+def _answered(
+    name: str, task: TaskSpec, data: TaskData, arguments: Mapping[str, str]
+) -> tuple[list[str], Mapping[str, Any]]:
+    """Responses, and what decides those of a benchmark's own baseline."""
     own = task.benchmark.baselines()
     if name in own:
-        return own[name].respond(task, data.items, arguments)
+        return own[name].respond(task, data.items, arguments), dict(own[name].identity(task, arguments))
     if name not in BASELINES:
         known = ", ".join(f"baseline/{each}" for each in (*BASELINES, *own))
         raise UsageError(f"{task.name}: there is no baseline/{name}. Baselines: {known}.")
-    return baseline_responses(name, task, data.items, task.benchmark.gold_response)
-
-
-def _identity(name: str, task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
-    """What decides the answers of a benchmark's own baseline."""
-    own = task.benchmark.baselines()
-    return dict(own[name].identity(task, arguments)) if name in own else {}
+    return baseline_responses(name, task, data.items, task.benchmark.gold_response), {}

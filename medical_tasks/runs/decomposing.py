@@ -22,17 +22,6 @@ from medical_tasks.runs.judge_arguments import judge_request
 from medical_tasks.runs.judging import JudgeRequest
 from medical_tasks.spec import TaskSpec
 
-__all__ = [
-    "NOT_ASKED",
-    "Written",
-    "asked",
-    "not_taken_apart",
-    "read_request",
-    "said_credentialed",
-    "write_draft",
-    "written_to",
-]
-
 NOT_ASKED: Final = "No judge was asked and nothing is written."
 _SHOWN: Final = 10
 
@@ -62,19 +51,7 @@ def said_credentialed(arguments: argparse.Namespace, *, named: str) -> list[Subj
 
 
 def read_request(arguments: argparse.Namespace, task: TaskSpec, *, texts: str) -> JudgeRequest:
-    """Reads whom to ask.
-
-    Args:
-        arguments: parsed options, those of `judge_arguments` among them.
-        task: whose judge it is.
-        texts: what is taken apart, for messages (`answers`).
-
-    Returns:
-        The request, of one vote.
-
-    Raises:
-        UsageError: No judge is named, or votes or a way of judging are.
-    """
+    """Reads whom to ask, of parsed options; `texts`, such as `answers`, are what is taken apart. The request is of one vote."""
     request = judge_request(arguments, [task], prompts=getattr(arguments, "prompts", None) or "own")
     if request is None or arguments.judge is None:
         raise UsageError(f"which model takes the {texts} apart? medical-tasks decompose ... --judge J. See: --help")
@@ -91,19 +68,8 @@ def asked(
 ) -> Iterator[Judge]:
     """Opens the judge for the length of a `with` block; for a forecast one that is asked nothing and leaves nothing.
 
-    Args:
-        request: whom to ask, and how.
-        written: where the outcome will go; what stands there now is checked before anybody is asked.
-        settings: what tells this command from others in the same folder, beside file and judge.
-        texts: what is taken apart, for progress and forecast.
-        sources: files it is read from.
-
-    Yields:
-        A judge that reads prompts.
-
-    Raises:
-        UsageError: The file may not be written, the folder is of another command, or the judge reads no prompts.
-        MissingError: What the judge needs is not there.
+    `settings`: what tells this command from others in the same folder, beside file and judge. `sources`: what is taken apart; what
+    stands where the outcome goes is checked against them before anybody is asked.
     """
     opening: dict[str, Any] = {"args": request.args, "options": request.options, "label": texts, "must_read": True}
     if request.options.forecast:
@@ -120,15 +86,7 @@ def asked(
 
 
 def write_draft(written: Written, text: str) -> None:
-    """Writes the outcome, and remembers that it was this package that wrote it.
-
-    Args:
-        written: where it goes.
-        text: the file's content.
-
-    Raises:
-        IncompleteError: It cannot be written.
-    """
+    """Writes the outcome, and remembers that it was this package that wrote it."""
     # First the record: killed in between, the next run must know whichever of the two files it finds.
     digest = hashlib.sha256(text.encode()).hexdigest()
     with WholeFile(_record(written.work)) as part:
@@ -138,14 +96,7 @@ def write_draft(written: Written, text: str) -> None:
 
 
 def not_taken_apart(failed: Mapping[str, str], number: int, *, texts: str, some_done: bool) -> IncompleteError:
-    """Makes the error for texts that the judge left.
-
-    Args:
-        failed: name of a text to the reason.
-        number: of all texts.
-        texts: what they are (`answers`).
-        some_done: whether others are written.
-    """
+    """Makes the error for texts that the judge left, with the reason of each; `some_done`: others are written."""
     shown = "; ".join(f"{name}: {reason}" for name, reason in list(failed.items())[:_SHOWN])
     more = f" and {len(failed) - _SHOWN} more" if len(failed) > _SHOWN else ""
     return IncompleteError(

@@ -1,7 +1,4 @@
-"""From scored items to a metric's number: value, interval, and what the missing items and verdicts could change.
-
-How a missing verdict is estimated, and why so: docs/adr/0012-missing-verdicts.md.
-"""
+"""From scored items to a metric's number, interval and bounds. Missing verdicts: docs/adr/0012-missing-verdicts.md."""
 
 from __future__ import annotations
 
@@ -58,10 +55,8 @@ class Estimator:
     def entry(self, metric: MetricSpec, items: Sequence[Item]) -> dict[str, Any]:
         """Computes a metric's entry of `results.json`.
 
-        Returns:
-            `value`, `ci_low`, `ci_high` and `n` (items that the value is over), `bound_low` and `bound_high`, and what its kind
-            has besides. Where items or verdicts are missing also `scored`, the items on which it is decided, and `estimated`,
-            those of `n` with an estimate. What cannot be computed is None, and `reason` says why.
+        Where items or verdicts are missing it has also `scored`, the items on which it is decided, and `estimated`, those of `n`
+        with an estimate. What cannot be computed is None, and `reason` says why.
         """
         entry = self._average(metric, items) if metric.kind == "average" else self._single(metric, items)
         if metric.unit:
@@ -189,36 +184,22 @@ class _Found:
 
     def none(self, reason: str) -> dict[str, Any]:
         """The entry without a value."""
-        entry: dict[str, Any] = {"value": None, "ci_low": None, "ci_high": None, "n": 0}
-        return {
-            **entry,
-            **({"of": 0.0} if self.pooled else {}),
-            **self._missing_said([]),
-            **self._bounds(),
-            "reason": reason,
-        }
+        entry = {"value": None, "ci_low": None, "ci_high": None, "n": 0, **({"of": 0.0} if self.pooled else {})}
+        return {**entry, **self._missing_said([]), **self._bounds(), "reason": reason}
 
     def entry(self, ends: tuple[float, float] | None) -> dict[str, Any]:
         """The entry, with estimates for what is not decided; all values lie between `ends`, None where there is no such end."""
         if not self.below and not self.estimates:
             return self._nothing_to_share()
         complete = self._interval(self.above, self.below, self.clusters, ends)
-        entry: dict[str, Any] = {
-            "value": complete.value,
-            "ci_low": complete.ci_low,
-            "ci_high": complete.ci_high,
-            "n": len(self.below),
-        }
-        if self.pooled:
-            entry["of"] = math.fsum(self.below)
         weights = [one.weight for one in self.estimates]
         above = [*self.above, *(one.value * one.weight for one in self.estimates)]
-        value = complete.value
-        if self.estimates:
-            value = math.fsum(above) / math.fsum([*self.below, *weights])
-            entry["n"] += len(self.estimates)
-            if self.pooled:
-                entry["of"] = math.fsum([*self.below, *weights])
+        of = math.fsum([*self.below, *weights])
+        value = math.fsum(above) / of if self.estimates else complete.value
+        entry: dict[str, Any] = {"value": complete.value, "ci_low": complete.ci_low, "ci_high": complete.ci_high}
+        entry["n"] = len(self.below) + len(self.estimates)
+        if self.pooled:
+            entry["of"] = of
         # What is left out stands where the others' mean is, or as near as it can be.
         if any(not low <= value <= high for low, high, _ in self.left):
             stand_ins = [(min(max(value, low), high), weight) for low, high, weight in self.left if weight < math.inf]
@@ -270,9 +251,8 @@ class _Found:
 
     def _nothing_to_share(self) -> dict[str, Any]:
         """Nothing to share anywhere, where there should have been something: what items say of that, the worst of it."""
-        value = min(self.due)
         low, high = self.metric.limits
-        entry = {"value": value, "ci_low": low, "ci_high": high, "n": len(self.due), "of": 0.0}
+        entry = {"value": min(self.due), "ci_low": low, "ci_high": high, "n": len(self.due), "of": 0.0}
         return _inside({**entry, **self._missing_said([]), **self._bounds()}, whole=not self.missing)
 
     def _bounds(self) -> dict[str, float | None]:

@@ -1,7 +1,6 @@
 """The folder of a run: its settings, the store of its answers, its results.
 
-A folder belongs to one command. The same command goes on with it; another one is refused, so that no run is mixed into,
-or written over, a different one.
+It belongs to one command: the same command goes on with it, and another one is refused.
 """
 
 from __future__ import annotations
@@ -104,12 +103,7 @@ def default_folder(model: str, settings: Mapping[str, Any]) -> Path:
 def open_run_folder(path: Path, settings: Mapping[str, Any], *, private: bool = False) -> RunFolder:
     """Makes a run's folder, or enters it again with the same settings; with others only while nothing is in it.
 
-    `settings`: JSON values that tell this run from others.
-    `private`: whether answers are kept in the private store, under an id that the folder holds.
-
-    Raises:
-        UsageError: The folder is a file, or belongs to a run with other settings.
-        IncompleteError: The folder cannot be written.
+    `settings`: JSON values that tell this run from others. `private`: whether answers are kept in the private store.
     """
     path = path.expanduser()
     if path.exists() and not path.is_dir():
@@ -182,10 +176,14 @@ def _settings(file: Path, text: str) -> dict[str, Any]:
 
 
 def _check_same(path: Path, there: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
-    if there == settings:
-        return
+    if there != settings:
+        shown = differing_settings(there, settings)
+        raise UsageError(
+            f"{path}: holds another run ({shown}). Choose another --out, or repeat that run's command to resume it."
+        )
+
+
+def differing_settings(there: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+    """Writes which settings differ; "" where none do."""
     differing = sorted(key for key in {*there, *settings} if there.get(key) != settings.get(key))
-    shown = "; ".join(f"{key}: {there.get(key)!r} there, {settings.get(key)!r} now" for key in differing)
-    raise UsageError(
-        f"{path}: holds another run ({shown}). Choose another --out, or repeat that run's command to resume it."
-    )
+    return "; ".join(f"{key}: {there.get(key)!r} there, {settings.get(key)!r} now" for key in differing)

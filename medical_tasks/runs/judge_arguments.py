@@ -4,47 +4,45 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import Any, Final
 
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.judging import JudgeRequest, default_mode, default_votes
 from medical_tasks.spec import TaskSpec
 
 _DEFAULT = "lexical"
-_OPTIONS = (
-    "judge", "judge_args", "votes", "judging", "judge_reply_tokens", "max_judge_calls", "max_judge_tokens", "forecast"
-)  # fmt: skip
+_OPTIONS: Final[dict[str, dict[str, Any]]] = {
+    "judge": {
+        "metavar": "J",
+        "help": "openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH, inspect/PROVIDER/NAME, recorded/FILE, or lexical "
+        "(default: needs nothing, compares words, not comparable)",
+    },
+    "judge_args": {"default": "", "metavar": "K=V,...", "help": "settings of the judge's backend"},
+    "votes": {
+        "type": int,
+        "metavar": "K",
+        "help": "votes a verdict; the mode decides (default: the task's own number, 1 where a judge always says the same)",
+    },
+    "judging": {
+        "choices": ("single", "batched"),
+        "help": "one call a statement, or all statements of an answer in one (default: the task's own way)",
+    },
+    "judge_reply_tokens": {
+        "type": int,
+        "metavar": "N",
+        "help": "longest reply of the judge, instead of the task's own; give a judge that reasons room, e.g. 4096",
+    },
+    "max_judge_calls": {"type": int, "metavar": "N", "help": "stop asking the judge after N requests"},
+    "max_judge_tokens": {"type": int, "metavar": "N", "help": "stop asking the judge after N tokens"},
+    "forecast": {"action": "store_true", "help": "only say what judging would cost; asks no judge"},
+}
 
 
 def add_judge_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
     group = parser.add_argument_group("judge", "for tasks whose answers a judge scores")
-    group.add_argument(
-        "--judge",
-        metavar="J",
-        help="openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH, inspect/PROVIDER/NAME, recorded/FILE, or lexical "
-        "(default: needs nothing, compares words, not comparable)",
-    )
-    group.add_argument("--judge-args", default="", metavar="K=V,...", help="settings of the judge's backend")
-    group.add_argument(
-        "--votes",
-        type=int,
-        metavar="K",
-        help="votes a verdict; the mode decides (default: the task's own number, 1 where a judge always says the same)",
-    )
-    group.add_argument(
-        "--judging",
-        choices=("single", "batched"),
-        help="one call a statement, or all statements of an answer in one (default: the task's own way)",
-    )
-    group.add_argument(
-        "--judge-reply-tokens",
-        type=int,
-        metavar="N",
-        help="longest reply of the judge, instead of the task's own; give a judge that reasons room, e.g. 4096",
-    )
-    group.add_argument("--max-judge-calls", type=int, metavar="N", help="stop asking the judge after N requests")
-    group.add_argument("--max-judge-tokens", type=int, metavar="N", help="stop asking the judge after N tokens")
-    group.add_argument("--forecast", action="store_true", help="only say what judging would cost; asks no judge")
+    for name, settings in _OPTIONS.items():
+        group.add_argument(f"--{name.replace('_', '-')}", **settings)
 
 
 def judge_request(
@@ -55,12 +53,8 @@ def judge_request(
     from medical_tasks.models.opener import parse_model_args
 
     if not any(task.judge for task in tasks):
-        given = {name: getattr(arguments, name) for name in _OPTIONS}
-        unused = [
-            f"--{name.replace('_', '-')}"
-            for name, value in given.items()
-            if value not in (None, "") and value is not False
-        ]
+        given = {f"--{name.replace('_', '-')}": getattr(arguments, name) for name in _OPTIONS}
+        unused = [name for name, value in given.items() if value not in (None, "") and value is not False]
         if unused:
             raise UsageError(
                 f"{', '.join(unused)}: {', '.join(task.name for task in tasks)} needs no judge. Leave it out."

@@ -10,8 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard import policy
@@ -37,6 +36,7 @@ from medical_tasks.judges.session import NEUTRAL_JUDGE_ARGS, JudgeSession, open_
 from medical_tasks.models.checkpoint import find_checkpoint
 from medical_tasks.spec import TaskSpec
 
+Chosen = TypeVar("Chosen", int, Literal["single", "batched"])
 RECORDED = "recorded/"
 _ONE_REPLY = ("lexical", "nli")
 _NO_CHANCE = ("0", "0.0")
@@ -46,11 +46,7 @@ _LOADS_WEIGHTS = ("hf", "nli", "vllm", "vllm-server", "transformers-server")
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeRequest:
-    """The judge a user asked for.
-
-    Attributes:
-        name: for example `openai-api/my-host/my-model`; `recorded/FILE` for verdicts that are there already.
-    """
+    """The judge a user asked for, such as `openai-api/my-host/my-model`; `recorded/FILE` for verdicts that are there already."""
 
     name: str = "lexical"
     args: Mapping[str, str] = field(default_factory=dict)
@@ -78,31 +74,26 @@ def opens_early(name: str) -> bool:
 
 
 def default_votes(name: str, args: Mapping[str, str], tasks: Sequence[TaskSpec]) -> int:
-    """How many votes a verdict takes by default: the tasks' own number; 1 for a judge that says the same each time.
-
-    Raises:
-        UsageError: The tasks differ in it: a backend is opened once, and its temperature depends on it.
-    """
+    """How many votes a verdict takes by default: the tasks' own number; 1 for a judge that says the same each time."""
     if name.partition("/")[0] in (*_ONE_REPLY, "recorded"):
         return 1
     if args.get("temperature") in _NO_CHANCE and args.get("varies") != "true":
         return 1
     own = {task.name: task.votes for task in tasks if task.judge}
-    if len(set(own.values())) > 1:
-        said = ", ".join(f"{task} {votes}" for task, votes in own.items())
-        raise UsageError(
-            f"the tasks take different numbers of votes from the judge {name} ({said}). Run them one by one, or give --votes."
-        )
-    return next(iter(own.values()), 1)
+    return _agreed(own, 1, f"take different numbers of votes from the judge {name}", "--votes")
 
 
 def default_mode(tasks: Sequence[TaskSpec]) -> Literal["single", "batched"]:
     """How judged tasks are judged when nobody says; they must agree."""
     own = {task.name: task.judging for task in tasks if task.judge}
+    return _agreed(own, "single", "are judged in different ways", "--judging")
+
+
+def _agreed(own: Mapping[str, Chosen], default: Chosen, differ: str, option: str) -> Chosen:
     if len(set(own.values())) > 1:
-        said = ", ".join(f"{task} {mode}" for task, mode in own.items())
-        raise UsageError(f"the tasks are judged in different ways ({said}). Run them one by one, or give --judging.")
-    return next(iter(own.values()), "single")
+        said = ", ".join(f"{task} {each}" for task, each in own.items())
+        raise UsageError(f"the tasks {differ} ({said}). Run them one by one, or give {option}.")
+    return next(iter(own.values()), default)
 
 
 class _Nobody:
@@ -135,9 +126,7 @@ def check_request(request: JudgeRequest, tasks: Sequence[TaskSpec]) -> None:
 
 
 def _judge_prompts(task: TaskSpec, request: JudgeRequest) -> JudgePrompts:
-    load = task.benchmark.load_judge_prompts
-    prompts: JudgePrompts = load(task, request.prompts, request.options.upstream)
-    return prompts
+    return task.benchmark.load_judge_prompts(task, request.prompts, request.options.upstream)
 
 
 class _Patient:
@@ -171,12 +160,7 @@ class _Patient:
 
 
 class OpenJudge:
-    """A judge whose backend is open: asked by sessions, which bring the store.
-
-    Raises:
-        UsageError: Unknown kind of judge, bad options, or votes of a judge that always says the same.
-        MissingError: A package, key or file it needs is not there.
-    """
+    """A judge whose backend is open: asked by sessions, which bring the store."""
 
     def __init__(self, request: JudgeRequest, *, log_dir: Path) -> None:
         self.request = request
@@ -206,7 +190,7 @@ class OpenJudge:
         """Where the judge is asked, None in this process."""
         return None if self._backend is None else self._backend.endpoint
 
-    def task_judge(self, task: TaskSpec, store: Store) -> TaskJudge:
+    def session(self, task: TaskSpec, store: Store) -> TaskJudge:
         """Opens a session for one task, on a store and the run's budget."""
         judge: RecordedJudge | JudgeSession
         if self._backend is None:
@@ -221,11 +205,11 @@ class OpenJudge:
             self._backend.close()
 
 
-class RunJudge:
+class RunJudge(OpenJudge):
     """A run's judge and the store of its replies. Use as a context manager; what it opens is closed at the end."""
 
     def __init__(self, request: JudgeRequest, *, store: Path, log_dir: Path) -> None:
-        self._judge = OpenJudge(request, log_dir=log_dir)
+        super().__init__(request, log_dir=log_dir)
         self._path = store
         self._store: Store | None = None
 
@@ -233,23 +217,16 @@ class RunJudge:
         self._store = Store(self._path)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         if self._store is not None:
             self._store.close()
-        self._judge.close()
-
-    @property
-    def endpoint(self) -> str | None:
-        """Where the judge is asked, None in this process."""
-        return self._judge.endpoint
+        self.close()
 
     def task_judge(self, task: TaskSpec) -> TaskJudge:
-        """Opens the judge for one task: a session of its own, on the same store and budget."""
+        """Opens the judge for one task: a session of its own, on the run's store and budget."""
         if self._store is None:
             raise RuntimeError("the judge is used outside its `with`")
-        return self._judge.task_judge(task, self._store)
+        return self.session(task, self._store)
 
 
 class TaskJudge:
@@ -288,6 +265,9 @@ class TaskJudge:
             "prompts": self.judging.prompts.name,
             "name": check_set_of(self._task),
         }
+        reasons: Counter[str] = Counter()
+        for reason, count in stats.unscored.items():
+            reasons[redact_reason(reason) if private else reason] += count
         entry["judge"] = {
             "name": self._judge.name,
             "comparable": self._judge.comparable,
@@ -295,7 +275,7 @@ class TaskJudge:
             "verdicts": {
                 "asked": stats.asked,
                 "decided": stats.decided,
-                "unscored": _reasons(stats.unscored, private=private),
+                "unscored": dict(sorted(reasons.items())),
             },
             "from_store": stats.from_store,
             "calls": stats.calls,
@@ -333,10 +313,3 @@ class TaskJudge:
                     line["unscored"] = redact_reason(line["unscored"])
             made.append(line)
         return made
-
-
-def _reasons(counts: Mapping[str, int], *, private: bool) -> dict[str, int]:
-    found: Counter[str] = Counter()
-    for reason, count in counts.items():
-        found[redact_reason(reason) if private else reason] += count
-    return dict(sorted(found.items()))

@@ -7,6 +7,7 @@ import hashlib
 import io
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -150,11 +151,7 @@ def read_outputs(path: Path) -> tuple[list[OutputRow], str]:
 def join_outputs(
     sources: Sequence[Sequence[OutputRow]], *, digests: Mapping[str, str], less_is_better: frozenset[str] = frozenset()
 ) -> OutputTable:
-    """Joins what several sources know of the same outputs.
-
-    Raises:
-        UsageError: Two sources give an output different numbers under one name, or an item two clusters.
-    """
+    """Joins what several sources know of the same outputs."""
     rows: dict[tuple[str, str], OutputRow] = {}
     for row in (row for source in sources for row in source):
         there = rows.get((row.item, row.system))
@@ -252,19 +249,12 @@ def run_name(text: str) -> RunName | None:
 def read_runs(names: Sequence[RunName], tasks: Mapping[str, TaskSpec], *, task: str | None = None) -> RunOutputs:
     """Reads runs on the same data.
 
-    `task`: the task to take from each; None where each run has one only. Runs may be of different tasks on the same rows, as
-    those with and without worked examples are.
-
-    Raises:
-        MissingError: A folder holds no finished run.
-        UsageError: A system is named twice, a run lacks the task or has several, or the runs are of different data.
+    `task`: the task to take from each; None where each run has one only. Runs may be of different tasks on the same rows.
     """
-    twice = next(
-        (name for name in names if [(n.system, n.label) for n in names].count((name.system, name.label)) > 1), None
-    )
-    if twice is not None:
+    called = Counter((name.system, name.label) for name in names)
+    for (system, label), _ in (each for each in called.items() if each[1] > 1):
         raise UsageError(
-            f"two runs are named {twice.system!r}{f' with the label {twice.label!r}' if twice.label else ''}. Write "
+            f"two runs are named {system!r}{f' with the label {label!r}' if label else ''}. Write "
             "SYSTEM=FOLDER, or SYSTEM@LABEL=FOLDER for the same outputs scored by another judge."
         )
     rows, digests, less, used = [], {}, set[str](), {}
@@ -285,7 +275,8 @@ def read_runs(names: Sequence[RunName], tasks: Mapping[str, TaskSpec], *, task: 
                 f"{name.folder}: its version of {chosen} is {recipe['task_version']}, another run's {versions[chosen]}. Their "
                 "numbers cannot be compared; run both with one version."
             )
-        columns = _columns(tasks[chosen], name)
+        label = f"@{name.label}" if name.label and tasks[chosen].judge else ""
+        columns = {each.name: f"{each.name}{label if each.judged else ''}" for each in tasks[chosen].metrics}
         rows.append(tuple(_rows(name, chosen, columns)))
         less |= {columns[metric.name] for metric in tasks[chosen].metrics if not metric.higher_is_better}
         digests[str(name.folder)] = str(results["items_sha256"])
@@ -303,14 +294,6 @@ def _task(name: RunName, results: Mapping[str, Any], task: str | None, tasks: Ma
     if chosen not in tasks:
         raise UsageError(f"{name.folder}: its task {chosen!r} is not known to this version. Tasks: {', '.join(tasks)}.")
     return chosen
-
-
-def _columns(task: TaskSpec, name: RunName) -> dict[str, str]:
-    """What each metric is called; metrics of one part of an item too."""
-    return {
-        metric.name: f"{metric.name}@{name.label}" if name.label and task.judge and metric.judged else metric.name
-        for metric in task.metrics
-    }
 
 
 def _rows(name: RunName, task: str, columns: Mapping[str, str]) -> list[OutputRow]:
@@ -406,11 +389,7 @@ def read_preferences(path: Path) -> PreferenceTable:
 def votes_of(preferences: PreferenceTable, table: OutputTable, pairs: OutputPairs) -> tuple[list[list[Vote]], int]:
     """Finds what people say of each pair of a table's outputs; which system stands first in a row makes no difference.
 
-    Returns:
-        The votes of each pair, none where nobody was asked; and how many answers are about pairs that are not there.
-
-    Raises:
-        UsageError: All of them are.
+    Returns the votes of each pair, none where nobody was asked, and how many answers are about pairs that are not there.
     """
     rows = {(row.item, row.system): place for place, row in enumerate(table.rows)}
     places = {(int(a), int(b)): place for place, (a, b) in enumerate(zip(pairs.first, pairs.second, strict=True))}

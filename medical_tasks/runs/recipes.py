@@ -14,6 +14,8 @@ import platform
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks._version import __version__
@@ -79,15 +81,13 @@ _NEUTRAL: Final = ("processes",)
 
 @dataclass(frozen=True, kw_only=True)
 class RecipeDifferences:
-    """What two recipes of one task differ in.
-
-    Attributes:
-        left_out: scoring argument to why the metrics that need it (`MetricSpec.needs`) cannot be compared; all others can.
-    """
+    """What two recipes of one task differ in."""
 
     refused: list[str]  # why their numbers cannot be compared at all, a sentence each; empty when they can
     warned: list[str]  # what a reader must know of the comparison, a sentence each
-    left_out: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(
+        default_factory=dict
+    )  # scoring argument to why metrics that need it cannot be compared
 
 
 def recipe_differences(
@@ -97,64 +97,34 @@ def recipe_differences(
 
     `metrics`: the task's, so that a setting that only some of them need forbids these alone.
     """
-    refused = [said for check in (_version, _data, _metrics) if (said := check(name, first, second))]
+    recipes = first, second
+    refused: list[str] = []
+    warned: list[str] = []
+    versions = [short(recipe.get("task_version")) for recipe in recipes]
+    if len({version.partition("-")[0] for version in versions}) > 1:
+        refused.append(_said("version", *(short(version, quote=True) for version in versions), name=name))
+    elif versions[0] != versions[1]:
+        warned.append(_said("interface", *map(short, versions)))
+    # The same rows can come from a renamed file.
+    data = [
+        {key: value for key, value in mapping(recipe.get("data")).items() if key != "source" and value is not None}
+        for recipe in recipes
+    ]
+    if data[0] != data[1]:
+        refused.append(_said("data", differing(*data), name=name))
+    defined = [mapping(recipe.get("metrics")) for recipe in recipes]
+    if defined[0] != defined[1]:
+        refused.append(_said("metrics", differing(*defined), name=name))
+    warned += [said for said in (_prompts_differ(*recipes), _generation(*recipes)) if said]
+    left = [mapping(mapping(recipe.get("truncation")).get("words_left_out")) for recipe in recipes]
+    if left[0] != left[1]:
+        warned.append(_said("truncation", *map(len, left)))
+    warned += [said for key in ("protocol", "baseline", "max_samples", "suite") if (said := _told(name, key, *recipes))]
     settings = _settings(name, first, second, metrics)
-    checks = (_interface, _prompts_differ, _generation, _truncation)
-    warned = [said for check in checks if (said := check(name, first, second))]
-    warned += [said for key, why in _TOLD if (said := _told(key, first, second, why.format(name=name)))]
     return RecipeDifferences(
         refused=refused + settings.refused,
         warned=warned + settings.warned + judge_differences(first, second),
         left_out=settings.left_out,
-    )
-
-
-def _version(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
-    versions = _versions_differ(first, second)
-    if versions[0].partition("-")[0] == versions[1].partition("-")[0]:
-        return None
-    return (
-        f"the runs cannot be compared, their task version differs: {short(versions[0], quote=True)} and "
-        f"{short(versions[1], quote=True)}. Scores of another version are of another test: run {name} again with one version of "
-        "the suite."
-    )
-
-
-def _versions_differ(*recipes: Mapping[str, Any]) -> list[str]:
-    return [short(recipe.get("task_version")) for recipe in recipes]
-
-
-def _interface(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
-    versions = _versions_differ(first, second)
-    if versions[0] == versions[1] or _version(name, first, second):
-        return None
-    return (
-        f"the task version differs in its letter alone: {short(versions[0])} and {short(versions[1])}. That is the interface; the "
-        "scores mean the same, nothing needs to be done."
-    )
-
-
-def _data(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
-    # The same rows can come from a renamed file.
-    parts = [
-        {key: value for key, value in mapping(recipe.get("data")).items() if key != "source" and value is not None}
-        for recipe in (first, second)
-    ]
-    if parts[0] == parts[1]:
-        return None
-    return (
-        f"the runs cannot be compared, their data differs: {differing(*parts)}. Other rows are other questions: build the dataset "
-        f"of {name} once and run both on it."
-    )
-
-
-def _metrics(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
-    parts = [mapping(recipe.get("metrics")) for recipe in (first, second)]
-    if parts[0] == parts[1]:
-        return None
-    return (
-        f"the runs cannot be compared, the definitions of their metrics differ: {differing(*parts)}. The same name may stand for "
-        f"another number: score both with one version, medical-tasks score {name} --responses RUN."
     )
 
 
@@ -167,38 +137,26 @@ def _settings(
     settings = [mapping(recipe.get("scoring")) for recipe in (first, second)]
     needed = {metric.needs for metric in metrics if metric.needs}
     for key in dict.fromkeys([*settings[0], *settings[1]]):
-        again = f"score both alike, medical-tasks score {name} --responses RUN --task-args {short(key)}=VALUE"
         if all(key in part for part in settings) and _same_file(settings[0][key], settings[1][key]):
             continue
         values = differing({key: settings[0].get(key)}, {key: settings[1].get(key)})
+        told = {"values": values, "key": short(key), "again": _said("again", name=name, key=short(key))}
         # What some metrics need is given or not; `no` is the same as nothing said.
         given = [key in part and not (key in needed and part[key] in (None, False)) for part in settings]
         if not any(given):
             continue
         if not all(given):
-            alone = "first" if given[0] else "second"
-            found.warned.append(
-                f"only the {alone} run was scored with {short(key)}, so metrics that need it are left out. For these, {again}."
-            )
+            found.warned.append(_said("scored_alone", alone="first" if given[0] else "second", **told))
         elif key in needed:
-            left_out[key] = (
-                f"its setting differs ({values}), so that it is another measure in each run. For these, {again}."
-            )
+            left_out[key] = _said("left_out", **told)
         elif key == "output_claims":
             kinds = {isinstance(part[key], Mapping) for part in settings}
             if len(kinds) > 1:  # each model's answers have claims of their own, but of one making
-                found.warned.append(
-                    f"the claims of the answers were made in different ways ({values}), which moves recall and precision. Have "
-                    "both made by one: give --task-args output_claims=FILE for both, or for none."
-                )
+                found.warned.append(_said("claims", **told))
         elif key in _SETTINGS_TOLD:
-            found.warned.append(
-                f"how the judge was asked differs: {values}. What differs may be that and not the models: {again}."
-            )
+            found.warned.append(_said("asked_differently", **told))
         else:
-            found.refused.append(
-                f"the runs cannot be compared, their scoring differs: {values}. That changes what the metrics mean: {again}."
-            )
+            found.refused.append(_said("scoring", **told))
     return found
 
 
@@ -209,7 +167,7 @@ def _same_file(first: Any, second: Any) -> bool:
     return {**first, "file": None} == {**second, "file": None}
 
 
-def _prompts_differ(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
+def _prompts_differ(first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
     parts = [recipe.get("prompts") for recipe in (first, second)]
     if parts[0] == parts[1]:
         return None
@@ -219,17 +177,11 @@ def _prompts_differ(name: str, first: Mapping[str, Any], second: Mapping[str, An
         if str(unasked).startswith("baseline/"):
             return None  # a baseline is asked nothing, and its name says what it is
         asked = mapping(parts[0] if parts[1] is None else parts[1])
-        return (
-            f"the prompts differ: only the {alone} run's model was asked by this suite (prompts {short(asked.get('set'))}), the "
-            f"{other} is answers from a file. How those were asked for is not known here: see their origin."
-        )
-    return (
-        f"the prompts differ: {differing(mapping(parts[0]), mapping(parts[1]))}. What differs may be the way of asking and not the "
-        "models: run both with one --prompts and the same --task-args."
-    )
+        return _said("not_asked", alone, short(asked.get("set")), other)
+    return _said("prompts", differing(*map(mapping, parts)))
 
 
-def _generation(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
+def _generation(first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
     given = [recipe.get("generation") for recipe in (first, second)]
     if None in given:
         return None  # nothing was asked there, which the prompts say
@@ -241,48 +193,18 @@ def _generation(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) 
         parts.append({**{key: value for key, value in each.items() if key not in _NEUTRAL}, "model_args": arguments})
     if parts[0] == parts[1]:
         return None
-    return (
-        f"the limits of the answers or the models' settings differ: {differing(*parts)}. Longer answers are cut less often: run "
-        "both with one --max-new-tokens, unless the setting is what you compare."
-    )
+    return _said("generation", differing(*parts))
 
 
-def _truncation(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
-    cuts = [mapping(recipe.get("truncation")) for recipe in (first, second)]
-    left = [mapping(cut.get("words_left_out")) for cut in cuts]
-    if left[0] == left[1]:
-        return None
-    return (
-        f"the questions differ: {len(left[0])} and {len(left[1])} of them were shortened to fit the models' contexts. Who reads "
-        "less can know less: run both with one --truncate and contexts of one length."
-    )
-
-
-_TOLD: Final = (
-    ("protocol", "More tries or other steps can change every answer: run both with the same --task-args."),
-    ("baseline", "It is another baseline: run both with the same --task-args."),
-    (
-        "max_samples",
-        "Only items of both are compared, which are fewer: run both with the same --max-samples, or with none.",
-    ),
-    ("suite", "A repaired scorer can move a score: score the older again, medical-tasks score {name} --responses RUN."),
-)
-
-
-def _told(key: str, first: Mapping[str, Any], second: Mapping[str, Any], why: str) -> str | None:
+def _told(name: str, key: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
     parts = [recipe.get(key) for recipe in (first, second)]
     # A model beside a baseline is another model, as told by its name.
     if parts[0] == parts[1] or (key == "baseline" and not (key in first and key in second)):
         return None
-    values = (
-        differing(mapping(parts[0]), mapping(parts[1]))
-        if all(isinstance(part, Mapping) for part in parts)
-        else f"{short(parts[0])} and {short(parts[1])}"
-    )
-    return f"{key.replace('_', ' ')} differs: {values}. {why}"
-
-
-_SAME_JUDGE = "what differs may be the judges and not the models: have both runs judged by one"
+    values = " and ".join(map(short, parts))
+    if all(isinstance(part, Mapping) for part in parts):
+        values = differing(*map(mapping, parts))
+    return _said(key, values, name=name)
 
 
 def judge_differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
@@ -298,7 +220,7 @@ def judge_differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> li
         names = ", ".join(
             dict.fromkeys(short(judge.get("name")) for judge in judges if judge and not judge.get("comparable"))
         )
-        said.append(f"not comparable with anybody else's numbers: the judge {names} compares words")
+        said.append(_said("lexical", names))
     return said
 
 
@@ -309,21 +231,23 @@ def comparable_judges(*recipes: Mapping[str, Any]) -> bool:
 
 def _difference(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
     if first.get("backend") == second.get("backend") == "recorded":
-        return (
-            "the verdicts of both runs were read from files (--judge recorded/FILE), and nothing here says whether one judge gave "
-            f"them: {_SAME_JUDGE}"
-        )
+        return _said("recorded")
     names = [short(judge.get("name")) for judge in (first, second)]
     if names[0] != names[1]:
-        return f"the judge differs: {names[0]} and {names[1]}. {_capital(_SAME_JUDGE)} (medical-tasks score TASK --responses RUN)"
+        return _said("judge", *names)
     if first.get("votes") != second.get("votes"):
-        told = f"{short(first.get('votes'))} and {short(second.get('votes'))} votes a verdict"
-        return f"the judge {names[0]} was asked differently: {told}. Fewer votes are noisier: {_SAME_JUDGE} and one --votes"
-    return f"the judge {names[0]} was asked differently: {differing(first, second)}. {_capital(_SAME_JUDGE)} in one way"
+        return _said("votes", names[0], short(first.get("votes")), short(second.get("votes")))
+    return _said("judge_asked", names[0], differing(first, second))
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+@cache
+def _sentences() -> dict[str, str]:
+    content: dict[str, str] = json.loads(Path(__file__).with_name("differences.json").read_text(encoding="utf-8"))
+    return content
+
+
+def _said(key: str, /, *parts: object, **named: str) -> str:
+    return _sentences()[key].format(*parts, **named)
 
 
 _LONGEST: Final = 48

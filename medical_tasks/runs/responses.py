@@ -1,10 +1,8 @@
-"""Reading answers people already have.
+"""Reading answers people already have: JSON Lines, or a JSON list, either maybe in a zip file as `submission.json`.
 
-Two forms are read. JSON Lines, an item a line: `{"id": "17", "response": "the raw text"}`. Or a JSON list, as in the authors'
-files of DocLens: `[{"example_id": "17", "output": "the raw text"}, ...]`, or a submission to ArchEHR-QA's shared tasks, of 2025,
-`[{"case_id": "17", "answer": "the raw text"}, ...]`, or of 2026, `[{"case_id": "17", "prediction": ...}, ...]`, where a prediction
-may be a list. A file that begins with `[` is a list. What else an object holds is passed over. Either may be in a zip file, as
-`submission.json`.
+Lines are `{"id": "17", "response": "the raw text"}`. Records of a list are as in the authors' files of DocLens, `{"example_id":
+"17", "output": ...}`, or a submission to ArchEHR-QA's shared tasks, `{"case_id": "17", "answer": ...}` (2025) or `{"case_id":
+"17", "prediction": ...}` (2026), where a prediction may be a list. What else an object holds is passed over.
 """
 
 from __future__ import annotations
@@ -26,6 +24,7 @@ from medical_tasks.io.json_records import is_text, json_values, named, once, sho
 from medical_tasks.models.base import Failure, Length, OnResult, Request
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.folder import existing_run_folder
+from medical_tasks.runs.recipes import mapping
 from medical_tasks.runs.runner import RunOptions, load_task_prompts, run_model
 from medical_tasks.spec import TaskSpec
 
@@ -77,18 +76,10 @@ def read_responses(
     content: bytes | None = None,
     check: Callable[[Sequence[Any]], Sequence[str]] | None = None,
 ) -> dict[str, str]:
-    """Reads and checks a responses file.
+    """Reads and checks a responses file; returns the model's raw text by item id, of a prediction that is a list its JSON.
 
-    A `response` that is null says that there is no answer; it counts as unanswered, like an item that is not there.
-
-    `check`: says what is wrong with the records of a submission that has predictions.
-
-    Returns:
-        Item id to the model's raw text, for each answered item; a prediction that is a list is JSON.
-
-    Raises:
-        MissingError: There is no such file.
-        UsageError: An answer is not of the form, an id is unknown, or an id stands twice; nothing is scored then.
+    A `response` that is null counts as unanswered, like an item that is not there. `check`: says what is wrong with the records of
+    a submission that has predictions.
     """
     known = set(known_ids)
     values = _values(path, read_file(path) if content is None else content)
@@ -123,9 +114,6 @@ def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
     """Takes the one `submission.json` out of a zip file, with the folders it stands in there ("" for none).
 
     Content of any other kind comes back as it is.
-
-    Raises:
-        UsageError: The zip file is damaged or too large, or has other files.
     """
     if not content.startswith(_ZIP):
         return "", content
@@ -134,7 +122,11 @@ def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
         raise UsageError(f"{path}: has {len(content):,} bytes. {again}")
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            files = [each for each in archive.infolist() if not each.is_dir() and not _left_by_system(each.filename)]
+            files = [
+                each
+                for each in archive.infolist()
+                if not each.is_dir() and not _left_by_system(PurePosixPath(each.filename))
+            ]
             if len(files) != 1 or PurePosixPath(files[0].filename).name != SUBMISSION:
                 raise UsageError(f"{path}: holds {_names(files)}, and must hold {SUBMISSION} alone. {again}")
             (member,) = files
@@ -150,20 +142,14 @@ def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
     return "" if folder == "." else folder, found
 
 
-def _left_by_system(name: str) -> bool:
+def _left_by_system(place: PurePosixPath) -> bool:
     """Whether a file is one of those that macOS packs beside what is meant."""
-    place = PurePosixPath(name)
     return place.parts[:1] == ("__MACOSX",) or place.name.startswith(".")
 
 
 def _names(files: Sequence[zipfile.ZipInfo]) -> str:
     more = [f"{len(files) - _SHOWN} more"] if len(files) > _SHOWN else []
     return ", ".join([*(named(each.filename) for each in files[:_SHOWN]), *more]) or "no files"
-
-
-def _both(first: str, second: str) -> str:
-    kind, number = first.split()
-    return f"{kind}s {number} and {second.split()[1]}"
 
 
 def _values(path: Path, content: bytes) -> list[tuple[str, Any]]:
@@ -194,8 +180,9 @@ def _answers(path: Path, values: Sequence[tuple[str, Any]]) -> list[Answer]:
     for place, value in values:
         answer = _answer(path, place, value)
         if answer.id in found:
+            kind, number = found[answer.id].place.split()
             raise UsageError(
-                f"{path}: {_both(found[answer.id].place, place)} both answer id {named(answer.id)}; one answer an item "
+                f"{path}: {kind}s {number} and {place.split()[1]} both answer id {named(answer.id)}; one answer an item "
                 "is scored. Remove one of them."
             )
         found[answer.id] = answer
@@ -265,8 +252,7 @@ class _Replay:
         for request in requests:
             on_result(Failure(key=request.key, reason="not in the store", detail="the run did not answer it"))
 
-    def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        self.generate(requests, on_result)
+    loglikelihood = generate
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         return [None for _ in requests]
@@ -277,17 +263,12 @@ class _Replay:
 
 def check_recipe(folder: Path, recipe: Any) -> None:
     """Refuses a recipe that lacks what a run is found again by."""
-    parts: dict[str, Any] = dict(recipe) if isinstance(recipe, Mapping) else {}
-    data, model = parts.get("data"), parts.get("model")
-    sound = isinstance(data, Mapping) and "config" in data and isinstance(model, Mapping)
-    if sound and isinstance(model, Mapping):
-        asked = not str(model.get("name")).startswith((_RESPONSES, _BASELINE))
-        wanted = {"prompts": ("set", "sha256"), "generation": ("max_new_tokens",)} if asked else {}
-        sound = "name" in model and {"max_samples", "prompts", "generation"} <= set(parts)
-        sound = sound and all(
-            isinstance(parts[part], Mapping) and set(names) <= set(parts[part]) for part, names in wanted.items()
-        )
-    if not sound:
+    parts = mapping(recipe)
+    wanted = {"data": {"config"}, "model": {"name"}}
+    if not str(mapping(parts.get("model")).get("name")).startswith((_RESPONSES, _BASELINE)):
+        wanted |= {"prompts": {"set", "sha256"}, "generation": {"max_new_tokens"}}
+    sound = {"max_samples", "prompts", "generation"} <= parts.keys()
+    if not sound or not all(names <= mapping(parts.get(part)).keys() for part, names in wanted.items()):
         raise UsageError(
             f"{folder}: its results.json does not say how it was run (the recipe is damaged). Give that run's command again "
             "to write it anew."
@@ -315,12 +296,7 @@ def run_responses(
 ) -> dict[str, str]:
     """Finds the answers a run scored: item id to the model's text.
 
-    `responses`: for a run of `medical-tasks score`, the file that was scored.
-    `upstream`: for a run with the official prompts, the authors' checkout.
-
-    Raises:
-        MissingError: The file or the store is not there.
-        UsageError: The file is another one than was scored, or the prompts are no longer the same.
+    `responses`: for a run of `medical-tasks score`, the file. `upstream`: for official prompts, the authors' checkout.
     """
     check_recipe(folder, recipe)
     check_same_data(task, data, recipe)

@@ -1,14 +1,7 @@
-"""Results of a run: what is computed from scored items, and the two files it is written to.
+"""Results of a run: what is computed from scored items, and the files it is written to.
 
-`results.json` holds, for each task, the metrics with their intervals, the coverage, the breakdowns and the recipe;
-`items.parquet` has a row an item, a pooled metric's denominator beside its value; `verdicts.jsonl` a line a question to a judge.
-All are written beside their place and renamed into it, so that a file that is there is whole. DESIGN of the numbers:
-
-- a value is over the items that were answered, with an estimate for verdicts that are missing (`estimation`); `coverage` says how
-  many were asked, answered and scored, and why the others were not; `bound_low` and `bound_high` say what the value could be if the
-  missing went either way, and hold the value;
-- a value nobody can compute is `null`, never 0, and `reason` says why;
-- proportions carry Wilson intervals, or cluster-adjusted ones where items share a note, patient or answer.
+A value is over the items that were answered, with an estimate for missing verdicts (`estimation`); what nobody can compute is
+`null`, never 0. Files are written beside their place and renamed into it, so that one that is there is whole.
 """
 
 from __future__ import annotations
@@ -47,9 +40,7 @@ def summarise(
 ) -> dict[str, Any]:
     """Computes one task's entry of `results.json`.
 
-    `unanswered`: item id to the reason, for each item without an answer.
-    `unanswered_limits`: what each metric could have been on an item without an answer, where that is not the metric's own
-    limits.
+    `unanswered`: item id to the reason. `unanswered_limits`: of metrics whose own limits are not those of such an item.
     """
     unscored = Counter(f"no answer: {reason}" for reason in unanswered.values())
     unscored.update(score.unscored for score in scores.values() if score.unscored is not None)
@@ -114,11 +105,7 @@ def write_run(
     *,
     verdicts: Sequence[Mapping[str, Any]] = (),
 ) -> None:
-    """Writes `verdicts.jsonl` and `items.parquet`, then `results.json`; the last one being there says that all are whole.
-
-    Raises:
-        IncompleteError: The disk is full or cannot be written; older results, if any, are as they were.
-    """
+    """Writes `verdicts.jsonl` and `items.parquet`, then `results.json`; the last one being there says that all are whole."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -179,8 +166,7 @@ def item_rows(
 ) -> list[dict[str, Any]]:
     """Makes the rows of `items.parquet`, in the dataset's order; a metric without a decision is null.
 
-    `sources`: item id to what its question was given beside it.
-    `asked`: item id to how many questions the model answered about it, for a task of several.
+    `sources`: item id to what its question was given beside it. `asked`: to how many questions were answered about it.
     """
     rows: list[dict[str, Any]] = []
     for item in items:
@@ -217,12 +203,7 @@ def _storable(text: str) -> str:
 
 
 def read_results(folder: Path) -> dict[str, Any]:
-    """Reads a run's `results.json`.
-
-    Raises:
-        MissingError: The folder holds no finished run.
-        UsageError: The file is not results of this suite, or of a newer version.
-    """
+    """Reads a run's `results.json`."""
     path = folder / RESULTS_FILE
     if not path.is_file():
         raise MissingError(
@@ -244,12 +225,7 @@ def read_results(folder: Path) -> dict[str, Any]:
 
 
 def read_items(folder: Path) -> list[dict[str, Any]]:
-    """Reads a run's `items.parquet`, a dict a row.
-
-    Raises:
-        MissingError: The file, or the results it belongs to, are not there.
-        UsageError: The file is not parquet, or not the one that `results.json` was made with.
-    """
+    """Reads a run's `items.parquet`, a dict a row."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

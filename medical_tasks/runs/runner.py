@@ -1,11 +1,8 @@
-"""Running tasks: items to questions, questions to answers, answers to scores, scores to files.
+"""Running tasks: items to questions, questions to answers.
 
-Every finished answer goes to the store before the next one is asked for, under a hash of the model and the whole question.
-A run that was killed is therefore resumed by the same command, and no finished answer is made twice.
-
-Questions are asked in rounds, those of all items together. Most tasks have one; where a task has a protocol, its answers
-decide what is asked in the next (`medical_tasks.spec`). In a distributed run the main process alone decides, and tells
-the others each round's questions.
+Every finished answer goes to the store before the next one is asked for, under a hash of the model and the whole question, so
+that the same command resumes. Questions are asked in rounds, those of all items together; where a task has a protocol, its
+answers decide what is asked in the next. In a distributed run the main process alone decides, and tells the others.
 """
 
 from __future__ import annotations
@@ -15,7 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -33,33 +30,21 @@ ANSWER = "answer"
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How tasks are run.
-
-    Attributes:
-        task_args: of `TaskSpec.arguments` and `TaskSpec.scoring_arguments`.
-        shortened: item id to the words left out, of a run that is replayed; None when the model says what fits.
-    """
+    """How tasks are run."""
 
     prompts: str = "own"
     upstream: Path | None = None  # checkout of the authors' repository, for `official`
     max_new_tokens: int | None = None  # longest answer instead of the task's own
     max_samples: int | None = None  # how many items a task, None for all
     model_args: Mapping[str, str] = field(default_factory=dict)  # as the user gave them, for the recipe
-    task_args: Mapping[str, str] = field(default_factory=dict)
+    task_args: Mapping[str, str] = field(default_factory=dict)  # of its `arguments` and `scoring_arguments`
     truncate: Truncate = "refuse"
-    shortened: Mapping[str, int] | None = None
+    shortened: Mapping[str, int] | None = None  # item id to words left out, of a run that is replayed
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnsweredTask:
-    """A task with the answers there are.
-
-    Attributes:
-        sources: item id to what its question was given beside the item (retrieved chunks), where that is so.
-        scoring_args: settings of the scoring (`TaskSpec.scoring_arguments`) that were given.
-        asked: item id to how many questions were answered about it, for a task with a protocol.
-        usage: what its answers took of the model (`_usage`); empty where none was asked.
-    """
+    """A task with the answers there are."""
 
     task: TaskSpec
     items: Sequence[Item]
@@ -67,10 +52,14 @@ class AnsweredTask:
     unanswered: Mapping[str, str]  # item id to the reason
     recipe: Mapping[str, Any]
     cut: frozenset[str] = frozenset()  # ids of items whose last answer was cut at the length limit
-    sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    scoring_args: Mapping[str, str] = field(default_factory=dict)
-    asked: Mapping[str, int] = field(default_factory=dict)
-    usage: Mapping[str, int | float | None] = field(default_factory=dict)
+    sources: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # item id to what its question was given beside it
+    scoring_args: Mapping[str, str] = field(default_factory=dict)  # `TaskSpec.scoring_arguments` that were given
+    asked: Mapping[str, int] = field(default_factory=dict)  # of a task with a protocol, item id to questions answered
+    usage: Mapping[str, int | float | None] = field(
+        default_factory=dict
+    )  # what the answers took of the model (`_usage`)
 
 
 @dataclass(kw_only=True)
@@ -110,14 +99,7 @@ def open_protocols(tasks: Sequence[TaskSpec], options: RunOptions) -> dict[str, 
 def run_model(
     tasks: Sequence[TaskSpec], data: Mapping[str, TaskData], model: Model, folder: RunFolder, options: RunOptions
 ) -> list[AnsweredTask] | None:
-    """Asks a model all questions of all tasks, but for those it has answered before.
-
-    Returns:
-        The answered tasks; None in all but the main process of a distributed run.
-
-    Raises:
-        MissingError: Something a task's protocol needs is not on this machine.
-    """
+    """Asks a model all questions of all tasks, but for those it has answered before; None in all but the main process."""
     prompts = {task.name: load_task_prompts(task, options, data[task.name]) for task in tasks}
     # In every process, so that a question that cannot be rendered or does not fit, or a missing protocol, ends all of them.
     fitted = {task.name: _fitted(task, prompts[task.name], data[task.name].items, model, options) for task in tasks}
@@ -143,8 +125,9 @@ def run_model(
     model.share([])
     answered = []
     for task in tasks:
-        put = _Put(task, data[task.name], prompts[task.name], fitted[task.name], conversations[task.name])
-        answered.append(_answered(put, protocols.get(task.name), model, options, leaking[task.name]))
+        name = task.name
+        asked_of = (prompts[name], fitted[name], conversations[name])
+        answered.append(_answered(task, data[name], asked_of, protocols.get(name), model, options, leaking[name]))
     return answered
 
 
@@ -244,21 +227,12 @@ def _follow(
 
 def _sent(request: Request) -> str:
     """A question as text for the other processes; as ASCII, since model text in it can hold lone surrogates."""
-    parts = [
-        request.key,
-        list(request.messages),
-        request.max_new_tokens,
-        list(request.stop),
-        list(request.continuations),
-    ]
-    return json.dumps(parts)
+    return json.dumps(asdict(request))
 
 
 def _received(text: str) -> Request:
-    key, messages, size, stop, continuations = json.loads(text)
-    return Request(
-        key=key, messages=tuple(messages), max_new_tokens=size, stop=tuple(stop), continuations=tuple(continuations)
-    )
+    parts: dict[str, Any] = json.loads(text)
+    return Request(**parts | {name: tuple(part) for name, part in parts.items() if isinstance(part, list)})
 
 
 def _generate(model: Model, requests: Sequence[Request], store: Store | None, progress: Progress) -> dict[str, str]:
@@ -286,24 +260,19 @@ def _generate(model: Model, requests: Sequence[Request], store: Store | None, pr
     return failures
 
 
-@dataclass(frozen=True)
-class _Put:
-    """A task whose questions were put."""
-
-    task: TaskSpec
-    data: TaskData
-    prompts: PromptSet
-    fitted: Fitted
-    conversations: Sequence[_Conversation]
-
-
 def _answered(
-    put: _Put, protocol: MultiStep | None, model: Model, options: RunOptions, leaking: list[str]
+    task: TaskSpec,
+    data: TaskData,
+    asked: tuple[PromptSet, Fitted, Sequence[_Conversation]],
+    protocol: MultiStep | None,
+    model: Model,
+    options: RunOptions,
+    leaking: list[str],
 ) -> AnsweredTask:
-    task, prompts, fitted, conversations = put.task, put.prompts, put.fitted, put.conversations
+    prompts, fitted, conversations = asked
     recipe = make_recipe(
         task,
-        data=put.data.revision,
+        data=data.revision,
         prompts=prompts,
         model={"name": model.name, **model.identity},
         max_new_tokens=options.max_new_tokens or task.generation_size,
@@ -326,7 +295,7 @@ def _answered(
         }
     return AnsweredTask(
         task=task,
-        items=put.data.items,  # whole: a judge reads all that the model could have been given
+        items=data.items,  # whole: a judge reads all that the model could have been given
         responses={one.item.id: one.response for one in conversations if one.response is not None},
         unanswered={one.item.id: one.unanswered for one in conversations if one.unanswered is not None},
         recipe=recipe,
@@ -362,14 +331,10 @@ MakeRequest = Callable[[Item], Request]
 
 @dataclass(frozen=True, kw_only=True)
 class Fitted:
-    """Items as they are asked.
-
-    Attributes:
-        shortened: item id to the number of words left out, for those that are shortened.
-    """
+    """Items as they are asked."""
 
     items: Sequence[Item]  # in the given order; those that were too long are shortened, or what they were
-    shortened: Mapping[str, int] = field(default_factory=dict)
+    shortened: Mapping[str, int] = field(default_factory=dict)  # item id to words left out
     measured: bool = True  # false when the model cannot tell how long a question is
 
 
@@ -385,14 +350,8 @@ def fit_items(
 ) -> Fitted:
     """Makes the questions fit the model, or refuses; the same in every process of a distributed run.
 
-    `known`: words left out of each shortened item in an earlier run; then nothing is measured.
-
-    Returns:
-        The items to ask. Of an item that is cut, the fewest words with which it fits; one that does not fit without any of its
-        documents is given as it is, and the model leaves it unanswered.
-
-    Raises:
-        UsageError: Some do not fit and `truncate` is `refuse`; lists them. Or they are to be cut, and cannot.
+    Of an item that is cut, the fewest words are left out with which it fits; one that does not fit without any of its documents is
+    given as it is, and the model leaves it unanswered. `known`: words left out in an earlier run; then nothing is measured.
     """
     shorten = prompts.shorten
     if shorten is None:

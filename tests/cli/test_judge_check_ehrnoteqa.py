@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts, open_messages
+from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts
+from medical_tasks.benchmarks.ehrnoteqa.judging import open_question
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import read_rows
@@ -172,13 +173,14 @@ def test_the_question_is_that_of_scoring(server: FaultServer, demo: Path) -> Non
     assert check()["prompts"] == {"set": "own", "sha256": prompts.sha256}
     rows = questions(demo)
     wanted = {
-        open_messages(
+        open_question(
             prompts,
+            "q",
             notes=rows[place]["notes"],
             question=rows[place]["question"],
             right=rows[place]["choices"]["ABCDE".index(rows[place]["answer"])],
             output=f"{rows[place]['id']} {CANARY} {model} {answer}",
-        )[0]["content"]
+        ).messages[0]["content"]
         for place, model, answer, *_ in ROWS
         if answer
     }

@@ -25,6 +25,7 @@ from medical_tasks.runs.output_tables import (
 from medical_tasks.runs.results import write_run
 from medical_tasks.scoring.preferences import output_pairs
 from medical_tasks.spec import MetricSpec
+from tests.case_tables import tabled
 from tests.support import toy_task
 
 GOOD = "item,system,cluster,section,a,b\nv1,x,p1,exam,1,0.5\nv1,y,p1,exam,2,\nv2,x,p1,plan,-3e1,n/a\n"
@@ -43,11 +44,7 @@ def read(folder: Path, *texts: str) -> OutputTable:
 
 def test_a_table(tmp_path: Path) -> None:
     table = read(tmp_path, "\ufeff" + GOOD.replace("\n", "\r\n"))
-    assert [(row.item, row.system, row.cluster) for row in table.rows] == [
-        ("v1", "x", "p1"),
-        ("v1", "y", "p1"),
-        ("v2", "x", "p1"),
-    ]
+    assert [f"{row.item} {row.system} {row.cluster}" for row in table.rows] == ["v1 x p1", "v1 y p1", "v2 x p1"]
     assert table.columns == ("a", "b")
     assert table.column("a") == [1.0, 2.0, -30.0]
     assert [math.isnan(value) for value in table.column("b")] == [False, True, True]
@@ -68,24 +65,7 @@ def test_less_is_better_is_turned_round(tmp_path: Path) -> None:
     assert join_outputs([rows], digests={}, less_is_better=frozenset("a")).column("a") == [-1.0, -2.0, 30.0]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "is empty. It needs a header and a row an output"),
-        ("item,system,a\n", "has a header and no rows"),
-        ("item,a\nv,1\n", "its header, of 2 columns, has no column 'system'"),
-        ("item,system,a,a\nv,x,1,1\n", "two columns are named 'a'"),
-        ("item,system,\nv,x,1\n", "column 3 has no name"),
-        ("item,system,a\nv,x\n", "line 2: 2 cells, the header has 3"),
-        ("item,system,a\nv,,1\n", "line 2, column 'system': must be a name of 1 to 120 characters, got nothing"),
-        ("item,system,a\n" + "v" * 121 + ",x,1\n", "got a text of 121 characters"),
-        ("item,system,a\nv,x,1\nv,x,2\n", "lines 2 and 3 are the same output: item 'v', system 'x'"),
-        ("item,system,a\nv,x,1\nw,x,high\n", "line 3, column 'a': must be a number, or an empty cell where there is none; got"),
-        ("item,system,a\nv,x,1\nw,x,1e999\n", "got '1e999'"),
-        ('item,system,a\nv,x,"1\n', "not a whole CSV file"),
-        ("item,system,cluster,a\nv,x,p,1\nv,y,q,1\n", "item 'v' is in another cluster"),
-    ],
-)  # fmt: skip
+@tabled("text", "message")
 def test_what_is_no_table(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError) as raised:
         read(tmp_path, text)
@@ -130,18 +110,7 @@ def test_votes_of_pairs(tmp_path: Path) -> None:
     assert (votes, elsewhere) == ([["first", "first", "tie"], [], ["second"]], 1)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "has a header and no rows"),
-        ("v,x,y,ann,\n", "no row has an answer in the column 'preferred'"),
-        ("v,x,x,ann,x\n", "line 2: both systems are 'x'"),
-        ("v,tie,x,ann,x\n", "a system named 'tie' cannot be told from no preference"),
-        ("v,x,y,,x\n", "line 2, column 'annotator': empty"),
-        ("v,x,y,ann,z\n", "line 2, column 'preferred': must be 'x', 'y', 'tie', or blank for no answer; got 'z'"),
-        ("v,x,y,ann,x\nv,y,x,ann,x\n", "lines 2 and 3 are the same pair and annotator"),
-    ],
-)
+@tabled("text", "message")
 def test_what_are_no_preferences(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError) as raised:
         read_preferences(stated(tmp_path, text))
@@ -195,17 +164,11 @@ def output_runs_read(*names: RunName, task: str | None = None) -> RunOutputs:
 
 
 def test_a_run_is_a_system_and_its_metrics_are_columns(tmp_path: Path) -> None:
-    found = output_runs_read(
-        RunName(folder=run(tmp_path / "a"), system="a"), RunName(folder=run(tmp_path / "b"), system="b")
-    )
+    found = output_runs_read(*(RunName(folder=run(tmp_path / name), system=name) for name in "ab"))
     table = join_outputs(found.rows, digests=found.digests, less_is_better=found.less_is_better)
     assert table.columns == ("recall", "overlap", "words")  # no denominators
-    assert [(row.item, row.system, row.cluster) for row in table.rows[:4]] == [
-        ("v1/exam", "a", "v1"),
-        ("v1/plan", "a", "v1"),
-        ("v2/exam", "a", "v2"),
-        ("v1/exam", "b", "v1"),
-    ]
+    named = [f"{row.item} {row.system} {row.cluster}" for row in table.rows]
+    assert named[:4] == ["v1/exam a v1", "v1/plan a v1", "v2/exam a v2", "v1/exam b v1"]
     assert table.rows[1].labels == {"section": "plan"}
     # Neither a share without a denominator nor a verdict nobody reached is 0.
     assert [math.isnan(value) for value in table.column("recall")] == [False, True, True] * 2

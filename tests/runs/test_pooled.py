@@ -40,35 +40,6 @@ def summary(scores: dict[str, ItemScore], unanswered: dict[str, str] | None = No
     return summarise(TASK, [item(name) for name in (*scores, *lost)], scores, lost, recipe={"model": {"name": "m"}})
 
 
-def test_a_long_item_counts_more_than_a_short_one() -> None:
-    found = summary({"long": scored("long", 9, 10), "short": scored("short", 0, 2)})["metrics"]["share"]
-    assert found["value"] == pytest.approx(9 / 12)
-    assert (found["n"], found["of"]) == (2, 12.0)
-    assert found["ci_low"] <= 0.75 <= found["ci_high"]
-    assert found["bound_low"] == found["bound_high"] == pytest.approx(0.75)
-
-
-def test_an_item_with_nothing_to_count_changes_nothing() -> None:
-    with_it = summary({"a": scored("a", 1, 4), "empty": scored("empty", 0, 0)})["metrics"]["share"]
-    without = summary({"a": scored("a", 1, 4)})["metrics"]["share"]
-    assert with_it == without
-    nothing = summary({"empty": scored("empty", 0, 0)})["metrics"]["share"]
-    assert (nothing["value"], nothing["n"], nothing["bound_low"], nothing["bound_high"]) == (None, 0, None, None)
-
-
-def test_bounds_weigh_what_is_missing_by_the_most_it_can_be() -> None:
-    open_one = ItemScore(id="b", values={}, limits={"share": (0.2, 0.8)}, weights={"share": 10.0}, unscored="judge: x")
-    found = summary({"a": scored("a", 5, 10), "b": open_one})["metrics"]["share"]
-    assert (found["value"], found["n"]) == (0.5, 1)
-    assert found["bound_low"] == pytest.approx((5 + 2) / 20)
-    assert found["bound_high"] == pytest.approx((5 + 8) / 20)
-
-
-def test_an_unanswered_item_of_unknown_length_leaves_no_bound_but_the_metrics_own() -> None:
-    found = summary({"a": scored("a", 5, 10)}, {"lost": "timeout"})["metrics"]["share"]
-    assert (found["value"], found["bound_low"], found["bound_high"]) == (0.5, 0.0, 1.0)
-
-
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=6))
 def test_bounds_hold_whatever_the_missing_are(parts: list[tuple[int, int, int]]) -> None:
@@ -176,38 +147,6 @@ def both(name: str, hits: float, of: float, likeness: float, costly: float = 0.9
 
 
 TWO = {"a": both("a", 9, 10, 0.2), "b": both("b", 0, 2, 0.6)}
-
-
-def averages(task: TaskSpec, scores: dict[str, ItemScore], lost: dict[str, str] | None = None) -> dict[str, Any]:
-    made = summarise(task, [item(name) for name in (*scores, *(lost or {}))], scores, lost or {}, recipe={})
-    return dict(made["metrics"])
-
-
-def test_an_average_is_of_totals_and_not_of_items() -> None:
-    found = averages(AVERAGED, TWO)
-    assert found["relevance"]["value"] == pytest.approx((0.4 + 0.9) / 2)
-    assert found["overall"]["value"] == pytest.approx((9 / 12 + (0.4 + 0.9) / 2) / 2)
-    assert found["overall"]["components"] == ["share", "likeness", "costly"]
-    assert "missing_components" not in found["overall"]
-    assert found["overall"]["ci_low"] <= found["overall"]["value"] <= found["overall"]["ci_high"]
-    assert found["overall"]["bound_low"] == found["overall"]["bound_high"] == pytest.approx(found["overall"]["value"])
-
-
-def test_an_average_without_a_component_is_of_the_others_and_says_so() -> None:
-    found = averages(CHEAP, TWO)["overall"]
-    assert found["value"] == pytest.approx((9 / 12 + 0.4) / 2)
-    assert (found["missing_components"], found["comparable"]) == (["costly"], False)
-
-
-def test_items_that_are_missing_a_component_leave_the_value_and_widen_the_bounds() -> None:
-    half = ItemScore(id="c", values={"share": 1.0}, weights={"share": 4.0}, unscored="judge: x")
-    found = averages(CHEAP, {**TWO, "c": half})
-    assert found["overall"]["n"] == 2
-    assert found["overall"]["value"] == pytest.approx((9 / 12 + 0.4) / 2)
-    assert found["overall"]["bound_low"] == pytest.approx((13 / 16 + 0.8 / 3) / 2)
-    assert found["overall"]["bound_high"] == pytest.approx((13 / 16 + 1.8 / 3) / 2)
-    nothing = averages(CHEAP, {}, {"a": "timeout"})["overall"]
-    assert (nothing["value"], nothing["n"]) == (None, 0)
 
 
 def averaged_run(folder: Path, scores: dict[str, ItemScore], task: TaskSpec = AVERAGED) -> Path:

@@ -9,23 +9,12 @@ import pytest
 
 from medical_tasks.comparison.comparing import compare_results
 from medical_tasks.runs.recipes import differing, one_line, recipe_differences, short
+from tests.case_tables import cases, tabled
 from tests.comparison.comparison_cases import COSTLY, RIGHT, TASK, compared, rows
 
 ONE, TWO = "1" * 64, "2" * 64
 JUDGE = {"kind": "chat", "name": "j", "comparable": True, "votes": 5, "mode": "single", "prompts": {"sha256": ONE}}
-BASE: dict[str, Any] = {
-    "suite": "medical-tasks 0.1.0",
-    "task_version": "1-A",
-    "data": {"name": "d", "config": "test", "version": "1", "rows_sha256": ONE, "source": {"a.csv": ONE}},
-    "metrics": {"right": {"kind": "proportion"}},
-    "prompts": {"set": "own", "sha256": ONE},
-    "generation": {"max_new_tokens": 512, "stop": [], "model_args": {"batch_size": "1"}, "processes": 1},
-    "max_samples": None,
-    "judge": JUDGE,
-    "model": {"name": "m"},
-    "truncation": {"rule": "oldest", "words_left_out": {"7": 20}},
-    "scoring": {"style": "steps", "citations": True, "output_claims": {"file": "a.json", "sha256": ONE}},
-}
+BASE: dict[str, Any] = cases(__file__, "BASE")
 
 
 def told(change: dict[str, Any], **base: Any) -> tuple[list[str], list[str]]:
@@ -40,80 +29,21 @@ def test_the_same_recipe_has_no_differences() -> None:
     assert (found.refused, found.warned, found.left_out) == ([], [], {})
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        (
-            {"task_version": "2-A"},
-            "their task version differs: '1-A' and '2-A'. Scores of another version are of another test: run toy again",
-        ),
-        (
-            {"data": {**BASE["data"], "rows_sha256": TWO}},
-            "their data differs: rows_sha256 11111111 and 22222222. Other rows",
-        ),
-        (
-            {"data": {**BASE["data"], "version": "2", "rows_sha256": TWO}},
-            "their data differs: version 1 and 2; rows_sha256 11111111 and 22222222. ",
-        ),
-        ({"data": {**BASE["data"], "config": "demo"}}, "their data differs: config test and demo. "),
-        ({"data": None}, "their data differs: config test and none; name d and none; version 1 and none; 1 more. "),
-        (
-            {"metrics": {"right": {"kind": "mean"}}},
-            "the definitions of their metrics differ: right.kind proportion and mean. The same name may stand for another number",
-        ),
-        (
-            {"scoring": {**BASE["scoring"], "citations": False}},
-            "their scoring differs: citations yes and no. That changes what the metrics mean: score both alike",
-        ),
-    ],
-)
+@tabled("change", "sentence")
 def test_what_forbids_a_comparison(change: dict[str, Any], sentence: str) -> None:
     refused, warned = told(change)
     assert [said.startswith(f"the runs cannot be compared, {sentence}") for said in refused] == [True], refused
     assert warned == []
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"task_version": "1-B"}, "the task version differs in its letter alone: 1-A and 1-B. That is the interface"),
-        ({"prompts": {"set": "official", "sha256": TWO}}, "the prompts differ: set own and official; sha256 1111"),
-        ({"prompts": None, "generation": None}, "the prompts differ: only the first run's model was asked by this suite ("),
-        (
-            {"generation": {**BASE["generation"], "max_new_tokens": 48}},
-            "the limits of the answers or the models' settings differ: max_new_tokens 512 and 48. Longer answers",
-        ),
-        ({"protocol": {"tries": 5}}, "protocol differs: none and 1 entry ("),
-        ({"max_samples": 100}, "max samples differs: none and 100. Only items of both are compared"),
-        ({"suite": "medical-tasks 0.2.0"}, "suite differs: medical-tasks 0.1.0 and medical-tasks 0.2.0. A repaired scorer"),
-        ({"truncation": {"words_left_out": {}}}, "the questions differ: 1 and 0 of them were shortened to fit"),
-        ({"judge": {**JUDGE, "name": "k"}}, "the judge differs: j and k. What differs may be the judges and not the models"),
-        ({"judge": None}, "the judge differs: j and none. "),
-        ({"judge": {**JUDGE, "votes": 1}}, "the judge j was asked differently: 5 and 1 votes a verdict. Fewer votes are noisier"),
-        ({"judge": {**JUDGE, "mode": "batched"}}, "the judge j was asked differently: mode single and batched. "),
-        ({"judge": {**JUDGE, "prompts": {"sha256": TWO}}}, "the judge j was asked differently: prompts.sha256 1111"),
-        ({"scoring": {**BASE["scoring"], "style": "plain"}}, "how the judge was asked differs: style steps and plain. "),
-        ({"scoring": {**BASE["scoring"], "output_claims": "made by the judge"}}, "the claims of the answers were made"),
-        ({"scoring": {**BASE["scoring"], "umls": {"sha256": ONE}}}, "only the second run was scored with umls, so"),
-    ],
-)  # fmt: skip
+@tabled("change", "sentence")
 def test_what_is_said(change: dict[str, Any], sentence: str) -> None:
     refused, warned = told(change)
     assert refused == []
     assert [said.startswith(sentence) for said in warned] == [True], warned
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"data": {**BASE["data"], "source": {"b.csv": TWO}}},
-        {"generation": {**BASE["generation"], "processes": 4, "model_args": {"batch_size": "64"}}},
-        {"model": {"name": "n"}},
-        {"python": "3.12"},
-        {"scoring": {**BASE["scoring"], "output_claims": {"file": "b.json", "sha256": TWO}}},
-        {"baseline": {"tries": 1}},
-    ],
-)
+@tabled("change")
 def test_what_may_differ_without_a_word(change: dict[str, Any]) -> None:
     assert told(change) == ([], [])
 
@@ -163,14 +93,7 @@ def test_no_value_is_ever_shown_whole() -> None:
     assert "{" not in told({"task_version": {"a": "b"}})[0][0]
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (None, "none"), (True, "yes"), (False, "no"), (3, "3"), (0.5, "0.5"), ("", "nothing"), ([], "nothing"),
-        ("a" * 64, "aaaaaaaa"), ("a\u202eb\nc", "a\\u202eb c"), ("x" * 60, "x" * 45 + "..."),
-        (["a"], "1 entry (0eb5b8d6)"),  # sha256sum of ["a"]
-    ],
-)  # fmt: skip
+@tabled("value", "text")
 def test_short_values(value: Any, text: str) -> None:
     assert short(value) == text
 

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.runs.responses import parse_answers, read_responses
+from tests.case_tables import tabled
 
 IDS = ["1", "2", "3"]
 
@@ -16,93 +18,25 @@ def write(path: Path, *lines: object) -> Path:
     return path
 
 
-def test_reads_text_and_number_ids_and_passes_over_empty_lines(tmp_path: Path) -> None:
-    file = write(tmp_path / "r.jsonl", {"id": 1, "response": "a"}, "", {"id": "2", "response": "", "extra": 1})
-    assert read_responses(file, IDS) == {"1": "a", "2": ""}
+@tabled("forms", "records", "read")
+def test_names_of_fields(tmp_path: Path, forms: list[str], records: list[Any], read: dict[str, str]) -> None:
+    for form in forms:
+        lines = [*map(json.dumps, records), ""] if form == "lines" else [f"\ufeff \n{json.dumps(records, indent=2)}\n"]
+        file = write(tmp_path / "r.json", *lines)
+        assert read_responses(file, IDS) == read
+        kind = "line" if form == "lines" else "record"
+        places = [answer.place for answer in parse_answers(file, file.read_bytes())]
+        assert places == [f"{kind} {number}" for number in range(1, len(records) + 1)]
 
 
-def test_a_json_list_with_the_authors_names_or_ours(tmp_path: Path) -> None:
-    records = [
-        {"example_id": 1, "output": "a", "prompt": "p"},
-        {"id": "2", "response": ""},
-        {"example_id": "3", "output": None},
-    ]
-    for text in (json.dumps(records), f"\ufeff \n{json.dumps(records, indent=2)}\n"):
-        file = write(tmp_path / "r.json", text)
-        assert read_responses(file, IDS) == {"1": "a", "2": ""}
-    assert [answer.place for answer in parse_answers(file, file.read_bytes())] == ["record 1", "record 2", "record 3"]
-
-
-def test_a_submission_to_a_shared_task(tmp_path: Path) -> None:
-    records = [
-        {"case_id": "1", "answer": "a |1|", "model": "m"},
-        {"case_id": 2, "answer": ""},
-        {"case_id": "3", "answer": None},
-    ]
-    file = write(tmp_path / "submission.json", json.dumps(records))
-    assert read_responses(file, IDS) == {"1": "a |1|", "2": ""}
-    assert read_responses(write(tmp_path / "r.jsonl", *records), IDS) == {"1": "a |1|", "2": ""}
-
-
-def test_an_answer_beside_a_response_is_the_gold_and_passed_over(tmp_path: Path) -> None:
-    records = [
-        {"id": "1", "response": "a", "answer": "gold", "case_id": "9"},
-        {"example_id": "2", "output": "b", "answer": "gold"},
-    ]
-    for texts in ([json.dumps(records)], [json.dumps(record) for record in records]):
-        assert read_responses(write(tmp_path / "r.json", *texts), IDS) == {"1": "a", "2": "b"}
-
-
-def test_lines_may_have_the_authors_names_too_and_ours_come_first(tmp_path: Path) -> None:
-    file = write(tmp_path / "r.jsonl", {"example_id": 1, "output": "a"}, {"id": 2, "response": "b", "output": {"n": 1}})
-    assert read_responses(file, IDS) == {"1": "a", "2": "b"}
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("[" * 100_000, "not JSON .nested too deeply"),
-        ("[]", "a list of records is needed, got a list of 0"),
-        ('["SECRET words"]', "record 1: an object is needed, got a text of 12 characters"),
-        ('[{"example_id": "1"}]', r"record 1: needs the keys 'example_id' and 'output', got keys \['example_id'\]"),
-        (
-            '[{"example_id": true, "output": "SECRET"}]',
-            "record 1: 'example_id' must be text or a whole number, got True",
-        ),
-        ('[{"example_id": 1, "output": ["SECRET"]}]', "record 1: 'output' must be the model's raw text .* got list"),
-        ('[{"example_id": 1, "id": 2, "output": "SECRET"}]', "record 1: has both 'id' and 'example_id'"),
-        (
-            '[{"case_id": "1", "output": "SECRET"}]',
-            r"record 1: needs the keys 'case_id' and 'answer' or 'prediction', got keys \['case_id', 'out",
-        ),
-        ('[{"case_id": "1", "answer": "SECRET"}, {"case_id": 1, "answer": "b"}]', "records 1 and 2 both answer id '1'"),
-        ('[{"id": 1, "output": "SECRET", "output": "a"}]', "a name stands twice in one object"),
-        ('[{"id": 1, "output": "a"}, {"example_id": "1", "output": "b"}]', "records 1 and 2 both answer id '1'"),
-        ('[{"id": 9, "output": "SECRET"}]', r"1 id is no item of the task: '9' \(record 1\)"),
-        (r'[{"id": 1, "output": "SECRET \ud800"}]', "record 1: 'output' has characters that are none"),
-    ],
-)
+@tabled("text", "message")
 def test_bad_lists_by_message_without_a_word_of_them(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message) as caught:
         read_responses(write(tmp_path / "r.json", text), IDS)
     assert "SECRET" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        (["{not json"], "line 1: not JSON"),
-        (["5"], "line 1: an object is needed, got a number. A line is like"),
-        ([{"id": 1}], r"line 1: needs the keys 'id' and 'response', got keys \['id'\]"),
-        ([{"id": 1.5, "response": "a"}], "'id' must be text or a whole number, got 1.5"),
-        ([{"id": 1, "response": 5}], "'response' must be the model's raw text .* got int"),
-        ([{"id": 1, "response": "a"}, {"id": "1", "response": "a"}], "lines 1 and 2 both answer id '1'"),
-        ([{"id": 9, "response": "a"}], r"1 id is no item of the task: '9' \(line 1\). Its ids look like '1', '2', '3'"),
-        ([{"id": n, "response": "a"} for n in range(10, 20)], "10 ids are not items .* and 5 more"),
-        ([""], "no lines"),
-        (['{"id": ' + "9" * 5000 + ', "response": "a"}'], "line 1: not JSON"),
-    ],
-)
+@tabled("lines", "message")
 def test_bad_files_by_message(tmp_path: Path, lines: list[object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         read_responses(write(tmp_path / "r.jsonl", *lines), IDS)

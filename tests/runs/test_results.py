@@ -18,6 +18,7 @@ from medical_tasks.errors import IncompleteError, MissingError, UsageError
 from medical_tasks.runs.finishing import _unanswered_limits
 from medical_tasks.runs.results import item_rows, read_items, read_results, summarise, write_run
 from medical_tasks.spec import Item, ItemScore, MetricSpec
+from tests.case_tables import cases, tabled
 from tests.support import toy_task
 
 NAN = float("nan")
@@ -52,36 +53,22 @@ def test_counts_values_and_wilson_interval() -> None:
     assert entry["recipe"] == {"r": 1}
 
 
-def test_what_is_missing_is_not_wrong() -> None:
-    items = [item(str(n)) for n in range(4)]
-    scores = {"0": scored("0", 1.0), "1": ItemScore(id="1", values={}, unscored="judge reply unreadable")}
-    entry = summarise(TASK, items, scores, {"2": "timeout", "3": "timeout"}, recipe={})
-    metric = entry["metrics"]["right"]
-    assert (metric["value"], metric["n"]) == (1.0, 1)
-    assert (metric["bound_low"], metric["bound_high"]) == (0.25, 1.0)
-    assert entry["coverage"] == {
-        "asked": 4,
-        "answered": 2,
-        "scored": 1,
-        "unscored": {"judge reply unreadable": 1, "no answer: timeout": 2},
-    }
-
-
-def test_nothing_scored_is_null_and_not_zero() -> None:
-    entry = summarise(TASK, [item("0")], {}, {"0": "http 500"}, recipe={})
-    metric = entry["metrics"]["right"]
-    assert (metric["value"], metric["ci_low"], metric["ci_high"], metric["n"]) == (None, None, None, 0)
-    assert (metric["bound_low"], metric["bound_high"]) == (0.0, 1.0)
-    assert "std" not in metric
-
-
-def test_an_item_without_denominator_leaves_the_metric() -> None:
-    items = [item("0"), item("1")]
-    entry = summarise(TASK, items, {"0": scored("0", 1.0, 0.2), "1": scored("1", 0.0, NAN)}, {}, recipe={})
-    assert entry["metrics"]["share"]["value"] == pytest.approx(0.2)
-    assert entry["metrics"]["share"]["n"] == 1
-    assert entry["metrics"]["right"]["n"] == 2
-    assert entry["coverage"]["scored"] == 2
+@tabled("about", "task", "found", "lost", "limits", "expected")
+def test_by_hand(
+    about: str, task: str, found: Any, lost: dict[str, str], limits: Any, expected: dict[str, Any]
+) -> None:
+    """A place in the entry to what stands there; null also where there is no such place."""
+    metrics = [MetricSpec(description="", **each) for each in cases(__file__, "tasks")[task]]
+    scores = {name: ItemScore(id=name, **score) for name, score in found.items()}
+    entry = summarise(
+        toy_task(*metrics), [item(name) for name in (*scores, *lost)], scores, lost, recipe={},
+        unanswered_limits=(lambda one: limits) if limits else None,
+    )  # fmt: skip
+    for place, value in expected.items():
+        there: Any = entry
+        for part in place.split("."):
+            there = there.get(part)
+        assert there == (pytest.approx(value) if isinstance(value, float) else value), (about, place)
 
 
 def test_breakdown_has_every_group_and_adds_up() -> None:
@@ -110,7 +97,8 @@ def test_shared_notes_widen_the_interval() -> None:
 def test_rows_carry_scores_and_reasons() -> None:
     items = [item("0"), item("1"), item("2")]
     scores = {"0": scored("0", 1.0), "1": ItemScore(id="1", values={}, unscored="unreadable")}
-    rows = item_rows(TASK, items, scores, {"2": "timeout"})
+    rows = item_rows(TASK, items, scores, {"2": "timeout"}, sources={"1": ("a.txt#2", "b.txt#1")})
+    assert [row.pop("sources") for row in rows] == ["", "a.txt#2\nb.txt#1", ""]
     assert [row["right"] for row in rows] == [1.0, None, None]
     assert [row["unscored"] for row in rows] == [None, "unreadable", "no answer: timeout"]
     assert rows[0] == {
@@ -205,66 +193,14 @@ def test_a_full_disk_leaves_the_older_results_whole(tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".*.part"))
 
 
-JUDGED = toy_task(
-    MetricSpec(name="share", kind="mean", description="share"),
-    MetricSpec(name="faults", kind="mean", description="faults", limits=(0.0, math.inf), higher_is_better=False),
-    MetricSpec(name="words", kind="mean", description="words", limits=(0.0, math.inf), unit="number"),
-    name="judged",
-    judge=True,
-)
-
-
-def test_a_metric_without_a_decision_leaves_the_others_of_its_item() -> None:
-    partly = ItemScore(
-        id="1", values={"share": 0.5, "words": 9.0}, unscored="judge: http 500", limits={"faults": (1.0, 3.0)}
-    )
-    scores = {"0": ItemScore(id="0", values={"share": 1.0, "faults": 0.0, "words": 3.0}), "1": partly}
-    entry = summarise(JUDGED, [item("0"), item("1")], scores, {}, recipe={})
-    assert entry["metrics"]["share"]["value"] == 0.75
-    # No verdicts are told: the mean of the others, 0, or as near to it as can be.
-    assert (entry["metrics"]["faults"]["value"], entry["metrics"]["faults"]["n"]) == (0.5, 1)
-    assert (entry["metrics"]["faults"]["bound_low"], entry["metrics"]["faults"]["bound_high"]) == (0.5, 1.5)
-    assert entry["metrics"]["words"] | {"unit": "number"} == entry["metrics"]["words"]
-    assert "unit" not in entry["metrics"]["share"]
-    assert entry["coverage"]["scored"] == 1
-    rows = item_rows(JUDGED, [item("0"), item("1")], scores, {}, sources={"1": ("a.txt#2", "b.txt#1")})
-    assert [row["faults"] for row in rows] == [0.0, None]
-    assert [row["sources"] for row in rows] == ["", "a.txt#2\nb.txt#1"]
-
-
-def test_what_has_no_largest_value_has_no_upper_bound_unless_the_benchmark_knows_one() -> None:
-    items = [item("0"), item("1")]
-    scores = {"0": ItemScore(id="0", values={"share": 1.0, "faults": 2.0, "words": 3.0})}
-    blind = summarise(JUDGED, items, scores, {"1": "timeout"}, recipe={})["metrics"]["faults"]
-    assert (blind["bound_low"], blind["bound_high"]) == (1.0, None)
-    knowing = summarise(
-        JUDGED, items, scores, {"1": "timeout"}, recipe={}, unanswered_limits=lambda one: {"faults": (0.0, 4.0)}
-    )["metrics"]
-    assert (knowing["faults"]["bound_low"], knowing["faults"]["bound_high"]) == (1.0, 3.0)
-    assert (knowing["share"]["bound_low"], knowing["share"]["bound_high"]) == (0.5, 1.0)
-
-
 def test_verdicts_are_written_beside_the_items(tmp_path: Path) -> None:
-    rows = item_rows(JUDGED, [item("0")], {}, {"0": "timeout"})
+    rows = item_rows(TASK, [item("0")], {}, {"0": "timeout"})
     write_run(
         tmp_path, {"tasks": {}}, rows, verdicts=[{"id": "0/must/0", "value": "neutral"}, {"id": "x", "text": "\ud800"}]
     )
     lines = (tmp_path / "verdicts.jsonl").read_text().splitlines()
     assert [json.loads(line)["id"] for line in lines] == ["0/must/0", "x"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["items.parquet", "results.json", "verdicts.jsonl"]
-
-
-def test_a_count_without_a_largest_value_has_a_smallest_all_the_same() -> None:
-    scores = {str(at): ItemScore(id=str(at), values={"words": words}) for at, words in enumerate((1.0, 90.0, 2.0))}
-    words = summarise(JUDGED, [item(one) for one in scores], scores, {}, recipe={})["metrics"]["words"]
-    assert words["ci_low"] == 0.0  # the t interval of so few goes below
-    assert words["ci_high"] > 90
-
-
-def test_items_that_can_have_nothing_counted_have_no_interval() -> None:
-    scores = {"0": ItemScore(id="0", values={"share": 1.0, "faults": 0.0, "words": 3.0})}
-    faults = summarise(JUDGED, [item("0")], scores, {}, recipe={}, unanswered_limits=lambda one: {"faults": (0.0, 0.0)})
-    assert (faults["metrics"]["faults"]["value"], faults["metrics"]["faults"]["ci_high"]) == (0.0, None)
 
 
 def test_an_item_that_may_be_an_abstention_cannot_hold_down_the_mean_of_the_answered() -> None:

@@ -16,18 +16,13 @@ from medical_tasks.cli.entry import main
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.judging import default_mode, default_votes
 from medical_tasks.runs.results import read_items, read_results
-from medical_tasks.spec import TaskSpec
+from tests.case_tables import cases, tabled
 from tests.fault_server import Fault, FaultServer
 
 DEMO = ["--config", "demo"]
 SERVED = ["run", "--tasks", "kqa", *DEMO, "--model", "openai-api/some-host/m"]
 REFERENCE = ["run", "--tasks", "kqa", *DEMO, "--model", "baseline/reference"]
-ANSWERS = (
-    "",
-    "I'm sorry, I cannot provide medical advice.",
-    "As an AI, I can't diagnose you, but rest and drink.",
-    "No.",
-)
+ANSWERS = cases(__file__, "ANSWERS")
 
 
 @pytest.fixture(scope="module")
@@ -66,21 +61,7 @@ def entry(folder: str) -> dict[str, Any]:
     return task
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (["--judge", "lexical", "--votes", "3"], 2, "gives the same reply each time"),
-        (["--judge", "nli/some/model", "--votes", "3"], 2, "gives the same reply each time"),
-        (["--judge", "lexical", "--prompts", "official"], 2, "--upstream"),
-        (["--judge", "lexical", "--prompts", "official", "--upstream", "nowhere"], 3, "nowhere"),
-        (["--judge", "lexical", "--prompts", "some"], 2, "some"),
-        (
-            ["--judge", "openai-api/some-host/j", "--judge-args", "temperature=0", "--votes", "3"],
-            2,
-            "gives the same reply each time",
-        ),
-    ],
-)
+@tabled("words", "code", "message")
 def test_what_no_judge_can_do_is_said_before_the_model_answers(
     words: list[str], code: int, message: str, model: FaultServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -129,15 +110,7 @@ def test_requests_that_a_refused_key_cost_are_counted(monkeypatch: pytest.Monkey
         assert entry("r")["judge"]["calls"] == len(server.calls) > 0
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        SERVED,
-        REFERENCE,
-        ["score", "kqa", *DEMO, "--responses", "a.jsonl"],
-        ["judge-check", "kqa", "--judge", "lexical"],
-    ],
-)
+@tabled("words")
 def test_further_processes_of_a_distributed_run_ask_and_write_nothing(
     words: list[str], model: FaultServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -192,19 +165,10 @@ def test_verdicts_of_results_that_are_written_over_do_not_stay() -> None:
 FIVE_VOTES = replace(KQA, name="five_votes", votes=5)
 
 
-@pytest.mark.parametrize(
-    ("name", "args", "tasks", "votes"),
-    [
-        ("openai-api/h/m", {}, [FIVE_VOTES], 5),
-        ("openai-api/h/m", {}, [replace(FIVE_VOTES, judge=False), KQA], 1),
-        ("openai-api/h/m", {"temperature": "0"}, [FIVE_VOTES], 1),
-        ("openai-api/h/m", {"temperature": "0", "varies": "true"}, [FIVE_VOTES], 5),
-        ("nli/model", {}, [FIVE_VOTES], 1),
-        ("recorded/file", {}, [FIVE_VOTES], 1),
-    ],
-)
-def test_a_task_s_own_number_of_votes(name: str, args: dict[str, str], tasks: list[TaskSpec], votes: int) -> None:
-    assert default_votes(name, args, tasks) == votes
+@tabled("name", "args", "votes")
+def test_a_task_s_own_number_of_votes(name: str, args: dict[str, str], votes: int) -> None:
+    assert default_votes(name, args, [FIVE_VOTES]) == votes
+    assert default_votes(name, args, [replace(FIVE_VOTES, judge=False), KQA]) == 1
 
 
 def test_tasks_that_take_different_numbers_of_votes_are_run_one_by_one() -> None:

@@ -33,18 +33,8 @@ ROWS = 64
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the real rows built and a toy model beside them."""
     home = tmp_path_factory.mktemp("local")
-    source = SHARED / "data" / "medcalc"
-    words = [
-        "build",
-        "medcalc_bench",
-        "--config",
-        "v1.0",
-        "--source",
-        str(source),
-        "--out",
-        str(home / "medcalc_bench"),
-    ]
-    assert main(words) == 0
+    words = ["build", "medcalc_bench", "--config", "v1.0", "--source", str(SHARED / "data" / "medcalc")]
+    assert main([*words, "--out", str(home / "medcalc_bench")]) == 0
     items = load_task_data(MEDCALC, DATASET, data=home).items
     make_toy_model(home / "toy", [item.fields["patient_note"] for item in items[::20]])
     return home

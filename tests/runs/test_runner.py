@@ -1,22 +1,71 @@
+"""Running tasks: rounds, resuming, several processes, probabilities, and questions that are too long."""
+
 from __future__ import annotations
 
+import queue
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.catalog import build_dataset
-from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC, MEDCALC_DIRECT
+from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET as EHRNOTEQA
+from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
+from medical_tasks.benchmarks.kqa.spec import KQA
+from medical_tasks.benchmarks.medcalc_bench import protocol as code_protocol
+from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC, MEDCALC_CODE
 from medical_tasks.data.task_data import TaskData, load_task_data
+from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Store
-from medical_tasks.models.base import Answer, Failure, OnResult, Request
+from medical_tasks.models.base import Answer, ChoiceScores, Failure, Length, OnResult, Request
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.finishing import finish
 from medical_tasks.runs.folder import RunFolder, open_run_folder
-from medical_tasks.runs.runner import AnsweredTask, RunOptions, run_model
+from medical_tasks.runs.responses import run_responses
+from medical_tasks.runs.results import read_items
+from medical_tasks.runs.runner import TRUNCATE, AnsweredTask, Fitted, RunOptions, Truncate, fit_items, run_model
+from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, MultiStep, PromptSet, Records, TaskSpec, Turn
 from tests.support import GeneratesOnly
+
+
+class Counting:
+    """Asks until an answer says `enough`, at most four times; keeps a record of each answer it looked at."""
+
+    identity: Mapping[str, Any] = {"name": "counting", "tries": 4}
+
+    def __init__(self) -> None:
+        self.looked_at: list[list[str]] = []
+
+    def next_turns(self, dialogues: Sequence[Dialogue], records: Records) -> list[Turn]:
+        self.looked_at.append([dialogue.item.id for dialogue in dialogues])
+        return [self._turn(dialogue, records) for dialogue in dialogues]
+
+    def _turn(self, dialogue: Dialogue, records: Records) -> Turn:
+        last = dialogue.answers[-1]
+        records.put("look", f"{dialogue.item.id}:{len(dialogue.answers)}", {"text": last})
+        if last == "enough" or len(dialogue.answers) == 4:
+            return Done("|".join(dialogue.answers))
+        more: Any = (
+            {"role": "assistant", "content": last},
+            {"role": "user", "content": f"more {len(dialogue.answers)}"},
+        )
+        return Ask((*dialogue.opening, *more))
+
+
+@pytest.fixture(autouse=True)
+def counting(monkeypatch: pytest.MonkeyPatch) -> Counting:
+    protocol = Counting()
+
+    def open_protocol(task: TaskSpec, **given: Any) -> MultiStep:
+        return protocol
+
+    monkeypatch.setattr(code_protocol, "open_protocol", open_protocol)
+    return protocol
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +77,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def data(built: Path) -> TaskData:
-    return load_task_data(MEDCALC, DATASET, data=built, config="demo")
+    whole = load_task_data(MEDCALC_CODE, DATASET, data=built, config="demo")
+    return replace(whole, items=whole.items[:6])
 
 
 @pytest.fixture
@@ -36,25 +86,250 @@ def folder(tmp_path: Path) -> RunFolder:
     return open_run_folder(tmp_path / "run", {"test": 1})
 
 
-Reply = Callable[[Request], Answer | Failure]
+def round_of(request: Request) -> int:
+    last = request.messages[-1]["content"]
+    return int(last.split()[1]) + 1 if last.startswith("more ") else 1
 
 
 class Scripted(GeneratesOnly):
-    """A model that answers by a function, counts what it was asked, and can be told to die."""
+    """Item n of the demo says `enough` at its n-th question (from 0: at once)."""
+
+    name = "scripted/model"
+    identity: Mapping[str, str] = {"backend": "scripted"}
+
+    def __init__(self, data: TaskData, *, dies_after: int | None = None, fails: tuple[int, int] | None = None) -> None:
+        self.notes = {item.fields["question"]: number for number, item in enumerate(data.items)}
+        self.dies_after, self.fails = dies_after, fails
+        self.asked: list[str] = []
+        self.rounds: list[list[int]] = []
+
+    def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
+        self.rounds.append(sorted(round_of(request) for request in requests))
+        for request in requests:
+            if self.dies_after is not None and len(self.asked) >= self.dies_after:
+                raise KeyboardInterrupt
+            self.asked.append(request.key)
+            on_result(self.reply(request))
+
+    def reply(self, request: Request) -> Answer | Failure:
+        opening = request.messages[0]["content"]
+        number = max((len(text), n) for text, n in self.notes.items() if opening.endswith(text))[1]
+        asked = round_of(request)
+        if self.fails == (number, asked):
+            return Failure(key=request.key, reason="http 500", detail="down")
+        return Answer(key=request.key, text="enough" if asked > number else f"{number}.{asked}")
+
+
+def run(model: Any, data: TaskData, folder: RunFolder, *, tasks: Sequence[TaskSpec] = (MEDCALC_CODE,)) -> AnsweredTask:
+    answered = run_model(tasks, {task.name: data for task in tasks}, model, folder, RunOptions())
+    assert answered is not None
+    return answered[-1]
+
+
+EXPECTED = ["enough", "1.1|enough", "2.1|2.2|enough", "3.1|3.2|3.3|enough", "4.1|4.2|4.3|4.4", "5.1|5.2|5.3|5.4"]
+
+
+def test_each_item_goes_on_until_it_is_done(data: TaskData, folder: RunFolder, counting: Counting) -> None:
+    model = Scripted(data)
+    task = run(model, data, folder)
+    assert [task.responses[item.id] for item in data.items] == EXPECTED
+    assert task.unanswered == {}
+    # All items of a round are asked together, and only those that go on.
+    assert model.rounds == [[1] * 6, [2] * 5, [3] * 4, [4] * 3]
+    ids = [item.id for item in data.items]
+    assert counting.looked_at == [ids, ids[1:], ids[2:], ids[3:]]
+    assert task.recipe["protocol"] == {"name": "counting", "tries": 4}
+    assert [task.asked[item] for item in ids] == [1, 2, 3, 4, 4, 4]
+
+
+class Again(Counting):
+    """Puts the very same question until it has four answers."""
+
+    def _turn(self, dialogue: Dialogue, records: Records) -> Turn:
+        return Done("|".join(dialogue.answers)) if len(dialogue.answers) == 4 else Ask(dialogue.opening)
+
+
+class Sampling(Scripted):
+    """Says something else each time it is asked."""
+
+    def reply(self, request: Request) -> Answer | Failure:
+        return Answer(key=request.key, text=str(len(self.asked)))
+
+
+def test_the_same_question_in_a_dialogue_is_asked_anew(
+    data: TaskData, folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(code_protocol, "open_protocol", lambda task, **given: Again())
+    one = replace(data, items=data.items[:1])
+    first = Sampling(data, dies_after=2)
+    with pytest.raises(KeyboardInterrupt):
+        run(first, one, folder)
+    second = Sampling(data)
+    task = run(second, one, folder)
+    assert list(task.responses.values()) == ["1|2|1|2"]
+    assert len(first.asked) == len(second.asked) == len({*second.asked}) == 2
+    assert list(task.asked.values()) == [4]
+
+
+@pytest.mark.parametrize("dies_after", [0, 3, 6, 7, 11, 14, 17])
+def test_a_run_stopped_in_any_round_goes_on_and_repeats_nothing(
+    data: TaskData, folder: RunFolder, dies_after: int
+) -> None:
+    first = Scripted(data, dies_after=dies_after)
+    with pytest.raises(KeyboardInterrupt):
+        run(first, data, folder)
+    second = Scripted(data)
+    task = run(second, data, folder)
+    assert [task.responses[item.id] for item in data.items] == EXPECTED
+    assert len(first.asked) == dies_after
+    assert not set(first.asked) & set(second.asked)
+    with Store(folder.answers) as store:
+        assert store.counts("answer") == (18, 18)
+    third = Scripted(data)
+    assert run(third, data, folder).responses == task.responses
+    assert third.asked == []
+    # Answers of an earlier run count like those of this one.
+    assert list(task.asked.values()) == [1, 2, 3, 4, 4, 4]
+
+
+def test_a_failure_in_a_later_round_leaves_the_item_unanswered(data: TaskData, folder: RunFolder) -> None:
+    task = run(Scripted(data, fails=(3, 2)), data, folder)
+    failed = data.items[3].id
+    assert task.unanswered == {failed: "http 500"}
+    assert failed not in task.responses
+    assert len(task.responses) == 5
+    assert task.asked[failed] == 1  # the question that failed is not answered
+    entry = finish([task], folder)["tasks"]["medcalc_code"]
+    assert [row["asked"] for row in read_items(folder.path)] == [1, 2, 3, 1, 4, 4]
+    assert entry["coverage"]["unscored"] == {"no answer: http 500": 1}
+    again = Scripted(data)
+    assert run(again, data, folder).unanswered == {}
+    assert again.rounds == [[2], [3], [4]]
+
+
+def test_a_task_of_one_question_beside_one_of_several(data: TaskData, folder: RunFolder) -> None:
+    model = Scripted(data)
+    answered = run_model([MEDCALC, MEDCALC_CODE], {"medcalc": data, "medcalc_code": data}, model, folder, RunOptions())
+    assert answered is not None
+    plain, code = answered
+    assert [len(asked) for asked in model.rounds] == [12, 5, 4, 3]
+    assert [plain.responses[item.id] for item in data.items] == ["enough", *[f"{n}.1" for n in range(1, 6)]]
+    assert "protocol" not in plain.recipe
+    assert plain.asked == {}
+    assert [code.responses[item.id] for item in data.items] == EXPECTED
+
+
+class Cluster:
+    """Two processes of one run, as threads: what the main one shares, the other one gets."""
+
+    def __init__(self, data: TaskData) -> None:
+        self.data = data
+        self.channel: queue.Queue[list[str]] = queue.Queue()
+        self.seen: dict[bool, list[list[Request]]] = {True: [], False: []}
+
+    def model(self, *, is_main: bool) -> Scripted:
+        cluster = self
+
+        class Member(Scripted):
+            def share(self, keys: list[str]) -> list[str]:
+                if is_main:
+                    cluster.channel.put(keys)
+                    return keys
+                return cluster.channel.get(timeout=20)
+
+            def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
+                cluster.seen[is_main].append(list(requests))
+                if is_main:
+                    super().generate(requests, on_result)
+
+        member = Member(self.data)
+        member.is_main = is_main
+        return member
+
+    def run(self, folder: RunFolder) -> AnsweredTask:
+        """Both at once; the other one ends with nothing."""
+        results: list[Any] = []
+
+        def follow() -> None:
+            other = self.model(is_main=False)
+            results.append(run_model([MEDCALC_CODE], {"medcalc_code": self.data}, other, folder, RunOptions()))
+
+        thread = threading.Thread(target=follow)
+        thread.start()
+        task = run(self.model(is_main=True), self.data, folder)
+        thread.join(timeout=30)
+        assert results == [None]
+        assert self.seen[False] == self.seen[True]
+        assert self.channel.empty()
+        return task
+
+
+def test_every_process_is_given_every_rounds_questions(data: TaskData, folder: RunFolder) -> None:
+    cluster = Cluster(data)
+    task = cluster.run(folder)
+    assert [task.responses[item.id] for item in data.items] == EXPECTED
+    assert len(cluster.seen[True]) == 4
+
+
+def test_a_finished_run_of_several_processes_ends_at_once(data: TaskData, folder: RunFolder) -> None:
+    run(Scripted(data), data, folder)
+    cluster = Cluster(data)
+    cluster.run(folder)
+    assert cluster.seen == {True: [], False: []}
+
+
+def test_lone_surrogates_reach_the_other_processes(data: TaskData, folder: RunFolder) -> None:
+    odd = [replace(item, fields={**item.fields, "patient_note": "\ud800"}) for item in data.items[:1]]
+    cluster = Cluster(replace(data, items=odd))
+    cluster.run(folder)
+    assert "\ud800" in cluster.seen[False][0][0].messages[0]["content"]
+
+
+class Metered(Scripted):
+    """Reads 100 tokens in its first question, 200 in the second and so on, and says 7."""
+
+    def reply(self, request: Request) -> Answer | Failure:
+        said = super().reply(request)
+        assert isinstance(said, Answer)
+        return replace(said, prompt_tokens=100 * round_of(request), output_tokens=7)
+
+
+def test_requests_tokens_and_seconds_of_all_rounds_stand_in_the_results(data: TaskData, folder: RunFolder) -> None:
+    """A run that goes on tells of all its answers; one of an older store, without them, leaves open what is not known."""
+    model = Metered(data)
+    first, again = (
+        finish([run(each, data, folder)], folder)["tasks"][MEDCALC_CODE.name]["usage"]
+        for each in (model, Metered(data))
+    )
+    usage = {"requests": 18, "prompt_tokens": 100 * (6 + 2 * 5 + 3 * 4 + 4 * 3), "output_tokens": 7 * 18}
+    assert first == again == {**usage, "seconds": first["seconds"]}
+    assert first["seconds"] >= 0
+    with Store(folder.answers) as store:
+        text = store.get_many("answer", model.asked[:1])[model.asked[0]]["text"]
+        store.put("answer", model.asked[0], {"text": text, "output_tokens": 7, "finish": "stop"})
+    assert run(Metered(data), data, folder).usage == {**usage, "prompt_tokens": None, "seconds": None}
+
+
+@pytest.fixture
+def medcalc(built: Path) -> TaskData:
+    return load_task_data(MEDCALC, DATASET, data=built, config="demo")
+
+
+Reply = Callable[[Request], Answer | Failure]
+
+
+class Saying(GeneratesOnly):
+    """A model that answers by a function, and counts what it was asked."""
 
     name = "scripted/model"
 
-    def __init__(
-        self, reply: Reply, *, dies_after: int | None = None, identity: Mapping[str, str] | None = None
-    ) -> None:
-        self.reply, self.dies_after = reply, dies_after
+    def __init__(self, reply: Reply, *, identity: Mapping[str, str] | None = None) -> None:
+        self.reply = reply
         self.identity: Mapping[str, str] = identity or {"backend": "scripted"}
         self.asked: list[str] = []
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
         for request in requests:
-            if self.dies_after is not None and len(self.asked) >= self.dies_after:
-                raise KeyboardInterrupt
             self.asked.append(request.key)
             on_result(self.reply(request))
 
@@ -63,104 +338,321 @@ def says(text: str) -> Reply:
     return lambda request: Answer(key=request.key, text=text)
 
 
-def run(model: Scripted, data: TaskData, folder: RunFolder, **options: Any) -> AnsweredTask:
-    answered = run_model([MEDCALC], {"medcalc": data}, model, folder, RunOptions(**options))
+def answered(model: Saying, medcalc: TaskData, folder: RunFolder, **options: Any) -> AnsweredTask:
+    answered = run_model([MEDCALC], {"medcalc": medcalc}, model, folder, RunOptions(**options))
     assert answered is not None
     (task,) = answered
     return task
 
 
-def test_a_stopped_run_goes_on_and_repeats_nothing(data: TaskData, folder: RunFolder) -> None:
-    first = Scripted(says("a"), dies_after=10)
-    with pytest.raises(KeyboardInterrupt):
-        run(first, data, folder)
-    second = Scripted(says("b"))
-    task = run(second, data, folder)
-    assert len(first.asked) == 10
-    assert not set(first.asked) & set(second.asked)
-    assert sorted(task.responses.values()) == ["a"] * 10 + ["b"] * (len(data.items) - 10)
-    with Store(folder.answers) as store:
-        assert store.counts("answer") == (len(data.items), len(data.items))
-
-
 @pytest.mark.parametrize("change", ["model", "length", "prompt"])
-def test_whatever_could_change_an_answer_asks_anew(data: TaskData, folder: RunFolder, change: str) -> None:
-    run(Scripted(says("a")), data, folder)
-    model = Scripted(says("b"), identity={"backend": "other"} if change == "model" else None)
+def test_whatever_could_change_an_answer_asks_anew(medcalc: TaskData, folder: RunFolder, change: str) -> None:
+    answered(Saying(says("a")), medcalc, folder)
+    model = Saying(says("b"), identity={"backend": "other"} if change == "model" else None)
     if change == "prompt":
         items = [
-            replace(item, fields={**item.fields, "question": item.fields["question"] + "?"}) for item in data.items
+            replace(item, fields={**item.fields, "question": item.fields["question"] + "?"}) for item in medcalc.items
         ]
-        data = replace(data, items=items)
-    task = run(model, data, folder, **({"max_new_tokens": 7} if change == "length" else {}))
-    assert len(model.asked) == len(data.items)
+        medcalc = replace(medcalc, items=items)
+    task = answered(model, medcalc, folder, **({"max_new_tokens": 7} if change == "length" else {}))
+    assert len(model.asked) == len(medcalc.items)
     assert set(task.responses.values()) == {"b"}
 
 
-def test_a_failure_is_unanswered_and_asked_again(data: TaskData, folder: RunFolder) -> None:
+def test_a_failure_is_unanswered_and_asked_again(medcalc: TaskData, folder: RunFolder) -> None:
     def every_third_fails(request: Request) -> Answer | Failure:
         if int(request.key[:8], 16) % 3 == 0:
             return Failure(key=request.key, reason="http 500", detail="down")
         return Answer(key=request.key, text="{}")
 
-    first = run(Scripted(every_third_fails), data, folder)
+    first = answered(Saying(every_third_fails), medcalc, folder)
     failed = len(first.unanswered)
-    assert 0 < failed < len(data.items)
+    assert 0 < failed < len(medcalc.items)
     assert set(first.unanswered.values()) == {"http 500"}
     entry = finish([first], folder)["tasks"]["medcalc"]
     assert entry["coverage"] == {
-        "asked": len(data.items),
-        "answered": len(data.items) - failed,
-        "scored": len(data.items) - failed,
+        "asked": len(medcalc.items),
+        "answered": len(medcalc.items) - failed,
+        "scored": len(medcalc.items) - failed,
         "unscored": {"no answer: http 500": failed},
     }
     assert entry["metrics"]["accuracy"]["value"] == 0
-    assert entry["metrics"]["accuracy"]["bound_high"] == pytest.approx(failed / len(data.items))
-    second = Scripted(says("{}"))
-    assert run(second, data, folder).unanswered == {}
+    assert entry["metrics"]["accuracy"]["bound_high"] == pytest.approx(failed / len(medcalc.items))
+    second = Saying(says("{}"))
+    assert answered(second, medcalc, folder).unanswered == {}
     assert len(second.asked) == failed
 
 
-def test_the_empty_answer_of_a_model_is_an_answer(data: TaskData, folder: RunFolder) -> None:
-    entry = finish([run(Scripted(says("")), data, folder)], folder)["tasks"]["medcalc"]
-    assert entry["coverage"]["scored"] == len(data.items)
+def test_the_empty_answer_of_a_model_is_an_answer(medcalc: TaskData, folder: RunFolder) -> None:
+    entry = finish([answered(Saying(says("")), medcalc, folder)], folder)["tasks"]["medcalc"]
+    assert entry["coverage"]["scored"] == len(medcalc.items)
     assert entry["metrics"]["accuracy"]["value"] == 0
 
 
-def test_answers_cut_at_the_length_limit_are_counted(data: TaskData, folder: RunFolder) -> None:
-    model = Scripted(
-        lambda request: Answer(key=request.key, text="so", finish="length" if request.key < "4" else "stop")
-    )
-    entry = finish([run(model, data, folder)], folder)["tasks"]["medcalc"]
+def test_answers_cut_at_the_length_limit_are_counted(medcalc: TaskData, folder: RunFolder) -> None:
+    model = Saying(lambda request: Answer(key=request.key, text="so", finish="length" if request.key < "4" else "stop"))
+    entry = finish([answered(model, medcalc, folder)], folder)["tasks"]["medcalc"]
     assert entry["cut_at_length"] == sum(key < "4" for key in model.asked) > 0
-
-
-def test_two_tasks_of_one_run_have_their_own_questions(built: Path, data: TaskData, folder: RunFolder) -> None:
-    direct = load_task_data(MEDCALC_DIRECT, DATASET, data=built, config="demo")
-    model = Scripted(says("a"))
-    answered = run_model(
-        [MEDCALC, MEDCALC_DIRECT], {"medcalc": data, "medcalc_direct": direct}, model, folder, RunOptions()
-    )
-    assert answered is not None
-    assert len(model.asked) == 2 * len(data.items)
-    assert list(finish(answered, folder)["tasks"]) == ["medcalc", "medcalc_direct"]
 
 
 @pytest.mark.parametrize(
     ("name", "least", "most"), [("reference", 1.0, 1.0), ("empty", 0.0, 0.0), ("random", 0.0, 0.9)]
 )
-def test_baselines(data: TaskData, folder: RunFolder, name: str, least: float, most: float) -> None:
-    task = run_baseline(name, MEDCALC, data, max_samples=None)
+def test_baselines(medcalc: TaskData, folder: RunFolder, name: str, least: float, most: float) -> None:
+    task = run_baseline(name, MEDCALC, medcalc, max_samples=None)
     metrics = finish([task], folder)["tasks"]["medcalc"]["metrics"]
     assert least <= metrics["accuracy"]["value"] <= most
-    assert task.responses == run_baseline(name, MEDCALC, data, max_samples=None).responses
+    assert task.responses == run_baseline(name, MEDCALC, medcalc, max_samples=None).responses
 
 
-def test_the_recipe_says_what_the_number_depends_on(data: TaskData, folder: RunFolder) -> None:
-    recipe = run(Scripted(says("a")), data, folder, max_new_tokens=9).recipe
+def test_the_recipe_says_what_the_number_depends_on(medcalc: TaskData, folder: RunFolder) -> None:
+    recipe = answered(Saying(says("a")), medcalc, folder, max_new_tokens=9).recipe
     assert recipe["task_version"] == MEDCALC.version
     assert recipe["data"]["config"] == "demo"
     assert len(recipe["data"]["rows_sha256"]) == len(recipe["prompts"]["sha256"]) == 64
     assert recipe["generation"]["max_new_tokens"] == 9
     assert recipe["model"] == {"name": "scripted/model", "backend": "scripted"}
     assert recipe["packages"]["numpy"]
+
+
+BY_NAME = {task.name: task for task in TASKS}
+INDEX, OPEN = BY_NAME["ehrnoteqa_mc_prob_index_level1"], BY_NAME["ehrnoteqa_open_level1"]
+
+
+class Words(GeneratesOnly):
+    """Counts a token a word; finds letter `B` the most probable, or says how many words it was asked with."""
+
+    name = "hf/words"
+
+    def __init__(self, room: int = 10**9) -> None:
+        self.identity = {"backend": "words"}
+        self.room, self.asked = room, 0
+
+    def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
+        for request in requests:
+            self.asked += 1
+            on_result(Answer(key=request.key, text=f"{self._words(request)} words"))
+
+    def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
+        for request in requests:
+            self.asked += 1
+            logprobs = tuple(-1.0 if text == "B" else -2.0 for text in request.continuations)
+            scores = ChoiceScores(logprobs=logprobs, tokens=(1,) * len(logprobs))
+            on_result(Answer(key=request.key, text=scores.to_text()))
+
+    def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
+        return [Length(tokens=self._words(request), room=self.room) for request in requests]
+
+    def _words(self, request: Request) -> int:
+        return len(request.messages[-1]["content"].split())
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    build_dataset("ehrnoteqa", source=None, config="demo", out=folder / "ehrnoteqa")
+    return folder
+
+
+@pytest.fixture
+def private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
+    return open_run_folder(tmp_path / "run", {"any": "settings"}, private=True)
+
+
+def data_of(task: TaskSpec, home: Path) -> TaskData:
+    return load_task_data(task, EHRNOTEQA, data=home / "ehrnoteqa", config="demo")
+
+
+def asked_once(task: TaskSpec, data: TaskData, model: Words, private: RunFolder, **options: str) -> AnsweredTask:
+    found = run_model([task], {task.name: data}, model, private, RunOptions(**options))  # type: ignore[arg-type]
+    assert found is not None
+    return found[0]
+
+
+def test_probabilities_are_asked_once_scored_and_found_again(home: Path, private: RunFolder) -> None:
+    data = data_of(INDEX, home)
+    first = Words()
+    part = asked_once(INDEX, data, first, private)
+    results = finish([part], private)["tasks"][INDEX.name]
+    right = sum(item.fields["answer"] == "B" for item in data.items) / len(data.items)
+    assert results["metrics"]["accuracy"]["value"] == pytest.approx(right)
+    assert set(results["metrics"]) == {"accuracy", "gold_probability"}
+    assert first.asked == len(data.items) == 8
+    again = Words()
+    assert asked_once(INDEX, data, again, private).responses == part.responses
+    assert again.asked == 0
+    assert run_responses(INDEX, data, part.recipe, private.path) == part.responses
+
+
+def test_what_does_not_fit_is_refused_before_anything_is_asked(home: Path, private: RunFolder) -> None:
+    model = Words(room=400)
+    with pytest.raises(UsageError, match=r"ehrnoteqa_open_level1: \d of 8 questions do not fit"):
+        asked_once(OPEN, data_of(OPEN, home), model, private)
+    assert model.asked == 0
+
+
+def test_a_shortened_run_is_found_again_without_the_model_s_tokenizer(home: Path, private: RunFolder) -> None:
+    data = data_of(OPEN, home)
+    part = asked_once(OPEN, data, Words(room=400), private, truncate="notes-from-the-oldest")
+    cut = part.recipe["truncation"]["words_left_out"]
+    assert part.recipe["truncation"]["rule"] == "notes-from-the-oldest"
+    assert 0 < len(cut) < len(data.items)
+    asked = {name: int(text.split()[0]) for name, text in part.responses.items()}
+    assert max(asked.values()) <= 400
+    assert min(asked[name] for name in cut) >= 395  # as few words as can be, up to the mark that stands for them
+    assert run_responses(OPEN, data, part.recipe, private.path) == part.responses
+    # The judge reads the notes whole.
+    assert [item.fields for item in part.items] == [item.fields for item in data.items]
+
+
+def test_too_long_can_be_left_unanswered(home: Path, private: RunFolder) -> None:
+    class Refusing(Words):
+        def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
+            super().generate([request for request in requests if self._words(request) <= self.room], on_result)
+
+    part = asked_once(OPEN, data_of(OPEN, home), Refusing(room=400), private, truncate="unanswered")
+    assert part.recipe["truncation"] == {"rule": "unanswered", "measured": True, "words_left_out": {}}
+    assert 0 < len(part.responses) < len(part.items)
+    assert set(part.unanswered.values()) == {"not asked"}
+
+
+def test_what_was_shortened_is_still_told_when_a_run_is_scored_anew(home: Path, private: RunFolder) -> None:
+    data = data_of(INDEX, home)
+    part = asked_once(INDEX, data, Words(room=500), private, truncate="notes-from-the-oldest")
+    cut = part.recipe["truncation"]["words_left_out"]
+    assert 0 < len(cut) <= len(data.items)
+    # As `score --responses RUN` has it: the run's recipe, with a scoring that is not this one's.
+    recipe = {**part.recipe, "scoring": {"sentence_bert": {"kind": "embedder"}}}
+    again = AnsweredTask(task=INDEX, items=data.items, responses=part.responses, unanswered={}, recipe=recipe)
+    for one in (part, again):
+        entry = finish([one], private)["tasks"][INDEX.name]
+        assert entry["shortened"] == len(cut)
+        assert "scoring" not in entry["recipe"]
+
+
+FRAME = 5  # tokens of a question beside its document
+
+
+class Measuring(GeneratesOnly):
+    """A model that counts two tokens a word and has a small context; counts how often it was asked to measure."""
+
+    name = "hf/counting"
+
+    def __init__(self, room: int, *, knows: bool = True) -> None:
+        self.identity = {"backend": "test"}
+        self.room, self.knows, self.measured = room, knows, 0
+
+    def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
+        self.measured += 1
+        if not self.knows:
+            return [None for _ in requests]
+        return [
+            Length(tokens=FRAME + 2 * len(request.messages[0]["content"].split()), room=self.room)
+            for request in requests
+        ]
+
+    def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
+        raise AssertionError("measuring asks nothing")
+
+
+def item(name: str, words: int) -> Item:
+    text = " ".join(f"w{number}" for number in range(words))
+    return Item(id=name, fields={"text": text}, groups={}, cluster=name)
+
+
+def shorten(one: Item, words: int) -> Item:
+    return replace(one, fields={"text": " ".join(one.fields["text"].split()[words:])})
+
+
+def render(one: Item) -> tuple[Message, ...]:
+    return ({"role": "user", "content": one.fields["text"]},)
+
+
+PROMPTS = PromptSet(name="own", sha256="0", render=render, shorten=shorten)
+
+
+def fit(items: Sequence[Item], model: Measuring, prompts: PromptSet = PROMPTS, **options: object) -> Fitted:
+    def request(one: Item) -> Request:
+        return Request(key=one.id, messages=prompts.render(one), max_new_tokens=1)
+
+    return fit_items(KQA, prompts, items, model, request, **options)  # type: ignore[arg-type]
+
+
+def test_what_fits_is_left_alone() -> None:
+    items = [item("a", 3), item("b", 10)]
+    model = Measuring(FRAME + 20)
+    assert fit(items, model) == Fitted(items=items)
+    assert model.measured == 1
+
+
+def test_too_long_is_refused_with_a_list() -> None:
+    items = [item("short", 3), *(item(f"long{number}", 12 + number) for number in range(30))]
+    with pytest.raises(UsageError) as error:
+        fit(items, Measuring(FRAME + 20))
+    said = str(error.value)
+    assert "kqa: 30 of 31 questions do not fit" in said
+    assert f"long29: {FRAME + 82} tokens, room for {FRAME + 20}" in said  # the longest first
+    assert "and 10 more" in said
+    assert "--truncate notes-from-the-oldest" in said
+    assert "w1" not in said  # none of the text
+
+
+def test_left_unanswered_when_that_is_asked_for() -> None:
+    items = [item("a", 3), item("b", 100)]
+    assert fit(items, Measuring(FRAME + 20), truncate="unanswered").items == items
+
+
+def test_cut_by_as_few_words_as_possible() -> None:
+    items = [item("a", 3), item("b", 100), item("c", 11)]
+    found = fit(items, Measuring(FRAME + 20), truncate="notes-from-the-oldest")
+    assert found.shortened == {"b": 90, "c": 1}
+    assert [len(each.fields["text"].split()) for each in found.items] == [3, 10, 10]
+    assert found.items[1].fields["text"].split()[-1] == "w99"  # the end stays
+
+
+def test_a_question_that_never_fits_stays_as_it_is() -> None:
+    items = [item("a", 3), item("b", 9)]
+    found = fit(items, Measuring(FRAME - 1), truncate="notes-from-the-oldest")
+    assert found.items == items
+    assert found.shortened == {}
+
+
+def test_nothing_is_measured_when_the_model_cannot_tell() -> None:
+    items = [item("a", 100)]
+    found = fit(items, Measuring(1, knows=False))
+    assert found.items == items
+    assert not found.measured
+
+
+def test_prompts_that_cannot_shorten_are_not_measured() -> None:
+    model = Measuring(1)
+    assert fit([item("a", 100)], model, replace(PROMPTS, shorten=None)).measured
+    assert model.measured == 0
+
+
+def test_a_replay_cuts_what_the_run_cut_without_measuring() -> None:
+    items = [item("a", 3), item("b", 100)]
+    ran = fit(items, Measuring(FRAME + 20), truncate="notes-from-the-oldest")
+    model = Measuring(1, knows=False)
+    assert fit(items, model, known=ran.shortened) == ran
+    assert model.measured == 0
+
+
+@settings(deadline=None, max_examples=60)
+@given(sizes=st.lists(st.integers(0, 300), min_size=1, max_size=8), words=st.integers(0, 200))
+def test_every_question_fits_and_loses_no_word_too_many(sizes: list[int], words: int) -> None:
+    items = [item(str(number), size) for number, size in enumerate(sizes)]
+    found = fit(items, Measuring(FRAME + 2 * words), truncate="notes-from-the-oldest")
+    assert found.shortened == {str(number): size - words for number, size in enumerate(sizes) if size > words}
+    assert all(len(each.fields["text"].split()) <= words for each in found.items)
+
+
+def test_rules_are_those_of_the_command_line() -> None:
+    known: tuple[Truncate, ...] = ("refuse", "notes-from-the-oldest", "unanswered")
+    assert known == TRUNCATE
+
+
+def test_cutting_questions_without_notes_is_refused() -> None:
+    with pytest.raises(UsageError, match="kqa: its questions have no notes to leave out"):
+        fit([item("a", 3)], Measuring(1), replace(PROMPTS, shorten=None), truncate="notes-from-the-oldest")

@@ -41,26 +41,8 @@ from medical_tasks.spec import Item, TaskSpec
 CORRECT, INCORRECT = CORRECTNESS.classes
 
 
-def scored_items(scores: HumanScores, items: Sequence[Item], *, where: str) -> list[Item]:
-    """Finds the question of each scored answer.
-
-    Returns one item a row, in order, named after the row: several models' answers to one question are several items.
-    """
-    known = {item.id: item for item in items}
-    strange = [row for row in scores.rows if row.item not in known]
-    if strange:
-        raise UsageError(
-            f"{scores.path}, line {strange[0].line}, column 'id': no question of {where} has this id; so on {len(strange)} of "
-            f"{len(scores.rows)} rows. Give the ids of the built dataset, and its configuration with --config."
-        )
-    return [replace(known[row.item], id=row.id) for row in scores.rows]
-
-
 def check_pairs(scores: HumanScores, items: Sequence[Item]) -> list[CheckPair]:
-    """Makes pairs of the raters' scores, in order.
-
-    Returns one pair a row; its label is the majority of those who scored it, None where they are evenly divided.
-    """
+    """Makes a pair of each row's scores; its label is their majority, None where they are evenly divided."""
     pairs = []
     for row, item in zip(scores.rows, items, strict=True):
         ratings = tuple(None if mark is None else _label(mark) for mark in row.correct)
@@ -76,17 +58,6 @@ def check_pairs(scores: HumanScores, items: Sequence[Item]) -> list[CheckPair]:
     return pairs
 
 
-def judge_scored(task: TaskSpec, answers: Sequence[tuple[Item, str]], judging: Judging) -> list[str | Unscored]:
-    """Asks a judge whether answers are correct."""
-    items, responses = [item for item, _ in answers], [response for _, response in answers]
-    return [
-        _label(score.values["accuracy"] == 1.0)
-        if "accuracy" in score.values
-        else Unscored(id=score.id, reason=score.unscored or "judge: no verdict")
-        for score in score_items(task, items, responses, judging=judging)
-    ]
-
-
 def _label(correct: bool) -> str:
     return CORRECT if correct else INCORRECT
 
@@ -96,34 +67,35 @@ def ehrnoteqa_task(form: str) -> TaskSpec:
     return next(task for task in TASKS if task.options["format"] == form)
 
 
-def ehrnoteqa_set(
-    source: Path,
-    *,
-    form: str = "open",
-    raters: Sequence[str] = (),
-    data: Path | None = None,
-    config: str | None = None,
-    prompts: str = "own",
-    upstream: Path | None = None,
-    most: int | None = None,
-) -> CheckSet:
-    """Answers to EHRNoteQA's questions that people scored.
-
-    `raters`: the raters' columns; by default all that begin with `rater_`.
-    """
+def _read(request: CheckRequest) -> CheckSet:
+    """Answers to EHRNoteQA's questions that people scored."""
+    form = request.format or "open"
+    source = request.needed("ehrnoteqa", "people's scores, a CSV file").expanduser()
     task = ehrnoteqa_task(form)
-    texts = load_judge_prompts(task, prompts, upstream)
-    scores = read_human_scores(source.expanduser(), raters)
-    items, revision = _questions(task, data, config)
-    found = scored_items(scores, items, where=f"configuration {revision['config']}, format {form},")
-    every = check_pairs(scores, found)
-    pairs = subset(every, most)
+    texts = load_judge_prompts(task, request.prompts, request.upstream)
+    scores = read_human_scores(source, request.raters)
+    known, revision = _questions(task, request.data, request.config)
+    strange = [row for row in scores.rows if row.item not in known]
+    if strange:
+        raise UsageError(
+            f"{scores.path}, line {strange[0].line}, column 'id': no question of configuration {revision['config']}, format "
+            f"{form}, has this id; so on {len(strange)} of {len(scores.rows)} rows. Give the ids of the built dataset, and its "
+            "configuration with --config."
+        )
+    # Named after the row: several models' answers to one question are several items.
+    items = [replace(known[row.item], id=row.id) for row in scores.rows]
+    pairs = subset(check_pairs(scores, items), request.max_pairs)
     kept = {pair.id for pair in pairs}
-    asked = [(item, row.response) for item, row in zip(found, scores.rows, strict=True) if row.id in kept]
+    asked = [item for item in items if item.id in kept]
+    responses = [row.response for row in scores.rows if row.id in kept]
 
     def ask(judge: Judge, mode: Literal["single", "batched"]) -> Sequence[str | Unscored]:
-        judging = Judging(judge=judge, prompts=texts, mode=mode)
-        return judge_scored(task, asked, judging)
+        return [
+            _label(score.values["accuracy"] == 1.0)
+            if "accuracy" in score.values
+            else Unscored(id=score.id, reason=score.unscored or "judge: no verdict")
+            for score in score_items(task, asked, responses, judging=Judging(judge=judge, prompts=texts, mode=mode))
+        ]
 
     return CheckSet(
         name=check_set_of(task),
@@ -138,7 +110,7 @@ def ehrnoteqa_set(
     )
 
 
-def _questions(task: TaskSpec, data: Path | None, config: str | None) -> tuple[list[Item], dict[str, Any]]:
+def _questions(task: TaskSpec, data: Path | None, config: str | None) -> tuple[dict[str, Item], dict[str, Any]]:
     folder, chosen = locate(DATASET, data, config)
     rows = read_rows(folder, chosen, task.split, spec=DATASET)
     levels = [each for each in TASKS if each.options["format"] == task.options["format"]]
@@ -149,20 +121,7 @@ def _questions(task: TaskSpec, data: Path | None, config: str | None) -> tuple[l
         "version": DATASET.version,
         "rows_sha256": rows_sha256(folder, chosen, task.split, spec=DATASET),
     }
-    return list(items.values()), revision
-
-
-def _read(request: CheckRequest) -> CheckSet:
-    return ehrnoteqa_set(
-        request.needed("ehrnoteqa", "people's scores, a CSV file"),
-        form=request.format or "open",
-        raters=request.raters,
-        data=request.data,
-        config=request.config,
-        prompts=request.prompts,
-        upstream=request.upstream,
-        most=request.max_pairs,
-    )
+    return items, revision
 
 
 CHECK_SET: Final = CheckSetSource(
@@ -176,7 +135,7 @@ CHECK_SET: Final = CheckSetSource(
 RATER: Final = "rater_"
 """Columns that begin so are raters, unless they are named."""
 
-_KINDS: Final[Mapping[str, Mapping[str, bool]]] = {
+KINDS: Final[Mapping[str, Mapping[str, bool]]] = {
     "1 and 0": {"1": True, "0": False, "1.0": True, "0.0": False},  # with blanks, some programs write 1 as 1.0
     "o and x": {"o": True, "x": False},
     "correct and incorrect": {"correct": True, "incorrect": False},
@@ -189,17 +148,13 @@ _FORM: Final = "It needs a header, and a row an answer: id, response, perhaps mo
 
 @dataclass(frozen=True, kw_only=True)
 class HumanScore:
-    """An answer and what people said of it.
-
-    `model`: whose; "" when the file does not say. `correct`: for each rater whether it is correct; None for those who did
-    not score it.
-    """
+    """An answer and what people said of it."""
 
     line: int
     item: str
     response: str
-    model: str
-    correct: tuple[bool | None, ...]
+    model: str  # "" when the file does not say
+    correct: tuple[bool | None, ...]  # a rater each; None for those who did not score it
 
     @property
     def id(self) -> str:
@@ -313,14 +268,14 @@ def _mark(path: Path, line: int, name: str, value: str, kinds: dict[str, tuple[s
     if not text:
         return None
     place = f"{path}, line {line}, column {name!r}"
-    kind = next((kind for kind, marks in _KINDS.items() if text in marks), None)
+    kind = next((kind for kind, marks in KINDS.items() if text in marks), None)
     if kind is None:
         said = repr(value) if len(value) <= _SHOWN else f"a text of {len(value)} characters"
-        raise UsageError(f"{place}: must be {', or '.join(_KINDS)}, or blank for not scored; got {said}.")
+        raise UsageError(f"{place}: must be {', or '.join(KINDS)}, or blank for not scored; got {said}.")
     first, first_line = kinds.setdefault(name, (kind, line))
     if kind != first:
         raise UsageError(
             f"{place}: {value.strip()!r} is of {kind}, line {first_line} is of {first}. Use one kind in a column: 0 and o look "
             "alike and mean the opposite."
         )
-    return _KINDS[kind][text]
+    return KINDS[kind][text]

@@ -1,28 +1,22 @@
 """EHRNoteQA from the user's own PhysioNet copies: questions joined with the discharge summaries they are about.
 
-A question whose notes are not all there is an error; the authors' script leaves it without notes. The other configurations have
-the same columns: synthetic ones (`demo`), a user's own (`own`), and the paper's other sets (`evidence`, `discq`).
-
-DiSCQ: Lehman et al., "Learning to Ask Like a Physician", ClinicalNLP 2022, https://physionet.org/content/discq/1.0/, code
-https://github.com/elehman16/discq. The release has questions, the words that prompted each (its trigger) and the names of their
-texts, which are those of the n2c2 2010 challenge on relations. It has no answers: the paper's three clinicians judged those of
-models, one hundred questions each (section 4.3, table 12).
+A question whose notes are not all there is an error; the authors' script leaves it without notes. DiSCQ: Lehman et al., "Learning
+to Ask Like a Physician", ClinicalNLP 2022, https://physionet.org/content/discq/1.0/: questions, the words that prompted each, and
+the names of their texts in the n2c2 2010 challenge; no answers (the paper's clinicians judged those of models, section 4.3).
 """
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from medical_tasks.benchmarks.ehrnoteqa.evidence import read_evidence_rows
-from medical_tasks.benchmarks.ehrnoteqa.notes import Note, NoteReading, prepared_text
+from medical_tasks.benchmarks.ehrnoteqa.notes import Note, prepared_text, read_notes
 from medical_tasks.benchmarks.ehrnoteqa.questions import (
     COLUMNS,
     LEVELS,
@@ -46,19 +40,10 @@ DISCQ_ROWS = 1089
 
 
 @cache
-def _discq_sample() -> dict[str, list[int]]:
-    content: dict[str, list[int]] = json.loads(
-        Path(__file__).with_name("discq_sample.json").read_text(encoding="utf-8")
-    )
-    return content
-
-
 def paper_clinicians() -> dict[int, str]:
-    """Row of `discq_questions_final.csv`, from 0, to clinician, for the sample's three hundred rows (paper, table 12).
-
-    Each clinician has one hundred, in the paper's order.
-    """
-    return {row: clinician for clinician, rows in _discq_sample().items() for row in rows}
+    """Row of `discq_questions_final.csv`, from 0, to clinician; one hundred each, in the order of the paper's table 12."""
+    sample = json.loads(Path(__file__).with_name("discq_sample.json").read_text(encoding="utf-8"))
+    return {row: clinician for clinician, rows in sample.items() for row in rows}
 
 
 QUESTIONS_FILE = "discq_questions_final.csv"
@@ -85,40 +70,26 @@ _FORM = re.compile(r"[\w.]+")
 _VOWELS = frozenset("aeiouy")
 
 
-@dataclass(frozen=True)
-class _Asked:
-    name: str
-    question: str
-    trigger: str
-
-
 def read_discq_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Reads the questions with their texts; the memory is that of the question file and one text.
+    """Reads the questions with their texts, which lie in the file's folder or below it, named as `id` says, maybe with `.txt`.
 
-    Args:
-        path: the question file. The texts lie in its folder or in folders below it, under the name that the column `id` has,
-            or that and `.txt`.
-
-    Yields:
-        The dataset's rows, in the order of the file; the id is the row's number from 0, as the paper counts them. `clinician`
-        is `A`, `B` or `C` for the questions of the paper's sample, if the file has as many rows as the paper's.
+    The id is the row's number from 0, as the paper counts them. `clinician` is told if the file has as many rows as the paper's.
     """
-    asked = [
-        _asked(path, row.line, row.cells) for row in read_csv(path, _DISCQ_COLUMNS, release=_DISCQ_RELEASE, others=True)
-    ]
-    texts = _find_texts(path, list(dict.fromkeys(each.name for each in asked)))
+    rows = read_csv(path, _DISCQ_COLUMNS, release=_DISCQ_RELEASE, others=True)
+    asked = [_asked(path, row.line, row.cells) for row in rows]
+    texts = _find_texts(path, list(dict.fromkeys(name for name, _, _ in asked)))
     # Rows are known by their numbers alone: in a file that has lost or won some, they are others.
     clinicians = paper_clinicians() if len(asked) == DISCQ_ROWS else {}
     read = ("", "")  # questions about a text stand together
-    for number, each in enumerate(asked):
-        if each.name != read[0]:
-            read = (each.name, _read_text(texts[each.name]))
+    for number, (name, question, trigger) in enumerate(asked):
+        if name != read[0]:
+            read = (name, _read_text(texts[name]))
         yield one_note_row(
             str(number),
-            with_respect_to(each.trigger, each.question),
-            note_id=each.name,
+            with_respect_to(trigger, question),
+            note_id=name,
             text=read[1],
-            categories=question_categories(each.question),
+            categories=question_categories(question),
             clinician=clinicians.get(number, ""),
         )
 
@@ -147,23 +118,20 @@ def _within_a_sentence(question: str, trigger: str) -> str:
     return question if is_abbreviation or is_name else word[0].lower() + question[1:]
 
 
-def _asked(path: Path, line: int, cells: dict[str, str]) -> _Asked:
-    name = cells["id"].strip()
-    if not _NAME.fullmatch(name):
-        raise UsageError(
-            f"{path}: the row that ends on line {line}, field 'id': must be the name of a text, got {_told(name)}. {_DISCQ_AGAIN}"
-        )
-    for field in ("question", "reasoning"):
-        if not cells[field].strip():
+def _asked(path: Path, line: int, cells: dict[str, str]) -> tuple[str, str, str]:
+    """The name of the text, the question and its trigger."""
+    name, question, trigger = found = (cells["id"].strip(), cells["question"], cells["reasoning"])
+    for field, text, holds, rule in (
+        ("id", name, _NAME.fullmatch(name), "must be the name of a text"),
+        ("question", question, question.strip(), "must not be empty"),
+        ("reasoning", trigger, trigger.strip(), "must not be empty"),
+    ):
+        if not holds:
             raise UsageError(
-                f"{path}: the row that ends on line {line}, field {field!r}: must not be empty, got {_told(cells[field])}. "
+                f"{path}: the row that ends on line {line}, field {field!r}: {rule}, got a text of {len(text)} characters. "
                 f"{_DISCQ_AGAIN}"
             )
-    return _Asked(name, cells["question"], cells["reasoning"])
-
-
-def _told(text: str) -> str:
-    return f"a text of {len(text)} characters"
+    return found
 
 
 def _find_texts(path: Path, names: Sequence[str]) -> dict[str, Path]:
@@ -232,13 +200,9 @@ def demo_pairs() -> Iterator[tuple[Question, list[Note]]]:
 
 
 def _note(note: TwinNote) -> Note:
-    return Note(
-        note_id=note.note_id,
-        hadm_id=note.hadm_id,
-        charttime=note.charttime,
-        seq=note.note_seq,
-        text=prepared_text(note.text, patient_id=note.subject_id, hadm_id=note.hadm_id, charttime=note.charttime),
-    )
+    hadm_id, charttime = note.hadm_id, note.charttime
+    text = prepared_text(note.text, patient_id=note.subject_id, hadm_id=hadm_id, charttime=charttime)
+    return Note(note_id=note.note_id, hadm_id=hadm_id, charttime=charttime, seq=note.note_seq, text=text)
 
 
 _READERS = {"own": read_own_rows, "evidence": read_evidence_rows, "discq": read_discq_rows}
@@ -246,13 +210,9 @@ _LEVEL_OF = {"level1": (1,), "level2": (2,), "all": tuple(LEVELS.values())}
 
 
 def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
-    """Reads the rows of a configuration.
+    """Reads the rows of a configuration, with the names and types of `COLUMNS`, in the order of the question file.
 
-    `files`: the question file under `questions`; for `level1`, `level2` and `all` the notes under `notes`; empty for
-    `demo`.
-
-    Returns:
-        One mapping a question, with the names and types of `COLUMNS`, in the order of the question file.
+    `files`: the question file under `questions`; for `level1`, `level2` and `all` the notes under `notes`; empty for `demo`.
     """
     if config == "demo":
         return (joined_row(question, notes) for question, notes in demo_pairs())
@@ -262,17 +222,11 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[di
     if not questions:
         names = " or ".join(name for name, level in LEVELS.items() if level in _LEVEL_OF[config])
         raise UsageError(f"{files['questions']}: has no question of category {names}. Download it again.")
-    reading = NoteReading(files["notes"], {each.patient_id: each.num_notes for each in questions})
-    return _joined_rows(questions, reading)
+    return _joined_rows(questions, files["notes"])
 
 
-def _joined_rows(questions: Sequence[Question], reading: NoteReading) -> Iterator[dict[str, Any]]:
-    # What needs no notes is done while they are read.
-    questions = [
-        dataclasses.replace(each, categories=question_categories(each.question)) if each.categories is None else each
-        for each in questions
-    ]
-    notes = reading.notes()
+def _joined_rows(questions: Sequence[Question], path: Path) -> Iterator[dict[str, Any]]:
+    notes = read_notes(path, {each.patient_id: each.num_notes for each in questions})
     for question in questions:
         yield joined_row(question, notes[question.patient_id])
 
@@ -284,10 +238,7 @@ def keeps(task: TaskSpec, row: Mapping[str, Any]) -> bool:
 
 
 def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
-    """Makes the items of a task.
-
-    Returns one item for each row that the task keeps, in order; questions about one patient share its cluster.
-    """
+    """Makes an item of each row that the task keeps; questions about one patient share its cluster."""
     return [
         Item(
             id=row["id"],

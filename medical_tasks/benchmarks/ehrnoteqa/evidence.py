@@ -27,64 +27,56 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from medical_tasks.benchmarks.ehrnoteqa.notes import reading
 from medical_tasks.benchmarks.ehrnoteqa.questions import one_note_row, question_categories
 from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.io.files import open_file
 from medical_tasks.io.json_records import is_text
-from medical_tasks.io.progress import Progress
 
 # Ids are shown in results and messages: what could be a text of the file is replaced by its hash.
 _PLAIN_ID = re.compile(r"[!-~]{1,60}")
 _HASH_DIGITS = 16
-_MEGABYTE = 1_000_000
 _TEXT = is_text(blank=True)
 
 
 def read_evidence_rows(path: Path) -> Iterator[dict[str, Any]]:
     """Reads the questions of a SQuAD-form file; the memory is that of one note with its questions, and of all ids.
 
-    A question without a passage (`is_impossible`, no answers or blank ones) is left out, since nothing says whether an answer
-    to it is right; how many there were is told on standard error. Of paraphrases the first is asked.
-
-    Yields:
-        The dataset's rows, in the order of the file. The note's id is the paragraph's `note_id`, else the entry's title, with
-        `/2`, `/3` behind it for its second and third paragraph, and `#2`, `#3` where an entry with that title and another text
-        came before. The question's id is the file's, or a hash of note and question
-        where it has none; one that stands in the file already gets `#2`, `#3` behind it.
+    A question without a passage (`is_impossible`, no answers or blank ones) is left out, and counted on standard error. Of
+    paraphrases the first is asked. The note's id is the paragraph's `note_id`, else the entry's title, with `/2`, `/3` for further
+    paragraphs and `#2`, `#3` where that title had another text before. The question's is the file's, or a hash, made unique.
     """
-    try:
-        megabytes = path.stat().st_size // _MEGABYTE + 1
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
-    notes = _Notes(path)
     ids = _Unique()
     found = left_out = 0
-    with Progress(f"{path.name}, MB read", megabytes) as progress:
-        for paragraph in read_paragraphs(path, on_read=lambda read: progress.advance_to(read // _MEGABYTE)):
-            place = SquadPlace(path, paragraph)
+    with reading(path) as on_read:
+        notes = _Notes(path)
+        for paragraph in _walk(path, on_read):
+            if not paragraph.number:
+                continue
+            place = _Place(path, paragraph)
             content = place.mapping(paragraph.value)
-            text = place.note(content)
+            text = _note(place, content)
             note_id = notes.name(place, content, text)
-            for question in place.questions(content):
+            for found_here, value in enumerate(place.listed(content, "qas"), start=1):
                 found += 1
-                asked, evidence = question.asked(), question.evidence()
+                place = replace(place, question=found_here)
+                question = place.mapping(value)
+                asked, evidence = _asked(place, question), _evidence(place, question)
                 if not evidence:
                     left_out += 1
                     continue
-                upstream = _plain(question.content.get("id")) or _hashed(f"{note_id}\n{asked}")
                 yield one_note_row(
-                    ids.name(upstream),
+                    ids.name(_plain(question.get("id")) or _hashed(f"{note_id}\n{asked}")),
                     asked,
                     note_id=note_id,
                     text=text,
                     categories=question_categories(asked),
                     evidence=evidence,
                 )
-        progress.advance_to(megabytes)
     if found == left_out:
         told = f"none of its {found:,} questions has a passage that answers it" if found else "has no question"
         raise UsageError(f"{path}: {told}. Give --source the file of questions and answers itself.")
@@ -132,7 +124,7 @@ class _Notes:
         self._named: dict[tuple[str, str], str] = {}  # title and hash of the text to name
         self._unique = _Unique()
 
-    def name(self, place: SquadPlace, content: Mapping[str, Any], text: str) -> str:
+    def name(self, place: _Place, content: Mapping[str, Any], text: str) -> str:
         if "note_id" in content:
             name = _plain(content["note_id"])
             if not name:
@@ -142,7 +134,7 @@ class _Notes:
         title = paragraph.title
         if title is None:
             if self._titles is None:
-                self._titles = read_titles(self._path)
+                self._titles = {each.entry: each.title for each in _walk(self._path) if not each.number}
             title = self._titles.get(paragraph.entry)
         name = _plain(title)
         if not name:
@@ -156,18 +148,15 @@ class _Notes:
 
 
 @dataclass(frozen=True)
-class SquadPlace:
-    """Where in the file one is, for messages, and the checks of what is there.
-
-    `question`: number of the paragraph's question, from 1; 0 for the paragraph itself.
-    """
+class _Place:
+    """Where in the file one is, and checks of what is there. `question`: its number, from 1; 0 for the paragraph itself."""
 
     path: Path
-    paragraph: Paragraph
+    paragraph: _Paragraph
     question: int = 0
 
     def wrong(self, field: str, rule: str, value: Any) -> UsageError:
-        """Makes the error for a field that breaks a rule; of the value it tells type and length."""
+        """The error for a field that breaks a rule; of the value it tells type and length."""
         where = f"line {self.paragraph.line}, entry {self.paragraph.entry}, paragraph {self.paragraph.number}"
         if self.question:
             where += f", question {self.question}"
@@ -175,77 +164,61 @@ class SquadPlace:
         return UsageError(f"{self.path}: {where}, field {field!r}: {rule}, got {got}.")
 
     def mapping(self, value: Any) -> Mapping[str, Any]:
-        """Checks that what stands here is an object."""
         if not isinstance(value, dict):
             raise self.wrong("qas" if self.question else "paragraphs", "must be a list of objects", value)
         return value
 
     def listed(self, content: Mapping[str, Any], field: str) -> list[Any]:
-        """Returns a field that must be a list."""
         value = content.get(field)
         if not isinstance(value, list):
             raise self.wrong(field, "must be a list", value)
         return value
 
     def texts(self, field: str, value: Any) -> list[str]:
-        """Checks a field that is a text or a list of texts; returns the list."""
         texts = value if isinstance(value, list) else [value]
         if not all(map(_TEXT.holds, texts)):
             raise self.wrong(field, "must be a text or a list of texts", value)
         return texts
 
-    def note(self, content: Mapping[str, Any]) -> str:
-        """Returns a paragraph's note, its lines joined."""
-        lines = self.texts("context", content.get("context"))
-        # Some of emrQA's files keep the lines' ends, others not.
-        text = ("" if any(line.endswith("\n") for line in lines) else "\n").join(lines)
-        if not text.strip():
-            raise self.wrong("context", "must not be empty", content["context"])
-        return text
 
-    def questions(self, content: Mapping[str, Any]) -> Iterator[SquadQuestion]:
-        """Yields a paragraph's questions."""
-        for number, value in enumerate(self.listed(content, "qas"), start=1):
-            place = SquadPlace(self.path, self.paragraph, number)
-            yield SquadQuestion(place, place.mapping(value))
+def _note(place: _Place, content: Mapping[str, Any]) -> str:
+    lines = place.texts("context", content.get("context"))
+    # Some of emrQA's files keep the lines' ends, others not.
+    text = ("" if any(line.endswith("\n") for line in lines) else "\n").join(lines)
+    if not text.strip():
+        raise place.wrong("context", "must not be empty", content["context"])
+    return text
 
 
-@dataclass(frozen=True)
-class SquadQuestion:
-    """A question of a paragraph."""
+def _asked(place: _Place, question: Mapping[str, Any]) -> str:
+    """What is asked, of paraphrases the first."""
+    texts = place.texts("question", question.get("question"))
+    asked = next((text.strip() for text in texts if text.strip()), "")
+    if not asked:
+        raise place.wrong("question", "must not be empty", question["question"])
+    return asked
 
-    place: SquadPlace
-    content: Mapping[str, Any]
 
-    def asked(self) -> str:
-        """Returns what is asked, of paraphrases the first."""
-        texts = self.place.texts("question", self.content.get("question"))
-        asked = next((text.strip() for text in texts if text.strip()), "")
-        if not asked:
-            raise self.place.wrong("question", "must not be empty", self.content["question"])
-        return asked
+def _evidence(place: _Place, question: Mapping[str, Any]) -> list[str]:
+    """The distinct passages that answer a question.
 
-    def evidence(self) -> list[str]:
-        """Returns the distinct passages that answer it.
-
-        Where an answer has `evidence` that is the passage, and its text is another one only if it does not stand in there
-        (emrQA's "yes" or "current smoker").
-        """
-        if self.content.get("is_impossible") is True:
-            return []
-        passages: dict[str, None] = {}
-        for answer in self.place.listed(self.content, "answers"):
-            if not isinstance(answer, dict):
-                raise self.place.wrong("answers", "must be a list of objects", answer)
-            if "text" not in answer and "evidence" not in answer:
-                raise self.place.wrong("answers", "must each have a text", answer)
-            lines = self._stripped("evidence", answer.get("evidence", ""))
-            texts = self._stripped("text", answer.get("text", ""))
-            passages |= dict.fromkeys((*lines, *(text for text in texts if not _stands_in(text, lines))))
-        return list(passages)
-
-    def _stripped(self, field: str, value: Any) -> list[str]:
-        return [text.strip() for text in self.place.texts(field, value) if text.strip()]
+    Where an answer has `evidence` that is the passage, and its text is another one only if it does not stand in there
+    (emrQA's "yes" or "current smoker").
+    """
+    if question.get("is_impossible") is True:
+        return []
+    passages: dict[str, None] = {}
+    for answer in place.listed(question, "answers"):
+        if not isinstance(answer, dict):
+            raise place.wrong("answers", "must be a list of objects", answer)
+        if "text" not in answer and "evidence" not in answer:
+            raise place.wrong("answers", "must each have a text", answer)
+        lines, texts = (
+            [text.strip() for text in place.texts(field, answer.get(field, "")) if text.strip()]
+            for field in ("evidence", "text")
+        )
+        passages |= dict.fromkeys((*lines, *(text for text in texts if not _stands_in(text, lines))))
+    return list(passages)
 
 
 def _stands_in(text: str, lines: list[str]) -> bool:
@@ -271,34 +244,17 @@ _EXPONENT = len("e+1")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Paragraph:
-    """A paragraph as it stands in the file. `title`: of the entry, where it stands before the paragraphs; None where not."""
+class _Paragraph:
+    """A paragraph as it stands in the file; number 0 is where the entry's title was come upon."""
 
     line: int
     entry: int
     number: int
-    title: Any
-    value: Any
+    title: Any  # of the entry, where it stands before the paragraphs
+    value: Any = None
 
 
-def read_paragraphs(path: Path, *, on_read: Callable[[int], None] = lambda _: None) -> Iterator[Paragraph]:
-    """Yields the paragraphs of a file, in order."""
-    for entry, title, line, value in _walk(path, on_read):
-        if value is not None:
-            number, content = value
-            yield Paragraph(line=line, entry=entry, number=number, title=title, value=content)
-
-
-def read_titles(path: Path) -> dict[int, Any]:
-    """Reads the titles of the entries alone, wherever they stand."""
-    return {entry: title for entry, title, _, value in _walk(path, lambda _: None) if value is None}
-
-
-# Entry, its title so far, line; and number and value of a paragraph, or None where the title itself was come upon.
-_Step = tuple[int, Any, int, tuple[int, Any] | None]
-
-
-def _walk(path: Path, on_read: Callable[[int], None]) -> Iterator[_Step]:
+def _walk(path: Path, on_read: Callable[[int], None] = lambda _: None) -> Iterator[_Paragraph]:
     try:
         with open_file(path) as stream:
             text = _Text(path, stream, on_read)
@@ -314,12 +270,12 @@ def _walk(path: Path, on_read: Callable[[int], None]) -> Iterator[_Step]:
         raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
 
 
-def _entries(text: _Text) -> Iterator[_Step]:
+def _entries(text: _Text) -> Iterator[_Paragraph]:
     for number in text.elements():
         yield from _entry(text, number)
 
 
-def _entry(text: _Text, number: int, *, outer: bool = False) -> Iterator[_Step]:
+def _entry(text: _Text, number: int, *, outer: bool = False) -> Iterator[_Paragraph]:
     title: Any = None
     found = False
     for name in text.members():
@@ -327,13 +283,13 @@ def _entry(text: _Text, number: int, *, outer: bool = False) -> Iterator[_Step]:
             found = True
             for place in text.elements():
                 line = text.line()
-                yield number, title, line, (place, text.value())
+                yield _Paragraph(line=line, entry=number, number=place, title=title, value=text.value())
         elif name == "data" and outer:
             found = True
             yield from _entries(text)
         elif name == "title":
             title = text.value()
-            yield number, title, text.line(), None
+            yield _Paragraph(line=text.line(), entry=number, number=0, title=title)
         else:
             text.value()
     if not found:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.benchmarks.ehrnoteqa.official_prompts import (
     REPOSITORY,
@@ -20,8 +20,6 @@ from medical_tasks.benchmarks.ehrnoteqa.official_prompts import (
     fill_template,
     read_prompt_dict,
 )
-from medical_tasks.benchmarks.ehrnoteqa.prompts import note_blocks
-from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import JudgePrompts
 from medical_tasks.judges.reading import quoted
@@ -54,11 +52,7 @@ _SLOT: Final = re.compile(r"\{(note|question|correct_answer|evidence|choices|ans
 
 
 def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None) -> JudgePrompts:
-    """Loads the texts that a task's judge is asked with.
-
-    Returns:
-        The texts `open`, `evidence` and `choice`. Of `official` the first and last are the authors', `evidence` is ours.
-    """
+    """Loads the texts `open`, `evidence` and `choice`; of `official` the second is ours."""
     if name not in PROMPT_SETS:
         raise UsageError(f"unknown set of judge prompts {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
     texts = dict(_OWN)
@@ -93,30 +87,8 @@ def template(prompts: JudgePrompts, kind: str) -> str:
     return hashlib.sha256(f"{prompts.texts[kind]}\0{again(prompts, kind)}".encode()).hexdigest()
 
 
-def open_messages(
-    prompts: JudgePrompts, *, notes: Sequence[Mapping[str, Any]], question: str, right: str, output: str
-) -> tuple[Message, ...]:
-    """Asks whether an answer is right, given the right one."""
-    return _message(
-        prompts, OPEN, note=note_blocks(notes), question=question, correct_answer=right.strip(), output=output
-    )
-
-
-def evidence_messages(
-    prompts: JudgePrompts, *, notes: Sequence[Mapping[str, Any]], question: str, evidence: Sequence[str], output: str
-) -> tuple[Message, ...]:
-    """Asks whether an answer is right, given the passages that hold the right one; arguments as of `open_messages`."""
-    passages = "\n".join(f"- {_line(passage)}" for passage in evidence)
-    return _message(prompts, EVIDENCE, note=note_blocks(notes), question=question, evidence=passages, output=output)
-
-
-def choice_messages(prompts: JudgePrompts, *, choices: Sequence[str], letter: str, output: str) -> tuple[Message, ...]:
-    """Asks whether an answer is the right choice."""
-    lines = [f"{name}. {choice.strip()}" for name, choice in zip(LETTERS, choices, strict=True)]
-    return _message(prompts, CHOICE, choices="\n".join(lines), answer=lines[LETTERS.index(letter)], output=output)
-
-
-def _message(prompts: JudgePrompts, kind: str, *, output: str, **values: str) -> tuple[Message, ...]:
+def messages(prompts: JudgePrompts, kind: str, *, output: str, **values: str) -> tuple[Message, ...]:
+    """Fills the slots of one kind of question; the notes are those of `note_blocks`."""
     text = prompts.texts[kind]
     if speaks_officially(prompts, kind):
         content = fill_template(text, {**values, "output": output})
@@ -125,7 +97,3 @@ def _message(prompts: JudgePrompts, kind: str, *, output: str, **values: str) ->
         filled = {**values, "output": quoted(output)}
         content = _SLOT.sub(lambda slot: filled[slot[1]], text)
     return ({"role": "user", "content": content},)
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())

@@ -1,12 +1,8 @@
 """Gets verdicts on answers: whether each is right (paper, appendix E.1: five votes, the mode counts).
 
-All questions about all answers go to the judge in one call, so that it can work on many at once. A reply that cannot be read is not
-guessed at, and what got no verdict stays without one.
-
-- An empty answer is wrong; nobody is asked. So is one that is all reasoning.
-- Where there is no gold, nobody can be asked: DiSCQ's answers are for people to score.
-- A judge of entailment decides whether the right answer follows from the model's. Of several passages of evidence each may be the
-  one that is meant; it is asked about each, and one that follows is enough.
+All questions about all answers go to the judge in one call. An empty answer is wrong, and nobody is asked; without gold nobody can
+be. A judge of entailment decides whether the right answer follows from the model's; it is asked about each passage of evidence,
+and one that follows is enough. A reply that cannot be read is not guessed at.
 """
 
 from __future__ import annotations
@@ -16,34 +12,33 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from medical_tasks.benchmarks.ehrnoteqa import judge_prompts as prompts_of
-from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import CHOICE, EVIDENCE, OPEN
+from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import (
+    CHOICE,
+    EVIDENCE,
+    OPEN,
+    again,
+    messages,
+    speaks_officially,
+    template,
+)
+from medical_tasks.benchmarks.ehrnoteqa.prompts import note_blocks
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import JudgePrompts, Judging, Label, Pair, Question, Unreadable, Unscored, Verdict
 from medical_tasks.judges.reading import free_text, one_of, read_choice, read_object, read_score, whole_number
-from medical_tasks.spec import Item, Message
+from medical_tasks.spec import Item
 
 NO_GOLD: Final = "no gold: for people to score"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """An answer to be judged.
-
-    `form`: `open`, or `choice` when choices were given. `letter`: the choice whose letter it names, "" for none; for judges
-    that do not know what letters stand for.
-    """
+    """An answer to be judged."""
 
     item: Item
     answer: str
     form: Literal["open", "choice"]
-    letter: str = ""
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """The choices' texts, A first; none in sets without choices."""
-        return tuple(self.item.fields["choices"])
+    letter: str = ""  # the choice whose letter it names, for judges that do not know what letters stand for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,43 +80,20 @@ def questions(case: Case, judging: Judging) -> list[Question]:
     gold = gold_texts(case.item)
     if not case.answer.strip() or not gold:
         return []
-    fields, name = case.item.fields, case.item.id
+    fields, name, prompts = case.item.fields, case.item.id, judging.prompts
+    choices = tuple(fields["choices"])
     if case.form == "choice":
-        return [
-            choice_question(
-                judging.prompts,
-                f"{name}/{CHOICE}",
-                choices=case.choices,
-                letter=fields["answer"],
-                output=case.answer,
-                chosen=case.choices[LETTERS.index(case.letter)] if case.letter else "",
-            )
-        ]
-    if case.choices:
-        return [
-            open_question(
-                judging.prompts,
-                f"{name}/{OPEN}",
-                notes=fields["notes"],
-                question=fields["question"],
-                right=gold[0],
-                output=case.answer,
-            )
-        ]
-    apart = judging.judge.reads == "pair"
-    asked = {f"{name}/{EVIDENCE}": gold}
-    if apart:
-        asked = {f"{name}/{EVIDENCE}/{place}": (passage,) for place, passage in enumerate(gold)}
+        chosen = choices[LETTERS.index(case.letter)] if case.letter else ""
+        asked = {"choices": choices, "letter": fields["answer"], "output": case.answer, "chosen": chosen}
+        return [choice_question(prompts, f"{name}/{CHOICE}", **asked)]
+    about = {"notes": fields["notes"], "question": fields["question"], "output": case.answer}
+    if choices:
+        return [open_question(prompts, f"{name}/{OPEN}", right=gold[0], **about)]
+    if judging.judge.reads != "pair":
+        return [evidence_question(prompts, f"{name}/{EVIDENCE}", evidence=gold, **about)]
     return [
-        evidence_question(
-            judging.prompts,
-            question_id,
-            notes=fields["notes"],
-            question=fields["question"],
-            evidence=evidence,
-            output=case.answer,
-        )
-        for question_id, evidence in asked.items()
+        evidence_question(prompts, f"{name}/{EVIDENCE}/{place}", evidence=(passage,), **about)
+        for place, passage in enumerate(gold)
     ]
 
 
@@ -146,16 +118,10 @@ def _verdict(case: Case, outcomes: Sequence[Verdict | Unscored]) -> AnswerVerdic
 
 
 _ENTAILS: Final[Mapping[Label, Any]] = {
-    "entailment": True,
-    "neutral": False,
-    "contradiction": False,
-    "not_entailment": False,
+    label: label == "entailment" for label in ("entailment", "neutral", "contradiction", "not_entailment")
 }
 # The authors' longest reply; ours are one sentence, and have room for a model that writes more.
 _REPLY_TOKENS: Final = 600
-
-_SCORE: Final = {"reason": free_text, "score": whole_number(0, 1)}
-_VERDICT: Final = {"reason": free_text, "verdict": one_of("yes", "no")}
 
 # Braces: the authors' form shows the score in some, and a judge may leave them.
 _SCORE_LABEL: Final = re.compile(r"score[ *_`]{0,4}[:=]", re.I)
@@ -181,13 +147,13 @@ _OPENERS: Final = ' \t\r\n*_`"“('
 
 def read_own_score(text: str) -> bool | Unreadable:
     """Reads our form of a score."""
-    value = read_object(text, _SCORE)
+    value = read_object(text, {"reason": free_text, "score": whole_number(0, 1)})
     return value if isinstance(value, Unreadable) else bool(value["score"])
 
 
 def read_own_choice(text: str) -> bool | Unreadable:
     """Reads our form of yes or no."""
-    value = read_object(text, _VERDICT)
+    value = read_object(text, {"reason": free_text, "verdict": one_of("yes", "no")})
     return value if isinstance(value, Unreadable) else value["verdict"] == "yes"
 
 
@@ -241,8 +207,8 @@ def open_question(
     prompts: JudgePrompts, name: str, *, notes: Sequence[Mapping[str, Any]], question: str, right: str, output: str
 ) -> Question:
     """Asks whether an answer is right, given the right one; for a judge of entailment, whether the right one follows from it."""
-    messages = prompts_of.open_messages(prompts, notes=notes, question=question, right=right, output=output)
-    return _question(prompts, prompts_of.OPEN, name, messages, premise=output, hypothesis=right)
+    slots = {"note": note_blocks(notes), "question": question, "correct_answer": right.strip()}
+    return _question(prompts, OPEN, name, slots, output=output, hypothesis=right)
 
 
 def evidence_question(
@@ -258,8 +224,9 @@ def evidence_question(
 
     For a judge of entailment: whether the first passage follows from it. There is one question a passage for such a judge.
     """
-    messages = prompts_of.evidence_messages(prompts, notes=notes, question=question, evidence=evidence, output=output)
-    return _question(prompts, prompts_of.EVIDENCE, name, messages, premise=output, hypothesis=evidence[0])
+    passages = "\n".join(f"- {' '.join(passage.split())}" for passage in evidence)
+    slots = {"note": note_blocks(notes), "question": question, "evidence": passages}
+    return _question(prompts, EVIDENCE, name, slots, output=output, hypothesis=evidence[0])
 
 
 def choice_question(
@@ -270,31 +237,38 @@ def choice_question(
     `chosen`: text of the choice whose letter it names. A judge of entailment reads it behind the answer, since it is
     not told what the letters stand for.
     """
-    messages = prompts_of.choice_messages(prompts, choices=choices, letter=letter, output=output)
-    premise = f"{output}\n{chosen}" if chosen else output
-    return _question(
-        prompts, prompts_of.CHOICE, name, messages, premise=premise, hypothesis=choices[LETTERS.index(letter)]
-    )
+    lines = [f"{name}. {choice.strip()}" for name, choice in zip(LETTERS, choices, strict=True)]
+    place = LETTERS.index(letter)
+    slots = {"choices": "\n".join(lines), "answer": lines[place]}
+    return _question(prompts, CHOICE, name, slots, output=output, hypothesis=choices[place], chosen=chosen)
 
 
 _READERS: Final = {
-    (prompts_of.CHOICE, False): read_own_choice,
-    (prompts_of.CHOICE, True): read_official_choice,
-    (prompts_of.OPEN, False): read_own_score,
-    (prompts_of.OPEN, True): read_official_score,
-    (prompts_of.EVIDENCE, False): read_own_score,
+    (CHOICE, False): read_own_choice,
+    (CHOICE, True): read_official_choice,
+    (OPEN, False): read_own_score,
+    (OPEN, True): read_official_score,
+    (EVIDENCE, False): read_own_score,
 }
 
 
 def _question(
-    prompts: JudgePrompts, kind: str, name: str, messages: tuple[Message, ...], *, premise: str, hypothesis: str
+    prompts: JudgePrompts,
+    kind: str,
+    name: str,
+    slots: Mapping[str, str],
+    *,
+    output: str,
+    hypothesis: str,
+    chosen: str = "",
 ) -> Question:
+    premise = f"{output}\n{chosen}" if chosen else output
     return Question(
         id=name,
-        messages=messages,
-        template=prompts_of.template(prompts, kind),
-        read=_READERS[kind, prompts_of.speaks_officially(prompts, kind)],
-        again=prompts_of.again(prompts, kind),
+        messages=messages(prompts, kind, output=output, **slots),
+        template=template(prompts, kind),
+        read=_READERS[kind, speaks_officially(prompts, kind)],
+        again=again(prompts, kind),
         max_tokens=_REPLY_TOKENS,
         pair=Pair(premise=premise, hypothesis=hypothesis.strip(), values=_ENTAILS),
     )

@@ -44,26 +44,12 @@ def score_answers(
     judge: str = "lexical",
     arguments: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Scores answers.
+    """Scores answers; the figures are those of `runs.results.flat`, with `judge` and `coverage`.
 
-    Args:
-        answers: the raw answers; of the probability formats `{"logprobs": [...], "tokens": [...]}` as text.
-        references: the right answer of each; with its choices in all formats but `open`.
-        format: `open`, `mc`, `prob_index` or `prob_value`.
-        verdicts: of `open` and `mc`, for each answer whether it is right (1 or 0, None where nobody said), or a list of votes of
-            which the mode counts. Default: `judge` decides.
-        judge: `lexical`, or `nli/` and the folder of a model of entailment.
-        arguments: of `open`, `sentence_bert` and `clinical_bert` with the folder of a checkpoint each; adds the metric.
-
-    Returns:
-        For each metric its value, `_ci_low`, `_ci_high` (95 %), `_bound_low` and `_bound_high` (had the missing verdicts been
-        anything), nan where there is none; `reasons` of values that there are none of; `judge`; `coverage` with `answers` and
-        `missing`.
-
-    Raises:
-        ValueError: Unknown format, judge or vote, or rows that do not fit each other.
-        UsageError: An answer of a probability format that is not of its form, or a bad checkpoint.
-        MissingError: A model is not there.
+    `answers`: raw; of the probability formats `{"logprobs": [...], "tokens": [...]}` as text. `references`: the right answer of
+    each, with its choices in all formats but `open`. `verdicts`: of `open` and `mc`, for each whether it is right (None where
+    nobody said), or a list of votes of which the mode counts; by default `judge` decides: `lexical`, or `nli/` and the folder of a
+    model of entailment. `arguments`: of `open`, `sentence_bert` and `clinical_bert` with the folder of a checkpoint each.
     """
     if format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}; got {format!r}")

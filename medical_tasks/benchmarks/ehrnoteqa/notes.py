@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,42 +60,26 @@ def prepared_text(text: str, *, patient_id: str, hadm_id: str, charttime: str) -
     return f"Patient ID : {patient_id}\nAdmission ID : {hadm_id}\nChartdate : {charttime[:10]}\n{reduced_space(text)}"
 
 
+@contextlib.contextmanager
+def reading(path: Path, doing: str = "MB read") -> Iterator[Callable[[int], None]]:
+    """Shows how far a file was read; what it gives takes the number of bytes."""
+    try:
+        megabytes = path.stat().st_size // _MEGABYTE + 1
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
+    with Progress(f"{path.name}, {doing}", megabytes) as progress:
+        yield lambda read: progress.advance_to(read // _MEGABYTE)
+        progress.advance_to(megabytes)
+
+
 def read_notes(path: Path, expected: Mapping[str, int]) -> dict[str, list[Note]]:
-    """Reads the notes of some patients; the memory is that of these notes, whatever the size of the file.
-
-    Raises:
-        UsageError: The file is not of the official form (the message names line, field, rule and value, never the text),
-            or some patients have other numbers of notes than expected (the message lists the first ten).
-    """
-    return NoteReading(path, expected).notes()
-
-
-class NoteReading:
-    """Notes of some patients that are to be read."""
-
-    def __init__(self, path: Path, expected: Mapping[str, int]) -> None:
-        self._path = path
-        self._expected = dict(expected)
-        self._progress: Progress | None = None
-        self._rows = stream_rows(
-            path, COLUMNS, wanted={"subject_id": expected.keys()}, release=_RELEASE, on_read=self._advance
-        )
-
-    def _advance(self, read: int) -> None:
-        if self._progress is not None:
-            self._progress.advance_to(read // _MEGABYTE)
-
-    def notes(self) -> dict[str, list[Note]]:
-        """Waits for the notes; can be asked for once."""
-        path, expected = self._path, self._expected
-        try:
-            megabytes = path.stat().st_size // _MEGABYTE + 1
-        except OSError as error:
-            raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
-        notes: dict[str, list[Note]] = {patient: [] for patient in expected}
-        found = dict.fromkeys(expected, 0)
-        seen: set[str] = set()
-        with Progress(f"{path.name}, MB read", megabytes) as self._progress, contextlib.closing(self._rows) as rows:
+    """Reads the notes of some patients, as many as expected of each; the memory is that of these notes."""
+    notes: dict[str, list[Note]] = {patient: [] for patient in expected}
+    found = dict.fromkeys(expected, 0)
+    seen: set[str] = set()
+    with reading(path) as on_read:
+        rows = stream_rows(path, COLUMNS, wanted={"subject_id": expected.keys()}, release=_RELEASE, on_read=on_read)
+        with contextlib.closing(rows):
             for row in rows:
                 patient = row.cells["subject_id"]
                 note = _note(path, row)
@@ -105,13 +89,12 @@ class NoteReading:
                 found[patient] += 1
                 if (
                     found[patient] <= expected[patient]
-                ):  # a file with too many is refused below, without holding them all
+                ):  # a file with too many is refused below: not all of them are held
                     notes[patient].append(note)
-            self._progress.advance_to(megabytes)
-        _check_numbers(path, found, expected)
-        for each in notes.values():
-            each.sort(key=lambda note: (note.charttime, note.seq, note.note_id))
-        return notes
+    _check_numbers(path, found, expected)
+    for each in notes.values():
+        each.sort(key=lambda note: (note.charttime, note.seq, note.note_id))
+    return notes
 
 
 def _note(path: Path, row: StreamedRow) -> Note:

@@ -1,12 +1,8 @@
 """Prompts of EHRNoteQA in four formats (paper, sections 4.1 and 4.3, appendix E; figure 11).
 
-Ours are one user message: all discharge summaries, the oldest first; the question; where they are shown, the five choices; the
-form of the answer. What the formats share comes first, so that servers cache the notes. With `official` the authors' templates
-are read from the user's checkout (`src/generation/utils.py`, the form they used for GPT models).
-
-For the probability of a choice's text (`mc_prob_value`) the question stands alone, as in the LM evaluation harness, which the
-authors used: with the choices in sight a model would be asked which one it repeats. Notes too long for a model lose words from
-the oldest on, counted as runs of non-white space, whatever the tokenizer. This rule is ours.
+What the formats share comes first, so that servers cache the notes. For the probability of a choice's text the question stands
+alone, as in the LM evaluation harness. Notes too long for a model lose words from the oldest on, a rule of ours. With `official`
+the authors' templates for GPT models are read from the user's checkout (`src/generation/utils.py`).
 """
 
 from __future__ import annotations
@@ -14,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import itertools
+import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -34,29 +31,12 @@ from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
 
 PROMPT_SETS: Final = ("own", "official")
 
-INTRODUCTION: Final = (
-    "You help a clinician who asks about a patient. Here are the patient's discharge summaries, the oldest first. A line with "
-    "the note's number stands where each begins and another where it ends; ___ stands for what was removed to protect the "
-    "patient. Answer the question that follows from these summaries."
+_TEXTS: Final = json.loads(Path(__file__).with_name("prompts.json").read_text(encoding="utf-8"))
+# The marker stands in a note between its header and what is left of it.
+INTRODUCTION, NOTE, QUESTION, CHOICES, CHOICE, MARKER = (
+    str(_TEXTS[name]) for name in ("introduction", "note", "question", "choices", "choice", "marker")
 )
-
-NOTE: Final = "[note {number} start]\n{text}\n[note {number} end]"
-
-QUESTION: Final = "Question: {question}"
-
-CHOICES: Final = "Choices:\n{choices}"
-
-CHOICE: Final = "{letter}. {text}"
-
-FORMS: Final[Mapping[str, str]] = {
-    "open": (
-        "Give the answer at once and completely: everything that the question asks for, and nothing beside it. If the "
-        "summaries leave something of it open, say what."
-    ),
-    "mc": 'Exactly one choice is right. Reply with its letter and its text, in the form "letter. text".',
-    "mc_prob_index": "Exactly one choice is right. Reply with its letter and nothing else.",
-    "mc_prob_value": "Reply with the answer and nothing else.",
-}
+FORMS: Final[dict[str, str]] = _TEXTS["forms"]
 """The last paragraph of each format."""
 
 _SHOWS_CHOICES: Final = ("mc", "mc_prob_index")
@@ -67,10 +47,7 @@ _OFFICIAL_CHOICES: Final = tuple(f"choice_{letter.lower()}" for letter in LETTER
 
 
 def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None) -> PromptSet:
-    """Makes the prompts of a task.
-
-    Returns the prompts; all can leave out words of the notes, those of the probability tasks have continuations.
-    """
+    """Makes the prompts of a task; all can leave out words of the notes, those of the probability tasks have continuations."""
     form = task.options["format"]
     if name not in PROMPT_SETS:
         raise UsageError(f"unknown prompt set {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
@@ -82,9 +59,11 @@ def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None
     def render(item: Item) -> tuple[Message, ...]:
         return ({"role": "user", "content": _asked(item, form)},)
 
+    # The texts of this format alone: the hash of another one does not change with them.
+    own = (*((CHOICES, CHOICE) if form in _SHOWS_CHOICES else ()), FORMS[form])
     return PromptSet(
         name=name,
-        sha256=_digest(INTRODUCTION, NOTE, MARKER, QUESTION, *_format_texts(form)),
+        sha256=_digest(INTRODUCTION, NOTE, MARKER, QUESTION, *own),
         render=render,
         continuations={"mc_prob_index": _letters, "mc_prob_value": _texts}.get(form),
         shorten=shortened,
@@ -122,14 +101,11 @@ def gold_response(task: TaskSpec, item: Item) -> str:
 
 
 def _asked(item: Item, form: str) -> str:
-    parts = [INTRODUCTION, note_blocks(item.fields["notes"]), QUESTION.format(question=_question(item))]
+    question = QUESTION.format(question=str(item.fields["question"]).strip())
+    parts = [INTRODUCTION, note_blocks(item.fields["notes"]), question]
     if form in _SHOWS_CHOICES:
         parts.append(CHOICES.format(choices=choice_lines(item)))
     return "\n\n".join([*parts, FORMS[form]])
-
-
-def _question(item: Item) -> str:
-    return str(item.fields["question"]).strip()
 
 
 def _letters(item: Item) -> tuple[str, ...]:
@@ -138,11 +114,6 @@ def _letters(item: Item) -> tuple[str, ...]:
 
 def _texts(item: Item) -> tuple[str, ...]:
     return tuple(str(text).strip() for text in item.fields["choices"])
-
-
-def _format_texts(form: str) -> tuple[str, ...]:
-    """The texts of one format alone; the hash of another one does not change with them."""
-    return (*((CHOICES, CHOICE) if form in _SHOWS_CHOICES else ()), FORMS[form])
 
 
 def _official_template(task: TaskSpec, upstream: Path | None) -> str:
@@ -182,9 +153,6 @@ def _digest(*texts: str) -> str:
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
-MARKER: Final = "[words left out here: {words}]\n"
-"""Stands in a note between its header and what is left of it."""
-
 _WORD = re.compile(r"\S+")
 # The three lines that `prepared_text` puts before a note; notes of sets without them are all body.
 _LABELS: Final = tuple(
@@ -194,12 +162,7 @@ _HEADER = re.compile("".join(rf"{re.escape(label)}[^\n]*\n" for label in _LABELS
 
 
 def shortened(item: Item, words: int) -> Item:
-    """Leaves out words of an item's notes: the oldest note's first, from the beginning of its body.
-
-    Headers stay. What stays of a body is as it was, white space included.
-
-    `words`: how many to leave out; with more than there are, all bodies are left out.
-    """
+    """Leaves out so many words of an item's notes: the oldest note's first, from the beginning of its body. Headers stay."""
     if words < 0:
         raise ValueError(f"words must be at least 0, got {words}")
     if words == 0:
@@ -215,15 +178,11 @@ def shortened(item: Item, words: int) -> Item:
 def _without(note: dict[str, Any], words: int) -> tuple[dict[str, Any], int]:
     """A note without so many words, or all it has, and their number."""
     text = note["text"]
-    start = _body_start(text)
+    header = _HEADER.match(text)
+    start = header.end() if header else 0
     places = [match.start() for match in itertools.islice(_WORD.finditer(text, start), words + 1)]
     gone = min(words, len(places))
     if gone == 0:
         return note, 0
     kept = text[places[gone] :] if gone < len(places) else ""
     return {**note, "text": text[:start] + MARKER.format(words=gone) + kept}, gone
-
-
-def _body_start(text: str) -> int:
-    header = _HEADER.match(text)
-    return header.end() if header else 0

@@ -1,11 +1,8 @@
 """The questions, the ten categories they fall into, and the dataset's rows.
 
-Questions come from the official `EHRNoteQA.jsonl`, or from a user's own JSON Lines (`medical-tasks construct ehrnoteqa import`),
-which holds notes: messages about it quote nothing. A row has a level, five choices and a patient's notes; rows of the paper's
-other sets (section 4.3) have one note, no level and no choices.
-
-The authors categorised by hand (section 3.4, appendix D) and released no question's categories. Our rule was made with sight of
-the 40 examples in tables 3 and 9; `docs/ehrnoteqa.md` has its figures.
+Questions come from the official `EHRNoteQA.jsonl` or a user's own JSON Lines, which holds notes: messages quote nothing. The
+authors categorised by hand (section 3.4, appendix D) and released no question's categories. Our rule was made with sight of the
+40 examples in tables 3 and 9; `docs/ehrnoteqa.md` has its figures.
 """
 
 from __future__ import annotations
@@ -140,11 +137,7 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """A question about a patient's discharge summaries.
-
-    `num_notes`: how many discharge summaries the patient has. `categories`: what is asked about, as the file says; None
-    where it does not, which the official one never does.
-    """
+    """A question about a patient's discharge summaries."""
 
     patient_id: str
     level: int
@@ -153,7 +146,7 @@ class Question:
     question: str
     choices: tuple[str, ...]
     answer: str
-    categories: tuple[str, ...] | None = None
+    categories: tuple[str, ...] | None = None  # None where the file does not say, as the official one
 
 
 def _is_number(value: Any, *, lowest: int = 0) -> bool:
@@ -260,11 +253,7 @@ OWN_FIELDS: dict[str, Field] = {
 
 
 def read_own_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Reads questions on one's own notes.
-
-    Args:
-        path: JSON Lines; where a record has no `categories` they are those of the rule, where it has no `evidence` it is empty.
-    """
+    """Reads questions on one's own notes; a record without `categories` gets those of the rule."""
     lines: dict[str, int] = {}
     for record in read_records(path, OWN_FIELDS, release=_OWN_FILE, again=_WRITE_AGAIN):
         row = dict(record.values)
@@ -386,16 +375,15 @@ def one_note_row(
     clinician: str = "",
 ) -> dict[str, Any]:
     """Makes the row of a question about one note, of a set without levels and choices."""
-    return {
-        "id": row_id,
-        "patient_id": note_id,
-        "level": 0,
-        "num_notes": 1,
-        "clinician": clinician,
-        "question": question,
-        "choices": [],
-        "answer": "",
-        "categories": list(categories),
-        "evidence": list(evidence),
-        "notes": [{"note_id": note_id, "hadm_id": "", "charttime": "", "text": text}],
-    }
+    asked = Question(
+        patient_id=note_id,
+        level=0,
+        num_notes=1,
+        clinician=clinician,
+        question=question,
+        choices=(),
+        answer="",
+        categories=tuple(categories),
+    )
+    note = Note(note_id=note_id, hadm_id="", charttime="", seq=0, text=text)
+    return joined_row(asked, [note]) | {"id": row_id, "evidence": list(evidence)}

@@ -14,9 +14,8 @@ import math
 import string
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from medical_tasks.benchmarks.ehrnoteqa.judging import NO_GOLD, AnswerVerdict, Case, gold_texts, judge_answers
 from medical_tasks.benchmarks.ehrnoteqa.letters import Letter, read_letter
@@ -42,11 +41,7 @@ def score_items(
     judging: Judging | None = None,
     arguments: Mapping[str, str] | None = None,
 ) -> list[ItemScore]:
-    """Scores the answers to a task's items.
-
-    `responses`: the model's raw text for each item, in the same order; of the probability tasks a `ChoiceScores` as
-    text.
-    """
+    """Scores the answers to a task's items, in their order; those of the probability tasks are `ChoiceScores` as text."""
     if len(items) != len(responses):
         raise UsageError(
             f"{task.name}: {len(items)} items but {len(responses)} responses. Give one response for each item."
@@ -57,7 +52,12 @@ def score_items(
         raise UsageError(f"{task.name}: its answers are judged, and there is no judge. Name one with --judge.")
     answers = [spoken(response).strip() for response in responses]
     if task.options["format"] == "mc":
-        return _scored_choices(items, answers, judging)
+        letters = [read_letter(answer, item.fields["choices"]) for item, answer in zip(items, answers, strict=True)]
+        cases = [
+            Case(item=item, answer=answer, form="choice", letter=letter.letter if letter else "")
+            for item, answer, letter in zip(items, answers, letters, strict=True)
+        ]
+        return list(map(choice_score, items, judge_answers(cases, judging), letters))
     cases = [Case(item=item, answer=answer, form="open") for item, answer in zip(items, answers, strict=True)]
     verdicts = judge_answers(cases, judging)
     similar = _similarities(task, items, answers, arguments or {})
@@ -70,20 +70,14 @@ def score_items(
 def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
     """Says what decides the metrics that a task's `scoring_arguments` add."""
     _check_arguments(task, arguments)
-    if not arguments:
-        return {}
     return {name: similarity_identity(folder) for name, folder in arguments.items()}
 
 
 def text_metrics(answer: str, golds: Sequence[str]) -> dict[str, float]:
-    """Compares an open answer with what is right, by words.
+    """Compares an open answer, by words, with what is right; each metric is that of the most similar of `golds`.
 
-    `golds`: the right answer, or passages of evidence. Each metric is that of the most similar one; of several
-    passages all together are one more.
-
-    Returns:
-        `rouge_l` (F1, no stemming), `bleu` (sacreBLEU of a sentence, over the orders it is long enough for) and `exact_match`
-        (case, ASCII punctuation and white space do not count); all nan without gold.
+    Of several passages all together are one more. `rouge_l` is F1 without stemming, `bleu` sacreBLEU of a sentence, `exact_match`
+    blind to case, ASCII punctuation and white space; all nan without gold.
     """
     if not golds:
         return dict.fromkeys(("rouge_l", "bleu", "exact_match"), math.nan)
@@ -144,16 +138,6 @@ def probability_score(task: TaskSpec, item: Item, response: str) -> ItemScore:
         unscored=NOT_TOLD if limits else None,
         limits=limits,
     )
-
-
-def _scored_choices(items: Sequence[Item], answers: Sequence[str], judging: Judging) -> list[ItemScore]:
-    letters = [read_letter(answer, item.fields["choices"]) for item, answer in zip(items, answers, strict=True)]
-    cases = [
-        Case(item=item, answer=answer, form="choice", letter="" if letter is None else letter.letter)
-        for item, answer, letter in zip(items, answers, letters, strict=True)
-    ]
-    verdicts = judge_answers(cases, judging)
-    return [choice_score(item, verdict, letter) for item, verdict, letter in zip(items, verdicts, letters, strict=True)]
 
 
 def _judged_score(
@@ -267,17 +251,11 @@ NOT_TOLD: Final = "choice not among the log-probabilities told"
 Limits = tuple[float, float]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProbabilityScore:
-    """What is known of one item.
+class ProbabilityScore(NamedTuple):
+    """What is known of one item."""
 
-    `metrics`: `accuracy`, `accuracy_per_token`, `accuracy_per_character` and `gold_probability`, each as smallest and
-    largest value; equal where it is decided. `chosen`: place of the choice with the largest sum; None in a tie, or where it
-    is not certain.
-    """
-
-    metrics: dict[str, Limits]
-    chosen: int | None
+    metrics: dict[str, Limits]  # name to smallest and largest value, which are equal where it is decided
+    chosen: int | None  # place of the choice with the largest sum; None in a tie, or where it is not certain
 
 
 def score_choices(scores: ChoiceScores, choices: Sequence[str], gold: int) -> ProbabilityScore:
@@ -285,49 +263,29 @@ def score_choices(scores: ChoiceScores, choices: Sequence[str], gold: int) -> Pr
     count = len(scores.logprobs)
     if count != len(choices):
         raise ValueError(f"has {count} log-probabilities, the question {len(choices)} choices")
-    by_sum = _divided(scores, [1] * count)
-    by_token = _divided(scores, scores.tokens)
-    by_character = _divided(scores, [max(len(choice.strip()), 1) for choice in choices])
-    return ProbabilityScore(
-        metrics={
-            "accuracy": by_sum.leads(gold),
-            "accuracy_per_token": by_token.leads(gold),
-            "accuracy_per_character": by_character.leads(gold),
-            "gold_probability": _share(scores, gold),
-        },
-        chosen=next((place for place in range(count) if by_sum.leads(place) == (1.0, 1.0)), None),
-    )
+    ones = [1] * count
+    metrics = {
+        "accuracy": _leads(scores, ones, gold),
+        "accuracy_per_token": _leads(scores, scores.tokens, gold),
+        "accuracy_per_character": _leads(scores, [max(len(choice.strip()), 1) for choice in choices], gold),
+        "gold_probability": _share(scores, gold),
+    }
+    return ProbabilityScore(metrics, next((place for place in range(count) if _leads(scores, ones, place)[0]), None))
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Ranking:
-    """Scores of choices: a number where it is told, else None and the number it cannot exceed."""
-
-    told: tuple[float | None, ...]
-    most: tuple[float, ...]
-
-    def leads(self, place: int) -> Limits:
-        """Whether a choice has the largest score, as 0 or 1; (0, 1) where that is open."""
-        others = [number for number in range(len(self.told)) if number != place]
-        best = max((score for number in others if (score := self.told[number]) is not None), default=None)
-        own = self.told[place]
-        if best is not None and best >= (self.most[place] if own is None else own):
-            return 0.0, 0.0
-        if own is not None and all(self.told[number] is not None or own >= self.most[number] for number in others):
-            return 1.0, 1.0
-        return 0.0, 1.0
-
-
-def _divided(scores: ChoiceScores, by: Sequence[int]) -> _Ranking:
+def _leads(scores: ChoiceScores, by: Sequence[int], place: int) -> Limits:
+    """Whether a choice's sum, divided, is the largest, as 0 or 1; (0, 1) where that is open."""
     below = -math.inf if scores.below is None else scores.below
-    return _Ranking(
-        told=tuple(
-            None if value is None else value / divisor for value, divisor in zip(scores.logprobs, by, strict=True)
-        ),
-        most=tuple(
-            (below if value is None else value) / divisor for value, divisor in zip(scores.logprobs, by, strict=True)
-        ),
-    )
+    pairs = list(zip(scores.logprobs, by, strict=True))
+    told = [None if value is None else value / divisor for value, divisor in pairs]
+    most = [(below if value is None else value) / divisor for value, divisor in pairs]
+    own = told.pop(place)
+    highest = most.pop(place)
+    if any(score is not None and score >= highest for score in told):
+        return 0.0, 0.0
+    if own is not None and all(score is not None or own >= end for score, end in zip(told, most, strict=True)):
+        return 1.0, 1.0
+    return 0.0, 1.0
 
 
 def _share(scores: ChoiceScores, gold: int) -> Limits:

@@ -6,6 +6,7 @@ and Benchmarks, https://arxiv.org/abs/2402.16040. Reference implementation: http
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -24,19 +25,9 @@ from medical_tasks.spec import (
 
 if TYPE_CHECKING:
     from medical_tasks.data.dataset_source import DatasetSource
-    from medical_tasks.judges.base import JudgePrompts, Judging
+    from medical_tasks.judges.base import JudgePrompts
     from medical_tasks.judges.check_sets import CheckSetSource
 
-
-__all__ = [
-    "BENCHMARK",
-    "CHOICE_METRICS",
-    "DATASET",
-    "INDEX_METRICS",
-    "OPEN_METRICS",
-    "TASKS",
-    "VALUE_METRICS",
-]
 
 DATASET = DatasetSpec(
     name="ehrnoteqa",
@@ -70,95 +61,6 @@ DATASET = DatasetSpec(
     version="1.1.0",
 )
 
-OPEN_METRICS = (
-    MetricSpec(
-        name="accuracy",
-        kind="proportion",
-        description="Answers that the judge calls correct, by the mode of its votes (paper, appendix E.1).",
-    ),
-    MetricSpec(
-        name="rouge_l", kind="mean", description="ROUGE-L F1 against the right answer, no stemming.", judged=False
-    ),
-    MetricSpec(
-        name="bleu",
-        kind="mean",
-        description="SacreBLEU of each answer against the right one, over the orders that it is long enough for.",
-        judged=False,
-    ),
-    MetricSpec(
-        name="exact_match",
-        kind="proportion",
-        description="Answers that are the right one letter for letter, but for case, ASCII punctuation and white space.",
-        judged=False,
-    ),
-    MetricSpec(
-        name="sentence_bert",
-        kind="mean",
-        description="Cosine of the answer's and the right answer's embeddings by a Sentence-BERT checkpoint.",
-        limits=(-1.0, 1.0),
-        unit="cosine",
-        judged=False,
-        needs="sentence_bert",
-    ),
-    MetricSpec(
-        name="clinical_bert",
-        kind="mean",
-        description="Cosine of the answer's and the right answer's embeddings by a ClinicalBERT checkpoint.",
-        limits=(-1.0, 1.0),
-        unit="cosine",
-        judged=False,
-        needs="clinical_bert",
-    ),
-)
-
-CHOICE_METRICS = (
-    MetricSpec(
-        name="accuracy",
-        kind="proportion",
-        description="Answers that the judge finds to be the right choice, by the mode of its votes (paper, appendix E.1).",
-    ),
-    MetricSpec(
-        name="letter_accuracy",
-        kind="proportion",
-        description="Answers whose choice, read by a rule and without a judge, is the right one.",
-        judged=False,
-    ),
-)
-
-_PROBABILITY = MetricSpec(
-    name="gold_probability",
-    kind="mean",
-    description="Probability of the right choice among the five, by the models' sums of log-probabilities.",
-)
-
-INDEX_METRICS = (
-    MetricSpec(
-        name="accuracy",
-        kind="proportion",
-        description="Questions whose right letter is the most probable one; a tie is wrong.",
-    ),
-    _PROBABILITY,
-)
-
-VALUE_METRICS = (
-    MetricSpec(
-        name="accuracy",
-        kind="proportion",
-        description="Questions whose right choice has the most probable text (sum of log-probabilities); a tie is wrong.",
-    ),
-    MetricSpec(
-        name="accuracy_per_token",
-        kind="proportion",
-        description="As accuracy, the sum divided by the number of the choice's tokens.",
-    ),
-    MetricSpec(
-        name="accuracy_per_character",
-        kind="proportion",
-        description="As accuracy, the sum divided by the number of the choice's characters (Unicode code points).",
-    ),
-    _PROBABILITY,
-)
-
 Format = Literal["open", "mc", "mc_prob_index", "mc_prob_value"]
 
 _TITLES: dict[Format, str] = {
@@ -168,10 +70,8 @@ _TITLES: dict[Format, str] = {
     "mc_prob_value": "five choices, by the probability of the choice's text",
 }
 _METRICS: dict[Format, tuple[MetricSpec, ...]] = {
-    "open": OPEN_METRICS,
-    "mc": CHOICE_METRICS,
-    "mc_prob_index": INDEX_METRICS,
-    "mc_prob_value": VALUE_METRICS,
+    form: tuple(MetricSpec(**each | {"limits": tuple(each.get("limits", (0.0, 1.0)))}) for each in listed)
+    for form, listed in json.loads(Path(__file__).with_name("metrics.json").read_text(encoding="utf-8")).items()
 }
 _NOTE_TOKENS = {1: "up to 3,000", 2: "3,000 to 7,000"}
 _SIMILARITY = {
@@ -213,13 +113,7 @@ class EHRNoteQA(Benchmark):
         return load_items(task, rows)
 
     def load_prompts(
-        self,
-        task: TaskSpec,
-        name: str = "own",
-        upstream: Path | None = None,
-        *,
-        arguments: Mapping[str, str] | None = None,
-        exemplars: Sequence[Mapping[str, Any]] = (),
+        self, task: TaskSpec, name: str = "own", upstream: Path | None = None, **settings: Any
     ) -> PromptSet:
         """See `prompts`."""
         from medical_tasks.benchmarks.ehrnoteqa.prompts import load_prompts
@@ -233,18 +127,12 @@ class EHRNoteQA(Benchmark):
         return gold_response(task, item)
 
     def score_items(
-        self,
-        task: TaskSpec,
-        items: Sequence[Item],
-        responses: Sequence[str],
-        *,
-        judging: Judging | None = None,
-        arguments: Mapping[str, str] | None = None,
+        self, task: TaskSpec, items: Sequence[Item], responses: Sequence[str], **given: Any
     ) -> list[ItemScore]:
         """See `scoring`."""
         from medical_tasks.benchmarks.ehrnoteqa.scoring import score_items
 
-        return score_items(task, items, responses, judging=judging, arguments=arguments)
+        return score_items(task, items, responses, **given)
 
     def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
         """See `scoring`."""

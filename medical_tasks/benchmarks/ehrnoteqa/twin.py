@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS, Question
@@ -31,27 +31,6 @@ _PARAGRAPHS = 600
 _LAB_LINES = 400
 _WIDTH = 68
 _BLANK = " \n"  # blank lines of these files hold a space
-
-
-@dataclass(frozen=True, kw_only=True)
-class Stay:
-    """What an admission was about.
-
-    No two share a diagnosis, a procedure, a drug or a clinic: each can be a wrong choice about another.
-    """
-
-    service: str
-    complaint: str
-    diagnosis: str
-    procedure: str
-    drug: str
-    clinic: str
-
-
-@cache
-def stays() -> tuple[Stay, ...]:
-    """The kinds of stays."""
-    return tuple(Stay(**each) for each in twin_words()["stays"])
 
 
 @cache
@@ -71,44 +50,27 @@ VALUES = tuple(f"{tenths / 10:.1f} mg/dL" for tenths in range(5, 24))
 PRESSURES = tuple(f"{high}/{60 + high % 7 * 4}" for high in range(102, 176, 3))
 
 
-@dataclass(frozen=True, kw_only=True)
-class TwinStay:
-    """One admission of an invented patient."""
-
-    about: Stay
-    creatinine: str
-    pressure: str
-    past: str
-    activity: str
-    advice: str
-    date: str
+Stay = dict[str, str]
+"""One admission of an invented patient: what it was about, as in `stays` of `twin_words`, and what else its note tells."""
 
 
-def draw_stays(draw: random.Random, count: int) -> list[TwinStay]:
+def draw_stays(draw: random.Random, count: int) -> list[Stay]:
     """Draws admissions of one patient, oldest first.
 
     Up to as many as there are kinds of stays, no two are about the same or have the same creatinine.
     """
-    distinct = count <= len(known := stays())
+    words = twin_words()
+    distinct = count <= len(known := words["stays"])
     kinds = draw.sample(known, count) if distinct else draw.choices(known, k=count)
     values = draw.sample(VALUES, count) if distinct else draw.choices(VALUES, k=count)
-    words = twin_words()
     past = draw.choice(words["past"])
     year, month = draw.randrange(2110, 2190), draw.randrange(12)
     drawn = []
     for kind, creatinine in zip(kinds, values, strict=True):
         date = f"{year + month // 12:04d}-{month % 12 + 1:02d}-{draw.randrange(1, 29):02d}"
-        drawn.append(
-            TwinStay(
-                about=kind,
-                creatinine=creatinine,
-                pressure=draw.choice(PRESSURES),
-                past=past,
-                activity=draw.choice(words["activities"]),
-                advice=draw.choice(words["advice"]),
-                date=date,
-            )
-        )
+        told = {"creatinine": creatinine, "pressure": draw.choice(PRESSURES), "past": past, "date": date}
+        told |= {"activity": draw.choice(words["activities"]), "advice": draw.choice(words["advice"])}
+        drawn.append({**kind, **told})
         month += draw.randrange(1, 20)
     return drawn
 
@@ -121,40 +83,13 @@ class Writer:
         self._paragraphs = [_paragraph(draw) for _ in range(_PARAGRAPHS)]
         self._labs = [_lab_line(draw) for _ in range(_LAB_LINES)]
 
-    def note(self, draw: random.Random, stay: TwinStay, *, sex: str, length: int) -> str:
+    def note(self, draw: random.Random, stay: Stay, *, sex: str, length: int) -> str:
         """Writes a note. `length`: characters it should have; a note without any filling has about 1,500."""
-        about = stay.about
-        head = (
-            f"{_BLANK}Name:  ___                     Unit No:   ___\n{_BLANK}"
-            f"Admission Date:  ___              Discharge Date:   ___\n{_BLANK}"
-            f"Date of Birth:  ___             Sex:   {sex}\n{_BLANK}"
-            f"Service: {about.service}\n{_BLANK}"
-            f"Allergies: \nNo known drug allergies\n{_BLANK}Attending: ___.\n{_BLANK}"
-            f"Chief Complaint:\n{about.complaint}\n{_BLANK}"
-            f"Major Surgical or Invasive Procedure:\n___: {about.procedure}\n\n{_BLANK}"
-            f"History of Present Illness:\nPatient with a history as below who came to the ___ with\n"
-            f"{about.complaint.lower()} for {draw.randrange(1, 9)} days.   Evaluated in the emergency\ndepartment, then "
-            f"admitted to {about.service.lower()}.\n{_BLANK}"
-            f"Past Medical History:\n- hypertension\n- hyperlipidemia\n- s/p {stay.past} ___\n{_BLANK}"
-            "Social History:\n___\nFamily History:\nNon-contributory.\n"
-            f"{_BLANK}Physical Exam:\nADMISSION PHYSICAL EXAM:\nVS: T {draw.randrange(970, 1020) / 10} BP "
-            f"{stay.pressure} HR {draw.randrange(55, 120)}\n{_BLANK}"
-            "Pertinent Results:\nADMISSION LABS:\n"
-        )
-        course = (
-            f"{_BLANK}Brief Hospital Course:\n# {about.diagnosis[0].upper()}{about.diagnosis[1:]}\nThe work-up showed "
-            f"{about.diagnosis}. The patient\nunderwent {about.procedure},\nwithout complications.\n"
-        )
-        tail = (
-            f"{_BLANK}Discharge labs: creatinine {stay.creatinine}.\n{_BLANK}"
-            f"Medications on Admission:\n1. Lisinopril 10 mg PO DAILY \n2. Aspirin 81 mg PO DAILY \n{_BLANK}"
-            f"Discharge Medications:\n1. NEW: {about.drug} \n2. Lisinopril 10 mg PO DAILY \n3. Aspirin 81 mg PO DAILY \n"
-            f"{_BLANK}Discharge Disposition:\nHome With Service\n\nFacility:\n___\n{_BLANK}"
-            f"Discharge Diagnosis:\nPRIMARY: {about.diagnosis}\n{_BLANK}"
-            f"Discharge Condition:\nMental Status: Clear and coherent.\nActivity Status: {stay.activity}.\n{_BLANK}"
-            f"Discharge Instructions:\nYou were in the hospital because of {about.complaint.lower()}.\n"
-            f"At home: {stay.advice}.\nPlease go to your visit at the {about.clinic}.\n{_BLANK}Followup Instructions:\n___\n"
-        )
+        days, temperature, heart = draw.randrange(1, 9), draw.randrange(970, 1020) / 10, draw.randrange(55, 120)
+        told = {**stay, "sex": sex, "days": days, "temperature": temperature, "heart": heart}
+        told |= {"complains": stay["complaint"].lower(), "ward": stay["service"].lower()}
+        told["problem"] = stay["diagnosis"][0].upper() + stay["diagnosis"][1:]
+        head, course, tail = ("".join(lines).format(**told) for lines in twin_words()["note"].values())
         left = length - len(head) - len(course) - len(tail)
         labs = self._filling(draw, self._labs, left // 4)
         return head + labs + course + self._filling(draw, self._paragraphs, left - len(labs)) + tail
@@ -184,16 +119,10 @@ def _lab_line(draw: random.Random) -> str:
     return f"___ {draw.randrange(1, 13):02d}:{draw.randrange(60):02d}{draw.choice(('AM', 'PM'))} BLOOD {values}\n"
 
 
-@dataclass(frozen=True, kw_only=True)
-class AskedChoices:
-    """A question with its choices."""
-
-    text: str
-    choices: tuple[str, ...]
-    answer: str
+_Asked = tuple[str, tuple[str, ...], str]  # question, choices, letter of the right one
 
 
-# Questions about one note, its name in the slot; and the field of `TwinStay` or `Stay` that answers it.
+# Questions about one note, its name in the slot; and the field of a stay that answers it.
 _KINDS = (
     ("What was the primary diagnosis in {note}?", "diagnosis"),
     ("Which procedure did the patient undergo according to {note}?", "procedure"),
@@ -211,23 +140,22 @@ KINDS = len(_KINDS)
 
 
 def possible_answers(field: str) -> Sequence[str]:
-    """All that notes can give for a field of `TwinStay` or `Stay`, the right answer's rivals among it."""
+    """All that notes can give for a field of a stay, the right answer's rivals among it."""
     if field in ("creatinine", "pressure"):
         return VALUES if field == "creatinine" else PRESSURES
     words = twin_words()
     lists = {"past": words["past"], "activity": words["activities"], "advice": words["advice"]}
-    return lists[field] if field in lists else [getattr(each, field) for each in stays()]
+    return lists[field] if field in lists else [each[field] for each in words["stays"]]
 
 
-def ask_one(draw: random.Random, stay: TwinStay, *, kind: int) -> AskedChoices:
+def ask_one(draw: random.Random, stay: Stay, *, kind: int) -> _Asked:
     """Asks about one note, by its date."""
     form, field = _KINDS[kind]
-    right: str = getattr(stay.about if hasattr(stay.about, field) else stay, field)
-    text = form.format(note=f"the discharge summary charted on {stay.date}")
-    return _placed(draw, text, right, [each for each in possible_answers(field) if each != right])
+    text = form.format(note=f"the discharge summary charted on {stay['date']}")
+    return _placed(draw, text, stay[field], [each for each in possible_answers(field) if each != stay[field]])
 
 
-def ask_across(draw: random.Random, told: Sequence[TwinStay], *, kind: int) -> AskedChoices:
+def ask_across(draw: random.Random, told: Sequence[Stay], *, kind: int) -> _Asked:
     """Asks something that takes the first and the last note.
 
     `told`: what the notes tell, the oldest first; no two about the same, nor with the same creatinine. `kind`: even:
@@ -235,20 +163,20 @@ def ask_across(draw: random.Random, told: Sequence[TwinStay], *, kind: int) -> A
     """
     if kind % 2 == 0:
         text = "Which primary diagnoses did the patient have in the first and in the last of the discharge summaries?"
-        first, last, form = told[0].about.diagnosis, told[-1].about.diagnosis, "first {}, last {}"
+        first, last, form = told[0]["diagnosis"], told[-1]["diagnosis"], "first {}, last {}"
         pool = possible_answers("diagnosis")
     else:
         text = "How did the creatinine at discharge change between the first and the last of the discharge summaries?"
-        first, last, form, pool = told[0].creatinine, told[-1].creatinine, "from {} to {}", VALUES
+        first, last, form, pool = told[0]["creatinine"], told[-1]["creatinine"], "from {} to {}", VALUES
     other = draw.sample([each for each in pool if each not in (first, last)], 3)
     wrong = [(last, first), (first, other[0]), (first, other[1]), (other[2], last)]
     return _placed(draw, text, form.format(first, last), [form.format(*pair) for pair in wrong])
 
 
-def _placed(draw: random.Random, text: str, right: str, wrong: Sequence[str]) -> AskedChoices:
+def _placed(draw: random.Random, text: str, right: str, wrong: Sequence[str]) -> _Asked:
     chosen = draw.sample(wrong, len(LETTERS) - 1)
     place = draw.randrange(len(LETTERS))
-    return AskedChoices(text=text, choices=(*chosen[:place], right, *chosen[place:]), answer=LETTERS[place])
+    return text, (*chosen[:place], right, *chosen[place:]), LETTERS[place]
 
 
 QUESTIONS_FILE = "EHRNoteQA.jsonl"
@@ -277,22 +205,15 @@ class TwinNote:
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class TwinPatient:
-    """An invented patient. `notes`: in the order of the file, which is not that of time."""
+class TwinPatient(NamedTuple):
+    """An invented patient."""
 
     question: Question | None
-    notes: tuple[TwinNote, ...]
+    notes: tuple[TwinNote, ...]  # in the order of the file, which is not that of time
 
 
 def twin_patients(*, seed: int, questions: int, notes: int | None = None, scale: float = 1.0) -> Iterator[TwinPatient]:
-    """Generates patients, by growing id.
-
-    `scale`: of the notes' lengths; 1 is as in MIMIC-IV.
-
-    Yields:
-        The patients, those with a question spread evenly among the others.
-    """
+    """Generates patients by growing id, those with a question spread evenly; `scale` 1 is the notes' length in MIMIC-IV."""
     if questions < 1 or scale <= 0:
         raise UsageError(f"a twin needs at least 1 question and a scale above 0, got {questions} and {scale}.")
     needed = sum(_SHAPES[number % len(_SHAPES)][1] for number in range(questions))
@@ -365,7 +286,7 @@ def write_twin(
 
 
 def _notes(
-    draw: random.Random, writer: Writer, subject: int, hadm: int, told: Sequence[TwinStay], lengths: Sequence[int]
+    draw: random.Random, writer: Writer, subject: int, hadm: int, told: Sequence[Stay], lengths: Sequence[int]
 ) -> tuple[TwinNote, ...]:
     sex = draw.choice("FM")
     order = draw.sample(range(len(told)), len(told))
@@ -375,8 +296,8 @@ def _notes(
             subject_id=str(subject),
             hadm_id=str(hadm + place),
             note_seq=seq,
-            charttime=f"{told[place].date} 00:00:00",
-            storetime=f"{told[place].date} {draw.randrange(8, 23):02d}:{draw.randrange(60):02d}:00",
+            charttime=f"{told[place]['date']} 00:00:00",
+            storetime=f"{told[place]['date']} {draw.randrange(8, 23):02d}:{draw.randrange(60):02d}:00",
             text=writer.note(draw, told[place], sex=sex, length=lengths[place]),
         )
         for seq, place in enumerate(order, start=2)
@@ -400,24 +321,24 @@ class _Asker:
         self._order = draw.sample(range(KINDS), KINDS)
         self._one = self._across = self._several = 0
 
-    def question(self, subject: int, level: int, told: Sequence[TwinStay]) -> Question:
+    def question(self, subject: int, level: int, told: Sequence[Stay]) -> Question:
         # Every second one, and in every other round of the shapes those that were passed over: no shape is left out.
         turn = self._several + self._several // _SEVERAL_A_ROUND
         self._several += len(told) > 1
         if len(told) > 1 and turn % 2 == 1:
-            asked = ask_across(self._draw, told, kind=self._across)
+            text, choices, answer = ask_across(self._draw, told, kind=self._across)
             self._across += 1
         else:
-            asked = ask_one(self._draw, self._draw.choice(told), kind=self._order[self._one % KINDS])
+            text, choices, answer = ask_one(self._draw, self._draw.choice(told), kind=self._order[self._one % KINDS])
             self._one += 1
         return Question(
             patient_id=str(subject),
             level=level,
             num_notes=len(told),
             clinician=self._draw.choice("123"),
-            question=asked.text,
-            choices=asked.choices,
-            answer=asked.answer,
+            question=text,
+            choices=choices,
+            answer=answer,
         )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.ehrnoteqa.data import (
     DISCQ_ROWS,
@@ -18,7 +19,7 @@ from medical_tasks.benchmarks.ehrnoteqa.data import (
     read_rows,
     with_respect_to,
 )
-from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS as COLUMNS_OF_FILE
+from medical_tasks.benchmarks.ehrnoteqa.notes import prepared_text, reduced_space
 from medical_tasks.benchmarks.ehrnoteqa.questions import COLUMNS, question_categories, read_questions
 from medical_tasks.benchmarks.ehrnoteqa.spec import BENCHMARK, TASKS
 from medical_tasks.benchmarks.ehrnoteqa.twin import twin_patients, write_twin
@@ -27,6 +28,7 @@ from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from medical_tasks.guard.policy import Subject, text_allowed
 from tests.benchmarks.ehrnoteqa.set_files import DISCQ_COLUMNS, NOTE, discq_row, write_discq
 from tests.benchmarks.ehrnoteqa.twin_files import SECRET, csv_bytes, note, question, write_files
+from tests.case_tables import cases, tabled
 from tests.support import SHARED, needs_shared
 
 
@@ -59,12 +61,7 @@ def test_notes_are_joined_in_the_order_of_time_and_prepared(tmp_path: Path) -> N
     assert (row["patient_id"], row["evidence"]) == ("100", [])
     assert [each["note_id"] for each in row["notes"]] == ["100-DS-3", "100-DS-11", "100-DS-2"]
     assert row["notes"][0]["text"] == "Patient ID : 100\nAdmission ID : 23\nChartdate : 2150-01-02\nearlier"
-    assert row["notes"][2] == {
-        "note_id": "100-DS-2",
-        "hadm_id": "22",
-        "charttime": "2151-06-01 00:00:00",
-        "text": 'Patient ID : 100\nAdmission ID : 22\nChartdate : 2151-06-01\nlater,\nwith "quotes" and lines',
-    }
+    assert row["notes"][2] == cases(__file__, "prepared_note")
 
 
 @pytest.mark.parametrize("packed", [True, False])
@@ -73,13 +70,6 @@ def test_packed_or_not_and_either_line_end(tmp_path: Path, packed: bool, line_en
     notes = csv_bytes(note(100), note(5), line_end=line_end)
     (row,) = rows_of(write_files(tmp_path, [question()], notes, packed=packed))
     assert row["notes"][0]["text"].endswith(f'\nThe "patient" {SECRET},\nthen ___.')
-
-
-def test_columns_in_another_order(tmp_path: Path) -> None:
-    values = note(100)
-    notes = csv_bytes(values[::-1], columns=COLUMNS_OF_FILE[::-1])
-    (row,) = rows_of(write_files(tmp_path, [question()], notes))
-    assert row["notes"][0]["note_id"] == "100-DS-2"
 
 
 def test_a_twin_gives_back_what_was_generated(tmp_path: Path) -> None:
@@ -149,27 +139,7 @@ def test_every_question_needs_exactly_its_notes(tmp_path: Path) -> None:
     assert "\n  and 5 more\n" in told
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"category": "Level3"}, "line 2, field 'category': must be one of Level1, Level2, got 'Level3'"),
-        ({"num_notes": 0}, "line 2, field 'num_notes': must be a whole number from 1, got 0"),
-        ({"num_notes": True}, "line 2, field 'num_notes'"),
-        ({"patient_id": "x1"}, "line 2, field 'patient_id': must be a whole number, got 'x1'"),
-        ({"patient_id": "100"}, "line 2, field 'patient_id': must be unique, it stands on line 1 already, got '100'"),
-        ({"answer": "F"}, "line 2, field 'answer': must be one of A, B, C, D, E, got 'F'"),
-        ({"answer": ["A"]}, "line 2, field 'answer'"),
-        ({"choice_C": " "}, "line 2, field 'choice_C': must be a text that is not empty, got a str of 3 characters"),
-        ({"question": [f"they {SECRET}"]}, "line 2, field 'question': must be a text that is not empty, got a list of"),
-        (
-            {"categories": ["plan", "marble"]},
-            "line 2, field 'categories': must be a list, each element one of treatment,",
-        ),
-        ({"categories": ["plan", "plan"]}, "line 2, field 'categories': must not name one twice, got a list of 16"),
-        ({"categories": None}, "line 2, field 'categories': must be a list"),
-        ({"note_1": "x"}, "line 2 has the wrong fields for the EHRNoteQA question file. unexpected: 'note_1'"),
-    ],
-)
+@tabled("changes", "message")
 def test_a_wrong_question_is_named(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     folder = write_files(tmp_path, [question(), question(**({"patient_id": 101} | changes))], csv_bytes(note()))
     assert message in refusal(folder)
@@ -187,27 +157,7 @@ def test_degenerate_question_files(tmp_path: Path) -> None:
     assert [each.patient_id for each in read_questions(numbers / "EHRNoteQA.jsonl")] == ["100"]
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (
-            {"charttime": "2150-13-02 00:00:00"},
-            "field 'charttime': must be YYYY-MM-DD HH:MM:SS, got '2150-13-02 00:00:00'",
-        ),
-        (
-            {"charttime": f"He {SECRET} and then some more"},
-            "field 'charttime': must be YYYY-MM-DD HH:MM:SS, got a text of",
-        ),
-        ({"hadm_id": ""}, "field 'hadm_id': must be a whole number, got ''"),
-        ({"note_seq": "²"}, "field 'note_seq': must be a whole number, got '²'"),
-        ({"note_id": " "}, "field 'note_id': must not be empty"),
-        ({"note_type": "RR"}, "field 'note_type': must be DS (discharge summary) or AD (its addendum), as RR is a"),
-        ({"note_type": "AR"}, "field 'note_type': must be DS"),
-        ({"note_type": ""}, "field 'note_type': must be DS"),
-        ({"text": " \n "}, "field 'text': must not be empty"),
-        ({"note_id": "100-DS-2"}, "field 'note_id': must be unique, it stands in the file already, got '100-DS-2'"),
-    ],
-)
+@tabled("changes", "message")
 def test_a_wrong_note_is_named_by_its_line(tmp_path: Path, changes: dict[str, str], message: str) -> None:
     notes = csv_bytes(note(), note(7), note(100, 3, **changes))
     told = refusal(write_files(tmp_path, [question(num_notes=2)], notes))
@@ -232,36 +182,7 @@ def discq_refusal(path: Path, kind: type[MedicalTasksError] = UsageError) -> str
     return str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("trigger", "question", "joined"),
-    [
-        # The paper's table 11.
-        (
-            "atrial fibrillation",
-            "Were interventions done?",
-            "With respect to atrial fibrillation, were interventions done?",
-        ),
-        ("a\n  fall ", " What\nhappened?  How? ", "With respect to a fall, what happened? How?"),
-        ("pain", "CT done?", "With respect to pain, CT done?"),
-        ("sugar", "HbA1c?", "With respect to sugar, HbA1c?"),
-        ("sugar", "Hgb then?", "With respect to sugar, Hgb then?"),
-        ("cough", "X-ray findings?", "With respect to cough, X-ray findings?"),
-        ("cough", "T wave changes?", "With respect to cough, T wave changes?"),
-        ("pain", "Post-CABG course?", "With respect to pain, post-CABG course?"),
-        ("pain", "Why?", "With respect to pain, why?"),
-        ("pain", "A cause?", "With respect to pain, a cause?"),
-        ("pain", "Is/was it worse?", "With respect to pain, is/was it worse?"),
-        ("Tylenol dose", "Tylenol for what?", "With respect to Tylenol dose, Tylenol for what?"),
-        ("tylenol", "Tylenol for what?", "With respect to tylenol, tylenol for what?"),
-        ("Was given aspirin.", "Was it enough?", "With respect to Was given aspirin., was it enough?"),
-        ("seen", "January or later?", "With respect to seen, January or later?"),
-        ("seen", "EKG/CT?", "With respect to seen, EKG/CT?"),
-        ("seen", "2 or 3?", "With respect to seen, 2 or 3?"),
-        ("seen", "?", "With respect to seen, ?"),
-        ("seen", "Énergie?", "With respect to seen, énergie?"),
-        ("seen", "how many?", "With respect to seen, how many?"),
-    ],
-)
+@tabled("trigger", "question", "joined")
 def test_a_question_is_joined_with_its_trigger(trigger: str, question: str, joined: str) -> None:
     assert with_respect_to(trigger, question) == joined
 
@@ -277,19 +198,7 @@ def test_a_row_of_the_file_is_a_row(tmp_path: Path, line_end: str, mark: str) ->
     texts = {"train/12_34.txt": "\ufeffOne\r\n\r\n  two \n", "test/56.txt": NOTE, "test/other.txt": "x"}
     path = write_discq(tmp_path, asked, columns=("", *DISCQ_COLUMNS, "note"), texts=texts, line_end=line_end, mark=mark)
     first, second, third = discq_rows_of(path)
-    assert first == {
-        "id": "0",
-        "patient_id": "12_34.txt",
-        "level": 0,
-        "num_notes": 1,
-        "clinician": "",
-        "question": 'With respect to the "fall", here, why "so, then"?',
-        "choices": [],
-        "answer": "",
-        "categories": first["categories"],
-        "evidence": [],
-        "notes": [{"note_id": "12_34.txt", "hadm_id": "", "charttime": "", "text": "One\n\n  two \n"}],
-    }
+    assert first == cases(__file__, "row_of_discq")
     assert list(first) == [column.name for column in COLUMNS]
     assert (second["id"], second["patient_id"], second["notes"][0]["text"]) == ("1", "56", NOTE)
     assert (third["id"], third["notes"][0]["text"]) == ("2", "One\n\n  two \n")
@@ -331,19 +240,7 @@ def test_texts_that_cannot_be_used(tmp_path: Path) -> None:
     assert discq_refusal(path).endswith("12_34.txt: is empty. Get the text again.")
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (
-            {"id": " "},
-            "the row that ends on line 3, field 'id': must be the name of a text, got a text of 0 characters",
-        ),
-        ({"id": f"he {SECRET}"}, "field 'id': must be the name of a text, got a text of 21 characters"),
-        ({"id": "../secret.txt"}, "field 'id': must be the name of a text, got a text of 13 characters"),
-        ({"question": "\n"}, "the row that ends on line 4, field 'question': must not be empty, got a text of 1 char"),
-        ({"reasoning": ""}, "the row that ends on line 3, field 'reasoning': must not be empty, got a text of 0 char"),
-    ],
-)
+@tabled("changes", "message")
 def test_a_wrong_row_is_named(tmp_path: Path, changes: dict[str, str], message: str) -> None:
     path = write_discq(tmp_path, [discq_row(), discq_row() | changes])
     assert message in discq_refusal(path)
@@ -355,15 +252,6 @@ def test_a_wrong_file_is_told(tmp_path: Path) -> None:
         "wrong columns for the question file of DiSCQ 1.0. missing: 'reasoning'. Expected: 'id', 'question', 'reasoning'"
         in discq_refusal(path)
     )
-    path = write_discq(tmp_path, [discq_row()], columns=("id", "question", "question", "reasoning"))
-    assert "twice: 'question'" in discq_refusal(path)
-    path = write_discq(tmp_path, [])
-    assert "has a header and no rows" in discq_refusal(path)
-    path.write_bytes(b"")
-    assert "is empty" in discq_refusal(path)
-    path = write_discq(tmp_path, [discq_row(), discq_row()])
-    path.write_bytes(path.read_bytes()[:-30] + b'"')
-    assert re.search(r"line \d", discq_refusal(path))
 
 
 def test_the_file_is_found(tmp_path: Path) -> None:
@@ -399,3 +287,28 @@ def test_who_judged_is_told_where_the_file_has_the_paper_s_rows(tmp_path: Path, 
     assert judged == (paper_clinicians() if count == DISCQ_ROWS else {})
     assert [row["id"] for row in rows] == [str(number) for number in range(count)]
     assert rows[519]["question"] == f"With respect to he {SECRET}, why 519?"
+
+
+@tabled("text", "reduced")
+def test_reduced_space(text: str, reduced: str) -> None:
+    assert reduced_space(text) == reduced
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.text(st.sampled_from(list("ab \n\t\r\xa0\x1f")), max_size=40))
+def test_laws_of_reduced_space(text: str) -> None:
+    reduced = reduced_space(text)
+    assert reduced.split() == text.split()
+    assert reduced_space(reduced) == reduced
+    assert len(reduced) <= len(text)
+    assert reduced == reduced.strip()
+
+
+def test_a_megabyte_of_spaces_is_no_trap() -> None:
+    # Looking for a line end behind each of them would take hours: the suite's time limit ends it.
+    assert reduced_space("a" + " " * 1_000_000 + "b") == "a b"
+
+
+def test_header() -> None:
+    text = prepared_text(" x  y ", patient_id="1", hadm_id="2", charttime="2150-01-02 03:04:05")
+    assert text == "Patient ID : 1\nAdmission ID : 2\nChartdate : 2150-01-02\nx y"

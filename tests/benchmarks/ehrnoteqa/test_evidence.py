@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.ehrnoteqa import evidence
 from medical_tasks.benchmarks.ehrnoteqa.data import SOURCES, load_items
-from medical_tasks.benchmarks.ehrnoteqa.evidence import read_evidence_rows, read_paragraphs, read_titles
+from medical_tasks.benchmarks.ehrnoteqa.evidence import read_evidence_rows
 from medical_tasks.benchmarks.ehrnoteqa.questions import COLUMNS
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.data.dataset_source import find_files
 from medical_tasks.errors import MissingError, UsageError
-from tests.benchmarks.ehrnoteqa.set_files import NOTE, squad_entry, squad_question, write_squad
+from tests.benchmarks.ehrnoteqa.set_files import squad_entry, squad_question, write_squad
 from tests.benchmarks.ehrnoteqa.twin_files import SECRET
+from tests.case_tables import cases, tabled
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
@@ -41,40 +42,12 @@ def refusal(folder: Path, *entries: Any) -> str:
 
 def test_a_question_is_a_row(tmp_path: Path) -> None:
     entry = squad_entry("24080-1", squad_question("q1", " aspirin 81 mg", "aspirin 81 mg", 'daily,\n"as told"'))
-    assert rows(tmp_path, entry) == [
-        {
-            "id": "q1",
-            "patient_id": "24080-1",
-            "level": 0,
-            "num_notes": 1,
-            "clinician": "",
-            "question": f"What was given after he {SECRET}?",
-            "choices": [],
-            "answer": "",
-            "categories": ["treatment"],
-            "evidence": ["aspirin 81 mg", 'daily,\n"as told"'],
-            "notes": [{"note_id": "24080-1", "hadm_id": "", "charttime": "", "text": NOTE}],
-        }
-    ]
+    assert rows(tmp_path, entry) == cases(__file__, "test_a_question_is_a_row")
     assert list(rows(tmp_path, entry)[0]) == [column.name for column in COLUMNS]
 
 
 def test_emrqa_s_own_form(tmp_path: Path) -> None:
-    questions = [
-        # Ids of emrQA hold the paraphrases and the logical form.
-        {
-            "id": [[["What dose?", "template"]], "logical form"],
-            "question": ["", "What dose was given?", "How much?"],
-            "answers": [
-                {"text": "81 mg", "evidence": "Given  Aspirin 81 mg daily.", "answer_start": [2, 3]},
-                {"text": "daily", "evidence": ["Given  Aspirin 81 mg daily.", "daily"], "evidence_start": [2]},
-                {"text": "", "evidence": "daily"},
-            ],
-        },
-        # A verdict that the line does not have, though it has its letters.
-        {"id": "2", "question": ["Diabetic?"], "answers": [{"text": "no", "evidence": "Known hypertension."}]},
-        {"id": 3, "question": "Smoker?", "answers": [{"text": ["never", " "], "evidence": ""}]},
-    ]
+    questions = cases(__file__, "test_emrqa_s_own_form")
     paragraphs = [{"note_id": 28, "context": ["Line one\n", "line two\n"], "qas": questions}]
     path = tmp_path / "medication-qa.json"
     path.write_text(json.dumps({"paragraphs": paragraphs, "title": "medication"}))
@@ -147,42 +120,7 @@ def test_questions_without_a_passage_are_left_out_and_counted(
     assert "left out" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("entry", "message"),
-    [
-        (squad_entry("t", context=None), "line 1, entry 2, paragraph 1, field 'context': must be a text or a list of"),
-        (squad_entry("t", context=[" ", "\n"]), "field 'context': must not be empty, got a list of 11 characters"),
-        (
-            squad_entry("t", context=[SECRET, 5]),
-            "field 'context': must be a text or a list of texts, got a list of 25 char",
-        ),
-        (squad_entry("t", context=SECRET + "\ud83d"), "field 'context': must be a text or a list of texts"),
-        (
-            squad_entry(None, squad_question()),
-            "field 'title': must be a text or a whole number where paragraphs have no",
-        ),
-        (squad_entry([SECRET], squad_question()), "field 'title': must be a text or a whole number"),
-        (squad_entry("t", note_id=" "), "field 'note_id': must be a text that is not empty, or a whole number"),
-        (squad_entry("t", qas={}), "field 'qas': must be a list, got a dict of 2 characters"),
-        ({"title": "t", "paragraphs": [{"context": "x"}]}, "field 'qas': must be a list, got nothing"),
-        ({"title": "t", "paragraphs": [SECRET]}, "field 'paragraphs': must be a list of objects, got a str of 20 char"),
-        (squad_entry("t", qas=[SECRET]), "paragraph 1, question 1, field 'qas': must be a list of objects, got a str"),
-        (
-            squad_entry("t", squad_question(), squad_question(question=" ")),
-            "question 2, field 'question': must not be empty",
-        ),
-        (squad_entry("t", squad_question(question=[])), "field 'question': must not be empty, got a list of 2 char"),
-        (squad_entry("t", squad_question(question=[SECRET, None])), "field 'question': must be a text or a list of"),
-        (squad_entry("t", squad_question(answers=None)), "field 'answers': must be a list, got nothing"),
-        (squad_entry("t", squad_question(answers=[SECRET])), "field 'answers': must be a list of objects, got a str"),
-        (squad_entry("t", squad_question(answers=[{"begin": SECRET}])), "field 'answers': must each have a text"),
-        (squad_entry("t", squad_question(answers=[{"text": {"a": SECRET}}])), "field 'text': must be a text or a list"),
-        (
-            squad_entry("t", squad_question(answers=[{"text": "", "evidence": 5}])),
-            "field 'evidence': must be a text or",
-        ),
-    ],
-)
+@tabled("entry", "message")
 def test_what_is_wrong_is_told_by_its_place(tmp_path: Path, entry: Any, message: str) -> None:
     assert message in refusal(tmp_path, squad_entry("first", squad_question()), entry)
 
@@ -227,7 +165,11 @@ def write(folder: Path, text: str) -> Path:
 
 
 def read(path: Path) -> list[tuple[int, int, Any, Any]]:
-    return [(each.entry, each.number, each.title, each.value) for each in read_paragraphs(path)]
+    return [(each.entry, each.number, each.title, each.value) for each in evidence._walk(path) if each.number]
+
+
+def read_titles(path: Path) -> dict[int, Any]:
+    return {each.entry: each.title for each in evidence._walk(path) if not each.number}
 
 
 def stream_refusal(folder: Path, text: str) -> str:
@@ -278,7 +220,7 @@ def test_the_shapes(tmp_path: Path) -> None:
 def test_lines_are_those_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evidence, "_CHUNK_BYTES", 5)
     text = '{"data": [\n{"title": "t", "paragraphs": [\n\n1,\n{"a":\n2}\n,\n 3]}]}'
-    assert [each.line for each in read_paragraphs(write(tmp_path, text))] == [4, 5, 8]
+    assert [each.line for each in evidence._walk(write(tmp_path, text)) if each.number] == [4, 5, 8]
 
 
 TEXT = json.dumps({"data": [{"title": "t", "paragraphs": [{"context": f"he {SECRET} " * 9, "n": [1, 2]}]}]}, indent=1)
@@ -290,30 +232,7 @@ def test_a_file_cut_anywhere_is_refused(tmp_path: Path) -> None:
         assert re.search(r"line \d+: not a SQuAD-form JSON file: .*(cut off|empty)", told), (end, told)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (" \n", "line 2: not a SQuAD-form JSON file: it is empty"),
-        (f'"{SECRET}"', "line 1: not a SQuAD-form JSON file: an object must stand there"),
-        ("{}", "the object that ends there has no 'data' or 'paragraphs'"),
-        ('{"data": [{"title": "x"}]}', "the object that ends there has no 'paragraphs'"),
-        ('{"data": [{"data": []}]}', "the object that ends there has no 'paragraphs'"),
-        ('{"data": 5}', "a list must stand there"),
-        ('{"data": [5]}', "an object must stand there"),
-        ('{"data": []} x', "something stands behind the end of the JSON value"),
-        ('{"data": [] "more": 1}', "it is damaged there"),
-        (
-            '{"data": [],\n"data": []}',
-            "line 2: not a SQuAD-form JSON file: the object that holds this has two members of",
-        ),
-        ('[{"paragraphs": [], "paragraphs": []}]', "two members of one name"),
-        ("{1: 2}", "it is damaged there"),
-        ('{"data": [],}', "it is damaged there"),
-        ('[{"paragraphs":\n[{"a": 1 2}' + " " * 50 + "]}]", "line 2: not a SQuAD-form JSON file: it is damaged there"),
-        ('[{"paragraphs": [' + "[" * 100_000, "nested too deeply in the value"),
-        ('[{"paragraphs": [' + "1" * 5_000 + "]}]", "a number of too many digits in the value"),
-    ],
-)
+@tabled("text", "message")
 def test_damage_is_told_by_its_place(tmp_path: Path, text: str, message: str) -> None:
     assert message in stream_refusal(tmp_path, text)
 
@@ -323,7 +242,7 @@ def test_damage_is_told_without_reading_on(tmp_path: Path, monkeypatch: pytest.M
     read_bytes: list[int] = []
     path = write(tmp_path, '[{"paragraphs": [{"a" 1' + " " * 10_000 + "}]}]")
     with pytest.raises(UsageError, match="it is damaged there"):
-        list(read_paragraphs(path, on_read=read_bytes.append))
+        list(evidence._walk(path, read_bytes.append))
     assert read_bytes
     assert max(read_bytes) < 1_000
 
@@ -342,13 +261,3 @@ def test_other_encodings_and_files_that_are_not_there(tmp_path: Path) -> None:
         read(path)
     with pytest.raises(UsageError, match="cannot be read"):
         read(tmp_path)
-
-
-@pytest.mark.parametrize("number", [1.801439850948198e16, -2.5e-300, 12.25, 7, -0.0, 1e22])
-@pytest.mark.parametrize("chunk", range(1, 12))
-def test_a_number_is_whole_wherever_it_is_cut(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int, number: float
-) -> None:
-    monkeypatch.setattr(evidence, "_CHUNK_BYTES", chunk)
-    path = write(tmp_path, json.dumps([{"title": "t", "paragraphs": [number, number]}]))
-    assert [value for _, _, _, value in read(path)] == [number, number]

@@ -51,11 +51,6 @@ def words(tasks: str, model: str, judge: str | None = None) -> list[str]:
     return asked
 
 
-def test_there_are_eight_tasks() -> None:
-    assert len(TASKS) == 8
-    assert DATASET.access == "credentialed"
-
-
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 def test_a_model_elsewhere_gets_nothing(
     proxy: RecordingProxy, capfd: pytest.CaptureFixture[str], task: TaskSpec

@@ -6,6 +6,7 @@ import pytest
 
 from medical_tasks.benchmarks.ehrnoteqa.checking import read_human_scores
 from medical_tasks.errors import MissingError, UsageError
+from tests.case_tables import cases
 
 SECRET = "the marble was swallowed at noon"
 
@@ -29,11 +30,8 @@ def test_a_file_of_scores(tmp_path: Path) -> None:
     )
     found = read_human_scores(path)
     assert found.raters == ("rater_b", "rater_a")
-    assert [(row.item, row.model, row.correct) for row in found.rows] == [
-        ("100", "m1", (True, False)),
-        ("100", "m2", (None, True)),
-        ("101", "m1", (False, None)),
-    ]
+    assert [f"{row.item} {row.model}" for row in found.rows] == ["100 m1", "100 m2", "101 m1"]
+    assert [row.correct for row in found.rows] == [(True, False), (None, True), (False, None)]
     assert found.rows[0].response == "One, two\nthree"
     assert found.rows[2].response == ""  # an empty answer is one
     assert [row.line for row in found.rows] == [3, 5, 7]
@@ -54,39 +52,7 @@ def test_every_kind_of_marks(tmp_path: Path, right: str, wrong: str) -> None:
     assert (found.unscored, found.rows[0].model) == (1, "")
 
 
-BAD = [
-    ("", "is empty. It needs a header"),
-    (" \n\n", "is empty"),
-    ("id,response,rater_a\n", "has a header and no rows"),
-    (f"{SECRET},1\n2,3\n", "its header, of 2 columns, has no column 'id'"),
-    ("id,answer,rater_a\n1,a,1\n", "has no column 'response'"),
-    ("id,response,ann\n1,a,1\n", "no column begins with rater_. Name the raters' columns: --raters"),
-    (f"id,response,rater_a\n1,{SECRET}, said,1\n", "the row that ends on line 2 has 4 fields, the header has 3"),
-    (f'id,response,rater_a\n1,"{SECRET},1\n', "not a whole CSV file"),
-    (f"id,response,rater_a\n ,{SECRET},1\n", "line 2, column 'id': empty"),
-    (f"id,rater_a,response\n1,{SECRET},1\n", "column 'rater_a': must be 1 and 0, or o and x, .* got a text of 32 char"),
-    ("id,response,rater_a\n1,a,2\n", "line 2, column 'rater_a': must be .*, or blank for not scored; got '2'"),
-    (
-        "id,response,rater_a\n1,a,o\n2,b,0\n",
-        "line 3, column 'rater_a': '0' is of 1 and 0, line 2 is of o and x. Use one",
-    ),
-    (
-        "id,response,rater_a,rater_b\n1,a,1,\n2,b,0,\n",
-        "column 'rater_b': no answer is scored in it. Leave the rater out",
-    ),
-    (
-        "id,response,rater_a\n1,a,1\n2,b,1\n1,a,0\n",
-        "the rows that end on lines 2 and 4 are the same answer to the same q",
-    ),
-    ("id,model,response,rater_a\n1,m,a,1\n1,m,a,0\n", "same answer to the same question by the same model"),
-    (f"id,response,model,rater_a\n1,m1,{SECRET * 2},1\n", "line 2, column 'model': must be a name .* got a text of 64"),
-    (
-        f'id,response,model,rater_a\n1,m1,"a\n{SECRET}",1\n',
-        "'model': must be a name of at most 60 characters on one line",
-    ),
-    ("id,response,rater_a,rater_a\n1,a,1,1\n", "the column 'rater_a' is there or named twice"),
-    ("id,id,response,rater_a\n1,1,a,1\n", "the column 'id' is there or named twice"),
-]
+BAD = cases(__file__, "BAD")
 
 
 @pytest.mark.parametrize(("content", "message"), BAD, ids=[message for _, message in BAD])

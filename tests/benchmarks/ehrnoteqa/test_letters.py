@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import random
+import string
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -14,8 +16,8 @@ from hypothesis import strategies as st
 from medical_tasks.benchmarks.ehrnoteqa.letters import read_letter
 from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
 from tests.benchmarks.ehrnoteqa.judged import twin_items
-from tests.benchmarks.ehrnoteqa.letter_families import RIGHT, WRONG, right_answers, wrong_answers
 from tests.benchmarks.ehrnoteqa.tiny_items import task_of
+from tests.case_tables import cases, tabled
 from tests.support import ROOT
 
 GOLDEN = json.loads((ROOT / "tests" / "golden" / "ehrnoteqa" / "letters.json").read_text(encoding="utf-8"))
@@ -23,11 +25,7 @@ CASES: list[dict[str, Any]] = GOLDEN["cases"]
 SETS: dict[str, list[str]] = GOLDEN["choices"]
 ALLERGY = SETS["allergy"]
 # With what somebody else's letters come into a sentence.
-NAMES = (
-    "vitamin D", "vitamin B", "hepatitis B", "hepatitis C", "E. coli", "C. difficile", "B. fragilis", "A. baumannii", "D5W",
-    "B12", "group B strep", "stage C", "grade A", "B cells", "B-cell lymphoma", "C-section", "D-dimer", "A-fib", "A1c", "C5-C6",
-    "E coli", "type A", "blood group B", "Child-Pugh B", "a D-dimer", "an A line", "H. pylori",
-)  # fmt: skip
+NAMES = cases(__file__, "NAMES")
 
 
 def _letter(text: str, choices: list[str] = ALLERGY) -> str | None:
@@ -40,14 +38,15 @@ def test_the_table_is_whole() -> None:
     assert {case["choices"] for case in CASES} == set(SETS)
     assert {case["letter"] for case in CASES} == {None, *"ABCDE"}
     assert all(len(choices) == 5 for choices in SETS.values())
+    assert _letter("A", []) is None
 
 
 @pytest.mark.parametrize("name", list(SETS))
 def test_the_table(name: str) -> None:
-    cases = [case for case in CASES if case["choices"] == name]
+    own = [case for case in CASES if case["choices"] == name]
     wrong = [
         (case["text"], case["letter"], found)
-        for case in cases
+        for case in own
         if (found := _letter(case["text"], SETS[name])) != case["letter"]
     ]
     assert wrong == []
@@ -73,35 +72,15 @@ def test_what_does_not_change_the_letter(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_names_with_letters_name_no_choice(name: str) -> None:
-    for text in (
-        name,
-        f"{name}.",
-        f"The patient had {name}.",
-        f"The answer is {name}.",
-        f"The answer is {name}",
-        f"Answer: {name}",
-        f"Answer: {name}, as the notes say",
-        f"{name} was found. It is the right explanation.",
-        f"{name} is the right treatment.",
-        f"I choose {name} for the patient",
-        f"So {name} is the best answer",
-        f"Therefore, {name} it is",
-        f"**{name}**",
-        f'{{"answer": "{name}"}}',
-        f"\\boxed{{{name}}}",
-    ):
+    for form in cases(__file__, "test_names_with_letters_name_no_choice"):
+        text = form.replace("<NAME>", name)
         assert read_letter(text, ALLERGY) is None, text
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_names_with_letters_do_not_hide_the_choice(name: str) -> None:
-    for text in (
-        f"The patient had {name}. The answer is D.",
-        f"D. Allergic to latex and codeine, and {name} was found.",
-        f"Because of {name}, the answer is D.",
-        f"D\n\nThe notes speak of {name}.",
-        f"The notes speak of {name}, so option D is correct.",
-    ):
+    for form in cases(__file__, "test_names_with_letters_do_not_hide_the_choice"):
+        text = form.replace("<NAME>", name)
         assert _letter(text) == "D", text
 
 
@@ -117,7 +96,7 @@ def test_two_letters_are_none_and_one_twice_is_one() -> None:
 
 def test_permuted_choices_move_the_letter_of_a_text() -> None:
     draw = random.Random(1)
-    for choices in SETS.values():
+    for choices in (each for each in SETS.values() if all(each) and len(set(each)) == 5):
         for _ in range(10):
             order = draw.sample(range(5), 5)
             moved = [choices[place] for place in order]
@@ -141,34 +120,6 @@ def test_every_gold_and_every_wrong_choice_of_the_twin() -> None:
                 assert _letter(form.format("ABCDE"[place], text), choices) == "ABCDE"[place]
 
 
-def test_choices_of_one_text_are_none() -> None:
-    assert _letter("the same", ["the same", "the same", "b x", "c x", "d x"]) is None
-    assert _letter("B", ["the same", "the same", "b x", "c x", "d x"]) == "B"
-    assert _letter("A", []) is None
-
-
-def test_letters_that_are_texts() -> None:
-    """Blood groups: a letter alone is a letter, whatever the choices' texts are."""
-    choices = ["Group B", "Group A", "Group AB", "Group O", "Unknown"]
-    assert _letter("Group A", choices) == "B"
-    assert _letter("A", choices) == "A"
-    assert _letter("The answer is B. Group A", choices) == "B"
-    assert _letter("The answer is A. Group A", choices) is None
-
-
-def test_decimals_are_whole_numbers() -> None:
-    choices = ["5 mg/dL", "1.5 mg/dL", "0.5 mg/dL", "15 mg/dL", "51 mg/dL"]
-    assert [_letter(text, choices) for text in choices] == list("ABCDE")
-    assert _letter("It was 1.5 mg/dL.", choices) == "B"
-    assert _letter("It was 2.5 mg/dL.", choices) is None
-
-
-def test_texts_inside_longer_ones_are_not_found() -> None:
-    choices = ["latex allergy", "latex allergy and codeine allergy", "codeine allergy", "zinc allergy", ""]
-    assert _letter("She has latex allergy and codeine allergy.", choices) == "B"
-    assert _letter("She has a codeine allergy.", choices) == "C"
-
-
 def test_right_answers_of_many_forms_are_read() -> None:
     answers = right_answers()
     assert len(answers) >= 2000
@@ -185,16 +136,7 @@ def test_tempting_answers_that_take_no_choice_are_not_read() -> None:
     assert len(taken) <= len(answers) * 0.01, taken
 
 
-@given(
-    st.lists(
-        st.sampled_from(
-            ["A", "B", "(", ")", ".", ",", " ", "\n", "the answer is ", "option ", "so ", "not ", "is correct", "or ", "vitamin ",
-             "\\boxed{", "{", "}", '"', "'", "*", "allergic to ", "latex and codeine", "ibuprofen", "?", "ß", "İ", "<think>",
-             "</think>"]
-        ),
-        max_size=14,
-    ).map("".join)
-)  # fmt: skip
+@given(st.lists(st.sampled_from(cases(__file__, "pieces")), max_size=14).map("".join))
 @settings(deadline=None, max_examples=300)
 def test_any_text_has_a_letter_or_none(text: str) -> None:
     found = read_letter(text, ALLERGY)
@@ -202,11 +144,40 @@ def test_any_text_has_a_letter_or_none(text: str) -> None:
     assert read_letter(text, ALLERGY) == found
 
 
-@pytest.mark.parametrize(
-    "piece",
-    ["A", "(A", "answer ", "the answer is ", "answer to ", "option A, ", "A. ", "A, ", "A and ", "so ", " ", "\n", " \n", "- ",
-     "\\boxed{", "{", "<answer>", "not ", "is ", "i would ", "Allergic to latex and codeine ", "match the option ", "'", "D is "],
-)  # fmt: skip
+@tabled("piece")
 def test_long_hostile_texts_end(piece: str) -> None:
     """What takes quadratic time takes minutes here."""
     read_letter(piece * (10_000 // len(piece)) + " the answer is D.", ALLERGY)
+
+
+_FAMILIES = json.loads((ROOT / "tests" / "golden" / "ehrnoteqa" / "letter_families.json").read_text(encoding="utf-8"))
+CHOICES: list[list[str]] = _FAMILIES["choices"]
+RIGHT: list[str] = _FAMILIES["right"]
+WRONG: list[str] = _FAMILIES["wrong"]
+
+_SIGNS = cases(__file__, "SIGNS")
+
+
+def _answers(forms: Sequence[str], *, seed: int, each: int) -> Iterator[tuple[str, str, tuple[str, ...], str]]:
+    draw = random.Random(seed)
+    for form in forms:
+        for _ in range(each):
+            choices = tuple(draw.sample(draw.choice(CHOICES), 5))
+            first, second, third = draw.sample(range(5), 3)
+            letter = string.ascii_uppercase[first]
+            signs = {name: chr(start + first) for name, start in _SIGNS.items()}
+            text = form.format(
+                l=letter, s=letter.lower(), t=choices[first], m="ABCDE"[second], u=choices[second], n="ABCDE"[third],
+                v=choices[third], **signs,
+            )  # fmt: skip
+            yield form, text, choices, letter
+
+
+def right_answers(each: int = 5) -> list[tuple[str, str, tuple[str, ...], str]]:
+    """Form, answer, choices, and the letter that the answer takes."""
+    return list(_answers(RIGHT, seed=1, each=each))
+
+
+def wrong_answers(each: int = 5) -> list[tuple[str, str, tuple[str, ...], str]]:
+    """Form, answer, choices, and the letter that it seems to take and does not."""
+    return list(_answers(WRONG, seed=2, each=each))

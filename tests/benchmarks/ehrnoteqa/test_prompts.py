@@ -14,10 +14,8 @@ import medical_tasks.benchmarks.ehrnoteqa.prompts as module
 from medical_tasks.benchmarks.ehrnoteqa.data import demo_pairs
 from medical_tasks.benchmarks.ehrnoteqa.prompts import (
     MARKER,
-    choice_lines,
     gold_response,
     load_prompts,
-    note_blocks,
     shortened,
 )
 from medical_tasks.benchmarks.ehrnoteqa.questions import joined_row
@@ -26,30 +24,9 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.base import ChoiceScores
 from medical_tasks.spec import Item, PromptSet
 from tests.benchmarks.ehrnoteqa.tiny_items import FORMATS, authors_source, item, note, task_of, write_checkout
-from tests.support import SHARED, needs_shared
+from tests.case_tables import cases, tabled
 
-NOTES = """\
-[note 1 start]
-Patient ID : 100
-Admission ID : 21
-Chartdate : 2150-01-02
-Swallowed a marble.
-[note 1 end]
-
-[note 2 start]
-Patient ID : 100
-Admission ID : 22
-Chartdate : 2150-03-04
-Well
-again.
-[note 2 end]"""
-
-CHOICES = """\
-A. A coin.
-B. A marble.
-C. A {key}.
-D. A ring.
-E. Nothing."""
+NOTES, CHOICES = ("\n".join(cases(__file__, name)) for name in ("NOTES", "CHOICES"))
 
 
 def asked(prompts: PromptSet, shown: Item) -> str:
@@ -68,13 +45,6 @@ def test_every_format_whole(form: str, level: int) -> None:
     text = asked(load_prompts(task_of(form, level)), item())
     assert text == "\n\n".join([*paragraphs, module.FORMS[form]])
     assert all((choice in text) == (form in shown) for choice in ("A coin.", "A ring."))
-
-
-def test_what_the_formats_share_stands_first() -> None:
-    texts = [asked(load_prompts(task_of(form)), item()) for form in FORMATS]
-    shared = f"{module.INTRODUCTION}\n\n{NOTES}\n\nQuestion: What did the patient swallow?\n\n"
-    assert all(text.startswith(shared) for text in texts)
-    assert len(set(texts)) == 4
 
 
 def test_what_may_follow() -> None:
@@ -105,11 +75,6 @@ def test_braces_are_only_text() -> None:
     assert "\nD. }{\nE. {{e}}\n\n" in text
 
 
-def test_one_note_and_lines_of_choices() -> None:
-    assert note_blocks([{"text": "x"}]) == "[note 1 start]\nx\n[note 1 end]"
-    assert choice_lines(item()) == CHOICES
-
-
 def test_hashes_cover_every_text(monkeypatch: pytest.MonkeyPatch) -> None:
     def hashes() -> dict[str, str]:
         return {form: load_prompts(task_of(form)).sha256 for form in FORMATS}
@@ -118,14 +83,8 @@ def test_hashes_cover_every_text(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(set(before.values())) == 4
     assert before == {form: load_prompts(task_of(form, 2)).sha256 for form in FORMATS}
     listed = {"mc", "mc_prob_index"}
-    for name, changed in {
-        "INTRODUCTION": set(FORMATS),
-        "NOTE": set(FORMATS),
-        "MARKER": set(FORMATS),
-        "QUESTION": set(FORMATS),
-        "CHOICES": listed,
-        "CHOICE": listed,
-    }.items():
+    every = {name: set(FORMATS) for name in ("INTRODUCTION", "NOTE", "MARKER", "QUESTION")}
+    for name, changed in {**every, "CHOICES": listed, "CHOICE": listed}.items():
         with monkeypatch.context() as patch:
             patch.setattr(module, name, f"{getattr(module, name)}!")
             after = hashes()
@@ -165,24 +124,7 @@ def test_the_authors_texts_are_in_the_hash(tmp_path: Path) -> None:
     assert load_prompts(task_of("open")).sha256 not in digests.values()
 
 
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        (authors_source(open_template="{note}"), r"'openended', 'gpt': must have each of \{note\}, \{question\} once"),
-        (authors_source(open_template="{note} {question} {note}"), "once and no other slot; it has 3"),
-        (authors_source(open_template="{note} {question} {output}"), "no other slot; it has 3"),
-        (authors_source(open_template="{note} {question!r}"), "once and no other slot"),
-        (authors_source(open_template="{note} {question} {"), "brace that stands alone"),
-        ("PROMPT_DICT = {'openended': {'llama-2-chat': '{note} {question}'}}", "is no text"),
-        ("PROMPT_DICT = {'openended': '{note} {question}'}", "is no text"),
-        ("PROMPT_DICT = {'multichoice': {'gpt': ''}}", "is no text"),
-        ("PROMPT_DICT = ['openended']", "is no dict"),
-        ("PROMPT_DICT = {'openended': open('/etc/passwd').read()}", "more than literals"),
-        ("PROMPTS = {}", "assigns PROMPT_DICT 0 times"),
-        ("PROMPT_DICT = {", "no Python file"),
-        ("\0", "no Python file"),
-    ],
-)
+@tabled("source", "message")
 def test_damaged_files_of_the_authors(tmp_path: Path, source: str, message: str) -> None:
     with pytest.raises(UsageError, match=message) as caught:
         load_prompts(task_of("open"), "official", write_checkout(tmp_path, source))
@@ -240,22 +182,6 @@ def test_the_demo_through_every_task() -> None:
             assert gold_response(task, shown)
 
 
-@needs_shared
-@pytest.mark.upstream
-def test_our_texts_are_not_the_papers() -> None:
-    """No run of eight words of the paper, which prints the judge's prompts, is in ours."""
-
-    def runs(text: str) -> set[tuple[str, ...]]:
-        words = re.findall(r"\w+", text.lower())
-        return {tuple(words[place : place + 8]) for place in range(len(words) - 7)}
-
-    theirs = runs((SHARED / "seeds" / "000_16628310939a6eff.txt").read_text(encoding="utf-8"))
-    assert len(theirs) > 10_000
-    ours = {run for text in (module.INTRODUCTION, *module.FORMS.values()) for run in runs(text)}
-    assert len(ours) > 50
-    assert not ours & theirs
-
-
 HEADER = "Patient ID : 100\nAdmission ID : {}\nChartdate : {}\n"
 FIRST, SECOND = HEADER.format("21", "2150-01-02"), HEADER.format("22", "2150-03-04")
 
@@ -311,16 +237,6 @@ def test_an_empty_body() -> None:
 def test_a_negative_number() -> None:
     with pytest.raises(ValueError, match="words must be at least 0, got -1"):
         shortened(item(), -1)
-
-
-def test_the_demo() -> None:
-    for question, notes in demo_pairs():
-        whole = item(**joined_row(question, notes))
-        words = words_of(whole)
-        assert words == sum(len(each.text.split("\n", 3)[3].split()) for each in notes) > 100
-        assert all(
-            text.count("\n") == 4 and text.startswith("Patient ID : ") for text in texts(shortened(whole, words))
-        )
 
 
 bodies = st.text(st.sampled_from(["a", "b", " ", "\n", "\t", "\x1f", "\u00a0", "[", "é"]), max_size=30)

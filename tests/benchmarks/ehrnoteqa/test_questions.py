@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from medical_tasks.benchmarks.ehrnoteqa import prompts
 from medical_tasks.benchmarks.ehrnoteqa import questions as module
 from medical_tasks.benchmarks.ehrnoteqa.questions import (
     CATEGORIES,
@@ -22,6 +24,7 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import (
 )
 from medical_tasks.errors import UsageError
 from tests.benchmarks.ehrnoteqa.twin_files import SECRET
+from tests.case_tables import cases, tabled
 from tests.support import SHARED, needs_shared
 
 
@@ -30,19 +33,8 @@ def note(**changes: Any) -> dict[str, Any]:
 
 
 def row(**changes: Any) -> dict[str, Any]:
-    return {
-        "id": "q1",
-        "patient_id": "100",
-        "level": 1,
-        "num_notes": 1,
-        "clinician": "ann",
-        "question": f"What was the treatment after the patient {SECRET}?",
-        "choices": [f"{letter}, {SECRET}" for letter in "ABCDE"],
-        "answer": "C",
-        "categories": ["plan"],
-        "evidence": [],
-        "notes": [note()],
-    } | changes
+    fields: dict[str, Any] = cases(__file__, "row")
+    return fields | changes
 
 
 def write(folder: Path, *rows: dict[str, Any]) -> Path:
@@ -67,32 +59,7 @@ def test_what_may_be_absent(tmp_path: Path) -> None:
 LATER = note(note_id="n2", charttime="2149-01-01 00:00:00")
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"id": ""}, "field 'id': must be an id"),
-        ({"id": f"a {SECRET}"}, "field 'id': must be an id .*, got a str of 22 characters"),
-        ({"level": 3}, "field 'level': must be 0, 1 or 2"),
-        ({"level": True}, "field 'level'"),
-        ({"level": SECRET}, "field 'level'"),
-        ({"num_notes": [SECRET]}, "field 'num_notes'"),
-        ({"categories": SECRET}, "field 'categories'"),
-        ({"num_notes": 2}, "field 'num_notes': must be the number of notes, which is 1"),
-        ({"question": " "}, "field 'question': must be a text"),
-        ({"choices": ["a", "b", "c", "d"]}, "field 'choices': must be a list of 5 texts"),
-        ({"choices": ["a", "b", "c", "d", "A "]}, "field 'choices': must be five different texts"),
-        ({"answer": "F"}, "field 'answer': must be one of A, B, C, D, E"),
-        ({"answer": SECRET}, "field 'answer'"),
-        ({"categories": ["treatments"]}, "field 'categories': must be a list, each element one of"),
-        ({"categories": ["plan", "plan"]}, "field 'categories': must not name one twice"),
-        ({"notes": []}, "field 'num_notes'"),
-        ({"notes": [note(charttime="2150-1-2 00:00:00")]}, "field 'notes': must be a list, each element an object"),
-        ({"notes": [note(text="")]}, "field 'notes'"),
-        ({"notes": [note(more=SECRET)]}, "field 'notes'"),
-        ({"num_notes": 2, "notes": [note(), note()]}, "must each have another note_id"),
-        ({"num_notes": 2, "notes": [note(), LATER]}, "must stand in the order of their charttime"),
-    ],
-)
+@tabled("changes", "message")
 def test_rows_that_are_wrong(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message) as caught:
         list(read_own_rows(write(tmp_path, row(id="q0"), row(**changes))))
@@ -123,45 +90,9 @@ def test_the_papers_ten() -> None:
     assert set(module._WORDS) == set(CATEGORIES)
 
 
-@pytest.mark.parametrize(
-    ("question", "expected"),
-    [
-        ("Which antibiotic did he get?", "treatment"),
-        ("Had the wound healed, and was his condition stable?", "assessment"),
-        ("What was the principal diagnosis?", "problem"),
-        ("Why was she brought in?", "etiology"),
-        ("Which symptoms did he have?", "sign_symptom"),
-        ("Was her pulse regular?", "vitals"),
-        ("What did the MRI show?", "test_results"),
-        ("Does the patient have a history of stroke?", "history"),
-        ("What was she told to do at home?", "instruction"),
-        ("When is his follow-up?", "plan"),
-        ("WHEN IS HIS FOLLOW\nUP?", "plan"),
-        ("What did the patient\u2019s ECG show?", "test_results"),
-        ("", "treatment"),
-        ("Who wrote the note?", "treatment"),
-    ],
-)
-def test_one_category(question: str, expected: str) -> None:
-    assert question_categories(question) == (expected,)
-
-
-def test_several_categories_come_in_the_papers_order() -> None:
-    asked = "What is planned, which tests were done, and how was the fever treated?"
-    assert question_categories(asked) == ("treatment", "test_results", "plan")
-
-
-def test_what_is_given_is_not_asked() -> None:
-    assert question_categories("Given his medical history, why did he fall?") == ("etiology",)
-    assert question_categories("Why did he fall, given his medical history?") == ("etiology", "history")
-    assert question_categories("After the surgery, what were the vital signs?") == ("vitals",)
-    # A clause that is all there is, or that has no end, is asked.
-    assert question_categories("Based on which symptoms?") == ("sign_symptom",)
-
-
-def test_changes_of_drugs_are_no_changes_of_the_patient() -> None:
-    assert question_categories("What were the changes in the patient's medications?") == ("treatment",)
-    assert question_categories("What were the changes in the patient's gait?") == ("assessment",)
+@tabled("question", "expected")
+def test_categories(question: str, expected: list[str]) -> None:
+    assert list(question_categories(question)) == expected
 
 
 @settings(deadline=None, max_examples=200)
@@ -217,15 +148,18 @@ def test_the_papers_examples() -> None:
 
 @needs_shared
 @pytest.mark.upstream
-def test_our_texts_are_not_the_papers() -> None:
-    """No run of six words of the paper is in our definitions."""
+@pytest.mark.parametrize(
+    ("texts", "length"), [(DEFINITIONS.values(), 6), ((prompts.INTRODUCTION, *prompts.FORMS.values()), 8)]
+)
+def test_our_texts_are_not_the_papers(texts: Iterable[str], length: int) -> None:
+    """No run of so many words of the paper, which prints the judge's prompts, is in ours."""
 
     def runs(text: str) -> set[tuple[str, ...]]:
         words = re.findall(r"\w+", text.lower())
-        return {tuple(words[place : place + 6]) for place in range(len(words) - 5)}
+        return {tuple(words[place : place + length]) for place in range(len(words) - length + 1)}
 
     theirs = runs(PAPER.read_text(encoding="utf-8"))
     assert len(theirs) > 10_000
-    ours = {run for definition in DEFINITIONS.values() for run in runs(definition)}
+    ours = {run for text in texts for run in runs(text)}
     assert ours
     assert not ours & theirs

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,24 +24,27 @@ from medical_tasks.benchmarks.ehrnoteqa.scoring import (
     score_choices,
     score_items,
     scoring_identity,
+    similarities,
+    similarity_identity,
     text_metrics,
 )
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import read_rows as built_rows
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.private_store import redact_reason
-from medical_tasks.io.store import Store
-from medical_tasks.judges.base import JudgeOptions, Judging
-from medical_tasks.judges.lexical import LexicalJudge
-from medical_tasks.judges.session import JudgeSession
+from medical_tasks.judges.base import Judging
+from medical_tasks.models import embedder as models
 from medical_tasks.models.base import ChoiceScores
+from medical_tasks.models.embedder import CLINICAL_BERT, MINILM, open_embedder
 from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 from tests.benchmarks.ehrnoteqa.judged import by_text, golds, judge, perfect, twin_items
 from tests.benchmarks.ehrnoteqa.tiny_items import item, task_of
+from tests.case_tables import tabled
 from tests.fault_server import Fault, FaultServer
 from tests.judges.scripted import TableJudge
+from tests.models.tiny_embedder import LIMIT, TEXTS, make_bert
 
 MARBLE = item()
 EVIDENCE = item(
@@ -102,16 +106,6 @@ def test_gold_of_a_twin(form: str) -> None:
         _full_marks(task, items, score_items(task, items, golds(task, items), judging=judging))
         counts.append(len(items))
     assert sum(counts) == 400
-
-
-@pytest.mark.parametrize("form", ["open", "mc"])
-def test_gold_by_the_lexical_judge(tmp_path: Path, form: str) -> None:
-    task = task_of(form)
-    items = twin_items(task, 60)
-    with Store(tmp_path / "s.sqlite") as store:
-        session = JudgeSession(LexicalJudge(), JudgeOptions(), store, quiet=True)
-        judging = Judging(judge=session, prompts=load_judge_prompts(task))
-        _full_marks(task, items, score_items(task, items, golds(task, items), judging=judging))
 
 
 def test_gold_of_evidence(tmp_path: Path) -> None:
@@ -180,22 +174,11 @@ def test_without_gold_text_metrics_have_no_value() -> None:
 # Answered choices
 
 
-@pytest.mark.parametrize(
-    ("answer", "judged", "values", "parsed", "why"),
-    [
-        ("B. A marble.", True, (1.0, 1.0), "B", "judge: 1 of votes 1; rule: the answer begins with it"),
-        ("It was a ring.", False, (0.0, 0.0), "D", "judge: 0 of votes 0; rule: the only choice whose text it has"),
-        ("The round toy.", True, (1.0, 0.0), "", "judge: 1 of votes 1; rule: no letter"),
-        ("The answer is B.", False, (0.0, 1.0), "B", "judge: 0 of votes 0; rule: named as the answer"),
-        ("", True, (0.0, 0.0), "", "judge: not asked, empty answer; rule: no letter"),
-    ],
-)
-def test_a_choice_by_judge_and_by_letter(
-    answer: str, judged: bool, values: tuple[float, float], parsed: str, why: str
-) -> None:
+@tabled("answer", "judged", "values", "parsed", "why")
+def test_a_choice_by_judge_and_by_letter(answer: str, judged: bool, values: list[float], parsed: str, why: str) -> None:
     task = task_of("mc")
     (score,) = score_items(task, [MARBLE], [answer], judging=_judging(task, {"100/choice": judged}))
-    assert (score.values["accuracy"], score.values["letter_accuracy"]) == values
+    assert [score.values["accuracy"], score.values["letter_accuracy"]] == values
     assert (score.parsed, score.why) == (parsed, why)
 
 
@@ -251,17 +234,7 @@ def test_what_a_server_does_not_tell() -> None:
     assert decided.unscored == NOT_TOLD
 
 
-@pytest.mark.parametrize(
-    ("response", "message"),
-    [
-        ("B", "not JSON"),
-        ('{"logprobs": [-1, -2, -3, -4], "tokens": [1, 1, 1, 1]}', "has 4 log-probabilities, the question 5 choices"),
-        ('{"logprobs": [-1, -2, -3, -4, 1], "tokens": [1, 1, 1, 1, 1]}', "is at most 0"),
-        ('{"logprobs": [-1, -2, -3, -4, null], "tokens": [1, 1, 1, 1, 1]}', "`below`"),
-        ('{"xylographic": 1}', "must be an object with logprobs"),
-        ('["xylographic"]', "must be an object with logprobs"),
-    ],
-)
+@tabled("response", "message")
 def test_a_response_of_another_form_is_named_by_its_item(response: str, message: str) -> None:
     for form in ("mc_prob_index", "mc_prob_value"):
         with pytest.raises(UsageError, match="the response to item 100 is not how probable") as caught:
@@ -313,16 +286,8 @@ def test_wrong_use_is_named() -> None:
     assert score_items(task_of("mc_prob_index"), [], []) == []
 
 
-def test_what_the_metrics_are_called() -> None:
-    for task in TASKS:
-        judging = _judging(task, lambda question: True) if task.judge else None
-        answer = "B" if task.judge else json.dumps({"logprobs": [-1, -2, -3, -4, -5], "tokens": [1] * 5})
-        (score,) = score_items(task, [MARBLE], [answer], judging=judging)
-        assert set(score.values) == {metric.name for metric in task.metrics if not metric.needs}
-
-
 METRICS = ("accuracy", "accuracy_per_token", "accuracy_per_character", "gold_probability")
-TEXTS = ("abcd", "ab", "abcdefgh", "a", "abc")
+CHOICES = ("abcd", "ab", "abcdefgh", "a", "abc")
 
 
 def _scores(
@@ -334,7 +299,7 @@ def _scores(
 def _found(
     logprobs: Sequence[float | None], gold: int, tokens: Sequence[int] = (1, 1, 1, 1, 1), below: float | None = None
 ) -> dict[str, tuple[float, float]]:
-    return score_choices(_scores(logprobs, tokens, below), TEXTS, gold).metrics
+    return score_choices(_scores(logprobs, tokens, below), CHOICES, gold).metrics
 
 
 def test_by_hand() -> None:
@@ -346,7 +311,7 @@ def test_by_hand() -> None:
     assert [found["accuracy_per_character"][0] for found in by_gold] == [0, 0, 0, 0, 0]  # a tie of two
     total = math.exp(-4) + math.exp(-3) + math.exp(-8) + math.exp(-5) + math.exp(-6)
     assert by_gold[0]["gold_probability"] == pytest.approx((math.exp(-4) / total,) * 2, abs=1e-15)
-    assert score_choices(_scores(logprobs, tokens), TEXTS, 0).chosen == 1
+    assert score_choices(_scores(logprobs, tokens), CHOICES, 0).chosen == 1
 
 
 def test_characters_are_code_points_without_white_space_around() -> None:
@@ -361,7 +326,7 @@ def test_ties_are_wrong() -> None:
         found = _found((-2, -2, -2, -2, -2), gold)
         assert found["accuracy"] == found["accuracy_per_token"] == (0.0, 0.0)
         assert found["gold_probability"] == pytest.approx((0.2, 0.2))
-    assert score_choices(_scores((-1, -1, -2, -2, -2)), TEXTS, 0).chosen is None
+    assert score_choices(_scores((-1, -1, -2, -2, -2)), CHOICES, 0).chosen is None
 
 
 def test_what_is_impossible_and_what_is_far_away() -> None:
@@ -375,23 +340,11 @@ def test_what_is_impossible_and_what_is_far_away() -> None:
     assert _found(nothing, 2)["gold_probability"] == (0.2, 0.2)
 
 
-@pytest.mark.parametrize(
-    ("logprobs", "below", "expected"),
-    [
-        ((-1, -2, None, None, None), -3.0, (1.0, 1.0)),  # told, and above all that could be
-        ((-2, -1, None, None, None), -3.0, (0.0, 0.0)),  # another one is told above
-        ((-3, None, None, None, None), -3.0, (1.0, 1.0)),  # the last one told: the server ranks it above the others
-        ((None, -3, None, None, None), -3.0, (0.0, 0.0)),
-        ((None, -1, -2, None, None), -3.0, (0.0, 0.0)),  # not told, another one is
-        ((None, -4, None, None, None), -3.0, (0.0, 1.0)),
-        ((-4, None, -5, None, None), -3.0, (0.0, 1.0)),
-        ((None, None, None, None, None), -3.0, (0.0, 1.0)),
-    ],
-)
+@tabled("logprobs", "below", "expected")
 def test_choices_that_are_not_told(
     logprobs: tuple[float | None, ...], below: float, expected: tuple[float, float]
 ) -> None:
-    assert _found(logprobs, 0, below=below)["accuracy"] == expected
+    assert _found(logprobs, 0, below=below)["accuracy"] == tuple(expected)
 
 
 def test_limits_of_the_probability_by_hand() -> None:
@@ -442,11 +395,6 @@ def test_limits_hold_whatever_the_untold_ones_are(
         for name in METRICS:
             value = _found(whole, gold, tokens)[name][0]
             assert limits[name][0] - 1e-9 <= value <= limits[name][1] + 1e-9, (name, whole)
-
-
-def test_another_number_of_choices_is_refused() -> None:
-    with pytest.raises(ValueError, match="has 4 log-probabilities, the question 5 choices"):
-        score_choices(ChoiceScores(logprobs=(-1, -2, -3, -4), tokens=(1, 1, 1, 1)), TEXTS, 0)
 
 
 @pytest.mark.parametrize("field", ["logprobs", "tokens", "below"])
@@ -512,3 +460,100 @@ def test_questions_that_a_run_left_unanswered(rows: list[dict[str, object]], cap
     assert "Give that run's command again" in said
     assert "missing lines" not in said
     assert len(rows) > 1
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_bert(tmp_path_factory.mktemp("models") / "tiny-bert")
+
+
+def cosine(folder: Path, one: str, other: str) -> float:
+    """Each text alone, with transformers and numpy."""
+    import torch
+    import transformers
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModel.from_pretrained(folder).eval()
+    means = []
+    for text in (one, other):
+        with torch.no_grad():
+            states = model(**tokenizer(text, truncation=True, max_length=LIMIT, return_tensors="pt")).last_hidden_state
+        means.append(states[0].double().numpy().mean(axis=0))
+    return float(means[0] @ means[1] / (np.linalg.norm(means[0]) * np.linalg.norm(means[1])))
+
+
+def test_cosines_of_pairs(bert: Path) -> None:
+    pairs = [(TEXTS[0], TEXTS[1]), (TEXTS[2], TEXTS[4]), (TEXTS[1], TEXTS[0])]
+    found = similarities("clinical_bert", bert, pairs)
+    assert found == pytest.approx([cosine(bert, *pair) for pair in pairs], abs=1e-5)
+    assert found[0] == found[2]
+    assert all(isinstance(value, float) and -1 <= value < 1 for value in found)
+
+
+def test_the_gold_has_exactly_one_and_nothing_exactly_zero(bert: Path) -> None:
+    pairs = [*((text, text) for text in TEXTS), ("", TEXTS[0]), (" \n", TEXTS[0]), (TEXTS[0], ""), ("", "")]
+    assert similarities("sentence_bert", str(bert), pairs) == [1.0] * len(TEXTS) + [0.0] * 4
+    assert similarities("sentence_bert", bert, []) == []
+
+
+def test_opened_once_and_each_text_read_once(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Any] = []
+    read: list[int] = []
+
+    def counting(*args: Any, **settings: Any) -> Any:
+        embedder = open_embedder(*args, **settings)
+        vectors = embedder._loaded.vectors
+
+        def counted(rows: Any) -> Any:
+            read.append(len(rows))
+            return vectors(rows)
+
+        embedder._loaded.vectors = counted  # type: ignore[method-assign]
+        opened.append(embedder)
+        return embedder
+
+    monkeypatch.setattr(models, "open_embedder", counting)
+    similarities("sentence_bert", bert, [(text, TEXTS[0]) for text in (*TEXTS, *TEXTS, f" {TEXTS[1]} ")])
+    assert len(opened) == 1
+    assert sum(read) == len(TEXTS)
+    with pytest.raises(RuntimeError, match="was closed"):
+        opened[0].embed(["no"])
+
+
+def test_texts_that_are_cut_are_told(bert: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    long = " ".join(TEXTS)
+    similarities("clinical_bert", bert, [(long, TEXTS[0]), (TEXTS[1], f"{long} {long}"), (long, TEXTS[2])])
+    told = capsys.readouterr().err
+    assert told == "note: clinical_bert: 2 of 5 texts are longer than 24 tokens and were cut there\n"
+    similarities("clinical_bert", bert, [(TEXTS[0], TEXTS[1])])
+    assert capsys.readouterr().err == ""
+
+
+def test_the_identity_is_for_the_recipe(bert: Path) -> None:
+    identity = similarity_identity(bert)
+    assert (identity["model"], identity["pooling"], len(identity["weights"])) == ("tiny-bert", "mean", 64)
+    assert str(bert.parent) not in json.dumps(identity)
+
+
+def test_what_is_missing_is_told_by_metric(tmp_path: Path) -> None:
+    metrics = {metric.name for task in TASKS for metric in task.metrics if metric.needs}
+    checkpoints = {"sentence_bert": MINILM, "clinical_bert": CLINICAL_BERT}
+    assert metrics == set(checkpoints)
+    for name, repository in checkpoints.items():
+        with pytest.raises(
+            MissingError, match=f"hf download {repository} --revision [0-9a-f]{{40}} --local-dir models/"
+        ):
+            similarities(name, tmp_path / "none", [("a", "b")])
+
+
+@settings(deadline=None, max_examples=8)
+@given(st.lists(st.tuples(st.sampled_from(["", *TEXTS]), st.sampled_from(["", *TEXTS])), max_size=5))
+def test_neither_text_comes_first(bert: Path, pairs: list[tuple[str, str]]) -> None:
+    found = similarities("sentence_bert", bert, pairs)
+    turned = similarities("sentence_bert", bert, [(other, one) for one, other in pairs])
+    assert found == pytest.approx(turned, abs=1e-5)
+    assert all(
+        value == (1.0 if one and one == other else 0.0)
+        for value, (one, other) in zip(found, pairs, strict=True)
+        if not one or one == other
+    )

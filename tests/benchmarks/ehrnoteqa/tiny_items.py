@@ -8,6 +8,7 @@ from typing import Any
 from medical_tasks.benchmarks.ehrnoteqa.notes import prepared_text
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.spec import Item, TaskSpec
+from tests.case_tables import cases
 
 BY_NAME = {task.name: task for task in TASKS}
 FORMATS = ("open", "mc", "mc_prob_index", "mc_prob_value")
@@ -25,19 +26,8 @@ def note(body: str, *, hadm_id: str = "21", date: str = "2150-01-02", header: bo
 
 def item(*notes: dict[str, str], **columns: Any) -> Item:
     """About a marble, with two notes unless others are given."""
-    fields = {
-        "id": "100",
-        "patient_id": "100",
-        "level": 1,
-        "num_notes": 2,
-        "clinician": "1",
-        "question": "What did the patient swallow?",
-        "choices": ["A coin.", "A marble.", "A {key}.", "A ring.", "Nothing."],
-        "answer": "B",
-        "categories": ["problem"],
-        "evidence": [],
-        "notes": list(notes) or [note("Swallowed a marble."), note("Well\nagain.", hadm_id="22", date="2150-03-04")],
-    }
+    two = [note("Swallowed a marble."), note("Well\nagain.", hadm_id="22", date="2150-03-04")]
+    fields = {**cases(__file__, "item"), "notes": list(notes) or two}
     return Item(id="100", fields=fields | columns, groups={}, cluster="100")
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.benchmarks.ehrnoteqa.checking import LONGEST_MODEL, RATER
+from medical_tasks.benchmarks.ehrnoteqa.checking import KINDS, LONGEST_MODEL, RATER
 from medical_tasks.benchmarks.ehrnoteqa.construction import files
 from medical_tasks.benchmarks.ehrnoteqa.construction.files import Patient
 from medical_tasks.benchmarks.ehrnoteqa.construction.review import NOTES_FOLDER, write_notes
@@ -60,13 +60,6 @@ class AnswerSheetOptions:
     upstream: Path | None = None
 
 
-@dataclass(kw_only=True)
-class _Found:
-    items: dict[str, Item] = field(default_factory=dict)
-    gold: dict[str, str] = field(default_factory=dict)
-    answers: dict[str, dict[str, str]] = field(default_factory=dict)  # model to question id to text
-
-
 def export_answers(runs: Sequence[Path], folder: Path, options: AnswerSheetOptions) -> dict[str, Any]:
     """Writes a sheet a reviewer, the patients' notes, the answers, and the key.
 
@@ -74,9 +67,9 @@ def export_answers(runs: Sequence[Path], folder: Path, options: AnswerSheetOptio
     """
     if options.most is not None and options.most < 1:
         raise UsageError(f"--max-samples must be 1 or more, got {options.most}.")
-    found = _collected(runs, options)
-    models = sorted(found.answers)
-    complete = [item for name, item in found.items.items() if all(name in found.answers[model] for model in models)]
+    items, gold, said = _collected(runs, options)
+    models = sorted(said)
+    complete = [item for name, item in items.items() if all(name in said[model] for model in models)]
     if not complete:
         raise UsageError(
             f"no question has an answer of every model ({', '.join(models)}). Give runs of the same tasks on the same questions."
@@ -84,7 +77,7 @@ def export_answers(runs: Sequence[Path], folder: Path, options: AnswerSheetOptio
     chosen = {item.id: item for item in subset(complete, options.most)}
     shares = share_out(list(chosen), options.reviewers, overlap=options.overlap, seed=options.seed)
     answers = [
-        {"id": name, "answer_number": number, "model": model, "response": found.answers[model][name]}
+        {"id": name, "answer_number": number, "model": model, "response": said[model][name]}
         for name in chosen
         for number, model in enumerate(_order(models, f"{options.seed}:{name}"), start=1)
     ]
@@ -94,12 +87,12 @@ def export_answers(runs: Sequence[Path], folder: Path, options: AnswerSheetOptio
         "seed": options.seed,
         "overlap": options.overlap,
         "answers_sha256": construction.lines_sha256(answers),
-        "left_out": len(found.items) - len(complete),
+        "left_out": len(items) - len(complete),
         "sheets": {name: sheet_order(shares, name, seed=options.seed) for name in options.reviewers},
         "first": {name: names[0] for name, names in shares.items()},
     }
     construction.make_folder(folder)
-    if (folder / KEY).exists() and files.read_json(folder / KEY, step="answer-sheet") != made:
+    if (folder / KEY).exists() and construction.read_json(folder / KEY, step="ehrnoteqa answer-sheet") != made:
         raise UsageError(f"{folder}: holds sheets of other answers or with other settings. Give another --out.")
     construction.write_lines(folder / ANSWERS, answers)
     construction.write_json(folder / KEY, made)
@@ -113,7 +106,7 @@ def export_answers(runs: Sequence[Path], folder: Path, options: AnswerSheetOptio
         if not path.exists():
             own = made["sheets"][reviewer]
             rows = [
-                _row(number, chosen[name], found.gold[name], answer, reviewer)
+                _row(number, chosen[name], gold[name], answer, reviewer)
                 for number, name in enumerate(own, start=1)
                 for answer in of_question[name]
                 if str(answer["response"]).strip()  # what says nothing is wrong, without a clinician
@@ -122,11 +115,16 @@ def export_answers(runs: Sequence[Path], folder: Path, options: AnswerSheetOptio
     return made
 
 
-def _collected(runs: Sequence[Path], options: AnswerSheetOptions) -> _Found:
+def _collected(
+    runs: Sequence[Path], options: AnswerSheetOptions
+) -> tuple[dict[str, Item], dict[str, str], dict[str, dict[str, str]]]:
+    """Items and gold by question, and the answers by model and question."""
     from medical_tasks.runs.responses import check_recipe, run_responses
     from medical_tasks.runs.results import read_results
 
-    found = _Found()
+    items: dict[str, Item] = {}
+    gold: dict[str, str] = {}
+    answers: dict[str, dict[str, str]] = {}
     rows: dict[str, str] = {}
     for run in runs:
         results = read_results(run)
@@ -152,16 +150,16 @@ def _collected(runs: Sequence[Path], options: AnswerSheetOptions) -> _Found:
                     f"{run}: {name} ran on other rows than in the runs before. Give runs on the same data."
                 )
             model = str(recipe["model"]["name"])
-            own = found.answers.setdefault(model, {})
+            own = answers.setdefault(model, {})
             for item in data.items:
-                found.items.setdefault(item.id, item)
-                found.gold.setdefault(item.id, gold_response(task, item))
+                items.setdefault(item.id, item)
+                gold.setdefault(item.id, gold_response(task, item))
             for name_of_item, text in run_responses(task, data, recipe, run, upstream=options.upstream).items():
                 if own.setdefault(name_of_item, text) != text:
                     raise UsageError(
                         f"{run}: {model} answered question {name_of_item} in a run before, and differently. Give one run a model."
                     )
-    return found
+    return items, gold, answers
 
 
 def _order(models: Sequence[str], key: str) -> list[str]:
@@ -174,26 +172,15 @@ def _patient(item: Item) -> Patient:
 
 
 def _row(number: int, item: Item, gold: str, answer: Mapping[str, Any], reviewer: str) -> dict[str, object]:
-    return {
-        "index": number,
-        "id": item.id,
-        "reviewer": reviewer,
-        "notes": f"{NOTES_FOLDER}/{file_name(item.id)}",
-        "answer_number": answer["answer_number"],
-        "question": item.fields["question"],
-        "right_answer": gold,
-        "response": answer["response"],
-        "verdict": "",
-        "comment": "",
-    }
+    notes = f"{NOTES_FOLDER}/{file_name(item.id)}"
+    told = {"index": number, "id": item.id, "reviewer": reviewer, "notes": notes, "right_answer": gold}
+    said = {"answer_number": answer["answer_number"], "response": answer["response"]}
+    return {**dict.fromkeys(COLUMNS, ""), **told, "question": item.fields["question"], **said}
 
 
 RATINGS: Final = "ratings.csv"
 
-_KINDS: Final[Mapping[str, Mapping[str, bool]]] = {
-    "1 and 0": {"1": True, "0": False, "1.0": True, "0.0": False},  # with blanks, some programs write 1 as 1.0
-    "o and x": {"o": True, "x": False},
-}
+_KINDS: Final = {name: KINDS[name] for name in ("1 and 0", "o and x")}
 _LISTED: Final = 20
 _NUMBER: Final = re.compile(r"[0-9]{1,6}")
 _HASH_DIGITS: Final = 8
@@ -262,14 +249,14 @@ def write_scores(folder: Path, out: Path, *, partial: bool = False) -> tuple[tup
     Returns the table's header and rows as printed, percent. An answer that says nothing is wrong for everybody who has its
     question, except those who marked none of the other answers to it.
     """
-    key = files.read_json(folder / KEY, step="answer-sheet")
+    key = construction.read_json(folder / KEY, step="ehrnoteqa answer-sheet")
     if (folder / ANSWERS).exists() and construction.text_sha256(folder / ANSWERS) != key.get("answers_sha256"):
         raise UsageError(
             f"{folder / ANSWERS}: was changed since it was written. Give the folder as answer-sheet left it."
         )
     answers: dict[Answer, Mapping[str, Any]] = {
         (record.values["id"], record.values["answer_number"]): record.values
-        for record in files.read_lines(folder / ANSWERS, _FIELDS, step="answer-sheet")
+        for record in construction.read_lines(folder / ANSWERS, _FIELDS, step="ehrnoteqa answer-sheet")
     }
     sheets = {name: _read(folder, name, ids, answers) for name, ids in key["sheets"].items() if ids}
     problems = [problem for each in sheets.values() for problem in _problems(each, partial=partial)]

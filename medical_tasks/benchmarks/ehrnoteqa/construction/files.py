@@ -11,7 +11,7 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import OWN_FIELDS
 from medical_tasks.data import construction
 from medical_tasks.data.construction import text_sha256
 from medical_tasks.errors import UsageError
-from medical_tasks.io.json_records import Field, Record
+from medical_tasks.io.json_records import Field
 
 SAMPLE: Final = "sample.json"
 LENGTHS: Final = "lengths.json"
@@ -25,16 +25,6 @@ SHARES: Final = "shares.json"
 HISTORY: Final = "history.jsonl"
 QUESTIONS: Final = "questions.jsonl"
 REVIEW: Final = "review.json"
-
-
-def read_json(path: Path, *, step: str) -> dict[str, Any]:
-    """Reads a JSON file that an earlier step wrote; see `files.read_json`."""
-    return construction.read_json(path, step=f"ehrnoteqa {step}")
-
-
-def read_lines(path: Path, fields: Mapping[str, Field], *, step: str) -> list[Record]:
-    """Reads a JSON Lines file that an earlier step wrote; see `files.read_lines`."""
-    return construction.read_lines(path, fields, step=f"ehrnoteqa {step}")
 
 
 _NOTE_FIELDS = {"patient_id": OWN_FIELDS["patient_id"], "notes": OWN_FIELDS["notes"]}
@@ -59,12 +49,12 @@ class Patient:
 
 def load_patients(folder: Path) -> list[Patient]:
     """Reads the sample of a construction."""
-    made = read_json(folder / SAMPLE, step="sample")
+    made = construction.read_json(folder / SAMPLE, step="ehrnoteqa sample")
     notes = {
         record.values["patient_id"]: record.values["notes"]
-        for record in read_lines(folder / NOTES, _NOTE_FIELDS, step="sample")
+        for record in construction.read_lines(folder / NOTES, _NOTE_FIELDS, step="ehrnoteqa sample")
     }
-    patients = read_lines(folder / PATIENTS, _PATIENT_FIELDS, step="sample")
+    patients = construction.read_lines(folder / PATIENTS, _PATIENT_FIELDS, step="ehrnoteqa sample")
     digests = made.get("sha256", {})
     for name in (NOTES, PATIENTS):
         if digests.get(name) != text_sha256(folder / name):

@@ -12,7 +12,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -142,7 +142,7 @@ def _check_sheets(folder: Path, drafts: Sequence[Mapping[str, Any]]) -> None:
     place = folder / files.SHARES
     if not place.exists():
         return
-    known = files.read_json(place, step="sheet").get("drafts_sha256")
+    known = construction.read_json(place, step="ehrnoteqa sheet").get("drafts_sha256")
     if known != construction.lines_sha256(drafts):
         raise UsageError(
             f"{folder}: sheets of other drafts were exported from here, and somebody may be reviewing them. The drafts are left as "
@@ -181,15 +181,9 @@ def _figures(drafts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     places = Counter(draft["answer"] for draft in drafts)
     written = Counter(draft["written_order"][LETTERS.index(draft["answer"])] for draft in drafts)
     right = [len(draft["choices"][LETTERS.index(draft["answer"])]) for draft in drafts]
-    longest = sum(
-        all(
-            length > len(choice)
-            for place, choice in enumerate(draft["choices"])
-            if place != LETTERS.index(draft["answer"])
-        )
-        for draft, length in zip(drafts, right, strict=True)
-    )
-    every = sum(len(choice) for draft in drafts for choice in draft["choices"])
+    lengths = [sorted(map(len, draft["choices"])) for draft in drafts]
+    longest = sum(length == last > before for length, (*_, before, last) in zip(right, lengths, strict=True))
+    every = sum(map(sum, lengths))
     wrong = len(drafts) * (len(LETTERS) - 1)
     return {
         "right_place": {letter: places[letter] for letter in LETTERS},
@@ -220,7 +214,8 @@ class TwoSteps:
         return [self._turn(dialogue) for dialogue in dialogues]
 
     def _turn(self, dialogue: Dialogue) -> Turn:
-        messages, question, problem, tries = dialogue.opening, None, "", 0
+        messages, problem, tries = dialogue.opening, "", 0
+        question: dict[str, str] | None = None
         counts: list[int] = []
         for reply in dialogue.answers:
             tries += 1
@@ -228,16 +223,12 @@ class TwoSteps:
             if isinstance(found, Unreadable):
                 problem = found.problem
                 messages = follow_up(messages, reply, problem)
-            elif isinstance(found, DraftedQuestion):
-                question, messages = (
-                    found,
-                    choices_messages(dialogue.item.fields["notes"], found.question, found.answer),
-                )
-                counts.append(tries)
-                tries, problem = 0, ""
-            elif question is not None:
-                counts.append(tries)
-                return Done(json.dumps({"question": asdict(question), "choices": asdict(found), "tries": counts}))
+                continue
+            counts.append(tries)
+            if question is not None:
+                return Done(json.dumps({"question": question, "choices": found, "tries": counts}))
+            question, problem, tries = found, "", 0
+            messages = choices_messages(dialogue.item.fields["notes"], found["question"], found["answer"])
         if tries >= self.tries:
             step = "question" if question is None else "choices"
             return Done(json.dumps({"failed": f"{step}: {problem}"}))
@@ -252,24 +243,6 @@ MAX_CHOICE: Final = 1_000
 _LABEL = re.compile(r"\(?([A-E])\s?[.:)]\s", re.IGNORECASE)
 
 
-@dataclass(frozen=True, kw_only=True)
-class DraftedQuestion:
-    """The first step's outcome."""
-
-    question: str
-    answer: str
-    reason: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class DraftedChoices:
-    """The second step's outcome."""
-
-    choices: tuple[str, ...]
-    answer: str
-    reason: str
-
-
 def one_line(text: str) -> str:
     """Puts a text on one line, so that a spreadsheet's way with line ends changes nothing."""
     return " ".join(text.split())
@@ -280,8 +253,8 @@ def same_text(text: str) -> str:
     return one_line(text).casefold().rstrip(".")
 
 
-def read_question(reply: str) -> DraftedQuestion | Unreadable:
-    """Reads the reply to `prompts.question_messages`."""
+def read_question(reply: str) -> dict[str, str] | Unreadable:
+    """Reads the reply to `prompts.question_messages`: `question`, `answer`, `reason`."""
     found = read_object(reply, {"question": free_text, "answer": free_text, "reason": free_text})
     if isinstance(found, Unreadable):
         return found
@@ -291,15 +264,15 @@ def read_question(reply: str) -> DraftedQuestion | Unreadable:
             return Unreadable(f"{name} must have at most {most:,} characters")
     if not _encodes(question, answer, found["reason"]):
         return Unreadable("the texts hold signs that cannot be written")
-    return DraftedQuestion(question=question, answer=answer, reason=found["reason"].strip())
+    return {"question": question, "answer": answer, "reason": found["reason"].strip()}
 
 
-def read_choices(reply: str) -> DraftedChoices | Unreadable:
-    """Reads the reply to `prompts.choices_messages`."""
+def read_choices(reply: str) -> dict[str, Any] | Unreadable:
+    """Reads the reply to `prompts.choices_messages`: `choices`, `answer`, `reason`."""
     found = read_object(reply, {"choices": _choices, "answer": one_of(*LETTERS), "reason": free_text})
     if isinstance(found, Unreadable):
         return found
-    choices = tuple(one_line(found["choices"][letter]) for letter in LETTERS)
+    choices = [one_line(found["choices"][letter]) for letter in LETTERS]
     if any(len(choice) > MAX_CHOICE for choice in choices):
         return Unreadable(f"each choice must have at most {MAX_CHOICE:,} characters")
     if len(set(map(same_text, choices))) < len(choices):
@@ -309,7 +282,7 @@ def read_choices(reply: str) -> DraftedChoices | Unreadable:
         return Unreadable("choices must not begin with their letter")
     if not _encodes(*choices, found["reason"]):
         return Unreadable("the texts hold signs that cannot be written")
-    return DraftedChoices(choices=choices, answer=found["answer"], reason=found["reason"].strip())
+    return {"choices": choices, "answer": found["answer"], "reason": found["reason"].strip()}
 
 
 def _choices(value: Any) -> str | None:

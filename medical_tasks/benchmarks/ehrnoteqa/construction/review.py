@@ -51,14 +51,17 @@ _DRAFT_FIELDS: Final = {
 
 def load_drafts(folder: Path) -> dict[str, Mapping[str, Any]]:
     """Reads the drafts of a construction."""
-    made = files.read_json(folder / files.DRAFTS_RECIPE, step="generate")
+    made = construction.read_json(folder / files.DRAFTS_RECIPE, step="ehrnoteqa generate")
     place = folder / files.DRAFTS
     if place.exists() and made.get("sha256") != construction.text_sha256(place):
         raise UsageError(
             f"{place}: was changed since it was written. Edit the sheets instead; to write it anew, move it away and do this step "
             "again: construct ehrnoteqa generate."
         )
-    return {record.values["id"]: record.values for record in files.read_lines(place, _DRAFT_FIELDS, step="generate")}
+    return {
+        record.values["id"]: record.values
+        for record in construction.read_lines(place, _DRAFT_FIELDS, step="ehrnoteqa generate")
+    }
 
 
 def export_sheets(folder: Path, reviewers: Sequence[str], *, overlap: int = 0, seed: int = 0) -> dict[str, Any]:
@@ -78,7 +81,7 @@ def export_sheets(folder: Path, reviewers: Sequence[str], *, overlap: int = 0, s
         "first": {identifier: names[0] for identifier, names in shares.items()},
     }
     place = folder / files.SHARES
-    if place.exists() and files.read_json(place, step="sheet") != made:
+    if place.exists() and construction.read_json(place, step="ehrnoteqa sheet") != made:
         raise UsageError(
             f"{folder}: sheets were exported from here with other settings or of other drafts. Repeat that command, or move "
             f"{files.SHARES} and {files.SHEETS} away first."
@@ -104,17 +107,10 @@ def write_notes(folder: Path, patients: Sequence[Patient]) -> None:
 
 
 def _row(number: int, draft: Mapping[str, Any], reviewer: str) -> dict[str, object]:
-    return {
-        "index": number,
-        "id": draft["id"],
-        "reviewer": reviewer,
-        "notes": f"{NOTES_FOLDER}/{file_name(draft['id'])}",
-        "inclusion": "",
-        "question": draft["question"],
-        "answer": draft["answer"],
-        **dict(zip(CHOICE_COLUMNS, draft["choices"], strict=True)),
-        "comment": "",
-    }
+    told = {"index": number, "reviewer": reviewer, "notes": f"{NOTES_FOLDER}/{file_name(draft['id'])}"}
+    kept = {name: draft[name] for name in ("id", "question", "answer")}
+    choices = dict(zip(CHOICE_COLUMNS, draft["choices"], strict=True))
+    return {**dict.fromkeys(COLUMNS, ""), **told, **kept, **choices}
 
 
 _LISTED: Final = 20
@@ -123,14 +119,10 @@ _MARKS: Final[Mapping[str, Inclusion]] = {"o": "keep", "x": "drop"}
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewOptions:
-    """How sheets are read.
+    """How sheets are read."""
 
-    `blank_keeps`: whether a row without a mark is kept, as in the paper's sheets; else it is not reviewed yet. `partial`:
-    whether sheets of some reviewers may be missing; their questions are then left out.
-    """
-
-    blank_keeps: bool = False
-    partial: bool = False
+    blank_keeps: bool = False  # a row without a mark is kept, as in the paper's sheets; else it is not reviewed yet
+    partial: bool = False  # sheets of some reviewers may be missing; their questions are then left out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,7 +220,7 @@ def _content_problems(row: SheetRow, content: Content) -> Iterator[str]:
 def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) -> dict[str, Any]:
     """Reads edited sheets and writes the questions, the history of edits and the figures."""
     drafts = load_drafts(folder)
-    shares = files.read_json(folder / files.SHARES, step="sheet")
+    shares = construction.read_json(folder / files.SHARES, step="ehrnoteqa sheet")
     if shares.get("drafts_sha256") != construction.text_sha256(folder / files.DRAFTS):
         raise UsageError(f"{folder}: the sheets were exported of other drafts than are there now. Export them again.")
     check = _Check(

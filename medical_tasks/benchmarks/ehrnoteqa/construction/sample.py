@@ -7,28 +7,23 @@ checks. The paper does not name the tokenizer of its 3,000 and 7,000 tokens; the
 
 from __future__ import annotations
 
-import csv
-import gzip
 import hashlib
-import io
 import json
 import re
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any
 
 from medical_tasks.benchmarks.ehrnoteqa.construction import files
-from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS, prepared_text, read_notes
+from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS, prepared_text, read_notes, reading
 from medical_tasks.benchmarks.ehrnoteqa.questions import OWN_FIELDS
 from medical_tasks.data import construction
 from medical_tasks.data.dataset_source import file_sha256
-from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.csv_files import ROW_LIMIT_BYTES
-from medical_tasks.io.files import csv_lines, open_file, read_text
-from medical_tasks.io.progress import Progress
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.csv_files import stream_rows
+from medical_tasks.io.files import read_text
 from medical_tasks.models.checkpoint import check_config
 
 Cell = tuple[int, int]
@@ -45,23 +40,16 @@ _CELL = re.compile(r"([12]):([1-9][0-9]?)=([0-9]{1,6})")
 
 @dataclass(frozen=True, kw_only=True)
 class SampleSpec:
-    """What is drawn.
+    """What is drawn."""
 
-    `cells`: level and number of notes to the number of patients. `bounds`: most tokens of level 1 and of level 2.
-    """
-
-    cells: Mapping[Cell, int]
+    cells: Mapping[Cell, int]  # level and number of notes to the number of patients
     bounds: tuple[int, int] = BOUNDS
     seed: int = 0
     allow_fewer: bool = False
 
 
 def parse_cells(text: str) -> dict[Cell, int]:
-    """Reads `LEVEL:NOTES=PATIENTS,...`.
-
-    Raises:
-        UsageError: It is not of the form, names a cell twice, or asks for nobody.
-    """
+    """Reads `LEVEL:NOTES=PATIENTS,...`."""
     cells: dict[Cell, int] = {}
     for part in text.split(","):
         found = _CELL.fullmatch(part.strip())
@@ -108,12 +96,11 @@ def draw(lengths: Mapping[str, PatientLength], spec: SampleSpec) -> dict[Cell, l
         raise UsageError(
             f"too few patients: {'; '.join(short)}. Ask for fewer with --cells, or take what there is with --allow-fewer."
         )
-    drawn = {cell: sorted(found, key=lambda each: _rank(spec.seed, each)) for cell, found in members.items()}
-    return {cell: drawn[cell][:wanted] for cell, wanted in spec.cells.items()}
 
+    def rank(patient: str) -> bytes:
+        return hashlib.sha256(f"{spec.seed}:{patient}".encode("utf-8", "surrogatepass")).digest()
 
-def _rank(seed: int, patient: str) -> bytes:
-    return hashlib.sha256(f"{seed}:{patient}".encode("utf-8", "surrogatepass")).digest()
+    return {cell: sorted(members[cell], key=rank)[:wanted] for cell, wanted in spec.cells.items()}
 
 
 def make_sample(source: Path, folder: Path, counter: TokenCounter, spec: SampleSpec) -> dict[str, Any]:
@@ -134,7 +121,7 @@ def make_sample(source: Path, folder: Path, counter: TokenCounter, spec: SampleS
     }
     place = folder / files.SAMPLE
     if place.exists():
-        made = files.read_json(place, step="sample")
+        made = construction.read_json(place, step="ehrnoteqa sample")
         differing = [name for name, value in recipe.items() if made.get("recipe", {}).get(name) != value]
         if differing:
             raise UsageError(
@@ -192,11 +179,12 @@ def _lengths(source: Path, folder: Path, counter: TokenCounter, recipe: Mapping[
     place = folder / files.LENGTHS
     about = {"source": recipe["source"]["sha256"], "tokenizer": recipe["tokenizer"]}
     if place.exists():
-        kept = files.read_json(place, step="sample")
+        kept = construction.read_json(place, step="ehrnoteqa sample")
         if kept.get("about") == about:
-            return from_json(kept["patients"])
+            return {patient: PatientLength(*numbers) for patient, numbers in kept["patients"].items()}
     lengths = measure_patients(source, counter)
-    construction.write_json(place, {"about": about, "patients": as_json(lengths)}, indent=None)
+    patients = {patient: [each.num_notes, each.tokens] for patient, each in lengths.items()}
+    construction.write_json(place, {"about": about, "patients": patients}, indent=None)
     return lengths
 
 
@@ -240,9 +228,8 @@ def _mean(numbers: Sequence[int]) -> float | None:
 
 
 _BATCH = 64
-_MEGABYTE = 1_000_000
 _ID = OWN_FIELDS["patient_id"]
-_USED = ("subject_id", "hadm_id", "charttime", "text")
+_RELEASE = "file of discharge summaries"
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,41 +244,28 @@ def measure_patients(path: Path, counter: TokenCounter) -> dict[str, PatientLeng
     """Measures all patients of a file."""
     notes: dict[str, int] = {}
     tokens: dict[str, int] = {}
-    try:
-        megabytes = path.stat().st_size // _MEGABYTE + 1
-    except OSError:
-        megabytes = 1  # opening it says what is wrong
-    with Progress(f"{path.name}, MB measured", megabytes) as progress:
-        rows = _prepared(path, progress)
+    with reading(path, "MB measured") as on_read:
+        rows = _prepared(path, on_read)
         while batch := list(islice(rows, _BATCH)):
             for (patient, _), length in zip(batch, counter.count([text for _, text in batch]), strict=True):
                 notes[patient] = notes.get(patient, 0) + 1
                 tokens[patient] = tokens.get(patient, 0) + length
-        progress.advance_to(megabytes)
     return {patient: PatientLength(count, tokens[patient]) for patient, count in notes.items()}
 
 
-def _prepared(path: Path, progress: Progress) -> Iterator[tuple[str, str]]:
-    places = [COLUMNS.index(name) for name in _USED]
-    rows = read_all(path, COLUMNS, on_read=lambda read: progress.advance_to(read // _MEGABYTE))
-    for number, cells in enumerate(rows, start=1):
-        patient, admission, time, text = (cells[place] for place in places)
+def _prepared(path: Path, on_read: Callable[[int], None]) -> Iterator[tuple[str, str]]:
+    rows = stream_rows(path, COLUMNS, wanted={}, release=_RELEASE, on_read=on_read)
+    for number, cells in enumerate((row.cells for row in rows), start=1):
+        patient = cells["subject_id"]
         if not _ID.holds(patient):
             raise UsageError(
                 f"{path}: row {number:,}, field 'subject_id': must be {_ID.rule}, got a text of {len(patient)} characters. Are the "
                 "columns in the order of the header?"
             )
-        yield patient, prepared_text(text, patient_id=patient, hadm_id=admission, charttime=time)
-
-
-def as_json(lengths: Mapping[str, PatientLength]) -> dict[str, list[int]]:
-    """Writes lengths as JSON values."""
-    return {patient: [each.num_notes, each.tokens] for patient, each in lengths.items()}
-
-
-def from_json(values: Mapping[str, list[int]]) -> dict[str, PatientLength]:
-    """Reads them back."""
-    return {patient: PatientLength(*numbers) for patient, numbers in values.items()}
+        yield (
+            patient,
+            prepared_text(cells["text"], patient_id=patient, hadm_id=cells["hadm_id"], charttime=cells["charttime"]),
+        )
 
 
 ESTIMATE = "estimate"
@@ -302,54 +276,33 @@ _TOKENIZER_FILES = (
 )  # fmt: skip
 
 
-class TokenCounter(Protocol):
-    """Counts tokens. `identity`: what it is, for the recipe; the same identity gives the same numbers."""
+@dataclass(frozen=True, kw_only=True)
+class TokenCounter:
+    """Counts the tokens of texts, special ones left out; the same identity gives the same numbers."""
 
-    identity: Mapping[str, str]
-
-    def count(self, texts: Sequence[str]) -> list[int]:
-        """Counts the tokens of each text, special ones left out."""
-        ...
+    identity: Mapping[str, str]  # for the recipe
+    count: Callable[[Sequence[str]], list[int]]
 
 
 def estimate_tokens(text: str) -> int:
     """Estimates a text's tokens without a tokenizer.
 
-    One for every six letters of a word begun, every three digits of a number, every four underscores in a row (the blanks of
-    removed names), every other sign and every line end. Byte-pair tokenizers of present models come near this on English
-    clinical text; it is no substitute where a limit must hold to the token.
-
-    Returns:
-        A number that depends on the text alone.
+    One for every six letters of a word begun, three digits of a number, four underscores, other sign and line end. Byte-pair
+    tokenizers of present models come near this on English clinical text.
     """
     return len(_PIECE.findall(text))
 
 
-class _Estimate:
-    identity: Mapping[str, str] = {
-        "tokenizer": ESTIMATE,
-        "rule": "1 for each 6 letters of a word, 3 digits, 4 underscores, other sign, line end",
-    }
-
-    def count(self, texts: Sequence[str]) -> list[int]:
-        return [estimate_tokens(text) for text in texts]
-
-
-class _Transformers:
-    def __init__(self, tokenizer: Any, identity: Mapping[str, str]) -> None:
-        self._tokenizer = tokenizer
-        self.identity = identity
-
-    def count(self, texts: Sequence[str]) -> list[int]:
-        # Not verbose: notes longer than the model's context are no fault here.
-        ids = self._tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
-        return [len(each) for each in ids]
+_RULE = "1 for each 6 letters of a word, 3 digits, 4 underscores, other sign, line end"
 
 
 def open_counter(name: str) -> TokenCounter:
     """Opens a counter."""
     if name == ESTIMATE:
-        return _Estimate()
+        return TokenCounter(
+            identity={"tokenizer": ESTIMATE, "rule": _RULE},
+            count=lambda texts: [estimate_tokens(text) for text in texts],
+        )
     folder = Path(name).expanduser()
     if not folder.is_dir():
         raise MissingError(
@@ -369,7 +322,12 @@ def open_counter(name: str) -> TokenCounter:
             f"--tokenizer {name}: cannot be read ({type(error).__name__}: {error}). Give another folder, or {ESTIMATE}."
         ) from error
     digests = {path.name: file_sha256(path) for path in files}
-    return _Transformers(tokenizer, {"tokenizer": folder.resolve().name, **digests})
+
+    def count(texts: Sequence[str]) -> list[int]:
+        # Not verbose: notes longer than the model's context are no fault here.
+        return [len(ids) for ids in tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]]
+
+    return TokenCounter(identity={"tokenizer": folder.resolve().name, **digests}, count=count)
 
 
 def _loaded(folder: Path) -> Any:
@@ -387,67 +345,3 @@ def _loaded(folder: Path) -> Any:
         if type(error) is not Exception:
             raise
         raise ValueError(str(error)) from error  # what is JSON and no tokenizer has no type of its own in the library
-
-
-_RELEASE = "file of discharge summaries"
-_AGAIN = "Export or download it again; do not open and save it with a spreadsheet program."
-_GZIP_MAGIC = b"\x1f\x8b"
-
-
-def read_all(path: Path, columns: Sequence[str], *, on_read: Callable[[int], None]) -> Iterator[list[str]]:
-    """Yields the cells of every row.
-
-    `on_read`: called with the number of bytes of the file that were read so far, at every row.
-    """
-    csv.field_size_limit(max(csv.field_size_limit(), ROW_LIMIT_BYTES))
-    line = 0
-    try:
-        with open_file(path) as raw, _unpacked(raw) as stream:
-            reader = csv.reader(csv_lines(path, stream), strict=True)
-            order = _order(path, next(reader, None), columns)
-            width, count = len(order), 0
-            for cells in reader:
-                line = reader.line_num
-                if not cells:
-                    continue
-                if len(cells) != width:
-                    raise UsageError(
-                        f"{path}: the row that ends on line {line} has {len(cells)} fields, the header has {width}; the file is "
-                        f"cut off or damaged there. {_AGAIN}"
-                    )
-                count += 1
-                on_read(raw.tell())
-                yield [cells[place] for place in order]
-    except FileNotFoundError as error:
-        raise MissingError(f"{path}: no such file. Give --source the {_RELEASE}, discharge.csv.gz.") from error
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise UsageError(f"{path}: cut off or damaged, cannot be unpacked after line {line}. {_AGAIN}") from error
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(
-            f"{path}: not UTF-8 after line {line} (byte 0x{error.object[error.start]:02x}). {_AGAIN}"
-        ) from error
-    except csv.Error as error:
-        raise UsageError(f"{path}: not a whole CSV file after line {line} ({error}). {_AGAIN}") from error
-    if not count:
-        raise UsageError(f"{path}: has a header and no rows. {_AGAIN}")
-
-
-def _unpacked(raw: BinaryIO) -> io.TextIOWrapper:
-    packed = raw.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC
-    raw.seek(0)
-    return io.TextIOWrapper(gzip.GzipFile(fileobj=raw) if packed else raw, encoding="utf-8-sig", newline="")
-
-
-def _order(path: Path, header: list[str] | None, columns: Sequence[str]) -> list[int]:
-    if header is None:
-        raise UsageError(f"{path}: is empty, expected the {_RELEASE}. {_AGAIN}")
-    missing = [name for name in columns if name not in header]
-    # Where the header is lost the first row stands in its place: other names than the expected ones are not shown.
-    if missing or len(header) != len(columns):
-        said = f"missing: {', '.join(map(repr, missing))}" if missing else f"{len(header)} instead of {len(columns)}"
-        raise UsageError(
-            f"{path}: wrong columns for the {_RELEASE}. {said}. Expected: {', '.join(map(repr, columns))}."
-        )
-    return [header.index(name) for name in columns]

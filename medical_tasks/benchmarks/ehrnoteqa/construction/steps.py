@@ -9,8 +9,6 @@ from pathlib import Path
 from medical_tasks.data.construction import checked_seed
 from medical_tasks.errors import IncompleteError, UsageError
 
-__all__ = ["STEPS"]
-
 _LISTED = 10
 
 

@@ -17,6 +17,7 @@ from medical_tasks.data import construction
 from medical_tasks.data.construction import plain, write_sheet
 from medical_tasks.io.score_table import read_scores
 from tests.benchmarks.ehrnoteqa.construction.construction_files import edit_sheet, read_lines, read_rows, write_rows
+from tests.case_tables import tabled
 from tests.fault_server import FaultServer
 
 MODELS = ["baseline/empty", "baseline/reference", "openai-api/here/m"]
@@ -120,20 +121,7 @@ def test_a_score_by_hand(runs: Path) -> None:
     assert read_scores([Path("scores.csv")]).scores["ann"] == (0.0, 25.0, 100.0)
 
 
-@pytest.mark.parametrize(
-    ("cells", "message"),
-    [
-        ({"verdict": ""}, "the sheet of ann: 1 rows have no verdict (rows 3); to go on without, add --partial"),
-        ({"verdict": "maybe so"}, "ann.csv: row 3, column 'verdict': must be o or x (or 1 or 0), got a text of 8"),
-        ({"verdict": "0"}, "row 3, column 'verdict': is of 1 and 0, the marks above are of o and x"),
-        ({"answer_number": "9"}, "row 3, column 'answer_number': no such answer in this sheet"),
-        ({"answer_number": "²"}, "row 3, column 'answer_number': no such answer"),
-        ({"answer_number": "9" * 5000}, "row 3, column 'answer_number': no such answer"),
-        ({"id": SAID}, "row 3, column 'answer_number': no such answer in this sheet"),
-        ({"reviewer": "ben"}, "row 3, column 'reviewer': must be ann"),
-        ({"index": "7"}, "row 3, column 'index': must be 1"),
-    ],
-)
+@tabled("cells", "message")
 def test_sheets_that_are_wrong(
     runs: Path, capsys: pytest.CaptureFixture[str], cells: dict[str, str], message: str
 ) -> None:

@@ -32,6 +32,7 @@ from tests.benchmarks.ehrnoteqa.construction.construction_files import (
     write_rows,
 )
 from tests.benchmarks.ehrnoteqa.twin_files import SECRET
+from tests.case_tables import cases, tabled
 
 Edit = Callable[[dict[str, str]], dict[str, str] | None]
 
@@ -116,25 +117,7 @@ def test_edits_and_their_history(folder: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("cells", "message"),
-    [
-        ({"inclusion": ""}, "ann.csv: row 2, column 'inclusion': is empty, so the question is not reviewed yet"),
-        ({"inclusion": SECRET}, "row 2, column 'inclusion': must be o (keep) or x (drop), got a text of 18 characters"),
-        ({"question": " "}, "row 2, column 'question': is empty"),
-        ({"answer": "F"}, "row 2, column 'answer': must be a letter from A to E, got a text of 1 characters"),
-        ({"answer": ""}, "row 2, column 'answer': must be a letter"),
-        ({"answer": SECRET}, "got a text of 18 characters"),
-        ({"choice_c": ""}, "row 2, column 'choice_c': is empty"),
-        ({"choice_a": "Same  text", "choice_e": "same text."}, "row 2, column 'choice_e': is the same as choice_a"),
-        ({"question": "#NAME?"}, "row 2, column 'question': is the error of a formula; type the text again"),
-        ({"choice_b": "Err:509"}, "row 2, column 'choice_b': is the error of a formula"),
-        ({"id": "p99"}, "row 2, column 'id': is no question of these sheets"),
-        ({"id": SECRET}, "row 2, column 'id': is no question of these sheets"),
-        ({"reviewer": "eve"}, "row 2, column 'reviewer': must be one of ann, ben"),
-        ({"index": "7"}, "row 2, column 'index': must be 1 for question"),
-    ],
-)
+@tabled("cells", "message")
 def test_rows_that_are_wrong(folder: Path, cells: dict[str, str], message: str) -> None:
     edit(folder, "ann", 1, **cells)
     assert message in refused(folder)
@@ -260,17 +243,7 @@ def test_each_kind_of_revision() -> None:
         replace(DRAFT, choices=("e", "b", "c", "d", "a")),  # places changed, nothing revised
         replace(DRAFT, answer="A", choices=("b", "a", "c", "d", "e")),  # likewise, the right one too
     )
-    assert found == {
-        "reviewed": 8,
-        "removed": 1,
-        "kept": 7,
-        "questions_revised": 1,
-        "answers_revised": 2,
-        "letters_changed": 2,
-        "wrong_choices": 28,
-        "wrong_choices_revised": 3,
-        "unchanged": 1,
-    }
+    assert found == cases(__file__, "counts")
     assert counts() == dict.fromkeys(found, 0)
 
 

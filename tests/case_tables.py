@@ -1,0 +1,36 @@
+"""Tables of tests that stand in `cases/` beside them: `cases/test_this.json` has those of `test_this.py`, by name."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+Test = TypeVar("Test", bound=Callable[..., None])
+
+
+def cases(file: str, name: str) -> Any:
+    """Reads a table; of a list, texts that begin with `# ` are comments on the row behind them."""
+    table = _tables(Path(file))[name]
+    return [row for row in table if not str(row).startswith("# ")] if isinstance(table, list) else table
+
+
+@functools.cache
+def _tables(test: Path) -> dict[str, Any]:
+    tables: dict[str, Any] = json.loads((test.parent / "cases" / f"{test.stem}.json").read_text(encoding="utf-8"))
+    return tables
+
+
+def tabled(*names: str) -> Callable[[Test], Test]:
+    """Runs a test with each row of the table that has its name; `names` are those of its arguments."""
+
+    def made(test: Test) -> Test:
+        rows = cases(test.__code__.co_filename, test.__name__)
+        decorated: Test = pytest.mark.parametrize(names if len(names) > 1 else names[0], rows)(test)
+        return decorated
+
+    return made
