@@ -31,7 +31,6 @@ from medical_tasks.benchmarks.medcalc_bench.gold import (
     recompute_or_none,
     within,
 )
-from medical_tasks.benchmarks.medcalc_bench.grammar import OTHER_UNIT
 from medical_tasks.benchmarks.medcalc_bench.official import official_code_decision, official_decision
 from medical_tasks.benchmarks.medcalc_bench.quantities import (
     DAYS_A_WEEK,
@@ -43,7 +42,7 @@ from medical_tasks.benchmarks.medcalc_bench.quantities import (
     scores,
 )
 from medical_tasks.benchmarks.medcalc_bench.reading import read_answer
-from medical_tasks.benchmarks.medcalc_bench.statements import Statement, Subject
+from medical_tasks.benchmarks.medcalc_bench.statements import OTHER_UNIT, Statement, Subject
 from medical_tasks.calculators import CalculatorInputError, find
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Item, ItemScore, TaskSpec

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from medical_tasks.benchmarks.medcalc_bench.expression import formula_value
 from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY
+from medical_tasks.benchmarks.medcalc_bench.grammar import patterns
 from medical_tasks.benchmarks.medcalc_bench.quantities import plain
 
 __all__ = ["NUMBER", "Equation", "Piece", "Working", "close", "read_working"]
@@ -30,22 +31,13 @@ _ROOT = re.compile(r"\\sqrt\s*\{([^{}]*)\}")
 _WRAPPED = re.compile(r"\\(?:text|mathrm|mathbf|textbf|boxed)\s*\{([^{}]*)\}")
 _POWER = re.compile(r"\^\s*\{([^{}]*)\}")
 _LATEX_DEPTH = 4
-_UNIT = re.compile(
-    r"(?<=[\d)])\s{0,2}(?:(?:mg|g|µg|mcg|ug|mmol|meq|umol|µmol|mosm|ml|l|iu|u|miu|µiu)/(?:dl|ml|l|kg|min|hr|h|day|d)|"
-    r"kg/m(?:\^?2|²)?|kgs?|lbs?|pounds|mg|mcg|µg|ml|cm|mm ?hg|msec|msecs|ms|seconds?|sec|s|years?|yrs?|inches|inch|in|"
-    r"meq|mmol|beats per minute|bpm|beats/min|points?|liters?|m(?:\^?2|²)?|days?|per day|weeks?|times|cm\^?2)"
-    r"(?![A-Za-z0-9/])",
-    re.IGNORECASE,
-)
+_P = patterns("working")
+_UNIT = _P["unit"]
 _TIMES = re.compile(r"(?<=[\d)])\s{0,2}[xX]\s{0,2}(?=[\d(.√]|ln|sqrt|exp)")
 _TAIL = re.compile(r"(?:(?:sqrt|ln|exp)\s?(?=\()|[\d.,+\-*/^()×÷·√ ]|\be\^)+$")
 _HEAD = re.compile(r"(?:(?:sqrt|ln|exp)\s?(?=\()|[\d.,+\-*/^()×÷·√ ])+")
 # After these words a number is the object of something that is not seen.
-_OPEN = re.compile(
-    r"(?:\b(?:of|root|log|ln|exp|by|from|than|minus|plus|times|over|per|power|under|above|below|between|and|to|squared)"
-    r"|\b[xX]|[-+*/^×÷·√<>≤≥%_~'\"\\|])\s*$",
-    re.IGNORECASE,
-)
+_OPEN = _P["open"]
 _EQUALS = re.compile(r"\s*(?:≈|=|→)\s*")
 _SIGN = re.compile(r"[-+*/^×÷√]|sqrt|ln|exp")
 _RANGE = re.compile(r"\s*\d[\d.,]*-\d[\d.,]*\s*")
