@@ -1,7 +1,7 @@
 """The decision of the authors' own scorer, bug for bug, without its evaluation of model text as code.
 
 Reference implementation: https://github.com/ncbi-nlp/MedCalc-Bench at 20b10f9, `evaluation/run.py` (how an answer is read),
-`evaluate.py` (how it is checked), `table_stats.py` (what is reported), `generate_code_prompt.py` (how the answer of a dialogue
+`evaluate.py` (how it is checked), `generate_code_prompt.py` (how the answer of a dialogue
 about code is read). What it does, in short:
 
 - White space of the reply, line breaks among it, becomes single spaces (`llm_inference.py`). The answer is what stands between
@@ -23,26 +23,16 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 
 from medical_tasks.benchmarks.medcalc_bench.expression import CHECK, EXTRACTION, ExpressionError, evaluate
 from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY, AnswerKind, Decision, known_kind, within
 
-__all__ = [
-    "NOT_FOUND",
-    "official_answer",
-    "official_check",
-    "official_code_decision",
-    "official_decision",
-    "official_summary",
-    "tagged_answer",
-]
+__all__ = ["official_answer", "official_check", "official_code_decision", "official_decision", "tagged_answer"]
 
 NOT_FOUND = "N/A"
 """What the authors write for an answer in which they find nothing."""
-OVERALL_ITEMS = 1047
-"""The size by which the authors divide the overall variance, whatever was scored."""
 
 _KEY = 'nswer":'
 _SPACE = re.compile(r"\s*+")
@@ -158,30 +148,6 @@ def official_check(answer: object, *, calculator_id: int | str, gold: object, lo
     except (ArithmeticError, ValueError) as error:
         return Decision(correct=False, parsed=parsed, why=f"the authors' check fails: {error}")
     return Decision(correct=correct, parsed=parsed, why=why)
-
-
-def official_summary(results: Iterable[tuple[str, bool]]) -> dict[str, dict[str, float]]:
-    """The authors' table: average and standard deviation by category and overall.
-
-    Returns:
-        By category, in order of appearance, and `overall`: `average`, in per cent with two decimals, and `std`,
-        sqrt(p(1-p)/n) of the proportion p with two decimals. The overall one always divides by 1047 (table_stats.py);
-        its average is over all items. Both are nan without items.
-    """
-    groups: dict[str, list[bool]] = {}
-    for category, correct in results:
-        groups.setdefault(category, []).append(correct)
-    everything = [correct for group in groups.values() for correct in group]
-    summary = {category: _average(group, len(group)) for category, group in groups.items()}
-    return {**summary, "overall": _average(everything, OVERALL_ITEMS)}
-
-
-def _average(results: list[bool], divisor: int) -> dict[str, float]:
-    if not results:
-        return {"average": math.nan, "std": math.nan}
-    p = sum(results) / len(results)
-    # NumPy rounds by scaling, Python by the decimal expansion; the authors' figures are NumPy's.
-    return {"average": round(p * 100 * 100) / 100, "std": round(math.sqrt(p * (1 - p) / divisor) * 100) / 100}
 
 
 def _one_line(response: str) -> str:

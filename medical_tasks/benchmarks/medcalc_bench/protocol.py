@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from medical_tasks.benchmarks.medcalc_bench.official import tagged_answer
 from medical_tasks.benchmarks.medcalc_bench.official_prompts import OfficialCode, read_code
-from medical_tasks.benchmarks.medcalc_bench.prompts import FAILED, NO_OUTPUT, NO_PROGRAM, NOTHING_SAID, follow_up
+from medical_tasks.benchmarks.medcalc_bench.prompts import TEXTS, follow_up
 from medical_tasks.io.progress import Progress
 from medical_tasks.io.store import content_key
 from medical_tasks.sandbox import SANDBOX_VERSION, Limits, find_runtime, require_sandbox, run_code
@@ -123,21 +123,21 @@ class CodeProtocol:
 
     def _turn(self, dialogue: Dialogue, outcome: Mapping[str, Any] | None) -> Turn:
         if outcome is None:
-            problem = NO_PROGRAM
+            problem = TEXTS["no_program"]
         elif outcome["exit"] != "ok":
-            problem = FAILED.format(error=outcome["stderr_tail"].strip()[-_SHOWN_ERROR:])
+            problem = TEXTS["failed"].format(error=outcome["stderr_tail"].strip()[-_SHOWN_ERROR:])
         else:
             answer = answer_of(outcome["stdout"])
             if answer:
                 return Done(answer)
-            problem = NO_OUTPUT
+            problem = TEXTS["no_output"]
         if len(dialogue.answers) >= self.max_tries:
             return Done("")
         last = dialogue.answers[-1]
         return Ask(
             (
                 *dialogue.opening,
-                {"role": "assistant", "content": last if last.strip() else NOTHING_SAID},
+                {"role": "assistant", "content": last if last.strip() else TEXTS["nothing_said"]},
                 {"role": "user", "content": follow_up(problem)},
             )
         )

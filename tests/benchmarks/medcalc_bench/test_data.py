@@ -38,23 +38,7 @@ def test_every_column_is_kept_and_typed(tmp_path: Path) -> None:
     source = official_row(7)
     (row,) = read(write_csv(tmp_path / "test_data.csv", [source]))
     assert list(row) == [column.name for column in COLUMNS]
-    assert row == {
-        "row_number": 7,
-        "calculator_id": 39,
-        "calculator_name": "Anion Gap",
-        "category": "lab",
-        "output_type": "decimal",
-        "note_id": "pmc-1007-1",
-        "note_type": "Extracted",
-        "patient_note": source["Patient Note"],
-        "question": "What is the anion gap? ",
-        "relevant_entities": '{"Bicarbonate":[24.0,"mEq/L"],"Chloride":[100.0,"mEq/L"],"Sodium":[140.0,"mEq/L"]}',
-        "ground_truth_answer": "16",
-        "lower_limit": "15.2",
-        "upper_limit": "16.8",
-        "ground_truth_explanation": "140 - (100 + 24) = 16.",
-        "source_category": "lab",
-    }
+    assert row == {**TABLES["typed_row"], "patient_note": source["Patient Note"]}
 
 
 @pytest.mark.parametrize("config", ["v1.2", "verified"])
@@ -77,18 +61,23 @@ def test_column_order_does_not_matter(tmp_path: Path) -> None:
     assert list(read(path)[0]) == [column.name for column in COLUMNS]
 
 
-def test_a_column_of_a_future_release_is_refused_by_name(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (
+            [*OFFICIAL_COLUMNS, "Difficulty"],
+            "wrong columns for the MedCalc-Bench v1.0 test set. unexpected: 'Difficulty'",
+        ),
+        (
+            [name for name in OFFICIAL_COLUMNS if name != "Note Type"],
+            "missing: 'Note Type'. Expected: 'Row Number', 'Calculator ID'",
+        ),
+    ],
+)
+def test_other_columns_are_refused_by_name(tmp_path: Path, columns: list[str], message: str) -> None:
     path = tmp_path / "x.csv"
-    rows = [{**official_row(1), "Difficulty": "hard"}]
-    path.write_text(csv_text(rows, [*OFFICIAL_COLUMNS, "Difficulty"]), encoding="utf-8")
-    with pytest.raises(UsageError, match="wrong columns for the MedCalc-Bench v1.0 test set. unexpected: 'Difficulty'"):
-        read(path)
-
-
-def test_a_missing_column_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
-    path.write_text(csv_text([official_row(1)], [name for name in OFFICIAL_COLUMNS if name != "Note Type"]))
-    with pytest.raises(UsageError, match="missing: 'Note Type'. Expected: 'Row Number', 'Calculator ID'"):
+    path.write_text(csv_text([{**official_row(1), "Difficulty": "hard"}], columns), encoding="utf-8")
+    with pytest.raises(UsageError, match=message):
         read(path)
 
 
@@ -153,13 +142,7 @@ def test_empty_header_only_and_not_utf8(tmp_path: Path) -> None:
 
 
 def item_rows(*changes: dict[str, Any]) -> list[dict[str, Any]]:
-    base = {
-        "category": "lab",
-        "calculator_name": "Anion Gap",
-        "calculator_id": 39,
-        "note_id": "pmc-1-1",
-        "patient_note": "a",
-    }
+    base = TABLES["item_rows"]
     return [{**base, "row_number": number, **change} for number, change in enumerate(changes, start=1)]
 
 
@@ -177,16 +160,7 @@ def test_items_carry_id_groups_and_fields() -> None:
 
 
 def test_items_share_a_cluster_exactly_when_they_share_a_note() -> None:
-    items = load_items(
-        MEDCALC,
-        item_rows(
-            {"note_id": "pmc-1-1", "patient_note": "a"},
-            {"note_id": "pmc-1-1", "patient_note": "a"},
-            {"note_id": "1", "patient_note": "b", "calculator_id": 15},
-            {"note_id": "1", "patient_note": "c", "calculator_id": 49},
-            {"note_id": "7", "patient_note": "b", "calculator_id": 11},
-        ),
-    )
+    items = load_items(MEDCALC, item_rows(*TABLES["clusters"]))
     clusters = [item.cluster for item in items]
     assert clusters[0] == clusters[1] == "pmc-1-1"
     assert clusters[2] == clusters[4]  # one template text under two numbers
@@ -225,15 +199,7 @@ def test_v1_counts(v1: list[dict[str, Any]]) -> None:
     # Paper, table 1 and appendix A: 1,047 rows, 55 calculators.
     assert len(v1) == 1047
     assert len({row["calculator_id"] for row in v1}) == len({row["calculator_name"] for row in v1}) == 55
-    assert Counter(row["category"] for row in v1) == {
-        "lab": 327,
-        "risk": 240,
-        "physical": 240,
-        "severity": 80,
-        "diagnosis": 60,
-        "date": 60,
-        "dosage": 40,
-    }
+    assert Counter(row["category"] for row in v1) == TABLES["v1_counts"]
     assert set(CATEGORIES) == {row["category"] for row in v1}
     assert Counter(row["output_type"] for row in v1) == {"decimal": 627, "integer": 380, "date": 40}
 

@@ -25,6 +25,8 @@ from medical_tasks.benchmarks.medcalc_bench.working import read_working
 from medical_tasks.calculators import CalculatorInputError, find
 from tests.support import SHARED, needs_shared
 
+TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+
 
 def row(calculator_id: int, entities: Mapping[str, Any], **cells: Any) -> dict[str, Any]:
     answer = answer_text(find(calculator_id).calculate(entities).answer)
@@ -68,16 +70,7 @@ def test_there_are_cases_of_each_type() -> None:
     assert len({json.dumps(case) for _, case, *_ in CASES}) >= 12
 
 
-@pytest.mark.parametrize(
-    ("reply", "reason"),
-    [
-        ("", "empty reply"),
-        (" \n\t", "empty reply"),
-        ("I cannot determine this.", "no answer that can be read"),
-        ('{"step_by_step_thinking": "LDL = 215 - 10', "no answer that can be read"),
-        ("I am sorry, I do not give medical advice.", "no answer that can be read"),
-    ],
-)
+@pytest.mark.parametrize(("reply", "reason"), TABLES["no_answer_is_another_error"])
 def test_no_answer_is_another_error(reply: str, reason: str) -> None:
     found = sort_error(LDL, reply)
     assert found is not None

@@ -86,12 +86,6 @@ def test_votes_are_on_the_type_and_the_reason_is_one_of_its_own(store: Store) ->
     assert judge_errors(PAIRS[:1], judge) == {"1": ErrorVerdict("A", "one")}
 
 
-def test_no_errors_no_questions(store: Store) -> None:
-    judge = session(lambda call: GOOD, store)
-    assert judge_errors([], judge) == {}
-    assert judge.stats.asked == 0
-
-
 @pytest.mark.parametrize("text", [*TABLES["unreadable_verdicts"], "[" * 100_000])
 def test_unreadable_verdicts(text: str) -> None:
     assert isinstance(read_type(text), Unreadable)
@@ -138,6 +132,9 @@ def row(category: str, count: int) -> dict[str, Any]:
 def test_points_by_kind_and_number() -> None:
     scored = [(row("lab", 2), place < 3, str(place)) for place in range(4)]
     scored += [(row("physical", 2), False, "p"), (row("risk", 2), True, "r"), (row("dosage", 6), True, "d")]
+    assert accuracy_by_attributes([]) == ([], 0)
+    with pytest.raises(ValueError, match="none of the seven"):
+        kind_of({"category": "other"})
     points, left_out = accuracy_by_attributes([*scored, ({"category": "lab", "relevant_entities": "?"}, True, "x")])
     assert [(p.kind, p.attributes, p.correct, p.n) for p in points] == [
         ("equation", 2, 3, 5),
@@ -155,15 +152,6 @@ def test_answers_on_one_note_widen_the_interval() -> None:
     assert shared[0].ci_high - shared[0].ci_low > alone[0].ci_high - alone[0].ci_low
 
 
-def test_no_answers_no_points() -> None:
-    assert accuracy_by_attributes([]) == ([], 0)
-
-
-def test_an_unknown_category_is_a_fault() -> None:
-    with pytest.raises(ValueError, match="none of the seven"):
-        kind_of({"category": "other"})
-
-
 @pytest.mark.upstream
 @needs_shared
 def test_numbers_of_attributes_are_those_of_the_paper() -> None:
@@ -176,19 +164,8 @@ def test_numbers_of_attributes_are_those_of_the_paper() -> None:
             counts.setdefault(name, []).append(number)
     # Khandekar et al. 2024, table 1: instances, fewest, most and mean number of attributes.
     assert {
-        name: (len(found), min(found), max(found), round(sum(found) / len(found), 1)) for name, found in counts.items()
-    } == {
-        "lab": (327, 2, 7, 3.6),
-        "physical": (240, 1, 3, 2.0),
-        "date": (60, 2, 2, 2.0),
-        "dosage": (40, 2, 6, 4.0),
-        "equation": (667, 1, 7, 2.9),
-        "risk": (240, 5, 31, 11.5),
-        "severity": (80, 3, 20, 7.7),
-        "diagnosis": (60, 3, 9, 5.3),
-        "rule": (380, 3, 31, 9.7),
-        "all": (1047, 1, 31, 5.4),
-    }
+        name: [len(found), min(found), max(found), round(sum(found) / len(found), 1)] for name, found in counts.items()
+    } == TABLES["numbers_of_attributes_are_those_of_the_paper"]
 
 
 def plot(*points: IntervalPoint, title: str = "T") -> ElementTree.Element:
