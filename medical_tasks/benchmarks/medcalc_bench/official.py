@@ -23,16 +23,25 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from medical_tasks.benchmarks.medcalc_bench.expression import CHECK, EXTRACTION, ExpressionError, evaluate
 from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY, AnswerKind, Decision, known_kind, within
 
-__all__ = ["official_answer", "official_check", "official_code_decision", "official_decision", "tagged_answer"]
+__all__ = [
+    "official_answer",
+    "official_check",
+    "official_code_decision",
+    "official_decision",
+    "official_summary",
+    "tagged_answer",
+]
 
 NOT_FOUND = "N/A"
 """What the authors write for an answer in which they find nothing."""
+OVERALL_ITEMS = 1047
+"""The size by which the authors divide the overall variance, whatever was scored (`table_stats.py`)."""
 
 _KEY = 'nswer":'
 _SPACE = re.compile(r"\s*+")
@@ -148,6 +157,23 @@ def official_check(answer: object, *, calculator_id: int | str, gold: object, lo
     except (ArithmeticError, ValueError) as error:
         return Decision(correct=False, parsed=parsed, why=f"the authors' check fails: {error}")
     return Decision(correct=correct, parsed=parsed, why=why)
+
+
+def official_summary(results: Iterable[tuple[str, bool]]) -> dict[str, dict[str, float]]:
+    """The authors' table: `average` in per cent and `std`, sqrt(p(1-p)/n), by category and `overall`; nan without items."""
+    groups: dict[str, list[bool]] = {}
+    for category, correct in results:
+        groups.setdefault(category, []).append(correct)
+    summary = {category: _average(group, len(group)) for category, group in groups.items()}
+    return {**summary, "overall": _average(sum(groups.values(), []), OVERALL_ITEMS)}
+
+
+def _average(results: list[bool], divisor: int) -> dict[str, float]:
+    if not results:
+        return {"average": math.nan, "std": math.nan}
+    p = sum(results) / len(results)
+    # NumPy rounds by scaling, Python by the decimal expansion; the authors' figures are NumPy's.
+    return {"average": round(p * 100 * 100) / 100, "std": round(math.sqrt(p * (1 - p) / divisor) * 100) / 100}
 
 
 def _one_line(response: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from medical_tasks.benchmarks.medcalc_bench.official import (
     official_check,
     official_code_decision,
     official_decision,
+    official_summary,
 )
 from tests.support import SHARED, needs_shared
 
@@ -45,11 +47,12 @@ def _rows(name: str) -> list[dict[str, str]]:
 
 @pytest.mark.upstream
 @needs_shared
-def test_recorded_answers() -> None:
-    """All 1,047 of them."""
+def test_recorded_answers_and_published_summary() -> None:
+    """All 1,047 recorded decisions, and the authors' table to the last digit."""
     golds = {row["Row Number"]: row for row in _rows("test_data_v1.csv")}
     recorded = _rows("recorded/gpt-4o-mini_direct_answer.csv")
     assert len(recorded) == len(golds) == 1047
+    results = []
     for row in recorded:
         gold = golds[row["Row Number"]]
         decision = official_check(
@@ -60,6 +63,9 @@ def test_recorded_answers() -> None:
             upper=gold["Upper Limit"],
         )
         assert decision.correct == (row["Result"] == "Correct"), (row, decision)
+        results.append((row["Category"], decision.correct))
+    published = json.loads((MEDCALC / "recorded/gpt-4o-mini_direct_answer.results.json").read_text(encoding="utf-8"))
+    assert official_summary(results) == published
 
 
 @pytest.mark.upstream
@@ -165,6 +171,13 @@ def test_an_unknown_calculator_is_wrong() -> None:
     decision = official_decision('{"answer": "3"}', calculator_id=99, gold="3", lower="3", upper="3")
     assert not decision.correct
     assert "no calculator 99" in decision.why
+
+
+def test_summary_by_hand() -> None:
+    results = [("lab", True), ("lab", False), ("lab", False), ("date", True)]
+    # lab: p = 1/3, sqrt(1/3 * 2/3 / 3) = 0.272; overall: p = 1/2, sqrt(1/4 / 1047) = 0.0155, whatever the size
+    assert official_summary(results) == TABLES["summary"]
+    assert math.isnan(official_summary([])["overall"]["average"])
 
 
 def test_a_long_reply_is_read_from_its_last_answer() -> None:
