@@ -1,7 +1,7 @@
 """The criteria of a score, with their names.
 
-A criterion is one step of our own calculator (`trace.Points`), with the inputs it depends on: they are found by changing one
-input after the other, which also shows what the published rule gives for any other finding or number.
+A criterion is one step of our own calculator, with the inputs it depends on: they are found by changing one after the other, which
+also shows what the published rule gives for any other finding or number.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -104,16 +104,17 @@ def criteria_of(result: Result, accepted: Mapping[str, tuple[float, ...]]) -> li
     found = []
     for place, (label, points) in enumerate(own):
         names = sorted(inputs[place])
+        finding = label.endswith((" present", " absent")) and all(isinstance(used[name], bool) for name in names)
         found.append(
             Criterion(
                 label=label,
                 points=points,
-                present=label.endswith(" present") if _is_finding(label, names, used) else None,
+                present=label.endswith(" present") if finding else None,
                 inputs=tuple(names),
                 names=_compiled(calculator.id, tuple(names), _head(label)),
                 possible=frozenset(possible[place]),
                 accepted={
-                    name: _forms(name, used[name], accepted)
+                    name: accepted.get(name) or (float(used[name]),)
                     for name in names
                     if _is_number(used[name]) and name not in words
                 }
@@ -124,10 +125,6 @@ def criteria_of(result: Result, accepted: Mapping[str, tuple[float, ...]]) -> li
             )
         )
     return found
-
-
-def _is_finding(label: str, names: Sequence[str], used: Mapping[str, object]) -> bool:
-    return label.endswith((" present", " absent")) and all(isinstance(used[name], bool) for name in names)
 
 
 def _points_at(calculator: Any, used: Mapping[str, object], place: int) -> float | None:
@@ -151,10 +148,6 @@ def _others(value: object, words: Mapping[str, object] | None) -> list[object]:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _forms(name: str, used: float, accepted: Mapping[str, tuple[float, ...]]) -> tuple[float, ...]:
-    return accepted.get(name) or (float(used),)
 
 
 def _pattern(name: str, calculator: Any) -> str:

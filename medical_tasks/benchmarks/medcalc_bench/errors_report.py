@@ -1,12 +1,8 @@
 """The report of a run's errors: types by rules and by a judge model, a line an error, accuracy by number of attributes.
 
-The judge (Khandekar et al. 2024, sections 4.1 and 4.2) sees the question, the gold derivation and the reply, the reply as a JSON
-string: data, whose quotes and line ends cannot end it. Its verdict has to be one JSON object and nothing else. How it is asked,
-again where that is needed, and what is kept, is `judges.session`'s; what got no verdict is unscored with the reason.
-
-An attribute (appendix E.1, figures 2 and 3) is an entity that the row gives for its calculator. Equation-based and rule-based
-calculators are told apart by category, as in the paper's table 1. The paper fits a parabola; here each number of attributes
-has its accuracy with an interval, and nothing is fitted.
+The judge (Khandekar et al. 2024, sections 4.1 and 4.2) sees question, gold derivation and reply, the reply as a JSON string whose
+quotes and line ends cannot end it. An attribute (appendix E.1, figures 2 and 3) is an entity that the row gives for its
+calculator; each number of attributes has its accuracy with an interval, and nothing is fitted.
 """
 
 from __future__ import annotations
@@ -34,14 +30,14 @@ from medical_tasks.scoring.intervals import bounds, proportion_interval
 from medical_tasks.spec import Item, Message, Plot, PlotPoint
 
 __all__ = [
-    "PROMPT_SHA256", "ErrorVerdict", "WrongAnswer", "accuracy_by_attributes", "attribute_plots", "count_attributes",
-    "distribution", "judge_errors", "judge_messages", "kind_of", "read_type", "rule_rows", "verdict_rows",
+    "PROMPT_SHA256", "WrongAnswer", "attribute_plots", "distribution", "judge_errors", "rule_rows", "verdict_rows",
     "write_attributes", "write_errors",
 ]  # fmt: skip
 
 MAX_REASON: Final = 400
 """Longest reason of a judge that is kept, in characters."""
 _KIND_TITLES = {"equation": "Equation-based calculators", "rule": "Rule-based calculators"}
+_PLOT_TITLES: Final = {"equation": "equations", "rule": "scores"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,11 +62,7 @@ class ErrorRow:
 
 
 def rule_rows(wrong: Iterable[WrongAnswer]) -> list[ErrorRow]:
-    """Sorts wrong answers without a judge.
-
-    Raises:
-        ValueError: An answer is right, or its row's label is not borne out; such are no errors.
-    """
+    """Sorts wrong answers without a judge; what is no error, or has no label to rely on, is a `ValueError`."""
     rows = []
     for each in wrong:
         found = sort_error(each.item.fields, each.response)
@@ -91,13 +83,9 @@ def _row(wrong: WrongAnswer, error_type: str, reason: str, source: str) -> Error
 
 
 def distribution(rows: Sequence[ErrorRow]) -> dict[str, Any]:
-    """The share of each type among wrong answers.
+    """The share of each type among wrong answers, with 95 % interval (Wilson's, at the effective sample size) and bounds.
 
-    Returns:
-        `n` (answers with a type), `coverage` with the `undetermined` and the `unscored` ones, and for each type `count`, its share
-        `value` among those with a type with `ci_low` and `ci_high` (95 %, Wilson's, at the effective sample size where
-        answers share a note), and `bound_low` and `bound_high`: its share of all answers, had those without a type been all of
-        another type, or all of this. Values of an empty distribution are null.
+    The bounds are its share of all answers, had those without a type been all of another type, or all of this.
     """
     typed = [row for row in rows if row.error_type in _GIVEN]
     types: dict[str, Any] = {}
@@ -128,11 +116,7 @@ def _number(value: float) -> float | None:
 
 
 def write_errors(folder: Path, report: Mapping[str, Any], rows: Sequence[ErrorRow]) -> list[Path]:
-    """Writes `error_items.csv`, then `errors.json`, each whole or not at all.
-
-    Raises:
-        IncompleteError: The disk is full or cannot be written.
-    """
+    """Writes `error_items.csv`, then `errors.json`, each whole or not at all."""
     items, summary = folder / "error_items.csv", folder / "errors.json"
     with WholeFile(items) as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -156,25 +140,20 @@ def write_attributes(
     """Writes accuracy by number of attributes as CSV and as two plots; returns the files and the data for `errors.json`."""
     points, left_out = accuracy_by_attributes(scored)
     table = folder / f"attributes_{task}.csv"
+    written = [table]
     rows = [asdict(each) for each in points]
     with WholeFile(table) as file:
         writer = csv.DictWriter(file, list(AttributePoint.__dataclass_fields__), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-    written = [table]
-    for kind in KINDS:
-        shown = [
-            IntervalPoint(each.attributes, each.accuracy, each.ci_low, each.ci_high, each.n)
-            for each in points
-            if each.kind == kind
-        ]
-        plot = folder / f"attributes_{task}_{kind}.svg"
-        text = interval_plot(
-            shown, title=f"{_KIND_TITLES[kind]}: {model}", x_label="Number of attributes", y_label="Accuracy"
-        )
-        with WholeFile(plot) as file:
-            file.write(text)
-        written.append(plot)
+    for kind, title in _KIND_TITLES.items():
+        own = (each for each in points if each.kind == kind)
+        shown = [IntervalPoint(each.attributes, each.accuracy, each.ci_low, each.ci_high, each.n) for each in own]
+        written.append(folder / f"attributes_{task}_{kind}.svg")
+        with WholeFile(written[-1]) as file:
+            file.write(
+                interval_plot(shown, title=f"{title}: {model}", x_label="Number of attributes", y_label="Accuracy")
+            )
     return written, {"points": rows, "left_out": left_out}
 
 
@@ -274,10 +253,7 @@ def count_attributes(row: Mapping[str, Any]) -> int | None:
 
 
 def accuracy_by_attributes(scored: Iterable[tuple[Mapping[str, Any], bool, str]]) -> tuple[list[AttributePoint], int]:
-    """The points by kind and number of attributes, and how many answers could not be counted.
-
-    Intervals are Wilson's, at the effective sample size where answers share a note.
-    """
+    """The points by kind and number of attributes, and how many answers could not be counted."""
     groups: dict[tuple[Kind, int], list[tuple[bool, str]]] = {}
     left_out = 0
     for row, right, cluster in scored:
@@ -293,12 +269,6 @@ def accuracy_by_attributes(scored: Iterable[tuple[Mapping[str, Any], bool, str]]
         accuracy = (found.value, found.ci_low, found.ci_high)
         points.append(AttributePoint(kind, count, len(members), int(sum(rights)), *accuracy))
     return points, left_out
-
-
-_PLOT_TITLES: Final = {
-    "equation": "Accuracy by number of attributes, equations",
-    "rule": "Accuracy by number of attributes, scores",
-}
 
 
 def attribute_plots(rows: Sequence[Mapping[str, Any]], items: Mapping[str, Item]) -> list[Plot]:
@@ -318,5 +288,6 @@ def attribute_plots(rows: Sequence[Mapping[str, Any]], items: Mapping[str, Item]
             if each.kind == kind
         )
         if shown:
+            title = f"Accuracy by number of attributes, {title}"
             made.append(Plot(title=title, x_label="Number of attributes", y_label="Accuracy", points=shown, note=note))
     return made

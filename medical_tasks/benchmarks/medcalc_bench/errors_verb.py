@@ -67,7 +67,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _sorted_errors(arguments: argparse.Namespace, specs: Sequence[Any], results: Mapping[str, Any]) -> int:
-    from medical_tasks.benchmarks.medcalc_bench.errors_report import rule_rows, write_attributes, write_errors
+    from medical_tasks.benchmarks.medcalc_bench.errors_report import (
+        distribution,
+        rule_rows,
+        write_attributes,
+        write_errors,
+    )
     from medical_tasks.runs.results import read_items
 
     folder: Path = arguments.run
@@ -88,7 +93,7 @@ def _sorted_errors(arguments: argparse.Namespace, specs: Sequence[Any], results:
         paths += written
         sorted_rows = rule_rows(found)
         rows += sorted_rows
-        report["tasks"][spec.name] = {**counts, "rules": _distribution(sorted_rows), "attributes": attributes}
+        report["tasks"][spec.name] = {**counts, "rules": distribution(sorted_rows), "attributes": attributes}
     if arguments.judge is not None:
         rows += _judge(arguments, folder, wrong, report)
     paths = [*write_errors(folder, report, rows), *paths]
@@ -137,16 +142,15 @@ def _wrong_answers(
     return found, by_id, counts
 
 
-def _distribution(rows: Sequence[Any]) -> dict[str, Any]:
-    from medical_tasks.benchmarks.medcalc_bench.errors_report import distribution
-
-    return distribution(rows)
-
-
 def _judge(
     arguments: argparse.Namespace, folder: Path, wrong: Mapping[str, Sequence[Any]], report: dict[str, Any]
 ) -> list[Any]:
-    from medical_tasks.benchmarks.medcalc_bench.errors_report import PROMPT_SHA256, judge_errors, verdict_rows
+    from medical_tasks.benchmarks.medcalc_bench.errors_report import (
+        PROMPT_SHA256,
+        distribution,
+        judge_errors,
+        verdict_rows,
+    )
     from medical_tasks.judges.base import JudgeOptions
     from medical_tasks.judges.session import open_session
     from medical_tasks.models.opener import parse_model_args
@@ -165,7 +169,7 @@ def _judge(
             report["tasks"][name]["judge"] = {
                 "model": {"name": judge.name, **judge.identity},
                 "prompt_sha256": PROMPT_SHA256,
-                **_distribution(judged),
+                **distribution(judged),
             }
     return rows
 
@@ -185,18 +189,9 @@ def _tables(report: Mapping[str, Any]) -> list[str]:
             if source not in entry:
                 continue
             part = entry[source]
-            rows += [
-                (
-                    source,
-                    kind,
-                    each["meaning"],
-                    str(each["count"]),
-                    percent(each["value"]),
-                    interval(each),
-                    bounds(each),
-                )
-                for kind, each in part["types"].items()
-            ]
+            for kind, each in part["types"].items():
+                shares = (percent(each["value"]), interval(each), bounds(each))
+                rows.append((source, kind, each["meaning"], str(each["count"]), *shares))
             if part["coverage"]["undetermined"]:
                 notes.append(
                     f"{source}: {part['coverage']['undetermined']} of {part['coverage']['asked']} answers are undetermined. "
@@ -214,18 +209,13 @@ def _tables(report: Mapping[str, Any]) -> list[str]:
 
 
 def _finish(report: Mapping[str, Any]) -> int:
-    missing = {
-        name: entry["judge"]["coverage"]["unscored"]
-        for name, entry in report["tasks"].items()
-        if "judge" in entry and entry["judge"]["coverage"]["unscored"]
-    }
+    missing = []
+    for name, entry in report["tasks"].items():
+        if reasons := entry.get("judge", {"coverage": {"unscored": {}}})["coverage"]["unscored"]:
+            missing.append(f"{name}: " + ", ".join(f"{count} x {reason}" for reason, count in reasons.items()))
     if missing:
-        said = "; ".join(
-            f"{name}: " + ", ".join(f"{count} x {reason}" for reason, count in reasons.items())
-            for name, reasons in missing.items()
-        )
         raise IncompleteError(
-            f"the judge gave no verdict on every error ({said}). The shares are over those it gave, with bounds for the rest. "
-            "Give the same command again to ask for the missing ones."
+            f"the judge gave no verdict on every error ({'; '.join(missing)}). The shares are over those it gave, with bounds for "
+            "the rest. Give the same command again to ask for the missing ones."
         )
     return 0

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-__all__ = ["HERE", "HINTS", "Q", "patterns"]
+__all__ = ["HERE", "HINTS", "Q", "patterns", "words"]
 
 _DATA: Final = tomllib.loads(Path(__file__).with_name("patterns.toml").read_text(encoding="utf-8"))
 _PART: Final = re.compile(r"\{([a-z_]+)\}")
@@ -21,6 +21,11 @@ Q: Final = "\x01"
 HERE: Final = "\x02"
 """Stands in a passage where an answer has been named ("the final answer is")."""
 HINTS: Final = {kind: frozenset(words.split()) for kind, words in _DATA["hints"].items()}
+
+
+def words(name: str) -> list[str]:
+    """A list of words."""
+    return str(_DATA["words"][name]).split()
 
 
 @cache
@@ -36,6 +41,6 @@ def _filled(text: str, parts: Mapping[str, str]) -> str:
             return parts[name]
         if name in _DATA["parts"]:
             return _filled(_DATA["parts"][name], parts)
-        return _filled("(?:" + "|".join(_DATA["words"][name].replace("_", r"\s+").split()) + ")", parts)
+        return _filled("(?:" + "|".join(words(name)).replace("_", r"\s+") + ")", parts)
 
     return _PART.sub(part, re.sub(r"\n\s*", "", text))

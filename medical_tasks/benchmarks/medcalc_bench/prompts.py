@@ -33,10 +33,7 @@ from medical_tasks.calculators.units import conversion
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Example, Item, Message, PromptSet, TaskSpec
 
-__all__ = [
-    "BUILDS_ON", "JUDGE_TEXTS", "TEXTS", "follow_up", "gold_response", "load_prompts", "own_exemplars", "render_specification",
-    "specifications",
-]  # fmt: skip
+__all__ = ["JUDGE_TEXTS", "TEXTS", "gold_response", "load_prompts"]
 
 
 PROMPT_SETS = ("own", "official")
@@ -56,12 +53,7 @@ class Exemplar:
 
 
 def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None) -> PromptSet:
-    """Makes the prompts of a task, `own` or from a checkout of the authors' repository (`official`).
-
-    Raises:
-        UsageError: Unknown set, or `official` for a task that has none.
-        MissingError: The authors' files are not there, or not as they are known.
-    """
+    """Makes the prompts of a task, `own` or from a checkout of the authors' repository (`official`)."""
     style = task.options["style"]
     if name not in PROMPT_SETS:
         raise UsageError(f"unknown prompt set {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
@@ -114,11 +106,6 @@ def _official(task: TaskSpec, upstream: Path | None) -> PromptSet:
 
 def _digest(texts: list[str]) -> str:
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
-
-
-def follow_up(problem: str) -> str:
-    """Makes the message of `medcalc_code` that asks for another program."""
-    return f"{problem}\n\n{TEXTS['again']}"
 
 
 @functools.cache

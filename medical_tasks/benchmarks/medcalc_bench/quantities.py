@@ -1,9 +1,7 @@
 """Makes a text plain and finds the quantities in it: numbers with their units, dates, gestational ages.
 
-`plain` strips the dress of an answer (Unicode variants, LaTeX, Markdown, HTML), so that the readers see ASCII signs; each of
-its rules is a single pass over the text. What quantities mean there (stated, denied, a bound ...) is for `reading` to say. Not
-a quantity of its own: a digit inside a name or a unit (CHA2DS2-VASc, mL/min/1.73 m2), what numbers something (stage 4, day 7,
-step 2), the denominator of a score (3/9, 3 out of 9).
+What quantities mean there (stated, denied, a bound ...) is for `statements` to say. Not a quantity of its own: a digit inside a
+name or a unit (CHA2DS2-VASc), what numbers something (stage 4, day 7), the denominator of a score (3/9, 3 out of 9).
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from datetime import date
 from functools import cache
 from typing import Final, TypeAlias
 
-from medical_tasks.benchmarks.medcalc_bench.grammar import patterns
+from medical_tasks.benchmarks.medcalc_bench.grammar import patterns, words
 
 __all__ = [
     "DAYS_A_WEEK",
@@ -32,18 +30,9 @@ __all__ = [
 ]
 
 
-NUMBER_WORDS = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
-    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
-)
+NUMBER_WORDS: Final = tuple(words("numbers"))
 """Each number at its own place."""
-
-TENS = {
-    word: 10 * value
-    for value, word in enumerate(
-        ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"), start=2
-    )
-}
+TENS: Final = {word: 10 * value for value, word in enumerate(words("tens"), start=2)}
 MAGNITUDES = {"hundred": 100, "thousand": 1000}
 
 _SIGNS = {
@@ -121,10 +110,7 @@ _MARKS = (
 
 
 def plain(text: str) -> str:
-    """Writes a text with plain signs: `**1,234.5**` and `$1{,}234.5$` as 1,234.5, `10⁻⁴` as 10^-4.
-
-    Digits of any script become ASCII digits; dashes, minus signs, quotes and spaces of any kind become plain ones.
-    """
+    """Writes a text with plain signs: `**1,234.5**` and `$1{,}234.5$` as 1,234.5, `10⁻⁴` as 10^-4, digits of any script."""
     if not text.isascii():
         text = _RAISED_RUN.sub(lambda run: "^" + run[0].translate(_RAISED), text)
         text = text.translate(_LOWERED).translate(_TABLE)
@@ -149,13 +135,9 @@ MAX_QUANTITIES: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """Something that could be an answer.
+    """Something that could be an answer."""
 
-    Attributes:
-        value: a number, a number of days for a gestational age, a date, or None for a date that the calendar does not have.
-    """
-
-    value: float | date | None
+    value: float | date | None  # of an age its days; None for a date that the calendar does not have
     start: int  # where it begins in the text
     end: int  # where what belongs to it ends: its unit, the "out of 9" of a score
     unit: str = ""  # as written, "" without one
@@ -210,11 +192,7 @@ _NUMBER: Final = _P["number"]
 _DIGIT: Final = re.compile("[0-9]")
 _EXPONENT: Final = _P["exponent"]
 _CALENDAR: Final = re.compile(r"(?<![0-9/.-])[0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{2,4}(?![0-9/])")
-_NUMBERED: Final = frozenset(
-    """stage grade class category group type phase tier nyha killip step day visit question item part figure table
-    page row case patient bed room line equation eq eq. section level child-pugh apache option example criterion rule note no.
-    number nr nr. g curb fib version # per""".split()
-)
+_NUMBERED: Final = frozenset(words("numbered"))
 """Words before a number that is a name or a place in a series."""
 _ITEM: Final = re.compile(r"(?:^|\n)[ \t>]*[0-9]{1,2}[.)][ \t]+(?=\S)")
 _MINUS: Final = re.compile(r"\b(?:minus|negative) $", re.IGNORECASE)
@@ -235,10 +213,7 @@ _POWER: Final = re.compile(r"(?:\^?([23])|²|³)$")
 
 @cache
 def dimension(unit: str) -> str:
-    """The dimension of a unit: `mg/dL` is `mass/volume`, `mL/min/1.73 m2` is `volume/time`; "" where it is not known.
-
-    Amounts in mol and in equivalents are one dimension, and osmoles per kg and per litre, as laboratories use them.
-    """
+    """The dimension of a unit: `mg/dL` is `mass/volume`; "" where it is not known. Moles and equivalents are one dimension."""
     parts: list[str] = []
     text = _PER_SURFACE.sub("", unit.lower().replace(" per ", "/"))
     for part in text.split("/"):
@@ -396,11 +371,11 @@ def _in_words(text: str) -> list[Quantity]:
     """Numbers written as words, where digits give none: "twenty-five point two", "three points", "no points"."""
     found = []
     for match in _RUN.finditer(text):
-        words = re.split(r"[\s,-]+", match["run"].lower())
+        said = re.split(r"[\s,-]+", match["run"].lower())
         # A single word is a number only where it is said to be one: "one of the signs" is not.
-        if len(words) == 1 and (match["free"] is not None or match["close"] is None):
+        if len(said) == 1 and (match["free"] is not None or match["close"] is None):
             continue
-        value = _spelt([word for word in words if word != "and"])
+        value = _spelt([word for word in said if word != "and"])
         if value is not None:
             start, end = match.span("run")
             unit = _UNIT.match(text, end)
@@ -464,8 +439,7 @@ _WEEKDAY: Final = re.compile(r"\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:u
 def dates(text: str) -> list[Quantity]:
     """The calendar dates of a plain text: M/D/Y as the questions ask for, ISO 8601, and written out in English.
 
-    Numbers with slashes, dashes or dots are month first; a day-first date is another one, or none of the calendar. Two-digit
-    years are 1970 to 2069.
+    A day-first date is another one, or none of the calendar. Two-digit years are 1970 to 2069.
     """
     found: list[Quantity] = []
     named = _MONTH_WORD.search(text.lower()) is not None

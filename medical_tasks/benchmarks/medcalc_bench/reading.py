@@ -1,13 +1,8 @@
-r"""Finds where a reply states its answer, and reads it there.
+r"""Finds where a reply states its answer, and reads it there; what a place states is for `statements` to say.
 
-1. Reasoning goes, whatever its markup (`scoring.reasoning`); reasoning that never ends leaves no answer.
-2. The last complete `"answer"` field of an object, unless a final statement or a correction follows it. The key may say "final" or
-   "my", but not "wrong" or "previous". An object that is cut off before its end states no answer.
-3. Without an object: the last of `\boxed{}`, "the final answer is", "Answer:", `<answer>` and `####`; then any other "answer is";
-   then the last lines, one that plainly states a quantity before any other.
-
-What a place states is for `statements` to say. A place that speaks of the answer without stating one ("the answer is not 12")
-ends the search. `docs/medcalc_scoring.md` has the rules with examples and their measured errors.
+Reasoning goes. Then the last complete `"answer"` field of an object counts, unless a final statement or a correction follows it;
+else the last of `\boxed{}`, "the final answer is", "Answer:", `<answer>` and `####`; any other "answer is"; the last lines.
+`docs/medcalc_scoring.md` has the rules with examples and their measured errors.
 """
 
 from __future__ import annotations
@@ -137,10 +132,8 @@ def _read_prose(text: str, words: list[int], subject: Subject) -> Statement:
                 end = text.find("\n", piece[1])
                 return _unless_taken_back(reading, text[piece[1] :] if end >= 0 else "", subject)
     lines = [line for line in text.split("\n") if line and not line.isspace()]
-    heading = next(
-        (at for at, line in enumerate(lines) if at and len(line) <= MAX_HEADING and _HEADING.fullmatch(line)),
-        len(lines),
-    )
+    headings = (at for at, line in enumerate(lines) if at and len(line) <= MAX_HEADING and _HEADING.fullmatch(line))
+    heading = next(headings, len(lines))
     best = Statement()
     if heading < len(lines):
         # What stands under "Interpretation:" or "References" explains the answer before it.
@@ -152,9 +145,8 @@ def _read_lines(lines: list[str], subject: Subject) -> Statement:
     """The last of the lines that plainly states a quantity, else the one that does best."""
     best, why, taken_back = Statement(), Statement(), False
     for line in reversed(lines[-MAX_LINES:]):
-        if ((";" in line or line.lstrip()[:1] in _REFERENCE_BEGINS) and _REFERENCE.fullmatch(line)) or _CLASS.match(
-            line
-        ):
+        cited = (";" in line or line.lstrip()[:1] in _REFERENCE_BEGINS) and _REFERENCE.fullmatch(line)
+        if cited or _CLASS.match(line):
             continue
         statement = read_statement(_BULLET.sub("", line[-MAX_LINE:]), subject, last=True)
         if statement.plainly:
@@ -195,10 +187,7 @@ def _words(text: str) -> list[int]:
 
 
 def _field(text: str, words: list[int]) -> tuple[str | None, int]:
-    """The last complete answer of an object, and where what comes after it begins; (None, 0) when there is no object.
-
-    An object that is cut off before its end gives (None, place of its answer).
-    """
+    """The last complete answer of an object and the place behind it; (None, 0) without an object, (None, its place) cut off."""
     first, tried = text.find("{"), 0
     cut_off = 0
     for word in words:
@@ -228,12 +217,9 @@ def _key(text: str, word: int) -> int | None:
             return None
         return closing.end() if _QUALIFIED.fullmatch(opening["name"].strip()) else None
     bare = _BARE_KEY.match(text, end)
-    opening = _BARE_BEGIN.search(before) if bare is not None else None
-    return (
-        bare.end()
-        if bare is not None and opening is not None and _QUALIFIED.fullmatch(opening["name"].strip())
-        else None
-    )
+    opening = _BARE_BEGIN.search(before)
+    fits = bare is not None and opening is not None and _QUALIFIED.fullmatch(opening["name"].strip())
+    return bare.end() if bare is not None and fits else None
 
 
 def _value(text: str, start: int, *, braces: bool) -> tuple[str | None, int]:
@@ -271,10 +257,7 @@ Place = tuple[int, tuple[int, int]]
 
 
 def _named(text: str, words: list[int], *, strong: bool) -> Iterator[Place]:
-    """Places that name the answer.
-
-    Strong: boxes, tags, "final answer", a line that begins with "Answer:". Weak: any other "answer" before "is" or ":".
-    """
+    """Places that name the answer: boxes, tags, "final answer", a line beginning with "Answer:", or else any other "answer"."""
     found = 0
     for word in words:
         end = word + len(_WORD)

@@ -39,12 +39,8 @@ class Reading:
         if len(said) != 1:
             return None
         (number,) = said
-        if (
-            own.present is not None
-            and number
-            and number in own.possible
-            and _state(" ; ".join(self.deciding), own) is False
-        ):
+        counted = own.present is not None and number and number in own.possible
+        if counted and _state(" ; ".join(self.deciding), own) is False:
             return None if own.present else 0.0  # what the finding would give stands beside one that is not there
         return number
 
@@ -67,13 +63,8 @@ class ScoreReading:
     totals: list[float]
 
 
-_WORD_NUMBERS: Final = {
-    **{word: float(place) for place, word in enumerate(NUMBER_WORDS)},
-    "no": 0.0,
-    "a": 1.0,
-    "an": 1.0,
-    "single": 1.0,
-}
+_FURTHER: Final = {"no": 0.0, "a": 1.0, "an": 1.0, "single": 1.0}
+_WORD_NUMBERS: Final = {word: float(place) for place, word in enumerate(NUMBER_WORDS)} | _FURTHER
 _NUMBER: Final = "|".join(NUMBER_WORDS)
 _P: Final = patterns("points")
 _AWARDS: Final = tuple(patterns("awards", number=_NUMBER).values())
@@ -205,6 +196,12 @@ def _without_totals(text: str) -> str:
     return _P["totals"].sub(lambda match: " " * len(match[0]), text)
 
 
+def _without_awards(text: str) -> str:
+    for pattern in _AWARDS:
+        text = pattern.sub(" ", text)
+    return text
+
+
 def _points(text: str, mentions: Sequence[tuple[int, int, int]]) -> tuple[set[float], set[float], list[float]]:
     """The points that a sentence about one criterion gives, the bare numbers that may be points, and the points of others."""
     weight = _P["weight"].search(text)
@@ -250,9 +247,8 @@ def _clauses(
     )
     awards = awards or sorted({(a, b) for _, a, b in _awards(text, _WEAK[:2])})
     awards = sorted({*awards, *(match.span() for match in _P["for"].finditer(text))})
-    first = (
-        bool(awards) and awards[0][0] < mentions[0][1] and _P["object"].match(text, awards[0][1] - 4) is not None
-    )  # "1 point for hypertension", not "hypertension (1 point)"
+    # "1 point for hypertension", not "hypertension (1 point)".
+    first = bool(awards) and awards[0][0] < mentions[0][1] and bool(_P["object"].match(text, awards[0][1] - 4))
     cuts, last = [0], {}
     named = [each for at, each in enumerate(mentions) if not at or mentions[at - 1][0] != each[0]]
     for place, _, end in mentions:  # a second name of the same criterion goes on with it
@@ -284,23 +280,14 @@ _GREATEST: Final = 4
 
 
 def other_points(reading: Reading) -> tuple[bool | None, set[float]]:
-    """What the patient's data are by a reply, as far as it says so.
-
-    Returns:
-        True where it states the patient's own data, False for other data, None where it states none; and the points that the
-        rule gives for what it leaves open, or for the other data.
-    """
+    """Whether a reply states the patient's own data, None where it states none; and the points that the rule gives for the rest."""
     own = reading.criterion
     text = " ; ".join(reading.texts)
     said: bool | None = None
     changes: dict[str, list[object]] = {}
     if own.present is not None or "cough" in own.label.lower():
-        state = next(
-            filter(
-                lambda each: each is not None, (_state(" ; ".join(t), own) for t in (reading.deciding, reading.texts))
-            ),
-            None,
-        )
+        states = (_state(" ; ".join(texts), own) for texts in (reading.deciding, reading.texts))
+        state = next((each for each in states if each is not None), None)
         truth = own.present if own.present is not None else own.label.startswith("No")
         if state is not None:
             return state == truth, {own.points} if state == truth else set(own.possible) - {own.points}
@@ -368,10 +355,7 @@ def _in_our_unit(number: float, name: str, own: Criterion) -> Iterator[float]:
 
 def _state(text: str, own: Criterion) -> bool | None:
     """Whether a finding is said to be there; of a criterion that counts an absence, whether the absence is."""
-    bare = _P["nothing"].sub(" ", _without_totals(text))
-    for pattern in _AWARDS:
-        bare = pattern.sub(" ", bare)
-    no, yes = _P["no"].search(bare) is not None, _P["yes"].search(bare) is not None
+    bare = _without_awards(_P["nothing"].sub(" ", _without_totals(text)))
     if "cough" in own.label.lower():
         told = re.search(
             r"absen\w+[\w ]*\W{1,4}(?:(?:finding|evidence|value)\W{1,3})?(no|false|not|absent|yes|true|present)\b",
@@ -381,18 +365,15 @@ def _state(text: str, own: Criterion) -> bool | None:
         if told:
             return told[1].lower() in ("yes", "true", "present")
         bare = re.sub(r"absence of (?:a )?cough", " ", bare, flags=re.IGNORECASE)
-        no, yes = _P["no"].search(bare) is not None, _P["yes"].search(bare) is not None
-        return no if yes or no else None
-    if no:
+        return True if _P["no"].search(bare) else False if _P["yes"].search(bare) else None
+    if _P["no"].search(bare):
         inside = any(_P["no"].search(match[0]) for names in own.names for match in names.finditer(bare))
         return None if inside else False
-    return True if yes else None
+    return True if _P["yes"].search(bare) else None
 
 
 def _choice(text: str, name: str, words: Mapping[str, object], own: Criterion) -> object | None:
-    bare = _without_totals(text)
-    for pattern in _AWARDS:
-        bare = pattern.sub(" ", bare)
+    bare = _without_awards(_without_totals(text))
     found: set[object] = set()
     if name.endswith("_response"):
         match = re.search(rf"\b{name[0]}\s?([1-6])\b", bare, re.I)

@@ -1,20 +1,8 @@
 """The grammar of statements: which quantity a passage states as the answer.
 
-Each quantity of a passage is *stated*, unless it is
-
-| it is | as in |
-|---|---|
-| denied | not 12.9; 12.9 is wrong; anything but 12.9; wrong answer: 12.9 |
-| a bound | over 12.9; at most 12.9; 12.9 or more; <12.9 |
-| asked | 12.9?; is it 12.9? No. |
-| under a condition | 12.9 if male; had he smoked, it would be 12.9 |
-| behind a refusal | cannot be determined; age is 12.9 |
-| taken back | 12.9? No, 23.7; 12.9, corrected: 23.7; 12.9. Wait, that is wrong. |
-| an operand | 4 + 3 + 5; the 4 of "4 + 3 = 7" |
-| of something else | an input (age 50), a normal range, a cut-off, a risk; another unit beside a score (7 %, 7 days) |
-
-Of what is stated the first counts, in running text the last; one behind "is", "=", ":" or at the beginning goes before any other.
-Alternatives, lists, ranges and spreads ("12.9 or 23.7", "12.9, 23.7", "12.9 to 23.7", "12.9 ± 11") count as all their values.
+Each quantity is stated unless it is denied, a bound, asked, under a condition, behind a refusal, taken back, an operand, or of
+something else. Of what is stated the first counts, in running text the last; one behind "is", "=", ":" or at the beginning goes
+before others. Alternatives, lists, ranges and spreads ("12.9 or 23.7", "12.9 to 23.7", "12.9 ± 11") count as all their values.
 """
 
 from __future__ import annotations
@@ -51,28 +39,20 @@ _IDIOM_WORDS: Final = ("doubt", "question", "nothing", "Nothing", "mistaken", "r
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is asked for.
-
-    Attributes:
-        own: words that usually name something else and here are part of what is asked for ("weight").
-    """
+    """What is asked for."""
 
     scan: Scanner  # finds the quantities of its form
     numeric: bool = False  # whether they are numbers, so that `str(<arithmetic>)` can be worked out
     points: bool = False  # whether it is a number of points, which has no unit
     unit: str = ""  # its unit, "" without one
-    own: frozenset[str] = frozenset()
+    own: frozenset[str] = frozenset()  # words that usually name something else and here what is asked for
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What a passage states.
+    """What a passage states."""
 
-    Attributes:
-        stated: the quantity, several where the passage leaves open which, none where it states none.
-    """
-
-    stated: tuple[Quantity, ...] = ()
+    stated: tuple[Quantity, ...] = ()  # several where the passage leaves open which
     why: str = ""  # where it states none: what its last quantity is instead
     strength: float = 0.0  # how plainly it does, `PLAIN` and more behind "is", "=" and the like, or at the beginning
     settled: bool = False  # the passage is about the answer, so that no other place is looked at
@@ -84,13 +64,7 @@ class Statement:
 
 
 def read_statement(text: str, subject: Subject, *, last: bool = False) -> Statement:
-    """Reads what a passage states as the answer.
-
-    Args:
-        text: an answer, or a passage that gives one; `HERE` may stand in it where the answer is named.
-        subject: what is asked for.
-        last: the last statement counts and not the first, as fits running text.
-    """
+    """Reads what a passage states as the answer, in running text the `last`; `HERE` may stand where the answer is named."""
     if subject.numeric:
         if _P["bare"].fullmatch(text):
             return Statement((Quantity(float(text), 0, len(text)),), strength=PLAIN, settled=True)
@@ -257,11 +231,10 @@ class _Passage:
         """Finds denials, bounds, questions, conditions, refusals and corrections."""
         start, refused = 0, False
         spoken_of = self.hints & {"denied", "bound", "condition", "refused"}
-        for end in (
-            (*(mark.end() for mark in _P["end"].finditer(self.text)), len(self.text))
-            if spoken_of or "?" in self.text or _breaks_off(self.text)
-            else ()
-        ):
+        ends: list[int] = []
+        if spoken_of or "?" in self.text or _breaks_off(self.text):
+            ends = [*(mark.end() for mark in _P["end"].finditer(self.text)), len(self.text)]
+        for end in ends:
             inside = [at for at, place in enumerate(self.places) if start <= place < end]
             sentence = self.text[start:end]
             if inside:

@@ -1,7 +1,6 @@
 """Reads the working of a reply: lines, list items, table rows and JSON steps, its numbers, and its arithmetic `a op b = r`.
 
-Arithmetic is worked out by `expression.formula_value`; nothing of a reply is ever run. What cannot be read whole is passed
-over: half an expression would look like a wrong one.
+What cannot be read whole is passed over: half an expression would look like a wrong one.
 """
 
 from __future__ import annotations
@@ -134,7 +133,7 @@ def _members(value: object, name: str, depth: int) -> Iterator[Piece]:
             return
         rest = [key for place, key in enumerate(keys) if place != column]
         first = name or next((value[key] for key in rest if isinstance(value[key], str)), "")
-        said = [name, *(f"{key.replace('_', ' ')}: {_spoken(value[key])}" for key in rest)]
+        said = [name, *(_spoken(key, value[key]) for key in rest)]
         yield Piece(plain(" ; ".join(filter(None, said))), plain(first), points, depth=0)
     elif isinstance(value, list):
         for each in value:
@@ -142,11 +141,11 @@ def _members(value: object, name: str, depth: int) -> Iterator[Piece]:
     elif isinstance(value, str) and ("\n" in value or depth < 2 or not name):
         yield from _lines(value)
     elif value is not None:
-        yield Piece(_plain(f"{name.replace('_', ' ')}: {_spoken(value)}"), depth=0)
+        yield Piece(_plain(_spoken(name, value)), depth=0)
 
 
-def _spoken(value: object) -> str:
-    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+def _spoken(key: str, value: object) -> str:
+    return f"{key.replace('_', ' ')}: {('yes' if value else 'no') if isinstance(value, bool) else value}"
 
 
 def _column(heads: list[str]) -> int | None:
@@ -258,14 +257,8 @@ def _expression_at_end(side: str, *, first: bool) -> str | None:
     # A part of something longer, a range, a date, a blood pressure: nothing is computed.
     if text[0] in "*/^×÷)+" or text[-1] in "*/^×÷(+-" or text.count("(") != text.count(")"):
         return None
-    if (
-        (first and text[0] == "-" and before)
-        or _RANGE.fullmatch(text)
-        or _DATE.search(text)
-        or _PRESSURE.fullmatch(text)
-    ):
-        return None
-    return text
+    other = (first and text[0] == "-" and before) or _RANGE.fullmatch(text) or _DATE.search(text)
+    return None if other or _PRESSURE.fullmatch(text) else text
 
 
 def _value(expression: str) -> float | None:

@@ -60,15 +60,8 @@ def _opened(
         setting = setting[0] if draw.chance(setting[2]) else setting[1]
     reason = reason or case["reason"]
     reasons = _DATA["reasons"][reason] if isinstance(reason, str) else reason
-    chart = Chart(
-        calculator,
-        draw,
-        person,
-        setting=setting,
-        reason=reasons,
-        voice=case.get("voice", voice),
-        blocks=case.get("blocks", ""),
-    )
+    more = {"voice": case.get("voice", voice), "blocks": case.get("blocks", "")}
+    chart = Chart(calculator, draw, person, setting=setting, reason=reasons, **more)
     chart.scene = scene
     return chart
 
@@ -268,11 +261,8 @@ def burden(chart: Chart) -> None:
     for parameter, finding in draw.some(entries, 11):
         young = finding == "dementia" and chart.person.age < _GERIATRIC_AGE
         chart.find(parameter, finding, present=0.0 if young else 0.22, known=0.7, clouds=finding == "dementia")
-    for parameter, name in (
-        ("liver_disease", "charlson_liver"),
-        ("diabetes", "charlson_diabetes"),
-        ("solid_tumor", "solid_tumor"),
-    ):
+    names = {"liver_disease": "charlson_liver", "diabetes": "charlson_diabetes", "solid_tumor": "solid_tumor"}
+    for parameter, name in names.items():
         if draw.chance(0.7):
             chart.choose(parameter, name, *((0,) if draw.chance(0.5) else (1, 2)))
 
