@@ -131,16 +131,13 @@ def _typed_row(path: Path, row: CsvRow, config: str) -> dict[str, Any]:
         raise wrong("Category", f"expected one of {', '.join((*CATEGORIES, *_LATER_CATEGORIES))}")
     if config == "v1.0" and cells["Category"] not in CATEGORIES:
         raise wrong("Category", "this name is of a later release than v1.0, which has 'lab' and 'dosage'")
-    if cells["Output Type"] not in OUTPUT_TYPES:
+    kind = cells["Output Type"]
+    if kind not in OUTPUT_TYPES:
         raise wrong("Output Type", f"expected one of {', '.join(OUTPUT_TYPES)}")
+    rule = "a number" if kind == "decimal" else "a whole number, MM/DD/YYYY or ('W weeks', 'D days')"
     for column in ("Ground Truth Answer", "Lower Limit", "Upper Limit"):
-        if not _is_answer(cells[column], cells["Output Type"]):
-            rule = (
-                "a number"
-                if cells["Output Type"] == "decimal"
-                else "a whole number, MM/DD/YYYY or ('W weeks', 'D days')"
-            )
-            raise wrong(column, f"expected {rule} for output type {cells['Output Type']}")
+        if not _is_answer(cells[column], kind):
+            raise wrong(column, f"expected {rule} for output type {kind}")
     try:
         typed["relevant_entities"] = canonical_entities(cells["Relevant Entities"])
     except ValueError as error:
@@ -159,15 +156,10 @@ def _is_answer(text: str, output_type: str) -> bool:
 
 def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
     """Makes one item a row; two rows with the same number are a `UsageError`."""
-    items = [
-        Item(
-            id=str(row["row_number"]),
-            fields=dict(row),
-            groups={"category": row["category"], "calculator": row["calculator_name"]},
-            cluster=_note_cluster(row),
-        )
-        for row in rows
-    ]
+    items = []
+    for row in rows:
+        groups = {"category": row["category"], "calculator": row["calculator_name"]}
+        items.append(Item(id=str(row["row_number"]), fields=dict(row), groups=groups, cluster=_note_cluster(row)))
     if len({item.id for item in items}) != len(items):
         raise UsageError(f"{task.name}: two rows of the built dataset have the same row_number. Build it again.")
     return items
@@ -203,9 +195,8 @@ FRESH_OPTIONS = (
 
 
 def _fresh(split: str, options: Mapping[str, int]) -> Iterator[Mapping[str, Any]]:
-    from medical_tasks.benchmarks.medcalc_bench.fresh import (
-        fresh_rows,  # late: reading released rows must not pay for it
-    )
+    # Late: reading released rows must not pay for it.
+    from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_rows
 
     return fresh_rows(options["seed"], options["n"])
 

@@ -345,11 +345,8 @@ _CONTRADICTING: Final = "a calculation gives the right answer after one that is 
 
 def _uses_the_values(place: int, case: Case) -> bool:
     """Whether the values are in a calculation, or in those that lead to it."""
-    before = case.working.equations[:place]
-    numbers = [
-        *case.working.equations[place].numbers,
-        *(number for each in before for number in (*each.numbers, each.value)),
-    ]
+    before = (number for each in case.working.equations[:place] for number in (*each.numbers, each.value))
+    numbers = [*case.working.equations[place].numbers, *before]
     needed = [value for value in case.values if value.parameter not in _UNUSED.get(case.calculator_id, ())]
     return all(among(value.forms, numbers) for value in needed)
 
@@ -370,9 +367,8 @@ def _knowledge(case: Case) -> Sorted | None:
         if constant.by_sex and _stated_sex(case.working.text) != case.result.used.get("sex"):
             continue
         if not _stands(constant, case):
-            return Sorted(
-                "A", f"the formula's constant {constant.name} is not in the reply, nor a number it could be part of"
-            )
+            reason = f"the formula's constant {constant.name} is not in the reply, nor a number it could be part of"
+            return Sorted("A", reason)
     if "sex" in case.result.used and _stated_sex(case.working.text) != case.result.used.get("sex"):
         return None  # another factor may come from another sex, which is no other formula
     return _other_formula(case)
@@ -437,9 +433,8 @@ def _other_formula(case: Case) -> Sorted | None:
             continue
         chain, numbers = [last], set(last.numbers)
         for before in reversed(equations[:place]):
-            if any(
-                close(result, number, 0.002) for result in (before.value, before.stated or 0.0) for number in numbers
-            ):
+            results = (before.value, before.stated or 0.0)
+            if any(close(one, number, 0.002) for one, number in itertools.product(results, numbers)):
                 chain.append(before)
                 numbers |= set(before.numbers)
         used = all(any(close(value.used, number, 0.002) for number in numbers) for value in case.values)

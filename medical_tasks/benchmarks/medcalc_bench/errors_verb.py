@@ -84,11 +84,8 @@ def _sorted_errors(arguments: argparse.Namespace, specs: Sequence[Any], results:
         own = [row for row in items if row["task"] == spec.name]
         found, by_id, counts = _wrong_answers(spec, entry["recipe"], own, arguments)
         wrong[spec.name] = found
-        scored = [
-            (by_id[row["id"]].fields, row["accuracy"] == 1.0, row["cluster"])
-            for row in own
-            if row["accuracy"] is not None
-        ]
+        told = (row for row in own if row["accuracy"] is not None)
+        scored = [(by_id[row["id"]].fields, row["accuracy"] == 1.0, row["cluster"]) for row in told]
         written, attributes = write_attributes(folder, spec.name, entry["recipe"]["model"]["name"], scored)
         paths += written
         sorted_rows = rule_rows(found)
@@ -111,14 +108,9 @@ def _wrong_answers(
     from medical_tasks.data.task_data import load_task_data
     from medical_tasks.runs.responses import run_responses
 
-    data = load_task_data(
-        spec,
-        dataset_spec(spec.dataset),
-        data=arguments.data,
-        config=recipe["data"]["config"],
-        split=recipe["data"]["split"],
-        max_samples=recipe["max_samples"],
-    )
+    part = {key: recipe["data"][key] for key in ("config", "split")}
+    dataset = dataset_spec(spec.dataset)
+    data = load_task_data(spec, dataset, data=arguments.data, max_samples=recipe["max_samples"], **part)
     responses = run_responses(
         spec, data, recipe, arguments.run, responses=arguments.responses, upstream=arguments.upstream
     )
@@ -133,12 +125,8 @@ def _wrong_answers(
             "folder as `medical-tasks run` left it, or repeat that command and try again."
         )
     found = [WrongAnswer(task=spec.name, item=by_id[row["id"]], response=responses[row["id"]]) for row in examined]
-    counts = {
-        "items": len(own),
-        "wrong": len(wrong),
-        "label_not_borne_out": len(wrong) - len(examined),
-        "examined": len(found),
-    }
+    left_out = len(wrong) - len(examined)
+    counts = {"items": len(own), "wrong": len(wrong), "label_not_borne_out": left_out, "examined": len(found)}
     return found, by_id, counts
 
 

@@ -57,10 +57,20 @@ class Reading:
 class ScoreReading:
     """What a reply says of a score; criteria are numbered in our order."""
 
-    readings: dict[int, Reading]
-    named: set[int]  # criteria that are named at all
-    extras: list[tuple[str, float]]  # passages with points that no criterion of ours has
-    totals: list[float]
+    criteria: Sequence[Criterion]
+    readings: dict[int, Reading] = field(default_factory=dict)
+    named: set[int] = field(default_factory=set)  # criteria that are named at all
+    extras: list[tuple[str, float]] = field(default_factory=list)  # passages with points that no criterion of ours has
+    totals: list[float] = field(default_factory=list)
+
+    def attach(self, place: int, text: str, points: tuple[set[float], set[float]]) -> None:
+        """Adds a passage about a criterion, with its points and the numbers that may be points."""
+        reading = self.readings.setdefault(place, Reading(self.criteria[place]))
+        reading.texts.append(text)
+        if points[0] or points[1]:
+            reading.deciding.append(text)
+        reading.points |= points[0]
+        reading.perhaps |= points[1]
 
 
 _FURTHER: Final = {"no": 0.0, "a": 1.0, "an": 1.0, "single": 1.0}
@@ -77,17 +87,15 @@ _MOST_GUESSED: Final = 4
 
 def read_score(working: Working, criteria: Sequence[Criterion]) -> ScoreReading:
     """Finds what a reply says of each criterion."""
-    found = ScoreReading({}, set(), [], [])
+    found = ScoreReading(criteria)
     current: int | None = None
     depth: int | None = None
     for piece in working.pieces:
         for match in _P["totals"].finditer(piece.text):
-            found.totals.append(
-                float(NUMBER.findall(match["expression"])[-1].replace(",", ""))
-                * (-1 if re.search(r"(?:^|=)\s*-\s*[\d.]+$", match["expression"]) else 1)
-            )
+            sign = -1 if re.search(r"(?:^|=)\s*-\s*[\d.]+$", match["expression"]) else 1
+            found.totals.append(float(NUMBER.findall(match["expression"])[-1].replace(",", "")) * sign)
         if piece.points is not None:
-            _read_row(piece, piece.points, criteria, found)
+            _read_row(piece, piece.points, found)
             current = None
             continue
         mentions = _mentions(piece.text, criteria)
@@ -103,21 +111,21 @@ def read_score(working: Working, criteria: Sequence[Criterion]) -> ScoreReading:
         if piece.depth is not None and mentions:
             depth = piece.depth if current is None or depth is None else depth
         for sentence in _P["sentence"].split(piece.text):
-            current = _read_sentence(sentence[:MAX_SENTENCE], criteria, found, current, listed=piece.depth is not None)
+            current = _read_sentence(sentence[:MAX_SENTENCE], found, current, listed=piece.depth is not None)
     return found
 
 
-def _read_row(piece: Piece, points: float, criteria: Sequence[Criterion], found: ScoreReading) -> None:
+def _read_row(piece: Piece, points: float, found: ScoreReading) -> None:
     if _P["closing"].search(piece.name):
         found.totals.append(points)
         return
     for text in (piece.name, piece.text):
-        places = {place for place, _, _ in _mentions(text, criteria)}
+        places = {place for place, _, _ in _mentions(text, found.criteria)}
         if len(places) == 1:
             (place,) = places
             if points and place in found.readings and found.readings[place].points:
                 break  # a second row that only shares a word with the first
-            _attach(found, criteria, place, piece.text, ({points}, set()))
+            found.attach(place, piece.text, ({points}, set()))
             found.named.add(place)
             return
         if places:
@@ -126,15 +134,13 @@ def _read_row(piece: Piece, points: float, criteria: Sequence[Criterion], found:
     found.extras.append((piece.name, points))
 
 
-def _read_sentence(
-    sentence: str, criteria: Sequence[Criterion], found: ScoreReading, current: int | None, *, listed: bool
-) -> int | None:
-    mentions = _mentions(sentence, criteria)
+def _read_sentence(sentence: str, found: ScoreReading, current: int | None, *, listed: bool) -> int | None:
+    mentions = _mentions(sentence, found.criteria)
     places = list(dict.fromkeys(place for place, _, _ in mentions))
     found.named |= set(places)
     if len(places) == 1:
         own, perhaps, more = _points(sentence, mentions)
-        _attach(found, criteria, places[0], sentence, (own, perhaps))
+        found.attach(places[0], sentence, (own, perhaps))
         found.extras.extend((sentence, each) for each in more)
         return places[0]
     if not places:
@@ -146,24 +152,13 @@ def _read_sentence(
             return None
         points = _points(sentence, ())[:2]
         if current is not None and not (points[0] and found.readings[current].points):
-            _attach(found, criteria, current, sentence, points)
+            found.attach(current, sentence, points)
             return current
         found.extras.extend((sentence, each) for each in points[0] or (points[1] if listed else ()))
         return current
     for place, text, points in _clauses(sentence, mentions, found.extras):
-        _attach(found, criteria, place, text, points)
+        found.attach(place, text, points)
     return None
-
-
-def _attach(
-    found: ScoreReading, criteria: Sequence[Criterion], place: int, text: str, points: tuple[set[float], set[float]]
-) -> None:
-    reading = found.readings.setdefault(place, Reading(criteria[place]))
-    reading.texts.append(text)
-    if points[0] or points[1]:
-        reading.deciding.append(text)
-    reading.points |= points[0]
-    reading.perhaps |= points[1]
 
 
 def _mentions(text: str, criteria: Sequence[Criterion]) -> list[tuple[int, int, int]]:
@@ -177,8 +172,7 @@ def _mentions(text: str, criteria: Sequence[Criterion]) -> list[tuple[int, int, 
     spans.sort(key=lambda span: (span[1] - span[2], span[1]))
     kept: list[tuple[int, int, int]] = []
     for place, start, end in spans:
-        over = [each for each in kept if start < each[2] and each[1] < end]
-        if not over:
+        if not any(start < each[2] and each[1] < end for each in kept):
             kept.append((place, start, end))
     return sorted(kept, key=lambda span: span[1])
 
@@ -242,11 +236,9 @@ def _clauses(
 ) -> Iterator[tuple[int, str, tuple[set[float], set[float]]]]:
     """Parts of a sentence that names several criteria, each with the criterion it is about and its points."""
     text = _without_totals(sentence)
-    awards = sorted(
-        {(a, b) for _, a, b in _awards(text, _AWARDS)} | {match.span() for match in _P["nothing"].finditer(text)}
-    )
-    awards = awards or sorted({(a, b) for _, a, b in _awards(text, _WEAK[:2])})
-    awards = sorted({*awards, *(match.span() for match in _P["for"].finditer(text))})
+    given = {(a, b) for _, a, b in _awards(text, _AWARDS)} | {match.span() for match in _P["nothing"].finditer(text)}
+    given = given or {(a, b) for _, a, b in _awards(text, _WEAK[:2])}
+    awards = sorted({*given, *(match.span() for match in _P["for"].finditer(text))})
     # "1 point for hypertension", not "hypertension (1 point)".
     first = bool(awards) and awards[0][0] < mentions[0][1] and bool(_P["object"].match(text, awards[0][1] - 4))
     cuts, last = [0], {}

@@ -64,18 +64,13 @@ def _score(item: Item, response: str, official_of: Callable[..., Decision]) -> I
     sane = _decided(statement, kind, calculator_id, **answer)
     official = official_of(response, calculator_id=calculator_id, **answer)
     why = sane.why if sane.correct == official.correct else f"{sane.why}; official: {official.why}"
-    values = {
-        "accuracy": float(sane.correct),
-        "accuracy_official": float(official.correct),
-        "accuracy_recomputed": math.nan,
-        "accuracy_agreed": math.nan,
-    }
+    values = {"accuracy": float(sane.correct), "accuracy_official": float(official.correct)}
+    values |= {"accuracy_recomputed": math.nan, "accuracy_agreed": math.nan}
     result = recompute_or_none(row)
     if result is not None:
         agrees = label_agrees(row, result.answer)
-        if agrees and not isinstance(result.answer, float):
-            published = sane  # the same score or date is asked for
-        else:
+        published = sane  # where the same score or date is asked for
+        if not agrees or isinstance(result.answer, float):
             # No limits: the tolerance is around the published rule's answer, not around the label.
             published = _decided(statement, kind, calculator_id, gold=answer_text(result.answer))
         values["accuracy_recomputed"] = float(published.correct)

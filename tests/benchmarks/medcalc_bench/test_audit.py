@@ -23,34 +23,20 @@ from medical_tasks.benchmarks.medcalc_bench.audit import (
     write_audit,
 )
 from medical_tasks.benchmarks.medcalc_bench.data import read_rows
-from medical_tasks.benchmarks.medcalc_bench.demo import demo_rows
+from medical_tasks.benchmarks.medcalc_bench.demo import demo_rows, synthetic_row
 from medical_tasks.benchmarks.medcalc_bench.gold import answer_text, label_agrees, recompute, recompute_or_none
 from medical_tasks.calculators import CALCULATORS, calculate, find
 from medical_tasks.errors import UsageError
-from tests.support import ROOT, SHARED, needs_shared
+from tests.benchmarks.medcalc_bench.official_csv import V1
+from tests.support import ROOT, needs_shared
 
 TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
-
-V1 = SHARED / "data" / "medcalc" / "test_data_v1.csv"
 
 
 def row(calculator_id: int, entities: dict[str, Any], label: str, **fields: Any) -> dict[str, Any]:
     """A built row; the limits are 5 % around a decimal label, else the label."""
-    entry = find(calculator_id)
-    low, high = label, label
-    if entry.output == "decimal":
-        low, high = (str(round(float(label) * factor, 6)) for factor in (0.95, 1.05))
-    return {
-        "row_number": 1,
-        "calculator_id": calculator_id,
-        "calculator_name": entry.name,
-        "output_type": entry.output,
-        "relevant_entities": json.dumps(entities),
-        "ground_truth_answer": label,
-        "lower_limit": low,
-        "upper_limit": high,
-        **fields,
-    }
+    made = synthetic_row(1, "1", find(calculator_id), ("", "", entities), label, "")
+    return {**made, "relevant_entities": json.dumps(entities), **fields}
 
 
 COMA, PATCH = TABLES["coma"], TABLES["patch"]

@@ -83,7 +83,3 @@ def test_numbers_and_notes() -> None:
 @pytest.mark.parametrize(("answer", "limits"), TABLES["decimal_limits"])
 def test_decimal_limits(answer: str, limits: list[str]) -> None:
     assert list(decimal_limits(answer)) == limits
-
-
-def test_rows_are_the_same_each_time() -> None:
-    assert demo_rows() == ROWS

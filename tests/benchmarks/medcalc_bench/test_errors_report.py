@@ -25,8 +25,9 @@ from medical_tasks.judges.base import Call, JudgeOptions, NoReply, Unreadable
 from medical_tasks.judges.session import JudgeSession
 from medical_tasks.scoring.intervals import wilson_interval
 from medical_tasks.spec import Item
+from tests.benchmarks.medcalc_bench.official_csv import V1
 from tests.judges.scripted import ScriptedBackend
-from tests.support import SHARED, needs_shared
+from tests.support import needs_shared
 
 TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 
@@ -155,9 +156,8 @@ def test_answers_on_one_note_widen_the_interval() -> None:
 @pytest.mark.upstream
 @needs_shared
 def test_numbers_of_attributes_are_those_of_the_paper() -> None:
-    path = SHARED / "data" / "medcalc" / "test_data_v1.csv"
     counts: dict[str, list[int]] = {}
-    for each in read_rows("v1.0", "test", {"test": path}):
+    for each in read_rows("v1.0", "test", {"test": V1}):
         number = count_attributes(each)
         assert number is not None
         for name in (each["category"], kind_of(each), "all"):

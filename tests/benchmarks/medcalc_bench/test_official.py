@@ -20,6 +20,7 @@ from medical_tasks.benchmarks.medcalc_bench.official import (
     official_decision,
     official_summary,
 )
+from tests.benchmarks.medcalc_bench.official_csv import gold_of, v1_cells
 from tests.support import SHARED, needs_shared
 
 TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
@@ -40,28 +41,17 @@ def _row(case: dict[str, Any]) -> dict[str, Any]:
     return {"calculator_id": int(case["calid"]), **gold}
 
 
-def _rows(name: str) -> list[dict[str, str]]:
-    with (MEDCALC / name).open(encoding="utf-8", newline="") as lines:
-        return list(csv.DictReader(lines))
-
-
 @pytest.mark.upstream
 @needs_shared
 def test_recorded_answers_and_published_summary() -> None:
     """All 1,047 recorded decisions, and the authors' table to the last digit."""
-    golds = {row["Row Number"]: row for row in _rows("test_data_v1.csv")}
-    recorded = _rows("recorded/gpt-4o-mini_direct_answer.csv")
+    golds = {row["Row Number"]: gold_of(row) for row in v1_cells()}
+    with (MEDCALC / "recorded/gpt-4o-mini_direct_answer.csv").open(encoding="utf-8", newline="") as lines:
+        recorded = list(csv.DictReader(lines))
     assert len(recorded) == len(golds) == 1047
     results = []
     for row in recorded:
-        gold = golds[row["Row Number"]]
-        decision = official_check(
-            row["LLM Answer"],
-            calculator_id=row["Calculator ID"],
-            gold=gold["Ground Truth Answer"],
-            lower=gold["Lower Limit"],
-            upper=gold["Upper Limit"],
-        )
+        decision = official_check(row["LLM Answer"], **golds[row["Row Number"]])
         assert decision.correct == (row["Result"] == "Correct"), (row, decision)
         results.append((row["Category"], decision.correct))
     published = json.loads((MEDCALC / "recorded/gpt-4o-mini_direct_answer.results.json").read_text(encoding="utf-8"))
@@ -99,17 +89,9 @@ def test_checks_of_the_reference() -> None:
 @pytest.mark.upstream
 @needs_shared
 def test_gold_in_full_marks_out() -> None:
-    rows = _rows("test_data_v1.csv")
-    assert len(rows) == 1047
-    for row in rows:
-        gold = row["Ground Truth Answer"]
-        decision = official_decision(
-            json.dumps({"step_by_step_thinking": row["Ground Truth Explanation"], "answer": gold}),
-            calculator_id=int(row["Calculator ID"]),
-            gold=gold,
-            lower=row["Lower Limit"],
-            upper=row["Upper Limit"],
-        )
+    for row in v1_cells():
+        reply = {"step_by_step_thinking": row["Ground Truth Explanation"], "answer": row["Ground Truth Answer"]}
+        decision = official_decision(json.dumps(reply), **gold_of(row))
         assert decision.correct, (row["Row Number"], decision)
 
 

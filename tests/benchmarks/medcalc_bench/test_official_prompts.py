@@ -32,6 +32,7 @@ from medical_tasks.data.task_data import leaking_examples
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.runs.results import read_items
 from medical_tasks.spec import Item
+from tests.benchmarks.medcalc_bench.official_csv import v1_cells
 from tests.benchmarks.medcalc_bench.official_tree import CODE, EXAMPLES, RUN, write_tree
 from tests.fault_server import Call, FaultServer
 from tests.support import SHARED, needs_shared
@@ -199,19 +200,14 @@ def test_an_example_that_is_the_item_is_found_by_what_it_says(
 @needs_shared
 @pytest.mark.upstream
 def test_the_authors_example_of_calculator_11_is_row_191(tmp_path: Path) -> None:
-    import csv
-
     folder = SHARED / "data" / "medcalc"
     write_tree(tmp_path, examples=(folder / EXAMPLES_FILE).read_text(encoding="utf-8"))
     prompts = load_prompts(MEDCALC_ONE_SHOT, "official", tmp_path)
     assert prompts.settings["files"][f"evaluation/{EXAMPLES_FILE}"] == "233a26eeb3a45d6f34ad2e9d3a328e021c82b133"
-    with (folder / "test_data_v1.csv").open(encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines))
     items = [
         replace(item_with(row["Patient Note"], row["Question"], int(row["Calculator ID"])), id=row["Row Number"])
-        for row in rows
+        for row in v1_cells()
     ]
-    assert len(items) == 1047
     assert leaking_examples(MEDCALC_ONE_SHOT, prompts, items) == ["191"]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 from collections.abc import Callable
@@ -30,18 +29,10 @@ from medical_tasks.benchmarks.medcalc_bench.spec import BENCHMARK, MEDCALC
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item
+from tests.benchmarks.medcalc_bench.official_csv import V1, gold_of, v1_cells
 from tests.support import SHARED, needs_shared
 
 TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
-
-SOURCE = SHARED / "data" / "medcalc" / "test_data_v1.csv"
-
-
-def _rows() -> list[dict[str, str]]:
-    with SOURCE.open(encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines))
-    assert len(rows) == 1047
-    return rows
 
 
 def _item(calculator_id: int, gold: str, lower: str, upper: str, output_type: str = "decimal") -> Item:
@@ -72,18 +63,8 @@ FORMS: dict[str, Callable[[dict[str, str]], str]] = {
 @pytest.mark.parametrize("form", list(FORMS))
 def test_gold_in_full_marks_out(form: str) -> None:
     """1,047 of 1,047, also when the gold is only in the authors' explanation."""
-    wrong = []
-    for row in _rows():
-        decision = decide(
-            FORMS[form](row),
-            calculator_id=int(row["Calculator ID"]),
-            gold=row["Ground Truth Answer"],
-            lower=row["Lower Limit"],
-            upper=row["Upper Limit"],
-        )
-        if not decision.correct:
-            wrong.append((row["Row Number"], row["Ground Truth Answer"], decision))
-    assert not wrong
+    decided = ((row["Row Number"], decide(FORMS[form](row), **gold_of(row))) for row in v1_cells())
+    assert [pair for pair in decided if not pair[1].correct] == []
 
 
 @pytest.mark.upstream
@@ -268,7 +249,7 @@ def test_the_specs_name_what_is_scored() -> None:
 @needs_shared
 def test_the_views_of_v1() -> None:
     """Who repeats the labels, and who follows the published rules: 839 rows are common to both (docs/medcalc_audit.md)."""
-    items = load_items(MEDCALC, list(read_rows("v1.0", "test", {"test": SOURCE})))
+    items = load_items(MEDCALC, list(read_rows("v1.0", "test", {"test": V1})))
     computed = [recompute_or_none(item.fields) for item in items]
     labels = [item.fields["ground_truth_answer"] for item in items]
     rules = [
