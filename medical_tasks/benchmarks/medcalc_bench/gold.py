@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any, Literal
 
-from medical_tasks.calculators import Answer, CalculatorInputError, Result, find
+from medical_tasks.calculators import CALCULATORS, Answer, CalculatorInputError, Result, find
 from medical_tasks.errors import UsageError
 
 __all__ = [
@@ -33,15 +33,11 @@ MAX_REPLY = 16_384
 AnswerKind = Literal["integer", "decimal", "date", "gestational_age"]
 _OUTPUT_TYPES: tuple[AnswerKind, ...] = ("integer", "decimal", "date")
 
-DATE_IDS = frozenset({13, 68})
 GESTATIONAL_AGE_ID = 69
-INTEGER_IDS = frozenset({4, 15, 16, 17, 18, 20, 21, 25, 27, 28, 29, 32, 33, 36, 43, 45, 48, 51})
-DECIMAL_IDS = frozenset(
-    {2, 3, 5, 6, 7, 8, 9, 10, 11, 19, 22, 23, 24, 26, 30, 31, 38, 39, 40, 44, 46, 49}
-    | {56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67}
-)
-
-SCORE_IDS = INTEGER_IDS | {8, 23}
+_KINDS: Mapping[int, AnswerKind] = {
+    entry.id: "gestational_age" if entry.id == GESTATIONAL_AGE_ID else entry.output for entry in CALCULATORS
+}
+SCORE_IDS = frozenset(number for number, kind in _KINDS.items() if kind == "integer") | {8, 23}
 """Calculators whose result is a number of points, so that "3/9" means 3 of 9 and no quotient."""
 
 PERCENT_IDS = frozenset({40, 46})
@@ -63,13 +59,7 @@ class Decision:
 
 def known_kind(calculator_id: int) -> AnswerKind | None:
     """The answer's form for one of the 55 calculators, None for any other id."""
-    if calculator_id in DECIMAL_IDS:
-        return "decimal"
-    if calculator_id in INTEGER_IDS:
-        return "integer"
-    if calculator_id in DATE_IDS:
-        return "date"
-    return "gestational_age" if calculator_id == GESTATIONAL_AGE_ID else None
+    return _KINDS.get(calculator_id)
 
 
 def answer_kind(calculator_id: int, output_type: str | None = None) -> AnswerKind:

@@ -13,13 +13,13 @@ from typing import Final, Literal, TypeAlias
 from medical_tasks.benchmarks.medcalc_bench.fresh.findings import (
     FINDINGS,
     GRADES,
+    PLACES,
     STATEMENTS,
     Finding,
     Kind,
     Place,
     Voice,
     list_sentence,
-    place_of,
     values_sentence,
 )
 from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import AMOUNTS, Draw, Reading, System, read_json
@@ -287,7 +287,7 @@ class Chart:
     def _write(self, kind: Kind, told: tuple[str, ...], phrases: tuple[str, ...], *, there: bool, prose: bool) -> None:
         sentences = self._fitting(told)
         if sentences and prose:
-            self.say(place_of(kind), self.draw.pick(sentences))
+            self.say(PLACES[kind], self.draw.pick(sentences))
         else:
             self.phrases[kind, there].append(self.draw.pick(self._fitting(phrases)))
 
@@ -304,10 +304,9 @@ def note_text(chart: Chart) -> str:
     """The note of a complete chart."""
     texts: dict[Place, list[str]] = {place: list(sentences) for place, sentences in chart.sentences.items()}
     for (kind, present), phrases in chart.phrases.items():
-        sentence = list_sentence(
-            chart.draw, kind, chart.draw.shuffled(phrases), present=present, brief=chart.brief, voice=chart.voice
-        )
-        texts.setdefault(place_of(kind), []).append(sentence)
+        shown, form = chart.draw.shuffled(phrases), {"present": present, "brief": chart.brief}
+        sentence = list_sentence(chart.draw, kind, shown, voice=chart.voice, **form)
+        texts.setdefault(PLACES[kind], []).append(sentence)
     values = {
         place: values_sentence(chart.draw, place, chart.draw.shuffled(readings), brief=chart.brief)
         for place, readings in chart.values.items()

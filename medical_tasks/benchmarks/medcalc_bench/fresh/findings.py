@@ -13,7 +13,7 @@ from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import Draw, Readin
 from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import Place as ValuePlace
 
 __all__ = [
-    "FINDINGS", "GRADES", "STATEMENTS", "Finding", "Kind", "Place", "Voice", "finding", "list_sentence", "place_of",
+    "FINDINGS", "GRADES", "PLACES", "STATEMENTS", "Finding", "Kind", "Place", "Voice", "finding", "list_sentence",
     "values_sentence",
 ]  # fmt: skip
 
@@ -86,11 +86,6 @@ GRADES: Final[Mapping[str, tuple[Grade, ...]]] = {
     name: tuple(Grade(**frozen(entry)) for entry in entries) for name, entries in _DATA["grades"].items()
 }
 _FRAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = _DATA["frames"]
-
-
-def place_of(kind: Kind) -> Place:
-    """The part of a note where findings of a kind stand."""
-    return PLACES[kind]
 
 
 def _capital(text: str) -> str:
