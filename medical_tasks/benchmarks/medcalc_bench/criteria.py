@@ -25,20 +25,12 @@ _FACTORS: Final = (
 )  # fmt: skip
 
 # Further names of inputs, beside the dataset's own and what is left of those without "history", "in the last month" and the
-# like. Parameters of one meaning share a line; VTE stands for the names of venous thromboembolism.
-_VTE: Final = r"(?:dvt|pe\b|vte|venous thrombo\w+|deep (?:vein|venous) thrombosis|pulmonary embol\w+)"
-_NAMES: Final[Mapping[str, str]] = json.loads(
-    Path(__file__).with_name("criteria_names.json").read_text(encoding="utf-8")
-)
-"""What findings and values are called: parameters, apart by blanks, to a pattern of their names."""
-_NAME_OF: Final = {parameter: names.replace("VTE", _VTE) for key, names in _NAMES.items() for parameter in key.split()}
-# Names of what a score makes of them: no name of the value itself.
-_SYSTEMS: Final[Mapping[str, str]] = {
-    "systolic_mm_hg": r"blood pressure|bp|mean arterial pressure|map|cardiovascular|circulat\w+",
-    "creatinine_mg_dl": r"renal|kidneys?",
-    "bilirubin_mg_dl": r"liver|hepatic|jaundice",
-    "platelets_10e9_l": r"coagulation|thrombocytop\w+",
+# like: parameters of one meaning, apart by blanks, to a pattern. `systems` are names of what a score makes of a value.
+_DATA: Final = json.loads(Path(__file__).with_name("criteria_names.json").read_text(encoding="utf-8"))
+_NAME_OF: Final[Mapping[str, str]] = {
+    parameter: names for key, names in _DATA["names"].items() for parameter in key.split()
 }
+_SYSTEMS: Final[Mapping[str, str]] = _DATA["systems"]
 _ASIDE: Final = re.compile(
     r"^(?:history of |recent |current |positive |elevated |acute |initial |best )|(?: history| present| in the last month|"
     r" on x-ray| severity| disease history| criteria for .*)$",

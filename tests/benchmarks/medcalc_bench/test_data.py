@@ -46,15 +46,28 @@ def test_later_releases_get_the_names_of_v1(tmp_path: Path, config: str) -> None
     assert rows[3]["ground_truth_answer"] == "5/9/2024"
 
 
-def test_entities_as_json(tmp_path: Path) -> None:
-    path = write_csv(tmp_path / "x.csv", [official_row(1, **{"Relevant Entities": '{"b": true, "a": [1.5, "mg"]}'})])
-    assert read(path)[0]["relevant_entities"] == '{"a":[1.5,"mg"],"b":true}'
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([official_row(1, Category="x" * 500)], r"got 'x{60}\.\.\.'\. Download"),
+        (
+            [official_row(4), official_row(5), official_row(4)],
+            "Row Number 4 stands on line 3 and again on line 7; it must be unique",
+        ),
+    ],
+)
+def test_rows_that_are_refused(tmp_path: Path, rows: list[dict[str, str]], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        read(write_csv(tmp_path / "x.csv", rows))
 
 
-def test_column_order_does_not_matter(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
-    path.write_text(csv_text([official_row(1)], reversed(OFFICIAL_COLUMNS)), encoding="utf-8")
-    assert list(read(path)[0]) == [column.name for column in COLUMNS]
+def test_column_order_does_not_matter_and_entities_may_be_json(tmp_path: Path) -> None:
+    path, entities = tmp_path / "x.csv", '{"b": true, "a": [1.5, "mg"]}'
+    row = official_row(1, **{"Relevant Entities": entities})
+    path.write_text(csv_text([row], reversed(OFFICIAL_COLUMNS)), encoding="utf-8")
+    (made,) = read(path)
+    assert list(made) == [column.name for column in COLUMNS]
+    assert made["relevant_entities"] == '{"a":[1.5,"mg"],"b":true}'
 
 
 @pytest.mark.parametrize(
@@ -98,18 +111,6 @@ def test_forms_of_the_gold(tmp_path: Path, output_type: str, answer: str, good: 
             read(path)
 
 
-def test_a_long_cell_is_shown_shortened(tmp_path: Path) -> None:
-    path = write_csv(tmp_path / "x.csv", [official_row(1, Category="x" * 500)])
-    with pytest.raises(UsageError, match=r"got 'x{60}\.\.\.'\. Download"):
-        read(path)
-
-
-def test_duplicate_row_numbers_name_both_lines(tmp_path: Path) -> None:
-    path = write_csv(tmp_path / "x.csv", [official_row(4), official_row(5), official_row(4)])
-    with pytest.raises(UsageError, match="Row Number 4 stands on line 3 and again on line 7; it must be unique"):
-        read(path)
-
-
 @pytest.mark.parametrize(
     ("cut", "message"),
     [
@@ -138,8 +139,7 @@ def test_empty_header_only_and_not_utf8(tmp_path: Path) -> None:
 
 
 def item_rows(*changes: dict[str, Any]) -> list[dict[str, Any]]:
-    base = TABLES["item_rows"]
-    return [{**base, "row_number": number, **change} for number, change in enumerate(changes, start=1)]
+    return [{**TABLES["item_rows"], "row_number": number, **change} for number, change in enumerate(changes, start=1)]
 
 
 def test_items_carry_id_groups_and_fields() -> None:
