@@ -15,7 +15,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Literal
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
@@ -33,14 +32,7 @@ MAX_PROGRAM_BYTES: Final = 1 << 20
 Exit = Literal["ok", "error", "timeout", "memory", "output"]
 
 
-_LEAST: Final = {
-    "cpu_seconds": 1,
-    "wall_seconds": 0.1,
-    "memory_mb": 64,
-    "output_bytes": 1,
-    "folder_mb": 1,
-    "open_files": 16,
-}
+_LEAST: Final = {"wall_seconds": 0.1, "memory_mb": 64, "open_files": 16}  # 1 of the others
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,9 +48,9 @@ class Limits:
 
     def __post_init__(self) -> None:
         """Refuse limits under which no program could start."""
-        for name, smallest in _LEAST.items():
-            if not getattr(self, name) >= smallest:
-                raise UsageError(f"sandbox limit {name} must be {smallest} or more, got {getattr(self, name)}.")
+        for name, given in dataclasses.asdict(self).items():
+            if not given >= (smallest := _LEAST.get(name, 1)):
+                raise UsageError(f"sandbox limit {name} must be {smallest} or more, got {given}.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,12 +142,8 @@ def _fixed_plan() -> Mapping[str, Any]:
 class _Run:
     def __init__(self, code: str, limits: Limits) -> None:
         self.limits = limits
-        self.plan = {
-            **_fixed_plan(),
-            "limits": dataclasses.asdict(limits),
-            "program": code,
-            "several_users": os.geteuid() == 0,
-        }
+        own = {"limits": dataclasses.asdict(limits), "program": code, "several_users": os.geteuid() == 0}
+        self.plan = {**_fixed_plan(), **own}
         self.texts: dict[str, bytearray] = {"stdout": bytearray(), "stderr": bytearray(), "status": bytearray()}
         self.stopped: Exit | None = None
         self.seconds = 0.0
@@ -166,9 +154,7 @@ class _Run:
     def __enter__(self) -> _Run:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         try:
             self.end()
         finally:
@@ -223,32 +209,29 @@ class _Run:
             return
         place = Path("/proc") / str(self.process.pid)
         try:
-            if self.plan["several_users"]:
-                (place / "uid_map").write_text(f"0 0 1\n{_NOBODY} {_NOBODY} 1\n")
-                (place / "gid_map").write_text(f"0 0 1\n{_NOBODY} {_NOBODY} 1\n")
-            else:
+            users = groups = f"0 0 1\n{_NOBODY} {_NOBODY} 1\n"
+            if not self.plan["several_users"]:
                 (place / "setgroups").write_text("deny")
-                (place / "uid_map").write_text(f"{_NOBODY} {os.geteuid()} 1\n")
-                (place / "gid_map").write_text(f"{_NOBODY} {os.getegid()} 1\n")
+                users, groups = (f"{_NOBODY} {own} 1\n" for own in (os.geteuid(), os.getegid()))
+            (place / "uid_map").write_text(users)
+            (place / "gid_map").write_text(groups)
         except OSError as error:
             raise SandboxError("users of the namespace", system_reason(error), error.errno) from error
 
     def _await(self, word: str, deadline: float) -> None:
-        while True:
-            entries = self._entries()
-            for entry in entries:
-                if "failed" in entry:
-                    raise SandboxError(entry["failed"], entry["text"], entry["number"])
-            if any(word in entry for entry in entries):
-                return
+        while not any(word in entry for entry in self._entries()):
             if not self._read(deadline - time.monotonic()):
                 told = self.texts["stderr"].decode("utf-8", "replace").strip().splitlines()
                 reason = f"ended before it was ready ({told[-1] if told else 'without a word'})"
                 raise SandboxError("start", reason if time.monotonic() < deadline else "took too long")
 
     def _entries(self) -> list[dict[str, Any]]:
-        lines = bytes(self.texts["status"]).split(b"\n")[:-1]
-        return [json.loads(line) for line in lines]
+        """What has been reported; a failure is raised."""
+        entries = [json.loads(line) for line in bytes(self.texts["status"]).split(b"\n")[:-1]]
+        for entry in entries:
+            if "failed" in entry:
+                raise SandboxError(entry["failed"], entry["text"], entry["number"])
+        return entries
 
     def _read(self, patience: float) -> bool:
         """Reads what has come; False when nothing came in time or nothing more can come."""
@@ -266,7 +249,7 @@ class _Run:
     def watch(self) -> None:
         started = time.monotonic()
         deadline = started + self.limits.wall_seconds
-        while self.selector.get_map() and not any("code" in entry or "failed" in entry for entry in self._entries()):
+        while self.selector.get_map() and not any("code" in entry for entry in self._entries()):
             if any(len(self.texts[name]) > self.limits.output_bytes for name in ("stdout", "stderr")):
                 self.stopped = "output"
                 break
@@ -294,11 +277,7 @@ class _Run:
             process.wait()
 
     def outcome(self) -> Outcome:
-        entries = self._entries()
-        for entry in entries:
-            if "failed" in entry:
-                raise SandboxError(entry["failed"], entry["text"], entry["number"])
-        ended = next((entry for entry in entries if "code" in entry), None)
+        ended = next((entry for entry in self._entries() if "code" in entry), None)
         if ended is None and self.stopped is None:
             raise SandboxError("program", "the process that waits for it was killed from outside the sandbox")
         limits = self.limits

@@ -1,13 +1,8 @@
 """The process that makes the sandbox, and the one inside it that waits for the program.
 
-A clean interpreter loads this module anew for each program, and no other module of the package; it needs Linux. It moves into
-fresh namespaces, waits until its starter has written its user ids, and forks; the child is process 1 of the sandbox. That one
-builds the file system, gives up every privilege, forks again and waits. The grandchild limits itself, installs the filter of
-system calls and becomes the program.
-
-Standard input is the lifeline. Its first line is the plan. When its other end closes, because the starter wants the program to end
-or has itself ended, process 1 is killed, and the kernel kills everything else in the sandbox. Progress, failures and the
-program's end go to a pipe as lines of JSON.
+A clean interpreter loads this module alone for each program. It moves into fresh namespaces and forks; the child, process 1 of the
+sandbox, builds the file system, gives up every privilege, forks again and waits; the grandchild limits itself, installs the filter
+and becomes the program. When standard input, whose first line is the plan, closes, process 1 is killed, and all with it.
 """
 
 from __future__ import annotations
@@ -68,11 +63,6 @@ def _done(result: int, what: str) -> None:
         raise OSError(number, os.strerror(number), what)
 
 
-def unshare(flags: int) -> None:
-    """Moves this process into fresh namespaces; of the process namespace, its children."""
-    _done(_libc.unshare(ctypes.c_int(flags)), "unshare")
-
-
 def mount(source: str | None, target: str, kind: str | None, flags: int, options: str | None = None) -> None:
     """Mounts, binds or remounts."""
     texts = [None if text is None else os.fsencode(text) for text in (source, target, kind, options)]
@@ -89,20 +79,9 @@ def swap_root(folder: str, pivot_root: int) -> None:
     os.chdir("/")
 
 
-def set_host_name(name: str) -> None:
-    """Names this host name namespace."""
-    text = name.encode()
-    _done(_libc.sethostname(text, ctypes.c_size_t(len(text))), "sethostname")
-
-
 def _prctl(option: int, *arguments: int) -> int:
     words = [ctypes.c_ulong(argument) for argument in (*arguments, 0, 0, 0, 0)[:4]]
     return int(_libc.prctl(ctypes.c_int(option), *words))
-
-
-def end_with_parent(signal: int) -> None:
-    """Asks for a signal when the parent ends; forgotten by the kernel when the user id changes."""
-    _done(_prctl(_PR_SET_PDEATHSIG, signal), "parent death signal")
 
 
 def drop_bounding_set() -> None:
@@ -138,6 +117,7 @@ NOBODY: Final = 65_534
 FOLDER: Final = "/tmp"  # noqa: S108 - of the sandbox, not of the machine
 PROGRAM: Final = "/program.py"
 
+_HOST_NAME: Final = b"sandbox"
 _LIFELINE: Final = 0
 _FIXED: Final = MOUNT_READ_ONLY | MOUNT_NOSUID | MOUNT_NODEV
 _BARE: Final = MOUNT_NOSUID | MOUNT_NODEV | MOUNT_NOEXEC
@@ -174,7 +154,7 @@ def main() -> NoReturn:
     with report.stage("kill me first when memory is short"):
         Path("/proc/self/oom_score_adj").write_text("1000")
     with report.stage("namespaces"):
-        unshare(NAMESPACES)
+        _done(_libc.unshare(ctypes.c_int(NAMESPACES)), "unshare")
     report.send(unshared=True)
     if _line() != b"go\n":
         os._exit(1)
@@ -210,13 +190,14 @@ def _line() -> bytes:
 
 def _init(plan: dict[str, Any], report: _Report, watch: int) -> NoReturn:
     with report.stage("host name"):
-        set_host_name("sandbox")
+        _done(_libc.sethostname(_HOST_NAME, ctypes.c_size_t(len(_HOST_NAME))), "sethostname")
     with report.stage("file system"):
         _build(plan)
     with report.stage("user and capabilities"):
         _become_nobody(plan)
     with report.stage("lifeline"):
-        end_with_parent(signal.SIGKILL)
+        # Forgotten by the kernel when the user id changes.
+        _done(_prctl(_PR_SET_PDEATHSIG, signal.SIGKILL), "parent death signal")
         # The parent may have ended before it could be told: then nobody holds the other end of this pipe.
         gone = select.poll()
         gone.register(watch, select.POLLHUP)

@@ -103,14 +103,9 @@ _OWN: Final = {"/", "/lib", "/usr", "/usr/bin", "/usr/lib", "/usr/lib64"}
 def attempts_program(
     machine: str, *, port: int, pid: int, files: Sequence[str] = (), folders: Sequence[str] = ()
 ) -> str:
-    """Makes the program that prints a JSON list of what could be done.
+    """Makes the program that prints a JSON list of what could be done on a machine of `system_calls.MACHINES`.
 
-    Args:
-        machine: key of `system_calls.MACHINES`.
-        port: where something listens on this machine's loopback address.
-        pid: a process of this machine.
-        files: files of this machine to try to open.
-        folders: folders of this machine to try to list.
+    It tries a port of this machine's loopback address, a process, and files and folders of this machine.
     """
     given = {
         "calls": _CALLS[machine],

@@ -1,9 +1,7 @@
 """The system calls a program in the sandbox may make, and the kernel's filter (seccomp) that allows no others.
 
-The list is what CPython needs to start, compute, print, sleep and use files in its folder. Anything else fails with `EPERM`:
-sockets, new processes and threads, signals to others, tracing, mounts, namespaces, keys, kernel modules, io_uring, and every
-call invented later. Numbers: `asm/unistd_64.h` of Linux for x86_64, `asm-generic/unistd.h` for aarch64. The filter is a classic BPF
-program, as `prctl(PR_SET_SECCOMP)` takes it.
+The list is what CPython needs to start, compute, print, sleep and use files in its folder; all else fails with `EPERM`. Numbers:
+`asm/unistd_64.h` of Linux for x86_64, `asm-generic/unistd.h` for aarch64. The filter is a classic BPF program.
 """
 
 from __future__ import annotations
@@ -73,8 +71,7 @@ def refuse(number: int) -> int:
 def filter_program(machine: Machine) -> bytes:
     """Makes the filter.
 
-    Calls for another processor or interface kill the process, calls on the list pass, `clone3` is not implemented (so that the C
-    library falls back to `clone`, which is not allowed), all others are not permitted.
+    `clone3` is not implemented, so that the C library falls back to `clone`, which is not allowed.
     """
     steps: list[tuple[int, int, int, int]] = [(_LOAD, 0, 0, _ARCH), (_EQUAL, 1, 0, machine.audit_arch), _end(KILL)]
     steps.append((_LOAD, 0, 0, _NUMBER))

@@ -53,22 +53,7 @@ def test_the_attempts_are_real_ones(tries: str) -> None:
     """Without the filter some succeed, so that their failing with it says something; the walls behind it hold."""
     reached = set(json.loads(run_code(tries).stdout))
     assert {"open a socket", "make a namespace", "change the system call filter"} <= reached
-    walls = {
-        "connect to this machine",
-        "read a file of this machine",
-        "list a folder of this machine",
-        "see processes",
-        "start a process",
-        "mount",
-        "become root",
-        "write outside its folder",
-        "run a file it wrote",
-        "find something in its folder",
-        "find an environment variable",
-        "use an inherited file descriptor",
-        "import a package of this machine",
-        "raise its limits",
-    }
+    walls = set(json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8")))
     assert walls <= set(re.findall(r'^attempt\("([^"]+)"', tries, re.MULTILINE))
     assert reached & walls == set()
 

@@ -8,20 +8,9 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 _PR_SET_CHILD_SUBREAPER = 36
-
-
-@dataclass(frozen=True)
-class Traces:
-    """A look at the machine, from this process."""
-
-    processes: frozenset[int]
-    mounts: tuple[str, ...]
-    descriptors: int
-    temporary: tuple[str, ...]
 
 
 def descendants() -> frozenset[int]:
@@ -42,13 +31,11 @@ def descendants() -> frozenset[int]:
     return frozenset(found)
 
 
-def look() -> Traces:
-    return Traces(
-        processes=descendants(),
-        mounts=tuple(Path("/proc/self/mountinfo").read_text().splitlines()),
-        descriptors=len(list(Path("/proc/self/fd").iterdir())),
-        temporary=tuple(sorted(path.name for path in Path(tempfile.gettempdir()).iterdir())),
-    )
+def look() -> tuple[tuple[str, ...], int, tuple[str, ...]]:
+    """This machine's mounts, and the descriptors and temporary files of this process."""
+    mounts = tuple(Path("/proc/self/mountinfo").read_text().splitlines())
+    temporary = tuple(sorted(path.name for path in Path(tempfile.gettempdir()).iterdir()))
+    return mounts, len(list(Path("/proc/self/fd").iterdir())), temporary
 
 
 def adopt_orphans() -> None:
@@ -60,13 +47,10 @@ def adopt_orphans() -> None:
 def nothing_left() -> Iterator[None]:
     """Asserts that the machine is as it was."""
     adopt_orphans()
-    before = look()
+    processes, before = descendants(), look()
     yield
-    after = look()
-    assert after.processes <= before.processes
-    assert after.mounts == before.mounts
-    assert after.descriptors == before.descriptors
-    assert after.temporary == before.temporary
+    assert descendants() <= processes
+    assert look() == before
 
 
 def wait_until_gone(seconds: float, *, but: frozenset[int]) -> frozenset[int]:

@@ -2,18 +2,8 @@
 
     medical-tasks audit medcalc --source test_data.csv --out audit.csv
 
-Each row's own entities go through the published calculator, and the answer is compared with the row's label by the dataset's
-own tolerance. The verdicts:
-
-- `agrees`: the label is right by the published rule.
-- `wrong`: it is not. So is a label for inputs that allow no answer, or have a unit that cannot be meant, when it lies outside
-  everything they could mean.
-- `convention`: it is right when a named convention of the calculator is followed, which is not the published rule.
-- `not computable`: the published rule has no answer for these entities, and nothing refutes the label.
-
-The reason is one line: what the label did, by the rules that reproduce the labels of v1.0 (`calculators.v1_labels`), what the
-rule gives, by the decisive steps of the published calculator, and the rule's source. An audit is of labels against entities;
-whether the note says what the entities say is another question.
+Each row's own entities go through the published calculator; the answer is compared with the label by the dataset's own tolerance.
+A wrong label gets what it did, by the rules that reproduce those of v1.0 (`calculators.v1_labels`). See `docs/medcalc_audit.md`.
 """
 
 from __future__ import annotations
@@ -22,11 +12,10 @@ import csv
 import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
 from medical_tasks.benchmarks.medcalc_bench.data import read_rows
@@ -47,18 +36,7 @@ from medical_tasks.data.dataset_source import steps_to_get
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import WholeFile
 
-__all__ = [
-    "COLUMNS",
-    "VERDICTS",
-    "AuditedRow",
-    "audit_file",
-    "audit_row",
-    "derivation",
-    "label_quirks",
-    "score_items",
-    "summary",
-    "write_audit",
-]
+__all__ = ["audit_file", "summary", "write_audit"]
 
 
 Verdict: TypeAlias = Literal["agrees", "wrong", "convention", "not computable"]
@@ -80,18 +58,17 @@ class AuditedRow:
 
 
 def audit_row(row: Mapping[str, Any]) -> AuditedRow:
-    """Audits one row.
-
-    Raises:
-        UsageError: The label or a limit cannot be read.
-    """
+    """Audits one row; a label or a limit that cannot be read is a `UsageError`."""
     try:
         result = recompute(row)
     except CalculatorInputError as error:
         verdict, reason = _without_answer(row, error)
         return _audited(row, None, verdict, reason)
     if label_agrees(row, result.answer):
-        return _audited(row, result, "agrees", _agreement(row, result))
+        same = "a value within the row's limits" if isinstance(result.answer, float) else "the same"
+        quirks = label_quirks(row, result)
+        also = f"; in the label, without effect on the verdict: {'; '.join(quirks)}" if quirks else ""
+        return _audited(row, result, "agrees", f"The published rule gives {same}{also}")
     convention = _convention(row)
     if convention is not None:
         reason = f"Label follows a convention: {convention}. Published rule: {derivation(result)}. {result.source}"
@@ -113,13 +90,6 @@ def _audited(row: Mapping[str, Any], result: Result | None, verdict: Verdict, re
         verdict=verdict,
         reason=" ".join(reason.split()),
     )
-
-
-def _agreement(row: Mapping[str, Any], result: Result) -> str:
-    same = "a value within the row's limits" if isinstance(result.answer, float) else "the same"
-    quirks = label_quirks(row, result)
-    also = f"; in the label, without effect on the verdict: {'; '.join(quirks)}" if quirks else ""
-    return f"The published rule gives {same}{also}"
 
 
 def _convention(row: Mapping[str, Any]) -> str | None:
@@ -176,10 +146,7 @@ def _possible(entry: AnyCalculator, entities: Mapping[str, object]) -> list[floa
 
 
 def _alternatives(entry: AnyCalculator, name: str, raw: object) -> list[object] | None:
-    """What an entity may have meant, where it does not say; None where it does, empty where nothing can be known.
-
-    A part that could not be tested may be of any class; a value whose unit cannot be meant stays one of the readings.
-    """
+    """What an entity may have meant, where it does not say; None where it does, empty where nothing can be known."""
     item = entry.input_named(name)
     try:
         if isinstance(item, Choice) and item.read(raw, quiet) is None:
@@ -193,12 +160,7 @@ def _alternatives(entry: AnyCalculator, name: str, raw: object) -> list[object] 
 
 
 def audit_file(source: Path) -> Iterator[AuditedRow]:
-    """Audits an official CSV file, of any release.
-
-    Raises:
-        MissingError: There is no such file.
-        UsageError: It is a folder, or not a whole file of the official form; the message names line and column.
-    """
+    """Audits an official CSV file, of any release; a missing file or one of another form is an error that says so."""
     if not source.exists():
         raise MissingError(f"{source}: no such file. {steps_to_get(MEDCALC_BENCH)}")
     if source.is_dir():
@@ -209,11 +171,7 @@ def audit_file(source: Path) -> Iterator[AuditedRow]:
 
 
 def write_audit(rows: Iterable[AuditedRow], out: Path) -> list[AuditedRow]:
-    """Writes audited rows as CSV.
-
-    Raises:
-        IncompleteError: The file cannot be written.
-    """
+    """Writes audited rows as CSV, whole or not at all."""
     written: list[AuditedRow] = []
     with WholeFile(out) as stream:
         writer = csv.writer(stream, lineterminator="\n")
@@ -225,27 +183,21 @@ def write_audit(rows: Iterable[AuditedRow], out: Path) -> list[AuditedRow]:
 
 
 def summary(rows: Sequence[AuditedRow]) -> list[tuple[str, ...]]:
-    """Counts verdicts by calculator.
-
-    Returns:
-        A header; for each calculator, by id: id, name, output, rows and the count of each of `VERDICTS`; the totals.
-    """
+    """A header; by calculator id, name, output, rows and the count of each of `VERDICTS`; the totals."""
     table: list[tuple[str, ...]] = [("id", "calculator", "output", "rows", *VERDICTS)]
     names = {row.calculator_id: row.calculator for row in rows}
     counts = Counter((row.calculator_id, row.verdict) for row in rows)
     for calculator_id, name in sorted(names.items()):
         found = [counts[calculator_id, verdict] for verdict in VERDICTS]
-        table.append((str(calculator_id), name, _output(calculator_id), str(sum(found)), *map(str, found)))
+        output: str
+        try:
+            output = find(calculator_id).output
+        except CalculatorInputError:
+            output = "unknown"
+        table.append((str(calculator_id), name, output, str(sum(found)), *map(str, found)))
     totals = Counter(row.verdict for row in rows)
     table.append(("", "all", "", str(len(rows)), *(str(totals[verdict]) for verdict in VERDICTS)))
     return table
-
-
-def _output(calculator_id: int) -> str:
-    try:
-        return find(calculator_id).output
-    except CalculatorInputError:
-        return "unknown"
 
 
 _ITEM: Final = re.compile(r"(?P<what>.+): (?P<points>[+-][0-9.]+), total (?P<total>-?[0-9.]+)\.")
@@ -273,14 +225,9 @@ def score_items(result: Result) -> list[ScoreItem]:
 
 
 def derivation(result: Result, *, named: frozenset[str] = frozenset()) -> str:
-    """How the published rule comes to its answer, in one line.
+    """How the published rule comes to its answer, in one line: the items that count, or the last lines of an equation.
 
-    Args:
-        result: of the published calculator.
-        named: folded first words of items to show although they give no point.
-
-    Returns:
-        `3 (Best eye response 3 of 4) + 4 (...) + 5 (...) = 12`, or the last lines of an equation.
+    `named` are folded first words of items to show although they give no point.
     """
     entry = find(result.calculator_id)
     answer = f"{answer_text(result.answer)} {entry.unit}".strip()
@@ -306,15 +253,9 @@ def _first_word(text: str) -> str:
 
 
 def label_quirks(row: Mapping[str, Any], result: Result | None = None) -> list[str] | None:
-    """What made the label, where the label rules of v1.0 reproduce it.
+    """What made the label, where the label rules of v1.0 reproduce it; None where they do not, empty where they are as published.
 
-    Args:
-        row: as built.
-        result: of the published calculator, None where it has no answer. With it, quirks that change nothing on this row
-            are left out, and points that the rule counts otherwise are set beside the label's.
-
-    Returns:
-        The quirks, empty when the label rule worked as published; None where the label is not reproduced.
+    With the published `result`, quirks that change nothing on this row are left out, and its points stand beside the label's.
     """
     entities = entities_of(row)
     try:
@@ -374,34 +315,28 @@ def _recalculated(entry: AnyCalculator, entities: Mapping[str, object], item: In
 
 
 def origin(row: Mapping[str, Any], result: Result) -> tuple[str, frozenset[str]]:
-    """Where a label that differs from the published answer comes from.
-
-    Returns:
-        A sentence without its end, and the folded first words of what it names.
-    """
+    """Where a label that differs comes from, a sentence without its end, and the folded first words of what it names."""
     quirks = label_quirks(row, result)
     if quirks:
         return f"Label: {'; '.join(quirks)}", frozenset(map(_first_word, quirks))
     if quirks is not None:
         return "Label: its program rounds every step", frozenset()
-    return f"Label: {_distance(row, result)}, its derivation is none that is known here", frozenset()
-
-
-def _distance(row: Mapping[str, Any], result: Result) -> str:
-    label = decimal_or_none(row["ground_truth_answer"])
+    label, distance = decimal_or_none(row["ground_truth_answer"]), "another value than the published one"
     if isinstance(result.answer, float) and label is not None and result.answer:
         share = float(100 * (label / Decimal(result.answer) - 1))
-        return f"{abs(share):.1f} % {'above' if share > 0 else 'below'} the published value"
-    return "another value than the published one"
+        distance = f"{abs(share):.1f} % {'above' if share > 0 else 'below'} the published value"
+    return f"Label: {distance}, its derivation is none that is known here", frozenset()
 
 
 def doubts(row: Mapping[str, Any], result: Result) -> list[str]:
     """What a reader should know of the row's own entities before the verdict is taken for proven."""
-    check = _DOUBTS.get(result.calculator_id)
-    return check(row, entities_of(row), result) if check is not None else []
+    entities = entities_of(row)
+    if result.calculator_id == 17:
+        return _two_strokes(entities, result)
+    return _tumor(row, entities, result) if result.calculator_id == 32 else []
 
 
-def _two_strokes(row: Mapping[str, Any], entities: Mapping[str, object], result: Result) -> list[str]:
+def _two_strokes(entities: Mapping[str, object], result: Result) -> list[str]:
     other = entities.get("Cerebrovascular disease history")
     counted = result.used["cerebrovascular_disease"]
     if other is None or bool(other) == counted:
@@ -415,22 +350,10 @@ def _two_strokes(row: Mapping[str, Any], entities: Mapping[str, object], result:
 def _tumor(row: Mapping[str, Any], entities: Mapping[str, object], result: Result) -> list[str]:
     if entities.get("Solid tumor") is not True:
         return []
-    most = _instead(result, entities, "Solid tumor", "Metastatic")
-    return [
-        f"solid tumor 'True' is counted as localized, the least it can mean; metastatic would give {_judged(row, most)}"
-    ]
-
-
-def _instead(result: Result, entities: Mapping[str, object], name: str, value: object) -> Answer:
     entry = find(result.calculator_id)
-    item = next(item for item in entry.inputs if item.name == name)
-    return _recalculated(entry, entities, item, value)
-
-
-def _judged(row: Mapping[str, Any], answer: Answer) -> str:
-    return f"{answer}, and the label {'agrees with that' if label_agrees(row, answer) else 'is wrong then too'}"
-
-
-_DOUBTS: Final[Mapping[int, Callable[[Mapping[str, Any], Mapping[str, object], Result], list[str]]]] = MappingProxyType(
-    {17: _two_strokes, 32: _tumor}
-)
+    most = _recalculated(entry, entities, next(i for i in entry.inputs if i.name == "Solid tumor"), "Metastatic")
+    judged = "agrees with that" if label_agrees(row, most) else "is wrong then too"
+    return [
+        "solid tumor 'True' is counted as localized, the least it can mean; metastatic would give "
+        f"{most}, and the label {judged}"
+    ]

@@ -1,7 +1,7 @@
 """The criteria of a score, with their names.
 
-A criterion is one step of our own calculator (`trace.Points`), with the inputs it depends on: they are found by changing one
-input after the other, which also shows what the published rule gives for any other finding or number.
+A criterion is one step of our own calculator, with the inputs it depends on: they are found by changing one after the other, which
+also shows what the published rule gives for any other finding or number.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -25,20 +25,12 @@ _FACTORS: Final = (
 )  # fmt: skip
 
 # Further names of inputs, beside the dataset's own and what is left of those without "history", "in the last month" and the
-# like. Parameters of one meaning share a line; VTE stands for the names of venous thromboembolism.
-_VTE: Final = r"(?:dvt|pe\b|vte|venous thrombo\w+|deep (?:vein|venous) thrombosis|pulmonary embol\w+)"
-_NAMES: Final[Mapping[str, str]] = json.loads(
-    Path(__file__).with_name("criteria_names.json").read_text(encoding="utf-8")
-)
-"""What findings and values are called: parameters, apart by blanks, to a pattern of their names."""
-_NAME_OF: Final = {parameter: names.replace("VTE", _VTE) for key, names in _NAMES.items() for parameter in key.split()}
-# Names of what a score makes of them: no name of the value itself.
-_SYSTEMS: Final[Mapping[str, str]] = {
-    "systolic_mm_hg": r"blood pressure|bp|mean arterial pressure|map|cardiovascular|circulat\w+",
-    "creatinine_mg_dl": r"renal|kidneys?",
-    "bilirubin_mg_dl": r"liver|hepatic|jaundice",
-    "platelets_10e9_l": r"coagulation|thrombocytop\w+",
+# like: parameters of one meaning, apart by blanks, to a pattern. `systems` are names of what a score makes of a value.
+_DATA: Final = json.loads(Path(__file__).with_name("criteria_names.json").read_text(encoding="utf-8"))
+_NAME_OF: Final[Mapping[str, str]] = {
+    parameter: names for key, names in _DATA["names"].items() for parameter in key.split()
 }
+_SYSTEMS: Final[Mapping[str, str]] = _DATA["systems"]
 _ASIDE: Final = re.compile(
     r"^(?:history of |recent |current |positive |elevated |acute |initial |best )|(?: history| present| in the last month|"
     r" on x-ray| severity| disease history| criteria for .*)$",
@@ -104,16 +96,17 @@ def criteria_of(result: Result, accepted: Mapping[str, tuple[float, ...]]) -> li
     found = []
     for place, (label, points) in enumerate(own):
         names = sorted(inputs[place])
+        finding = label.endswith((" present", " absent")) and all(isinstance(used[name], bool) for name in names)
         found.append(
             Criterion(
                 label=label,
                 points=points,
-                present=label.endswith(" present") if _is_finding(label, names, used) else None,
+                present=label.endswith(" present") if finding else None,
                 inputs=tuple(names),
                 names=_compiled(calculator.id, tuple(names), _head(label)),
                 possible=frozenset(possible[place]),
                 accepted={
-                    name: _forms(name, used[name], accepted)
+                    name: accepted.get(name) or (float(used[name]),)
                     for name in names
                     if _is_number(used[name]) and name not in words
                 }
@@ -124,10 +117,6 @@ def criteria_of(result: Result, accepted: Mapping[str, tuple[float, ...]]) -> li
             )
         )
     return found
-
-
-def _is_finding(label: str, names: Sequence[str], used: Mapping[str, object]) -> bool:
-    return label.endswith((" present", " absent")) and all(isinstance(used[name], bool) for name in names)
 
 
 def _points_at(calculator: Any, used: Mapping[str, object], place: int) -> float | None:
@@ -151,10 +140,6 @@ def _others(value: object, words: Mapping[str, object] | None) -> list[object]:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _forms(name: str, used: float, accepted: Mapping[str, tuple[float, ...]]) -> tuple[float, ...]:
-    return accepted.get(name) or (float(used),)
 
 
 def _pattern(name: str, calculator: Any) -> str:

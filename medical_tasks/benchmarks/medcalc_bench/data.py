@@ -1,8 +1,7 @@
 """MedCalc-Bench from its official CSV files, and as items of a task.
 
-The releases v1.0, v1.1, v1.2 and Verified have the same fourteen columns (paper, appendix B.2) and differ in rows, in the
-names of two categories and in how a gestational age is typed. A file with other columns is refused and the columns named:
-silently keeping or dropping what a future release adds would give two built forms the same version.
+The releases v1.0, v1.1, v1.2 and Verified have the same fourteen columns (paper, appendix B.2). A file with other columns is
+refused: silently keeping or dropping what a future release adds would give two built forms the same version.
 """
 
 from __future__ import annotations
@@ -84,17 +83,12 @@ COLUMNS = (
 V1_TEST_SHA256 = "c2d23097f8bdb7ae4a77dbf4a5a767335df7303998d7c7664a73a29fd8e2b31a"
 
 _INTEGER = re.compile(r"[0-9]{1,9}")
-_DATE = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})")
-_WEEKS_AND_DAYS = re.compile(r"\('\d+ weeks?', '\d+ days?'\)")
+_DATE_OR_AGE = re.compile(r"(?:0?[1-9]|1[0-2])/(?:0?[1-9]|[12]\d|3[01])/\d{4}|\('\d+ weeks?', '\d+ days?'\)")
 _SHOWN_CHARS = 60
 
 
 def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
-    """Reads the rows of a configuration.
-
-    Raises:
-        UsageError: The file is not a whole file of that release; the message names line, column and value.
-    """
+    """Reads the rows of a configuration; a file that is not whole is a `UsageError` with line, column and value."""
     if config == "demo":
         yield from demo_rows()
         return
@@ -131,21 +125,19 @@ def _typed_row(path: Path, row: CsvRow, config: str) -> dict[str, Any]:
     for column in ("Calculator Name", "Note ID", "Patient Note", "Question"):
         if not cells[column].strip():
             raise wrong(column, "must not be empty")
-    typed["category"] = _category(cells["Category"])
-    if typed["category"] is None:
+    category = cells["Category"].strip().lower()
+    typed["category"] = _LATER_CATEGORIES.get(category, category)
+    if typed["category"] not in CATEGORIES:
         raise wrong("Category", f"expected one of {', '.join((*CATEGORIES, *_LATER_CATEGORIES))}")
     if config == "v1.0" and cells["Category"] not in CATEGORIES:
         raise wrong("Category", "this name is of a later release than v1.0, which has 'lab' and 'dosage'")
-    if cells["Output Type"] not in OUTPUT_TYPES:
+    kind = cells["Output Type"]
+    if kind not in OUTPUT_TYPES:
         raise wrong("Output Type", f"expected one of {', '.join(OUTPUT_TYPES)}")
+    rule = "a number" if kind == "decimal" else "a whole number, MM/DD/YYYY or ('W weeks', 'D days')"
     for column in ("Ground Truth Answer", "Lower Limit", "Upper Limit"):
-        if not _is_answer(cells[column], cells["Output Type"]):
-            rule = (
-                "a number"
-                if cells["Output Type"] == "decimal"
-                else "a whole number, MM/DD/YYYY or ('W weeks', 'D days')"
-            )
-            raise wrong(column, f"expected {rule} for output type {cells['Output Type']}")
+        if not _is_answer(cells[column], kind):
+            raise wrong(column, f"expected {rule} for output type {kind}")
     try:
         typed["relevant_entities"] = canonical_entities(cells["Relevant Entities"])
     except ValueError as error:
@@ -154,55 +146,27 @@ def _typed_row(path: Path, row: CsvRow, config: str) -> dict[str, Any]:
     return typed
 
 
-def _category(label: str) -> str | None:
-    name = label.strip().lower()
-    name = _LATER_CATEGORIES.get(name, name)
-    return name if name in CATEGORIES else None
-
-
 def _is_answer(text: str, output_type: str) -> bool:
     try:
         number = float(text)
     except ValueError:
-        return output_type != "decimal" and (_is_date(text) or _WEEKS_AND_DAYS.fullmatch(text) is not None)
+        return output_type != "decimal" and _DATE_OR_AGE.fullmatch(text) is not None
     return math.isfinite(number) and (output_type == "decimal" or number.is_integer())
 
 
-def _is_date(text: str) -> bool:
-    match = _DATE.fullmatch(text)
-    return match is not None and 1 <= int(match[1]) <= 12 and 1 <= int(match[2]) <= 31
-
-
 def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
-    """Makes items of built rows.
-
-    Returns:
-        One item a row; its id is the row number, its groups the category and the calculator, its cluster the note.
-
-    Raises:
-        UsageError: Two rows have the same number.
-    """
-    items = [
-        Item(
-            id=str(row["row_number"]),
-            fields=dict(row),
-            groups={"category": row["category"], "calculator": row["calculator_name"]},
-            cluster=_note_cluster(row),
-        )
-        for row in rows
-    ]
+    """Makes one item a row; two rows with the same number are a `UsageError`."""
+    items = []
+    for row in rows:
+        groups = {"category": row["category"], "calculator": row["calculator_name"]}
+        items.append(Item(id=str(row["row_number"]), fields=dict(row), groups=groups, cluster=_note_cluster(row)))
     if len({item.id for item in items}) != len(items):
         raise UsageError(f"{task.name}: two rows of the built dataset have the same row_number. Build it again.")
     return items
 
 
 def _note_cluster(row: Mapping[str, Any]) -> str:
-    """Names the note an item shares with others.
-
-    Open-Patients ids name one note each. The bare numbers of written and template notes do not: every calculator counts
-    from 1, so `1` stands for sixteen unrelated notes in v1.0, while one template text can have several numbers. There the
-    text itself is the note's name.
-    """
+    """Open-Patients ids name one note each; the bare numbers of other notes do not, every calculator counts from 1."""
     note_id = str(row["note_id"])
     if not note_id.isdigit():
         return note_id
@@ -231,9 +195,8 @@ FRESH_OPTIONS = (
 
 
 def _fresh(split: str, options: Mapping[str, int]) -> Iterator[Mapping[str, Any]]:
-    from medical_tasks.benchmarks.medcalc_bench.fresh import (
-        fresh_rows,  # late: reading released rows must not pay for it
-    )
+    # Late: reading released rows must not pay for it.
+    from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_rows
 
     return fresh_rows(options["seed"], options["n"])
 

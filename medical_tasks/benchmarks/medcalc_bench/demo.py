@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.benchmarks.medcalc_bench.gold import canonical_entities
-from medical_tasks.calculators import find
+from medical_tasks.calculators import AnyCalculator, find
 
-__all__ = ["decimal_limits", "demo_rows"]
+__all__ = ["demo_rows", "synthetic_row"]
 
 
 def demo_rows() -> list[dict[str, Any]]:
@@ -32,23 +32,32 @@ def decimal_limits(answer: str) -> tuple[str, str]:
 
 def _row(number: int, record: dict[str, Any]) -> dict[str, Any]:
     calculator = find(record["calculator_id"])
-    low = high = record["answer"]
-    if calculator.output == "decimal":
-        low, high = decimal_limits(record["answer"])
+    asked = (record["text"], record["question"], record["entities"])
+    return synthetic_row(
+        number, f"demo-{record['note']:04d}", calculator, asked, record["answer"], record["explanation"]
+    )
+
+
+def synthetic_row(
+    number: int, note_id: str, calculator: AnyCalculator, asked: tuple[str, str, object], answer: str, explanation: str
+) -> dict[str, Any]:
+    """A row with the names and types of the released ones; `asked` are note, question and entities."""
+    note, question, entities = asked
+    low, high = decimal_limits(answer) if calculator.output == "decimal" else (answer, answer)
     return {
         "row_number": number,
         "calculator_id": calculator.id,
         "calculator_name": calculator.name,
         "category": calculator.category,
         "output_type": calculator.output,
-        "note_id": f"demo-{record['note']:04d}",
+        "note_id": note_id,
         "note_type": "Synthetic",
-        "patient_note": record["text"],
-        "question": record["question"],
-        "relevant_entities": canonical_entities(repr(record["entities"])),
-        "ground_truth_answer": record["answer"],
+        "patient_note": note,
+        "question": question,
+        "relevant_entities": canonical_entities(repr(entities)),
+        "ground_truth_answer": answer,
         "lower_limit": low,
         "upper_limit": high,
-        "ground_truth_explanation": record["explanation"],
+        "ground_truth_explanation": explanation,
         "source_category": calculator.category,
     }

@@ -1,11 +1,8 @@
 """Sorts wrong answers into the error types of the paper without a judge, from what the reply itself shows.
 
-The types (Khandekar et al. 2024, section 4.1): A knowledge (formula, constants, points), B extraction (a value of the
-note), C computation, D all others; the earliest error counts, in the order A, B, C. A reply is compared with our own steps
-for the row (`calculators.Result`). A type is given only on evidence that stands in the reply; everything else, above all a
-reply that shows no working, is `undetermined`, never guessed. The rules and their limits: `docs/medcalc_errors.md`.
-
-Rows whose label the published rule does not bear out are refused: there a "wrong" answer may be right.
+A knowledge (formula, constants, points), B extraction (a value of the note), C computation, D all others (Khandekar et al. 2024,
+section 4.1); the earliest counts. A type is given only on evidence in the reply, compared with our own steps for the row; all else
+is `undetermined`. Rows whose label the published rule does not bear out are refused. The rules: `docs/medcalc_errors.md`.
 """
 
 from __future__ import annotations
@@ -146,32 +143,17 @@ def sort_error(row: Mapping[str, Any], response: str) -> Sorted | None:
     if gold is None:  # label_agrees has read it
         raise ValueError(f"row {row.get('row_number')}: label {row['ground_truth_answer']!r} is no number")
     low, high = limits(gold, row["lower_limit"], row["upper_limit"])
-    case = Case(
-        calculator_id,
-        result,
-        values_of(row, result),
-        working,
-        _as_float(decision.parsed),
-        min(low, high),
-        max(low, high),
-    )
+    answer = decimal_or_none(decision.parsed.removesuffix("%"))  # None where the reply leaves open which
+    final = None if answer is None else float(answer)
+    case = Case(calculator_id, result, values_of(row, result), working, final, low, high)
     criteria = criteria_of(result, {each.parameter: each.accepted for each in case.values})
     found = score_error(case, criteria) if criteria else equation_error(case)
-    return found or Sorted("undetermined", "no working is shown" if not _shown(working) else "no evidence for one type")
-
-
-def _as_float(text: str) -> float | None:
-    """The number of `Decision.parsed`, None where the reply leaves open which."""
-    number = decimal_or_none(text.removesuffix("%"))
-    return None if number is None else float(number)
-
-
-def _shown(working: Working) -> bool:
-    return bool(working.equations) or len(working.pieces) > 2 or len(working.numbers) > 2
+    shown = working.equations or len(working.pieces) > 2 or len(working.numbers) > 2
+    return found or Sorted("undetermined", "no evidence for one type" if shown else "no working is shown")
 
 
 def score_error(case: Case, criteria: Sequence[Criterion]) -> Sorted | None:
-    """The earliest error that the points and findings of a reply show; None without evidence.
+    """The earliest error that the points and findings of a reply show.
 
     A difference from our own points is evidence only where all differences together make the answer what it is, or where
     every criterion that counts has been read.
@@ -185,13 +167,10 @@ def score_error(case: Case, criteria: Sequence[Criterion]) -> Sorted | None:
     away = sum((each.given or 0) - each.criterion.points for each in differing.values())
     explained = case.final is not None and close(gold + away, case.final)
     if differing and (explained or complete):
-        verdicts = [_difference(each) for each in differing.values()]
-        for kind in ("A", None, "B"):
-            for verdict in verdicts:
-                if kind is None and verdict.error_type == "undetermined":
-                    return verdict
-                if verdict.error_type == kind:
-                    return verdict
+        # Of knowledge, open and extraction the first that there is.
+        return min(
+            map(_difference, differing.values()), key=lambda each: ("A", "undetermined", "B").index(each.error_type)
+        )
     if differing:
         return Sorted("undetermined", "the points that could be read do not account for the answer")
     wrong_rule = _other_rule(case, criteria, found, clear, gold)
@@ -290,10 +269,8 @@ _BY_SEX: Final[Mapping[int, Mapping[str, Constant]]] = {
 
 def constants_of(calculator_id: int, used: Mapping[str, Any]) -> tuple[Constant, ...]:
     """The constants that the formula needs for this patient, whose arguments are `used`."""
-    found = CONSTANTS.get(calculator_id, ())
     for_sex = _BY_SEX.get(calculator_id, {}).get(str(used.get("sex")))
-    if for_sex is not None:
-        found = (*found, for_sex)
+    found = (*CONSTANTS.get(calculator_id, ()), *([for_sex] if for_sex else []))
     if calculator_id == 49:
         factors: Mapping[str, tuple[float, str]] = {str(drug): factor for drug, factor in FACTORS.items()}
         doses = [dose for dose in used["doses"] if dose.drug in factors and factors[dose.drug][0] != 1]
@@ -314,11 +291,10 @@ _POWERS = (1.0, 10.0, 100.0, 1e3, 1e6, 0.1, 0.01, 1e-3, 1e-6)
 
 def accepted_values(parameter: str, raw: float | None, used: float) -> tuple[float, ...]:
     """The forms in which a value may be stated: as the note has it, as the formula takes it, in the usual other units."""
-    bases = {abs(used)} | ({abs(raw)} if raw is not None else set())
-    found = {base * power for base in bases for power in _POWERS}
+    bases, found = {abs(used), abs(used if raw is None else raw)}, {*shifted_values(raw, used)}
     for factor in _CONVERSIONS.get(parameter, ()):
-        found |= {each for base in bases for each in (base * factor, base / factor)}
-        found |= {each / 100 for base in bases for each in (base * factor, base / factor)}
+        converted = {each for base in bases for each in (base * factor, base / factor)}
+        found |= converted | {each / 100 for each in converted}
     if parameter == "temperature_c":
         found |= {base * 1.8 + 32 for base in bases} | {abs(base - 32) / 1.8 for base in bases}
     return tuple(sorted(found))
@@ -326,7 +302,7 @@ def accepted_values(parameter: str, raw: float | None, used: float) -> tuple[flo
 
 def shifted_values(raw: float | None, used: float) -> tuple[float, ...]:
     """The forms in which a calculation takes a value: as given or as converted, its decimal point anywhere."""
-    bases = {abs(used)} | ({abs(raw)} if raw is not None else set())
+    bases = {abs(used), abs(used if raw is None else raw)}
     return tuple(sorted(base * power for base in bases for power in _POWERS))
 
 
@@ -369,11 +345,8 @@ _CONTRADICTING: Final = "a calculation gives the right answer after one that is 
 
 def _uses_the_values(place: int, case: Case) -> bool:
     """Whether the values are in a calculation, or in those that lead to it."""
-    before = case.working.equations[:place]
-    numbers = [
-        *case.working.equations[place].numbers,
-        *(number for each in before for number in (*each.numbers, each.value)),
-    ]
+    before = (number for each in case.working.equations[:place] for number in (*each.numbers, each.value))
+    numbers = [*case.working.equations[place].numbers, *before]
     needed = [value for value in case.values if value.parameter not in _UNUSED.get(case.calculator_id, ())]
     return all(among(value.forms, numbers) for value in needed)
 
@@ -391,13 +364,12 @@ def _knowledge(case: Case) -> Sorted | None:
     if not working.equations or not any(among(value.accepted, working.numbers) for value in case.values):
         return None
     for constant in constants_of(case.calculator_id, case.result.used):
-        if constant.by_sex and not _sex_is_right(case):
+        if constant.by_sex and _stated_sex(case.working.text) != case.result.used.get("sex"):
             continue
         if not _stands(constant, case):
-            return Sorted(
-                "A", f"the formula's constant {constant.name} is not in the reply, nor a number it could be part of"
-            )
-    if "sex" in case.result.used and not _sex_is_right(case):
+            reason = f"the formula's constant {constant.name} is not in the reply, nor a number it could be part of"
+            return Sorted("A", reason)
+    if "sex" in case.result.used and _stated_sex(case.working.text) != case.result.used.get("sex"):
         return None  # another factor may come from another sex, which is no other formula
     return _other_formula(case)
 
@@ -461,9 +433,8 @@ def _other_formula(case: Case) -> Sorted | None:
             continue
         chain, numbers = [last], set(last.numbers)
         for before in reversed(equations[:place]):
-            if any(
-                close(result, number, 0.002) for result in (before.value, before.stated or 0.0) for number in numbers
-            ):
+            results = (before.value, before.stated or 0.0)
+            if any(close(one, number, 0.002) for one, number in itertools.product(results, numbers)):
                 chain.append(before)
                 numbers |= set(before.numbers)
         used = all(any(close(value.used, number, 0.002) for number in numbers) for value in case.values)
@@ -471,10 +442,6 @@ def _other_formula(case: Case) -> Sorted | None:
         if used and far and all(each.right for each in chain) and not _shifted(last.value, middle):
             return Sorted("A", f"{short(last.text)} takes the right values and is worked out rightly: another formula")
     return None
-
-
-def _sex_is_right(case: Case) -> bool:
-    return _stated_sex(case.working.text) == case.result.used.get("sex")
 
 
 def _stated_sex(text: str) -> str | None:
@@ -572,16 +539,12 @@ def date_error(calculator_id: int, result: Result, working: Working) -> Sorted:
         found = _stated(working.text[label.end() : label.end() + 20])
         if found and found[0] != period:
             return Sorted("B", f"last menstrual date: {period} is nowhere in the reply, which has {found[0]} for it")
-    if missing:
-        return Sorted("undetermined", "no evidence for one type")
     rule = _COUNTED.get(calculator_id, "")
     added = re.search(r"(?:add(?:ing)?|\+|plus)\s*(?:about )?(\d+)\s*(days|weeks)\b", working.text, re.IGNORECASE)
-    if rule and not re.search(rule, _without_dates(working.text), re.IGNORECASE):
-        if added is not None:
-            return Sorted("A", f"{added[1]} {added[2].lower()} are added, which is not the rule")
+    if missing or (rule and added is None):
         return Sorted("undetermined", "no evidence for one type")
-    if rule and added is None:
-        return Sorted("undetermined", "no evidence for one type")
+    if rule and added and not re.search(rule, _without_dates(working.text), re.IGNORECASE):
+        return Sorted("A", f"{added[1]} {added[2].lower()} are added, which is not the rule")
     return Sorted("C", "the dates and the rule are right, the calendar arithmetic is not")
 
 

@@ -67,7 +67,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _sorted_errors(arguments: argparse.Namespace, specs: Sequence[Any], results: Mapping[str, Any]) -> int:
-    from medical_tasks.benchmarks.medcalc_bench.errors_report import rule_rows, write_attributes, write_errors
+    from medical_tasks.benchmarks.medcalc_bench.errors_report import (
+        distribution,
+        rule_rows,
+        write_attributes,
+        write_errors,
+    )
     from medical_tasks.runs.results import read_items
 
     folder: Path = arguments.run
@@ -79,16 +84,13 @@ def _sorted_errors(arguments: argparse.Namespace, specs: Sequence[Any], results:
         own = [row for row in items if row["task"] == spec.name]
         found, by_id, counts = _wrong_answers(spec, entry["recipe"], own, arguments)
         wrong[spec.name] = found
-        scored = [
-            (by_id[row["id"]].fields, row["accuracy"] == 1.0, row["cluster"])
-            for row in own
-            if row["accuracy"] is not None
-        ]
+        told = (row for row in own if row["accuracy"] is not None)
+        scored = [(by_id[row["id"]].fields, row["accuracy"] == 1.0, row["cluster"]) for row in told]
         written, attributes = write_attributes(folder, spec.name, entry["recipe"]["model"]["name"], scored)
         paths += written
         sorted_rows = rule_rows(found)
         rows += sorted_rows
-        report["tasks"][spec.name] = {**counts, "rules": _distribution(sorted_rows), "attributes": attributes}
+        report["tasks"][spec.name] = {**counts, "rules": distribution(sorted_rows), "attributes": attributes}
     if arguments.judge is not None:
         rows += _judge(arguments, folder, wrong, report)
     paths = [*write_errors(folder, report, rows), *paths]
@@ -106,14 +108,9 @@ def _wrong_answers(
     from medical_tasks.data.task_data import load_task_data
     from medical_tasks.runs.responses import run_responses
 
-    data = load_task_data(
-        spec,
-        dataset_spec(spec.dataset),
-        data=arguments.data,
-        config=recipe["data"]["config"],
-        split=recipe["data"]["split"],
-        max_samples=recipe["max_samples"],
-    )
+    part = {key: recipe["data"][key] for key in ("config", "split")}
+    dataset = dataset_spec(spec.dataset)
+    data = load_task_data(spec, dataset, data=arguments.data, max_samples=recipe["max_samples"], **part)
     responses = run_responses(
         spec, data, recipe, arguments.run, responses=arguments.responses, upstream=arguments.upstream
     )
@@ -128,25 +125,20 @@ def _wrong_answers(
             "folder as `medical-tasks run` left it, or repeat that command and try again."
         )
     found = [WrongAnswer(task=spec.name, item=by_id[row["id"]], response=responses[row["id"]]) for row in examined]
-    counts = {
-        "items": len(own),
-        "wrong": len(wrong),
-        "label_not_borne_out": len(wrong) - len(examined),
-        "examined": len(found),
-    }
+    left_out = len(wrong) - len(examined)
+    counts = {"items": len(own), "wrong": len(wrong), "label_not_borne_out": left_out, "examined": len(found)}
     return found, by_id, counts
-
-
-def _distribution(rows: Sequence[Any]) -> dict[str, Any]:
-    from medical_tasks.benchmarks.medcalc_bench.errors_report import distribution
-
-    return distribution(rows)
 
 
 def _judge(
     arguments: argparse.Namespace, folder: Path, wrong: Mapping[str, Sequence[Any]], report: dict[str, Any]
 ) -> list[Any]:
-    from medical_tasks.benchmarks.medcalc_bench.errors_report import PROMPT_SHA256, judge_errors, verdict_rows
+    from medical_tasks.benchmarks.medcalc_bench.errors_report import (
+        PROMPT_SHA256,
+        distribution,
+        judge_errors,
+        verdict_rows,
+    )
     from medical_tasks.judges.base import JudgeOptions
     from medical_tasks.judges.session import open_session
     from medical_tasks.models.opener import parse_model_args
@@ -165,7 +157,7 @@ def _judge(
             report["tasks"][name]["judge"] = {
                 "model": {"name": judge.name, **judge.identity},
                 "prompt_sha256": PROMPT_SHA256,
-                **_distribution(judged),
+                **distribution(judged),
             }
     return rows
 
@@ -185,18 +177,9 @@ def _tables(report: Mapping[str, Any]) -> list[str]:
             if source not in entry:
                 continue
             part = entry[source]
-            rows += [
-                (
-                    source,
-                    kind,
-                    each["meaning"],
-                    str(each["count"]),
-                    percent(each["value"]),
-                    interval(each),
-                    bounds(each),
-                )
-                for kind, each in part["types"].items()
-            ]
+            for kind, each in part["types"].items():
+                shares = (percent(each["value"]), interval(each), bounds(each))
+                rows.append((source, kind, each["meaning"], str(each["count"]), *shares))
             if part["coverage"]["undetermined"]:
                 notes.append(
                     f"{source}: {part['coverage']['undetermined']} of {part['coverage']['asked']} answers are undetermined. "
@@ -214,18 +197,13 @@ def _tables(report: Mapping[str, Any]) -> list[str]:
 
 
 def _finish(report: Mapping[str, Any]) -> int:
-    missing = {
-        name: entry["judge"]["coverage"]["unscored"]
-        for name, entry in report["tasks"].items()
-        if "judge" in entry and entry["judge"]["coverage"]["unscored"]
-    }
+    missing = []
+    for name, entry in report["tasks"].items():
+        if reasons := entry.get("judge", {"coverage": {"unscored": {}}})["coverage"]["unscored"]:
+            missing.append(f"{name}: " + ", ".join(f"{count} x {reason}" for reason, count in reasons.items()))
     if missing:
-        said = "; ".join(
-            f"{name}: " + ", ".join(f"{count} x {reason}" for reason, count in reasons.items())
-            for name, reasons in missing.items()
-        )
         raise IncompleteError(
-            f"the judge gave no verdict on every error ({said}). The shares are over those it gave, with bounds for the rest. "
-            "Give the same command again to ask for the missing ones."
+            f"the judge gave no verdict on every error ({'; '.join(missing)}). The shares are over those it gave, with bounds for "
+            "the rest. Give the same command again to ask for the missing ones."
         )
     return 0

@@ -1,15 +1,8 @@
 """Works out the arithmetic of a reply with a small interpreter; text is never run as code.
 
-The authors' scorer hands model text to Python. What that gives for arithmetic is worked out here instead, by a parser of
-our own over fixed tables of names, with bounds on everything that could grow: length, nesting, size of whole numbers.
-There are no attributes, no loops, no assignments and no way to reach an object that is not in the table.
-
-Part of the language: numbers, quoted strings without escapes, lists, tuples, + - * / // % **, comparisons, and/or/not,
-`a if b else c`, subscripts, and calls of the functions in the table, also with keywords.
-
-The table `EXTRACTION` is what the authors offer to a `str(...)` answer; `CHECK` what stands around when an extracted answer
-is evaluated once more, as far as it is arithmetic; `FORMULA` is our own, wider one for the sane reading. NumPy's functions
-are stood in for by scalar ones: an undefined result is `nan` or `inf`, as there, and no error.
+The authors' scorer hands model text to Python. What that gives for arithmetic is worked out here by a parser of our own over fixed
+tables of names, with bounds on length, nesting and size: `EXTRACTION` for a `str(...)` answer, `CHECK` for what is evaluated once
+more, `FORMULA` for the sane reading. NumPy's functions are scalar ones: an undefined result is `nan` or `inf`, as there.
 """
 
 from __future__ import annotations
@@ -21,18 +14,7 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-__all__ = [
-    "CHECK",
-    "EXTRACTION",
-    "FORMULA",
-    "MAX_BITS",
-    "MAX_CHARACTERS",
-    "MAX_DEPTH",
-    "ExpressionError",
-    "evaluate",
-    "formula_value",
-    "inside_str",
-]
+__all__ = ["CHECK", "EXTRACTION", "ExpressionError", "evaluate", "formula_value", "inside_str"]
 
 
 _SIGNS = str.maketrans({"×": "*", "·": "*", "⋅": "*", "÷": "/", "−": "-", "–": "-", "²": "^2", "³": "^3", "√": " sqrt"})
@@ -49,12 +31,9 @@ def inside_str(text: str) -> str | None:
 
 
 def formula_value(text: str) -> float | None:
-    """The value of an arithmetic expression as a model writes it.
+    """The value of an arithmetic expression as a model writes it; None when it is none or has no finite value.
 
     Units after numbers and a comment behind `#` do not count, `^` is a power, missing brackets are added.
-
-    Returns:
-        The number; None when the text is no arithmetic or has no finite value.
     """
     expression = _UNITS.sub("", text.split("#")[0].translate(_SIGNS)).replace("^", "**")
     missing = expression.count("(") - expression.count(")")
@@ -115,12 +94,7 @@ _UNARY: Mapping[str, Callable[[Value], Value]] = {"-": operator.neg, "+": operat
 
 
 def evaluate(text: str, names: Mapping[str, Value]) -> Value:
-    """Works out an arithmetic expression.
-
-    Args:
-        text: the expression.
-        names: what its names mean: constants, and functions by plain or dotted name (`math.sqrt`). A function may raise
-            ArithmeticError, LookupError, TypeError or ValueError for arguments it has no value for.
+    """Works out an arithmetic expression, whose `names` are constants and functions, by plain or dotted name.
 
     Raises:
         ExpressionError: The text is not in the language, is out of bounds, or has no value.
@@ -150,16 +124,15 @@ class _Parser:
         return value
 
     def expression(self) -> Value:
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise ExpressionError(f"nested deeper than {MAX_DEPTH}")
+        return self.nested(self.conditional)
+
+    def conditional(self) -> Value:
         value = self.operation(_OR)
         if self.take("if"):
             condition = self.operation(_OR)
             self.expect("else")
             otherwise = self.expression()
             value = _FAILED if isinstance(condition, _Failure) else (value if condition else otherwise)
-        self.depth -= 1
         return value
 
     def operation(self, level: int) -> Value:
@@ -176,14 +149,10 @@ class _Parser:
                 left = _compute(sign, function, left, self.operation(precedence + 1))
             elif level <= _COMPARE and self.comparison_ahead():
                 left = self.comparisons(left)
-            elif sign == "and" and level <= _AND:
+            elif sign in ("and", "or") and level <= (own := _AND if sign == "and" else _OR):
                 self.at += 1
-                right = self.operation(_AND + 1)
-                left = right if not isinstance(left, _Failure) and left else left
-            elif sign == "or" and level <= _OR:
-                self.at += 1
-                right = self.operation(_OR + 1)
-                left = right if not isinstance(left, _Failure) and not left else left
+                right = self.operation(own + 1)
+                left = right if not isinstance(left, _Failure) and bool(left) == (sign == "and") else left
             else:
                 return left
 
@@ -370,11 +339,7 @@ _KEYWORDS = frozenset({"and", "or", "not", "if", "else", "in", "is", "lambda", "
 
 
 def tokens(text: str) -> list[tuple[str, str]]:
-    """Kind and spelling of each token; the last is `END`.
-
-    Raises:
-        ExpressionError: A character that starts no token, or a second line outside of brackets.
-    """
+    """Kind and spelling of each token; the last is `END`."""
     found_tokens: list[tuple[str, str]] = []
     position, depth = 0, 0
     text = text.lstrip(" \t").lstrip("\r\n").rstrip(" \t\f\r\n")

@@ -1,10 +1,8 @@
 """What is right for a row: the form and limits of its answer, its entities, and what the published rule gives for them.
 
 The form follows the calculator, not the dataset's `Output Type` column, which calls gestational age an integer (Khandekar et
-al. 2024, section 3.1: rule-based scores exact, lab, physical and dosage results within 5 %, dates exact). The labels of the
-released files come from a program with mistakes of its own (`docs/medcalc_audit.md`), so the calculators of this package work
-a row out again from its entities. The entities come from a downloaded file and are parsed as data: JSON, or a Python literal
-made of nothing but dicts, lists, tuples, strings, numbers, booleans and None.
+al. 2024, section 3.1). Labels of the released files come from a program with mistakes of its own (`docs/medcalc_audit.md`), so
+our calculators work a row out again from its entities, which are parsed as data: JSON, or a Python literal of plain values.
 """
 
 from __future__ import annotations
@@ -19,13 +17,13 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any, Literal
 
-from medical_tasks.calculators import Answer, CalculatorInputError, Result, find
+from medical_tasks.calculators import CALCULATORS, Answer, CalculatorInputError, Result, find
 from medical_tasks.errors import UsageError
 
 __all__ = [
-    "DATE_IDS", "DECIMAL_IDS", "INTEGER_IDS", "MAX_ENTITIES_CHARS", "MAX_REPLY", "PERCENT_IDS", "SCORE_IDS",
-    "AnswerKind", "Decision", "answer_kind", "answer_text", "canonical_entities", "decimal_or_none", "entities_of",
-    "known_kind", "label_agrees", "limits", "parse_entities", "recompute", "recompute_or_none", "within",
+    "MAX_REPLY", "PERCENT_IDS", "SCORE_IDS", "AnswerKind", "Decision", "answer_kind", "answer_text",
+    "canonical_entities", "decimal_or_none", "entities_of", "known_kind", "label_agrees", "limits", "recompute",
+    "recompute_or_none", "within",
 ]  # fmt: skip
 
 
@@ -33,16 +31,13 @@ MAX_REPLY = 16_384
 """How much of a reply is read, in characters, from its end: about 5,000 tokens."""
 
 AnswerKind = Literal["integer", "decimal", "date", "gestational_age"]
+_OUTPUT_TYPES: tuple[AnswerKind, ...] = ("integer", "decimal", "date")
 
-DATE_IDS = frozenset({13, 68})
 GESTATIONAL_AGE_ID = 69
-INTEGER_IDS = frozenset({4, 15, 16, 17, 18, 20, 21, 25, 27, 28, 29, 32, 33, 36, 43, 45, 48, 51})
-DECIMAL_IDS = frozenset(
-    {2, 3, 5, 6, 7, 8, 9, 10, 11, 19, 22, 23, 24, 26, 30, 31, 38, 39, 40, 44, 46, 49}
-    | {56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67}
-)
-
-SCORE_IDS = INTEGER_IDS | {8, 23}
+_KINDS: Mapping[int, AnswerKind] = {
+    entry.id: "gestational_age" if entry.id == GESTATIONAL_AGE_ID else entry.output for entry in CALCULATORS
+}
+SCORE_IDS = frozenset(number for number, kind in _KINDS.items() if kind == "integer") | {8, 23}
 """Calculators whose result is a number of points, so that "3/9" means 3 of 9 and no quotient."""
 
 PERCENT_IDS = frozenset({40, 46})
@@ -64,26 +59,17 @@ class Decision:
 
 def known_kind(calculator_id: int) -> AnswerKind | None:
     """The answer's form for one of the 55 calculators, None for any other id."""
-    if calculator_id in DECIMAL_IDS:
-        return "decimal"
-    if calculator_id in INTEGER_IDS:
-        return "integer"
-    if calculator_id in DATE_IDS:
-        return "date"
-    return "gestational_age" if calculator_id == GESTATIONAL_AGE_ID else None
+    return _KINDS.get(calculator_id)
 
 
 def answer_kind(calculator_id: int, output_type: str | None = None) -> AnswerKind:
-    """The form in which a calculator's answer is given.
-
-    Raises:
-        UsageError: The id is unknown and the output type does not say either.
-    """
+    """The form in which a calculator's answer is given; a `UsageError` where neither id nor output type says."""
     kind = known_kind(calculator_id)
     if kind is not None:
         return kind
-    if output_type in ("integer", "decimal", "date"):
-        return output_type  # type: ignore[return-value]  # narrowed by the line above, which mypy does not follow
+    for form in _OUTPUT_TYPES:
+        if form == output_type:
+            return form
     raise UsageError(
         f"calculator {calculator_id} is not one of the 55 of MedCalc-Bench, and its output type is {output_type!r}: "
         "expected 'integer', 'decimal' or 'date'. Check the row's Calculator ID and Output Type columns."
@@ -91,26 +77,18 @@ def answer_kind(calculator_id: int, output_type: str | None = None) -> AnswerKin
 
 
 def limits(gold: Decimal, lower: str | float | None = None, upper: str | float | None = None) -> tuple[float, float]:
-    """The interval of right values.
+    """The interval of right values, 5 % of the gold to both sides where the row lacks a limit.
 
-    A row whose limits coincide asks for its gold to the last digit it gives; a gold of 0 for 0.
-
-    Args:
-        gold: the right answer.
-        lower: the row's lower limit; either may be the larger one, as in rows with a negative gold.
-        upper: the row's upper limit. Where one is missing, both are 5 % of the gold away.
-
-    Raises:
-        UsageError: A limit is no number.
+    Either may be the larger one, as with a negative gold. Limits that coincide ask for the gold to its last digit; a gold of 0
+    for 0.
     """
     ends: list[Decimal] = []
     for given in (lower, upper):
-        if given is None or given == "":
-            continue
-        end = decimal_or_none(given)
-        if end is None:
-            raise UsageError(f"the limit {given!r} is no number. Check the row's Lower Limit and Upper Limit.")
-        ends.append(end)
+        if given is not None and given != "":
+            end = decimal_or_none(given)
+            if end is None:
+                raise UsageError(f"the limit {given!r} is no number. Check the row's Lower Limit and Upper Limit.")
+            ends.append(end)
     if len(ends) < 2:
         ends = [gold * (1 - RELATIVE), gold * (1 + RELATIVE)]
     if ends[0] == ends[1] and gold != 0:
@@ -135,16 +113,8 @@ def within(value: float, lower: float, upper: float) -> str:
     return f"{value:.6g} is {place} {lower:.6g} to {upper:.6g}"
 
 
-_NO_CONVENTIONS: frozenset[str] = frozenset()
-_DIGITS = re.compile("[0-9]+")
-
-
 def entities_of(row: Mapping[str, Any]) -> dict[str, object]:
-    """The row's entities.
-
-    Raises:
-        CalculatorInputError: The row has none, or a text of another form.
-    """
+    """The row's entities; a `CalculatorInputError` where it has none, or a text of another form."""
     text = row.get("relevant_entities")
     try:
         entities = json.loads(text or "")
@@ -155,12 +125,11 @@ def entities_of(row: Mapping[str, Any]) -> dict[str, object]:
     return entities
 
 
-def recompute(row: Mapping[str, Any], conventions: frozenset[str] = _NO_CONVENTIONS) -> Result:
+def recompute(row: Mapping[str, Any], conventions: frozenset[str] = frozenset()) -> Result:
     """Applies the published rule to a row's entities.
 
     Raises:
-        CalculatorInputError: The calculator is not one of the 55, the rule has no answer for these entities, or a unit
-            among them cannot be meant.
+        CalculatorInputError: No such calculator, no answer for these entities, or a unit that cannot be meant.
     """
     result = find(int(row["calculator_id"])).calculate(entities_of(row), conventions)
     if result.unit_doubts:
@@ -177,19 +146,12 @@ def recompute_or_none(row: Mapping[str, Any]) -> Result | None:
 
 
 def label_agrees(row: Mapping[str, Any], answer: Answer) -> bool:
-    """Whether an answer is right by the row's label and limits.
-
-    Args:
-        row: as built, with the label and its limits.
-        answer: of a calculator: a float within the limits, an integer equal to the label, the same date, or the same weeks
-            and days.
-
-    Raises:
-        UsageError: The label or a limit cannot be read.
-    """
+    """Whether a calculator's answer is right by the row's label and limits."""
     label = str(row["ground_truth_answer"])
     if isinstance(answer, str | tuple):
-        return _numbers(label) == _numbers(answer if isinstance(answer, str) else " ".join(answer))
+        # Month, day and year, or weeks and days: zeros before a number do not matter.
+        ours, theirs = (re.findall("[0-9]+", text) for text in (label, "".join(answer)))
+        return [*map(int, ours)] == [*map(int, theirs)]
     number = decimal_or_none(label)
     if number is None:
         raise UsageError(f"the gold answer {label!r} is no number. Check the row's Ground Truth Answer.")
@@ -197,11 +159,6 @@ def label_agrees(row: Mapping[str, Any], answer: Answer) -> bool:
         return Decimal(answer) == number
     low, high = limits(number, row.get("lower_limit"), row.get("upper_limit"))
     return low <= answer <= high
-
-
-def _numbers(text: str) -> list[int]:
-    """Month, day and year, or weeks and days: zeros before a number do not matter."""
-    return [int(part) for part in _DIGITS.findall(text)]
 
 
 def answer_text(answer: Answer) -> str:
@@ -212,19 +169,9 @@ def answer_text(answer: Answer) -> str:
 MAX_ENTITIES_CHARS = 64 * 1024  # the longest of v1.0 has 1,292
 MAX_ENTITIES_DEPTH = 16
 
-Entities = dict[str, Any]
 
-
-def parse_entities(text: str) -> Entities:
-    """Parses the entities of one row.
-
-    Args:
-        text: a JSON object or a Python dict literal, entity name to value; values are numbers, strings, booleans, nulls, or
-            lists of them (value and unit).
-
-    Raises:
-        ValueError: The text is too long, of another form, holds a name twice, or a number that JSON cannot hold.
-    """
+def parse_entities(text: str) -> dict[str, Any]:
+    """Parses the entities of one row, a JSON object or a Python dict literal; a `ValueError` says what is wrong."""
     if len(text) > MAX_ENTITIES_CHARS:
         raise ValueError(f"{len(text)} characters, at most {MAX_ENTITIES_CHARS} are read")
     try:
@@ -235,16 +182,11 @@ def parse_entities(text: str) -> Entities:
         raise ValueError("nested too deeply") from error
     if not isinstance(value, dict):
         raise ValueError(f"a mapping of entity names is expected, got {type(value).__name__}")
-    entities: Entities = _checked(value, 0)
-    return entities
+    return dict(_checked(value, 0))
 
 
 def canonical_entities(text: str) -> str:
-    """Rewrites the entities of one row as canonical JSON: sorted names, no spaces, text as it is.
-
-    Raises:
-        ValueError: As for `parse_entities`.
-    """
+    """Rewrites the entities of one row as canonical JSON: sorted names, no spaces, text as it is."""
     canonical = json.dumps(
         parse_entities(text), sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False
     )
@@ -296,11 +238,8 @@ def _checked(value: Any, depth: int) -> Any:
     if isinstance(value, list | tuple):
         return [_checked(item, depth + 1) for item in value]
     if isinstance(value, dict):
-        return {_checked_name(key): _checked(item, depth + 1) for key, item in value.items()}
+        for key in value:
+            if not isinstance(key, str):
+                raise ValueError(f"names are text, got {key!r}")
+        return {key: _checked(item, depth + 1) for key, item in value.items()}
     raise ValueError(f"a value of type {type(value).__name__}")
-
-
-def _checked_name(key: object) -> str:
-    if not isinstance(key, str):
-        raise ValueError(f"names are text, got {key!r}")
-    return key

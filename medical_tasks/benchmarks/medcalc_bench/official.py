@@ -1,21 +1,9 @@
 """The decision of the authors' own scorer, bug for bug, without its evaluation of model text as code.
 
-Reference implementation: https://github.com/ncbi-nlp/MedCalc-Bench at 20b10f9, `evaluation/run.py` (how an answer is read),
-`evaluate.py` (how it is checked), `table_stats.py` (what is reported), `generate_code_prompt.py` (how the answer of a dialogue
-about code is read). What it does, in short:
-
-- White space of the reply, line breaks among it, becomes single spaces (`llm_inference.py`). The answer is what stands between
-  the last `answer":` and the next closing brace; other keys included.
-- Dates must begin with M/D/YYYY, what follows is ignored. Gestational age is the first two numbers with hardly anything
-  between them: "24 weeks" is 2 weeks 4 days, "and" between them is an error.
-- Integers: "N out of" wins; then a list "a, b, c" counts its members; then the last number. Rounded half to even.
-- Decimals: `str(...)` is evaluated as Python; else the number before mL/min/1.73; else the last percentage over 100; else
-  the last number. Right when within the row's limits.
-- Whatever raises an exception is wrong: leading zeros, unreadable answers, divisions by zero.
-- In a dialogue about code the answer is what stands between the tags, and it is checked as it is: "25 mg" and "17.1%" are wrong.
-
-Not reproduced, and wrong here: Python beyond the arithmetic of `expression`. A reply longer than `MAX_REPLY` characters
-is read in its last `MAX_REPLY` characters, or, when no answer stands there, from its last answer on.
+Reference: https://github.com/ncbi-nlp/MedCalc-Bench at 20b10f9, `evaluation/run.py` (how an answer is read), `evaluate.py` (how
+it is checked), `table_stats.py`, `generate_code_prompt.py`. What it does, in short: `docs/medcalc_scoring.md`. Not reproduced,
+and wrong here: Python beyond the arithmetic of `expression`. A reply longer than `MAX_REPLY` is read from its end, or from its
+last answer on.
 """
 
 from __future__ import annotations
@@ -29,20 +17,12 @@ from datetime import datetime
 from medical_tasks.benchmarks.medcalc_bench.expression import CHECK, EXTRACTION, ExpressionError, evaluate
 from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY, AnswerKind, Decision, known_kind, within
 
-__all__ = [
-    "NOT_FOUND",
-    "official_answer",
-    "official_check",
-    "official_code_decision",
-    "official_decision",
-    "official_summary",
-    "tagged_answer",
-]
+__all__ = ["official_answer", "official_check", "official_code_decision", "official_decision", "tagged_answer"]
 
 NOT_FOUND = "N/A"
 """What the authors write for an answer in which they find nothing."""
 OVERALL_ITEMS = 1047
-"""The size by which the authors divide the overall variance, whatever was scored."""
+"""The size by which the authors divide the overall variance, whatever was scored (`table_stats.py`)."""
 
 _KEY = 'nswer":'
 _SPACE = re.compile(r"\s*+")
@@ -81,23 +61,20 @@ def official_decision(response: str, *, calculator_id: int, gold: object, lower:
     """Decides about a model's reply as the authors' scorer does; no reply raises, and an unknown calculator is wrong."""
     kind = known_kind(calculator_id)
     if kind is None:
-        return Decision(correct=False, parsed="", why=f"the authors' scorer knows no calculator {calculator_id}")
+        return _wrong("", f"the authors' scorer knows no calculator {calculator_id}")
     try:
         answer = official_answer(_one_line(response), kind)
     except (ArithmeticError, ValueError) as error:
-        return Decision(correct=False, parsed="", why=f"the authors' reader fails: {error}")
+        return _wrong("", f"the authors' reader fails: {error}")
     if answer == NOT_FOUND:  # which their check goes on to fail on
-        return Decision(correct=False, parsed=answer, why="the authors' reader finds no answer")
+        return _wrong(answer, "the authors' reader finds no answer")
     return official_check(answer, calculator_id=calculator_id, gold=gold, lower=lower, upper=upper)
 
 
 def official_code_decision(
     response: str, *, calculator_id: int, gold: object, lower: object, upper: object
 ) -> Decision:
-    """Decides about the end of a dialogue about code as the authors' script for that does.
-
-    It means to read the answer as `official_answer` does; the call lacks an argument, so that the text itself is checked.
-    """
+    """Decides about the end of a dialogue about code; a missing argument there makes it check the text itself."""
     answer = tagged_answer(response)
     if answer is None:
         try:
@@ -106,7 +83,7 @@ def official_code_decision(
             kept = None
         answer = str(kept["answer"]) if isinstance(kept, dict) and "answer" in kept else response.strip()
     if not answer:
-        return Decision(correct=False, parsed="", why="there is no answer")
+        return _wrong("", "there is no answer")
     return official_check(answer, calculator_id=calculator_id, gold=gold, lower=lower, upper=upper)
 
 
@@ -127,12 +104,7 @@ def _single_spaced(text: str) -> str:
 
 
 def official_answer(response: str, kind: AnswerKind) -> str:
-    """Reads the answer out of a reply, in the form the authors store as "LLM Answer".
-
-    Raises:
-        ValueError: Where the authors' reader ends in an exception.
-        ArithmeticError: Likewise, for a percentage beyond every float.
-    """
+    """Reads the answer out of a reply, as the authors store it; a ValueError or ArithmeticError where their reader raises."""
     text = _captured(response)
     if kind == "date":
         found = _DATE.match(text)
@@ -156,24 +128,21 @@ def official_check(answer: object, *, calculator_id: int | str, gold: object, lo
             raise ValueError(f"unknown calculator {calculator_id}")
         correct, why = _CHECKS[kind](_text(answer), gold, lower, upper)
     except (ArithmeticError, ValueError) as error:
-        return Decision(correct=False, parsed=parsed, why=f"the authors' check fails: {error}")
+        return _wrong(parsed, f"the authors' check fails: {error}")
     return Decision(correct=correct, parsed=parsed, why=why)
 
 
-def official_summary(results: Iterable[tuple[str, bool]]) -> dict[str, dict[str, float]]:
-    """The authors' table: average and standard deviation by category and overall.
+def _wrong(parsed: str, why: str) -> Decision:
+    return Decision(correct=False, parsed=parsed, why=why)
 
-    Returns:
-        By category, in order of appearance, and `overall`: `average`, in per cent with two decimals, and `std`,
-        sqrt(p(1-p)/n) of the proportion p with two decimals. The overall one always divides by 1047 (table_stats.py);
-        its average is over all items. Both are nan without items.
-    """
+
+def official_summary(results: Iterable[tuple[str, bool]]) -> dict[str, dict[str, float]]:
+    """The authors' table: `average` in per cent and `std`, sqrt(p(1-p)/n), by category and `overall`; nan without items."""
     groups: dict[str, list[bool]] = {}
     for category, correct in results:
         groups.setdefault(category, []).append(correct)
-    everything = [correct for group in groups.values() for correct in group]
     summary = {category: _average(group, len(group)) for category, group in groups.items()}
-    return {**summary, "overall": _average(everything, OVERALL_ITEMS)}
+    return {**summary, "overall": _average([each for group in groups.values() for each in group], OVERALL_ITEMS)}
 
 
 def _average(results: list[bool], divisor: int) -> dict[str, float]:
@@ -245,28 +214,26 @@ def _decimal(text: str) -> str:
             return NOT_FOUND
     for unit in _ML.finditer(text):
         before = text[: unit.start()].rstrip()
-        if before and before[-1].isdecimal() and (number := _end_of_chain(_NUMBER_AT_END.match(before[::-1]))):
+        if (
+            before
+            and before[-1].isdecimal()
+            and (number := _last_of_chain(_NUMBER_AT_END.match(before[::-1]), ends=True))
+        ):
             return str(_evaluated(number, {}))
     reversed_text = text[::-1]
-    if percentage := _end_of_chain(_LAST_PERCENTAGE.search(reversed_text)):
+    if percentage := _last_of_chain(_LAST_PERCENTAGE.search(reversed_text), ends=True):
         return str(_evaluated(percentage, {}) / 100)
     number = _last_of_chain(_LAST_NUMBER.match(reversed_text))
     return str(_evaluated(number, {})) if number else NOT_FOUND
 
 
-def _last_of_chain(found: re.Match[str] | None) -> str:
-    """The last number of a chain of digits and dots found in reversed text: "1.2.3" reads from the left as 1.2 and 3."""
+def _last_of_chain(found: re.Match[str] | None, *, ends: bool = False) -> str:
+    """The last number of a chain of digits and dots found in reversed text.
+
+    "1.2.3" reads from the left as 1.2 and 3; where a unit follows, it `ends` with 2.3.
+    """
     runs = found[1][::-1].split(".") if found else []
-    return _signed(found, runs, 2 if len(runs) % 2 == 0 else 1)
-
-
-def _end_of_chain(found: re.Match[str] | None) -> str:
-    """The number that ends a chain, where a unit follows: "1.2.3" ends with 2.3."""
-    runs = found[1][::-1].split(".") if found else []
-    return _signed(found, runs, 2)
-
-
-def _signed(found: re.Match[str] | None, runs: list[str], taken: int) -> str:
+    taken = 2 if ends or len(runs) % 2 == 0 else 1
     number = ".".join(runs[-taken:])
     return "-" + number if found and found[2] and len(runs) <= taken else number
 

@@ -1,9 +1,7 @@
 """The authors' own questions, read as data from a checkout of their repository: nothing of it is imported or run.
 
-`evaluation/run.py` holds the texts of the zero-shot, direct and one-shot questions as functions that join literals with the note,
-the question and the example; `evaluation/generate_code_prompt.py` those of the dialogue in which the model writes code. Both are
-parsed, and such functions become templates (`upstream_source`): literal text with slots. What joins them (which argument goes
-where, the example's question, the order of the checks) is compared with what is known here: a file that has changed is refused.
+Functions of `evaluation/run.py` and `evaluation/generate_code_prompt.py` that join literals become templates (`upstream_source`).
+What joins them (which argument goes where, the order of the checks) is compared with what is known here: other files are refused.
 """
 
 from __future__ import annotations
@@ -68,42 +66,28 @@ Shown = TypeVar("Shown")
 
 @dataclass(frozen=True, kw_only=True)
 class OfficialQuestions:
-    """How `run.py` asks.
-
-    Attributes:
-        example_questions: calculator id to the question over its example, where that is not the item's own.
-        examples: calculator id, as text, to note and reply; empty but for one-shot.
-    """
+    """How `run.py` asks."""
 
     messages: tuple[tuple[str, Template], ...]  # role and template of each message
-    example_questions: Mapping[str, str]
-    examples: Mapping[str, tuple[str, Mapping[str, Any]]]
+    example_questions: Mapping[str, str]  # calculator id to the question over its example, where not the item's
+    examples: Mapping[str, tuple[str, Mapping[str, Any]]]  # calculator id to note and reply; empty but for one-shot
     files: Mapping[str, str]  # path in the checkout to git blob id
 
     def render(self, item: Item) -> tuple[Message, ...]:
-        """Writes an item's chat.
-
-        Raises:
-            MissingError: There is no example for the item's calculator.
-        """
-        values = {"note": item.fields["patient_note"], "question": item.fields["question"]}
+        """Writes an item's chat."""
+        values = _values(item)
         if self.examples:
-            note, reply = of_calculator(self.examples, item)
-            values |= {
-                "example_note": note,
-                "example_question": self._example_question(item),
-                "example_reply": json.dumps(reply),
-            }
+            shown = self.example(item)
+            names = ("example_note", "example_question", "example_reply")
+            values |= dict(zip(names, (*shown.shown, shown.reply), strict=True))
         return _filled(self.messages, values)
 
     def example(self, item: Item) -> Example:
         """The example that an item's chat shows; it is the item itself when note and question are."""
         note, reply = of_calculator(self.examples, item)
         asked = (item.fields["patient_note"], item.fields["question"])
-        return Example(reply=json.dumps(reply), shown=(note, self._example_question(item)), asked=asked)
-
-    def _example_question(self, item: Item) -> str:
-        return self.example_questions.get(str(item.fields["calculator_id"]), item.fields["question"])
+        question = self.example_questions.get(str(item.fields["calculator_id"]), asked[1])
+        return Example(reply=json.dumps(reply), shown=(note, question), asked=asked)
 
     @property
     def texts(self) -> list[str]:
@@ -124,7 +108,7 @@ class OfficialCode:
 
     def render(self, item: Item) -> tuple[Message, ...]:
         """Writes an item's first messages."""
-        return _filled(self.opening, {"note": item.fields["patient_note"], "question": item.fields["question"]})
+        return _filled(self.opening, _values(item))
 
     def say(self, text: Template, *, output: str = "", console: str = "") -> Message:
         """Fills one of the three texts with the model's reply and what its program wrote."""
@@ -138,16 +122,11 @@ class OfficialCode:
 
 
 def read_questions(style: str, upstream: Path | None) -> OfficialQuestions:
-    """Reads the questions of one style.
-
-    Raises:
-        MissingError: A file is not there, or not of the form that is known.
-    """
+    """Reads the questions of one style; a missing file, or one of another form, is a `MissingError`."""
     path = _find(upstream, "run.py")
     source, name, shows = _Source(path), _FUNCTIONS[style], style == "one_shot"
     for wanted in _FROM_THE_ROW:
-        if wanted not in source.statements:
-            raise source.unknown(f"the statement `{wanted}`")
+        source.expect(wanted in source.statements, f"the statement `{wanted}`")
     system, user = source.returned(name, source.arguments_of(name))
     examples = [_find(upstream, EXAMPLES)] if shows else []
     return OfficialQuestions(
@@ -159,16 +138,12 @@ def read_questions(style: str, upstream: Path | None) -> OfficialQuestions:
 
 
 def read_code(upstream: Path | None) -> OfficialCode:
-    """Reads the dialogue about code.
-
-    Raises:
-        MissingError: The file is not there, or not of the form that is known.
-    """
+    """Reads the dialogue about code; a missing file, or one of another form, is a `MissingError`."""
     path = _find(upstream, "generate_code_prompt.py")
     source = _Source(path)
     function = source.function("apply_calc")
-    if not any(isinstance(node, ast.Constant) and node.value == _BLOCKS for node in ast.walk(source.tree)):
-        raise source.unknown(f"the pattern {_BLOCKS} for blocks of code")
+    blocks = any(isinstance(node, ast.Constant) and node.value == _BLOCKS for node in ast.walk(source.tree))
+    source.expect(blocks, f"the pattern {_BLOCKS} for blocks of code")
     texts = joined(function.body, source.arguments_of("apply_calc"), source.unknown)
     no_code, no_print, console = source.follow_ups(function)
     return OfficialCode(
@@ -182,11 +157,7 @@ def read_code(upstream: Path | None) -> OfficialCode:
 
 
 def of_calculator(examples: Mapping[str, Shown], item: Item) -> Shown:
-    """Takes the worked example of an item's calculator.
-
-    Raises:
-        MissingError: There is none.
-    """
+    """Takes the worked example of an item's calculator; none is a `MissingError`."""
     key = str(item.fields["calculator_id"])
     if key not in examples:
         raise MissingError(
@@ -207,10 +178,13 @@ class _Source:
     def unknown(self, wanted: str) -> MissingError:
         return MissingError(f"{self.path}: not the authors' file as it is known here; expected {wanted}. {_READABLE}")
 
+    def expect(self, there: bool, wanted: str) -> None:
+        if not there:
+            raise self.unknown(wanted)
+
     def function(self, name: str) -> ast.FunctionDef:
         found = [node for node in self.tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
-        if len(found) != 1:
-            raise self.unknown(f"one function {name}, found {len(found)}")
+        self.expect(len(found) == 1, f"one function {name}, found {len(found)}")
         return found[0]
 
     def arguments_of(self, name: str) -> dict[str, Template]:
@@ -221,8 +195,8 @@ class _Source:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
         ]
         parameters = [argument.arg for argument in self.function(name).args.args]
-        if len(calls) != 1 or calls[0].keywords or len(calls[0].args) != len(parameters):
-            raise self.unknown(f"one call of {name} with {len(parameters)} arguments by position")
+        fits = len(calls) == 1 and not calls[0].keywords and len(calls[0].args) == len(parameters)
+        self.expect(fits, f"one call of {name} with {len(parameters)} arguments by position")
         given = [ast.unparse(argument) for argument in calls[0].args]
         # A model's name goes into no text and stays unknown; of the example's reply only the dump is a text.
         return {
@@ -242,15 +216,11 @@ class _Source:
 
     def messages(self, tree: ast.AST, texts: Mapping[str, Template]) -> tuple[tuple[str, Template], ...]:
         """The list that is assigned to `messages`, its texts by their names."""
-        found = [
-            node.value
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "messages"
-        ]
-        if len(found) != 1 or not isinstance(found[0], ast.List):
+        listed = _assigned(list(ast.walk(tree)), "messages")
+        if not isinstance(listed, ast.List):
             raise self.unknown("one list `messages`")
         read: list[tuple[str, Template]] = []
-        for node in found[0].elts:
+        for node in listed.elts:
             parts = node if isinstance(node, ast.Dict) else ast.Dict(keys=[], values=[])
             keys = [key.value for key in parts.keys if isinstance(key, ast.Constant)]
             role = parts.values[0].value if parts.values and isinstance(parts.values[0], ast.Constant) else None
@@ -261,26 +231,25 @@ class _Source:
 
     def example_questions(self) -> dict[str, str]:
         """The questions over the examples of single calculators: `if calculator_id == "N": one_shot_question = "..."`."""
-        name, found = "one_shot_question", dict[str, str]()
-        given = 0
+        name, found, given = "one_shot_question", dict[str, str](), 0
         for node in ast.walk(self.tree):
             if not (isinstance(node, ast.If) and isinstance(node.test, ast.Compare)):
                 continue
-            before, made = ast.unparse(node.test).partition(" == "), _assigned(node.body, name)
-            if made is None:
+            question = _assigned(node.body, name)
+            if question is None:
                 continue
-            key, question = node.test.comparators[0], made
-            if before[0] != "calculator_id" or not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
+            key, by = node.test.comparators[0], ast.unparse(node.test).partition(" == ")[0]
+            if by != "calculator_id" or not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
                 raise self.unknown(f"that {name} goes by calculator_id")
             if not (isinstance(question, ast.Constant) and isinstance(question.value, str)):
                 raise self.unknown(f"a literal {name} for calculator {key.value}")
             found[key.value] = question.value
             other = _assigned(node.orelse, name)
             given += 1 + (other is not None)
-            if other is not None and ast.unparse(other) != "question":
-                raise self.unknown(f"that {name} is the item's question for all other calculators")
-        if sum(text.startswith(f"{name} = ") for text in self.statements) != given:
-            raise self.unknown(f"{name} by calculator_id, and nowhere else")
+            own = other is None or ast.unparse(other) == "question"
+            self.expect(own, f"that {name} is the item's question for all other calculators")
+        nowhere_else = sum(text.startswith(f"{name} = ") for text in self.statements) == given
+        self.expect(nowhere_else, f"{name} by calculator_id, and nowhere else")
         return found
 
     def follow_ups(self, function: ast.FunctionDef) -> tuple[Template, Template, Template]:
@@ -301,8 +270,7 @@ class _Source:
                     branches.append(step.body)
                     rest = step.orelse
                 branches.append(rest)
-        if len(branches) != len(_CHECKS) + 1:
-            raise self.unknown(f"one check `{_ENDED}`")
+        self.expect(len(branches) == len(_CHECKS) + 1, f"one check `{_ENDED}`")
         texts: list[Template] = []
         for branch in (branches[0], branches[1], branches[3]):
             made = _assigned(branch, "new_output")
@@ -322,10 +290,14 @@ class _Source:
         raise self.unknown("the number of tries, as `n >= NUMBER`")
 
 
-def _assigned(statements: Sequence[ast.stmt], name: str) -> ast.expr | None:
+def _assigned(statements: Sequence[ast.AST], name: str) -> ast.expr | None:
     """What the statements of one block assign to a name."""
     found = [node.value for node in statements if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name]
     return found[0] if len(found) == 1 else None
+
+
+def _values(item: Item) -> dict[str, str]:
+    return {"note": item.fields["patient_note"], "question": item.fields["question"]}
 
 
 def _filled(messages: Sequence[tuple[str, Template]], values: Mapping[str, str]) -> tuple[Message, ...]:
@@ -351,13 +323,10 @@ def _find(upstream: Path | None, name: str) -> Path:
 def _read_examples(path: Path) -> dict[str, tuple[str, Mapping[str, Any]]]:
     try:
         content = json.loads(read_file(path))
-        examples: dict[str, tuple[str, Mapping[str, Any]]] = {
-            key: (
-                entry["Patient Note"],
-                {name: entry["Response"][name] for name in ("step_by_step_thinking", "answer")},
-            )
-            for key, entry in content.items()
-        }
+        examples: dict[str, tuple[str, Mapping[str, Any]]] = {}
+        for key, entry in content.items():
+            note, reply = entry["Patient Note"], entry["Response"]
+            examples[key] = (note, {name: reply[name] for name in ("step_by_step_thinking", "answer")})
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _odd_examples(path, f"{type(error).__name__} {error}") from error
     if not examples:

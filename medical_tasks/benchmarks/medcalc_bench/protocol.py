@@ -1,9 +1,8 @@
 """`medcalc_code`: the model writes a program, the program is run in the sandbox, and so it comes to an answer.
 
-Khandekar et al. 2024, appendix D.1: the model writes code for the arithmetic, sees what the console says, and has up to 20
-tries. With our prompts (`CodeProtocol`) an answer printed is final, and a new try sees the question, the last program and its
-error, so that 20 tries fit into any model's context. With the authors' (`OfficialCodeProtocol`) the model is told what its program
-wrote, the whole dialogue stays in the chat, and the answer is what it then says in tags, as in their `generate_code_prompt.py`.
+Khandekar et al. 2024, appendix D.1: up to 20 tries. With our prompts an answer printed is final, and a new try sees the question,
+the last program and its error. With the authors' the whole dialogue stays in the chat, and the answer is what the model says in
+tags.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from typing import Any, Final
 
 from medical_tasks.benchmarks.medcalc_bench.official import tagged_answer
 from medical_tasks.benchmarks.medcalc_bench.official_prompts import OfficialCode, read_code
-from medical_tasks.benchmarks.medcalc_bench.prompts import FAILED, NO_OUTPUT, NO_PROGRAM, NOTHING_SAID, follow_up
+from medical_tasks.benchmarks.medcalc_bench.prompts import TEXTS
 from medical_tasks.io.progress import Progress
 from medical_tasks.io.store import content_key
 from medical_tasks.sandbox import SANDBOX_VERSION, Limits, find_runtime, require_sandbox, run_code
@@ -58,11 +57,7 @@ capture_exec_output_and_errors({program!r})
 
 
 def open_protocol(task: TaskSpec, *, prompts: str = "own", upstream: Path | None = None) -> MultiStep:
-    """Opens the protocol of a task.
-
-    Raises:
-        MissingError: Programs cannot be closed off on this machine (no program is run then), or the authors' file is not there.
-    """
+    """Opens the protocol of a task; no program is run where programs cannot be closed off (`MissingError`)."""
     official = read_code(upstream) if prompts == "official" else None
     require_sandbox()
     return CodeProtocol() if official is None else OfficialCodeProtocol(official)
@@ -73,11 +68,8 @@ class _Programs:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self.identity = {
-            "sandbox": SANDBOX_VERSION,
-            "python": find_runtime().version,
-            "limits": dataclasses.asdict(limits),
-        }
+        python, allowed = find_runtime().version, dataclasses.asdict(limits)
+        self.identity: dict[str, Any] = {"sandbox": SANDBOX_VERSION, "python": python, "limits": allowed}
 
     def outcomes(self, programs: Iterable[str], records: Records) -> dict[str, Mapping[str, Any]]:
         """Program to its outcome, from the records or the sandbox; an empty program has none."""
@@ -123,24 +115,19 @@ class CodeProtocol:
 
     def _turn(self, dialogue: Dialogue, outcome: Mapping[str, Any] | None) -> Turn:
         if outcome is None:
-            problem = NO_PROGRAM
+            problem = TEXTS["no_program"]
         elif outcome["exit"] != "ok":
-            problem = FAILED.format(error=outcome["stderr_tail"].strip()[-_SHOWN_ERROR:])
+            problem = TEXTS["failed"].format(error=outcome["stderr_tail"].strip()[-_SHOWN_ERROR:])
         else:
             answer = answer_of(outcome["stdout"])
             if answer:
                 return Done(answer)
-            problem = NO_OUTPUT
+            problem = TEXTS["no_output"]
         if len(dialogue.answers) >= self.max_tries:
             return Done("")
         last = dialogue.answers[-1]
-        return Ask(
-            (
-                *dialogue.opening,
-                {"role": "assistant", "content": last if last.strip() else NOTHING_SAID},
-                {"role": "user", "content": follow_up(problem)},
-            )
-        )
+        said: Message = {"role": "assistant", "content": last if last.strip() else TEXTS["nothing_said"]}
+        return Ask((*dialogue.opening, said, {"role": "user", "content": f"{problem}\n\n{TEXTS['again']}"}))
 
 
 class OfficialCodeProtocol:
@@ -158,7 +145,7 @@ class OfficialCodeProtocol:
     def next_turns(self, dialogues: Sequence[Dialogue], records: Records) -> list[Turn]:
         """Goes on with each dialogue as the authors' script does."""
         replies = {reply for dialogue in dialogues for reply in dialogue.answers}
-        runs = {reply: _THEIR_RUN.format(program=_their_program(reply)) for reply in replies if self._is_run(reply)}
+        runs = {reply: _THEIR_RUN.format(program=_their_program(reply)) for reply in replies if _is_run(reply)}
         outcomes = self._programs.outcomes(runs.values(), records)
         written = {
             reply: outcomes[run]["stdout"] + ("" if outcomes[run]["exit"] == "ok" else outcomes[run]["stderr_tail"])
@@ -172,7 +159,7 @@ class OfficialCodeProtocol:
             answer = tagged_answer(last)
             if answer is not None:
                 return Done(_as_json(answer) if answer else "")
-        elif "```python" in last and not self._is_run(last) and "print" in _their_program(last):
+        elif "```python" in last and not _is_run(last) and "print" in _their_program(last):
             return Done(_as_json("N/A"))  # it asks for input
         if len(dialogue.answers) >= self._texts.tries:
             return Done("")
@@ -190,10 +177,10 @@ class OfficialCodeProtocol:
             return self._texts.say(self._texts.no_print, output=reply)
         return self._texts.say(self._texts.console, console=written[reply])
 
-    @staticmethod
-    def _is_run(reply: str) -> bool:
-        program = _their_program(reply)
-        return not _is_answered(reply) and "print" in program and "input(" not in program
+
+def _is_run(reply: str) -> bool:
+    program = _their_program(reply)
+    return not _is_answered(reply) and "print" in program and "input(" not in program
 
 
 def _is_answered(reply: str) -> bool:
@@ -206,12 +193,10 @@ def _their_program(reply: str) -> str:
 
 
 def program_of(reply: str) -> str:
-    """Takes the program out of a reply.
+    """The program of a reply, "" when there is none.
 
-    Returns:
-        Its blocks marked as Python, one after the other; without any, its unmarked blocks that print something; without any
-        block, the reply itself if it is Python that prints something. Thoughts before the reply do not count. "" when there is
-        no program: a refusal, or prose.
+    Its blocks marked as Python, one after the other; else its unmarked blocks that print something; without any block the reply
+    itself if it is Python that prints. Thoughts before the reply do not count.
     """
     text = reply.rpartition(_THOUGHTS_END)[2]
     blocks = _blocks(text)
@@ -219,9 +204,8 @@ def program_of(reply: str) -> str:
         return text.strip() if _is_python(text) else ""
     # Behind the second: blocks within one of Markdown.
     inner = [block for _, content in blocks if "```" in content for block in _blocks(content)]
-    marked = [content for language, content in blocks if language] or [
-        content for language, content in inner if language
-    ]
+    marked = [content for language, content in blocks if language]
+    marked = marked or [content for language, content in inner if language]
     if not marked:
         marked = [content for language, content in blocks if language is None]
         if not any(_PRINTS.search(content) for content in marked):

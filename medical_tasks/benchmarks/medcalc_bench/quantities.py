@@ -1,9 +1,7 @@
 """Makes a text plain and finds the quantities in it: numbers with their units, dates, gestational ages.
 
-`plain` strips the dress of an answer (Unicode variants, LaTeX, Markdown, HTML), so that the readers see ASCII signs; each of
-its rules is a single pass over the text. What quantities mean there (stated, denied, a bound ...) is for `reading` to say. Not
-a quantity of its own: a digit inside a name or a unit (CHA2DS2-VASc, mL/min/1.73 m2), what numbers something (stage 4, day 7,
-step 2), the denominator of a score (3/9, 3 out of 9).
+What quantities mean there (stated, denied, a bound ...) is for `statements` to say. Not a quantity of its own: a digit inside a
+name or a unit (CHA2DS2-VASc), what numbers something (stage 4, day 7), the denominator of a score (3/9, 3 out of 9).
 """
 
 from __future__ import annotations
@@ -15,6 +13,8 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from typing import Final, TypeAlias
+
+from medical_tasks.benchmarks.medcalc_bench.grammar import patterns, words
 
 __all__ = [
     "DAYS_A_WEEK",
@@ -30,18 +30,9 @@ __all__ = [
 ]
 
 
-NUMBER_WORDS = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
-    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
-)
+NUMBER_WORDS: Final = tuple(words("numbers"))
 """Each number at its own place."""
-
-TENS = {
-    word: 10 * value
-    for value, word in enumerate(
-        ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"), start=2
-    )
-}
+TENS: Final = {word: 10 * value for value, word in enumerate(words("tens"), start=2)}
 MAGNITUDES = {"hundred": 100, "thousand": 1000}
 
 _SIGNS = {
@@ -119,10 +110,7 @@ _MARKS = (
 
 
 def plain(text: str) -> str:
-    """Writes a text with plain signs: `**1,234.5**` and `$1{,}234.5$` as 1,234.5, `10⁻⁴` as 10^-4.
-
-    Digits of any script become ASCII digits; dashes, minus signs, quotes and spaces of any kind become plain ones.
-    """
+    """Writes a text with plain signs: `**1,234.5**` and `$1{,}234.5$` as 1,234.5, `10⁻⁴` as 10^-4, digits of any script."""
     if not text.isascii():
         text = _RAISED_RUN.sub(lambda run: "^" + run[0].translate(_RAISED), text)
         text = text.translate(_LOWERED).translate(_TABLE)
@@ -147,13 +135,9 @@ MAX_QUANTITIES: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """Something that could be an answer.
+    """Something that could be an answer."""
 
-    Attributes:
-        value: a number, a number of days for a gestational age, a date, or None for a date that the calendar does not have.
-    """
-
-    value: float | date | None
+    value: float | date | None  # of an age its days; None for a date that the calendar does not have
     start: int  # where it begins in the text
     end: int  # where what belongs to it ends: its unit, the "out of 9" of a score
     unit: str = ""  # as written, "" without one
@@ -161,47 +145,6 @@ class Quantity:
 
 
 Scanner: TypeAlias = Callable[[str], list[Quantity]]
-
-# ---- Numbers ----
-
-_NUMBER: Final = re.compile(
-    r"""(?P<european> [1-9][0-9]{0,2}(?:\.[0-9]{3})++,[0-9]++(?![0-9.]))
-      | (?P<thousands> [1-9][0-9]{0,2}(?:,[0-9]{3})++(?![0-9]) (?:\.[0-9]++)?+
-          | [1-9][0-9]{0,2}(?:[ ][0-9]{3})++(?![0-9]) (?:\.[0-9]++)?+ )
-      | (?P<comma> [0-9]++,(?!0{3}(?![0-9]))[0-9]++(?![0-9]|[,.][0-9]))
-      | (?P<dots> [0-9]++\.\.[0-9]++(?![0-9]|\.[0-9]))
-      | [0-9]++(?:\.[0-9]++)?+ | (?<!\.)\.[0-9]++""",
-    re.VERBOSE,
-)
-_DIGIT: Final = re.compile("[0-9]")
-_EXPONENT: Final = re.compile(
-    r"[eE](?P<short>[-+]?[0-9]{1,4})(?![0-9.])"
-    r"|[ ]?[xX×*][ ]?10[ ]?(?:\^|\*\*)[ ]?[({]{0,2}[ ]?(?P<long>[-+]?[0-9]{1,4})(?![0-9])[ )}]{0,3}"
-)
-_CALENDAR: Final = re.compile(r"(?<![0-9/.-])[0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{2,4}(?![0-9/])")
-_NUMBERED: Final = frozenset(
-    """stage grade class category group type phase tier nyha killip step day visit question item part figure table
-    page row case patient bed room line equation eq eq. section level child-pugh apache option example criterion rule note no.
-    number nr nr. g curb fib version # per""".split()
-)
-"""Words before a number that is a name or a place in a series."""
-_ITEM: Final = re.compile(r"(?:^|\n)[ \t>]*[0-9]{1,2}[.)][ \t]+(?=\S)")
-_MINUS: Final = re.compile(r"\b(?:minus|negative) $", re.IGNORECASE)
-_REACH: Final = 14
-_OVER: Final = re.compile(r"\s{0,3}/\s{0,3}(-?[0-9]{1,18}(?:\.[0-9]{1,18})?)")
-_OUT_OF: Final = re.compile(
-    r"(?:\s{1,2}(?:points?|pts?\.?|criteri(?:a|on)))?\s{0,2}"
-    r"(?:/|(?:out\s{1,2})?of)\s{0,2}(?:an?\s{1,2}|the\s{1,2})?(?:(?:possible|maximum|max|total|all)\s{1,2}(?:of\s{1,2})?){0,2}"
-    r"(?:[0-9]{1,3}(?![0-9.,]*[0-9/%])|(?:" + "|".join(NUMBER_WORDS) + r")\b)",
-    re.IGNORECASE,
-)
-_SEVENTHS: Final = re.compile(r"\s{1,2}([0-9]{1,4})/([0-9]{1,4})(?![0-9/])")
-_UNDONE: Final = re.compile(
-    r"\s{0,3}(?:[*+×÷^/]|[xX](?=\s?[0-9]))\s{0,3}[-(\[]?\s?[0-9.]|\s{1,2}-\s{1,2}[0-9](?=[^=\n]{0,80}[*×÷/^])"
-)
-_POINTS: Final = re.compile(r"\s?(?:-\s?)?(?:points?\b|pts?\b\.?|criteri(?:a|on)\b)", re.IGNORECASE)
-
-# ---- Units ----
 
 _UNIT_DIMENSIONS: Final = {
     **dict.fromkeys(("%", "percent", "per cent", "pct"), "fraction"),
@@ -239,22 +182,38 @@ _UNIT_DIMENSIONS: Final = {
     **dict.fromkeys(("°c", "°f", "°", "degrees"), "temperature"),
 }
 _UNIT_WORD: Final = "|".join(sorted(map(re.escape, _UNIT_DIMENSIONS), key=len, reverse=True))
-_UNIT: Final = re.compile(
-    rf"\s?(?:-(?=[A-Za-z]))?((?:{_UNIT_WORD})(?:\^?[23]\b|²|³)?(?:\s?(?:/|\bper\b|×)\s?(?:{_UNIT_WORD}|[0-9.]+\s?m(?:\^?2)?|m\^?2|day|body)"
-    r"(?:\^?2\b|²)?){0,3}(?:\s{0,8}m\^?2\b|/1\.73)?)(?![A-Za-z0-9])",
-    re.IGNORECASE,
-)
-_SUFFIX: Final = re.compile(rf"(?:st|nd|rd|th)\b|[xX]|{_POINTS.pattern}|{_UNIT.pattern}", re.IGNORECASE)
+_SMALL: Final = {word: value for value, word in enumerate(NUMBER_WORDS)}
+_WORD: Final = "|".join((*sorted(_SMALL, key=len, reverse=True), *TENS))
+_P: Final = patterns("quantities", number="|".join(NUMBER_WORDS), unit=_UNIT_WORD, word=_WORD)
+
+# ---- Numbers ----
+
+_NUMBER: Final = _P["number"]
+_DIGIT: Final = re.compile("[0-9]")
+_EXPONENT: Final = _P["exponent"]
+_CALENDAR: Final = re.compile(r"(?<![0-9/.-])[0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{2,4}(?![0-9/])")
+_NUMBERED: Final = frozenset(words("numbered"))
+"""Words before a number that is a name or a place in a series."""
+_ITEM: Final = re.compile(r"(?:^|\n)[ \t>]*[0-9]{1,2}[.)][ \t]+(?=\S)")
+_MINUS: Final = re.compile(r"\b(?:minus|negative) $", re.IGNORECASE)
+_REACH: Final = 14
+_OVER: Final = re.compile(r"\s{0,3}/\s{0,3}(-?[0-9]{1,18}(?:\.[0-9]{1,18})?)")
+_OUT_OF: Final = _P["out_of"]
+_SEVENTHS: Final = re.compile(r"\s{1,2}([0-9]{1,4})/([0-9]{1,4})(?![0-9/])")
+_UNDONE: Final = _P["undone"]
+_POINTS: Final = _P["points"]
+
+# ---- Units ----
+
+_UNIT: Final = _P["unit"]
+_SUFFIX: Final = _P["suffix"]
 _PER_SURFACE: Final = re.compile(r"(?<=/min)\s*/?\s*(?:1\.73)?\s*m\^?2$|/?\s*1\.73$")
 _POWER: Final = re.compile(r"(?:\^?([23])|²|³)$")
 
 
 @cache
 def dimension(unit: str) -> str:
-    """The dimension of a unit: `mg/dL` is `mass/volume`, `mL/min/1.73 m2` is `volume/time`; "" where it is not known.
-
-    Amounts in mol and in equivalents are one dimension, and osmoles per kg and per litre, as laboratories use them.
-    """
+    """The dimension of a unit: `mg/dL` is `mass/volume`; "" where it is not known. Moles and equivalents are one dimension."""
     parts: list[str] = []
     text = _PER_SURFACE.sub("", unit.lower().replace(" per ", "/"))
     for part in text.split("/"):
@@ -404,15 +363,7 @@ def _negative(text: str, start: int) -> bool:
     return (not earlier and start <= _REACH) or earlier.endswith((":", "(", "[", '"', "'", "\n", "=", "\x02"))
 
 
-_SMALL: Final = {word: value for value, word in enumerate(NUMBER_WORDS)}
-_WORD: Final = "|".join((*sorted(_SMALL, key=len, reverse=True), *TENS))
-_RUN: Final = re.compile(
-    rf"(?:(?:^|[:=]|\b(?:is|of|scores?|equals|totals?|about|approximately|be|has|meets?))[\s\"'(]{{0,3}}(?:a\s)?|(?P<free>))"
-    rf"(?P<minus>(?:minus|negative)\s)?(?P<run>(?:{_WORD})(?:(?:[\s-]|\s?,\s?|\sand\s){{1,2}}(?:{_WORD}|hundred|thousand)){{0,8}}"
-    rf"(?:\spoint(?:\s(?:{_WORD})){{1,6}}|\sand\s(?:a\s|one\s)half)?)\b"
-    r"(?=(?P<close>[\s\"')]{0,3}(?:$|[.,;!?]|points?\b|criteri|out\b|of\b|met\b)))?",
-    re.IGNORECASE,
-)
+_RUN: Final = _P["run"]
 _NO_POINTS: Final = re.compile(r"\b(?:no|zero|none of the)\s{1,2}(?:points?|criteria|criterion)\b", re.IGNORECASE)
 
 
@@ -420,11 +371,11 @@ def _in_words(text: str) -> list[Quantity]:
     """Numbers written as words, where digits give none: "twenty-five point two", "three points", "no points"."""
     found = []
     for match in _RUN.finditer(text):
-        words = re.split(r"[\s,-]+", match["run"].lower())
+        said = re.split(r"[\s,-]+", match["run"].lower())
         # A single word is a number only where it is said to be one: "one of the signs" is not.
-        if len(words) == 1 and (match["free"] is not None or match["close"] is None):
+        if len(said) == 1 and (match["free"] is not None or match["close"] is None):
             continue
-        value = _spelt([word for word in words if word != "and"])
+        value = _spelt([word for word in said if word != "and"])
         if value is not None:
             start, end = match.span("run")
             unit = _UNIT.match(text, end)
@@ -471,26 +422,9 @@ def _spelt(words: list[str]) -> float | None:
 
 _PIVOT: Final = 70
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH: Final = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|"
-    r"nov(?:ember)?|dec(?:ember)?)\b\.?"
-)
-_GAP: Final = r"[\s,./-]{0,3}"
-_DAY: Final = r"[0-9]{1,2}(?:st|nd|rd|th)?(?![0-9])"
-_NUMERIC_DATE: Final = r"""
-      (?<![0-9/-])(?<![0-9]\.)(?P<month>[0-9]{1,2})\s?(?P<sign>[-/.])\s?(?P<day>[0-9]{1,2})\s?(?P=sign)\s?(?P<year>[0-9]{4}|[0-9]{2})(?![0-9])
-      | (?<![0-9/-])(?<![0-9]\.)(?P<iso_year>[0-9]{4})\s?[-/.]\s?(?P<iso_month>[0-9]{1,2})\s?[-/.]\s?
-        (?P<iso_day>[0-9]{1,2})(?![0-9])(?:T[0-9:.]+Z?)?
-      | (?<![0-9])(?P<basic_year>(?:19|20)[0-9]{2})(?P<basic_month>[01][0-9])(?P<basic_day>[0-3][0-9])(?![0-9])"""
-_DATE: Final = re.compile(rf"(?=[0-9])(?:{_NUMERIC_DATE})", re.VERBOSE)
-_ANY_DATE: Final = re.compile(
-    rf"""{_NUMERIC_DATE}
-      | (?P<named_month>(?<![A-Za-z]){_MONTH}){_GAP}(?:the\s)?(?P<named_day>{_DAY}){_GAP}(?P<named_year>[0-9]{{4}})(?![0-9])
-      | (?<![0-9])(?P<first_day>{_DAY}){_GAP}(?:of\s)?(?P<second_month>{_MONTH}){_GAP}(?P<third_year>[0-9]{{4}})(?![0-9])
-      | (?<![0-9])(?P<first_year>[0-9]{{4}}){_GAP}(?P<middle_month>{_MONTH}){_GAP}(?P<last_day>{_DAY})""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_MONTH_WORD: Final = re.compile(rf"(?<![a-z]){_MONTH}")
+_DATE: Final = _P["date"]
+_ANY_DATE: Final = _P["any_date"]
+_MONTH_WORD: Final = _P["month_word"]
 _PARTS: Final = (
     ("year", "month", "day"),
     ("iso_year", "iso_month", "iso_day"),
@@ -505,8 +439,7 @@ _WEEKDAY: Final = re.compile(r"\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:u
 def dates(text: str) -> list[Quantity]:
     """The calendar dates of a plain text: M/D/Y as the questions ask for, ISO 8601, and written out in English.
 
-    Numbers with slashes, dashes or dots are month first; a day-first date is another one, or none of the calendar. Two-digit
-    years are 1970 to 2069.
+    A day-first date is another one, or none of the calendar. Two-digit years are 1970 to 2069.
     """
     found: list[Quantity] = []
     named = _MONTH_WORD.search(text.lower()) is not None
@@ -532,31 +465,7 @@ def _date(year: str, month: str, day: str) -> date | None:
 # ---- Gestational ages ----
 
 _SMALL_WORD: Final = re.compile(rf"\b(?:{'|'.join(NUMBER_WORDS)})\b", re.IGNORECASE)
-_ALONE: Final = r"(?<![0-9.,/A-Za-z])(?P<sign>-(?=[0-9]))?(?<![0-9.])"
-_WEEKS: Final = r"\s{0,3}-?(?:(?:completed|full)\s)?(?:weeks?|wks?\.?|w)"
-_DAYS: Final = r"\s{0,3}-?(?:days?|d)\b"
-_JOIN: Final = r"[\s,;:&+\"']{0,9}(?:(?:and|plus)\s{1,9}|-\s{1,3})?"
-_AGES: Final = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        # 34 weeks 3 days, 34w3d, (34 weeks, 3 days), 34 weeks and 3/7
-        _ALONE + rf"(?P<weeks>[0-9]{{1,3}}){_WEEKS}{_JOIN}(?P<minus>-(?=[0-9]))?(?P<days>[0-9]{{1,3}})(?:/7)?"
-        rf"(?:{_DAYS}|(?![0-9/]|\.[0-9])(?!\s{{0,3}}[A-Za-z]))",
-        # 34+3, 34 3/7, 34+3 weeks, 34-3/7
-        _ALONE + rf"(?P<weeks>[0-9]{{1,3}})(?:\s{{0,2}}[-+ ]\s{{0,2}}(?P<days>[0-6])/7(?![0-9])|"
-        rf"\s?\+\s?(?P<more>[0-9]{{1,2}})(?![0-9/]|\.[0-9]))"
-        rf"(?:{_WEEKS}(?![a-z])|{_DAYS})?",
-        # 34.43 weeks
-        _ALONE + rf"(?P<weeks>[0-9]{{1,3}}[.,][0-9]{{1,6}}){_WEEKS}\b",
-        # week 34, day 3; weeks: 34, days: 3
-        r"\bweeks?[\"']?\s{0,2}[:=]?\s{0,2}(?P<weeks>[0-9]{1,3})[\s,;]{1,4}[\"']?days?[\"']?\s{0,2}[:=]?\s{0,2}(?P<days>[0-9]{1,3})(?![0-9]|\.[0-9])",
-        # the bare pair 34, 3
-        _ALONE
-        + r"(?P<weeks>[0-9]{1,3})\s{0,2}[,;:]\s{0,2}(?P<days>[0-9]{1,3})(?![0-9/]|\.[0-9])(?:\s{0,3}days?)?(?!\s{0,3}[A-Za-z,;])",
-        # 34 weeks; 241 days
-        _ALONE + rf"(?:(?P<weeks>[0-9]{{1,3}}){_WEEKS}\b|(?P<days>[0-9]{{1,3}}){_DAYS})",
-    )
-)
+_AGES: Final = tuple(patterns("ages").values())
 
 
 def ages(text: str) -> list[Quantity]:

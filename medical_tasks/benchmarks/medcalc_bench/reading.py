@@ -1,13 +1,8 @@
-r"""Finds where a reply states its answer, and reads it there.
+r"""Finds where a reply states its answer, and reads it there; what a place states is for `statements` to say.
 
-1. Reasoning goes, whatever its markup (`scoring.reasoning`); reasoning that never ends leaves no answer.
-2. The last complete `"answer"` field of an object, unless a final statement or a correction follows it. The key may say "final" or
-   "my", but not "wrong" or "previous". An object that is cut off before its end states no answer.
-3. Without an object: the last of `\boxed{}`, "the final answer is", "Answer:", `<answer>` and `####`; then any other "answer is";
-   then the last lines, one that plainly states a quantity before any other.
-
-What a place states is for `statements` to say. A place that speaks of the answer without stating one ("the answer is not 12")
-ends the search. `docs/medcalc_scoring.md` has the rules with examples and their measured errors.
+Reasoning goes. Then the last complete `"answer"` field of an object counts, unless a final statement or a correction follows it;
+else the last of `\boxed{}`, "the final answer is", "Answer:", `<answer>` and `####`; any other "answer is"; the last lines.
+`docs/medcalc_scoring.md` has the rules with examples and their measured errors.
 """
 
 from __future__ import annotations
@@ -17,7 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY
-from medical_tasks.benchmarks.medcalc_bench.grammar import HERE, NO_ANSWER, RETRACTION, Q
+from medical_tasks.benchmarks.medcalc_bench.grammar import HERE, Q, patterns
 from medical_tasks.benchmarks.medcalc_bench.statements import Statement, Subject, read_statement
 from medical_tasks.scoring.reasoning import spoken
 
@@ -40,10 +35,9 @@ _QUOTES: Final = {"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "�
 """The last one is the only letter that becomes two when lower-cased; places in the text must stay the same."""
 
 _WORD: Final = "answer"
-_QUALIFIED: Final = re.compile(
-    r"(?:(?:the|my|our|your|final|correct|numeric(?:al)?|short|direct|overall|model|computed|calculated|predicted|exact|single|best|"
-    r"actual|true|rounded|llm|corrected|revised|updated|new)[\s_-]*)*"
-)
+_P: Final = patterns("reading")
+_SAID: Final = patterns("statements")
+_QUALIFIED: Final = _P["qualified"]
 _KEY_END: Final = re.compile(r"(?:\s\([^()\"'\n]{0,40}\))?(?P<quote>\\?[\"'])\s*+:\s*+")
 _KEY_BEGIN: Final = re.compile(r"(?P<quote>\\?[\"'])(?P<name>[^\"'\n]{0,40})$")
 _BARE_KEY: Final = re.compile(r"\s{0,3}:\s{0,4}")
@@ -57,10 +51,7 @@ _CLOSING: Final = {
     "\\'": re.compile(r"\\'"),
 }
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([\"'/\\])|n|([tbfr])(?![A-Za-z]))")
-_VALUE_KEY: Final = re.compile(
-    r"[\"']?(?:final[_ ]?)?(?:value|answer|result|score|total|number|amount|estimate)[\"']?\s*:\s*([^,}]{1,80})",
-    re.IGNORECASE,
-)
+_VALUE_KEY: Final = _P["value_key"]
 
 _ANY_KEY: Final = re.compile(r"[\"']?[A-Za-z_][\w .-]{0,60}[\"']?\s*:")
 
@@ -70,28 +61,13 @@ _FINAL: Final = re.compile(r"(?:final|correct|revised|updated|new|corrected)\s{1
 _FINAL_OTHER: Final = re.compile(r"final\s{1,3}(?:score|result|value|estimate)\b")
 _LINE_BEGIN: Final = re.compile(r"(?:^|\n|[.!?:]\s)[\s#*_>-]{0,8}$")
 _LABEL: Final = re.compile(r"(?=[\s*_]{0,4}(?:[:=\n-]|is\b))")
-_AFTER: Final = re.compile(
-    r"[\s\"'*_`]{0,4}(?:\([^()\n]{0,60}\)\s{0,2})?[*_]{0,4}"
-    r"(?:[^.\n:={}]{0,80}?\b(?:is|isn['’]t|are|was|wasn['’]t|be|equals|cannot)\b[\s*_]{0,4}:?|[:=→>]|-(?=\s)|\n)[\s*_#`]{0,8}"
-)
-_REFERENCE: Final = re.compile(
-    r"\s*\[[0-9]{1,3}\](?:\s.*)?|\s*(?:references?|sources?|literature)\b(?:\W*|\s*:.*)|.*\b(?:19|20)[0-9]{2}\s?;\s?[0-9].*",
-    re.IGNORECASE,
-)
+_AFTER: Final = _P["after"]
+_REFERENCE: Final = _P["reference"]
 """A line of a bibliography."""
 _REFERENCE_BEGINS: Final = tuple("[rRsSlL")
-_HEADING: Final = re.compile(
-    r"[\W_]*(?:interpretation|risk\s+(?:categories|classes|groups|levels|stratification)|for\s+reference|reference(?:s|\s+ranges?)?|classification|categories|"
-    r"legend|scale|inputs?(?:\s+used)?|explanation|notes?|discussion|next\s+steps|recommendations?|sources?|cut-?offs?|steps|what\s+this\s+means)[\W_]*",
-    re.IGNORECASE,
-)
+_HEADING: Final = _P["heading"]
 """A line that says what comes under it, where that is not the answer."""
-_CLASS: Final = re.compile(
-    r"\s*[-*•]\s+[*_]*(?:scores?\s+|points?\s+)?(?:[<>≤≥]=?\s*)?[0-9]+(?:\.[0-9]+)?(?:\s*(?:-|–|to)\s*[0-9]+(?:\.[0-9]+)?|\s+or\s+\w+|\s*\+)?\s*(?:points?)?[*_]*\s*[:=]\s*[*_]*\s*[A-Za-z0-9]"
-    r"|\s*\|\s*[*_]*(?:[<>≤≥]=?\s*)?[0-9]+(?:\s*(?:-|–|to)\s*[0-9]+|\s*\+)?\s*(?:points?)?[*_]*\s*\|\s*[*_]*[A-Za-z][^|0-9]*\|?\s*$"
-    r"|\s*[-*•]\s+[*_]*(?:very\s+)?(?:low|mild|moderate|medium|intermediate|high|severe|normal|borderline|abnormal|minimal|critical)\b[^:\n]{0,20}:",
-    re.IGNORECASE,
-)
+_CLASS: Final = _P["class"]
 """An item of a list of classes: "- 0-1: low risk", "- Normal: < 100"."""
 _OBJECT: Final = re.compile(r"\{\s*[\"'][A-Za-z_ ]{1,40}[\"']\s*:")
 _DIGIT: Final = re.compile("[0-9]")
@@ -132,7 +108,7 @@ def _read_field(field: str, subject: Subject) -> Statement:
 
 def _unless_taken_back(reading: Statement, tail: str, subject: Subject) -> Statement:
     """The reading, or what a correction behind its place says."""
-    if not tail.strip(" \n`}]'\"") or RETRACTION.search(tail[:MAX_LINE]) is None:
+    if not tail.strip(" \n`}]'\"") or _SAID["retraction"].search(tail[:MAX_LINE]) is None:
         return reading
     corrected = _read_prose(tail, _words(tail), subject)
     return corrected if corrected.stated else Statement(why="taken back", settled=True)
@@ -156,10 +132,8 @@ def _read_prose(text: str, words: list[int], subject: Subject) -> Statement:
                 end = text.find("\n", piece[1])
                 return _unless_taken_back(reading, text[piece[1] :] if end >= 0 else "", subject)
     lines = [line for line in text.split("\n") if line and not line.isspace()]
-    heading = next(
-        (at for at, line in enumerate(lines) if at and len(line) <= MAX_HEADING and _HEADING.fullmatch(line)),
-        len(lines),
-    )
+    headings = (at for at, line in enumerate(lines) if at and len(line) <= MAX_HEADING and _HEADING.fullmatch(line))
+    heading = next(headings, len(lines))
     best = Statement()
     if heading < len(lines):
         # What stands under "Interpretation:" or "References" explains the answer before it.
@@ -171,14 +145,13 @@ def _read_lines(lines: list[str], subject: Subject) -> Statement:
     """The last of the lines that plainly states a quantity, else the one that does best."""
     best, why, taken_back = Statement(), Statement(), False
     for line in reversed(lines[-MAX_LINES:]):
-        if ((";" in line or line.lstrip()[:1] in _REFERENCE_BEGINS) and _REFERENCE.fullmatch(line)) or _CLASS.match(
-            line
-        ):
+        cited = (";" in line or line.lstrip()[:1] in _REFERENCE_BEGINS) and _REFERENCE.fullmatch(line)
+        if cited or _CLASS.match(line):
             continue
         statement = read_statement(_BULLET.sub("", line[-MAX_LINE:]), subject, last=True)
         if statement.plainly:
             return statement if not taken_back else best if best.stated else Statement(why="taken back")
-        taken_back = taken_back or RETRACTION.search(line) is not None
+        taken_back = taken_back or _SAID["retraction"].search(line) is not None
         if statement.stated and statement.strength > best.strength:
             best = statement
         why = why if why.why else statement
@@ -189,7 +162,9 @@ def _read_lines(lines: list[str], subject: Subject) -> Statement:
 
 def _ends_without(line: str) -> bool:
     """Whether a line says that there is no answer, or takes back the one before it."""
-    return _DIGIT.search(line) is None and (NO_ANSWER.search(line) is not None or RETRACTION.search(line) is not None)
+    return _DIGIT.search(line) is None and (
+        _SAID["no_answer"].search(line) is not None or _SAID["retraction"].search(line) is not None
+    )
 
 
 def _is_cut_off(text: str) -> bool:
@@ -212,10 +187,7 @@ def _words(text: str) -> list[int]:
 
 
 def _field(text: str, words: list[int]) -> tuple[str | None, int]:
-    """The last complete answer of an object, and where what comes after it begins; (None, 0) when there is no object.
-
-    An object that is cut off before its end gives (None, place of its answer).
-    """
+    """The last complete answer of an object and the place behind it; (None, 0) without an object, (None, its place) cut off."""
     first, tried = text.find("{"), 0
     cut_off = 0
     for word in words:
@@ -245,12 +217,9 @@ def _key(text: str, word: int) -> int | None:
             return None
         return closing.end() if _QUALIFIED.fullmatch(opening["name"].strip()) else None
     bare = _BARE_KEY.match(text, end)
-    opening = _BARE_BEGIN.search(before) if bare is not None else None
-    return (
-        bare.end()
-        if bare is not None and opening is not None and _QUALIFIED.fullmatch(opening["name"].strip())
-        else None
-    )
+    opening = _BARE_BEGIN.search(before)
+    fits = bare is not None and opening is not None and _QUALIFIED.fullmatch(opening["name"].strip())
+    return bare.end() if bare is not None and fits else None
 
 
 def _value(text: str, start: int, *, braces: bool) -> tuple[str | None, int]:
@@ -288,10 +257,7 @@ Place = tuple[int, tuple[int, int]]
 
 
 def _named(text: str, words: list[int], *, strong: bool) -> Iterator[Place]:
-    """Places that name the answer.
-
-    Strong: boxes, tags, "final answer", a line that begins with "Answer:". Weak: any other "answer" before "is" or ":".
-    """
+    """Places that name the answer: boxes, tags, "final answer", a line beginning with "Answer:", or else any other "answer"."""
     found = 0
     for word in words:
         end = word + len(_WORD)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from medical_tasks.benchmarks.medcalc_bench.criteria import Criterion
+from medical_tasks.benchmarks.medcalc_bench.grammar import patterns
 from medical_tasks.benchmarks.medcalc_bench.quantities import NUMBER_WORDS
 from medical_tasks.benchmarks.medcalc_bench.working import NUMBER, Piece, Working, close
 
@@ -38,20 +39,16 @@ class Reading:
         if len(said) != 1:
             return None
         (number,) = said
-        if (
-            own.present is not None
-            and number
-            and number in own.possible
-            and _state(" ; ".join(self.deciding), own) is False
-        ):
+        counted = own.present is not None and number and number in own.possible
+        if counted and _state(" ; ".join(self.deciding), own) is False:
             return None if own.present else 0.0  # what the finding would give stands beside one that is not there
         return number
 
     def _implied(self) -> set[float]:
         """Points that are not written: of a criterion that is met or not, of a finding that is there or not."""
         own, text = self.criterion, " ; ".join(self.texts)
-        if own.possible == {0.0, 1.0} and (_NOT_MET.search(text) or _MET.search(text)):
-            return {0.0} if _NOT_MET.search(text) else {1.0}
+        if own.possible == {0.0, 1.0} and (_P["not_met"].search(text) or _P["met"].search(text)):
+            return {0.0} if _P["not_met"].search(text) else {1.0}
         state = _state(text, own) if own.present is not None else None
         return set() if state is None else set(own.possible) - {0.0} if state else {0.0}
 
@@ -60,123 +57,51 @@ class Reading:
 class ScoreReading:
     """What a reply says of a score; criteria are numbered in our order."""
 
-    readings: dict[int, Reading]
-    named: set[int]  # criteria that are named at all
-    extras: list[tuple[str, float]]  # passages with points that no criterion of ours has
-    totals: list[float]
+    criteria: Sequence[Criterion]
+    readings: dict[int, Reading] = field(default_factory=dict)
+    named: set[int] = field(default_factory=set)  # criteria that are named at all
+    extras: list[tuple[str, float]] = field(default_factory=list)  # passages with points that no criterion of ours has
+    totals: list[float] = field(default_factory=list)
+
+    def attach(self, place: int, text: str, points: tuple[set[float], set[float]]) -> None:
+        """Adds a passage about a criterion, with its points and the numbers that may be points."""
+        reading = self.readings.setdefault(place, Reading(self.criteria[place]))
+        reading.texts.append(text)
+        if points[0] or points[1]:
+            reading.deciding.append(text)
+        reading.points |= points[0]
+        reading.perhaps |= points[1]
 
 
-_WORD_NUMBERS: Final = {
-    **{word: float(place) for place, word in enumerate(NUMBER_WORDS)},
-    "no": 0.0,
-    "a": 1.0,
-    "an": 1.0,
-    "single": 1.0,
-}
-_N: Final = r"[+-]?\d+(?:\.\d+)?|" + "|".join((*NUMBER_WORDS, "no", "an?", "single"))
-_TOTALS: Final = re.compile(
-    r"\b(?:(?:running |current |final |overall |grand )?(?:total|tally|sum)(?: (?:score|points|count|of|so far|criteria))*|"
-    r"(?:the |current |running |overall |final )+(?:score|count)|score(?= (?:is|=|remains|stays|at|to|becomes))|an? score(?= of)|"
-    r"(?:number of )?(?:\w+ )?criteria (?:that are )?met(?= ?(?:=|:|is))|"
-    r"\b(?:adding|summing)\b[\w ,]*?\b(?:gives|yields|makes|results in|get|have)\b(?: an?)?(?: total| score| of)*)"
-    r"(?:\s*(?:is|now|=|:|to|of|at|becomes|remains|stays|therefore|then|unchanged|goes|comes)\b|\s*[=:])*\s*"
-    r"(?P<expression>[-+(]*\d+(?:\.\d+)?\)?(?:\s*[-+]\s*\(?-?\d+(?:\.\d+)?\)?)*(?:\s*=\s*-?\d+(?:\.\d+)?)?)",
-    re.IGNORECASE,
-)
-_RUNNING: Final = re.compile(r"-?\d+(?:\.\d+)?\s*(?P<sign>[-+])\s*\(?(?P<n>-?\d+(?:\.\d+)?)\)?\s*=\s*-?\d+(?:\.\d+)?")
-_LESS: Final = r"subtract\w*|deduct\w*|minus|decreas\w*|reduc\w*|los\w+"
-_AWARDS: Final = (
-    re.compile(
-        rf"(?P<less>(?:{_LESS})[\w ]{{0,16}} )?(?<![\w.])(?P<n>{_N})(?: (?:additional|full|more|extra))?[ -]?(?:points?|pts?)\b",
-        re.I,
-    ),
-    re.compile(
-        rf"\b(?:(?P<less>{_LESS})|add\w*|increas\w*|increment\w*|plus)"
-        rf"(?: (?:the|it|its|our|score|total|count|criteria|current|by|of|another)){{0,5}} (?P<n>{_N})\b(?! (?:years|mg|mm))",
-        re.I,
-    ),
-    re.compile(r"\b(?:points?|pts|score)\s*[:=]\s*(?P<n>[+-]?\d+(?:\.\d+)?)(?![\d.]*\s*[/+=%])", re.I),
-    re.compile(r"(?<![\w.)/+-])(?<!\d )(?P<n>\+\s?\d+(?:\.\d+)?)(?![\d.]*\s*[=%])(?! ?(?:years|mg|mm))"),
-    re.compile(r":\s*(?P<n>-\d+(?:\.\d)?)(?=\s*(?:[,.;)]|$))"),
-)
-_WEAK: Final = (
-    re.compile(
-        r"(?:→|\bscor(?:es?|ing|ed)|\bearns?|\bgets?|\bgiv(?:es|ing)|\bworth|\bcontribut\w+|\bcounts?(?: as| for)?)"
-        r"\s*(?P<n>[+-]?\d+(?:\.\d+)?)(?=\s*(?:[.,;)\]]?\s*$|[,;)\]]|for\b))",
-        re.I,
-    ),
-    re.compile(r"[\[(]\s*(?P<n>[+-]?\d+(?:\.\d+)?)\s*[\])]"),
-    re.compile(r"(?:=|→|:|-)\s*(?P<n>[+-]?\d+(?:\.\d)?)\s*(?:\([^()]*\))?[\s.,;]*$"),
-    re.compile(r"^\s*(?P<n>[+-]?\d+(?:\.\d)?) (?:for|:|due to)"),
-)
-_NOTHING: Final = re.compile(
-    r"\b(?:(?:score|total|count|tally)? ?(?:remains?|stays?|is|keep\w*)(?: \w+){0,3} (?:unchanged|the same)|"
-    r"points? (?:should|is|are|was|were|will|would|can)(?: not|n't)\b[\w ]{0,16}|points?(?: \w+)? not (?:be )?\w+|"
-    r"(?:does|do|did|is|are)(?: not|n't) (?:score|count\w*|add\w*|earn|contribute|awarded|given)\w*|"
-    r"(?:scores?|adds?|earns?|contributes?|counts?(?: for)?) (?:nothing|none|zero)|nothing (?:is )?added|"
-    r"no (?:additional |extra )?points?)\b|"
-    r"\bkeeping the (?:current |running )?total",
-    re.IGNORECASE,
-)
-_RULE: Final = re.compile(
-    r"(?:\bno\b|\byes\b|absent|present)\s*(?:=|:|→)\s*[+-]?\d.*(?:\byes\b|\bno\b|absent|present)\s*(?:=|:|→)\s*[+-]?\d|"
-    r"\bpoints?\b[^.;]{0,20}\b(?:if|when|for each|per)\b|\bif (?:the|a|present|yes|any)\b|\bassigns?\b.*\bfor\b",
-    re.IGNORECASE,
-)
-_CLASSES: Final = re.compile(
-    r"[=:→(]\s*[+-]?\d+(?:\.\d)? points?\b.*[,;/].*[=:→(]\s*[+-]?\d+(?:\.\d)? points?\b", re.IGNORECASE
-)
-_CLOSING: Final = re.compile(
-    r"^\W*(?:the )?(?:total|sum|final|overall|adding|summing|add(?:ed)? (?:up|together)|therefore|hence|thus|in total|answer|"
-    r"altogether|"
-    r"current (?:score|total|count)|score|step_by|result|so the (?:total|score))\b",
-    re.IGNORECASE,
-)
-_MET: Final = re.compile(r"\b(?:met|meets|meeting|satisf(?:ied|ies|ying)|fulfil\w+)\b", re.IGNORECASE)
-_NOT_MET: Final = re.compile(
-    r"(?:\bnot|n't|\bfails? to|\bneither|\bwithout)\b[\w ,]{0,16}\b(?:met|meet\w*|satisf\w+|fulfil\w+)", re.IGNORECASE
-)
-_WEIGHT: Final = re.compile(
-    r"\(\s*(?:\+|max\w* |up to |worth )?(?P<n>-?\d+(?:\.\d+)?)\s*(?:points?|pts?)\s*\)\s*[:?]\s*(?=\S)", re.IGNORECASE
-)
-_PURE_SUM: Final = re.compile(r"^\W*\d[-\d.+()\s]*=\s*-?[\d.]+(?: points?)?\W*$")
-_FOR: Final = re.compile(r"(?<![\w.])(?P<n>[+-]?\d+(?:\.\d)?|one|two|three|four|five) for\b", re.IGNORECASE)
-_NAMED_TOTAL: Final = re.compile(
-    r"^\W*(?!points?\b)[A-Z][\w' -]{1,40}?\s*(?:=|:|\bis|\bof)\s*(?P<n>-?\d+(?:\.\d+)?)(?: points?)?\W*$", re.I
-)
-_OBJECT: Final = re.compile(r".{0,4}\W*(?:each )?(?:for|to|because|due|on account)\b", re.IGNORECASE | re.DOTALL)
-_EACH: Final = re.compile(
-    r"\b(?:each|both|all|none|neither|respectively|nor|no points? for|nothing for)\b", re.IGNORECASE
-)
-_SENTENCE: Final = re.compile(
-    r"(?<=[^\W\d][^\W\d])[.!?]\s+|(?<=\d)\.\s+(?=[A-Z])|(?<=[)\]\"'%])[.!]\s+|\s+;\s+(?=[A-Z][a-z]+ [a-z]+ )"
-)
+_FURTHER: Final = {"no": 0.0, "a": 1.0, "an": 1.0, "single": 1.0}
+_WORD_NUMBERS: Final = {word: float(place) for place, word in enumerate(NUMBER_WORDS)} | _FURTHER
+_NUMBER: Final = "|".join(NUMBER_WORDS)
+_P: Final = patterns("points")
+_AWARDS: Final = tuple(patterns("awards", number=_NUMBER).values())
+_WEAK: Final = tuple(patterns("weak").values())
 MAX_SENTENCE: Final = 3000
 """How much of a sentence is looked at, in characters."""
 _MOST_GUESSED: Final = 4
 """A bare number that is larger is taken for points only if the rule has it."""
-_BREAK: Final = re.compile(
-    r"[,;]\s+(?:and |but |while |whereas |with )?|\s+(?:and|but|while|whereas|plus)\s+|\)\s*|:\s+"
-)
 
 
 def read_score(working: Working, criteria: Sequence[Criterion]) -> ScoreReading:
     """Finds what a reply says of each criterion."""
-    found = ScoreReading({}, set(), [], [])
+    found = ScoreReading(criteria)
     current: int | None = None
     depth: int | None = None
     for piece in working.pieces:
-        for match in _TOTALS.finditer(piece.text):
-            found.totals.append(
-                float(NUMBER.findall(match["expression"])[-1].replace(",", ""))
-                * (-1 if re.search(r"(?:^|=)\s*-\s*[\d.]+$", match["expression"]) else 1)
-            )
+        for match in _P["totals"].finditer(piece.text):
+            sign = -1 if re.search(r"(?:^|=)\s*-\s*[\d.]+$", match["expression"]) else 1
+            found.totals.append(float(NUMBER.findall(match["expression"])[-1].replace(",", "")) * sign)
         if piece.points is not None:
-            _read_row(piece, piece.points, criteria, found)
+            _read_row(piece, piece.points, found)
             current = None
             continue
         mentions = _mentions(piece.text, criteria)
-        ruled = _RULE.search(piece.text) or (len({each[0] for each in mentions}) < 2 and _CLASSES.search(piece.text))
+        ruled = _P["rule"].search(piece.text) or (
+            len({each[0] for each in mentions}) < 2 and _P["classes"].search(piece.text)
+        )
         if ruled and not re.search(r"\bpatient|\bso we\b|\btherefore\b", piece.text):
             found.named |= {place for place, _, _ in mentions}
             current = None
@@ -185,22 +110,22 @@ def read_score(working: Working, criteria: Sequence[Criterion]) -> ScoreReading:
             current = None
         if piece.depth is not None and mentions:
             depth = piece.depth if current is None or depth is None else depth
-        for sentence in _SENTENCE.split(piece.text):
-            current = _read_sentence(sentence[:MAX_SENTENCE], criteria, found, current, listed=piece.depth is not None)
+        for sentence in _P["sentence"].split(piece.text):
+            current = _read_sentence(sentence[:MAX_SENTENCE], found, current, listed=piece.depth is not None)
     return found
 
 
-def _read_row(piece: Piece, points: float, criteria: Sequence[Criterion], found: ScoreReading) -> None:
-    if _CLOSING.search(piece.name):
+def _read_row(piece: Piece, points: float, found: ScoreReading) -> None:
+    if _P["closing"].search(piece.name):
         found.totals.append(points)
         return
     for text in (piece.name, piece.text):
-        places = {place for place, _, _ in _mentions(text, criteria)}
+        places = {place for place, _, _ in _mentions(text, found.criteria)}
         if len(places) == 1:
             (place,) = places
             if points and place in found.readings and found.readings[place].points:
                 break  # a second row that only shares a word with the first
-            _attach(found, criteria, place, piece.text, ({points}, set()))
+            found.attach(place, piece.text, ({points}, set()))
             found.named.add(place)
             return
         if places:
@@ -209,44 +134,31 @@ def _read_row(piece: Piece, points: float, criteria: Sequence[Criterion], found:
     found.extras.append((piece.name, points))
 
 
-def _read_sentence(
-    sentence: str, criteria: Sequence[Criterion], found: ScoreReading, current: int | None, *, listed: bool
-) -> int | None:
-    mentions = _mentions(sentence, criteria)
+def _read_sentence(sentence: str, found: ScoreReading, current: int | None, *, listed: bool) -> int | None:
+    mentions = _mentions(sentence, found.criteria)
     places = list(dict.fromkeys(place for place, _, _ in mentions))
     found.named |= set(places)
     if len(places) == 1:
         own, perhaps, more = _points(sentence, mentions)
-        _attach(found, criteria, places[0], sentence, (own, perhaps))
+        found.attach(places[0], sentence, (own, perhaps))
         found.extras.extend((sentence, each) for each in more)
         return places[0]
     if not places:
-        if _CLOSING.search(sentence) or _PURE_SUM.search(sentence):
+        if _P["closing"].search(sentence) or _P["pure_sum"].search(sentence):
             return None
-        total = None if listed else _NAMED_TOTAL.match(sentence)
+        total = None if listed else _P["named_total"].match(sentence)
         if total:
             found.totals.append(float(total["n"]))
             return None
         points = _points(sentence, ())[:2]
         if current is not None and not (points[0] and found.readings[current].points):
-            _attach(found, criteria, current, sentence, points)
+            found.attach(current, sentence, points)
             return current
         found.extras.extend((sentence, each) for each in points[0] or (points[1] if listed else ()))
         return current
     for place, text, points in _clauses(sentence, mentions, found.extras):
-        _attach(found, criteria, place, text, points)
+        found.attach(place, text, points)
     return None
-
-
-def _attach(
-    found: ScoreReading, criteria: Sequence[Criterion], place: int, text: str, points: tuple[set[float], set[float]]
-) -> None:
-    reading = found.readings.setdefault(place, Reading(criteria[place]))
-    reading.texts.append(text)
-    if points[0] or points[1]:
-        reading.deciding.append(text)
-    reading.points |= points[0]
-    reading.perhaps |= points[1]
 
 
 def _mentions(text: str, criteria: Sequence[Criterion]) -> list[tuple[int, int, int]]:
@@ -260,8 +172,7 @@ def _mentions(text: str, criteria: Sequence[Criterion]) -> list[tuple[int, int, 
     spans.sort(key=lambda span: (span[1] - span[2], span[1]))
     kept: list[tuple[int, int, int]] = []
     for place, start, end in spans:
-        over = [each for each in kept if start < each[2] and each[1] < end]
-        if not over:
+        if not any(start < each[2] and each[1] < end for each in kept):
             kept.append((place, start, end))
     return sorted(kept, key=lambda span: span[1])
 
@@ -276,39 +187,48 @@ def _awards(text: str, patterns: Sequence[re.Pattern[str]]) -> Iterator[tuple[fl
 
 
 def _without_totals(text: str) -> str:
-    return _TOTALS.sub(lambda match: " " * len(match[0]), text)
+    return _P["totals"].sub(lambda match: " " * len(match[0]), text)
+
+
+def _without_awards(text: str) -> str:
+    for pattern in _AWARDS:
+        text = pattern.sub(" ", text)
+    return text
 
 
 def _points(text: str, mentions: Sequence[tuple[int, int, int]]) -> tuple[set[float], set[float], list[float]]:
     """The points that a sentence about one criterion gives, the bare numbers that may be points, and the points of others."""
-    weight = _WEIGHT.search(text)
+    weight = _P["weight"].search(text)
     if weight:
         text = text[: weight.start()] + "_" * (weight.end() - weight.start()) + text[weight.end() :]
     bare = list(_without_totals(text))
     for _, start, end in mentions:
         bare[start:end] = "_" * (end - start)
     said = "".join(bare)
-    silent = _NOTHING.sub(lambda match: " " * len(match[0]), said)
+    silent = _P["nothing"].sub(lambda match: " " * len(match[0]), said)
     awards = sorted({(start, end, number) for number, start, end in _awards(silent, _AWARDS)})
     awards = [
         each for each in awards if not any(o[0] <= each[0] and each[1] <= o[1] and o[:2] != each[:2] for o in awards)
     ]
-    nothing = _NOTHING.search(said)
+    nothing = _P["nothing"].search(said)
     if nothing:
         awards = sorted([*awards, (nothing.start(), nothing.end(), 0.0)])
     own = {number for start, _, number in awards if not _apart(said[awards[0][1] : start])} if awards else set()
     more = [number for start, _, number in awards if _apart(said[awards[0][1] : start])]
-    running = None if own else _RUNNING.search(text)
+    running = None if own else _P["running"].search(text)
     if running:
         own.add(float(running["n"]) * (-1 if running["sign"] == "-" else 1))
     if weight and not own:
-        own.add(0.0 if _NO.search(text, weight.end()) else float(weight["n"]))
+        own.add(0.0 if _P["no"].search(text, weight.end()) else float(weight["n"]))
     return own, set() if own else {number for number, _, _ in _awards(said, _WEAK)}, more
 
 
 def _apart(between: str) -> bool:
     """Whether another thing is named between two numbers of points."""
-    return _BREAK.search(between) is not None and re.search(r"[A-Za-z]{4}|_{3}", _EACH.sub("", between)) is not None
+    return (
+        _P["break"].search(between) is not None
+        and re.search(r"[A-Za-z]{4}|_{3}", _P["each"].sub("", between)) is not None
+    )
 
 
 def _clauses(
@@ -316,14 +236,11 @@ def _clauses(
 ) -> Iterator[tuple[int, str, tuple[set[float], set[float]]]]:
     """Parts of a sentence that names several criteria, each with the criterion it is about and its points."""
     text = _without_totals(sentence)
-    awards = sorted(
-        {(a, b) for _, a, b in _awards(text, _AWARDS)} | {match.span() for match in _NOTHING.finditer(text)}
-    )
-    awards = awards or sorted({(a, b) for _, a, b in _awards(text, _WEAK[:2])})
-    awards = sorted({*awards, *(match.span() for match in _FOR.finditer(text))})
-    first = (
-        bool(awards) and awards[0][0] < mentions[0][1] and _OBJECT.match(text, awards[0][1] - 4) is not None
-    )  # "1 point for hypertension", not "hypertension (1 point)"
+    given = {(a, b) for _, a, b in _awards(text, _AWARDS)} | {match.span() for match in _P["nothing"].finditer(text)}
+    given = given or {(a, b) for _, a, b in _awards(text, _WEAK[:2])}
+    awards = sorted({*given, *(match.span() for match in _P["for"].finditer(text))})
+    # "1 point for hypertension", not "hypertension (1 point)".
+    first = bool(awards) and awards[0][0] < mentions[0][1] and bool(_P["object"].match(text, awards[0][1] - 4))
     cuts, last = [0], {}
     named = [each for at, each in enumerate(mentions) if not at or mentions[at - 1][0] != each[0]]
     for place, _, end in mentions:  # a second name of the same criterion goes on with it
@@ -331,7 +248,7 @@ def _clauses(
     for (place, _, end), (_, after, _) in itertools.pairwise(named):
         before = max(end, last[place]) if last[place] <= after else end
         between = [span for span in awards if before <= span[0] and span[1] <= after]
-        breaks = list(_BREAK.finditer(sentence, before, after))
+        breaks = list(_P["break"].finditer(sentence, before, after))
         if first and between:
             cuts.append(between[-1][0])
         elif between:
@@ -347,53 +264,22 @@ def _clauses(
     shared: tuple[set[float], set[float]] = (set(), set())
     for place, part, points in parts if first else reversed(parts):
         if points[0]:
-            shared = points if points[0] == {0.0} or _EACH.search(sentence) else (set(), set())
+            shared = points if points[0] == {0.0} or _P["each"].search(sentence) else (set(), set())
         yield place, part, points if points[0] or points[1] else shared
 
 
-_YES: Final = re.compile(
-    r"\b(?:yes|present|positive|true|met|meets|confirmed|documented|reported|noted|describ\w+|appl(?:y|ies)|known|"
-    r"has|had|have|there (?:is|was)|shows?|gives?|suffers|with|"
-    r"diagnosed|is on|takes|underwent|evidence of|history of|mentions)\b",
-    re.IGNORECASE,
-)
-_NO: Final = re.compile(
-    r"\b(?:no|not|absent|none|negative|denie[sd]|without|false|never|missing|nothing|lack\w*|neither|nor|absence|unlikely|unremarkable)\b|n't\b",
-    re.IGNORECASE,
-)
-_BOUND: Final = re.compile(
-    r"(?:[<>≤≥]|\b(?:under|over|above|below|(?:less|more|greater|fewer|older|younger|lower|higher) (?:than|or equal)|"
-    r"at least|at most|"
-    r"exceed\w*|between|up to|within|last|past|previous|threshold|normal|range|cut-?off|limit|class|reaches|equal to))"
-    r"(?: (?:of|or equal to|or|equal to|than|the|is|from|a))*\s*\d[\d.,]*"
-    r"(?:\s*[^\s\d]{0,12}?\s*(?:-|to|and|or)\s*(?:under |over |less than |/)?\d[\d.,]*)*|"
-    r"\d[\d.,]*\s*(?:-|to)\s*(?:under |less than |<)?\d[\d.,]*|"
-    r"\d[\d.,]*\s*[^\s\d]{0,8}\s*(?:or|and) (?:more|less|older|above|over|higher|below|under|lower|fewer|greater|younger)\b|\d+\+|"
-    r"\d+\s*-?(?:days?|weeks?|months?|hours?|h)\b|\bstep \d+|\d+ of \d+",
-    re.IGNORECASE,
-)
-_SCALE: Final = re.compile(r"[x×*]?\s*10\s?\^\s?\d+(?:/\w+)?|/\s?(?:mm|m|kg/m)\^?\d|\bm\^\d")
 _GREATEST: Final = 4
 
 
 def other_points(reading: Reading) -> tuple[bool | None, set[float]]:
-    """What the patient's data are by a reply, as far as it says so.
-
-    Returns:
-        True where it states the patient's own data, False for other data, None where it states none; and the points that the
-        rule gives for what it leaves open, or for the other data.
-    """
+    """Whether a reply states the patient's own data, None where it states none; and the points that the rule gives for the rest."""
     own = reading.criterion
     text = " ; ".join(reading.texts)
     said: bool | None = None
     changes: dict[str, list[object]] = {}
     if own.present is not None or "cough" in own.label.lower():
-        state = next(
-            filter(
-                lambda each: each is not None, (_state(" ; ".join(t), own) for t in (reading.deciding, reading.texts))
-            ),
-            None,
-        )
+        states = (_state(" ; ".join(texts), own) for texts in (reading.deciding, reading.texts))
+        state = next((each for each in states if each is not None), None)
         truth = own.present if own.present is not None else own.label.startswith("No")
         if state is not None:
             return state == truth, {own.points} if state == truth else set(own.possible) - {own.points}
@@ -437,13 +323,13 @@ def other_points(reading: Reading) -> tuple[bool | None, set[float]]:
 
 
 def _bare(text: str, own: Criterion) -> str:
-    text = _TOTALS.sub(" ", _RUNNING.sub(" ", text))
+    text = _P["totals"].sub(" ", _P["running"].sub(" ", text))
     for pattern in (*_AWARDS, *_WEAK):
         text = pattern.sub(
             lambda match: " " * len(match[0]) if match[0].strip()[:1] not in "(" or len(match[0]) < 5 else match[0],
             text,
         )
-    text = _BOUND.sub(" ", _SCALE.sub(" ", text))
+    text = _P["bound"].sub(" ", _P["scale"].sub(" ", text))
     for names in own.names:
         text = names.sub(" ", text)
     return text
@@ -461,10 +347,7 @@ def _in_our_unit(number: float, name: str, own: Criterion) -> Iterator[float]:
 
 def _state(text: str, own: Criterion) -> bool | None:
     """Whether a finding is said to be there; of a criterion that counts an absence, whether the absence is."""
-    bare = _NOTHING.sub(" ", _without_totals(text))
-    for pattern in _AWARDS:
-        bare = pattern.sub(" ", bare)
-    no, yes = _NO.search(bare) is not None, _YES.search(bare) is not None
+    bare = _without_awards(_P["nothing"].sub(" ", _without_totals(text)))
     if "cough" in own.label.lower():
         told = re.search(
             r"absen\w+[\w ]*\W{1,4}(?:(?:finding|evidence|value)\W{1,3})?(no|false|not|absent|yes|true|present)\b",
@@ -474,18 +357,15 @@ def _state(text: str, own: Criterion) -> bool | None:
         if told:
             return told[1].lower() in ("yes", "true", "present")
         bare = re.sub(r"absence of (?:a )?cough", " ", bare, flags=re.IGNORECASE)
-        no, yes = _NO.search(bare) is not None, _YES.search(bare) is not None
-        return no if yes or no else None
-    if no:
-        inside = any(_NO.search(match[0]) for names in own.names for match in names.finditer(bare))
+        return True if _P["no"].search(bare) else False if _P["yes"].search(bare) else None
+    if _P["no"].search(bare):
+        inside = any(_P["no"].search(match[0]) for names in own.names for match in names.finditer(bare))
         return None if inside else False
-    return True if yes else None
+    return True if _P["yes"].search(bare) else None
 
 
 def _choice(text: str, name: str, words: Mapping[str, object], own: Criterion) -> object | None:
-    bare = _without_totals(text)
-    for pattern in _AWARDS:
-        bare = pattern.sub(" ", bare)
+    bare = _without_awards(_without_totals(text))
     found: set[object] = set()
     if name.endswith("_response"):
         match = re.search(rf"\b{name[0]}\s?([1-6])\b", bare, re.I)

@@ -1,13 +1,8 @@
 """Scores answers of MedCalc-Bench: `accuracy` (sane), `accuracy_official` (the authors' decision), and two more views.
 
-Khandekar et al. 2024, section 3.1: scores of points must equal the gold, measurements lie within 5 % of it (the row's own
-limits), dates equal it. `accuracy` reads the final answer in whatever form a model writes it (`reading`, `statements`,
-`quantities`); `accuracy_official` is the authors' script, bug for bug (`official`). No reply is evaluated as code, and none
-raises.
-
-Labels themselves can be wrong (`docs/medcalc_audit.md`). `accuracy_recomputed` is the same reading judged against the
-published rule's answer for the row's entities, and `accuracy_agreed` is `accuracy` on the rows whose label that answer bears
-out. They are nan, that is left out, on rows for which the rule has no answer, and the latter on wrong labels too.
+`accuracy` reads the final answer in whatever form a model writes it; no reply is evaluated as code, and none raises. Labels can be
+wrong (`docs/medcalc_audit.md`): `accuracy_recomputed` judges the same reading by the published rule's answer, `accuracy_agreed` is
+`accuracy` on the rows whose label that answer bears out. Both are nan where the rule has no answer.
 """
 
 from __future__ import annotations
@@ -31,7 +26,6 @@ from medical_tasks.benchmarks.medcalc_bench.gold import (
     recompute_or_none,
     within,
 )
-from medical_tasks.benchmarks.medcalc_bench.grammar import OTHER_UNIT
 from medical_tasks.benchmarks.medcalc_bench.official import official_code_decision, official_decision
 from medical_tasks.benchmarks.medcalc_bench.quantities import (
     DAYS_A_WEEK,
@@ -43,7 +37,7 @@ from medical_tasks.benchmarks.medcalc_bench.quantities import (
     scores,
 )
 from medical_tasks.benchmarks.medcalc_bench.reading import read_answer
-from medical_tasks.benchmarks.medcalc_bench.statements import Statement, Subject
+from medical_tasks.benchmarks.medcalc_bench.statements import OTHER_UNIT, Statement, Subject
 from medical_tasks.calculators import CalculatorInputError, find
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Item, ItemScore, TaskSpec
@@ -52,11 +46,7 @@ __all__ = ["decide", "score_items"]
 
 
 def score_items(task: TaskSpec, items: Sequence[Item], responses: Sequence[str]) -> list[ItemScore]:
-    """Scores the replies to a task's items.
-
-    Raises:
-        UsageError: There are not as many responses as items, or a row's gold cannot be read.
-    """
+    """Scores the replies to a task's items; a row whose gold cannot be read is a `UsageError`."""
     if len(items) != len(responses):
         raise UsageError(
             f"{task.name}: {len(items)} items but {len(responses)} responses. Give one response for each item."
@@ -74,18 +64,13 @@ def _score(item: Item, response: str, official_of: Callable[..., Decision]) -> I
     sane = _decided(statement, kind, calculator_id, **answer)
     official = official_of(response, calculator_id=calculator_id, **answer)
     why = sane.why if sane.correct == official.correct else f"{sane.why}; official: {official.why}"
-    values = {
-        "accuracy": float(sane.correct),
-        "accuracy_official": float(official.correct),
-        "accuracy_recomputed": math.nan,
-        "accuracy_agreed": math.nan,
-    }
+    values = {"accuracy": float(sane.correct), "accuracy_official": float(official.correct)}
+    values |= {"accuracy_recomputed": math.nan, "accuracy_agreed": math.nan}
     result = recompute_or_none(row)
     if result is not None:
         agrees = label_agrees(row, result.answer)
-        if agrees and not isinstance(result.answer, float):
-            published = sane  # the same score or date is asked for
-        else:
+        published = sane  # where the same score or date is asked for
+        if not agrees or isinstance(result.answer, float):
             # No limits: the tolerance is around the published rule's answer, not around the label.
             published = _decided(statement, kind, calculator_id, gold=answer_text(result.answer))
         values["accuracy_recomputed"] = float(published.correct)
@@ -105,11 +90,7 @@ def decide(
     upper: str | float | None = None,
     output_type: str | None = None,
 ) -> Decision:
-    """Decides whether a reply gives the right answer, in whatever form it is written.
-
-    Raises:
-        UsageError: The gold or the limits cannot be read, or the form of the answer is unknown.
-    """
+    """Decides whether a reply gives the right answer, in whatever form; a gold that cannot be read is a `UsageError`."""
     kind = answer_kind(calculator_id, output_type)
     statement = read_answer(response, _subject(calculator_id, kind))
     return _decided(statement, kind, calculator_id, gold=gold, lower=lower, upper=upper)

@@ -28,16 +28,7 @@ if TYPE_CHECKING:
     from medical_tasks.judges.base import Judging
 
 
-__all__ = [
-    "BENCHMARK",
-    "DATASET",
-    "MEDCALC",
-    "MEDCALC_BENCH",
-    "MEDCALC_CODE",
-    "MEDCALC_DIRECT",
-    "MEDCALC_ONE_SHOT",
-    "MEDCALC_OPEN_BOOK",
-]
+__all__ = ["BENCHMARK", "MEDCALC", "MEDCALC_BENCH"]
 
 MEDCALC_BENCH = DatasetSpec(
     name="medcalc_bench",

@@ -1,98 +1,94 @@
 """The grammar of statements: which quantity a passage states as the answer.
 
-Each quantity of a passage is *stated*, unless it is
-
-| it is | as in |
-|---|---|
-| denied | not 12.9; 12.9 is wrong; anything but 12.9; wrong answer: 12.9 |
-| a bound | over 12.9; at most 12.9; 12.9 or more; <12.9 |
-| asked | 12.9?; is it 12.9? No. |
-| under a condition | 12.9 if male; had he smoked, it would be 12.9 |
-| behind a refusal | cannot be determined; age is 12.9 |
-| taken back | 12.9? No, 23.7; 12.9, corrected: 23.7; 12.9. Wait, that is wrong. |
-| an operand | 4 + 3 + 5; the 4 of "4 + 3 = 7" |
-| of something else | an input (age 50), a normal range, a cut-off, a risk; another unit beside a score (7 %, 7 days) |
-
-Of what is stated the first counts, in running text the last; one behind "is", "=", ":" or at the beginning goes before any other.
-Alternatives, lists, ranges and spreads ("12.9 or 23.7", "12.9, 23.7", "12.9 to 23.7", "12.9 ± 11") count as all their values.
+Each quantity is stated unless it is denied, a bound, asked, under a condition, behind a refusal, taken back, an operand, or of
+something else. Of what is stated the first counts, in running text the last; one behind "is", "=", ":" or at the beginning goes
+before others. Alternatives, lists, ranges and spreads ("12.9 or 23.7", "12.9 to 23.7", "12.9 ± 11") count as all their values.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from typing import Final
 
-from medical_tasks.benchmarks.medcalc_bench import grammar as g
 from medical_tasks.benchmarks.medcalc_bench.expression import formula_value, inside_str
+from medical_tasks.benchmarks.medcalc_bench.grammar import HERE, HINTS, Q, patterns
 from medical_tasks.benchmarks.medcalc_bench.quantities import Quantity, Scanner, dimension, plain
 
-__all__ = ["Statement", "Subject", "read_statement"]
+__all__ = ["OTHER_UNIT", "Statement", "Subject", "read_statement"]
+
+PLAIN: Final = 2.0
+DENIED: Final = "a denial"
+BOUND: Final = "a bound"
+ASKED: Final = "a question"
+CONDITION: Final = "a condition"
+REFUSED: Final = "a refusal"
+TAKEN_BACK: Final = "taken back"
+UNFINISHED: Final = "unfinished"
+OPERAND: Final = "an operand, or arithmetic not worked out"
+OTHER: Final = "of something else"
+OTHER_UNIT: Final = "in a unit that a score does not have"
+
+_P: Final = patterns("statements")
+_LEAD: Final = 160
+_CUE_REACH: Final = 60
+_OPEN_SIGNS: Final = "(+×*/=-"
+_TAIL: Final = 12
+_IDIOM_WORDS: Final = ("doubt", "question", "nothing", "Nothing", "mistaken", "rovided", "not only", "Not only")
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is asked for.
-
-    Attributes:
-        own: words that usually name something else and here are part of what is asked for ("weight").
-    """
+    """What is asked for."""
 
     scan: Scanner  # finds the quantities of its form
     numeric: bool = False  # whether they are numbers, so that `str(<arithmetic>)` can be worked out
     points: bool = False  # whether it is a number of points, which has no unit
     unit: str = ""  # its unit, "" without one
-    own: frozenset[str] = frozenset()
+    own: frozenset[str] = frozenset()  # words that usually name something else and here what is asked for
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What a passage states.
+    """What a passage states."""
 
-    Attributes:
-        stated: the quantity, several where the passage leaves open which, none where it states none.
-    """
-
-    stated: tuple[Quantity, ...] = ()
+    stated: tuple[Quantity, ...] = ()  # several where the passage leaves open which
     why: str = ""  # where it states none: what its last quantity is instead
-    strength: float = 0.0  # how plainly it does, `g.PLAIN` and more behind "is", "=" and the like, or at the beginning
+    strength: float = 0.0  # how plainly it does, `PLAIN` and more behind "is", "=" and the like, or at the beginning
     settled: bool = False  # the passage is about the answer, so that no other place is looked at
 
     @property
     def plainly(self) -> bool:
         """Whether it follows "is", "=" and the like, or opens the passage."""
-        return self.strength >= g.PLAIN
+        return self.strength >= PLAIN
 
 
 def read_statement(text: str, subject: Subject, *, last: bool = False) -> Statement:
-    """Reads what a passage states as the answer.
-
-    Args:
-        text: an answer, or a passage that gives one; `g.HERE` may stand in it where the answer is named.
-        subject: what is asked for.
-        last: the last statement counts and not the first, as fits running text.
-    """
+    """Reads what a passage states as the answer, in running text the `last`; `HERE` may stand where the answer is named."""
     if subject.numeric:
-        if g.BARE.fullmatch(text):
-            return Statement((Quantity(float(text), 0, len(text)),), strength=g.PLAIN, settled=True)
+        if _P["bare"].fullmatch(text):
+            return Statement((Quantity(float(text), 0, len(text)),), strength=PLAIN, settled=True)
         inner = inside_str(text) if "str(" in text else None
         if inner is not None:
             # The form that the authors' prompt asks for; without a value it is a number with its unit, or a formula with a gap.
             value = formula_value(inner)
             if value is not None:
-                return Statement((Quantity(value, 0, len(inner)),), strength=g.PLAIN, settled=True)
+                return Statement((Quantity(value, 0, len(inner)),), strength=PLAIN, settled=True)
             if any(sign in inner for sign in "+-*/("):
-                return Statement(why=g.OPERAND, settled=True)
+                return Statement(why=OPERAND, settled=True)
             text = inner
-    text = plain(g.CITATION.sub(" ", text) if "[" in text else text)
-    if any(word in text for word in g.IDIOM_WORDS):
-        text = g.IDIOM.sub(" ", text)
+    text = plain(_P["citation"].sub(" ", text) if "[" in text else text)
+    if any(word in text for word in _IDIOM_WORDS):
+        text = _P["idiom"].sub(" ", text)
     if "_" in text:
-        text = g.SNAKE.sub(" ", text)
+        text = _P["snake"].sub(" ", text)
     if last:
         # Mostly the last sentence is enough; what stands before it cannot take it back.
-        start = max((end.end() for end in g.SENTENCE.finditer(text)), default=0)
+        start = max((end.end() for end in _P["sentence"].finditer(text)), default=0)
         head = text[:start]
-        safe = start and (g.HINTS[g.REFUSED].isdisjoint(g.WORDS.findall(head.lower())) or not g.NO_ANSWER.search(head))
+        safe = start and (
+            HINTS["refused"].isdisjoint(_P["words"].findall(head.lower())) or not _P["no_answer"].search(head)
+        )
         statement = _read(text[start:], subject, last=True) if safe else Statement()
         if statement.plainly:
             return statement
@@ -102,8 +98,8 @@ def read_statement(text: str, subject: Subject, *, last: bool = False) -> Statem
 def _read(text: str, subject: Subject, *, last: bool) -> Statement:
     quantities = subject.scan(text)
     if not quantities:
-        refused = g.REFUSAL.search(text) is not None
-        return Statement(why=g.REFUSED if refused else "", settled=refused)
+        refused = _P["refusal"].search(text) is not None
+        return Statement(why=REFUSED if refused else "", settled=refused)
     return _Passage(*_masked(text, quantities), subject).statement(last=last)
 
 
@@ -112,27 +108,27 @@ def _masked(text: str, quantities: list[Quantity]) -> tuple[str, list[Quantity]]
     parts: list[str] = []
     end = 0
     for quantity in quantities:
-        parts += [text[end : quantity.start], g.Q]
+        parts += [text[end : quantity.start], Q]
         end = quantity.end
     masked = "".join((*parts, text[end:]))
     if len(quantities) > 1:
-        masked = g.FROM_TO.sub(f"{g.Q}, corrected: ", masked)
+        masked = _P["from_to"].sub(f"{Q}, corrected: ", masked)
     if "(" in masked or "[" in masked:
         masked, quantities = _without_asides(masked, quantities)
     if len(quantities) == 1:
         return masked, quantities
-    for spread in reversed(list(g.SPREAD.finditer(masked))):
-        at = masked.count(g.Q, 0, spread.start())
+    for spread in reversed(list(_P["spread"].finditer(masked))):
+        at = masked.count(Q, 0, spread.start())
         middle, half = quantities[at], quantities[at + 1]
         if isinstance(middle.value, float | int) and isinstance(half.value, float | int):
             ends = (replace(middle, value=middle.value + sign * half.value) for sign in (-1, 1))
             quantities = [*quantities[:at], *ends, *quantities[at + 2 :]]
-        masked = f"{masked[: spread.start()]}{g.Q} or {masked[spread.end() :]}"
-    for span in g.RANGE.finditer(masked):
-        at = masked.count(g.Q, 0, span.end()) - 1
+        masked = f"{masked[: spread.start()]}{Q} or {masked[spread.end() :]}"
+    for span in _P["range"].finditer(masked):
+        at = masked.count(Q, 0, span.end()) - 1
         if not quantities[at].unit:
             quantities[at] = replace(quantities[at], unit=quantities[at + 1].unit)
-    return g.RANGE.sub(f"{g.Q} or ", masked), quantities
+    return _P["range"].sub(f"{Q} or ", masked), quantities
 
 
 def _without_asides(masked: str, quantities: list[Quantity]) -> tuple[str, list[Quantity]]:
@@ -141,15 +137,15 @@ def _without_asides(masked: str, quantities: list[Quantity]) -> tuple[str, list[
 
     def shown(bracket: re.Match[str]) -> str:
         inside = bracket[1] if bracket[1] is not None else bracket[2]
-        if g.Q not in inside:
-            return f" , {inside} , " if g.AFTER_DENIED.match(inside) else " "
-        first = masked.count(g.Q, 0, bracket.start())
-        if g.KEPT.match(inside) and first and not _other_unit(quantities[first - 1], quantities[first]):
+        if Q not in inside:
+            return f" , {inside} , " if _P["after_denied"].match(inside) else " "
+        first = masked.count(Q, 0, bracket.start())
+        if _P["kept"].match(inside) and first and not _other_unit(quantities[first - 1], quantities[first]):
             return f" , {inside} , "
-        dropped.update(range(first, first + inside.count(g.Q)))
+        dropped.update(range(first, first + inside.count(Q)))
         return " "
 
-    result = g.BRACKETS.sub(shown, masked)
+    result = _P["brackets"].sub(shown, masked)
     if len(dropped) == len(quantities):  # nothing else is there
         return re.sub(r"[()\[\]]", " ", masked), quantities
     return result, [quantity for at, quantity in enumerate(quantities) if at not in dropped]
@@ -168,25 +164,25 @@ class _Passage:
         self.text = text
         self.quantities = quantities
         self.subject = subject
-        self.places = [found.start() for found in g.QUANTITY.finditer(text)]
+        self.places = [found.start() for found in _P["quantity"].finditer(text)]
         self.voids = [""] * len(self.places)
-        self.words = frozenset(g.WORDS.findall(text.lower()))
-        self.hints = {kind for kind, words in g.HINTS.items() if not words.isdisjoint(self.words)}
-        if g.BOUND_SIGNS.search(text):
-            self.hints.add(g.BOUND)
+        self.words = frozenset(_P["words"].findall(text.lower()))
+        self.hints = {kind for kind, words in HINTS.items() if not words.isdisjoint(self.words)}
+        if _P["bound_signs"].search(text):
+            self.hints.add("bound")
         if "≠" in text:
-            self.hints.add(g.DENIED)
+            self.hints.add("denied")
 
     def statement(self, *, last: bool) -> Statement:
         """What the passage states."""
         self._void_by_words()
-        here = self.text.find(g.HERE)
+        here = self.text.find(HERE)
         best: list[int] = []
         strength = -9.0
         for group in self._groups():
             for at in group:
                 self.voids[at] = self.voids[at] or self._otherwise(at)
-            if self.voids[group[0]] in (g.OTHER, g.BOUND):
+            if self.voids[group[0]] in (OTHER, BOUND):
                 for at in group[1:]:
                     self.voids[at] = self.voids[at] or self.voids[group[0]]
             stated = [at for at in group if not self.voids[at]]
@@ -195,12 +191,10 @@ class _Passage:
             found = max(map(self._strength, stated)) + max(map(self._fit, stated))
             if found > strength or (last and found == strength):
                 # "12 (14 if he smokes)" leaves it open; what is denied beside a statement does not.
-                best, strength = [at for at in group if self.voids[at] in ("", g.CONDITION)], found
+                best, strength = [at for at in group if self.voids[at] in ("", CONDITION)], found
         if not best:
             why = next((void for void in reversed(self.voids) if void), "")
-            return Statement(
-                why=why, settled=here >= 0 or any(void not in ("", g.OPERAND, g.OTHER) for void in self.voids)
-            )
+            return Statement(why=why, settled=here >= 0 or any(void not in ("", OPERAND, OTHER) for void in self.voids))
         return Statement(self._without_parts([self.quantities[at] for at in best]), strength=strength, settled=True)
 
     def _groups(self) -> list[list[int]]:
@@ -208,7 +202,9 @@ class _Passage:
         groups = [[0]]
         for at in range(1, len(self.places)):
             between = self.text[self.places[at - 1] + 1 : self.places[at]]
-            joined = g.JOIN.fullmatch(between) or g.CONTRAST.fullmatch(between) or self._is_parallel(at, between)
+            joined = (
+                _P["join"].fullmatch(between) or _P["contrast"].fullmatch(between) or self._is_parallel(at, between)
+            )
             if joined and not _other_unit(self.quantities[at - 1], self.quantities[at]):
                 groups[-1].append(at)
             else:
@@ -217,11 +213,11 @@ class _Passage:
 
     def _is_parallel(self, at: int, between: str) -> bool:
         """Whether two quantities stand alike: "12 using A, 23 using B", "method 1: 12, method 2: 23"."""
-        one, other = g.WITH.match(between), g.WITH.match(self.text, self.places[at] + 1)
+        one, other = _P["with"].match(between), _P["with"].match(self.text, self.places[at] + 1)
         if one and other:
             return one[1].lower().removesuffix("out") == other[1].lower().removesuffix("out")
-        label = g.LABEL.search(between)
-        return label is not None and g.LABEL.search(self.text[: self.places[at - 1]]) is not None
+        label = _P["label"].search(between)
+        return label is not None and _P["label"].search(self.text[: self.places[at - 1]]) is not None
 
     @staticmethod
     def _without_parts(chosen: list[Quantity]) -> tuple[Quantity, ...]:
@@ -234,118 +230,118 @@ class _Passage:
     def _void_by_words(self) -> None:
         """Finds denials, bounds, questions, conditions, refusals and corrections."""
         start, refused = 0, False
-        spoken_of = self.hints - {g.TAKEN_BACK, g.REVISED}
-        for end in (
-            (*(mark.end() for mark in g.END.finditer(self.text)), len(self.text))
-            if spoken_of or "?" in self.text or _breaks_off(self.text)
-            else ()
-        ):
+        spoken_of = self.hints & {"denied", "bound", "condition", "refused"}
+        ends: list[int] = []
+        if spoken_of or "?" in self.text or _breaks_off(self.text):
+            ends = [*(mark.end() for mark in _P["end"].finditer(self.text)), len(self.text)]
+        for end in ends:
             inside = [at for at, place in enumerate(self.places) if start <= place < end]
             sentence = self.text[start:end]
             if inside:
                 self._void_in_sentence(sentence, start, inside, refused=refused)
-            refusal = g.NO_ANSWER.search(sentence) if g.REFUSED in self.hints else None
+            refusal = _P["no_answer"].search(sentence) if "refused" in self.hints else None
             if refusal and not any(self.places[at] < start + refusal.start() and not self.voids[at] for at in inside):
                 refused = True
             start = end
         taken_back = 0
-        if g.TAKEN_BACK in self.hints:
-            taken_back = max((match.start() + 1 for match in g.RETRACTION.finditer(self.text)), default=0)
-        for match in g.CORRECTION.finditer(self.text) if g.REVISED in self.hints else ():
-            if not self.voids[self.text.count(g.Q, 0, match.end())]:
+        if "taken_back" in self.hints:
+            taken_back = max((match.start() + 1 for match in _P["retraction"].finditer(self.text)), default=0)
+        for match in _P["correction"].finditer(self.text) if "revised" in self.hints else ():
+            if not self.voids[self.text.count(Q, 0, match.end())]:
                 taken_back = max(taken_back, match.start())
         for at, place in enumerate(self.places):
             if place < taken_back:
-                self.voids[at] = self.voids[at] or g.TAKEN_BACK
+                self.voids[at] = self.voids[at] or TAKEN_BACK
 
     def _void_in_sentence(self, sentence: str, start: int, inside: list[int], *, refused: bool) -> None:
         end = start + len(sentence)
         if end == len(self.text) and _breaks_off(sentence):
             for at in inside:
-                self.voids[at] = g.UNFINISHED
+                self.voids[at] = UNFINISHED
             return
-        asked = "?" in sentence[-3:] and g.YES.match(self.text, end) is None
-        conditional = g.CONDITION in self.hints
-        subjunctive = conditional and g.SUBJUNCTIVE.search(sentence) is not None
+        asked = "?" in sentence[-3:] and _P["yes"].match(self.text, end) is None
+        conditional = "condition" in self.hints
+        subjunctive = conditional and _P["subjunctive"].search(sentence) is not None
         clauses = _clauses(sentence, conditional=conditional)
         for at in inside:
             place = self.places[at] - start
             begin, governed = next((begin, flag) for begin, stop, flag in clauses if begin <= place < stop)
             before = self.places[at - 1] + 1 - start if at else 0
             after = self.places[at + 1] + 1 - start if at + 1 < len(self.places) else len(sentence)
-            lead, tail = sentence[max(begin, before, place - g.LEAD, 0) : place], sentence[place + 1 : after]
+            lead, tail = sentence[max(begin, before, place - _LEAD, 0) : place], sentence[place + 1 : after]
             if asked:
-                self.voids[at] = g.ASKED
-            elif g.BOUND in self.hints and (g.BEFORE_BOUND.search(lead) or g.AFTER_BOUND.match(tail)):
-                self.voids[at] = g.BOUND
-            elif g.DENIED in self.hints and (
-                ((_has(g.HINTS[g.DENIED], lead) or "≠" in lead) and g.BEFORE_DENIED.search(lead))
-                or g.AFTER_DENIED.match(tail)
+                self.voids[at] = ASKED
+            elif "bound" in self.hints and (_P["before_bound"].search(lead) or _P["after_bound"].match(tail)):
+                self.voids[at] = BOUND
+            elif "denied" in self.hints and (
+                ((_has(HINTS["denied"], lead) or "≠" in lead) and _P["before_denied"].search(lead))
+                or _P["after_denied"].match(tail)
             ):
-                self.voids[at] = g.DENIED
+                self.voids[at] = DENIED
             elif governed or subjunctive:
-                self.voids[at] = g.CONDITION
-            elif g.REFUSED in self.hints and (g.REFUSAL.search(lead) or (refused and not g.DESPITE.search(lead))):
-                self.voids[at] = g.REFUSED
+                self.voids[at] = CONDITION
+            elif "refused" in self.hints and (
+                _P["refusal"].search(lead) or (refused and not _P["despite"].search(lead))
+            ):
+                self.voids[at] = REFUSED
 
     def _otherwise(self, at: int) -> str:
-        """g.OPERAND, g.OTHER or the unit's fault, where the quantity is an operand or of something else; "" where it is not."""
+        """OPERAND, OTHER or the unit's fault, where the quantity is an operand or of something else; "" where it is not."""
         place, quantity = self.places[at], self.quantities[at]
         line_end = self.text.find("\n", place)
         rest = self.text[place + 1 : line_end if line_end >= 0 else len(self.text)]
-        sign = g.EQUALS.search(rest) if g.Q in rest else None
+        sign = _P["equals"].search(rest) if Q in rest else None
         if sign and sign[0] == "→" and self._fit(at + 1) < 0 <= self._fit(at):
             sign = None
         end_of_clause = self.text[place + 1 :]
         head = self.text[max(0, place - 40) : place]
         if (
-            ("√" in head or head.rstrip()[-1:] in "+×*/" or not g.TIMES_WORDS.isdisjoint(self.words))
-            and g.TIMES_BEFORE.search(head)
-        ) or g.TIMES_AFTER.match(end_of_clause):
-            return g.OPERAND
+            ("√" in head or head.rstrip()[-1:] in "+×*/" or "times" in self.hints) and _P["times_before"].search(head)
+        ) or _P["times_after"].match(end_of_clause):
+            return OPERAND
         if self.subject.points:
-            counted = not g.COUNT_WORDS.isdisjoint(self.words) and g.COUNT_BEFORE.search(head)
-            if counted or g.COUNT_AFTER.match(end_of_clause):
-                return g.OTHER
-        if quantity.undone or (sign and g.Q in rest[sign.end() :] and not re.search(r"[.;,]\s", rest[: sign.start()])):
-            return g.OPERAND
+            counted = "count" in self.hints and _P["count_before"].search(head)
+            if counted or _P["count_after"].match(end_of_clause):
+                return OTHER
+        if quantity.undone or (sign and Q in rest[sign.end() :] and not re.search(r"[.;,]\s", rest[: sign.start()])):
+            return OPERAND
         if self.subject.points and dimension(quantity.unit):
-            return f"{g.OTHER_UNIT} ({quantity.unit})"
-        lead = self.text[max(place - g.LEAD, self.places[at - 1] + 1 if at else 0) : place]
+            return f"{OTHER_UNIT} ({quantity.unit})"
+        lead = self.text[max(place - _LEAD, self.places[at - 1] + 1 if at else 0) : place]
         lead = lead[max(map(lead.rfind, (",", ";", "\n", ". "))) + 1 :]
         own = self.subject.own
-        named = g.INPUT.search(lead) if self._has(g.INPUT_WORDS, lead) else None
-        elsewhere = g.ELSEWHERE.search(lead) if self._has(g.ELSEWHERE_WORDS, lead) else None
+        named = _P["input"].search(lead) if self._has("input", lead) else None
+        elsewhere = _P["elsewhere"].search(lead) if self._has("elsewhere", lead) else None
         if (named and named[1].lower().split()[0] not in own) or (
             elsewhere and (elsewhere["own"] or "").lower() not in own
         ):
-            return g.OTHER
-        if g.IN_GENERAL.search(lead) and g.MEANS.match(rest):
-            return g.OTHER
+            return OTHER
+        if _P["in_general"].search(lead) and _P["means"].match(rest):
+            return OTHER
         statistic = None
-        if not g.STATISTIC_WORDS.isdisjoint(self.words):
-            sentence = max(self.text.rfind(mark, 0, place) for mark in (";", "\n", ". ", g.HERE)) + 1
-            lead_in = self.text[max(sentence, place - g.LEAD) : place]
-            statistic = g.STATISTIC.search(lead_in) if _has(g.STATISTIC_WORDS, lead_in) else None
-        if (statistic and (statistic["own"] or "").lower() not in own) or g.LONG_AGO.match(rest):
-            return g.OTHER
-        if "risk" not in own and not g.BESIDE_WORDS.isdisjoint(self.words) and g.BESIDE.search(lead):
-            return g.OTHER
+        if "statistic" in self.hints:
+            sentence = max(self.text.rfind(mark, 0, place) for mark in (";", "\n", ". ", HERE)) + 1
+            lead_in = self.text[max(sentence, place - _LEAD) : place]
+            statistic = _P["statistic"].search(lead_in) if _has(HINTS["statistic"], lead_in) else None
+        if (statistic and (statistic["own"] or "").lower() not in own) or _P["long_ago"].match(rest):
+            return OTHER
+        if "risk" not in own and "beside" in self.hints and _P["beside"].search(lead):
+            return OTHER
         unit = self.subject.unit
         if quantity.unit and unit and "" in self.voids[:at] and dimension(quantity.unit) != dimension(unit):
-            return g.OTHER  # beside the answer: "25.2 mL/min, 48 kg"
+            return OTHER  # beside the answer: "25.2 mL/min, 48 kg"
         return ""
 
-    def _has(self, words: frozenset[str], part: str) -> bool:
-        """Whether a part of the passage has one of some words."""
-        return not words.isdisjoint(self.words) and _has(words, part)
+    def _has(self, kind: str, part: str) -> bool:
+        """Whether a part of the passage has one of the hints of a kind."""
+        return kind in self.hints and _has(HINTS[kind], part)
 
     def _fit(self, at: int) -> float:
         """More for a quantity in the unit asked for; less for one in another, and for the value of a letter ("k = 0.85")."""
         unit, wanted = self.quantities[at].unit, self.subject.unit
         if unit and wanted:
             return 0.5 if dimension(unit) == dimension(wanted) else -1.5
-        if (dimension(unit) if self.subject.points else unit == "%") or g.LETTER.search(
+        if (dimension(unit) if self.subject.points else unit == "%") or _P["letter"].search(
             self.text[max(0, self.places[at] - 12) : self.places[at]]
         ):
             return -1.5
@@ -354,40 +350,40 @@ class _Passage:
     def _strength(self, at: int) -> int:
         """2 for what is plainly stated: it opens the passage, or follows "is" and the like; 1 for any other quantity."""
         place = self.places[at]
-        line = max(self.text.rfind("\n", 0, place), self.text.rfind(g.HERE, 0, place)) + 1
+        line = max(self.text.rfind("\n", 0, place), self.text.rfind(HERE, 0, place)) + 1
         before = max(line, self.places[at - 1] + 1 if at else 0)
-        lead = self.text[max(before, place - g.CUE_REACH) : place]
+        lead = self.text[max(before, place - _CUE_REACH) : place]
         if lead.endswith((" is ", "= ", ": ")):
             return 2
-        if g.NAMED_AFTER.match(self.text, place + 1):
+        if _P["named_after"].match(self.text, place + 1):
             return 2
-        if before == line and g.OPENING.match(lead) and not g.LEGEND.match(self.text, place + 1):
+        if before == line and _P["opening"].match(lead) and not _P["legend"].match(self.text, place + 1):
             return 2
-        return 2 if g.CUE.search(lead) and not g.IN_GENERAL.search(lead) else 1
+        return 2 if _P["cue"].search(lead) and not _P["in_general"].search(lead) else 1
 
 
 def _has(words: frozenset[str], text: str) -> bool:
-    return not words.isdisjoint(g.WORDS.findall(text.lower()))
+    return not words.isdisjoint(_P["words"].findall(text.lower()))
 
 
 def _breaks_off(sentence: str) -> bool:
     end = sentence[-1:] if not sentence[-1:].isspace() else sentence.rstrip()[-1:]
-    return (end.isalpha() or end in g.OPEN_SIGNS) and g.BROKEN_OFF.search(sentence[-g.TAIL :]) is not None
+    return (end.isalpha() or end in _OPEN_SIGNS) and _P["broken_off"].search(sentence[-_TAIL:]) is not None
 
 
 def _clauses(sentence: str, *, conditional: bool) -> list[tuple[int, int, bool]]:
     """Start, end and whether a condition governs it, for each clause of a sentence."""
-    starts = [0, *(match.start() for match in g.CLAUSE.finditer(sentence))]
+    starts = [0, *(match.start() for match in _P["clause"].finditer(sentence))]
     clauses = list(zip(starts, [*starts[1:], len(sentence)], strict=True))
-    conditions = [g.CONDITIONAL.search(sentence, *clause) if conditional else None for clause in clauses]
+    conditions = [_P["conditional"].search(sentence, *clause) if conditional else None for clause in clauses]
     governed = [condition is not None for condition in conditions]
     for at, condition in enumerate(conditions):
-        if condition is None or g.Q in sentence[slice(*clauses[at])]:
+        if condition is None or Q in sentence[slice(*clauses[at])]:
             continue
         # "If he smokes, 4" and "4, if he smokes": the clause has nothing of its own to govern.
         others = range(at + 1, at + 2) if at + 1 < len(clauses) else reversed(range(at))
         for other in others:
-            if g.Q in sentence[slice(*clauses[other])]:
+            if Q in sentence[slice(*clauses[other])]:
                 governed[other] = True
                 break
     return [(*clause, flag) for clause, flag in zip(clauses, governed, strict=True)]

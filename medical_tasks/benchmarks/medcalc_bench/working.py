@@ -1,7 +1,6 @@
 """Reads the working of a reply: lines, list items, table rows and JSON steps, its numbers, and its arithmetic `a op b = r`.
 
-Arithmetic is worked out by `expression.formula_value`; nothing of a reply is ever run. What cannot be read whole is passed
-over: half an expression would look like a wrong one.
+What cannot be read whole is passed over: half an expression would look like a wrong one.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 
 from medical_tasks.benchmarks.medcalc_bench.expression import formula_value
 from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY
+from medical_tasks.benchmarks.medcalc_bench.grammar import patterns
 from medical_tasks.benchmarks.medcalc_bench.quantities import plain
 
 __all__ = ["NUMBER", "Equation", "Piece", "Working", "close", "read_working"]
@@ -30,22 +30,13 @@ _ROOT = re.compile(r"\\sqrt\s*\{([^{}]*)\}")
 _WRAPPED = re.compile(r"\\(?:text|mathrm|mathbf|textbf|boxed)\s*\{([^{}]*)\}")
 _POWER = re.compile(r"\^\s*\{([^{}]*)\}")
 _LATEX_DEPTH = 4
-_UNIT = re.compile(
-    r"(?<=[\d)])\s{0,2}(?:(?:mg|g|µg|mcg|ug|mmol|meq|umol|µmol|mosm|ml|l|iu|u|miu|µiu)/(?:dl|ml|l|kg|min|hr|h|day|d)|"
-    r"kg/m(?:\^?2|²)?|kgs?|lbs?|pounds|mg|mcg|µg|ml|cm|mm ?hg|msec|msecs|ms|seconds?|sec|s|years?|yrs?|inches|inch|in|"
-    r"meq|mmol|beats per minute|bpm|beats/min|points?|liters?|m(?:\^?2|²)?|days?|per day|weeks?|times|cm\^?2)"
-    r"(?![A-Za-z0-9/])",
-    re.IGNORECASE,
-)
+_P = patterns("working")
+_UNIT = _P["unit"]
 _TIMES = re.compile(r"(?<=[\d)])\s{0,2}[xX]\s{0,2}(?=[\d(.√]|ln|sqrt|exp)")
 _TAIL = re.compile(r"(?:(?:sqrt|ln|exp)\s?(?=\()|[\d.,+\-*/^()×÷·√ ]|\be\^)+$")
 _HEAD = re.compile(r"(?:(?:sqrt|ln|exp)\s?(?=\()|[\d.,+\-*/^()×÷·√ ])+")
 # After these words a number is the object of something that is not seen.
-_OPEN = re.compile(
-    r"(?:\b(?:of|root|log|ln|exp|by|from|than|minus|plus|times|over|per|power|under|above|below|between|and|to|squared)"
-    r"|\b[xX]|[-+*/^×÷·√<>≤≥%_~'\"\\|])\s*$",
-    re.IGNORECASE,
-)
+_OPEN = _P["open"]
 _EQUALS = re.compile(r"\s*(?:≈|=|→)\s*")
 _SIGN = re.compile(r"[-+*/^×÷√]|sqrt|ln|exp")
 _RANGE = re.compile(r"\s*\d[\d.,]*-\d[\d.,]*\s*")
@@ -142,7 +133,7 @@ def _members(value: object, name: str, depth: int) -> Iterator[Piece]:
             return
         rest = [key for place, key in enumerate(keys) if place != column]
         first = name or next((value[key] for key in rest if isinstance(value[key], str)), "")
-        said = [name, *(f"{key.replace('_', ' ')}: {_spoken(value[key])}" for key in rest)]
+        said = [name, *(_spoken(key, value[key]) for key in rest)]
         yield Piece(plain(" ; ".join(filter(None, said))), plain(first), points, depth=0)
     elif isinstance(value, list):
         for each in value:
@@ -150,11 +141,11 @@ def _members(value: object, name: str, depth: int) -> Iterator[Piece]:
     elif isinstance(value, str) and ("\n" in value or depth < 2 or not name):
         yield from _lines(value)
     elif value is not None:
-        yield Piece(_plain(f"{name.replace('_', ' ')}: {_spoken(value)}"), depth=0)
+        yield Piece(_plain(_spoken(name, value)), depth=0)
 
 
-def _spoken(value: object) -> str:
-    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+def _spoken(key: str, value: object) -> str:
+    return f"{key.replace('_', ' ')}: {('yes' if value else 'no') if isinstance(value, bool) else value}"
 
 
 def _column(heads: list[str]) -> int | None:
@@ -266,14 +257,8 @@ def _expression_at_end(side: str, *, first: bool) -> str | None:
     # A part of something longer, a range, a date, a blood pressure: nothing is computed.
     if text[0] in "*/^×÷)+" or text[-1] in "*/^×÷(+-" or text.count("(") != text.count(")"):
         return None
-    if (
-        (first and text[0] == "-" and before)
-        or _RANGE.fullmatch(text)
-        or _DATE.search(text)
-        or _PRESSURE.fullmatch(text)
-    ):
-        return None
-    return text
+    other = (first and text[0] == "-" and before) or _RANGE.fullmatch(text) or _DATE.search(text)
+    return None if other or _PRESSURE.fullmatch(text) else text
 
 
 def _value(expression: str) -> float | None:

@@ -7,10 +7,27 @@ import io
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from medical_tasks.benchmarks.medcalc_bench.data import OFFICIAL_COLUMNS
+from tests.support import SHARED
 
+V1 = SHARED / "data" / "medcalc" / "test_data_v1.csv"
 ROWS = json.loads(Path(__file__).with_name("official_rows.json").read_text(encoding="utf-8"))
+
+
+def v1_cells() -> list[dict[str, str]]:
+    """The rows of v1.0 as they are in the file."""
+    with V1.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines, strict=True))
+    assert len(rows) == 1047
+    return rows
+
+
+def gold_of(row: Mapping[str, str]) -> dict[str, Any]:
+    """What decides about an answer to a row."""
+    gold = {"gold": row["Ground Truth Answer"], "lower": row["Lower Limit"], "upper": row["Upper Limit"]}
+    return {"calculator_id": int(row["Calculator ID"]), **gold}
 
 
 def official_row(number: int, **cells: str) -> dict[str, str]:

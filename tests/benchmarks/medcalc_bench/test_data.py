@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 import ast
-import csv
 import json
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +20,10 @@ from medical_tasks.benchmarks.medcalc_bench.data import (
 from medical_tasks.benchmarks.medcalc_bench.demo import decimal_limits
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC, MEDCALC_BENCH
 from medical_tasks.errors import UsageError
-from tests.benchmarks.medcalc_bench.official_csv import csv_text, official_row, v12_rows, write_csv
-from tests.support import SHARED, needs_shared
+from tests.benchmarks.medcalc_bench.official_csv import V1, csv_text, official_row, v1_cells, v12_rows, write_csv
+from tests.support import needs_shared
 
 TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
-
-V1_FILE = SHARED / "data" / "medcalc" / "test_data_v1.csv"
 
 
 def read(path: Path, config: str = "v1.0") -> list[dict[str, Any]]:
@@ -38,23 +34,7 @@ def test_every_column_is_kept_and_typed(tmp_path: Path) -> None:
     source = official_row(7)
     (row,) = read(write_csv(tmp_path / "test_data.csv", [source]))
     assert list(row) == [column.name for column in COLUMNS]
-    assert row == {
-        "row_number": 7,
-        "calculator_id": 39,
-        "calculator_name": "Anion Gap",
-        "category": "lab",
-        "output_type": "decimal",
-        "note_id": "pmc-1007-1",
-        "note_type": "Extracted",
-        "patient_note": source["Patient Note"],
-        "question": "What is the anion gap? ",
-        "relevant_entities": '{"Bicarbonate":[24.0,"mEq/L"],"Chloride":[100.0,"mEq/L"],"Sodium":[140.0,"mEq/L"]}',
-        "ground_truth_answer": "16",
-        "lower_limit": "15.2",
-        "upper_limit": "16.8",
-        "ground_truth_explanation": "140 - (100 + 24) = 16.",
-        "source_category": "lab",
-    }
+    assert row == {**TABLES["typed_row"], "patient_note": source["Patient Note"]}
 
 
 @pytest.mark.parametrize("config", ["v1.2", "verified"])
@@ -66,29 +46,47 @@ def test_later_releases_get_the_names_of_v1(tmp_path: Path, config: str) -> None
     assert rows[3]["ground_truth_answer"] == "5/9/2024"
 
 
-def test_entities_as_json(tmp_path: Path) -> None:
-    path = write_csv(tmp_path / "x.csv", [official_row(1, **{"Relevant Entities": '{"b": true, "a": [1.5, "mg"]}'})])
-    assert read(path)[0]["relevant_entities"] == '{"a":[1.5,"mg"],"b":true}'
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([official_row(1, Category="x" * 500)], r"got 'x{60}\.\.\.'\. Download"),
+        (
+            [official_row(4), official_row(5), official_row(4)],
+            "Row Number 4 stands on line 3 and again on line 7; it must be unique",
+        ),
+    ],
+)
+def test_rows_that_are_refused(tmp_path: Path, rows: list[dict[str, str]], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        read(write_csv(tmp_path / "x.csv", rows))
 
 
-def test_column_order_does_not_matter(tmp_path: Path) -> None:
+def test_column_order_does_not_matter_and_entities_may_be_json(tmp_path: Path) -> None:
+    path, entities = tmp_path / "x.csv", '{"b": true, "a": [1.5, "mg"]}'
+    row = official_row(1, **{"Relevant Entities": entities})
+    path.write_text(csv_text([row], reversed(OFFICIAL_COLUMNS)), encoding="utf-8")
+    (made,) = read(path)
+    assert list(made) == [column.name for column in COLUMNS]
+    assert made["relevant_entities"] == '{"a":[1.5,"mg"],"b":true}'
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (
+            [*OFFICIAL_COLUMNS, "Difficulty"],
+            "wrong columns for the MedCalc-Bench v1.0 test set. unexpected: 'Difficulty'",
+        ),
+        (
+            [name for name in OFFICIAL_COLUMNS if name != "Note Type"],
+            "missing: 'Note Type'. Expected: 'Row Number', 'Calculator ID'",
+        ),
+    ],
+)
+def test_other_columns_are_refused_by_name(tmp_path: Path, columns: list[str], message: str) -> None:
     path = tmp_path / "x.csv"
-    path.write_text(csv_text([official_row(1)], reversed(OFFICIAL_COLUMNS)), encoding="utf-8")
-    assert list(read(path)[0]) == [column.name for column in COLUMNS]
-
-
-def test_a_column_of_a_future_release_is_refused_by_name(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
-    rows = [{**official_row(1), "Difficulty": "hard"}]
-    path.write_text(csv_text(rows, [*OFFICIAL_COLUMNS, "Difficulty"]), encoding="utf-8")
-    with pytest.raises(UsageError, match="wrong columns for the MedCalc-Bench v1.0 test set. unexpected: 'Difficulty'"):
-        read(path)
-
-
-def test_a_missing_column_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
-    path.write_text(csv_text([official_row(1)], [name for name in OFFICIAL_COLUMNS if name != "Note Type"]))
-    with pytest.raises(UsageError, match="missing: 'Note Type'. Expected: 'Row Number', 'Calculator ID'"):
+    path.write_text(csv_text([{**official_row(1), "Difficulty": "hard"}], columns), encoding="utf-8")
+    with pytest.raises(UsageError, match=message):
         read(path)
 
 
@@ -111,18 +109,6 @@ def test_forms_of_the_gold(tmp_path: Path, output_type: str, answer: str, good: 
     else:
         with pytest.raises(UsageError, match=f"for output type {output_type}, got"):
             read(path)
-
-
-def test_a_long_cell_is_shown_shortened(tmp_path: Path) -> None:
-    path = write_csv(tmp_path / "x.csv", [official_row(1, Category="x" * 500)])
-    with pytest.raises(UsageError, match=r"got 'x{60}\.\.\.'\. Download"):
-        read(path)
-
-
-def test_duplicate_row_numbers_name_both_lines(tmp_path: Path) -> None:
-    path = write_csv(tmp_path / "x.csv", [official_row(4), official_row(5), official_row(4)])
-    with pytest.raises(UsageError, match="Row Number 4 stands on line 3 and again on line 7; it must be unique"):
-        read(path)
 
 
 @pytest.mark.parametrize(
@@ -153,14 +139,7 @@ def test_empty_header_only_and_not_utf8(tmp_path: Path) -> None:
 
 
 def item_rows(*changes: dict[str, Any]) -> list[dict[str, Any]]:
-    base = {
-        "category": "lab",
-        "calculator_name": "Anion Gap",
-        "calculator_id": 39,
-        "note_id": "pmc-1-1",
-        "patient_note": "a",
-    }
-    return [{**base, "row_number": number, **change} for number, change in enumerate(changes, start=1)]
+    return [{**TABLES["item_rows"], "row_number": number, **change} for number, change in enumerate(changes, start=1)]
 
 
 def test_items_carry_id_groups_and_fields() -> None:
@@ -177,16 +156,7 @@ def test_items_carry_id_groups_and_fields() -> None:
 
 
 def test_items_share_a_cluster_exactly_when_they_share_a_note() -> None:
-    items = load_items(
-        MEDCALC,
-        item_rows(
-            {"note_id": "pmc-1-1", "patient_note": "a"},
-            {"note_id": "pmc-1-1", "patient_note": "a"},
-            {"note_id": "1", "patient_note": "b", "calculator_id": 15},
-            {"note_id": "1", "patient_note": "c", "calculator_id": 49},
-            {"note_id": "7", "patient_note": "b", "calculator_id": 11},
-        ),
-    )
+    items = load_items(MEDCALC, item_rows(*TABLES["clusters"]))
     clusters = [item.cluster for item in items]
     assert clusters[0] == clusters[1] == "pmc-1-1"
     assert clusters[2] == clusters[4]  # one template text under two numbers
@@ -209,14 +179,8 @@ def test_source_covers_the_spec() -> None:
 
 
 @pytest.fixture(scope="module")
-def official() -> Sequence[dict[str, str]]:
-    with V1_FILE.open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream, strict=True))
-
-
-@pytest.fixture(scope="module")
 def v1() -> list[dict[str, Any]]:
-    return read(V1_FILE)
+    return read(V1)
 
 
 @needs_shared
@@ -225,24 +189,15 @@ def test_v1_counts(v1: list[dict[str, Any]]) -> None:
     # Paper, table 1 and appendix A: 1,047 rows, 55 calculators.
     assert len(v1) == 1047
     assert len({row["calculator_id"] for row in v1}) == len({row["calculator_name"] for row in v1}) == 55
-    assert Counter(row["category"] for row in v1) == {
-        "lab": 327,
-        "risk": 240,
-        "physical": 240,
-        "severity": 80,
-        "diagnosis": 60,
-        "date": 60,
-        "dosage": 40,
-    }
+    assert Counter(row["category"] for row in v1) == TABLES["v1_counts"]
     assert set(CATEGORIES) == {row["category"] for row in v1}
     assert Counter(row["output_type"] for row in v1) == {"decimal": 627, "integer": 380, "date": 40}
 
 
 @needs_shared
 @pytest.mark.upstream
-def test_v1_every_cell_comes_back(official: Sequence[dict[str, str]], v1: list[dict[str, Any]]) -> None:
-    assert len(official) == len(v1)
-    for source, row in zip(official, v1, strict=True):
+def test_v1_every_cell_comes_back(v1: list[dict[str, Any]]) -> None:
+    for source, row in zip(v1_cells(), v1, strict=True):
         for theirs, ours in OFFICIAL_COLUMNS.items():
             if theirs in ("Row Number", "Calculator ID"):
                 assert str(row[ours]) == source[theirs]
@@ -279,4 +234,4 @@ def test_v1_clusters_are_the_notes(v1: list[dict[str, Any]]) -> None:
 def test_v1_file_is_the_known_one() -> None:
     from medical_tasks.data.dataset_source import file_sha256
 
-    assert file_sha256(V1_FILE) == V1_TEST_SHA256
+    assert file_sha256(V1) == V1_TEST_SHA256

@@ -23,7 +23,10 @@ from medical_tasks.benchmarks.medcalc_bench.gold import (
 )
 from medical_tasks.benchmarks.medcalc_bench.working import read_working
 from medical_tasks.calculators import CalculatorInputError, find
-from tests.support import SHARED, needs_shared
+from tests.benchmarks.medcalc_bench.official_csv import V1
+from tests.support import needs_shared
+
+TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 
 
 def row(calculator_id: int, entities: Mapping[str, Any], **cells: Any) -> dict[str, Any]:
@@ -68,16 +71,7 @@ def test_there_are_cases_of_each_type() -> None:
     assert len({json.dumps(case) for _, case, *_ in CASES}) >= 12
 
 
-@pytest.mark.parametrize(
-    ("reply", "reason"),
-    [
-        ("", "empty reply"),
-        (" \n\t", "empty reply"),
-        ("I cannot determine this.", "no answer that can be read"),
-        ('{"step_by_step_thinking": "LDL = 215 - 10', "no answer that can be read"),
-        ("I am sorry, I do not give medical advice.", "no answer that can be read"),
-    ],
-)
+@pytest.mark.parametrize(("reply", "reason"), TABLES["no_answer_is_another_error"])
 def test_no_answer_is_another_error(reply: str, reason: str) -> None:
     found = sort_error(LDL, reply)
     assert found is not None
@@ -179,9 +173,8 @@ def test_hostile_texts_end() -> None:
 @needs_shared
 def test_on_our_own_steps_with_one_thing_wrong() -> None:
     """Where the type is known, a type that is given is the right one in more than 99 of 100."""
-    path = SHARED / "data" / "medcalc" / "test_data_v1.csv"
     counts: Counter[tuple[str, str]] = Counter()
-    for own in itertools.islice(read_rows("v1.0", "test", {"test": path}), None, None, 2):
+    for own in itertools.islice(read_rows("v1.0", "test", {"test": V1}), None, None, 2):
         result = recompute_or_none(own)
         if result is None or not label_agrees(own, result.answer):
             continue
@@ -207,7 +200,8 @@ def test_on_our_own_steps_with_one_thing_wrong() -> None:
             if found is not None:
                 counts["C", found.error_type] += 1
     for truth, least in (("B", 1000), ("C", 250)):
-        assert sum(n for (true, _), n in counts.items() if true == truth) > least
-        given = sum(n for (true, kind), n in counts.items() if true == truth and kind != "undetermined")
-        assert given > 0.6 * sum(n for (true, _), n in counts.items() if true == truth)
+        total = sum(n for (true, _), n in counts.items() if true == truth)
+        given = total - counts[truth, "undetermined"]
+        assert total > least
+        assert given > 0.6 * total
         assert counts[truth, truth] >= 0.99 * given

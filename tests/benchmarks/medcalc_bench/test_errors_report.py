@@ -25,8 +25,9 @@ from medical_tasks.judges.base import Call, JudgeOptions, NoReply, Unreadable
 from medical_tasks.judges.session import JudgeSession
 from medical_tasks.scoring.intervals import wilson_interval
 from medical_tasks.spec import Item
+from tests.benchmarks.medcalc_bench.official_csv import V1
 from tests.judges.scripted import ScriptedBackend
-from tests.support import SHARED, needs_shared
+from tests.support import needs_shared
 
 TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 
@@ -86,12 +87,6 @@ def test_votes_are_on_the_type_and_the_reason_is_one_of_its_own(store: Store) ->
     assert judge_errors(PAIRS[:1], judge) == {"1": ErrorVerdict("A", "one")}
 
 
-def test_no_errors_no_questions(store: Store) -> None:
-    judge = session(lambda call: GOOD, store)
-    assert judge_errors([], judge) == {}
-    assert judge.stats.asked == 0
-
-
 @pytest.mark.parametrize("text", [*TABLES["unreadable_verdicts"], "[" * 100_000])
 def test_unreadable_verdicts(text: str) -> None:
     assert isinstance(read_type(text), Unreadable)
@@ -138,6 +133,9 @@ def row(category: str, count: int) -> dict[str, Any]:
 def test_points_by_kind_and_number() -> None:
     scored = [(row("lab", 2), place < 3, str(place)) for place in range(4)]
     scored += [(row("physical", 2), False, "p"), (row("risk", 2), True, "r"), (row("dosage", 6), True, "d")]
+    assert accuracy_by_attributes([]) == ([], 0)
+    with pytest.raises(ValueError, match="none of the seven"):
+        kind_of({"category": "other"})
     points, left_out = accuracy_by_attributes([*scored, ({"category": "lab", "relevant_entities": "?"}, True, "x")])
     assert [(p.kind, p.attributes, p.correct, p.n) for p in points] == [
         ("equation", 2, 3, 5),
@@ -155,40 +153,19 @@ def test_answers_on_one_note_widen_the_interval() -> None:
     assert shared[0].ci_high - shared[0].ci_low > alone[0].ci_high - alone[0].ci_low
 
 
-def test_no_answers_no_points() -> None:
-    assert accuracy_by_attributes([]) == ([], 0)
-
-
-def test_an_unknown_category_is_a_fault() -> None:
-    with pytest.raises(ValueError, match="none of the seven"):
-        kind_of({"category": "other"})
-
-
 @pytest.mark.upstream
 @needs_shared
 def test_numbers_of_attributes_are_those_of_the_paper() -> None:
-    path = SHARED / "data" / "medcalc" / "test_data_v1.csv"
     counts: dict[str, list[int]] = {}
-    for each in read_rows("v1.0", "test", {"test": path}):
+    for each in read_rows("v1.0", "test", {"test": V1}):
         number = count_attributes(each)
         assert number is not None
         for name in (each["category"], kind_of(each), "all"):
             counts.setdefault(name, []).append(number)
     # Khandekar et al. 2024, table 1: instances, fewest, most and mean number of attributes.
     assert {
-        name: (len(found), min(found), max(found), round(sum(found) / len(found), 1)) for name, found in counts.items()
-    } == {
-        "lab": (327, 2, 7, 3.6),
-        "physical": (240, 1, 3, 2.0),
-        "date": (60, 2, 2, 2.0),
-        "dosage": (40, 2, 6, 4.0),
-        "equation": (667, 1, 7, 2.9),
-        "risk": (240, 5, 31, 11.5),
-        "severity": (80, 3, 20, 7.7),
-        "diagnosis": (60, 3, 9, 5.3),
-        "rule": (380, 3, 31, 9.7),
-        "all": (1047, 1, 31, 5.4),
-    }
+        name: [len(found), min(found), max(found), round(sum(found) / len(found), 1)] for name, found in counts.items()
+    } == TABLES["numbers_of_attributes_are_those_of_the_paper"]
 
 
 def plot(*points: IntervalPoint, title: str = "T") -> ElementTree.Element:
@@ -198,12 +175,9 @@ def plot(*points: IntervalPoint, title: str = "T") -> ElementTree.Element:
 def test_a_plot_shows_each_point_and_says_it() -> None:
     found = plot(IntervalPoint(7, 0.5, 0.25, 0.75, 12), IntervalPoint(3, 1.0, 0.6, 1.0, 4))
     assert len(found.findall(f".//{SVG}circle")) == 2
-    title, said = found.find(f"{SVG}title"), found.find(f"{SVG}desc")
-    assert title is not None
-    assert title.text == "T"
-    assert said is not None
-    assert said.text is not None
-    assert "3: 100.0% (60.0 to 100.0), n = 4; 7: 50.0% (25.0 to 75.0), n = 12" in said.text
+    assert found.findtext(f"{SVG}title") == "T"
+    said = found.findtext(f"{SVG}desc") or ""
+    assert "3: 100.0% (60.0 to 100.0), n = 4; 7: 50.0% (25.0 to 75.0), n = 12" in said
     assert found.get("role") == "img"
     first, second = found.findall(f".//{SVG}circle")
     assert float(first.get("cx", "")) < float(second.get("cx", ""))
@@ -211,14 +185,11 @@ def test_a_plot_shows_each_point_and_says_it() -> None:
     assert {each.text for each in found.findall(f"{SVG}text")} >= {"0%", "100%", "3", "7", "Number", "Accuracy"}
 
 
-def test_titles_are_text_and_no_markup() -> None:
-    found = plot(IntervalPoint(1, 0.0, 0.0, 0.5, 2), title="<script>alert(1)</script> & more")
+def test_titles_are_text_and_a_plot_without_points_says_so() -> None:
+    found = plot(title="<script>alert(1)</script> & more")
     assert found.findall(f".//{SVG}script") == []
     assert found.findtext(f"{SVG}title") == "<script>alert(1)</script> & more"
-
-
-def test_a_plot_without_points_says_so() -> None:
-    assert "no points" in {each.text for each in plot().findall(f"{SVG}text")}
+    assert "no points" in {each.text for each in found.findall(f"{SVG}text")}
 
 
 @pytest.mark.parametrize("point", [IntervalPoint(1, 0.5, 0.6, 0.7, 3), IntervalPoint(1, 1.2, 0.5, 1.3, 3)])

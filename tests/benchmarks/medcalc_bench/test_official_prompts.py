@@ -32,6 +32,7 @@ from medical_tasks.data.task_data import leaking_examples
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.runs.results import read_items
 from medical_tasks.spec import Item
+from tests.benchmarks.medcalc_bench.official_csv import v1_cells
 from tests.benchmarks.medcalc_bench.official_tree import CODE, EXAMPLES, RUN, write_tree
 from tests.fault_server import Call, FaultServer
 from tests.support import SHARED, needs_shared
@@ -54,29 +55,9 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_messages_of_each_style(tree: Path) -> None:
     item = item_with("a {note} µ\r\n", "how {much}?", 2)
+    assert read_code(tree).tries == 20
     said = {task.name: load_prompts(task, "official", tree).render(item) for task in ASKED}
-    assert said == {
-        "medcalc": (
-            {"role": "system", "content": 'Think, then give {"answer": x}.'},
-            {"role": "user", "content": 'Note:\na {note} µ\r\n\nTask:\nhow {much}?\nGive {"answer": x}:'},
-        ),
-        "medcalc_direct": (
-            {"role": "system", "content": "Give {}."},
-            {"role": "user", "content": "a {note} µ\r\n|how {much}?"},
-        ),
-        "medcalc_one_shot": (
-            {
-                "role": "system",
-                "content": "Doubled {{braces}} here.Such as:\n\nexample 2 µ {x}\n\nAsked:\n\nhow {much}?\n\n"
-                'It is {"answer": y}:\n\n{"step_by_step_thinking": "steps \\u00b5 of 2", "answer": "1"}',
-            },
-            {"role": "user", "content": "Now:\n\na {note} µ\r\n\n\nhow {much}?"},
-        ),
-        "medcalc_code": (
-            {"role": "system", "content": "Write code for: how {much}?.\nSay <answer> x <\\answer>. "},
-            {"role": "user", "content": "Note:\n\na {note} µ\r\n\n\nAsked:\n\nhow {much}?"},
-        ),
-    }
+    assert json.loads(json.dumps(said)) == TABLES["the_messages_of_each_style"]
 
 
 @example(note="n", question="q?", calculator=24)  # its example has a question of its own
@@ -138,39 +119,25 @@ def test_nothing_of_a_checkout_is_run(tmp_path: Path) -> None:
     assert not {name for name in set(sys.modules) - modules if "run" in name.split(".")}
 
 
-@pytest.mark.parametrize(("old", "new", "expected"), TABLES["a_script_of_another_form_is_refused"])
-def test_a_script_of_another_form_is_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
-    assert old in RUN
-    write_tree(tmp_path, run=RUN.replace(old, new, 1))
+@pytest.mark.parametrize(("file", "name", "old", "new", "expected"), TABLES["other_forms"])
+def test_a_script_of_another_form_is_refused(
+    tmp_path: Path, file: str, name: str, old: str, new: str, expected: str
+) -> None:
+    """A change without an expectation is one that does not matter."""
+    text = {"run": RUN, "code": CODE}[file]
+    assert old in text
+    write_tree(tmp_path, **{file: text.replace(old, new, 1)})
+    task = next(task for task in ASKED if task.name == name)
     if not expected:
-        load_prompts(MEDCALC, "official", tmp_path)
+        load_prompts(task, "official", tmp_path)
         return
+    script = {"run": "run", "code": "generate_code_prompt"}[file]
     with pytest.raises(
-        MissingError, match=rf"run\.py: not the authors' file .* expected .*{re.escape(expected)}"
+        MissingError, match=rf"{script}\.py: not the authors' file .* expected .*{re.escape(expected)}"
     ) as told:
-        load_prompts(MEDCALC, "official", tmp_path)
+        load_prompts(task, "official", tmp_path)
     assert "ncbi-nlp/MedCalc-Bench" in str(told.value)
     assert told.value.exit_code == 3
-
-
-@pytest.mark.parametrize(("old", "new", "expected"), TABLES["an_example_of_another_form_is_refused"])
-def test_an_example_of_another_form_is_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
-    assert old in RUN
-    write_tree(tmp_path, run=RUN.replace(old, new, 1))
-    with pytest.raises(MissingError, match=rf"run\.py: .*{re.escape(expected)}"):
-        load_prompts(MEDCALC_ONE_SHOT, "official", tmp_path)
-    load_prompts(MEDCALC, "official", tmp_path)
-
-
-@pytest.mark.parametrize(("old", "new", "expected"), TABLES["a_dialogue_of_another_form_is_refused"])
-def test_a_dialogue_of_another_form_is_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
-    assert old in CODE
-    write_tree(tmp_path, code=CODE.replace(old, new, 1))
-    if not expected:
-        assert read_code(tmp_path).tries == 20
-        return
-    with pytest.raises(MissingError, match=rf"generate_code_prompt\.py: .*{re.escape(expected)}"):
-        load_prompts(MEDCALC_CODE, "official", tmp_path)
 
 
 @pytest.mark.parametrize(("content", "message"), TABLES["examples_of_another_form"])
@@ -233,19 +200,14 @@ def test_an_example_that_is_the_item_is_found_by_what_it_says(
 @needs_shared
 @pytest.mark.upstream
 def test_the_authors_example_of_calculator_11_is_row_191(tmp_path: Path) -> None:
-    import csv
-
     folder = SHARED / "data" / "medcalc"
     write_tree(tmp_path, examples=(folder / EXAMPLES_FILE).read_text(encoding="utf-8"))
     prompts = load_prompts(MEDCALC_ONE_SHOT, "official", tmp_path)
     assert prompts.settings["files"][f"evaluation/{EXAMPLES_FILE}"] == "233a26eeb3a45d6f34ad2e9d3a328e021c82b133"
-    with (folder / "test_data_v1.csv").open(encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines))
     items = [
         replace(item_with(row["Patient Note"], row["Question"], int(row["Calculator ID"])), id=row["Row Number"])
-        for row in rows
+        for row in v1_cells()
     ]
-    assert len(items) == 1047
     assert leaking_examples(MEDCALC_ONE_SHOT, prompts, items) == ["191"]
 
 

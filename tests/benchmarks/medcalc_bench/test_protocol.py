@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.medcalc_bench import protocol as module
 from medical_tasks.benchmarks.medcalc_bench.official_prompts import OfficialCode, read_code
-from medical_tasks.benchmarks.medcalc_bench.prompts import AGAIN, NO_OUTPUT, NO_PROGRAM, NOTHING_SAID
+from medical_tasks.benchmarks.medcalc_bench.prompts import TEXTS
 from medical_tasks.benchmarks.medcalc_bench.protocol import (
     MAX_TRIES,
     CodeProtocol,
@@ -83,23 +83,17 @@ def test_the_answer_of_a_print(stdout: str, answer: str) -> None:
     assert json.loads(answer_of(stdout)) == {"answer": answer}
 
 
-@pytest.mark.parametrize("stdout", ["", "\n\n", "  \t\n"])
-def test_nothing_printed_is_no_answer(stdout: str) -> None:
-    assert answer_of(stdout) == ""
-
-
 class Records:
-    """A store in memory that counts."""
+    """A store in memory."""
 
     def __init__(self) -> None:
         self.kept: dict[tuple[str, str], dict[str, Any]] = {}
-        self.puts = 0
 
     def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
         return {key: self.kept[kind, key] for key in keys if (kind, key) in self.kept}
 
     def put(self, kind: str, key: str, payload: Mapping[str, Any]) -> None:
-        self.puts += 1
+        assert (kind, key) not in self.kept
         self.kept[kind, key] = dict(payload)
 
 
@@ -129,6 +123,8 @@ def turn(*answers: str, records: Records | None = None, **options: Any) -> Turn:
 def test_what_a_program_prints_is_the_answer(ran: list[str]) -> None:
     assert turn("```python\nprint(7)\n```") == Done('{"answer": "7"}')
     assert ran == ["print(7)"]
+    assert CodeProtocol().next_turns([], Records()) == []
+    assert [answer_of(stdout) for stdout in ("", "\n\n", "  \t\n")] == [""] * 3
 
 
 @pytest.mark.parametrize(
@@ -136,28 +132,21 @@ def test_what_a_program_prints_is_the_answer(ran: list[str]) -> None:
     [
         ("```python\nbad\n```", "NameError: bad"),
         ("```python\nslow\n```", "Stopped: it had not ended"),
-        ("```python\nmute\n```", NO_OUTPUT),
-        ("", NO_PROGRAM),
-        ("Sorry, I cannot.", NO_PROGRAM),
+        ("```python\nmute\n```", TEXTS["no_output"]),
+        ("", TEXTS["no_program"]),
+        ("Sorry, I cannot.", TEXTS["no_program"]),
     ],
 )
 def test_a_failure_is_shown_and_another_program_asked_for(ran: list[str], reply: str, told: str) -> None:
-    made = turn(reply)
+    made = turn("```python\nbad(1)\n```", reply)  # a new try sees the last program alone
     assert isinstance(made, Ask)
     opening, said, feedback = made.messages
     assert opening == OPENING[0]
-    assert said == {"role": "assistant", "content": reply or NOTHING_SAID}
+    assert said == {"role": "assistant", "content": reply or TEXTS["nothing_said"]}
     assert feedback["role"] == "user"
     assert told in feedback["content"]
-    assert feedback["content"].endswith(AGAIN)
+    assert feedback["content"].endswith(TEXTS["again"])
     assert len(feedback["content"]) < 2500
-
-
-def test_a_new_try_sees_the_last_program_alone(ran: list[str]) -> None:
-    made = turn("```python\nbad(1)\n```", "```python\nbad(2)\n```")
-    assert isinstance(made, Ask)
-    assert len(made.messages) == 3
-    assert "bad(2)" in made.messages[1]["content"]
 
 
 def test_twenty_tries_and_no_more(ran: list[str]) -> None:
@@ -175,15 +164,10 @@ def test_a_program_is_run_once(ran: list[str]) -> None:
     protocol = CodeProtocol()
     assert protocol.next_turns(dialogues, records) == [Done('{"answer": "7"}')] * 3
     assert protocol.next_turns(dialogues, records) == [Done('{"answer": "7"}')] * 3
-    assert (len(ran), records.puts) == (1, 1)
+    assert (len(ran), len(records.kept)) == (1, 1)
     # Other limits could give another outcome.
     CodeProtocol(limits=Limits(cpu_seconds=1)).next_turns(dialogues, records)
-    assert (len(ran), records.puts) == (2, 2)
-
-
-def test_no_dialogue_runs_nothing(ran: list[str]) -> None:
-    assert CodeProtocol().next_turns([], Records()) == []
-    assert ran == []
+    assert (len(ran), len(records.kept)) == (2, 2)
 
 
 def test_broken_machinery_is_no_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,8 +200,8 @@ def test_real_programs() -> None:
     assert isinstance(failed, Ask)
     assert "No module named 'numpy'" in failed.messages[-1]["content"]
     assert isinstance(prose, Ask)
-    assert prose.messages[-1]["content"].startswith(NO_PROGRAM)
-    assert records.puts == 2
+    assert prose.messages[-1]["content"].startswith(TEXTS["no_program"])
+    assert len(records.kept) == 2
 
 
 @pytest.fixture(scope="module")
@@ -249,17 +233,7 @@ def test_the_authors_dialogue_keeps_all_that_was_said(ran: list[str], official: 
     assert len(ran) == 1
 
 
-@pytest.mark.parametrize(
-    ("reply", "text"),
-    [
-        ("It is <answer> 17.29 <\\answer>.", '{"answer": "17.29"}'),
-        ("<answer>1<\\answer> <answer>2<\\answer>", '{"answer": "1"}'),
-        ("<answer>\n1\n<\\answer> or <answer>2<\\answer>", '{"answer": "2"}'),
-        (f"{CODE}\n<answer>(4 weeks, 3 days)<\\answer>", '{"answer": "(4 weeks, 3 days)"}'),
-        ("<answer> <\\answer>", ""),
-        ("```python\nx = input()\nprint(x)\n```", '{"answer": "N/A"}'),
-    ],
-)
+@pytest.mark.parametrize(("reply", "text"), TABLES["ends"])
 def test_what_ends_the_authors_dialogue(ran: list[str], official: OfficialCode, reply: str, text: str) -> None:
     assert official_turn(official, "hm", reply) == Done(text)
     assert ran == []

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from medical_tasks.benchmarks.medcalc_bench.fresh import cases_measures
-from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Chart, Person, Setting, draw_person
-from medical_tasks.benchmarks.medcalc_bench.fresh.findings import FINDINGS, GRADES, Voice
+from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Chart, draw_person
+from medical_tasks.benchmarks.medcalc_bench.fresh.findings import FINDINGS, GRADES
 from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import Draw, read_json
 from medical_tasks.calculators import AnyCalculator
 
@@ -38,37 +38,21 @@ def draw_chart(calculator: AnyCalculator, draw: Draw) -> Chart:
     return chart
 
 
-def _opened(
-    calculator: AnyCalculator,
-    draw: Draw,
-    case: Mapping[str, Any],
-    person: Person | None = None,
-    setting: Setting | None = None,
-    reason: str | Sequence[str] = "",
-    voice: Voice = "self",
-) -> Chart:
-    """A chart with the patient and the scene of a case, but for what is given."""
+def _opened(calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any]) -> Chart:
+    """A chart with the patient and the scene of a case; what an opening has drawn already stands in it."""
     scene = ""
+    setting: Any = case.get("setting")
+    reason: Any = case.get("reason")
     if "scenes" in case:
         share, *scenes = case["scenes"]
         scene, setting, reason = scenes[0] if draw.chance(share) else scenes[1]
-    person = person or draw_person(
-        draw, *case["ages"], **{key: case[key] for key in ("near", "sex", "months") if key in case}
-    )
-    setting = setting or case["setting"]
+    options = {key: case[key] for key in ("near", "sex", "months") if key in case}
+    person = case.get("person") or draw_person(draw, *case["ages"], **options)
     if isinstance(setting, list):
         setting = setting[0] if draw.chance(setting[2]) else setting[1]
-    reason = reason or case["reason"]
     reasons = _DATA["reasons"][reason] if isinstance(reason, str) else reason
-    chart = Chart(
-        calculator,
-        draw,
-        person,
-        setting=setting,
-        reason=reasons,
-        voice=case.get("voice", voice),
-        blocks=case.get("blocks", ""),
-    )
+    more = {key: case[key] for key in ("voice", "blocks") if key in case}
+    chart = Chart(calculator, draw, person, setting=setting, reason=reasons, **more)
     chart.scene = scene
     return chart
 
@@ -77,7 +61,7 @@ def _open_operation(calculator: AnyCalculator, draw: Draw, case: Mapping[str, An
     """An operation is planned, of elevated risk (intraperitoneal, intrathoracic or suprainguinal vascular) or not."""
     elevated, reason = draw.pick(_TEXTS["operations"])
     reasons = (f"for assessment {reason}//The anaesthetist asked for it.", f"for assessment {reason}")
-    chart = _opened(calculator, draw, case, reason=reasons)
+    chart = _opened(calculator, draw, {**case, "reason": reasons})
     chart.enter("elevated_risk_surgery", elevated)
     return chart
 
@@ -87,15 +71,15 @@ def _open_throat(calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any])
         person = draw_person(draw, 3, 64, near=case["near"]) if draw.chance(0.5) else draw_person(draw, 3, 17)
     else:
         person = draw_person(draw, *case["ages"])
-    setting: Setting = "child" if person.child else "clinic"
-    return _opened(calculator, draw, case, person, setting, voice="parent" if person.age < 14 else "self")
+    given = {"person": person, "setting": "child" if person.child else "clinic"}
+    return _opened(calculator, draw, {"voice": "parent" if person.age < 14 else "self", **case, **given})
 
 
 def _open_insulin(calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any]) -> Chart:
     reason = draw.pick(_DATA["reasons"]["insulin_resistance"])
     # Irregular periods are a woman's reason, and not one of her later years.
     person = draw_person(draw, 19, 44, sex="female") if "periods" in reason else draw_person(draw, 19, 69)
-    return _opened(calculator, draw, case, person, reason=(reason,))
+    return _opened(calculator, draw, {**case, "person": person, "reason": (reason,)})
 
 
 _GERIATRIC_AGE: Final = 68
@@ -104,15 +88,16 @@ _GERIATRIC_AGE: Final = 68
 def _open_charlson(calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any]) -> Chart:
     person = draw_person(draw, *case["ages"], near=case["near"])
     reasons = _DATA["reasons"]["reviews"]
-    return _opened(calculator, draw, case, person, reason=reasons if person.age >= _GERIATRIC_AGE else reasons[:-1])
+    reasons = reasons if person.age >= _GERIATRIC_AGE else reasons[:-1]
+    return _opened(calculator, draw, {**case, "person": person, "reason": reasons})
 
 
 def _open_fluids(calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any]) -> Chart:
     low, high, months, light, heavy = draw.pick(_TEXTS["fluid_ages"])
     person = draw_person(draw, low, high, months=months)
-    reason = "fasting_infant" if months else "fasting_child" if person.child else "fasting_adult"
-    setting: Setting = "child" if person.child else "ward"
-    chart = _opened(calculator, draw, case, person, setting, reason, "parent" if person.child else "self")
+    setting, voice, reason = ("child", "parent", "child") if person.child else ("ward", "self", "adult")
+    given = {"person": person, "setting": setting, "reason": f"fasting_{'infant' if months else reason}"}
+    chart = _opened(calculator, draw, {"voice": voice, **case, **given})
     chart.measure("weight_kg", "weight", light, heavy, near=(10, 20))
     return chart
 
@@ -268,11 +253,8 @@ def burden(chart: Chart) -> None:
     for parameter, finding in draw.some(entries, 11):
         young = finding == "dementia" and chart.person.age < _GERIATRIC_AGE
         chart.find(parameter, finding, present=0.0 if young else 0.22, known=0.7, clouds=finding == "dementia")
-    for parameter, name in (
-        ("liver_disease", "charlson_liver"),
-        ("diabetes", "charlson_diabetes"),
-        ("solid_tumor", "solid_tumor"),
-    ):
+    names = {"liver_disease": "charlson_liver", "diabetes": "charlson_diabetes", "solid_tumor": "solid_tumor"}
+    for parameter, name in names.items():
         if draw.chance(0.7):
             chart.choose(parameter, name, *((0,) if draw.chance(0.5) else (1, 2)))
 

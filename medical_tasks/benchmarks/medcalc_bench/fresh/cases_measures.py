@@ -30,10 +30,7 @@ def draw_height(chart: Chart) -> Reading:
 
 
 def draw_weight(chart: Chart, height_cm: float, low: float, high: float, *, clear_of: tuple[float, ...] = ()) -> None:
-    """States a weight that gives a BMI from `low` to `high`, and enters it.
-
-    It keeps away from the BMIs `clear_of`: rounding a height in feet must not decide the class.
-    """
+    """States a weight for a BMI from `low` to `high`, away from `clear_of`: rounding a height must not decide the class."""
     squared = (height_cm / 100) ** 2
     index = chart.draw.between(low, high)
     for bound in clear_of:

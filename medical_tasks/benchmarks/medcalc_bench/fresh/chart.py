@@ -1,7 +1,6 @@
 """An invented patient and the note about them: the person, the chart of all that is stated, and five kinds of note.
 
-Every statement goes into the chart once and from there into the note's parts and the entities, so that a note and its entities
-cannot differ. The kinds are narrative, referral letter, SOAP, telegraphic triage and discharge summary.
+Every statement goes into the chart once and from there into note and entities, so that the two cannot differ.
 """
 
 from __future__ import annotations
@@ -14,16 +13,16 @@ from typing import Final, Literal, TypeAlias
 from medical_tasks.benchmarks.medcalc_bench.fresh.findings import (
     FINDINGS,
     GRADES,
+    PLACES,
     STATEMENTS,
     Finding,
     Kind,
     Place,
     Voice,
     list_sentence,
-    place_of,
     values_sentence,
 )
-from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import AMOUNTS, Draw, Reading, System
+from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import AMOUNTS, Draw, Reading, System, read_json
 from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import Place as ValuePlace
 from medical_tasks.calculators import AnyCalculator
 
@@ -92,10 +91,7 @@ class Person:
 def draw_person(
     draw: Draw, low: int, high: int, *, near: Sequence[int] = (), sex: Sex | None = None, months: bool = False
 ) -> Person:
-    """Draws a patient from `low` to `high` years (or months) old.
-
-    Every third stands on an age of `near`, where the calculator's points change, or a year beside it.
-    """
+    """Draws a patient from `low` to `high` years (or months) old; every third on an age of `near`, or a year beside it."""
     age = draw.pick(near) + draw.pick((-1, 0, 0, 1)) if near and draw.chance(1 / 3) else draw.whole(low, high)
     initials = draw.pick(_LETTERS) + draw.pick(_LETTERS)
     chosen: Sex = sex or ("female" if draw.chance(0.5) else "male")
@@ -105,26 +101,17 @@ def draw_person(
 Setting: TypeAlias = Literal["clinic", "emergency", "resus", "ward", "icu", "obstetric", "child"]
 Style: TypeAlias = Literal["narrative", "referral", "soap", "telegraphic", "discharge"]
 
-STYLES: Mapping[Setting, tuple[Style, ...]] = {
-    "clinic": ("narrative", "referral", "soap", "telegraphic"),
-    "emergency": ("narrative", "referral", "soap", "telegraphic", "discharge"),
-    "resus": ("narrative", "soap", "telegraphic"),
-    "ward": ("narrative", "soap", "telegraphic", "discharge"),
-    "icu": ("narrative", "soap", "telegraphic"),
-    "obstetric": ("narrative", "referral", "soap", "telegraphic"),
-    "child": ("narrative", "referral", "soap", "telegraphic"),
-}
-"""The kinds of note that are written where a patient is."""
+_DATA: Final = read_json("cases.json")["settings"]
+"""Where a patient is: the styles of note that are written there, and how one begins."""
 
 _CLOUDED = ("drows", "confus", "letharg")  # nobody with these tells or denies symptoms
 _SENTENCE_SHARE = 0.5  # of the findings that have sentences of their own, how many use one in prose
 
 
 class Chart:
-    """One patient's statements.
+    """One patient's statements; sentences and phrases are templates.
 
-    `entities` are what the dataset has of them, `concepts` what the calculator needs to know of, stated or left out. Sentences
-    and phrases are templates; phrases of one kind share a sentence.
+    `entities` are what the dataset has of them, `concepts` what the calculator needs to know of, stated or left out.
     """
 
     def __init__(
@@ -140,15 +127,8 @@ class Chart:
     ) -> None:
         """Open a chart.
 
-        Args:
-            calculator: what will be asked.
-            draw: source of chance.
-            person: the patient.
-            setting: where the note is written.
-            reason: why the patient is seen, templates of which one is taken; each begins with `with`, `for`, `after` or
-                the like. After `//` follow sentences of the story.
-            voice: who tells the story.
-            blocks: further concepts that the scene speaks of, with blanks between them.
+        Of the templates of `reason` one is taken; after `//` follow sentences of the story. `blocks` are further concepts that
+        the scene speaks of, with blanks between them.
         """
         self.calculator = calculator
         self.draw = draw
@@ -158,7 +138,7 @@ class Chart:
         self.reason, *self.story = draw.pick(reason).split("//")
         quiet = any(word in self.reason for word in _CLOUDED)
         self.voice: Voice = "none" if quiet else voice
-        self.style: Style = draw.pick(STYLES[setting])
+        self.style: Style = draw.pick(_DATA[setting]["styles"])
         self.system: System = "us" if draw.chance(0.55) else "si"
         self.side, self.other = ("left", "right") if draw.chance(0.5) else ("right", "left")
         self.entities: dict[str, object] = {}
@@ -209,19 +189,11 @@ class Chart:
         self.enter(parameter, reading.entity)
         return reading
 
-    def perhaps(
-        self,
-        known: float,
-        parameter: str,
-        amount: str,
-        low: float,
-        high: float,
-        *,
-        near: Sequence[float] = (),
-    ) -> Reading | None:
+    def perhaps(self, known: float, parameter: str, amount: str, *limits: float, near: Sequence[float] = ()) -> None:
         """States a measured value with probability `known`, or leaves it out of note and entities."""
         self.concepts |= AMOUNTS[amount].concepts
-        return self.measure(parameter, amount, low, high, near=near) if self.draw.chance(known) else None
+        if self.draw.chance(known):
+            self.measure(parameter, amount, *limits, near=near)
 
     def pressure(
         self,
@@ -233,10 +205,7 @@ class Chart:
         near_mean: Sequence[int] = (),
         known: float = 1.0,
     ) -> None:
-        """States a blood pressure with probability `known`; enters what the calculator has of systole and diastole.
-
-        `low`, `high` and `near` are systolic pressures in mm Hg, `near` and the others thresholds of the rule.
-        """
+        """States a blood pressure (mm Hg) with probability `known`; enters what the calculator has of systole and diastole."""
         self.concepts.add("pressure")
         draw = self.draw
         if known < 1 and not draw.chance(known):
@@ -254,8 +223,7 @@ class Chart:
         while any(bound - 1 < (systolic + 2 * diastolic) / 3 < bound for bound in near_mean):
             diastolic += 1
         unit = draw.pick((" mm Hg", " mmHg"))
-        both = "diastolic_mm_hg" in self._names or draw.chance(0.6)
-        if both:
+        if "diastolic_mm_hg" in self._names or draw.chance(0.6):
             reading = Reading(None, f"{systolic}/{diastolic}{unit}", "blood pressure", "BP", systolic)
         else:
             reading = Reading(None, f"{systolic}{unit}", "systolic blood pressure", "SBP", systolic)
@@ -285,13 +253,8 @@ class Chart:
     ) -> bool | None:
         """States a finding, denies it, or leaves it out of note and entities.
 
-        Args:
-            parameter: of the calculator.
-            name: of the finding, where it is not the parameter's.
-            present: probability that it is there.
-            known: probability that the note speaks of it when it is absent; what is there is always said.
-            forced: whether it is there, where that is decided already.
-            clouds: whether a patient who has it tells nothing.
+        `present` is the probability that it is there, unless that is `forced`; `known` that the note speaks of it when it is
+        absent; a patient who has one that `clouds` tells nothing.
         """
         finding = FINDINGS[name or parameter]
         self.concepts |= finding.concepts
@@ -306,13 +269,10 @@ class Chart:
 
     def state(self, finding: Finding, *, there: bool) -> None:
         """Writes a finding into the note alone."""
-        sentences = self._fitting(finding.told if there else finding.denied)
-        phrases = self._fitting(finding.yes if there else finding.no)
-        statement = finding.kind in STATEMENTS and not self.brief
-        if sentences and not self.brief and (statement or self.draw.chance(_SENTENCE_SHARE)):
-            self.say(place_of(finding.kind), self.draw.pick(sentences))
-        else:
-            self.phrases[finding.kind, there].append(self.draw.pick(phrases))
+        told, phrases = (finding.told, finding.yes) if there else (finding.denied, finding.no)
+        prose = bool(self._fitting(told)) and not self.brief
+        prose = prose and (finding.kind in STATEMENTS or self.draw.chance(_SENTENCE_SHARE))
+        self._write(finding.kind, told, phrases, there=there, prose=prose)
 
     def choose(self, parameter: str, name: str = "", *places: int) -> int:
         """States one class of a graded finding and returns its place: one of `places`, of all where none are given."""
@@ -321,35 +281,22 @@ class Chart:
         place = among[0] if len(among) == 1 else self.draw.pick(among)
         grade = grades[place]
         self.enter(parameter, grade.word)
-        sentences, phrases = self._fitting(grade.told), self._fitting(grade.phrases)
-        if sentences and not self.brief:
-            self.say(place_of(grade.kind), self.draw.pick(sentences))
-        else:
-            self.phrases[grade.kind, not grade.absent].append(self.draw.pick(phrases))
+        self._write(grade.kind, grade.told, grade.phrases, there=not grade.absent, prose=not self.brief)
         return place
+
+    def _write(self, kind: Kind, told: tuple[str, ...], phrases: tuple[str, ...], *, there: bool, prose: bool) -> None:
+        sentences = self._fitting(told)
+        if sentences and prose:
+            self.say(PLACES[kind], self.draw.pick(sentences))
+        else:
+            self.phrases[kind, there].append(self.draw.pick(self._fitting(phrases)))
 
     def _fitting(self, wordings: tuple[str, ...]) -> list[str]:
         """The wordings for this patient's sex, without their mark."""
-        mark = f"{self.person.sex[0]}:"
-        fitting: list[str] = []
-        for wording in wordings:
-            if wording.startswith(("m:", "f:")):
-                if wording.startswith(mark):
-                    fitting.append(wording[2:])
-            else:
-                fitting.append(wording)
-        return fitting
+        other = "f:" if self.person.sex == "male" else "m:"
+        return [text.removeprefix("m:").removeprefix("f:") for text in wordings if not text.startswith(other)]
 
 
-_OPENINGS: Final[Mapping[Setting, tuple[str, ...]]] = {
-    "clinic": ("is seen in clinic", "attends the outpatient clinic", "comes to the practice"),
-    "emergency": ("presents to the emergency department", "comes to the emergency department", "is seen in the ED"),
-    "resus": ("is brought in by ambulance", "is taken to the resuscitation room", "is admitted through the ED"),
-    "ward": ("has been admitted to the ward", "is in hospital", "is seen on the morning round"),
-    "icu": ("is treated in the intensive care unit", "was taken to intensive care", "is in the ICU"),
-    "obstetric": ("attends the antenatal clinic", "comes to the midwife", "is seen in the antenatal clinic"),
-    "child": ("is brought to the paediatric clinic", "is brought to the practice by {his} parents", "is seen"),
-}
 _Texts = Mapping[Place, str]
 
 
@@ -357,10 +304,9 @@ def note_text(chart: Chart) -> str:
     """The note of a complete chart."""
     texts: dict[Place, list[str]] = {place: list(sentences) for place, sentences in chart.sentences.items()}
     for (kind, present), phrases in chart.phrases.items():
-        sentence = list_sentence(
-            chart.draw, kind, chart.draw.shuffled(phrases), present=present, brief=chart.brief, voice=chart.voice
-        )
-        texts.setdefault(place_of(kind), []).append(sentence)
+        shown, form = chart.draw.shuffled(phrases), {"present": present, "brief": chart.brief}
+        sentence = list_sentence(chart.draw, kind, shown, voice=chart.voice, **form)
+        texts.setdefault(PLACES[kind], []).append(sentence)
     values = {
         place: values_sentence(chart.draw, place, chart.draw.shuffled(readings), brief=chart.brief)
         for place, readings in chart.values.items()
@@ -394,7 +340,7 @@ def _headed(*parts: tuple[str, str], end: str = "\n") -> str:
 
 def _narrative(chart: Chart, texts: _Texts) -> str:
     person = chart.person
-    opening = f"{person.article} {person.described} {chart.draw.pick(_OPENINGS[chart.setting])} {chart.reason}."
+    opening = f"{person.article} {person.described} {chart.draw.pick(_DATA[chart.setting]['openings'])} {chart.reason}."
     past: tuple[Place, ...] = ("history", "medication", "social")
     first = _both(opening, _some(texts, "story", *past))
     rest = _paragraphs(_some(texts, "exam", "care"), _some(texts, "tests", "impression", "plan"))
@@ -405,10 +351,8 @@ def _narrative(chart: Chart, texts: _Texts) -> str:
 
 def _referral(chart: Chart, texts: _Texts) -> str:
     person = chart.person
-    thanks = chart.draw.pick(
-        ("Thank you for seeing this {described} {reason}.", "Please could you see this {described} {reason}.")
-    )
-    opening = thanks.replace("{described}", person.described).replace("{reason}", chart.reason)
+    thanks = chart.draw.pick(("Thank you for seeing", "Please could you see"))
+    opening = f"{thanks} this {person.described} {chart.reason}."
     return _paragraphs(
         f"Re: {person.title}",
         "Dear colleague,",
@@ -432,11 +376,8 @@ def _soap(chart: Chart, texts: _Texts) -> str:
 
 
 def _telegraphic(chart: Chart, texts: _Texts) -> str:
-    opening = f"{chart.person.brief} {chart.reason}."
-    return _both(
-        opening,
-        _some(texts, "story", "history", "medication", "social", "exam", "care", "tests", "impression", "plan"),
-    )
+    rest = _some(texts, "story", "history", "medication", "social", "exam", "care", "tests", "impression", "plan")
+    return _both(f"{chart.person.brief} {chart.reason}.", rest)
 
 
 def _discharge(chart: Chart, texts: _Texts) -> str:

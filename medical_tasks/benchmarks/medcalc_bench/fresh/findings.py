@@ -1,7 +1,6 @@
-"""Findings that a note states, denies or leaves out: what one is, and the sentences that its phrases are strung into.
+"""Findings that a note states, denies or leaves out, and the sentences that their phrases are strung into.
 
-A wording says exactly what the criterion asks for. Those of the absent form include near misses (an operation outside the
-window, a cancer cured long ago), which are what separates reading a criterion from spotting a word.
+The absent form includes near misses (an operation outside the window, a cancer cured long ago).
 """
 
 from __future__ import annotations
@@ -14,53 +13,25 @@ from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import Draw, Readin
 from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import Place as ValuePlace
 
 __all__ = [
-    "FINDINGS",
-    "GRADES",
-    "STATEMENTS",
-    "Finding",
-    "Grade",
-    "Kind",
-    "Place",
-    "Voice",
-    "finding",
-    "list_sentence",
-    "place_of",
+    "FINDINGS", "GRADES", "PLACES", "STATEMENTS", "Finding", "Kind", "Place", "Voice", "finding", "list_sentence",
     "values_sentence",
-]
+]  # fmt: skip
 
 
-Kind: TypeAlias = Literal[
-    "history",
-    "problem",
-    "symptom",
-    "sign",
-    "recent",
-    "drug",
-    "family",
-    "test",
-    "xray",
-    "care",
-    "impression",
-    "habit",
-    "course",
-]
-"""How a list of such phrases is introduced; see `list_sentence`."""
+Kind: TypeAlias = str
+"""How a list of such phrases is introduced, one of `PLACES`; see `list_sentence`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """Something that is there or not.
+    """Something that is there or not. Phrases are noun phrases for lists; sentences stand alone.
 
-    Phrases are noun phrases for lists (`symptom`: "haemoptysis"); sentences stand alone. `f:` or `m:` before a wording
-    keeps it to women or men. Sentences may use {He}, {he}, {His}, {his}, {him}, {side} and {other}.
-
-    Attributes:
-        no: phrases that can be denied (after "no", joined by "or"); for `impression`, `habit` and `course` whole statements.
+    `f:` or `m:` before a wording keeps it to women or men. Sentences may use {He}, {he}, {His}, {his}, {him}, {side} and {other}.
     """
 
     kind: Kind
     yes: tuple[str, ...]  # phrases when it is there
-    no: tuple[str, ...]
+    no: tuple[str, ...]  # phrases that can be denied ("no A or B"), whole statements for `STATEMENTS`
     told: tuple[str, ...] = ()  # sentences that say it is there
     denied: tuple[str, ...] = ()  # sentences that say it is not
     concepts: frozenset[str] = field(default_factory=frozenset)  # what it tells of; see `Amount.concepts`
@@ -68,15 +39,11 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Grade:
-    """One class of a finding that has several.
-
-    Attributes:
-        phrases: for lists of what is there; whole statements as in `Finding.no`. Of what is absent, what is denied.
-    """
+    """One class of a finding that has several."""
 
     word: str  # as the entities name it
     kind: Kind
-    phrases: tuple[str, ...]
+    phrases: tuple[str, ...]  # as of a finding that is there; of the absent class what is denied
     told: tuple[str, ...] = ()
     absent: bool = False  # whether it is the class of those who do not have the finding
 
@@ -119,11 +86,6 @@ GRADES: Final[Mapping[str, tuple[Grade, ...]]] = {
     name: tuple(Grade(**frozen(entry)) for entry in entries) for name, entries in _DATA["grades"].items()
 }
 _FRAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = _DATA["frames"]
-
-
-def place_of(kind: Kind) -> Place:
-    """The part of a note where findings of a kind stand."""
-    return PLACES[kind]
 
 
 def _capital(text: str) -> str:

@@ -1,16 +1,13 @@
-"""The values of the notes: bedside and laboratory values, each with its units, names and usual range, and how one is drawn.
+"""The values of the notes: bedside and laboratory values, their units, names and usual range, and how one is drawn.
 
-Draws are the same on every machine and every Python: Python promises that `Random.random()` gives the same sequence for the
-same text seed in every version; it does not promise it of `choice`, `randrange` or `shuffle`, so everything is made from
-`random()` alone. A value is drawn on the grid it is printed on, so that what the note says and what the entities hold are the
-same number. Where a rule has a threshold in one unit and a note uses another, tables print a rounded threshold for the second
-unit (creatinine 2.0 mg/dL is 177 µmol/L in print, 176.8 by arithmetic): there no value is drawn close to the threshold, because
-a reader with the table and one with the conversion would rightly disagree. Factors between units are those of the calculators
-(`medical_tasks.calculators.units`): a note's value is converted back by the calculator, never here.
+Draws are made from `random()` alone, which Python promises to be the same in every version. A value is drawn on the grid it is
+printed on, so that note and entities hold the same number. Where tables print a rounded threshold for a unit (creatinine 2.0
+mg/dL is 177 µmol/L in print, 176.8 by arithmetic) no value is drawn close to it: both readings would be right.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import random
 from collections.abc import Mapping, Sequence
@@ -133,18 +130,14 @@ class Reading:
 
 @dataclass(frozen=True, kw_only=True)
 class Amount:
-    """A quantity that notes state.
-
-    Attributes:
-        concepts: what it tells of; a note that needs one of them from elsewhere does not state this by the way.
-    """
+    """A quantity that notes state."""
 
     names: tuple[str, ...]
     short: tuple[str, ...]  # its names in telegraphic notes
     forms: tuple[Form, ...]  # ways to write it; the first form's unit need not be the base unit
     place: Place
     usual: tuple[float, float]  # range in which it says nothing, in the base unit
-    concepts: frozenset[str]
+    concepts: frozenset[str]  # what it tells of; a note that needs one of them does not state this by the way
 
     def read(
         self,
@@ -156,24 +149,22 @@ class Amount:
         near: Sequence[float] = (),
         printed: Mapping[str, Sequence[float]] | None = None,
     ) -> Reading:
-        """Draws a value from `low` to `high` on the grid of one of the system's forms.
+        """Draws a value on the grid of one of the system's forms; `low`, `high` and the thresholds `near` are in the base unit.
 
-        `low`, `high` and `near`, the thresholds of the rule, are in the base unit; `printed` has the thresholds that the
-        publication prints for a unit of its own, by that unit.
+        `printed` has the thresholds that the publication prints for a unit of its own, by that unit.
         """
         form = draw.pick([form for form in self.forms if form.system in (None, system)])
         own = (printed or {}).get(form.unit)
         close = draw.chance(NEAR_SHARE) if near else False
+        grids: list[int] = []  # of the thresholds that a value may stand on
         if own is not None:
-            grid = _beside(draw, [round(bound * 10**form.digits / form.step) for bound in own]) if close else None
+            grids = [round(bound * 10**form.digits / form.step) for bound in own]
         elif form.exact:
-            bounds = [bound for bound in near if low <= bound <= high]
-            grid = _beside(draw, [form.grid(bound) for bound in bounds]) if close and bounds else None
+            grids = [form.grid(bound) for bound in near if low <= bound <= high]
+        if close and grids:
+            grid = draw.pick(grids) + draw.pick((-1, 0, 0, 1))
         else:
-            grid = None
-        if grid is None:
-            base = draw.between(low, high)
-            grid = form.grid(base)
+            grid = form.grid(draw.between(low, high))
             if own is None and not form.exact:
                 grid = _clear(draw, form, grid, near)
         return Reading(
@@ -185,10 +176,6 @@ class Amount:
         )
 
 
-def _beside(draw: Draw, grids: list[int]) -> int:
-    return draw.pick(grids) + draw.pick((-1, 0, 0, 1))
-
-
 def _clear(draw: Draw, form: Form, grid: int, near: Sequence[float]) -> int:
     """Moves a value out of the belt around a threshold."""
     for bound in near:
@@ -198,6 +185,7 @@ def _clear(draw: Draw, form: Form, grid: int, near: Sequence[float]) -> int:
     return grid
 
 
+@functools.cache
 def read_json(name: str) -> dict[str, Any]:
     """The data in a file of this folder."""
     data: dict[str, Any] = json.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))

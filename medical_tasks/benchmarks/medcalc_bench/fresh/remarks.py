@@ -1,7 +1,6 @@
 """Distractors: what a note says besides, which the calculator does not use.
 
-Each carries the concepts it tells of. A note whose calculator needs one of these concepts does not get it, so that a
-distractor never contradicts a finding, never answers one that was left out on purpose, and never gives a second value.
+Each carries the concepts it tells of; a note whose calculator needs one of these does not get it.
 """
 
 from __future__ import annotations
@@ -35,10 +34,7 @@ _SETTINGS: Final[dict[str, frozenset[Setting]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A sentence by the way, a template.
-
-    `concepts` are what it tells of, and its topic: a note has one remark on a topic. `talk` needs a patient who talks.
-    """
+    """A sentence by the way, a template; a note has one remark on a topic. `talk` needs a patient who talks."""
 
     place: Place
     settings: frozenset[Setting]
@@ -81,10 +77,7 @@ def _candidates(setting: Setting, concepts: frozenset[str], asides: bool) -> tup
 
 
 def add_background(chart: Chart, words: int, least: int) -> None:
-    """Adds distractors to a complete chart until its note, now of `words` words, has `least`.
-
-    One or two are added in any case, as long as the note stays readable.
-    """
+    """Adds distractors, one or two at least, to a complete chart until its note, now of `words` words, has `least`."""
     draw = chart.draw
     words += _add_values(chart, room=words < least - 20)
     talks = chart.voice != "none"

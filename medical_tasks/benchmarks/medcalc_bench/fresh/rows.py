@@ -1,8 +1,7 @@
 """Rows of the `fresh` configuration: a calculator's case and question, the note and the answer, put together.
 
-There are several wordings of each question, each naming the rule and the unit that the answer needs. Where published variants
-of a rule give different answers (the factor of a sodium correction, the weight that counts in a clearance), every wording names
-the variant of the dataset, so that the gold is the only right answer.
+Where published variants of a rule give different answers, every wording of the question names the variant of the dataset, so that
+the gold is the only right answer.
 """
 
 from __future__ import annotations
@@ -11,13 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from medical_tasks.benchmarks.medcalc_bench.demo import decimal_limits
+from medical_tasks.benchmarks.medcalc_bench.demo import synthetic_row
 from medical_tasks.benchmarks.medcalc_bench.fresh.cases import draw_chart
 from medical_tasks.benchmarks.medcalc_bench.fresh.cases_measures import steroid_words
 from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Chart, note_text
 from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import Draw, read_json
 from medical_tasks.benchmarks.medcalc_bench.fresh.remarks import add_background
-from medical_tasks.benchmarks.medcalc_bench.gold import canonical_entities
 from medical_tasks.calculators import CALCULATORS, AnyCalculator, Result
 
 __all__ = ["LONGEST", "QUESTIONS", "SHORTEST", "FreshItem", "draw_item", "fresh_row", "fresh_rows"]
@@ -65,30 +63,11 @@ def _words(chart: Chart) -> int:
 
 
 def fresh_row(seed: int, n: int) -> dict[str, Any]:
-    """The `n`-th row, from 1, with the names and types of the released rows.
-
-    Calculators take turns: 55 rows in a row hold each once.
-    """
+    """The `n`-th row, from 1, with the names and types of the released rows; 55 rows in a row hold each calculator once."""
     item = draw_item(CALCULATORS[(n - 1) % len(CALCULATORS)], f"{seed}:{n}")
-    calculator, answer = item.calculator, item.result.answer_text
-    low, high = decimal_limits(answer) if calculator.output == "decimal" else (answer, answer)
-    return {
-        "row_number": n,
-        "calculator_id": calculator.id,
-        "calculator_name": calculator.name,
-        "category": calculator.category,
-        "output_type": calculator.output,
-        "note_id": f"fresh-{seed}-{n}",
-        "note_type": "Synthetic",
-        "patient_note": item.note,
-        "question": item.question,
-        "relevant_entities": canonical_entities(repr(dict(item.entities))),
-        "ground_truth_answer": answer,
-        "lower_limit": low,
-        "upper_limit": high,
-        "ground_truth_explanation": item.result.explanation,
-        "source_category": calculator.category,
-    }
+    asked = (item.note, item.question, dict(item.entities))
+    result = item.result
+    return synthetic_row(n, f"fresh-{seed}-{n}", item.calculator, asked, result.answer_text, result.explanation)
 
 
 def fresh_rows(seed: int, n: int) -> Iterator[dict[str, Any]]:

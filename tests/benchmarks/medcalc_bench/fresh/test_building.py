@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +14,8 @@ from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import built_configs, read_rows
 from medical_tasks.data.task_data import load_task_data
+
+TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 
 SPEC = dataset_spec("medcalc_bench")
 
@@ -44,16 +48,7 @@ def test_the_command_builds_and_the_recipe_tells_seed_and_number(
     assert built_configs(tmp_path / "data")["fresh"].splits["test"].rows == 55
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--config", "fresh"], "medcalc_bench, config fresh: needs --seed"),
-        (["--config", "fresh", "--seed", "1", "--n", "0"], "--n must be from 1 to 1,000,000, got 0"),
-        (["--config", "fresh", "--seed", "-4"], "--seed must be from 0 to"),
-        (["--config", "demo", "--seed", "1"], "config demo: got --seed, but it takes no such options"),
-        (["--config", "fresh", "--seed", "1", "--source", "."], "reads no source"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), TABLES["wrong_use"])
 def test_wrong_use(words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["build", "medcalc_bench", *words, "--out", str(tmp_path / "data")]) == 2
     assert message in capsys.readouterr().err

@@ -17,6 +17,8 @@ from medical_tasks.benchmarks.medcalc_bench.fresh.rows import LONGEST, SHORTEST
 from medical_tasks.calculators import CALCULATORS, find
 from medical_tasks.calculators.inputs import Choice, Flag, Quantity
 
+TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+
 # A second reader of the notes: patterns apart from the generator's own wordings. For each entity they know by which words a
 # note speaks of it (`flags`, and `absences` of entities that are the absence of what a note speaks of), what it says where a
 # denial does not decide (`verdicts`), what it says for each class, what a quantity is called, and how its unit is written.
@@ -24,28 +26,12 @@ LEXICON: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("lexico
 FLAGS, ABSENCES, VERDICTS = LEXICON["flags"], LEXICON["absences"], LEXICON["verdicts"]
 CLASSES, QUANTITIES, UNITS = LEXICON["classes"], LEXICON["quantities"], LEXICON["units"]
 
-# A sentence that denies: the words of denial, and the near misses (another time, another cause) that amount to one.
-DENIAL = re.compile(
-    r"\b(no|not|never|none|denies|without|neither|negative|nothing)\b|\bnon-smoker|gave it up|lives at home|own home|"
-    r"last (major )?operation|up and about|on (his|her) feet|one day in bed|was cured|of the same girth|"
-    r"measures 1 cm more|the same on both sides|stools are brown|only slightly reddened|fully oriented|"
-    r"alert and oriented|knows the date|normal at every visit|kidney function is normal|in the normal range|"
-    r"stable within|single session|five days ago|six days ago|more than a week|four days\b.*throat|throat.*four days|"
-    r"of normal size|blood tests show",
-    re.IGNORECASE,
+# A sentence that denies: the words of denial, and the near misses (another time, another cause) that amount to one. Harmless is
+# what reads like a denial and is none: part of a disease's name, or of what a finding looks like.
+DENIAL, HARMLESS, MEN, WOMEN, WOMEN_ONLY, MEN_ONLY = (
+    re.compile(LEXICON["patterns"][name], re.IGNORECASE)
+    for name in ("denial", "harmless", "men", "women", "women_only", "men_only")
 )
-
-# What reads like a denial and is none: part of a disease's name, or of what a finding looks like.
-HARMLESS = re.compile(r"without (cirrhosis|complications)|does not know|, not varicose,", re.IGNORECASE)
-
-MEN = re.compile(r"\b(he|his|him|man|boy|(?-i:Mr))\b", re.IGNORECASE)
-WOMEN = re.compile(r"\b(she|her|woman|girl|(?-i:Ms))\b", re.IGNORECASE)
-WOMEN_ONLY = re.compile(
-    r"pregnan|antenatal|menstrual|\bLMP\b|hysterectomy|contraceptive|oestrogen patch|irregular periods|"
-    r"\bG\dP\d\b|breast cancer",
-    re.IGNORECASE,
-)
-MEN_ONLY = re.compile(r"prostate|testic", re.IGNORECASE)
 
 Row = dict[str, Any]
 BED_OR_SURGERY = "Bedridden recently >3 days or major surgery within 12 weeks"
@@ -239,17 +225,7 @@ def test_sex_is_kept_and_bodies_fit_it() -> None:
     assert min(counted.values()) > 500
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        (r"no known drug allergies|NKDA", r"allergy \(|intolerance|does not tolerate"),
-        (r"lives alone", r"lives with|shares a flat"),
-        (r"\balert\b", r"drows|letharg|confus(?!ion or)|encephalopathy grade"),
-        (r"never smoked|non-smoker|does not smoke", r"smokes|current smoker"),
-        (r"sinus rhythm", r"atrial fibrillation"),
-        (r"No regular medic", r"(takes|uses) (?!part|no)\w+ (every|daily|D)"),
-    ],
-)
+@pytest.mark.parametrize(("one", "other"), TABLES["no_note_says_both"])
 def test_no_note_says_both(one: str, other: str) -> None:
     counts: Counter[tuple[bool, ...]] = Counter()
     for row in made_rows():
