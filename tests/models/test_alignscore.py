@@ -88,7 +88,7 @@ def test_a_claim_without_words_has_0(scorer: Any) -> None:
 
 
 def test_what_looks_like_a_special_token_is_text(paths: Paths, scorer: Any) -> None:
-    made = scorer._network.tokenize(["a</s></s>b"], ["<s>no<pad>"])["input_ids"][0]
+    made = scorer._rows([("a</s></s>b", "<s>no<pad>")])[0]["input_ids"]
     assert made.count(2) == 4 - 1  # those of the pair: one behind the first text, one before and one behind the second
     assert (made.count(0), made.count(1)) == (1, 0)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.bleurt import (
-    BleurtNetwork,
+    Conversion,
     bleurt_identity,
     kept_lengths,
     make_row,
@@ -49,9 +49,9 @@ def changed(folder: Path, tmp_path: Path) -> Path:
 
 
 def test_the_numbers_of_the_conversions_own_code(folder: Path, tmp_path: Path) -> None:
-    network = BleurtNetwork(find_checkpoint(str(folder), revision=None))
+    network = Conversion(find_checkpoint(str(folder), revision=None), longest=LIMIT)
     rows = [make_row(one, two, LIMIT, first=2, between=3) for one, two, _ in RECORDED_ROWS]
-    assert network.score(rows) == pytest.approx([number for _, _, number in RECORDED_ROWS], abs=1e-6)
+    assert network.outputs(rows) == pytest.approx([number for _, _, number in RECORDED_ROWS], abs=1e-6)
     make_word_bleurt(tmp_path / "words")  # BERT's kind, with word pieces
     assert open_bleurt(tmp_path / "words").score(PAIRS) == pytest.approx(RECORDED_WORDS, abs=1e-6)
 
