@@ -13,7 +13,6 @@ import os
 import stat
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, Final, Self, cast
 
 from medical_tasks.errors import IncompleteError, UsageError, doing, system_reason
@@ -170,9 +169,7 @@ class WholeFile:
         except OSError as error:
             raise self._failed(error) from error
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         stream, self._stream = self._stream, None
         if stream is None:
             return
@@ -210,10 +207,8 @@ def read_chunks(
 ) -> Generator[bytes, None, None]:
     """Yields the content of a plain or gzip file, told apart by content, in pieces that are not empty.
 
-    Args:
-        path: the file; gzip may have one member or several, and zeros behind each.
-        again: the next step, for messages about a damaged file.
-        on_read: called with the number of bytes of the file that were read so far.
+    Gzip may have one member or several, and zeros behind each. `again`: the next step, for messages about a damaged file;
+    `on_read`: called with the number of bytes of the file that were read so far.
 
     Raises:
         UsageError: The file cannot be read, or its gzip data are cut off, damaged or followed by something else.

@@ -2,7 +2,7 @@
 
 Source: Zha et al. (2023), https://aclanthology.org/2023.acl-long.634; reference implementation https://github.com/yuh-zha/AlignScore.
 Pairs are read in batches of like length, not padded to 512 tokens; the numbers are the same. The checkpoint is a dictionary of
-PyTorch Lightning: `state_dict` with `base_model.*`, `bin_layer`, `tri_layer`, `reg_layer` and `mlm_head.*`, which scoring does not use, and
+PyTorch Lightning: `state_dict` with `base_model.*`, `bin_layer`, `tri_layer`, `reg_layer` and `mlm_head.*`, which is not used, and
 `hyper_parameters` with the backbone's name. It is read as tensors alone, which runs nothing.
 """
 

@@ -45,7 +45,7 @@ def run_calls(
     if not jobs:
         return
     pool = _Pool(settings, jobs, call)
-    pool.start()
+    pool.thread.start()
     try:
         with _first_interrupt(pool.finish_begun) as interrupted:
             for job, outcome, taken in iter(pool.finished.get, None):
@@ -58,7 +58,7 @@ def run_calls(
         raise
     finally:
         pool.cancel()
-        pool.join()
+        pool.thread.join()
     if interrupted:
         raise KeyboardInterrupt
     if pool.error is not None:
@@ -109,13 +109,7 @@ class _Pool(Generic[Job, Result]):
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
         # A daemon, so that a second Ctrl-C always ends the process.
-        self._thread = threading.Thread(target=self._main, name="chat calls", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def join(self) -> None:
-        self._thread.join()
+        self.thread = threading.Thread(target=self._main, name="chat calls", daemon=True)
 
     def finish_begun(self) -> int:
         """Begins no further call; returns how many are under way."""

@@ -222,18 +222,10 @@ def whole_number(value: object, least: int = 0) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= least else None
 
 
-class Backoff:
-    """Waits that double, each shortened by up to half at random so that clients do not come back together."""
-
-    def __init__(self, *, first: float, longest: float, seed: int) -> None:
-        self._first = first
-        self._longest = longest
-        self._random = random.Random(seed)  # noqa: S311 - jitter, not a secret
-
-    def wait(self, retry: int) -> float:
-        """Returns the seconds to wait before a retry."""
-        # The exponent is bounded so that a huge retry number does not overflow.
-        return min(self._longest, self._first * 2.0 ** min(retry, 60)) * self._random.uniform(0.5, 1.0)
+def pause_before(retry: int, first: float, longest: float, chance: random.Random) -> float:
+    """Seconds to wait before a retry; they double, shortened by up to half at random so that clients do not come back together."""
+    # The exponent is bounded so that a huge retry number does not overflow.
+    return min(longest, first * 2.0 ** min(retry, 60)) * chance.uniform(0.5, 1.0)
 
 
 def requested_wait(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO
+from unittest import mock
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import open_file, read_text
@@ -257,24 +258,18 @@ def quiet_libraries(level: int) -> Iterator[None]:
             transformers_logging.enable_progress_bar()
 
 
-@contextlib.contextmanager
-def without_cache_and_bars(module: ModuleType) -> Iterator[None]:
+def without_cache_and_bars(module: ModuleType) -> contextlib.AbstractContextManager[Any]:
     """Takes the response cache and the progress bars out of one of lighteval's model modules.
 
     lighteval's cache has no switch: it makes a folder inside the model's, re-uses answers after a prompt has changed, and is
     overwritten by the processes of a distributed run.
     """
-    cache, bars = module.SampleCache, module.tqdm
+    bars = module.tqdm
 
     def no_bar(*args: Any, **settings: Any) -> Any:
         return bars(*args, **{**settings, "disable": True})
 
-    names = vars(module)
-    names["SampleCache"], names["tqdm"] = _no_cache, no_bar
-    try:
-        yield
-    finally:
-        names["SampleCache"], names["tqdm"] = cache, bars
+    return mock.patch.multiple(module, SampleCache=_no_cache, tqdm=no_bar)
 
 
 def _no_cache(_: Any) -> None:

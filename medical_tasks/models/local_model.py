@@ -15,13 +15,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
+from unittest import mock
 
 from medical_tasks.errors import UsageError
 from medical_tasks.models.base import Answer, ChoiceScores, Failure, Length, OnResult, Request
 from medical_tasks.models.chat_template import ChatLayout
 from medical_tasks.models.checkpoint import Checkpoint, fingerprint
 from medical_tasks.models.encoder import open_tokenizer
-from medical_tasks.models.opener import decoding
+from medical_tasks.models.opener import LOG_LEVELS, decoding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,8 +105,7 @@ def choice_docs(texts: Sequence[ChoiceText]) -> list[Any]:
     ]
 
 
-@contextlib.contextmanager
-def our_tokens(inner: Any, texts: Sequence[ChoiceText]) -> Iterator[None]:
+def our_tokens(inner: Any, texts: Sequence[ChoiceText]) -> contextlib.AbstractContextManager[Any]:
     """Lets lighteval's model score our token ids for the documents of `choice_docs`."""
     by_label = dict(zip(_labels(len(texts)), texts, strict=True))
 
@@ -113,12 +113,7 @@ def our_tokens(inner: Any, texts: Sequence[ChoiceText]) -> Iterator[None]:
         text = by_label[context]
         return [list(text.prompt.tokens)], [list(text.continuation)]
 
-    names = vars(inner)
-    names["tok_encode_pair"] = encode  # over the class's method
-    try:
-        yield
-    finally:
-        del names["tok_encode_pair"]
+    return mock.patch.object(inner, "tok_encode_pair", encode)
 
 
 def read_logprobs(texts: Sequence[ChoiceText], responses: Sequence[Any]) -> list[float]:
@@ -160,63 +155,42 @@ TOO_LONG = "prompt too long"
 _Made = TypeVar("_Made", Prompt, ChoicePrompt)
 
 
-@dataclass(frozen=True, kw_only=True)
 class LocalSetup:
     """What is known of a local model before its weights are loaded."""
 
-    name: str
-    identity: Mapping[str, str]
-    layout: ChatLayout
-    tokenizer: Any
-    ends: frozenset[int]
-    context: int
-    log_level: int
+    def __init__(self, name: str, checkpoint: Checkpoint, values: Mapping[str, Any]) -> None:
+        hint = "\nA tokenizer saved by transformers 5 does not load in 4: then save it again with the version in use."
+        self.name, self.checkpoint, self.values = name, checkpoint, values
+        self.log_level: int = values.get("log_level", LOG_LEVELS["error"])
+        self.tokenizer = open_tokenizer(name, checkpoint.folder, hint)
+        if self.tokenizer.eos_token is None:
+            raise UsageError(
+                f"{name}: its tokenizer names no end token (eos_token), which lighteval needs to end and pad answers."
+            )
+        self.layout = ChatLayout(self.tokenizer, model=name, enable_thinking=values.get("enable_thinking"))
+        self.ends = frozenset(checkpoint.end_tokens() | {self.tokenizer.eos_token_id})
 
+    def identity(self, *, backend: str, dtype: str, engines: Mapping[str, int], **more: str) -> dict[str, str]:
+        """Collects what makes the model's answers what they are; batches, processes and places change nothing.
 
-def open_layout(checkpoint: Checkpoint, name: str, values: Mapping[str, Any]) -> tuple[Any, ChatLayout]:
-    """Loads the tokenizer and finds out how its prompts are written."""
-    hint = "\nA tokenizer saved by transformers 5 does not load in 4: then save it again with the version in use."
-    tokenizer = open_tokenizer(name, checkpoint.folder, hint)
-    if tokenizer.eos_token is None:
-        raise UsageError(
-            f"{name}: its tokenizer names no end token (eos_token), which lighteval needs to end and pad answers."
-        )
-    return tokenizer, ChatLayout(tokenizer, model=name, enable_thinking=values.get("enable_thinking"))
-
-
-def make_identity(
-    checkpoint: Checkpoint,
-    values: Mapping[str, Any],
-    *,
-    backend: str,
-    dtype: str,
-    layout: ChatLayout,
-    engines: Mapping[str, int],
-    **more: str,
-) -> dict[str, str]:
-    """Collects what makes a local model's answers what they are; batches, processes and places change nothing.
-
-    `engines`: packages that compute the answer, each with how many parts of its version count.
-    """
-    versions = []
-    for package, parts in engines.items():
-        version = importlib.metadata.version(package).split(".")
-        versions.append(f"{package} {'.'.join(version[:parts])}")
-    identity = {
-        "backend": backend,
-        "model": checkpoint.label,
-        "weights": fingerprint(checkpoint.folder),
-        "dtype": dtype,
-        "decoding": decoding(values),
-        "layout": layout.name,
-        "engine": ", ".join(versions),
-        **more,
-    }
-    if checkpoint.revision:
-        identity["revision"] = checkpoint.revision
-    if "enable_thinking" in values:
-        identity["enable_thinking"] = str(values["enable_thinking"]).lower()
-    return identity
+        `engines`: packages that compute the answer, each with how many parts of its version count.
+        """
+        versions = {package: importlib.metadata.version(package).split(".") for package in engines}
+        identity = {
+            "backend": backend,
+            "model": self.checkpoint.label,
+            "weights": fingerprint(self.checkpoint.folder),
+            "dtype": dtype,
+            "decoding": decoding(self.values),
+            "layout": self.layout.name,
+            "engine": ", ".join(f"{name} {'.'.join(versions[name][:parts])}" for name, parts in engines.items()),
+            **more,
+        }
+        if self.checkpoint.revision:
+            identity["revision"] = self.checkpoint.revision
+        if "enable_thinking" in self.values:
+            identity["enable_thinking"] = str(self.values["enable_thinking"]).lower()
+        return identity
 
 
 def read_answer(
@@ -244,14 +218,17 @@ class LocalModel(ABC):
     """A model in this process, behind lighteval."""
 
     endpoint: str | None = None
-    inner: Any
     _spare = 0  # tokens of the context that a text to be scored must leave free
 
-    def __init__(self, setup: LocalSetup, *, is_main: bool) -> None:
+    def __init__(
+        self, setup: LocalSetup, identity: Mapping[str, str], inner: Any, *, context: int, is_main: bool
+    ) -> None:
         self.name = setup.name
-        self.identity: Mapping[str, str] = setup.identity
+        self.identity = identity
         self.is_main = is_main
         self.setup = setup
+        self.inner = inner
+        self._context = context
 
     def share(self, keys: list[str]) -> list[str]:
         """Returns the main process's list in every process."""
@@ -292,9 +269,9 @@ class LocalModel(ABC):
         """Measures requests with the model's own tokenizer and layout, exactly as they would be asked."""
         return [self._length(request) for request in requests]
 
-    @abstractmethod
     def close(self) -> None:
         """Frees the model's memory."""
+        self.inner.cleanup()
 
     @abstractmethod
     def _chunk_size(self, prompts: Sequence[Prompt]) -> int | None:
@@ -334,10 +311,10 @@ class LocalModel(ABC):
         layout = self.setup.layout
         text = layout.render(request.messages)
         tokens = layout.tokens(text)
-        if len(tokens) > self.setup.context - request.max_new_tokens:
+        if len(tokens) > self._context - request.max_new_tokens:
             detail = (
                 f"{len(tokens)} tokens and {request.max_new_tokens} for the answer, the model's context is "
-                f"{self.setup.context}"
+                f"{self._context}"
             )
             return Failure(key=request.key, reason=TOO_LONG, detail=detail)
         return Prompt(request=request, text=text, tokens=tokens, stop=(*request.stop, *layout.stop))
@@ -352,9 +329,9 @@ class LocalModel(ABC):
                 detail = f"choice {number} is empty, or this tokenizer cannot tell where it begins"
                 return Failure(key=request.key, reason="choice without tokens", detail=detail)
         prompt = ChoicePrompt(request=request, tokens=tokens, continuations=tuple(continuations))
-        if prompt.longest > self.setup.context - self._spare:
+        if prompt.longest > self._context - self._spare:
             detail = f"{prompt.longest} tokens with the longest choice, the model has room for "
-            detail += f"{self.setup.context - self._spare}"
+            detail += f"{self._context - self._spare}"
             return Failure(key=request.key, reason=TOO_LONG, detail=detail)
         return prompt
 
@@ -362,10 +339,10 @@ class LocalModel(ABC):
         layout = self.setup.layout
         text = layout.render(request.messages)
         if not request.continuations:
-            return Length(tokens=len(layout.tokens(text)), room=self.setup.context - request.max_new_tokens)
+            return Length(tokens=len(layout.tokens(text)), room=self._context - request.max_new_tokens)
         tokens, continuations = layout.answer_tokens(text, request.continuations)
         longest = max(map(len, continuations))
-        return Length(tokens=len(tokens) + longest, room=self.setup.context - self._spare)
+        return Length(tokens=len(tokens) + longest, room=self._context - self._spare)
 
     def _decode(self, tokens: list[int]) -> str:
         text: str = self.setup.tokenizer.decode(tokens, skip_special_tokens=True)

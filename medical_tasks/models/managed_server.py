@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from urllib.parse import urlsplit
 
 from medical_tasks.errors import MissingError, UsageError
@@ -56,15 +55,6 @@ class ManagedServer:
         self._grace = grace
         self._environment = dict(environment or {})
         self._process: subprocess.Popen[bytes] | None = None
-
-    def __enter__(self) -> ManagedServer:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
     def running(self, *, patience: float = 0.0) -> bool:
         """Says whether the server runs; `patience` waits for an end under way, as after a crash workers are tidied up."""

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.errors import MissingError, UsageError, install_command
-from medical_tasks.models.base import Length, OnResult, Request
+from medical_tasks.models.base import Length, Request
 from medical_tasks.models.chat_client import ChatSettings
 from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, fingerprint
 from medical_tasks.models.endpoint import EndpointModel, FolderTokens, asked_of, chat_settings, limits_of
@@ -79,82 +79,44 @@ class ServerPlan:
         return server, settings
 
 
-class ServedModel:
-    """A managed server and the endpoint model in front of it; implements `models.base.Model`.
+class ServedModel(EndpointModel):
+    """An endpoint whose server is started with the first question.
 
     `measures`: whether the server can tell its context and how long a question is.
     """
 
-    def __init__(
-        self,
-        name: str,
-        plan: ServerPlan,
-        *,
-        asked: Mapping[str, Any],
-        backend: str,
-        identity: Mapping[str, str],
-        measures: bool,
-    ) -> None:
-        def front(settings: ChatSettings) -> EndpointModel:
-            return EndpointModel(name, settings, backend=backend, identity=identity, **asked)
-
+    def __init__(self, name: str, plan: ServerPlan, *, measures: bool, **how: Any) -> None:
+        super().__init__(name, plan.settings(f"http://{HOST}/v1"), **how)  # the port follows when the server starts
         self._plan = plan
-        self._front = front
-        self._model = front(plan.settings(f"http://{HOST}/v1"))
         self._measures = measures
         self._server: ManagedServer | None = None
-        self.sampling: Mapping[str, Any] = self._model.sampling
-        self.name = name
-        self.identity: Mapping[str, str] = self._model.identity
-        self.endpoint: str | None = self._model.endpoint  # the port follows when the server starts
-        self.is_main = True
-
-    def share(self, keys: list[str]) -> list[str]:
-        """Returns the keys: there is one process that asks."""
-        return keys
-
-    def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Answers all requests, starting the server when it does not run yet."""
-        if requests:
-            with self.asking():
-                self._model.generate(requests, on_result)
-
-    def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Says how probable the continuations of each request are, starting the server when it does not run yet."""
-        if requests:
-            with self.asking():
-                self._model.loglikelihood(requests, on_result)
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         """Measures requests by the model's own folder; a server is started for it only where that does not tell."""
-        if not requests or (self._model.meter.needs_server and not self._measures):
+        asks = self._context is None or self._tokens is None
+        if not requests or (asks and not self._measures):
             return [None] * len(requests)
-        if not self._model.meter.needs_server:
-            return self._model.lengths(requests)
-        with self.asking():
-            return self._model.lengths(requests)
+        return super().lengths(requests) if asks else self._measure(self._settings, requests)
 
     @contextmanager
     def asking(self) -> Iterator[ChatSettings]:
         """Starts the server when it does not run yet, and gives the settings to ask it with."""
         if self._server is None:
-            self._server = self._start()
+            self._server, self._settings = self._start()
+            self.endpoint = self._settings.base_url
         try:
-            with self._model.asking() as settings:
-                yield settings
+            yield self._settings
         except MissingError as error:
             if self._server.running(patience=_TIDY_S):
                 raise
             # The log may quote questions by now, so it is named, not shown.
             raise MissingError(f"the model server has ended by itself; its log is {self._plan.log}\n{error}") from None
 
-    def _start(self) -> ManagedServer:
+    def _start(self) -> tuple[ManagedServer, ChatSettings]:
         server, settings = self._plan.server()
         print(f"starting the server of {self.name} (log: {self._plan.log})", file=sys.stderr)
         server.start()
-        self._model = self._front(settings)
-        self.endpoint = settings.base_url
-        return server
+        return server, settings
 
     def close(self) -> None:
         """Stops the server, with every process it started."""
@@ -163,7 +125,7 @@ class ServedModel:
             self._server = None
 
 
-def open_served(name: str, *, options: Mapping[str, str], log_dir: Path) -> EndpointModel | ServedModel:
+def open_served(name: str, *, options: Mapping[str, str], log_dir: Path) -> EndpointModel:
     """Opens `vllm-server/<name>` or `transformers-server/<path>`; no server is started yet. `log_dir` must be private."""
     kind, _, target = name.partition("/")
     if target and kind == VLLM:
@@ -215,7 +177,7 @@ def _vllm(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> S
         asked["tokens"] = _tokens(checkpoint)
     if asked["context"] is None:
         asked["context"] = vllm_context(flags, checkpoint)
-    return ServedModel(name, plan, asked=asked, backend=VLLM, identity=identity, measures=True)
+    return ServedModel(name, plan, measures=True, backend=VLLM, identity=identity, **asked)
 
 
 def _transformers(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> ServedModel:
@@ -239,7 +201,7 @@ def _transformers(name: str, target: str, values: Mapping[str, Any], log_dir: Pa
     asked = asked_of(values)
     asked["tokens"] = asked["tokens"] or _tokens(checkpoint)
     asked["context"] = asked["context"] or checkpoint.context()
-    return ServedModel(name, plan, asked=asked, backend=TRANSFORMERS, identity=identity, measures=False)
+    return ServedModel(name, plan, measures=False, backend=TRANSFORMERS, identity=identity, **asked)
 
 
 def _path_of(executable: Path) -> dict[str, str]:

@@ -1,14 +1,9 @@
 """Models that need no download: baselines, and a toy language model made on the spot.
 
-Baselines need no model at all. `reference` answers with the gold and must score the maximum; `empty` says nothing; `random` gives
-each question the gold of another, seeded, question of the same kind (for MedCalc-Bench: the same calculator where it has several),
-which is what knowing the form of an answer is worth without reading the note. `copy-example` gives the reply of the worked example
-that the question shows, for tasks that show one: what imitation is worth (`runs.baselines`, which has the prompts).
-
-The toy is a random Llama of a third of a million weights, with its own tokenizer. It lets `make demo` and the tests run the real
-code path (tokenizer, chat template, batches, processes). Its answers are nonsense. A random model seldom ends its turn, so the row
-of the end token is enlarged: most answers end after some twenty tokens, and all at the length that was asked for. A tokenizer
-saved by transformers 5 does not load in 4.57: make the toy in the environment that runs it.
+Of the baselines, `reference` answers with the gold and must score the maximum, `empty` says nothing, `random` gives each question
+the gold of another, seeded, question of the same kind, and `copy-example` the reply of the worked example (`runs.baselines`). The
+toy, a random Llama with its own tokenizer, lets `make demo` and the tests run the real code path; its answers are nonsense. A
+tokenizer saved by transformers 5 does not load in 4.57: make the toy in the environment that runs it.
 """
 
 from __future__ import annotations

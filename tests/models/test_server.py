@@ -7,7 +7,7 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -93,8 +93,18 @@ def small_server(
     )
 
 
+@contextlib.contextmanager
+def started(folder: Path, *extra: str, grace: float = 5.0) -> Iterator[ManagedServer]:
+    server = small_server(folder, *extra, grace=grace)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
 def test_server_starts_answers_and_is_gone_afterwards(tmp_path: Path) -> None:
-    with small_server(tmp_path) as server:
+    with started(tmp_path) as server:
         assert server.running()
         pids = pids_of(tmp_path / "pids")
         assert all(alive(pid) for pid in pids)
@@ -106,7 +116,7 @@ def test_server_starts_answers_and_is_gone_afterwards(tmp_path: Path) -> None:
 def test_log_is_the_owners_alone_and_begins_anew(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "server.log").write_text("old words")
-    with small_server(tmp_path) as server:
+    with started(tmp_path) as server:
         assert stat.S_IMODE(server.log.stat().st_mode) == 0o600
         assert "old words" not in server.log.read_text()
 
@@ -122,7 +132,7 @@ def test_stop_is_harmless_before_the_start_and_twice(tmp_path: Path) -> None:
 
 
 def test_server_that_ignores_sigterm_is_killed_with_its_workers(tmp_path: Path) -> None:
-    with small_server(tmp_path, "stubborn", grace=0.2):
+    with started(tmp_path, "stubborn", grace=0.2):
         pids = pids_of(tmp_path / "pids")
     assert not any(alive(pid) for pid in pids)
 
