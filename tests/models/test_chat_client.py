@@ -26,6 +26,7 @@ from medical_tasks.models.chat_reply import (
 )
 from medical_tasks.spec import Message
 from tests.fault_server import Fault, FaultServer, echo_answer
+from tests.models.toy_texts import CASES
 
 QUESTION = "the patient John Smith was admitted on Monday with dyspnoea"
 
@@ -387,18 +388,7 @@ def test_body_nested_beyond_measure_is_not_json() -> None:
         read_reply("[" * 200_000, sent=[])
 
 
-@pytest.mark.parametrize(
-    ("url", "message"),
-    [
-        ("ftp://host/v1", "starts with http:// or https://"),
-        ("host/v1", "starts with http:// or https://"),
-        ("http://", "starts with http:// or https://"),
-        ("http://user:hidden@host/v1", "carries a user, password, query or fragment"),
-        ("http://host/v1?key=hidden", "carries a user, password, query or fragment"),
-        ("http://host:port/v1", "cannot be read"),
-        ("http://host/v1/chat/completions", "Give 'http://host/v1'"),
-    ],
-)
+@pytest.mark.parametrize(("url", "message"), CASES["unusable_base_url"])
 def test_unusable_base_url(url: str, message: str) -> None:
     with pytest.raises(UsageError, match=message) as caught:
         check_base_url(url)

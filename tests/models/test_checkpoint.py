@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models import checkpoint as module
 from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, fingerprint, model_files
+from tests.models.toy_texts import CASES
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -78,15 +79,7 @@ def test_no_such_folder(target: str) -> None:
         find_checkpoint(target, revision=None)
 
 
-@pytest.mark.parametrize(
-    "config",
-    [
-        {"_attn_implementation_internal": "stranger/kernel"},
-        {"text_config": {"attn_implementation": "stranger/kernel@main:run"}},
-        {"parts": [{"_experts_implementation": {"": "stranger/kernel"}}]},
-        {"trust_remote_code": True, "keypoint_detector_config": {"_name_or_path": "stranger/model"}},
-    ],
-)
+@pytest.mark.parametrize("config", CASES["a_configuration_that_names_code_elsewhere_is_refused"])
 def test_a_configuration_that_names_code_elsewhere_is_refused(tmp_path: Path, config: dict[str, object]) -> None:
     with pytest.raises(UsageError, match=r"config\.json: \w+ = .*stranger.* names code outside of this folder"):
         checkpoint_of(tmp_path, config=config)
@@ -114,29 +107,12 @@ def test_a_folder_has_no_revision(tmp_path: Path) -> None:
         find_checkpoint(str(folder_of(tmp_path, config={})), revision="v1")
 
 
-@pytest.mark.parametrize(
-    ("config", "dtype"),
-    [
-        ({}, "float32"),
-        ({"torch_dtype": "bfloat16"}, "bfloat16"),
-        ({"dtype": "float16"}, "float16"),
-        ({"dtype": "torch.float16"}, "float16"),
-        ({"text_config": {"dtype": "bfloat16"}}, "bfloat16"),
-    ],
-)
+@pytest.mark.parametrize(("config", "dtype"), CASES["the_type_the_weights_were_saved_for"])
 def test_the_type_the_weights_were_saved_for(tmp_path: Path, config: dict[str, object], dtype: str) -> None:
     assert checkpoint_of(tmp_path, config=config).own_dtype() == dtype
 
 
-@pytest.mark.parametrize(
-    ("config", "context"),
-    [
-        ({"max_position_embeddings": 4096}, 4096),
-        ({"n_positions": 1024}, 1024),
-        ({"text_config": {"n_ctx": 7}}, 7),
-        ({}, None),
-    ],
-)
+@pytest.mark.parametrize(("config", "context"), CASES["the_context"])
 def test_the_context(tmp_path: Path, config: dict[str, object], context: int | None) -> None:
     assert checkpoint_of(tmp_path, config=config).context() == context
 

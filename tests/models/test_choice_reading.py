@@ -18,6 +18,7 @@ from medical_tasks.models.endpoint_choices import (
     read_first_token,
     read_prompt,
 )
+from tests.models.toy_texts import CASES
 
 LETTERS = ("A", "B", "C", "D", "E")
 
@@ -204,23 +205,7 @@ def test_answers_that_cannot_be_told_are_never_a_number(said: list[Any], reason:
     assert caught.value.reason == reason
 
 
-@pytest.mark.parametrize(
-    ("pieces", "text", "same"),
-    [
-        (["37", ".", "5", " °", "C"], "37.5 °C", True),
-        (["37.5", "\ufffd", "\ufffd", "C"], "37.5 °C", True),
-        (["\ufffd", "\ufffd"], "é", True),
-        (["", "", "é"], "é", True),
-        (["\u2581the", "\u2581left"], "the left", True),
-        (["\ufb01ne"], "fine", True),
-        (["\ufffd", "C"], "C", False),
-        (["C", "\ufffd"], "C", False),
-        (["a", "\ufffd", "b", "\ufffd"], "a°b", False),
-        (["a", "\ufffd", "b"], "a°b!", False),
-        (["a", "\ufffd", "c"], "b°c", False),
-        (["a", "\ufffd", "x", "\ufffd", "c"], "a°b°c", False),
-    ],
-)
+@pytest.mark.parametrize(("pieces", "text", "same"), CASES["text_is_compared_with_characters_that_several_tokens_make"])
 def test_text_is_compared_with_characters_that_several_tokens_make(pieces: list[str], text: str, same: bool) -> None:
     context = read_prompt(prompt(*CONTEXT), prompt_tokens=3)
     whole = read_prompt(whole_of(*((10 + i, piece, -1.0) for i, piece in enumerate(pieces))), prompt_tokens=None)

@@ -22,6 +22,7 @@ from medical_tasks.models.chat_client import ChatClient, ChatSettings, Completio
 from medical_tasks.models.endpoint import EndpointModel, alias_variables, open_endpoint, sampling_of
 from medical_tasks.spec import Message
 from tests.fault_server import Call, Fault, FaultServer, Plan, echo_answer, first, randomly
+from tests.models.toy_texts import CASES
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -332,16 +333,9 @@ def test_no_thread_and_no_connection_is_left() -> None:
 # Names, variables, arguments.
 
 
-@pytest.mark.parametrize(
-    ("alias", "variables"),
-    [
-        ("host", ("HOST_BASE_URL", "HOST_API_KEY")),
-        ("my-host2", ("MY_HOST2_BASE_URL", "MY_HOST2_API_KEY")),
-        ("My_Host", ("MY_HOST_BASE_URL", "MY_HOST_API_KEY")),
-    ],
-)
-def test_alias_variables(alias: str, variables: tuple[str, str]) -> None:
-    assert alias_variables(alias) == variables
+@pytest.mark.parametrize(("alias", "variables"), CASES["alias_variables"])
+def test_alias_variables(alias: str, variables: list[str]) -> None:
+    assert list(alias_variables(alias)) == variables
 
 
 @pytest.fixture
@@ -427,25 +421,7 @@ def test_malformed_alias() -> None:
         open_endpoint("openai-api/9.9/m", options={})
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("concurrency", "0", "concurrency must be a whole number from 1, got '0'"),
-        ("concurrency", "many", "concurrency must be a whole number from 1, got 'many'"),
-        ("timeout", "0", "timeout must be seconds above 0"),
-        ("timeout", "nan", "timeout must be seconds above 0"),
-        ("total_time", "inf", "total_time must be seconds above 0"),
-        ("max_retries", "-1", "max_retries must be a whole number from 0"),
-        ("temperature", "hot", "temperature must be a number from 0 to 2, or none"),
-        ("temperature", "3", "temperature must be a number from 0 to 2, or none"),
-        ("temperature", "nan", "temperature must be a number from 0 to 2, or none"),
-        ("top_p", "0", "top_p must be a number above 0, up to 1"),
-        ("seed", "x", "seed must be a whole number"),
-        ("max_tokens_field", "tokens", "max_tokens_field must be max_tokens or max_completion_tokens"),
-        ("base_url", " ", "base_url must be some text"),
-        ("colour", "red", "unknown model argument 'colour' for openai-api/x/m. Accepted: api_key_env, base_url, "),
-    ],
-)
+@pytest.mark.parametrize(("name", "value", "message"), CASES["malformed_argument"])
 def test_malformed_argument(name: str, value: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         open_endpoint("openai-api/x/m", options={"base_url": "http://127.0.0.1:1/v1"} | {name: value})

@@ -20,7 +20,7 @@ from medical_tasks.spec import Message
 from tests.fault_server import Fault
 from tests.models.local_runs import reference
 from tests.models.toy_server import Asked, ToyServer, logprob_rows
-from tests.models.toy_texts import TEXTS
+from tests.models.toy_texts import CASES, TEXTS
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -182,14 +182,7 @@ def test_settings_that_can_change_numbers_are_in_the_identity() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("logprobs", "yes", "logprobs must be auto, top or prompt, got 'yes'"),
-        ("top_logprobs", "0", "top_logprobs must be a whole number from 1, got '0'"),
-        ("context", "8k", "context must be a whole number from 1, got '8k'"),
-    ],
-)
+@pytest.mark.parametrize(("name", "value", "message"), CASES["malformed_arguments"])
 def test_malformed_arguments(name: str, value: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         open_endpoint("openai-api/x/m", options={"base_url": "http://127.0.0.1:1/v1", name: value})

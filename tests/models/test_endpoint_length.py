@@ -19,7 +19,7 @@ from medical_tasks.spec import Message
 from tests.fault_server import Fault
 from tests.models.local_runs import reference
 from tests.models.toy_server import ToyServer, together
-from tests.models.toy_texts import TEXTS, change_json
+from tests.models.toy_texts import CASES, TEXTS, change_json
 
 CHOICES = ("chest pain on exertion", "fever", "a creatinine of 1.4 mg/dL")
 TOKENIZE, MODELS = "/tokenize", "/v1/models"
@@ -162,16 +162,7 @@ def test_lone_surrogates_are_measured(toy_model: Path) -> None:
     assert by_server == by_folder != [None]
 
 
-@pytest.mark.parametrize(
-    ("base", "models", "tokenize"),
-    [
-        ("", "/models", "/tokenize"),
-        ("/v1", "/v1/models", "/tokenize"),
-        ("/v1/", "/v1/models", "/tokenize"),
-        ("/toy/v1beta", "/toy/v1beta/models", "/toy/tokenize"),
-        ("/toy", "/toy/models", "/toy/tokenize"),
-    ],
-)
+@pytest.mark.parametrize(("base", "models", "tokenize"), CASES["addresses_beside_the_base_url"])
 def test_addresses_beside_the_base_url(base: str, models: str, tokenize: str) -> None:
     replies = [Fault.json_body({"data": [{"id": "toy", "max_model_len": 50}]}), Fault.json_body({"count": 7})]
     with ToyServer(Path(), plan=lambda number, asked: replies[number - 1]) as server:
@@ -272,39 +263,12 @@ def test_transformers_server_cannot_be_asked(toy_copy: Path, tmp_path: Path) -> 
     assert not (tmp_path / "logs").exists()
 
 
-@pytest.mark.parametrize(
-    ("flags", "context"),
-    [
-        ("", 4096),
-        ("--max-model-len 2048", 2048),
-        ("--max_model_len=2K", 2048),
-        ("--max-model-len=25.6k", 25600),
-        ("--max-model-len 100 --max-model-len 200", 200),
-        ("--max-model-len auto", None),
-        ("--max-model-len -1", None),
-        ("--max-model-len", None),
-        ("--hf-overrides {}", None),
-        ("--rope-scaling {}", None),
-        ("--quantization fp8", 4096),
-    ],
-)
+@pytest.mark.parametrize(("flags", "context"), CASES["vllm_context"])
 def test_vllm_context(toy_model: Path, flags: str, context: int | None) -> None:
     assert vllm_context(flags.split(), Checkpoint(folder=toy_model, label="toy", revision="")) == context
 
 
-@pytest.mark.parametrize(
-    ("config", "tokenizer", "context"),
-    [
-        ({}, {"model_max_length": 1000}, 1000),
-        ({}, {"model_max_length": 1e30}, 4096),
-        ({}, {"model_max_length": None}, 4096),
-        ({"rope_scaling": {"type": "yarn", "factor": 4.0}}, {}, None),
-        ({"rope_parameters": {"rope_type": "linear", "factor": 4.0}}, {}, None),
-        ({"rope_parameters": {"rope_type": "llama3", "factor": 8.0}}, {}, 4096),
-        ({"rope_parameters": {"rope_type": "default"}}, {}, 4096),
-        ({"max_position_embeddings": None}, {}, None),
-    ],
-)
+@pytest.mark.parametrize(("config", "tokenizer", "context"), CASES["vllm_context_by_the_models_files"])
 def test_vllm_context_by_the_models_files(
     tmp_path: Path, config: dict[str, Any], tokenizer: dict[str, Any], context: int | None
 ) -> None:
@@ -313,15 +277,6 @@ def test_vllm_context_by_the_models_files(
     assert vllm_context([], Checkpoint(folder=tmp_path, label="m", revision="")) == context
 
 
-@pytest.mark.parametrize(
-    ("flags", "same"),
-    [
-        ("--max-model-len 100 --quantization fp8", True),
-        ("--chat-template x.jinja", False),
-        ("--chat_template=x", False),
-        ("--tokenizer other", False),
-        ("--trust-remote-code", False),
-    ],
-)
+@pytest.mark.parametrize(("flags", "same"), CASES["writes_as_folder"])
 def test_writes_as_folder(flags: str, same: bool) -> None:
     assert writes_as_folder(flags.split()) is same

@@ -29,6 +29,7 @@ from medical_tasks.models.server import (
 from medical_tasks.models.stand_ins import make_toy_model
 from medical_tasks.spec import Message
 from tests.fault_server import Fault, FaultServer
+from tests.models.toy_texts import CASES
 from tests.support import alive
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -314,17 +315,7 @@ def test_gpu_nodes(tmp_path: Path) -> None:
     assert [node.name for node in gpu_nodes(tmp_path)] == ["kfd", "nvidia0", "nvidia1"]
 
 
-@pytest.mark.parametrize(
-    ("device", "flags", "cpu"),
-    [
-        (None, [], False),
-        ("cuda", [], False),
-        ("cpu", [], True),
-        (None, ["--device", "cpu"], True),
-        (None, ["--device=cpu"], True),
-        (None, ["cpu", "--device"], False),
-    ],
-)
+@pytest.mark.parametrize(("device", "flags", "cpu"), CASES["wants_cpu"])
 def test_wants_cpu(device: str | None, flags: list[str], cpu: bool) -> None:
     assert wants_cpu(device, flags) is cpu
 
@@ -336,18 +327,7 @@ def test_flags_are_split_as_a_shell_does() -> None:
         read_flags("--x 'a")
 
 
-@pytest.mark.parametrize(
-    "flags",
-    [
-        "--host 0.0.0.0",
-        "--host=0.0.0.0",
-        "--port 1",
-        "--api-key k",
-        "--api_key k",
-        "--enable-log-requests",
-        "--config f",
-    ],
-)
+@pytest.mark.parametrize("flags", CASES["flags_that_would_open_the_server_or_log_questions"])
 def test_flags_that_would_open_the_server_or_log_questions(flags: str) -> None:
     with pytest.raises(UsageError, match="cannot be passed in flags"):
         read_flags(flags)

@@ -32,6 +32,10 @@ TEXTS = tuple(
 )
 
 
+CASES = json.loads(Path(__file__).with_name("cases.json").read_text(encoding="utf-8"))
+"""Rows of parametrised tests, by the test's name."""
+
+
 def ask(key: str, text: str, *, size: int = 24, system: str = "", stop: tuple[str, ...] = ()) -> Request:
     """A request of one user message, after a system message if given."""
     messages: list[Message] = [{"role": "system", "content": system}] if system else []
