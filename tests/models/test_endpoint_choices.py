@@ -17,10 +17,10 @@ from medical_tasks.models.chat_client import ChatSettings
 from medical_tasks.models.endpoint import EndpointModel, open_endpoint
 from medical_tasks.models.endpoint_choices import ChoiceSettings
 from medical_tasks.spec import Message
-from tests.fault_server import Fault
+from tests.fault_server import Call, Fault
 from tests.models.local_runs import reference
-from tests.models.toy_server import Asked, ToyServer, logprob_rows
-from tests.models.toy_texts import CASES, TEXTS
+from tests.models.toy_server import ToyServer, logprob_rows
+from tests.models.toy_texts import TEXTS
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -87,7 +87,7 @@ def test_texts_agree_with_a_direct_computation(toy_model: Path) -> None:
             wanted = sum(float(rows[len(context) - 1 + step, token]) for step, token in enumerate(ids))
             assert scores.logprobs[place] == pytest.approx(wanted, abs=1e-4)
             assert scores.tokens[place] == len(ids)
-    assert len(server.asked) == 3 * 6
+    assert len(server.calls) == 3 * 6
 
 
 def test_body_of_the_requests_about_texts(toy_model: Path) -> None:
@@ -125,7 +125,7 @@ def test_letters_agree_with_a_direct_computation(toy_model: Path) -> None:
         assert few.below == pytest.approx(below, abs=1e-4)
         for told, known in zip(few.logprobs, wanted, strict=True):
             assert told is None or told <= known + 1e-4
-    assert len(server.asked) == 6
+    assert len(server.calls) == 6
     assert {key: server.paths(CHAT)[-1][key] for key in ("max_tokens", "logprobs", "top_logprobs", "temperature")} == {
         "max_tokens": 1, "logprobs": True, "top_logprobs": 20, "temperature": 0.0,
     }  # fmt: skip
@@ -134,14 +134,14 @@ def test_letters_agree_with_a_direct_computation(toy_model: Path) -> None:
 def test_question_alone_decides_the_way_unless_it_is_given(toy_model: Path) -> None:
     with ToyServer(toy_model) as server:
         scores_of(model_at(server, way="prompt"), [question(0, LETTERS)])
-        assert len(server.asked) == 6
+        assert len(server.calls) == 6
         scores_of(model_at(server), [question(0, (" A", "B "))])
-        assert len(server.asked) == 7
+        assert len(server.calls) == 7
         scores_of(model_at(server, way="top"), [question(0, LETTERS)])
-        assert len(server.asked) == 8
+        assert len(server.calls) == 8
         with pytest.raises(UsageError, match="logprobs=top tells the answer's first token.*longer texts"):
             results_of(model_at(server, way="top"), [question(0)])
-        assert len(server.asked) == 8
+        assert len(server.calls) == 8
 
 
 def test_prompt_and_top_tell_the_same_of_a_letter_with_one_spelling(toy_model: Path) -> None:
@@ -182,12 +182,6 @@ def test_settings_that_can_change_numbers_are_in_the_identity() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "value", "message"), CASES["malformed_arguments"])
-def test_malformed_arguments(name: str, value: str, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        open_endpoint("openai-api/x/m", options={"base_url": "http://127.0.0.1:1/v1", name: value})
-
-
 def test_guard_is_asked(tmp_path: Path) -> None:
     model = open_endpoint("openai-api/x/m", options={"base_url": "http://10.1.2.3:9/v1"})
     for continuations in (LETTERS, CHOICES):
@@ -199,8 +193,8 @@ def test_guard_is_asked(tmp_path: Path) -> None:
 def test_question_that_alone_is_left_and_is_rejected_stops_nothing(toy_model: Path) -> None:
     """A resumed run may have no other question: a chat of ours shows that the server is not at fault."""
 
-    def plan(_: int, asked: Asked) -> Fault | None:
-        return Fault.status_code(400, "odd") if asked[1]["messages"][0]["content"] == TEXTS[1] else None
+    def plan(call: Call) -> Fault | None:
+        return Fault.status_code(400, "odd") if call.body["messages"][0]["content"] == TEXTS[1] else None
 
     with ToyServer(toy_model, plan=plan) as server:
         for way, continuations in (("top", LETTERS), ("prompt", CHOICES)):
@@ -263,7 +257,7 @@ def test_server_that_cannot_tell_stops_the_run_and_says_what_to_use(
     ):
         model_at(server).loglikelihood(asked, found.append)
     assert not any(isinstance(result, Answer) for result in found)
-    assert len(server.asked) <= 4 * 6 + 6  # four workers' first question, and a chat of ours
+    assert len(server.calls) <= 4 * 6 + 6  # four workers' first question, and a chat of ours
     assert len({str(body["messages"]) for body in server.paths(CHAT)}) <= 4 * 6 + 6
 
 

@@ -91,9 +91,9 @@ def test_folder_tells_the_same_as_the_server(toy_model: Path) -> None:
     asked = [question(index, continuations=CHOICES if index % 3 else ()) for index in range(8)]
     with ToyServer(toy_model) as server:
         by_server = model_at(server).lengths(asked)
-        sent = len(server.asked)
+        sent = len(server.calls)
         by_folder = model_at(server, context=4096, tokens=FolderTokens(toy_model)).lengths(asked)
-        assert len(server.asked) == sent
+        assert len(server.calls) == sent
     assert by_folder == by_server
     assert all(length is not None for length in by_folder)
 
@@ -113,7 +113,7 @@ def test_server_that_names_no_context_is_sent_no_text(toy_model: Path) -> None:
     with ToyServer(toy_model, context=None) as server:
         model = model_at(server)
         assert model.lengths(asked) == model.lengths(asked) == [None] * 5
-    assert [path for path, _ in server.asked] == [MODELS]
+    assert [call.path for call in server.calls] == [MODELS]
 
 
 @pytest.mark.parametrize(
@@ -121,9 +121,9 @@ def test_server_that_names_no_context_is_sent_no_text(toy_model: Path) -> None:
              {"data": [{"id": "toy", "max_model_len": True}]}, {"data": [{"id": "toy", "max_model_len": 0}]}],
 )  # fmt: skip
 def test_list_of_models_of_another_form(toy_model: Path, body: Any) -> None:
-    with ToyServer(toy_model, plan=lambda number, asked: Fault.json_body(body)) as server:
+    with ToyServer(toy_model, plan=lambda call: Fault.json_body(body)) as server:
         assert model_at(server).lengths([question(0)]) == [None]
-    assert len(server.asked) == 1
+    assert len(server.calls) == 1
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_list_of_models_of_another_form(toy_model: Path, body: Any) -> None:
 )  # fmt: skip
 def test_server_that_does_not_count_is_sent_one_text(toy_model: Path, fault: Fault) -> None:
     asked = [question(index, continuations=CHOICES) for index in range(5)]
-    plan = lambda number, asked: fault if asked[0] == TOKENIZE else None  # noqa: E731
+    plan = lambda call: fault if call.path == TOKENIZE else None  # noqa: E731
     with ToyServer(toy_model, plan=plan) as server:
         model = model_at(server)
         assert model.lengths(asked) == model.lengths(asked) == [None] * 5
@@ -145,7 +145,7 @@ def test_server_that_does_not_count_is_sent_one_text(toy_model: Path, fault: Fau
 
 def test_one_text_that_is_not_counted_is_unknown_alone(toy_model: Path) -> None:
     asked = [question(index) for index in range(6)]
-    plan = lambda number, sent: Fault.status_code(500) if TEXTS[3] in str(sent[1]) else None  # noqa: E731
+    plan = lambda call: Fault.status_code(500) if TEXTS[3] in str(call.body) else None  # noqa: E731
     with ToyServer(toy_model, plan=plan) as server:
         found = model_at(server).lengths(asked)
     assert found[3] is None
@@ -165,21 +165,21 @@ def test_lone_surrogates_are_measured(toy_model: Path) -> None:
 @pytest.mark.parametrize(("base", "models", "tokenize"), CASES["addresses_beside_the_base_url"])
 def test_addresses_beside_the_base_url(base: str, models: str, tokenize: str) -> None:
     replies = [Fault.json_body({"data": [{"id": "toy", "max_model_len": 50}]}), Fault.json_body({"count": 7})]
-    with ToyServer(Path(), plan=lambda number, asked: replies[number - 1]) as server:
+    with ToyServer(Path(), plan=lambda call: replies[call.number - 1]) as server:
         settings = ChatSettings(base_url=server.base_url.removesuffix("/v1") + base, model="toy")
         model = EndpointModel("openai-api/x/toy", settings, sampling={})
         assert model.lengths([question(0, size=10)]) == [Length(tokens=7, room=40)]
-    assert [path for path, _ in server.asked] == [models, tokenize]
+    assert [call.path for call in server.calls] == [models, tokenize]
 
 
 def test_server_on_a_unix_socket(tmp_path: Path) -> None:
     path = tmp_path / "s"
-    with ToyServer(Path(), plan=lambda number, asked: Fault.json_body({"count": 7}), socket=path) as server:
+    with ToyServer(Path(), plan=lambda call: Fault.json_body({"count": 7}), place=path) as server:
         settings = ChatSettings(base_url=f"http+unix://{str(path).replace('/', '%2F')}/v1", model="toy")
         with policy.protect([policy.Subject.of(DATASET)], audit=tmp_path / "audit.log"):
             model = EndpointModel("openai-api/x/toy", settings, sampling={}, context=50)
             assert model.lengths([question(0, size=10)]) == [Length(tokens=7, room=40)]
-    assert [path for path, _ in server.asked] == [TOKENIZE]
+    assert [call.path for call in server.calls] == [TOKENIZE]
 
 
 def test_arguments_name_folder_and_context(toy_model: Path) -> None:
