@@ -20,18 +20,14 @@ from medical_tasks.models.base import Answer, Failure, Model, Request
 from medical_tasks.models.call_pool import GIVE_UP_AFTER, run_calls
 from medical_tasks.models.chat_client import ChatClient, ChatSettings, Completion
 from medical_tasks.models.endpoint import EndpointModel, alias_variables, open_endpoint
-from medical_tasks.spec import Message
 from tests.fault_server import Call, Fault, FaultServer, Plan, echo_answer, first, randomly
-from tests.models.toy_texts import CASES
+from tests.models.toy_texts import CASES, ask
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def requests(count: int, *, stop: tuple[str, ...] = ()) -> list[Request]:
-    return [
-        Request(key=f"k{i}", messages=(Message(role="user", content=f"question {i}"),), max_new_tokens=16, stop=stop)
-        for i in range(count)
-    ]
+    return [ask(f"k{i}", f"question {i}", size=16, stop=stop) for i in range(count)]
 
 
 def model_at(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.models.base import Answer, Failure, Request
+from tests.models.choice_runs import CHOICES
 from tests.models.local_runs import QUESTIONS, Opener, alone, answers, collect, count_calls, decode
 from tests.models.toy_texts import TEXTS, ask, change_json
 
@@ -209,3 +210,5 @@ def test_different_requests_in_the_processes_are_noticed(toy_model: Path, opened
     model.share = types.MethodType(lambda self, keys: ["other"], model)
     with pytest.raises(RuntimeError, match="given different requests"):
         model.generate(QUESTIONS[:2], lambda _: None)
+    with pytest.raises(RuntimeError, match="given different requests"):
+        model.loglikelihood(CHOICES[:2], lambda _: None)

@@ -14,7 +14,7 @@ import pytest
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models import server as served
-from medical_tasks.models.base import Answer, Failure, Request
+from medical_tasks.models.base import Answer, Failure
 from medical_tasks.models.endpoint import EndpointModel
 from medical_tasks.models.managed_server import ManagedServer, answers_chat, free_port
 from medical_tasks.models.server import (
@@ -26,10 +26,8 @@ from medical_tasks.models.server import (
     vllm_version,
     wants_cpu,
 )
-from medical_tasks.models.stand_ins import make_toy_model
-from medical_tasks.spec import Message
 from tests.fault_server import Fault, FaultServer
-from tests.models.toy_texts import CASES
+from tests.models.toy_texts import CASES, ask
 from tests.support import alive
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -105,21 +103,17 @@ def started(folder: Path, *extra: str, grace: float = 5.0) -> Iterator[ManagedSe
 
 
 def test_server_starts_answers_and_is_gone_afterwards(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "server.log").write_text("old words")
     with started(tmp_path) as server:
         assert server.running()
         pids = pids_of(tmp_path / "pids")
         assert all(alive(pid) for pid in pids)
+        assert stat.S_IMODE(server.log.stat().st_mode) == 0o600
+        assert "old words" not in server.log.read_text()
     assert not server.running()
     assert not any(alive(pid) for pid in pids)
     assert "served m None" in server.log_tail()
-
-
-def test_log_is_the_owners_alone_and_begins_anew(tmp_path: Path) -> None:
-    (tmp_path / "logs").mkdir()
-    (tmp_path / "logs" / "server.log").write_text("old words")
-    with started(tmp_path) as server:
-        assert stat.S_IMODE(server.log.stat().st_mode) == 0o600
-        assert "old words" not in server.log.read_text()
 
 
 def test_stop_is_harmless_before_the_start_and_twice(tmp_path: Path) -> None:
@@ -202,13 +196,10 @@ time.sleep(600)
     [
         ("returns", None, []),
         ("raises", None, []),
-        ("killed", signal.SIGKILL, []),
         ("killed", signal.SIGKILL, ["stubborn"]),
-        ("killed", signal.SIGTERM, []),
-        ("killed", signal.SIGINT, []),
-        ("killed", signal.SIGHUP, []),
         ("forked", signal.SIGKILL, []),
-    ],
+    ]
+    + [("killed", number, []) for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)],
 )
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")
 def test_no_process_outlives_the_run(tmp_path: Path, how: str, number: signal.Signals | None, more: list[str]) -> None:
@@ -321,7 +312,6 @@ def test_wants_cpu(device: str | None, flags: list[str], cpu: bool) -> None:
 
 
 def test_flags_are_split_as_a_shell_does() -> None:
-    assert read_flags("") == []
     assert read_flags("--max-model-len 8192 --x 'a b'") == ["--max-model-len", "8192", "--x", "a b"]
     with pytest.raises(UsageError, match="cannot be split into words"):
         read_flags("--x 'a")
@@ -344,10 +334,6 @@ def folder(tmp_path: Path) -> Path:
     (path / "config.json").write_text('{"model_type": "llama"}')
     (path / "model.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
     return path
-
-
-def one_request(text: str = "hello") -> list[Request]:
-    return [Request(key="k", messages=(Message(role="user", content=text),), max_new_tokens=4)]
 
 
 @pytest.fixture
@@ -373,13 +359,8 @@ def fake_vllm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_vllm_server_is_started_for_the_first_question_and_stopped(
     tmp_path: Path, folder: Path, fake_vllm: Path
 ) -> None:
-    options = {
-        "device": "cpu",
-        "tensor_parallel_size": "2",
-        "data_parallel_size": "4",
-        "flags": "--max-model-len 4096",
-        "max_retries": "0",
-    }
+    options = {"device": "cpu", "tensor_parallel_size": "2", "data_parallel_size": "4", "max_retries": "0"}
+    options["flags"] = "--max-model-len 4096"
     model = open_served(f"vllm-server/{folder}", options=options, log_dir=tmp_path / "private")
     assert isinstance(model, ServedModel)
     assert not (tmp_path / "pids").exists()
@@ -388,8 +369,8 @@ def test_vllm_server_is_started_for_the_first_question_and_stopped(
     try:
         model.generate([], found.append)
         assert not (tmp_path / "pids").exists()
-        model.generate(one_request(), found.append)
-        model.generate(one_request(), found.append)
+        model.generate([ask("k", "hello", size=4)], found.append)
+        model.generate([ask("k", "hello", size=4)], found.append)
         pids = pids_of(tmp_path / "pids")
     finally:
         model.close()
@@ -435,10 +416,7 @@ def test_server_that_dies_on_the_way_is_told_with_its_log(tmp_path: Path, folder
     model = open_served(
         f"vllm-server/{folder}", options={"device": "cpu", "max_retries": "0", "concurrency": "1"}, log_dir=tmp_path
     )
-    asked = [
-        Request(key=f"k{i}", messages=(Message(role="user", content="die" if i == 1 else "hello"),), max_new_tokens=4)
-        for i in range(30)
-    ]
+    asked = [ask(f"k{i}", "die" if i == 1 else "hello", size=4) for i in range(30)]
     found: list[Answer | Failure] = []
     try:
         with pytest.raises(MissingError, match="model server has ended by itself; its log is .*vllm-server.log"):
@@ -464,54 +442,23 @@ def test_running_vllm_server_is_used_as_it_is(tmp_path: Path, nowhere: Path) -> 
         model = open_served("vllm-server/org/m", options={"base_url": server.base_url}, log_dir=tmp_path)
         assert isinstance(model, EndpointModel)
         found: list[Answer | Failure] = []
-        model.generate(one_request(), found.append)
+        model.generate([ask("k", "hello", size=4)], found.append)
     assert isinstance(found[0], Answer)
     assert model.identity["backend"] == "vllm-server"
     assert server.calls[0].body["model"] == "org/m"
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "error", "message"),
-    [
-        ("vllm-server/", {}, UsageError, "is named vllm-server/<name> or transformers-server/<path>"),
-        ("hf/x", {}, UsageError, "is named vllm-server/<name> or transformers-server/<path>"),
-        ("vllm-server/x", {"dtype": "fp8"}, UsageError, "unknown model argument 'dtype' for vllm-server/x"),
-        ("vllm-server/x", {"tensor_parallel_size": "0"}, UsageError, "tensor_parallel_size must be a whole number"),
-        ("vllm-server/x", {"api_key_env": "K"}, UsageError, "api_key_env belongs to base_url"),
-        (
-            "vllm-server/x",
-            {"base_url": "http://127.0.0.1:1/v1", "flags": "--x", "tensor_parallel_size": "2"},
-            UsageError,
-            "flags, tensor_parallel_size cannot be passed to it",
-        ),
-        ("vllm-server/x", {"device": "cpu"}, MissingError, "make env-vllm"),
-        ("transformers-server/x", {"base_url": "http://h/v1"}, UsageError, "unknown model argument 'base_url'"),
-        ("transformers-server/./no-such-folder", {}, MissingError, "no-such-folder: no such folder"),
-    ],
-)
-def test_what_cannot_be_opened(
-    tmp_path: Path, nowhere: Path, name: str, options: dict[str, str], error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=message):
+@pytest.mark.parametrize(("name", "options", "message"), CASES["what_cannot_be_opened"])
+def test_what_cannot_be_opened(tmp_path: Path, nowhere: Path, name: str, options: dict[str, str], message: str) -> None:
+    with pytest.raises((UsageError, MissingError), match=message):
         open_served(name, options=options, log_dir=tmp_path)
 
 
-@pytest.fixture
-def toy(tmp_path: Path) -> Path:
-    return make_toy_model(tmp_path / "toy-llama", ["the patient has a cough and a fever"] * 3)
-
-
 @pytest.mark.slow
-def test_real_transformers_server(tmp_path: Path, toy: Path) -> None:
-    model = open_served(
-        f"transformers-server/{toy}", options={"start_timeout": "120", "flags": "--default-seed 0"}, log_dir=tmp_path
-    )
-    asked = [
-        Request(
-            key=f"k{i}", messages=(Message(role="user", content=f"the patient has {i}"),), max_new_tokens=12, stop=stop
-        )
-        for i, stop in enumerate([(), (), ("a",)])
-    ]
+def test_real_transformers_server(tmp_path: Path, toy_model: Path) -> None:
+    options = {"start_timeout": "120", "flags": "--default-seed 0"}
+    model = open_served(f"transformers-server/{toy_model}", options=options, log_dir=tmp_path)
+    asked = [ask(f"k{i}", f"the patient has {i}", size=12, stop=stop) for i, stop in enumerate([(), (), ("a",)])]
     found: dict[str, Answer | Failure] = {}
     again: dict[str, Answer | Failure] = {}
     try:
@@ -526,4 +473,4 @@ def test_real_transformers_server(tmp_path: Path, toy: Path) -> None:
         assert result.finish in ("stop", "length")
         assert result.output_tokens is not None
         assert result.output_tokens <= 12
-    assert not answers_chat(str(model.endpoint), str(toy))
+    assert not answers_chat(str(model.endpoint), str(toy_model))

@@ -79,36 +79,16 @@ def deterministic(name: str, shape: tuple[int, ...]) -> Any:
 
 
 def shapes(config: Mapping[str, Any], prefix: str) -> dict[str, tuple[int, ...]]:
-    """The tensors of bleurt-pytorch's state with their shapes."""
-    width, inner, vocabulary = config["hidden_size"], config["intermediate_size"], config["vocab_size"]
-    narrow = config.get("embedding_size") or width
-    found: dict[str, tuple[int, ...]] = {
-        "embeddings.word_embeddings.weight": (vocabulary, narrow),
-        "embeddings.position_embeddings.weight": (config["max_position_embeddings"], narrow),
-        "embeddings.token_type_embeddings.weight": (2, narrow),
-        "embeddings.LayerNorm.weight": (narrow,),
-        "embeddings.LayerNorm.bias": (narrow,),
-        "pooler.dense.weight": (width, width),
-        "pooler.dense.bias": (width,),
-    }
-    if config.get("embedding_size"):
-        found["encoder.embedding_projection.weight"] = (width, narrow)
-        found["encoder.embedding_projection.bias"] = (width,)
-    for layer in range(config["num_hidden_layers"]):
-        parts = {
-            **{f"attention.self.{each}": (width, width) for each in ("query", "key", "value")},
-            "attention.output.dense": (width, width),
-            "intermediate.dense": (inner, width),
-            "output.dense": (width, inner),
-        }
-        for part, shape in parts.items():
-            found[f"encoder.layer.{layer}.{part}.weight"] = shape
-            found[f"encoder.layer.{layer}.{part}.bias"] = shape[:1]
-        for part in ("attention.output", "output"):
-            for end in ("weight", "bias"):
-                found[f"encoder.layer.{layer}.{part}.LayerNorm.{end}"] = (width,)
-    head = {"classifier.weight": (1, width), "classifier.bias": (1,)}
-    return {f"{prefix}.{name}": shape for name, shape in found.items()} | head
+    """The tensors of bleurt-pytorch's state with their shapes: RemBERT's or BERT's by other names."""
+    import transformers
+
+    narrow = config.get("embedding_size")
+    kind: Any = transformers.RemBertModel if narrow else transformers.BertModel
+    sizes = {**config, "input_embedding_size": narrow} if narrow else dict(config)
+    state = kind(kind.config_class(**{**sizes, "model_type": kind.config_class.model_type})).state_dict()
+    names = {name.replace("embedding_hidden_mapping_in", "embedding_projection"): name for name in state}
+    found = {f"{prefix}.{name}": tuple(state[known].shape) for name, known in names.items()}
+    return found | {"classifier.weight": (1, config["hidden_size"]), "classifier.bias": (1,)}
 
 
 def make_bleurt(folder: Path, *, torch_file: bool = False, prefix: str = "bleurt", **changes: Any) -> dict[str, Any]:
