@@ -49,9 +49,6 @@ def read_csv(path: Path, columns: Sequence[str], *, release: str, others: bool =
     """Reads a CSV file that must have exactly the given columns (or `others` too), in any order; wholly empty lines are no rows.
 
     `release`: what the file should be, for messages ("MedCalc-Bench v1.0 test set").
-
-    Raises:
-        UsageError: The file cannot be read, or is not whole.
     """
     csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT_BYTES))
     again = _again(release)
@@ -110,9 +107,6 @@ def stream_rows(
 
     `wanted`: column name to the texts of which a wanted row has one there; rows that are not wanted by their first fields are not
     looked at further. `on_read`: called with the number of bytes of the file that were read so far.
-
-    Raises:
-        UsageError: The file cannot be read, or what was read of it is not whole.
     """
     again = _again(release)
     texts = {name: frozenset(each) for name, each in wanted.items()}

@@ -86,9 +86,6 @@ def read_records(path: Path, fields: Mapping[str, Field], *, release: str, again
     """Reads a file with one JSON object a line, of these fields and no others; blank lines and a byte order mark are skipped.
 
     `release`: what the file should be, `again`: what to do about a damaged one, one sentence; both for messages.
-
-    Raises:
-        UsageError: The file cannot be read or is damaged, or a line breaks a rule; names line, field, rule and value.
     """
     try:
         content = read_bytes(path)

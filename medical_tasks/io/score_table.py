@@ -57,10 +57,6 @@ def read_scores(
     A column without a single number holds text. The first such column of a file names its rows, if `names` does not say which
     columns together do. A row that a file lacks has no scores from it. Columns that are `wanted` must be there; `others`: whether
     to read all other columns too that do not hold text.
-
-    Raises:
-        MissingError: There is no such file.
-        UsageError: A file is no such table, or the files do not fit together.
     """
     files = [_read(path, names, wanted, others=others) for path in paths]
     known = [column for file in files for column in file.columns]

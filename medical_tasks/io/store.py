@@ -47,11 +47,7 @@ def content_key(parts: Mapping[str, Any]) -> str:
 
 
 class Store:
-    """A file of finished records, readable by its owner alone; a context manager.
-
-    Raises:
-        UsageError: The file is not a store, or was written by a newer version.
-    """
+    """A file of finished records, readable by its owner alone; a context manager."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

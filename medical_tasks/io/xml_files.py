@@ -33,11 +33,7 @@ class PlainXmlError(ValueError):
 
 
 def xml_root(data: bytes, *, limit_bytes: int) -> ET.Element:
-    """Reads a document, UTF-8 with or without a byte order mark, without its comments and processing instructions.
-
-    Raises:
-        PlainXmlError: It is too long or too deep, not UTF-8, has a document type, or is not whole.
-    """
+    """Reads a document, UTF-8 with or without a byte order mark, without its comments and processing instructions."""
     if len(data) > limit_bytes:
         raise PlainXmlError(f"has {len(data):,} bytes, more than {limit_bytes:,}")
     try:
@@ -95,11 +91,7 @@ class XlsxRow:
 
 
 def read_xlsx(path: Path, columns: Sequence[str], *, release: str) -> list[XlsxRow]:
-    """Reads the first sheet of a workbook, whose first row must have exactly the given names, in any order; empty rows are none.
-
-    Raises:
-        UsageError: The file is no whole XLSX file, is larger than such a table can be, or is not this table.
-    """
+    """Reads the first sheet of a workbook, whose first row must have exactly the given names, in any order; empty rows are none."""
     book = _Workbook(path, f"Download the {release} again.")
     rows = book.rows()
     try:

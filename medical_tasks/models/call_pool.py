@@ -34,13 +34,10 @@ def run_calls(
     call: Callable[[ChatClient, Job], Awaitable[Result]],
     deliver: Callable[[Job, Result | CallFailed], None],
 ) -> None:
-    """Runs one call for each job and delivers each outcome, in order of completion.
+    """Runs one call for each job, at most `settings.concurrency` at once, and delivers each outcome, in order of completion.
 
-    `settings`: the endpoint and its limits; at most `settings.concurrency` jobs are under way.
-    `call`: asks the client, once or several times, for one job. `CallFailed` raised by it is that job's outcome.
-
-    Raises:
-        KeyboardInterrupt: Ctrl-C; what was under way was delivered, or cancelled by a second one.
+    `call` asks the client, once or several times; `CallFailed` raised by it is that job's outcome. Raises KeyboardInterrupt after
+    Ctrl-C: what was under way was delivered, or cancelled by a second one.
     """
     if not jobs:
         return
@@ -188,11 +185,7 @@ class _Gate:
         self._row = 0
 
     def failed(self, failed: CallFailed) -> None:
-        """Counts a failure.
-
-        Raises:
-            MedicalTasksError: It is hopeless to go on.
-        """
+        """Counts a failure, and raises where it is hopeless to go on."""
         self._row = self._row + 1 if failed.reason == self._row_reason else 1
         self._row_reason = failed.reason
         # A gateway in trouble redirects now and then: only a server that redirects call after call has moved.

@@ -1,11 +1,9 @@
 """A client for any OpenAI-compatible `/v1/chat/completions`.
 
 A call returns a `Completion` or raises `CallFailed` with the class of the failure, so an empty text is always something the
-model said. Retries are this module's own: the library's cannot be bounded in time.
-
-The HTTP client follows no redirects, and requests to this machine never take a proxy. While credentialed text is held
-(`guard.protect`), a proxy must be allowed like the endpoint itself, and every request asks the guard again by the address
-really connected to.
+model said. Retries are this module's own: the library's cannot be bounded in time. No redirects are followed, and requests to this
+machine never take a proxy. While credentialed text is held (`guard.protect`), a proxy must be allowed like the endpoint itself, and
+every request asks the guard again by the address really connected to.
 """
 
 from __future__ import annotations
@@ -199,9 +197,6 @@ class ChatClient:
         """Asks once, and again while that can help and time is left.
 
         `stop`: sequences that end the answer; not sent when there are none (some servers fail on an empty list).
-
-        Raises:
-            CallFailed: No answer; says why.
         """
         body: dict[str, Any] = {self.settings.token_field: max_tokens}
         if temperature is not None:
@@ -234,9 +229,6 @@ class ChatClient:
         """Asks the server at another of its addresses; with the same guard, limits and retries as `complete`.
 
         `path`: begins with `/`; below the base URL, or with `/../` beside the version that it ends in.
-
-        Raises:
-            CallFailed: No answer; says why.
         """
         url = _beside(http_base_url(self.settings.base_url), path)
 

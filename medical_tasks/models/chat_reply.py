@@ -77,11 +77,7 @@ def read_json(text: str) -> Any:
 
 
 def read_reply(text: str, *, sent: Sequence[str], secret: str = "") -> Reply:
-    """Reads the body of a 200 response.
-
-    Raises:
-        AttemptError: The body is not JSON, or holds no usable answer.
-    """
+    """Reads the body of a 200 response."""
     body = read_json(text)
     choices = body.get("choices") if isinstance(body, dict) else None
     if not isinstance(choices, list) or not choices:
@@ -138,11 +134,7 @@ def _read_logprobs(value: object) -> tuple[Mapping[str, Any], ...] | None:
 def read_error(
     status: int, headers: Mapping[str, str], text: str, *, sent: Sequence[str], secret: str = ""
 ) -> AttemptError:
-    """Classifies a response that is not a success.
-
-    Returns:
-        The failure of this attempt; redirects (which are never followed), 408, 409, 429 and 5xx may be retried.
-    """
+    """Classifies a response that is not a success; redirects (never followed), 408, 409, 429 and 5xx may be retried."""
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):
@@ -197,9 +189,8 @@ def _server_message(body: object, sent: Sequence[str], secret: str) -> str:
 def quoted_from(message: str, sent: Sequence[str]) -> bool:
     """Says whether a message quotes what was sent.
 
-    Returns:
-        True when three consecutive words of the message (all of them, in a shorter one), or anything it puts between
-        quotation marks, stand in one of the texts. Case and punctuation do not matter.
+    It does when three consecutive words of it (all, in a shorter one), or anything it puts between quotation marks, stand in one
+    of the texts. Case and punctuation do not matter.
     """
     words = _words(message)
     size = min(_RUN, len(words))

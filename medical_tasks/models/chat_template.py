@@ -58,14 +58,9 @@ def plain_chat(messages: Sequence[Message]) -> str:
 class ChatLayout:
     """How one model's prompts are written.
 
-    Args:
-        enable_thinking: the switch of that name in the templates of some reasoning models; None leaves it to the template.
-
-    Attributes:
-        name: `chat template`, `chat template, system text in the first user message` or `plain`.
-        add_special_tokens: whether the tokenizer shall add its own special tokens to the rendered text.
-        gap: white space that stands between a rendered text and an answer: a space in the plain layout, what the template
-            writes there itself otherwise, mostly nothing.
+    `name`: `chat template`, `chat template, system text in the first user message` or `plain`. `gap`: white space between a
+    rendered text and an answer: a space in the plain layout, what the template writes there itself otherwise, mostly nothing.
+    `enable_thinking`: the switch in the templates of some reasoning models; None leaves it to the template.
     """
 
     def __init__(self, tokenizer: Any, *, model: str, enable_thinking: bool | None = None) -> None:

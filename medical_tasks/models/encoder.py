@@ -163,11 +163,7 @@ def readable(text: str) -> str:
 
 
 def read_tensors(file: Path) -> dict[str, Any]:
-    """The tensors of a file; torch's own format is read as tensors alone, which runs nothing.
-
-    Raises:
-        ValueError: It does not load, or holds more than tensors.
-    """
+    """The tensors of a file; torch's own format is read as tensors alone, which runs nothing."""
     import torch
     from safetensors import SafetensorError
     from safetensors.torch import load_file

@@ -1,12 +1,9 @@
 """Asking a model behind HTTP how probable given answers are, and reading what it says of tokens.
 
-- `top`: one token is generated, and the server names the most probable ones (`logprobs` with `top_logprobs`). For letters;
-one that is not named is unknown, up to a bound.
-- `prompt`: the answer is sent as the assistant's, and the server says how probable each token is (`prompt_logprobs`, vLLM
-alone).
+- `top`: one token is generated, and the server names the most probable ones. For letters; one not named is unknown, up to a bound.
+- `prompt`: the answer is sent as the assistant's, and the server (vLLM alone) says how probable each token is.
 
-The question alone decides which is taken (`auto`), so an answer's key need not name it. Details of errors hold no token's
-text: it may be the question's.
+The question alone decides which is taken (`auto`). Details of errors hold no token's text: it may be the question's.
 """
 
 from __future__ import annotations

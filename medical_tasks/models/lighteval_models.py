@@ -1,13 +1,9 @@
 """Local models through lighteval: `hf/<folder or repository>` with transformers, `vllm/<folder or repository>` with vLLM.
 
 `hf/` runs under accelerate, in one process or several (torchrun). `vllm/` starts its own workers, never under torchrun, and
-needs the second environment (`make env-vllm`). lighteval's model classes are used without its task registry and pipeline:
-nothing is scanned or downloaded. docs/models_local.md describes the options.
-
-For log-likelihoods, lighteval's transformers backend computes logits and log-probabilities over the whole vocabulary at
-every position, in the model's own type: 4 GB a text for 8,000 tokens and a vocabulary of 128,000, twice. Here the model
-computes those of the last positions only, and they are made float32 before anything is summed: in half precision they are
-off in the second or third digit.
+needs the second environment (`make env-vllm`). lighteval's transformers backend computes logits over the whole vocabulary at every
+position, in the model's own type (4 GB a text for 8,000 tokens and a vocabulary of 128,000, twice); here only those of the last
+positions are computed, and in float32: half precision is off in the third digit.
 """
 
 from __future__ import annotations
