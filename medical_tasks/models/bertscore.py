@@ -71,30 +71,26 @@ class BertScore:
 _NOTHING: Final = BertScore(0.0, 0.0, 0.0)
 
 
-def open_bertscore(folder: str | Path, *, layer: int, max_length: int | None = None) -> BertScorer:
-    """Opens a checkpoint without downloading; layers behind `layer` (0: the embeddings) are not loaded.
-
-    `max_length`: cut texts at this many tokens, special ones included, instead of where the checkpoint says.
-    """
-    checkpoint, longest = _find(folder, layer, max_length)
+def open_bertscore(folder: str | Path, *, layer: int) -> BertScorer:
+    """Opens a checkpoint without downloading; layers behind `layer` (0: the embeddings) are not loaded."""
+    checkpoint, identity = _find(folder, layer)
     with quiet_libraries(logging.ERROR):
         tokenizer = load_tokenizer(checkpoint.label, checkpoint.folder, fast=True)
         model = load_model(checkpoint.label, checkpoint.folder, layers=layer)
-    return BertScorer(model, tokenizer, _identity(checkpoint, layer, longest), max_length=longest)
+    return BertScorer(model, tokenizer, identity)
 
 
-def bertscore_identity(folder: str | Path, *, layer: int, max_length: int | None = None) -> dict[str, str]:
+def bertscore_identity(folder: str | Path, *, layer: int) -> dict[str, str]:
     """Says what makes the numbers what they are, for the recipe; loads no weights."""
-    checkpoint, longest = _find(folder, layer, max_length)
-    return _identity(checkpoint, layer, longest)
+    return _find(folder, layer)[1]
 
 
 class BertScorer(Measure):
     """A checkpoint in this process, made by `open_bertscore`."""
 
-    def __init__(self, model: Any, tokenizer: Any, identity: Mapping[str, str], *, max_length: int) -> None:
+    def __init__(self, model: Any, tokenizer: Any, identity: Mapping[str, str]) -> None:
         super().__init__(model, identity)
-        self.max_length = max_length
+        self.max_length = int(identity["max_length"])
         self._tokenizer = tokenizer
         self._lead = " " if model.config.model_type in _LEADING_SPACE else ""
 
@@ -168,7 +164,7 @@ class BertScorer(Measure):
         return BertScore(precision=precision, recall=recall, f1=2 * precision * recall / total if total else 0.0)
 
 
-def _find(folder: str | Path, layer: int, max_length: int | None) -> tuple[Checkpoint, int]:
+def _find(folder: str | Path, layer: int) -> tuple[Checkpoint, dict[str, str]]:
     check_packages("BERTScore")
     checkpoint = find_folder(
         folder,
@@ -178,17 +174,14 @@ def _find(folder: str | Path, layer: int, max_length: int | None) -> tuple[Check
     layers = checkpoint.setting("num_hidden_layers", "n_layers", "n_layer")
     if layer < 0 or (layers is not None and layer > int(layers)):
         raise UsageError(f"layer={layer}: {checkpoint.label} has layers 0 to {layers}.")
-    return checkpoint, longest_text(checkpoint, max_length)
-
-
-def _identity(checkpoint: Checkpoint, layer: int, longest: int) -> dict[str, str]:
-    return {
+    identity = {
         "kind": "bertscore",
         "model": checkpoint.label,
         "weights": fingerprint(checkpoint.folder),
         "layer": str(layer),
         "idf": "false",
-        "max_length": str(longest),
+        "max_length": str(longest_text(checkpoint)),
         "dtype": "float32",
         "engine": engine(),
     }
+    return checkpoint, identity

@@ -47,29 +47,20 @@ REVISIONS: Final[Mapping[str, str]] = {
 """The revision of each checkpoint that is meant; messages name it. Whichever is used, identities hold a hash of its weights."""
 
 
-def open_embedder(
-    target: str | Path, *, revision: str | None = None, max_length: int | None = None, example: str = MINILM
-) -> Embedder:
-    """Opens a checkpoint; nothing is downloaded.
-
-    `max_length`: cut texts at this many tokens, special ones included, instead of where the checkpoint says.
-    """
-    checkpoint, layout = _find(target, revision, example)
-    return Embedder(checkpoint, layout, max_length=longest_text(checkpoint, max_length, asked=layout.max_length))
+def open_embedder(target: str | Path, *, example: str = MINILM) -> Embedder:
+    """Opens a checkpoint; nothing is downloaded. `example` is named where there is none."""
+    return Embedder(*_find(target, example))
 
 
-def embedder_identity(
-    target: str | Path, *, revision: str | None = None, max_length: int | None = None, example: str = MINILM
-) -> dict[str, str]:
+def embedder_identity(target: str | Path) -> dict[str, str]:
     """Says what decides a checkpoint's vectors, for the recipe; loads no weights."""
-    checkpoint, layout = _find(target, revision, example)
-    return _identity(checkpoint, layout, longest_text(checkpoint, max_length, asked=layout.max_length))
+    return _identity(*_find(target, MINILM))
 
 
 class Embedder(Measure):
     """A checkpoint in this process, made by `open_embedder`; `truncated` counts over all calls, equal texts once."""
 
-    def __init__(self, checkpoint: Checkpoint, layout: Layout, *, max_length: int) -> None:
+    def __init__(self, checkpoint: Checkpoint, layout: Layout, max_length: int) -> None:
         import torch
 
         identity, name = _identity(checkpoint, layout, max_length), checkpoint.label
@@ -143,23 +134,22 @@ class Embedder(Measure):
             return list(pooled.cpu().numpy())
 
 
-def _find(target: str | Path, revision: str | None, example: str) -> tuple[Checkpoint, Layout]:
-    """Finds a checkpoint and reads what it is made of."""
+def _find(target: str | Path, example: str) -> tuple[Checkpoint, Layout, int]:
+    """Finds a checkpoint and reads what it is made of, and how long its texts can be."""
     said = str(target)
     check_packages(said)
     folder = Path(target).expanduser()
-    label, commit = "", ""
+    label, commit = folder.resolve().name, ""
     if not folder.is_dir():
-        folder, label = _cached(said, revision, example), said
+        folder, label = _cached(said, example), said
         commit = folder.name
-    elif revision is not None:
-        raise UsageError(f"revision={revision}: {said} is a folder, and a folder has no revisions; leave it out.")
     layout = read_layout(folder)
     inner = find_checkpoint(str(layout.transformer.resolve()), revision=None)
-    return Checkpoint(folder=inner.folder, label=label or folder.resolve().name, revision=commit), layout
+    checkpoint = Checkpoint(folder=inner.folder, label=label, revision=commit)
+    return checkpoint, layout, longest_text(checkpoint, asked=layout.max_length)
 
 
-def _cached(target: str, revision: str | None, example: str) -> Path:
+def _cached(target: str, example: str) -> Path:
     """The folder of a repository in the Hub's cache."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
@@ -167,7 +157,7 @@ def _cached(target: str, revision: str | None, example: str) -> Path:
     named = REPOSITORY.fullmatch(target) is not None and not target.startswith(".")
     if named:
         try:
-            return Path(snapshot_download(target, revision=revision or "main", local_files_only=True))
+            return Path(snapshot_download(target, revision="main", local_files_only=True))
         except (HFValidationError, LocalEntryNotFoundError, OSError):
             pass  # told below, with what to do
     wanted = target if named and "/" in target else example

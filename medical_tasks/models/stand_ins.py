@@ -71,10 +71,10 @@ END_AT = 1.93
 """How likely the end token is chosen at a step: when it lies this many standard deviations up, about once in forty."""
 
 
-def make_toy_model(folder: Path, texts: Sequence[str], *, seed: int = 0) -> Path:
+def make_toy_model(folder: Path, texts: Sequence[str]) -> Path:
     """Makes a tiny random causal language model that knows the words of `texts`, in an empty folder.
 
-    The same texts, seed and package versions give the same files, byte for byte.
+    The same texts and package versions give the same files, byte for byte.
     """
     if not any(text.strip() for text in texts):
         raise UsageError("texts: the toy's tokenizer needs at least one text that is not blank; got none")
@@ -83,7 +83,7 @@ def make_toy_model(folder: Path, texts: Sequence[str], *, seed: int = 0) -> Path
         raise UsageError(f"{folder}: a toy model goes into an empty folder, and this one holds files; name another")
     with quiet_libraries(logging.ERROR):
         tokenizer = _toy_tokenizer(texts)
-        model = _toy_model(tokenizer, seed)
+        model = _toy_model(tokenizer)
         tokenizer.save_pretrained(folder)
         model.save_pretrained(folder)
     return folder
@@ -119,7 +119,7 @@ def _toy_tokenizer(texts: Sequence[str]) -> Any:
     return tokenizer
 
 
-def _toy_model(tokenizer: Any, seed: int) -> Any:
+def _toy_model(tokenizer: Any) -> Any:
     """A two-layer Llama in float32 with random weights."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
@@ -139,7 +139,7 @@ def _toy_model(tokenizer: Any, seed: int) -> Any:
         initializer_range=0.2,  # wide enough that what comes next depends on the whole prompt, not on the last token
     )
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.manual_seed(0)
         model = LlamaForCausalLM(config)
     with torch.no_grad():
         # The bytes' own tokens are no words: without this the toy would answer in broken UTF-8.
