@@ -113,13 +113,23 @@ def check_config(folder: Path) -> None:
 
 def _download(repository: str, revision: str) -> Path:
     """Brings a repository into the Hub's cache, or finds it there when offline; returns the snapshot's folder."""
+    from huggingface_hub import constants, snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
+    others = [pattern for pattern in PATTERNS if not pattern.endswith((".safetensors", ".bin"))]
     try:
         # Weights come in one format only; other formats and copies in subfolders stay where they are.
-        folder = _snapshot(repository, revision, "*.safetensors")
-        if not any(folder.glob("*.safetensors")):
-            folder = _snapshot(repository, revision, "pytorch_model*.bin")
+        for weights in ("*.safetensors", "pytorch_model*.bin"):
+            found = snapshot_download(
+                repository,
+                revision=revision,
+                allow_patterns=[*others, weights, "*.index.json"],
+                ignore_patterns=["*/*", "consolidated*"],
+                # Without this, a commit that lies in the cache is looked up on the Hub all the same.
+                local_files_only=bool(constants.HF_HUB_OFFLINE),
+            )
+            if any(Path(found).glob("*.safetensors")):
+                break
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
         reason = str(error).strip().splitlines()[0]
         raise MissingError(
@@ -127,26 +137,7 @@ def _download(repository: str, revision: str) -> Path:
             f"On a machine with internet: `hf download {repository}` (after `hf auth login` where it is gated); then copy the "
             "folder here and give its path."
         ) from error
-    return folder
-
-
-def _snapshot(repository: str, revision: str, weights: str) -> Path:
-    from huggingface_hub import constants, snapshot_download
-
-    return Path(
-        snapshot_download(
-            repository,
-            revision=revision,
-            allow_patterns=[
-                *(pattern for pattern in PATTERNS if not pattern.endswith((".safetensors", ".bin"))),
-                weights,
-                "*.index.json",
-            ],
-            ignore_patterns=["*/*", "consolidated*"],
-            # Without this, a commit that lies in the cache is looked up on the Hub all the same.
-            local_files_only=bool(constants.HF_HUB_OFFLINE),
-        )
-    )
+    return Path(found)
 
 
 PATTERNS = (

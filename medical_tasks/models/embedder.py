@@ -202,11 +202,6 @@ _LENGTH_FILES = tuple(
     f"sentence_{kind}_config.json"
     for kind in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
 )
-_MODES: Mapping[str, Pooling] = {
-    "pooling_mode_mean_tokens": "mean",
-    "pooling_mode_cls_token": "cls",
-    "pooling_mode_max_tokens": "max",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -277,14 +272,16 @@ def _module(listing: Path, entry: Any) -> tuple[str, Path]:
 
 def _pooling(path: Path) -> Pooling:
     config = _read_json(path, dict)
-    chosen = [name for name, on in config.items() if name.startswith("pooling_mode_") and on is True]
+    modes: dict[str, Pooling] = {"mean_tokens": "mean", "cls_token": "cls", "max_tokens": "max"}
+    chosen = [
+        name.removeprefix("pooling_mode_")
+        for name in config
+        if name.startswith("pooling_mode_") and config[name] is True
+    ]
     if "pooling_mode" in config:  # how it is written since version 5
-        chosen = [f"pooling_mode_{config['pooling_mode']}"]
-        modes: dict[str, Pooling] = {f"pooling_mode_{mode}": mode for mode in get_args(Pooling)}
-    else:
-        modes = dict(_MODES)
+        chosen, modes = [str(config["pooling_mode"])], {mode: mode for mode in get_args(Pooling)}
     if len(chosen) != 1 or chosen[0] not in modes:
-        said = ", ".join(name.removeprefix("pooling_mode_") for name in chosen) or "none"
+        said = ", ".join(chosen) or "none"
         raise UsageError(f"{path}: one pooling out of mean, cls and max is expected, got {said}. Choose another one.")
     return modes[chosen[0]]
 

@@ -74,23 +74,14 @@ class ChoicePrompt:
         return len(self.tokens) + max(map(len, self.continuations))
 
 
-@dataclass(frozen=True, kw_only=True)
-class ChoiceText:
-    """One text to be scored: a prompt and one of its continuations."""
-
-    prompt: ChoicePrompt
-    index: int
-
-    @property
-    def continuation(self) -> tuple[int, ...]:
-        """The continuation's token ids."""
-        return self.prompt.continuations[self.index]
+ChoiceText = tuple[ChoicePrompt, int]
+"""One text to be scored: a prompt and the number of one of its continuations."""
 
 
 def plan_texts(prompts: Sequence[ChoicePrompt], size: int | None) -> Iterator[list[ChoiceText]]:
     """Cuts texts into chunks, those of the longest prompt first and those of one prompt together, alike in every process."""
     ordered = sorted(prompts, key=lambda prompt: (-prompt.longest, prompt.request.key))
-    texts = [ChoiceText(prompt=prompt, index=index) for prompt in ordered for index in range(len(prompt.continuations))]
+    texts = [(prompt, index) for prompt in ordered for index in range(len(prompt.continuations))]
     step = size or len(texts)
     for start in range(0, len(texts), step or 1):
         yield texts[start : start + step]
@@ -110,8 +101,8 @@ def our_tokens(inner: Any, texts: Sequence[ChoiceText]) -> contextlib.AbstractCo
     by_label = dict(zip(_labels(len(texts)), texts, strict=True))
 
     def encode(context: str, continuations: list[str], pairwise: bool = False) -> tuple[list[list[int]], ...]:
-        text = by_label[context]
-        return [list(text.prompt.tokens)], [list(text.continuation)]
+        prompt, index = by_label[context]
+        return [list(prompt.tokens)], [list(prompt.continuations[index])]
 
     return mock.patch.object(inner, "tok_encode_pair", encode)
 
@@ -119,9 +110,10 @@ def our_tokens(inner: Any, texts: Sequence[ChoiceText]) -> contextlib.AbstractCo
 def read_logprobs(texts: Sequence[ChoiceText], responses: Sequence[Any]) -> list[float]:
     """Sums of each continuation's log-probabilities (nan where the numbers broke down); raises if other tokens were scored."""
     found: list[float] = []
-    for text, response in zip(texts, responses, strict=True):
-        if (_ids(response.input_tokens), _ids(response.output_tokens)) != (text.prompt.tokens, text.continuation):
-            raise RuntimeError(f"lighteval changed the tokens of request {text.prompt.request.key} before scoring them")
+    for (prompt, index), response in zip(texts, responses, strict=True):
+        wanted = (prompt.tokens, prompt.continuations[index])
+        if (_ids(response.input_tokens), _ids(response.output_tokens)) != wanted:
+            raise RuntimeError(f"lighteval changed the tokens of request {prompt.request.key} before scoring them")
         (logprob,) = response.logprobs
         found.append(min(float(logprob), 0.0) if not math.isnan(logprob) else math.nan)
     return found
@@ -258,10 +250,9 @@ class LocalModel(ABC):
         for chunk in plan_texts(prompts, self._texts_at_once(prompts)):
             with our_tokens(self.inner, chunk):
                 responses = self._score(choice_docs(chunk))
-            for text, logprob in zip(chunk, read_logprobs(chunk, responses), strict=True):
-                prompt = text.prompt
+            for (prompt, index), logprob in zip(chunk, read_logprobs(chunk, responses), strict=True):
                 sums = known.setdefault(prompt.request.key, {})
-                sums[text.index] = logprob
+                sums[index] = logprob
                 if self.is_main and len(sums) == len(prompt.continuations):
                     on_result(scored_answer(prompt, [sums[index] for index in range(len(sums))]))
 

@@ -15,7 +15,6 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -55,39 +54,27 @@ _TIDY_S = 10.0  # until a crashed server's workers are gone as well
 _SILENT = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class ServerPlan:
-    """How a server is started and asked; nothing of it depends on the port but what is made from it."""
-
-    command: Callable[[int], list[str]]
-    settings: Callable[[str], ChatSettings]
-    environment: Mapping[str, str]
-    start_timeout: float
-    log: Path
-
-    def server(self) -> tuple[ManagedServer, ChatSettings]:
-        """Returns a server on a free port, not started, and the settings to ask it."""
-        port = free_port()
-        settings = self.settings(f"http://{HOST}:{port}/v1")
-        server = ManagedServer(
-            self.command(port),
-            ready=lambda: answers_chat(settings.base_url, settings.model, api_key=settings.api_key),
-            log=self.log,
-            timeout=self.start_timeout,
-            environment={**_SILENT, **self.environment},
-        )
-        return server, settings
-
-
 class ServedModel(EndpointModel):
     """An endpoint whose server is started with the first question.
 
     `measures`: whether the server can tell its context and how long a question is.
     """
 
-    def __init__(self, name: str, plan: ServerPlan, *, measures: bool, **how: Any) -> None:
-        super().__init__(name, plan.settings(f"http://{HOST}/v1"), **how)  # the port follows when the server starts
-        self._plan = plan
+    def __init__(
+        self,
+        name: str,
+        settings: Callable[[str], ChatSettings],
+        command: Callable[[int], list[str]],
+        *,
+        environment: Mapping[str, str],
+        start_timeout: float,
+        log: Path,
+        measures: bool,
+        **how: Any,
+    ) -> None:
+        super().__init__(name, settings(f"http://{HOST}/v1"), **how)  # the port follows when the server starts
+        self._settings_at, self._command = settings, command
+        self._environment, self._start_timeout, self._log = environment, start_timeout, log
         self._measures = measures
         self._server: ManagedServer | None = None
 
@@ -102,21 +89,29 @@ class ServedModel(EndpointModel):
     def asking(self) -> Iterator[ChatSettings]:
         """Starts the server when it does not run yet, and gives the settings to ask it with."""
         if self._server is None:
-            self._server, self._settings = self._start()
-            self.endpoint = self._settings.base_url
+            self._server = self._start()
         try:
             yield self._settings
         except MissingError as error:
             if self._server.running(patience=_TIDY_S):
                 raise
             # The log may quote questions by now, so it is named, not shown.
-            raise MissingError(f"the model server has ended by itself; its log is {self._plan.log}\n{error}") from None
+            raise MissingError(f"the model server has ended by itself; its log is {self._log}\n{error}") from None
 
-    def _start(self) -> tuple[ManagedServer, ChatSettings]:
-        server, settings = self._plan.server()
-        print(f"starting the server of {self.name} (log: {self._plan.log})", file=sys.stderr)
+    def _start(self) -> ManagedServer:
+        port = free_port()
+        settings = self._settings_at(f"http://{HOST}:{port}/v1")
+        server = ManagedServer(
+            self._command(port),
+            ready=lambda: answers_chat(settings.base_url, settings.model, api_key=settings.api_key),
+            log=self._log,
+            timeout=self._start_timeout,
+            environment={**_SILENT, **self._environment},
+        )
+        print(f"starting the server of {self.name} (log: {self._log})", file=sys.stderr)
         server.start()
-        return server, settings
+        self._settings, self.endpoint = settings, settings.base_url
+        return server
 
     def close(self) -> None:
         """Stops the server, with every process it started."""
@@ -159,16 +154,6 @@ def _vllm(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> S
     sizes = {size: values[size] for size in _PARALLEL if size in values}
     words = [word for size, number in sizes.items() for word in (f"--{size.replace('_', '-')}", str(number))]
     key = secrets.token_hex(16)  # other users of this machine reach the port as well
-    plan = ServerPlan(
-        command=lambda port: [
-            *(str(executable), "serve", str(checkpoint.folder), "--served-model-name", checkpoint.label),
-            *("--host", HOST, "--port", str(port), *words, *flags),
-        ],
-        settings=lambda url: ChatSettings(base_url=url, model=checkpoint.label, api_key=key, **limits_of(values)),
-        environment={"VLLM_API_KEY": key, **_path_of(executable)},
-        start_timeout=values.get("start_timeout", 1800.0),
-        log=log_dir / f"{VLLM}.log",
-    )
     # Replicas answer alike; splitting one model changes how its sums are rounded.
     split = {size: str(number) for size, number in sizes.items() if size != "data_parallel_size"}
     identity = {**_weights(checkpoint), "vllm": vllm_version(executable), "flags": shlex.join(flags), **split}
@@ -177,7 +162,21 @@ def _vllm(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> S
         asked["tokens"] = _tokens(checkpoint)
     if asked["context"] is None:
         asked["context"] = vllm_context(flags, checkpoint)
-    return ServedModel(name, plan, measures=True, backend=VLLM, identity=identity, **asked)
+    return ServedModel(
+        name,
+        lambda url: ChatSettings(base_url=url, model=checkpoint.label, api_key=key, **limits_of(values)),
+        lambda port: [
+            *(str(executable), "serve", str(checkpoint.folder), "--served-model-name", checkpoint.label),
+            *("--host", HOST, "--port", str(port), *words, *flags),
+        ],
+        environment={"VLLM_API_KEY": key, **_path_of(executable)},
+        start_timeout=values.get("start_timeout", 1800.0),
+        log=log_dir / f"{VLLM}.log",
+        measures=True,
+        backend=VLLM,
+        identity=identity,
+        **asked,
+    )
 
 
 def _transformers(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> ServedModel:
@@ -186,22 +185,26 @@ def _transformers(name: str, target: str, values: Mapping[str, Any], log_dir: Pa
     checkpoint = find_checkpoint(target, revision=values.get("revision"))
     folder = str(checkpoint.folder)  # the server knows the model by exactly the words it was started with
     how = {"device": values.get("device", "cpu"), "dtype": values.get("dtype", "float32")}
-    plan = ServerPlan(
-        command=lambda port: [
-            *(str(executable), "serve", folder, "--device", how["device"], "--dtype", how["dtype"]),
-            *("--host", HOST, "--port", str(port), *flags),
-        ],
-        settings=lambda url: ChatSettings(base_url=url, model=folder, **{"concurrency": 4, **limits_of(values)}),
-        environment={"HF_HUB_CACHE": str(hub_cache()), **_path_of(executable)},
-        start_timeout=values.get("start_timeout", 600.0),
-        log=log_dir / f"{TRANSFORMERS}.log",
-    )
     version = importlib.metadata.version("transformers")
     identity = {**_weights(checkpoint), **how, "transformers": version, "flags": shlex.join(flags)}
     asked = asked_of(values)
     asked["tokens"] = asked["tokens"] or _tokens(checkpoint)
     asked["context"] = asked["context"] or checkpoint.context()
-    return ServedModel(name, plan, measures=False, backend=TRANSFORMERS, identity=identity, **asked)
+    return ServedModel(
+        name,
+        lambda url: ChatSettings(base_url=url, model=folder, **{"concurrency": 4, **limits_of(values)}),
+        lambda port: [
+            *(str(executable), "serve", folder, "--device", how["device"], "--dtype", how["dtype"]),
+            *("--host", HOST, "--port", str(port), *flags),
+        ],
+        environment={"HF_HUB_CACHE": str(hub_cache()), **_path_of(executable)},
+        start_timeout=values.get("start_timeout", 600.0),
+        log=log_dir / f"{TRANSFORMERS}.log",
+        measures=False,
+        backend=TRANSFORMERS,
+        identity=identity,
+        **asked,
+    )
 
 
 def _path_of(executable: Path) -> dict[str, str]:
