@@ -121,26 +121,17 @@ def test_transient_fault_is_outlived_within_the_retries_or_a_failure_with_its_cl
     assert "given up after 4 attempts" in failed.detail
 
 
-FINAL = {
-    "400": (Fault.status_code(400, "bad field"), "http 400", False),
-    "401": (Fault.status_code(401), "http 401", True),
-    "403": (Fault.status_code(403), "http 403", False),
-    "404": (Fault.status_code(404, "no such model"), "http 404", True),
-    "422": (Fault.status_code(422), "http 422", False),
-    "quota": (Fault.status_code(429, code="insufficient_quota"), "quota exhausted", True),
-    "filter": (Fault.message({"content": None}, "content_filter"), "refused by filter", False),
-    "azure filter": (Fault.status_code(400, "policy", code="content_filter"), "refused by filter", False),
-    "tool": (Fault.message({"content": None, "tool_calls": [{"id": "x"}]}, "tool_calls"), "tool call", False),
-    "too long, vLLM": (Fault.status_code(400, "This model's maximum context length is 4096 tokens."), "prompt too long", False),
-    "too long, OpenAI": (Fault.status_code(400, "reduce it", code="context_length_exceeded"), "prompt too long", False),
-    "too long, llama.cpp": (Fault.status_code(400, type="exceed_context_size_error"), "prompt too long", False),
-    "too long, TGI": (Fault.status_code(422, "tokens + `max_new_tokens` must be <= 4096"), "prompt too long", False),
-    "too large": (Fault.status_code(413), "prompt too long", False),
-    "not offered": (Fault.status_code(501), "http 501", False),
-}  # fmt: skip
+FINAL = [
+    (Fault.status_code(status, said, **more), reason, every_call)
+    for status, said, more, reason, every_call in CASES["final_faults"]
+]
+FINAL += [
+    (Fault.message({"content": None}, "content_filter"), "refused by filter", False),
+    (Fault.message({"content": None, "tool_calls": [{"id": "x"}]}, "tool_calls"), "tool call", False),
+]
 
 
-@pytest.mark.parametrize(("fault", "reason", "every_call"), FINAL.values(), ids=FINAL.keys())
+@pytest.mark.parametrize(("fault", "reason", "every_call"), FINAL)
 def test_final_fault_is_asked_once(fault: Fault, reason: str, every_call: bool) -> None:
     with FaultServer(lambda call: fault) as server:
         failed = failure(quick(server))

@@ -162,6 +162,8 @@ def test_guard_is_asked(tmp_path: Path) -> None:
         held = policy.protect([policy.Subject.of(DATASET)], audit=tmp_path / "audit.log")
         with held, pytest.raises(RefusedError, match=r"10\.1\.2\.3"):
             results(model, [question(0, continuations)])
+    with policy.protect([policy.Subject.of(DATASET)]), pytest.raises(RefusedError, match=r"10\.1\.2\.3"):
+        model.lengths([question(0)])
 
 
 def test_question_that_alone_is_left_and_is_rejected_stops_nothing(toy_model: Path) -> None:

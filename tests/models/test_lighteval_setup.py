@@ -6,7 +6,7 @@ import importlib.util
 import json
 import shutil
 from pathlib import Path
-from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -146,11 +146,8 @@ def test_processes_that_do_not_see_each_other_are_told(toy_model: Path, monkeypa
 def test_running_out_of_gpu_memory_says_what_to_do(toy_model: Path, opened: Opener) -> None:
     import torch
 
-    def run_out(docs: list[Any]) -> list[Any]:
-        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 9.00 GiB.\nmore")
-
     model = opened(toy_model, batch_size="6")
-    model.inner.greedy_until = run_out
+    model.inner.greedy_until = Mock(side_effect=torch.OutOfMemoryError("CUDA out of memory.\nmore"))
     with pytest.raises(UsageError, match=r"batch_size=6: CUDA out of memory.*same command with batch_size=3; what was"):
         model.generate(QUESTIONS, lambda _: None)
 
@@ -159,11 +156,8 @@ def test_a_model_too_large_for_the_gpu_says_what_to_do(toy_model: Path, monkeypa
     import torch
     from lighteval.models.transformers import transformers_model as backend
 
-    def run_out(config: Any) -> None:
-        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 90.00 GiB.\nmore")
-
-    monkeypatch.setattr(backend, "TransformersModel", run_out)
-    with pytest.raises(
-        UsageError, match=r"does not fit .*: CUDA out of memory.*model_parallel=true.*tensor_parallel_size"
-    ):
+    full = Mock(side_effect=torch.OutOfMemoryError("CUDA out of memory.\nmore"))
+    monkeypatch.setattr(backend, "TransformersModel", full)
+    said = r"does not fit .*: CUDA out of memory.*model_parallel=true.*tensor_parallel_size"
+    with pytest.raises(UsageError, match=said):
         open_hf(f"hf/{toy_model}", options={})

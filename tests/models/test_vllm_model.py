@@ -62,21 +62,7 @@ def test_every_option_reaches_lightevals_configuration(toy_model: Path) -> None:
     from lighteval.models.model_input import GenerationParameters
     from lighteval.models.vllm.vllm_model import VLLMModelConfig
 
-    options = {
-        "tensor_parallel_size": "4",
-        "pipeline_parallel_size": "2",
-        "data_parallel_size": "3",
-        "gpu_memory_utilization": "0.8",
-        "max_model_length": "2048",
-        "max_num_seqs": "64",
-        "max_num_batched_tokens": "4096",
-        "dtype": "float16",
-        "quantization": "awq",
-        "load_format": "safetensors",
-        "seed": "7",
-        "temperature": "0.6",
-        "top_p": "0.95",
-    }
+    (options,) = CASES["every_vllm_option"]
     values = read_options(options, VLLM_OPTIONS, model="vllm/x")
     settings = vllm_settings(values, find_checkpoint(str(toy_model), revision=None), name="vllm/x")
     config = VLLMModelConfig(**settings, generation_parameters=GenerationParameters(**generation_settings(values)))

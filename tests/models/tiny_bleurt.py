@@ -9,39 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.models.tiny_embedder import write_json
+from tests.models.toy_texts import WORDS
 
 LIMIT = 32
 """Most tokens of a pair."""
 
-PAIRS = (
-    ("No sign of a fracture.", "There is no fracture."),
-    (
-        "He was given Lasix because his weight rose.",
-        "Lasix was given twice daily, and oxygen was weaned from 4 L to 1 L.",
-    ),
-    ("", "The scan was normal."),
-    ("The scan was normal.", ""),
-    ("", ""),
-    ("Heparin was given, and she was bridged to warfarin. " * 4, "Heparin. " * 12),
-)
-CONFIG: Mapping[str, Any] = {
-    "architectures": ["BleurtForSequenceClassification"],
-    "model_type": "bleurt",
-    "vocab_size": 120,
-    "embedding_size": 12,
-    "hidden_size": 16,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "intermediate_size": 24,
-    "hidden_act": "gelu",
-    "hidden_dropout_prob": 0,
-    "attention_probs_dropout_prob": 0,
-    "max_position_embeddings": LIMIT,
-    "type_vocab_size": 2,
-    "layer_norm_eps": 1e-12,
-    "pad_token_id": 0,
-    "output_embedding_size": 32,
-}
+PAIRS = tuple(map(tuple, WORDS["pairs"]))
+CONFIG: Mapping[str, Any] = WORDS["bleurt"]
 """As the conversion of BLEURT-20 has them, but for the numbers."""
 
 
