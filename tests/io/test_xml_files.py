@@ -190,10 +190,6 @@ def test_an_encrypted_file(tmp_path: Path) -> None:
         read(path)
 
 
-BOMB = b'<!DOCTYPE a [<!ENTITY b "bbbb"><!ENTITY c "&b;&b;">]><a>&c;</a>'
-OUTSIDE = b'<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><a>&b;</a>'
-
-
 def nested(depth: int) -> bytes:
     return b"<a>" * depth + b"</a>" * depth
 
