@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO
-from unittest import mock
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import open_file, read_text
@@ -255,6 +254,8 @@ def without_cache_and_bars(module: ModuleType) -> contextlib.AbstractContextMana
     lighteval's cache has no switch: it makes a folder inside the model's, re-uses answers after a prompt has changed, and is
     overwritten by the processes of a distributed run.
     """
+    from unittest import mock
+
     bars = module.tqdm
 
     def no_bar(*args: Any, **settings: Any) -> Any:

@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
-import numpy as np
-
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint
 
@@ -241,6 +239,8 @@ class Measure(Opened[Any]):
 
 def require_finite(numbers: Any, name: str) -> None:
     """Refuses what damaged weights compute."""
+    import numpy as np
+
     if not np.isfinite(numbers).all():
         raise UsageError(f"{name} gives numbers that are not finite. Download it again.")
 

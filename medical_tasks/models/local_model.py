@@ -296,44 +296,43 @@ class LocalModel(ABC):
                 on_result(made)
         return prompts
 
-    def _prompt(self, request: Request) -> Prompt | Failure:
-        if request.continuations:
-            raise ValueError(f"request {request.key} has continuations: ask `loglikelihood`")
+    def _laid_out(self, request: Request) -> Prompt | ChoicePrompt:
         layout = self.setup.layout
         text = layout.render(request.messages)
-        tokens = layout.tokens(text)
-        if len(tokens) > self._context - request.max_new_tokens:
-            detail = (
-                f"{len(tokens)} tokens and {request.max_new_tokens} for the answer, the model's context is "
-                f"{self._context}"
-            )
-            return Failure(key=request.key, reason=TOO_LONG, detail=detail)
-        return Prompt(request=request, text=text, tokens=tokens, stop=(*request.stop, *layout.stop))
+        if request.continuations:
+            tokens, continuations = layout.answer_tokens(text, request.continuations)
+            return ChoicePrompt(request=request, tokens=tokens, continuations=tuple(continuations))
+        return Prompt(request=request, text=text, tokens=layout.tokens(text), stop=(*request.stop, *layout.stop))
+
+    def _length(self, request: Request) -> Length:
+        made = self._laid_out(request)
+        if isinstance(made, ChoicePrompt):
+            return Length(tokens=made.longest, room=self._context - self._spare)
+        return Length(tokens=len(made.tokens), room=self._context - request.max_new_tokens)
+
+    def _prompt(self, request: Request) -> Prompt | Failure:
+        made = self._laid_out(request)
+        if not isinstance(made, Prompt):
+            raise ValueError(f"request {request.key} has continuations: ask `loglikelihood`")
+        count, size = len(made.tokens), request.max_new_tokens
+        if count <= self._context - size:
+            return made
+        detail = f"{count} tokens and {size} for the answer, the model's context is {self._context}"
+        return Failure(key=request.key, reason=TOO_LONG, detail=detail)
 
     def _choice_prompt(self, request: Request) -> ChoicePrompt | Failure:
-        if not request.continuations:
+        made = self._laid_out(request)
+        if not isinstance(made, ChoicePrompt):
             raise ValueError(f"request {request.key} has no continuations: ask `generate`")
-        layout = self.setup.layout
-        tokens, continuations = layout.answer_tokens(layout.render(request.messages), request.continuations)
-        for number, ids in enumerate(continuations, 1):
+        for number, ids in enumerate(made.continuations, 1):
             if not ids:
                 detail = f"choice {number} is empty, or this tokenizer cannot tell where it begins"
                 return Failure(key=request.key, reason="choice without tokens", detail=detail)
-        prompt = ChoicePrompt(request=request, tokens=tokens, continuations=tuple(continuations))
-        if prompt.longest > self._context - self._spare:
-            detail = f"{prompt.longest} tokens with the longest choice, the model has room for "
-            detail += f"{self._context - self._spare}"
-            return Failure(key=request.key, reason=TOO_LONG, detail=detail)
-        return prompt
-
-    def _length(self, request: Request) -> Length:
-        layout = self.setup.layout
-        text = layout.render(request.messages)
-        if not request.continuations:
-            return Length(tokens=len(layout.tokens(text)), room=self._context - request.max_new_tokens)
-        tokens, continuations = layout.answer_tokens(text, request.continuations)
-        longest = max(map(len, continuations))
-        return Length(tokens=len(tokens) + longest, room=self._context - self._spare)
+        room = self._context - self._spare
+        if made.longest <= room:
+            return made
+        detail = f"{made.longest} tokens with the longest choice, the model has room for {room}"
+        return Failure(key=request.key, reason=TOO_LONG, detail=detail)
 
     def _decode(self, tokens: list[int]) -> str:
         text: str = self.setup.tokenizer.decode(tokens, skip_special_tokens=True)

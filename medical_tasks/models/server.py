@@ -102,7 +102,7 @@ class ServedModel(EndpointModel):
         port = free_port()
         settings = self._settings_at(f"http://{HOST}:{port}/v1")
         server = ManagedServer(
-            self._command(port),
+            command=self._command(port),
             ready=lambda: answers_chat(settings.base_url, settings.model, api_key=settings.api_key),
             log=self._log,
             timeout=self._start_timeout,

@@ -84,7 +84,7 @@ def small_server(
 ) -> ManagedServer:
     port = free_port()
     return ManagedServer(
-        [sys.executable, "-c", SERVER, str(port), str(folder / "pids"), *extra],
+        command=[sys.executable, "-c", SERVER, str(port), str(folder / "pids"), *extra],
         ready=lambda: ready and answers_chat(f"http://127.0.0.1:{port}/v1", "m"),
         log=folder / "logs" / "server.log",
         timeout=timeout,
@@ -135,7 +135,7 @@ def test_server_that_ignores_sigterm_is_killed_with_its_workers(tmp_path: Path) 
 def test_early_end_is_told_with_the_last_lines_of_the_log(tmp_path: Path) -> None:
     script = "import sys; [print('line', i) for i in range(50)]; sys.exit(3)"
     server = ManagedServer(
-        [sys.executable, "-c", script], ready=lambda: False, log=tmp_path / "log", timeout=30.0, grace=1.0
+        command=[sys.executable, "-c", script], ready=lambda: False, log=tmp_path / "log", timeout=30.0, grace=1.0
     )
     with pytest.raises(MissingError, match="ended with exit code 3 before it answered") as caught:
         server.start()
@@ -144,7 +144,7 @@ def test_early_end_is_told_with_the_last_lines_of_the_log(tmp_path: Path) -> Non
 
 
 def test_program_that_does_not_exist(tmp_path: Path) -> None:
-    server = ManagedServer(["/no/such/program"], ready=lambda: False, log=tmp_path / "log", timeout=30.0)
+    server = ManagedServer(command=["/no/such/program"], ready=lambda: False, log=tmp_path / "log", timeout=30.0)
     with pytest.raises(MissingError, match="(?s)exit code 127.*cannot start /no/such/program"):
         server.start()
 
@@ -164,7 +164,7 @@ def test_error_while_waiting_stops_the_server(tmp_path: Path) -> None:
         pids_of(tmp_path / "pids")
         raise KeyboardInterrupt
 
-    server._ready = interrupted
+    server.ready = interrupted
     with pytest.raises(KeyboardInterrupt):
         server.start()
     assert not any(alive(pid) for pid in pids_of(tmp_path / "pids"))
