@@ -120,14 +120,12 @@ def test_end_tokens_come_from_both_files(tmp_path: Path) -> None:
     assert checkpoint_of(tmp_path, config={}).end_tokens() == set()
 
 
-@pytest.mark.parametrize(
-    ("content", "message"), [("{", r"config\.json: not JSON"), ("[1]", "a JSON object is expected, got list")]
-)
-def test_a_broken_configuration_is_told(tmp_path: Path, content: str, message: str) -> None:
+def test_a_broken_configuration_is_told(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, config={})
-    (folder / "config.json").write_text(content, encoding="utf-8")
-    with pytest.raises(UsageError, match=message):
-        find_checkpoint(str(folder), revision=None).context()
+    for content, message in (("{", r"config\.json: not JSON"), ("[1]", "a JSON object is expected, got list")):
+        (folder / "config.json").write_text(content, encoding="utf-8")
+        with pytest.raises(UsageError, match=message):
+            find_checkpoint(str(folder), revision=None)
 
 
 TENSOR_BYTES = 3000
@@ -236,22 +234,23 @@ def test_no_weights(folder: Path) -> None:
         fingerprint(folder)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "no room for its header"),
-        (b"\x01\x00", "no room for its header"),
-        ((10**9).to_bytes(8, "little") + b"{}", "no room for its header"),
-        ((2).to_bytes(8, "little") + b"[]", "header cannot be read"),
-        ((2).to_bytes(8, "little") + b"{x", "header cannot be read"),
-        ((9).to_bytes(8, "little") + b'{"a": {}}', "header cannot be read"),
-        (safetensors(bytes(TENSOR_BYTES * TENSORS))[:-1], r"asks for \d+ bytes, the file has \d+\. Download it again"),
-    ],
-)
-def test_a_broken_file_is_told(folder: Path, content: bytes, message: str) -> None:
-    (folder / "model.safetensors").write_bytes(content)
+@pytest.mark.parametrize(("length", "rest", "message"), CASES["broken_safetensors"])
+def test_a_broken_file_is_told(folder: Path, length: int, rest: str, message: str) -> None:
+    (folder / "model.safetensors").write_bytes(length.to_bytes(8, "little") + rest.encode())
     with pytest.raises(UsageError, match=message):
         fingerprint(folder)
+
+
+def test_a_file_cut_off_is_told(folder: Path) -> None:
+    weights = folder / "model.safetensors"
+    for kept, message in (
+        (0, "no room for its header"),
+        (2, "no room"),
+        (-1, r"asks for \d+ bytes, the file has \d+\. Down"),
+    ):
+        weights.write_bytes(safetensors(bytes(TENSOR_BYTES * TENSORS))[:kept])
+        with pytest.raises(UsageError, match=message):
+            fingerprint(folder)
 
 
 def test_files_are_those_that_decide_answers(folder: Path) -> None:

@@ -143,18 +143,15 @@ def test_early_end_is_told_with_the_last_lines_of_the_log(tmp_path: Path) -> Non
     assert lines == [f"line {i}" for i in range(30, 50)]
 
 
-def test_program_that_does_not_exist(tmp_path: Path) -> None:
-    server = ManagedServer(command=["/no/such/program"], ready=lambda: False, log=tmp_path / "log", timeout=30.0)
-    with pytest.raises(MissingError, match="(?s)exit code 127.*cannot start /no/such/program"):
-        server.start()
-
-
-def test_server_that_is_never_ready_is_stopped(tmp_path: Path) -> None:
+def test_server_that_is_never_ready_is_stopped_and_one_that_is_not_there(tmp_path: Path) -> None:
     server = small_server(tmp_path, ready=False, timeout=1.5)
     with pytest.raises(MissingError, match="did not answer within 1.5 s; start_timeout=SECONDS"):
         server.start()
     assert not server.running()
     assert not any(alive(pid) for pid in pids_of(tmp_path / "pids"))
+    server = ManagedServer(command=["/no/such/program"], ready=lambda: False, log=tmp_path / "log", timeout=30.0)
+    with pytest.raises(MissingError, match="(?s)exit code 127.*cannot start /no/such/program"):
+        server.start()
 
 
 def test_error_while_waiting_stops_the_server(tmp_path: Path) -> None:
@@ -238,19 +235,16 @@ def test_killed_supervisor_takes_the_server_with_it(tmp_path: Path) -> None:
 # The probe.
 
 
-def test_probe_says_ready_only_for_an_answer() -> None:
+def test_probe_says_ready_only_for_an_answer_and_raises_what_no_waiting_cures() -> None:
     plan = [Fault.status_code(503), Fault.status_code(404), Fault.cut(), Fault.refuse()]
     with FaultServer(plan, key="k") as server:
         assert [answers_chat(server.base_url, "m", api_key="k") for _ in range(5)] == [False] * 4 + [True]
     assert server.calls[-1].body["max_tokens"] == 1
     assert not answers_chat(server.base_url, "m")
-
-
-@pytest.mark.parametrize("status", [400, 401, 422])
-def test_probe_raises_what_no_waiting_cures(status: int) -> None:
-    plan = [Fault.status_code(status, "no chat template")]
-    with FaultServer(plan) as server, pytest.raises(UsageError, match=f"HTTP {status}: .*no chat template"):
-        answers_chat(server.base_url, "m")
+    for status in (400, 401, 422):
+        plan = [Fault.status_code(status, "no chat template")]
+        with FaultServer(plan) as server, pytest.raises(UsageError, match=f"HTTP {status}: .*no chat template"):
+            answers_chat(server.base_url, "m")
 
 
 # Programs, flags, GPUs.
