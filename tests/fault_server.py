@@ -21,8 +21,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any
+from pathlib import Path
+from socketserver import TCPServer
+from typing import Any, Self
 
 __all__ = ["Call", "Fault", "FaultServer", "Plan", "echo_answer", "first", "randomly"]
 
@@ -31,23 +32,14 @@ HANG_S = 60.0  # longer than any client in the tests waits; the end of the serve
 
 @dataclass(frozen=True)
 class Call:
-    """A request as it arrived.
+    """A request as it arrived; `attempt` is 1 when this question (its messages) is asked for the first time."""
 
-    Attributes:
-        number: 1 for the server's first request.
-        attempt: 1 when this question (its messages) is asked for the first time.
-        body: the decoded JSON body.
-        headers: headers by lower-case name.
-        path: the request's path.
-        at: monotonic seconds of arrival.
-    """
-
-    number: int
+    number: int  # 1 for the server's first request
     attempt: int
-    body: Mapping[str, Any]
-    headers: Mapping[str, str]
+    body: Mapping[str, Any]  # decoded; empty where an address was read
+    headers: Mapping[str, str]  # by lower-case name
     path: str
-    at: float
+    at: float  # monotonic seconds of arrival
 
     @property
     def prompt(self) -> str:
@@ -59,12 +51,8 @@ class Call:
 class Fault:
     """What goes wrong with one request.
 
-    Attributes:
-        kind: `reply` (status, headers and body as given), `cut` (the connection closes, `body` half sent), `hang`
-            (silence), `drip` (the body comes a byte at a time, without end).
-        status: of a `reply`.
-        headers: of a `reply`.
-        body: what is sent.
+    `kind`: `reply` (status, headers and body as given), `cut` (the connection closes, `body` half sent), `hang` (silence),
+    `drip` (the body comes a byte at a time, without end).
     """
 
     kind: str
@@ -157,14 +145,10 @@ def echo_answer(call: Call) -> str:
 
 
 class FaultServer:
-    """The server, on a free loopback port, for the length of a `with` block.
+    """The server, on a free loopback port or a unix socket, for the length of a `with` block.
 
-    Args:
-        plan: what goes wrong.
-        answer: from call to the text of a good answer, or to a list of texts, one a choice.
-        latency: seconds before each answer.
-        key: bearer token that is asked for; None takes any.
-        finish: finish reason of good answers.
+    `answer`: from call to the text of a good answer, or to a list of texts, one a choice; `latency`: seconds before each answer;
+    `key`: bearer token that is asked for, None takes any; `finish`: finish reason of good answers.
     """
 
     def __init__(
@@ -175,6 +159,7 @@ class FaultServer:
         latency: float = 0.0,
         key: str | None = None,
         finish: str = "stop",
+        place: Path | None = None,
     ) -> None:
         self.calls: list[Call] = []
         self.most_at_once = 0
@@ -187,26 +172,24 @@ class FaultServer:
         self._asked: Counter[str] = Counter()
         self._lock = threading.Lock()
         self._closing = threading.Event()
-        self._http = _Server(self)
+        self._http = _Server(self, place)
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
 
     @property
     def base_url(self) -> str:
         """Address up to the version."""
-        return f"http://127.0.0.1:{self._http.server_port}/v1"
+        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
 
     @property
     def prompts(self) -> list[str]:
         """The last message of every request, in order of arrival."""
         return [call.prompt for call in self.calls]
 
-    def __enter__(self) -> FaultServer:
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._closing.set()
         self._http.shutdown()
         self._thread.join()
@@ -215,7 +198,7 @@ class FaultServer:
 
     def serve(self, handler: _Handler) -> None:
         """Handles one request."""
-        size = int(handler.headers["Content-Length"])
+        size = int(handler.headers.get("Content-Length", 0))
         raw = handler.rfile.read(size)
         if len(raw) < size:
             handler.close_connection = True  # the client was killed while it asked: nobody has asked anything
@@ -231,8 +214,8 @@ class FaultServer:
 
     def _arrived(self, handler: _Handler, raw: bytes) -> Call:
         at = time.monotonic()
-        body = json.loads(raw)
-        question = json.dumps(body["messages"])
+        body = json.loads(raw or "{}")
+        question = json.dumps(body.get("messages", body))
         with self._lock:
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
@@ -252,9 +235,8 @@ class FaultServer:
             fault = self._plan(call)
         else:
             fault = self._plan[call.number - 1] if call.number <= len(self._plan) else None
-        if fault is None:
-            handler.reply(200, {}, json.dumps(self._completion(call)))
-        elif fault.kind == "reply":
+        fault = fault or self.good(call)
+        if fault.kind == "reply":
             handler.reply(fault.status, fault.headers, fault.body)
         elif fault.kind == "cut":
             handler.cut(fault.body)
@@ -263,6 +245,10 @@ class FaultServer:
             handler.close_connection = True
         else:
             handler.drip(self._closing)
+
+    def good(self, call: Call) -> Fault:
+        """What a request is answered with which nothing happens to."""
+        return Fault.json_body(self._completion(call))
 
     def _completion(self, call: Call) -> dict[str, Any]:
         answer = self._answer(call)
@@ -285,11 +271,16 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = False
     request_queue_size = 256
 
-    def __init__(self, owner: FaultServer) -> None:
+    def __init__(self, owner: FaultServer, place: Path | None) -> None:
         self.owner = owner
+        if place is not None:
+            self.address_family = socket.AF_UNIX
         self._open: set[socket.socket] = set()
         self._open_lock = threading.Lock()
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(("127.0.0.1", 0) if place is None else str(place), _Handler)  # type: ignore[arg-type]
+
+    def server_bind(self) -> None:
+        TCPServer.server_bind(self)  # the base class asks for a name of the address, which no test needs
 
     def process_request(self, request: Any, client_address: Any) -> None:
         with self._open_lock:
@@ -318,11 +309,16 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
     server: _Server
+
+    @property
+    def disable_nagle_algorithm(self) -> bool:  # type: ignore[override]
+        return self.server.address_family == socket.AF_INET
 
     def do_POST(self) -> None:
         self.server.owner.serve(self)
+
+    do_GET = do_POST
 
     def reply(self, status: int, headers: Mapping[str, str], body: str) -> None:
         raw = body.encode()

@@ -1,9 +1,8 @@
 """Strict reading of published CSV files: every row of a table, or a few rows out of a very large file.
 
-`read_csv` takes the memory of one row. `stream_rows` is for files of gigabytes, plain or gzip, of which a few megabytes are needed.
-The file is cut into blocks of whole rows. What stands in quotes is skipped, which leaves an outline of a few dozen bytes per row:
-enough to tell where the row ends, how many fields it has and, mostly, whether it is wanted. Every row is still checked: that its
-quotes close and that it has as many fields as the header. Its error messages give places, never text: these files are credentialed.
+`read_csv` takes the memory of one row. `stream_rows` is for files of gigabytes, plain or gzip, of which a few megabytes are needed:
+what stands in quotes is skipped, which leaves an outline of a few dozen bytes per row, enough to tell where the row ends, how many
+fields it has and, mostly, whether it is wanted. Messages give places, never text: these files are credentialed.
 """
 
 from __future__ import annotations
@@ -47,16 +46,9 @@ def _again(release: str) -> str:
 
 
 def read_csv(path: Path, columns: Sequence[str], *, release: str, others: bool = False) -> Iterator[CsvRow]:
-    """Reads a CSV file that must have exactly the given columns, in any order; wholly empty lines are no rows.
+    """Reads a CSV file that must have exactly the given columns (or `others` too), in any order; wholly empty lines are no rows.
 
-    Args:
-        path: UTF-8; a byte order mark at its start is skipped.
-        columns: their names.
-        release: what the file should be, for messages ("MedCalc-Bench v1.0 test set").
-        others: whether it may have other columns as well.
-
-    Raises:
-        UsageError: The file cannot be read, or is not whole.
+    `release`: what the file should be, for messages ("MedCalc-Bench v1.0 test set").
     """
     csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT_BYTES))
     again = _again(release)
@@ -111,18 +103,10 @@ def stream_rows(
     release: str,
     on_read: Callable[[int], None] = lambda _: None,
 ) -> Generator[StreamedRow, None, None]:
-    """Yields the rows of a file that are wanted.
+    """Yields the rows of a file that are wanted; `columns` are all that the header has, in any order.
 
-    Args:
-        path: the file, gzip or not by its content; UTF-8, a byte order mark is skipped.
-        columns: names the header must have, in any order, and no others.
-        wanted: column name to the texts of which a wanted row has one there. Rows that are not wanted by their first fields are
-            not looked at further.
-        release: what the file should be, for messages.
-        on_read: called with the number of bytes of the file that were read so far.
-
-    Raises:
-        UsageError: The file cannot be read, or what was read of it is not whole.
+    `wanted`: column name to the texts of which a wanted row has one there; rows that are not wanted by their first fields are not
+    looked at further. `on_read`: called with the number of bytes of the file that were read so far.
     """
     again = _again(release)
     texts = {name: frozenset(each) for name, each in wanted.items()}
@@ -152,10 +136,7 @@ def _find_rows(
     release: str,
     on_read: Callable[[int], None],
 ) -> Generator[_FoundRow, None, None]:
-    """Yields the header without byte order mark, then the rows that are wanted or cannot be told from those without parsing them.
-
-    Arguments and errors are those of `stream_rows`, except for errors that only parsing a row finds.
-    """
+    """Yields the header without byte order mark, then the rows that are, or without parsing may be, wanted."""
     again = _again(release)
     blocks = _read_blocks(path, again=again, on_read=on_read)
     first = next(blocks, None)
@@ -221,11 +202,7 @@ def _may_be_wanted(block: _Block, number: int, fields: Sequence[bytes], texts: M
 
 
 def _parsed_row(path: Path, row: _FoundRow, again: str) -> list[str]:
-    """Parses a row into the texts of its fields.
-
-    Raises:
-        UsageError: It is not UTF-8, or what is quoted in it does not make fields.
-    """
+    """Parses a row into the texts of its fields."""
     try:
         text = row.raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -322,11 +299,7 @@ class _Block:
 
 
 def _read_blocks(path: Path, *, again: str, on_read: Callable[[int], None]) -> Iterator[_Block]:
-    """Cuts a file into blocks of at least one row; the first has the first row alone.
-
-    Raises:
-        UsageError: The file cannot be read, is cut off or damaged, holds a NUL byte, or a quote is not closed.
-    """
+    """Cuts a file into blocks of at least one row; the first has the first row alone."""
     import numpy as np
 
     rest, base = b"", 0  # the row that is not whole, and what is before it

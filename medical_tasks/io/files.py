@@ -13,7 +13,6 @@ import os
 import stat
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, Final, Self, cast
 
 from medical_tasks.errors import IncompleteError, UsageError, doing, system_reason
@@ -130,10 +129,6 @@ class WholeFile:
     It is written beside its place under a hidden name and renamed into it, so that nobody ever reads half of it and an
     older file of that name stays as it was until then. Folders on the way are made, a link is followed; a `private` file has mode
     0600 from its first byte on.
-
-    Raises:
-        UsageError: There is something else than a file under that name.
-        IncompleteError: It cannot be written; nothing is left behind.
     """
 
     def __init__(self, path: Path, *, private: bool = False) -> None:
@@ -170,9 +165,7 @@ class WholeFile:
         except OSError as error:
             raise self._failed(error) from error
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         stream, self._stream = self._stream, None
         if stream is None:
             return
@@ -210,13 +203,8 @@ def read_chunks(
 ) -> Generator[bytes, None, None]:
     """Yields the content of a plain or gzip file, told apart by content, in pieces that are not empty.
 
-    Args:
-        path: the file; gzip may have one member or several, and zeros behind each.
-        again: the next step, for messages about a damaged file.
-        on_read: called with the number of bytes of the file that were read so far.
-
-    Raises:
-        UsageError: The file cannot be read, or its gzip data are cut off, damaged or followed by something else.
+    Gzip may have one member or several, and zeros behind each. `again`: the next step, for messages about a damaged file;
+    `on_read`: called with the number of bytes of the file that were read so far.
     """
     # glibc keeps freed memory for its next use up to the largest size that was ever freed; else each chunk is handed back to
     # the system and fetched again page by page, which takes a quarter of the whole time. Never touched, it costs nothing.

@@ -83,16 +83,9 @@ def optional(field: Field) -> Field:
 
 
 def read_records(path: Path, fields: Mapping[str, Field], *, release: str, again: str) -> Iterator[Record]:
-    """Reads a file with one JSON object a line.
+    """Reads a file with one JSON object a line, of these fields and no others; blank lines and a byte order mark are skipped.
 
-    Args:
-        path: the file, UTF-8; a byte order mark at its start and blank lines are skipped.
-        fields: what an object must have; it may have nothing else.
-        release: what the file should be, for messages ("K-QA file of answered questions").
-        again: what to do about a damaged file, one sentence.
-
-    Raises:
-        UsageError: The file cannot be read or is damaged, or a line breaks a rule; names line, field, rule and value.
+    `release`: what the file should be, `again`: what to do about a damaged one, one sentence; both for messages.
     """
     try:
         content = read_bytes(path)
@@ -133,11 +126,8 @@ def _object(path: Path, number: int, raw: bytes, again: str, *, private: bool) -
 def _check_names(path: Path, number: int, values: Mapping[str, Any], fields: Mapping[str, Field], release: str) -> None:
     missing = [name for name, field in fields.items() if field.required and name not in values]
     unexpected = [name for name in values if name not in fields]
-    problems = [
-        f"{label}: {', '.join(map(repr, names))}"
-        for label, names in (("missing", missing), ("unexpected", unexpected))
-        if names
-    ]
+    found = {"missing": missing, "unexpected": unexpected}
+    problems = [f"{label}: {', '.join(map(repr, names))}" for label, names in found.items() if names]
     if problems:
         raise UsageError(
             f"{path}: line {number} has the wrong fields for the {release}. {'; '.join(problems)}. "

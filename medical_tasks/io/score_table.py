@@ -52,20 +52,11 @@ class _File:
 def read_scores(
     paths: Sequence[Path], *, names: Sequence[str] = (), wanted: Sequence[str] = (), others: bool = True
 ) -> ScoreTable:
-    """Reads CSV files of scores and joins them by the names of their rows.
+    """Reads CSV files of scores (UTF-8, comma-separated, with a header) and joins them by the names of their rows.
 
-    A column without a single number holds text. The first such column of a file names its rows. A row that a file lacks has no
-    scores from it.
-
-    Args:
-        paths: the files, at least one: UTF-8, comma-separated, with a header.
-        names: the columns that together name the rows, if not the first text column.
-        wanted: columns of scores that must be there.
-        others: whether to read all other columns too that do not hold text.
-
-    Raises:
-        MissingError: There is no such file.
-        UsageError: A file is no such table, or the files do not fit together.
+    A column without a single number holds text. The first such column of a file names its rows, if `names` does not say which
+    columns together do. A row that a file lacks has no scores from it. Columns that are `wanted` must be there; `others`: whether
+    to read all other columns too that do not hold text.
     """
     files = [_read(path, names, wanted, others=others) for path in paths]
     known = [column for file in files for column in file.columns]

@@ -1,9 +1,8 @@
 """Finished work on disk: one SQLite file (WAL) of content-addressed records.
 
-A record is `(kind, key, payload)`: an answer of a model, later a verdict of a judge. The key is a hash of everything that
-decides the payload, so a record is never stale: another prompt, another model or other settings have another key. Each
-`put` is its own committed transaction, so a process killed at any moment loses at most what it had not yet put; several
-processes may use one file at once.
+A record is `(kind, key, payload)`: an answer of a model, a verdict of a judge. The key is a hash of everything that decides the
+payload, so a record is never stale. Each `put` is its own committed transaction, so a process killed at any moment loses at most
+what it had not yet put; several processes may use one file at once.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from medical_tasks.errors import IncompleteError, UsageError
@@ -49,11 +47,7 @@ def content_key(parts: Mapping[str, Any]) -> str:
 
 
 class Store:
-    """A file of finished records, readable by its owner alone; a context manager.
-
-    Raises:
-        UsageError: The file is not a store, or was written by a newer version.
-    """
+    """A file of finished records, readable by its owner alone; a context manager."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -81,9 +75,7 @@ class Store:
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -112,11 +104,7 @@ class Store:
     def put(self, kind: str, key: str, payload: Mapping[str, Any], *, first: bool = False) -> None:
         """Commits one record; a second one under the same key replaces it and is counted.
 
-        Args:
-            kind: `answer`, `verdict`.
-            key: from `content_key`.
-            payload: JSON values.
-            first: keep the record that is there instead, for what several processes may get at once and should agree on.
+        `first`: keep the record that is there instead, for what several processes may get at once and should agree on.
         """
         # ASCII JSON carries lone surrogates as escapes, which UTF-8 text cannot.
         text = json.dumps(payload, ensure_ascii=True, separators=(",", ":"))

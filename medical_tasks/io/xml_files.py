@@ -30,11 +30,7 @@ class PlainXmlError(ValueError):
 
 
 def xml_root(data: bytes, *, limit_bytes: int) -> ET.Element:
-    """Reads a document, UTF-8 with or without a byte order mark, without its comments and processing instructions.
-
-    Raises:
-        PlainXmlError: It is too long or too deep, not UTF-8, has a document type, or is not whole.
-    """
+    """Reads a document, UTF-8 with or without a byte order mark, without its comments and processing instructions."""
     if len(data) > limit_bytes:
         raise PlainXmlError(f"has {len(data):,} bytes, more than {limit_bytes:,}")
     try:
@@ -87,11 +83,7 @@ class XlsxRow:
 
 
 def read_xlsx(path: Path, columns: Sequence[str], *, release: str) -> list[XlsxRow]:
-    """Reads the first sheet of a workbook, whose first row must have exactly the given names, in any order; empty rows are none.
-
-    Raises:
-        UsageError: The file is no whole XLSX file, is larger than such a table can be, or is not this table.
-    """
+    """Reads the first sheet of a workbook, whose first row must have exactly the given names, in any order; empty rows are none."""
     again = f"Download the {release} again."
     rows = _sheet(path, again)
     names = {place: text for place, text in rows.pop(1, {}).items() if text}

@@ -1,15 +1,9 @@
 """AlignScore by the authors' checkpoint: how well a context supports a claim.
 
-    aligned = open_alignscore("models/AlignScore-base.ckpt", backbone="models/roberta-base")
-    aligned.score(["He had a fever of 39 C. It fell in two days."], ["He was febrile."])
-
-Source: Zha et al. (2023), AlignScore: Evaluating factual consistency with a unified alignment function,
-https://aclanthology.org/2023.acl-long.634; reference implementation https://github.com/yuh-zha/AlignScore. Pairs are read in
-batches of like length and are not padded to 512 tokens; the numbers are the same. Nothing is downloaded.
-
-The checkpoint is a dictionary of PyTorch Lightning: `state_dict` with `base_model.*`, the three heads `bin_layer`, `tri_layer` and
-`reg_layer`, and `mlm_head.*`, which scoring does not use; `hyper_parameters` with the backbone's name. It is read as tensors
-alone, which runs nothing, and what training left in it is not brought into memory.
+Source: Zha et al. (2023), https://aclanthology.org/2023.acl-long.634; reference implementation https://github.com/yuh-zha/AlignScore.
+Pairs are read in batches of like length, not padded to 512 tokens; the numbers are the same. The checkpoint is a dictionary of
+PyTorch Lightning: `state_dict` with `base_model.*`, `bin_layer`, `tri_layer`, `reg_layer` and `mlm_head.*`, which is not used, and
+`hyper_parameters` with the backbone's name. It is read as tensors alone, which runs nothing.
 """
 
 from __future__ import annotations
@@ -22,18 +16,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
-import numpy as np
-
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import open_file, read_bytes
 from medical_tasks.models.checkpoint import Checkpoint, model_files, quiet_libraries
 from medical_tasks.models.encoder import (
     LOAD_ERRORS,
-    Batches,
-    Opened,
+    LOCAL,
+    Measure,
     Row,
     check_packages,
-    device,
     engine,
     fill_network,
     find_folder,
@@ -68,8 +59,7 @@ def open_alignscore(
     `sentences`: how texts are split: `medical`, `punkt` (untrained), or a folder of NLTK's `punkt_tab`, as the authors' code
     does.
     """
-    files = _find(checkpoint, backbone, sentences)
-    return AlignScore(AlignNetwork(files.checkpoint, files.backbone.folder), files.identity(), files=files)
+    return AlignScore(_find(checkpoint, backbone, sentences))
 
 
 def alignscore_identity(
@@ -107,17 +97,28 @@ class _Files:
         }
 
 
-class AlignScore(Opened["AlignNetwork"]):
+class AlignScore(Measure):
     """A checkpoint in this process, made by `open_alignscore`."""
 
-    def __init__(self, network: AlignNetwork, identity: dict[str, str], *, files: _Files) -> None:
-        super().__init__(network, identity["model"])
-        self.identity = identity
-        self.truncated = 0
-        """How many distinct pairs were longer than the model takes, and were cut, in the last call of `score`."""
-        self._rules = files.rules
-        self._longest = files.longest
-        self._batches = Batches(self.identity["model"], network.device)
+    def __init__(self, files: _Files) -> None:
+        import torch
+
+        folder = files.backbone.folder
+        state, trained_on = _read_checkpoint(files.checkpoint)
+        with quiet_libraries(logging.ERROR):
+            self.tokenizer = load_tokenizer(folder.name, folder, fast=True)
+            backbone = _load_network(files.checkpoint, folder, state, trained_on)
+        parts = {"backbone": backbone}
+        for mode, (layer, outputs) in HEADS.items():
+            width = int(backbone.config.hidden_size)
+            parts[mode] = linear_layer(state, layer, inputs=width, outputs=outputs)
+            if parts[mode] is None:
+                raise UsageError(
+                    f"{files.checkpoint.name}: its {layer} must have {outputs} outputs of {width} inputs. Give a checkpoint of "
+                    "AlignScore and the folder of its backbone."
+                )
+        super().__init__(torch.nn.ModuleDict(parts), files.identity())
+        self._files = files
 
     def score(self, contexts: Sequence[str], claims: Sequence[str], *, mode: Mode = "nli_sp") -> list[float]:
         """Scores claims, 0-1 (`reg` modes are unbounded); equal pairs of chunk and sentence are read once.
@@ -131,38 +132,51 @@ class AlignScore(Opened["AlignNetwork"]):
             self._parts(context, claim, mode) if claim.strip() else ([], [])
             for context, claim in zip(contexts, claims, strict=True)
         ]
-        pairs = dict.fromkeys((chunk, part) for chunks, parts in asked for part in parts for chunk in chunks)
-        scores = dict(zip(pairs, self._read(list(pairs), mode.removesuffix("_sp")), strict=True))
+        pairs = list(dict.fromkeys((chunk, part) for chunks, parts in asked for part in parts for chunk in chunks))
+        head = mode.removesuffix("_sp")
+        scores = dict(zip(pairs, self._read(self._rows(pairs), lambda rows: self._outputs(rows, head)), strict=True))
         return [best_and_mean([[scores[chunk, part] for chunk in chunks] for part in parts]) for chunks, parts in asked]
 
     def _parts(self, context: str, claim: str, mode: Mode) -> tuple[list[str], list[str]]:
         if not mode.endswith("_sp"):
             return [context], [claim]
-        sentences = split_sentences(context, rules=self._rules)
-        return chunk_context(context, sentences), split_sentences(claim, rules=self._rules)
+        sentences = split_sentences(context, rules=self._files.rules)
+        return chunk_context(context, sentences), split_sentences(claim, rules=self._files.rules)
 
-    def _read(self, pairs: Sequence[tuple[str, str]], head: str) -> list[float]:
-        network = self._loaded
+    def _rows(self, pairs: Sequence[tuple[str, str]]) -> list[Row]:
+        """Tokenises pairs, and cuts those that are too long; what looks like a special token is text."""
+        _ = self._loaded
         self.truncated = 0
         if not pairs:
             return []
-        found = self._batches.read(self._rows(network, pairs), lambda rows: network.score(rows, head))
-        if not np.isfinite(found).all():
-            raise UsageError(f"{self.identity['model']} gives numbers that are not finite. Download it again.")
-        return found
-
-    def _rows(self, network: AlignNetwork, pairs: Sequence[tuple[str, str]]) -> list[Row]:
-        """Tokenises pairs, and cuts those that are too long."""
-        made = network.tokenize(*zip(*pairs, strict=True))
+        made = self.tokenizer(
+            *([readable(text) for text in texts] for texts in zip(*pairs, strict=True)),
+            truncation=False,
+            split_special_tokens=True,
+            verbose=False,
+            return_attention_mask=False,
+        )
         rows: list[Row] = []
         for number in range(len(pairs)):
             row = {name: made[name][number] for name in made}
-            if len(row["input_ids"]) > self._longest:
-                places = cut_pair(made.sequence_ids(number), self._longest)
+            if len(row["input_ids"]) > self._files.longest:
+                places = cut_pair(made.sequence_ids(number), self._files.longest)
                 row = {name: [values[place] for place in places] for name, values in row.items()}
                 self.truncated += 1
             rows.append(row)
         return rows
+
+    def _outputs(self, rows: Sequence[Row], head: str) -> list[float]:
+        """Reads some rows together: `nli` and `bin` give the probability of being aligned, `reg` a number without bounds."""
+        import torch
+
+        network = self._loaded
+        columns = pad(rows, padding=self.tokenizer.pad_token_id, device=self.device)
+        with torch.inference_mode():
+            outputs = network[head](network["backbone"](**columns).pooler_output)
+            scores = outputs[:, 0] if head == "reg" else outputs.softmax(dim=-1)[:, _ALIGNED[head]]
+        found: list[float] = scores.tolist()
+        return found
 
 
 def _check(contexts: Sequence[str], claims: Sequence[str]) -> None:
@@ -238,50 +252,6 @@ _NOT_LOADED = "embeddings.position_ids"
 """Numbers 0, 1, 2 ...: old files have them, transformers counts for itself."""
 
 
-class AlignNetwork:
-    """The loaded checkpoint, in float32; of the backbone's folder only configuration and tokenizer are read."""
-
-    def __init__(self, checkpoint: Path, backbone: Path) -> None:
-        state, trained_on = _read_checkpoint(checkpoint)
-        with quiet_libraries(logging.ERROR):
-            self.tokenizer = load_tokenizer(backbone.name, backbone, fast=True)
-            self._model = _load_network(checkpoint, backbone, state, trained_on)
-        self._heads: dict[str, Any] = {}
-        for mode, (layer, outputs) in HEADS.items():
-            width = int(self._model.config.hidden_size)
-            self._heads[mode] = linear_layer(state, layer, inputs=width, outputs=outputs)
-            if self._heads[mode] is None:
-                raise UsageError(
-                    f"{checkpoint.name}: its {layer} must have {outputs} outputs of {width} inputs. Give a checkpoint of "
-                    "AlignScore and the folder of its backbone."
-                )
-        self.device = device()
-        for part in (self._model, *self._heads.values()):
-            part.to(self.device).eval()
-
-    def tokenize(self, contexts: Sequence[str], claims: Sequence[str]) -> Any:
-        """Joins pairs to what the model reads, whatever their length; what looks like a special token is text."""
-        return self.tokenizer(
-            [readable(text) for text in contexts],
-            [readable(text) for text in claims],
-            truncation=False,
-            split_special_tokens=True,
-            verbose=False,
-            return_attention_mask=False,
-        )
-
-    def score(self, rows: Sequence[Row], mode: str) -> list[float]:
-        """Reads some rows together: `nli` and `bin` give the probability of being aligned, `reg` a number without bounds."""
-        import torch
-
-        columns = pad(rows, padding=self.tokenizer.pad_token_id, device=self.device)
-        with torch.inference_mode():
-            outputs = self._heads[mode](self._model(**columns).pooler_output)
-            scores = outputs[:, 0] if mode == "reg" else outputs.softmax(dim=-1)[:, _ALIGNED[mode]]
-        found: list[float] = scores.tolist()
-        return found
-
-
 def _read_checkpoint(checkpoint: Path) -> tuple[dict[str, Any], str]:
     """The tensors of the file, and what it says that it was trained on."""
     import torch
@@ -313,7 +283,7 @@ def _load_network(checkpoint: Path, backbone: Path, state: Mapping[str, Any], tr
 
     said = f" It was trained on {trained_on}." if trained_on else ""
     try:
-        config = transformers.AutoConfig.from_pretrained(str(backbone), local_files_only=True, trust_remote_code=False)
+        config = transformers.AutoConfig.from_pretrained(str(backbone), **LOCAL)
         weights = {
             key.removeprefix(_BACKBONE): value.float() for key, value in state.items() if key.startswith(_BACKBONE)
         }

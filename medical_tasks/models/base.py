@@ -1,8 +1,7 @@
 """What every model under test offers: answers to chat requests, one by one as they finish.
 
-Backends differ in where the model runs; the runner sees only this. A result is an `Answer` or a `Failure`, never an empty
-text that stands for a failure. The answer to a request with `continuations` is a `ChoiceScores`, written as text so that it goes
-through the store, files of responses and the replay of a run like any other answer::
+A result is an `Answer` or a `Failure`, never an empty text that stands for a failure. The answer to a request with
+`continuations` is a `ChoiceScores`, written as text so that it goes through the store and files of responses like any other::
 
     {"logprobs": [-1.25, -0.5, null, -7.0, -3.125], "tokens": [1, 1, 1, 1, 1], "below": -9.5}
 """
@@ -82,11 +81,7 @@ class Model(Protocol):
         ...
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Says how probable the continuations of each request are; results as in `generate`.
-
-        Raises:
-            UsageError: The model cannot say such a thing (a server without log-probabilities).
-        """
+        """Says how probable the continuations of each request are; results as in `generate`."""
         ...
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:

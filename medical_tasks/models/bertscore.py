@@ -1,31 +1,24 @@
 """BERTScore by any encoder on this machine's disk: how close the tokens of two texts are in one of its layers.
 
-    scorer = open_bertscore("models/distilbert-base-uncased", layer=4)
-    scorer.score(["No sign of a fracture."], ["There is no fracture."])[0].rescaled(DISTILBERT_LAYER_4).f1
-
 Source: Zhang et al. (2020), https://arxiv.org/abs/1904.09675, sections 3 and 4; reference implementation
-https://github.com/Tiiiger/bert_score (0.3.13), without weights of rarity (idf).
-
-A text without a token scores 0 in all three numbers. Nothing is clamped: rescaled, that 0 is below 0 (-1.51 with the
-baselines below), as in the reference; `floor=0` makes 0 the least.
+https://github.com/Tiiiger/bert_score (0.3.13), without weights of rarity (idf). A text without a token scores 0 in all three
+numbers. Nothing is clamped: rescaled, that 0 is below 0, as in the reference; `floor=0` makes 0 the least.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.errors import UsageError
 from medical_tasks.models.checkpoint import Checkpoint, fingerprint, quiet_libraries
 from medical_tasks.models.encoder import (
-    Batches,
-    Opened,
+    Measure,
     Row,
     check_packages,
-    device,
     engine,
     find_folder,
     load_model,
@@ -33,6 +26,7 @@ from medical_tasks.models.encoder import (
     longest_text,
     pad,
     readable,
+    require_finite,
 )
 from medical_tasks.scoring.text_pairs import References, as_segments
 
@@ -56,7 +50,7 @@ DISTILBERT_LAYER_4: Final = Baseline(precision=0.6019937, recall=0.6019904, f1=0
 """Of distilbert-base-uncased, layer 4, English: bert_score 0.3.13, rescale_baseline/en/distilbert-base-uncased.tsv."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class BertScore:
     """What a prediction and its reference share."""
 
@@ -71,47 +65,34 @@ class BertScore:
             found = (value - base) / (1 - base)
             return found if floor is None else max(floor, found)
 
-        return BertScore(
-            precision=stretch(self.precision, baseline.precision),
-            recall=stretch(self.recall, baseline.recall),
-            f1=stretch(self.f1, baseline.f1),
-        )
+        return BertScore(*map(stretch, astuple(self), astuple(baseline)))
 
 
-_NOTHING: Final = BertScore(precision=0.0, recall=0.0, f1=0.0)
+_NOTHING: Final = BertScore(0.0, 0.0, 0.0)
 
 
-def open_bertscore(folder: str | Path, *, layer: int, max_length: int | None = None) -> BertScorer:
-    """Opens a checkpoint without downloading; layers behind `layer` (0: the embeddings) are not loaded.
-
-    `max_length`: cut texts at this many tokens, special ones included, instead of where the checkpoint says.
-    """
-    checkpoint, longest = _find(folder, layer, max_length)
+def open_bertscore(folder: str | Path, *, layer: int) -> BertScorer:
+    """Opens a checkpoint without downloading; layers behind `layer` (0: the embeddings) are not loaded."""
+    checkpoint, identity = _find(folder, layer)
     with quiet_libraries(logging.ERROR):
         tokenizer = load_tokenizer(checkpoint.label, checkpoint.folder, fast=True)
         model = load_model(checkpoint.label, checkpoint.folder, layers=layer)
-    return BertScorer(model, tokenizer, _identity(checkpoint, layer, longest), max_length=longest)
+    return BertScorer(model, tokenizer, identity)
 
 
-def bertscore_identity(folder: str | Path, *, layer: int, max_length: int | None = None) -> dict[str, str]:
+def bertscore_identity(folder: str | Path, *, layer: int) -> dict[str, str]:
     """Says what makes the numbers what they are, for the recipe; loads no weights."""
-    checkpoint, longest = _find(folder, layer, max_length)
-    return _identity(checkpoint, layer, longest)
+    return _find(folder, layer)[1]
 
 
-class BertScorer(Opened[Any]):
+class BertScorer(Measure):
     """A checkpoint in this process, made by `open_bertscore`."""
 
-    def __init__(self, model: Any, tokenizer: Any, identity: Mapping[str, str], *, max_length: int) -> None:
-        super().__init__(model.to(device()), identity["model"])
-        self.identity = dict(identity)
-        self.max_length = max_length
-        self.truncated = 0
-        """How many distinct texts were longer than `max_length`, and were cut, in the last call of `score`."""
-        self._device = device()
+    def __init__(self, model: Any, tokenizer: Any, identity: Mapping[str, str]) -> None:
+        super().__init__(model, identity)
+        self.max_length = int(identity["max_length"])
         self._tokenizer = tokenizer
         self._lead = " " if model.config.model_type in _LEADING_SPACE else ""
-        self._batches = Batches(self.identity["model"], self._device)
 
     def score(self, predictions: Sequence[str], references: Sequence[References]) -> list[BertScore]:
         """Compares predictions with references; of several references each number is the best one's.
@@ -128,7 +109,8 @@ class BertScorer(Opened[Any]):
             texts = list(dict.fromkeys(text for pair in block for text in pair if any(rows[text]["counts"])))
             states = dict(zip(texts, self._batches.read([rows[text] for text in texts], self._states), strict=True))
             found.update((pair, self._compare(*(states.get(text) for text in pair))) for pair in block)
-        return [_best([found[text.strip(), one.strip()] for one in known]) for text, known in segments]
+        scores = ([astuple(found[text.strip(), one.strip()]) for one in known] for text, known in segments)
+        return [BertScore(*map(max, zip(*some, strict=True))) for some in scores]
 
     def _rows(self, texts: Sequence[str]) -> dict[str, Row]:
         """Tokenises texts, cut where they are too long; `counts` says which tokens are of the text."""
@@ -158,13 +140,12 @@ class BertScorer(Opened[Any]):
         """For each row the states of its tokens, of length 1, and which of them count; on the CPU."""
         import torch
 
-        columns = pad(rows, padding=self._tokenizer.pad_token_id, device=self._device)
+        columns = pad(rows, padding=self._tokenizer.pad_token_id, device=self.device)
         counts = columns.pop("counts").cpu().bool()
         with torch.inference_mode():
             states = self._loaded(**columns).last_hidden_state.float()
             states = torch.nn.functional.normalize(states, dim=-1).cpu()
-        if not states.isfinite().all():
-            raise UsageError(f"{self.identity['model']} gives numbers that are not finite. Download it again.")
+        require_finite(states.numpy(), self._named)
         return [
             (states[place, : len(row["input_ids"])].clone(), counts[place, : len(row["input_ids"])])
             for place, row in enumerate(rows)
@@ -183,15 +164,7 @@ class BertScorer(Opened[Any]):
         return BertScore(precision=precision, recall=recall, f1=2 * precision * recall / total if total else 0.0)
 
 
-def _best(scores: Sequence[BertScore]) -> BertScore:
-    return BertScore(
-        precision=max(score.precision for score in scores),
-        recall=max(score.recall for score in scores),
-        f1=max(score.f1 for score in scores),
-    )
-
-
-def _find(folder: str | Path, layer: int, max_length: int | None) -> tuple[Checkpoint, int]:
+def _find(folder: str | Path, layer: int) -> tuple[Checkpoint, dict[str, str]]:
     check_packages("BERTScore")
     checkpoint = find_folder(
         folder,
@@ -201,17 +174,14 @@ def _find(folder: str | Path, layer: int, max_length: int | None) -> tuple[Check
     layers = checkpoint.setting("num_hidden_layers", "n_layers", "n_layer")
     if layer < 0 or (layers is not None and layer > int(layers)):
         raise UsageError(f"layer={layer}: {checkpoint.label} has layers 0 to {layers}.")
-    return checkpoint, longest_text(checkpoint, max_length)
-
-
-def _identity(checkpoint: Checkpoint, layer: int, longest: int) -> dict[str, str]:
-    return {
+    identity = {
         "kind": "bertscore",
         "model": checkpoint.label,
         "weights": fingerprint(checkpoint.folder),
         "layer": str(layer),
         "idf": "false",
-        "max_length": str(longest),
+        "max_length": str(longest_text(checkpoint)),
         "dtype": "float32",
         "engine": engine(),
     }
+    return checkpoint, identity

@@ -1,15 +1,8 @@
 """BLEURT by the user's checkpoint: how well a text says what its reference says, by a regression trained on human ratings.
 
-    open_bleurt("models/BLEURT-20").score([(reference, candidate), ...])
-
 Source: Sellam et al. (2020), https://aclanthology.org/2020.acl-main.704; Pu et al. (2021) for BLEURT-20; reference
-implementation https://github.com/google-research/bleurt. A folder is a PyTorch conversion, or one of the authors'
-checkpoints, which their package runs with TensorFlow. Numbers are around 0-1 without bounds. Nothing is downloaded.
-
-A row is `[CLS] reference [SEP] candidate [SEP]`. A pair that is too long loses last tokens one by one, always of the longer
-side, and of the candidate at a tie. The network is an encoder, BERT's pooling of the first token and one linear output.
-Layouts by `model_type`: `bleurt` (bleurt-pytorch: `bleurt.*`, `classifier.*`; with an `embedding_size` RemBERT's encoder,
-else BERT's), `bert` (BertForSequenceClassification with one label) and `rembert`.
+implementation https://github.com/google-research/bleurt. A folder is a PyTorch conversion (encoder, BERT's pooling of the first
+token, one linear output; layouts of `LAYOUTS`), or one of the authors' checkpoints, which their package runs with TensorFlow.
 """
 
 from __future__ import annotations
@@ -20,21 +13,20 @@ import importlib
 import importlib.util
 import io
 import logging
-import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple
 
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.io.files import open_file
 from medical_tasks.models.checkpoint import Checkpoint, fingerprint, quiet_libraries
 from medical_tasks.models.encoder import (
     LOAD_ERRORS,
-    Batches,
-    Opened,
+    LOCAL,
+    Measure,
     Row,
     check_packages,
-    device,
     engine,
     fill_network,
     find_folder,
@@ -44,6 +36,7 @@ from medical_tasks.models.encoder import (
     pad,
     read_tensors,
     readable,
+    require_finite,
 )
 
 _STEPS: Final = (
@@ -54,7 +47,7 @@ _AUTHORS: Final = "bleurt_config.json"
 """What a checkpoint of the authors has in place of config.json."""
 
 
-class BleurtScorer(Protocol):
+class BleurtScorer(ABC):
     """An open checkpoint."""
 
     identity: dict[str, str]
@@ -62,8 +55,20 @@ class BleurtScorer(Protocol):
     """How many distinct pairs were too long, and were cut, in the last call of `score`; -1 where nobody counts."""
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """Scores pairs of reference and candidate, in order. Empty texts are scored like any other."""
+        """Scores pairs of reference and candidate, in order; numbers are around 0-1 without bounds. Empty texts are scored too."""
+        for pair in pairs:
+            if isinstance(pair, str) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):
+                raise ValueError("pairs must be of two texts each, reference and candidate")
+        distinct = list(dict.fromkeys((reference, candidate) for reference, candidate in pairs))
+        found = self._score(distinct)
+        require_finite(found, self.identity["model"])
+        scores = dict(zip(distinct, found, strict=True))
+        return [scores[reference, candidate] for reference, candidate in pairs]
 
+    @abstractmethod
+    def _score(self, pairs: Sequence[tuple[str, str]]) -> list[float]: ...
+
+    @abstractmethod
     def close(self) -> None:
         """Frees the memory it holds."""
 
@@ -76,8 +81,7 @@ def open_bleurt(folder: str | Path, *, max_length: int | None = None) -> BleurtS
     found = _find(folder, max_length)
     if isinstance(found, Path):
         return _Authors(found)
-    longest = _longest(found, max_length)
-    return _Conversion(BleurtNetwork(found), _identity(found, longest), longest=longest)
+    return Conversion(found, longest=_longest(found, max_length))
 
 
 def bleurt_identity(folder: str | Path, *, max_length: int | None = None) -> dict[str, str]:
@@ -86,36 +90,49 @@ def bleurt_identity(folder: str | Path, *, max_length: int | None = None) -> dic
     return _authors_identity(found) if isinstance(found, Path) else _identity(found, _longest(found, max_length))
 
 
-class _Conversion(Opened["BleurtNetwork"]):
+class Conversion(Measure, BleurtScorer):
     """A conversion to PyTorch in this process."""
 
-    def __init__(self, network: BleurtNetwork, identity: dict[str, str], *, longest: int) -> None:
-        super().__init__(network, identity["model"])
-        self.identity = identity
-        self.truncated = 0
+    def __init__(self, checkpoint: Checkpoint, *, longest: int) -> None:
+        import torch
+
+        layout = check_layout(checkpoint)
+        with quiet_libraries(logging.ERROR):
+            self.tokens = open_tokens(checkpoint.label, checkpoint.folder)
+            state = _read_weights(checkpoint)
+            encoder = _encoder(checkpoint, layout, state)
+        width = int(encoder.config.hidden_size)
+        head = linear_layer(state, "classifier", inputs=width, outputs=1)
+        if head is None:
+            raise UsageError(
+                f"{checkpoint.label}: no regression in it (classifier.* with one output of {width} numbers)."
+            )
+        super().__init__(torch.nn.ModuleDict({"encoder": encoder, "head": head}), _identity(checkpoint, longest))
         self._longest = longest
-        self._batches = Batches(identity["model"], network.device)
 
-    def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        network = self._loaded
-        distinct = _distinct(pairs)
+    def _score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        _ = self._loaded
         self.truncated = 0
-        rows = self._rows(network, distinct)
-        scores = dict(zip(distinct, self._batches.read(rows, network.score), strict=True))
-        return _finite([scores[reference, candidate] for reference, candidate in pairs], self.identity["model"])
-
-    def _rows(self, network: BleurtNetwork, pairs: Sequence[tuple[str, str]]) -> list[Row]:
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
-        tokens = dict(zip(texts, network.tokens.cut(texts), strict=True)) if texts else {}
+        cut = dict(zip(texts, self.tokens.cut(texts), strict=True)) if texts else {}
         rows = []
-        for reference, candidate in pairs:
-            one, two = tokens[reference], tokens[candidate]
+        for one, two in ((cut[reference], cut[candidate]) for reference, candidate in pairs):
             self.truncated += len(one) + len(two) + SPECIAL_TOKENS > self._longest
-            rows.append(make_row(one, two, self._longest, first=network.tokens.first, between=network.tokens.between))
-        return rows
+            rows.append(make_row(one, two, self._longest, first=self.tokens.first, between=self.tokens.between))
+        return self._read(rows, self.outputs)
+
+    def outputs(self, rows: Sequence[Row]) -> list[float]:
+        """Reads some pairs together."""
+        import torch
+
+        network = self._loaded
+        columns = pad(rows, padding=self.tokens.padding, device=self.device)
+        with torch.inference_mode():
+            found: list[float] = network["head"](network["encoder"](**columns).pooler_output)[:, 0].tolist()
+        return found
 
 
-class _Authors:
+class _Authors(BleurtScorer):
     """A checkpoint of the authors, run by their package."""
 
     def __init__(self, folder: Path) -> None:
@@ -130,28 +147,12 @@ class _Authors:
         except (OSError, ValueError, KeyError, AssertionError) as error:
             raise UsageError(f"{folder.name} does not load: {first_line(error)}. Download it again.") from error
 
-    def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        distinct = _distinct(pairs)
-        references, candidates = ([readable(pair[side]) for pair in distinct] for side in (0, 1))
-        found = self._scorer.score(references=references, candidates=candidates) if distinct else []
-        scores = dict(zip(distinct, map(float, found), strict=True))
-        return _finite([scores[reference, candidate] for reference, candidate in pairs], self.identity["model"])
+    def _score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        references, candidates = ([readable(pair[side]) for pair in pairs] for side in (0, 1))
+        return [*map(float, self._scorer.score(references=references, candidates=candidates))] if pairs else []
 
     def close(self) -> None:
         self._scorer.close()
-
-
-def _distinct(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    for pair in pairs:
-        if isinstance(pair, str) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):
-            raise ValueError("pairs must be of two texts each, reference and candidate")
-    return list(dict.fromkeys((reference, candidate) for reference, candidate in pairs))
-
-
-def _finite(scores: list[float], name: str) -> list[float]:
-    if not all(map(math.isfinite, scores)):
-        raise UsageError(f"{name} gives numbers that are not finite. Download it again.")
-    return scores
 
 
 def _find(folder: str | Path, max_length: int | None) -> Checkpoint | Path:
@@ -208,18 +209,15 @@ def _authors_identity(folder: Path) -> dict[str, str]:
 
 SPECIAL_TOKENS: Final = 3
 
-Cut = Callable[[Sequence[str]], list[list[int]]]
-"""Texts to their tokens' ids, special ones left out."""
-
 
 def kept_lengths(reference: int, candidate: int, room: int) -> tuple[int, int]:
-    """How many tokens of each side stay."""
+    """How many tokens of each side stay: last ones go one by one, always of the longer side, and of the candidate at a tie."""
     kept = min(candidate, max(room // 2, room - reference))
     return min(reference, room - kept), kept
 
 
 def make_row(reference: Sequence[int], candidate: Sequence[int], longest: int, *, first: int, between: int) -> Row:
-    """Puts a pair together."""
+    """Makes `[CLS] reference [SEP] candidate [SEP]` of a pair."""
     one, two = kept_lengths(len(reference), len(candidate), longest - SPECIAL_TOKENS)
     return {
         "input_ids": [first, *reference[:one], between, *candidate[:two], between],
@@ -227,14 +225,13 @@ def make_row(reference: Sequence[int], candidate: Sequence[int], longest: int, *
     }
 
 
-class Tokens:
+class Tokens(NamedTuple):
     """A tokenizer."""
 
-    def __init__(self, cut: Cut, *, first: int, between: int, padding: int) -> None:
-        self.cut = cut
-        self.first = first
-        self.between = between
-        self.padding = padding
+    cut: Callable[[Sequence[str]], list[list[int]]]  # texts to their tokens' ids, special ones left out
+    first: int
+    between: int
+    padding: int
 
 
 def open_tokens(name: str, folder: Path) -> Tokens:
@@ -298,6 +295,8 @@ def _word_pieces(name: str, folder: Path) -> Tokens:
 
 
 LAYOUTS: Final = ("bleurt", "bert", "rembert")
+"""Values of `model_type`: `bleurt` is bleurt-pytorch (with an `embedding_size` RemBERT's encoder, else BERT's), `bert`
+BertForSequenceClassification with one label."""
 
 _SETTINGS = (
     "vocab_size",
@@ -316,35 +315,6 @@ _PROJECTIONS = ("encoder.embedding_projection.", "encoder.embedding_hidden_mappi
 
 _NOT_LOADED = ("embeddings.position_ids", "embeddings.token_type_ids")
 """Numbers 0, 1, 2 ... and zeros: old files have them, transformers makes them."""
-
-
-class BleurtNetwork:
-    """The loaded checkpoint, in float32."""
-
-    def __init__(self, checkpoint: Checkpoint) -> None:
-        layout = check_layout(checkpoint)
-        self.device = device()
-        with quiet_libraries(logging.ERROR):
-            self.tokens = open_tokens(checkpoint.label, checkpoint.folder)
-            state = _read_weights(checkpoint)
-            self._model = _encoder(checkpoint, layout, state).eval().to(self.device)
-        width = int(self._model.config.hidden_size)
-        head = linear_layer(state, "classifier", inputs=width, outputs=1)
-        if head is None:
-            raise UsageError(
-                f"{checkpoint.label}: no regression in it (classifier.* with one output of {width} numbers)."
-            )
-        self._head = head.to(self.device)
-
-    def score(self, rows: Sequence[Row]) -> list[float]:
-        """Reads some pairs together."""
-        import torch
-
-        columns = pad(rows, padding=self.tokens.padding, device=self.device)
-        with torch.inference_mode():
-            outputs = self._head(self._model(**columns).pooler_output)[:, 0]
-        found: list[float] = outputs.tolist()
-        return found
 
 
 def check_layout(checkpoint: Checkpoint) -> str:
@@ -403,9 +373,7 @@ def _config(checkpoint: Checkpoint, layout: str) -> Any:
     import transformers
 
     if layout != "bleurt":
-        return transformers.AutoConfig.from_pretrained(
-            str(checkpoint.folder), local_files_only=True, trust_remote_code=False
-        )
+        return transformers.AutoConfig.from_pretrained(str(checkpoint.folder), **LOCAL)
     said = checkpoint.read("config.json")
     settings = {name: said[name] for name in _SETTINGS if said.get(name) is not None}
     narrow = said.get("embedding_size")

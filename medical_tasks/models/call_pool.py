@@ -14,6 +14,7 @@ import signal
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
@@ -34,18 +35,15 @@ def run_calls(
     call: Callable[[ChatClient, Job], Awaitable[Result]],
     deliver: Callable[[Job, Result | CallFailed], None],
 ) -> None:
-    """Runs one call for each job and delivers each outcome, in order of completion.
+    """Runs one call for each job, at most `settings.concurrency` at once, and delivers each outcome, in order of completion.
 
-    `settings`: the endpoint and its limits; at most `settings.concurrency` jobs are under way.
-    `call`: asks the client, once or several times, for one job. `CallFailed` raised by it is that job's outcome.
-
-    Raises:
-        KeyboardInterrupt: Ctrl-C; what was under way was delivered, or cancelled by a second one.
+    `call` asks the client, once or several times; `CallFailed` raised by it is that job's outcome. Raises KeyboardInterrupt after
+    Ctrl-C: what was under way was delivered, or cancelled by a second one.
     """
     if not jobs:
         return
     pool = _Pool(settings, jobs, call)
-    pool.start()
+    pool.thread.start()
     try:
         with _first_interrupt(pool.finish_begun) as interrupted:
             for job, outcome, taken in iter(pool.finished.get, None):
@@ -58,7 +56,7 @@ def run_calls(
         raise
     finally:
         pool.cancel()
-        pool.join()
+        pool.thread.join()
     if interrupted:
         raise KeyboardInterrupt
     if pool.error is not None:
@@ -109,13 +107,7 @@ class _Pool(Generic[Job, Result]):
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
         # A daemon, so that a second Ctrl-C always ends the process.
-        self._thread = threading.Thread(target=self._main, name="chat calls", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def join(self) -> None:
-        self._thread.join()
+        self.thread = threading.Thread(target=self._main, name="chat calls", daemon=True)
 
     def finish_begun(self) -> int:
         """Begins no further call; returns how many are under way."""
@@ -179,42 +171,38 @@ class _Pool(Generic[Job, Result]):
             await taken.wait()
 
 
+@dataclass
 class _Gate:
     """Stops a run that cannot get anything, instead of failing each of its requests slowly."""
 
-    def __init__(self, settings: ChatSettings, jobs: int) -> None:
-        self._settings = settings
-        self._jobs = jobs
-        self._any_answer = False
-        self._row = 0
-        self._row_reason = ""
+    settings: ChatSettings
+    jobs: int
+    any_answer: bool = False
+    row: int = 0  # failures of one reason, with no answer between them
+    row_reason: str = ""
 
     def answered(self) -> None:
-        self._any_answer = True
-        self._row = 0
+        self.any_answer = True
+        self.row = 0
 
     def failed(self, failed: CallFailed) -> None:
-        """Counts a failure.
-
-        Raises:
-            MedicalTasksError: It is hopeless to go on.
-        """
-        self._row = self._row + 1 if failed.reason == self._row_reason else 1
-        self._row_reason = failed.reason
+        """Counts a failure, and raises where it is hopeless to go on."""
+        self.row = self.row + 1 if failed.reason == self.row_reason else 1
+        self.row_reason = failed.reason
         # A gateway in trouble redirects now and then: only a server that redirects call after call has moved.
         moved = failed.reason.startswith("http 3")
         hopeless = (
             moved
             or failed.reason == "connection"
-            or (not self._any_answer and failed.reason in ("http 400", "http 403", "http 422"))
+            or (not self.any_answer and failed.reason in ("http 400", "http 403", "http 422"))
         )
-        enough = min(GIVE_UP_AFTER, self._jobs) if moved and not self._any_answer else GIVE_UP_AFTER
-        if failed.every_call or (hopeless and self._row >= enough):
+        enough = min(GIVE_UP_AFTER, self.jobs) if moved and not self.any_answer else GIVE_UP_AFTER
+        if failed.every_call or (hopeless and self.row >= enough):
             raise self._explain(failed)
 
     def _explain(self, failed: CallFailed) -> MedicalTasksError:
-        where = f"{self._settings.base_url} (model {self._settings.model!r})"
-        key = self._settings.key_name
+        where = f"{self.settings.base_url} (model {self.settings.model!r})"
+        key = self.settings.key_name
         if failed.reason in ("http 401", "http 403"):
             step = (
                 f"Put a valid key into {key}: export {key}=..." if key else "Name the key's variable: api_key_env=NAME."
@@ -229,7 +217,7 @@ class _Gate:
         if failed.reason == "http 404":
             return UsageError(
                 f"the endpoint {where} does not know this model or address: {failed.detail}. Check the model's "
-                f"name (the server lists its own at {self._settings.base_url.rstrip('/')}/models) and that the base "
+                f"name (the server lists its own at {self.settings.base_url.rstrip('/')}/models) and that the base "
                 f"URL ends in its version, as /v1. {_KEPT}"
             )
         if failed.reason.startswith("http 3"):

@@ -1,11 +1,9 @@
 """A client for any OpenAI-compatible `/v1/chat/completions`.
 
 A call returns a `Completion` or raises `CallFailed` with the class of the failure, so an empty text is always something the
-model said. Retries are this module's own: the library's cannot be bounded in time.
-
-The HTTP client follows no redirects, and requests to this machine never take a proxy. While credentialed text is held
-(`guard.protect`), a proxy must be allowed like the endpoint itself, and every request asks the guard again by the address
-really connected to.
+model said. Retries are this module's own: the library's cannot be bounded in time. No redirects are followed, and requests to this
+machine never take a proxy. While credentialed text is held (`guard.protect`), a proxy must be allowed like the endpoint itself, and
+every request asks the guard again by the address really connected to.
 """
 
 from __future__ import annotations
@@ -18,14 +16,22 @@ import ssl
 import urllib.request
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
+from random import Random
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from urllib.parse import urlsplit
 
 from medical_tasks.errors import MedicalTasksError, RefusedError, UsageError
 from medical_tasks.guard import policy
 from medical_tasks.guard.addresses import UNIX_SCHEME, is_loopback_host, is_loopback_number, read_address
-from medical_tasks.models.chat_reply import AttemptError, Backoff, Reply, quoted_from, read_error, read_json, read_reply
+from medical_tasks.models.chat_reply import (
+    AttemptError,
+    Reply,
+    pause_before,
+    quoted_from,
+    read_error,
+    read_json,
+    read_reply,
+)
 from medical_tasks.models.encoder import readable
 from medical_tasks.spec import Message
 
@@ -91,12 +97,14 @@ def check_base_url(url: str) -> None:
 
 _OWN_WORDS = ("connection", "not json", "timeout")  # failures whose detail says nothing of the server's
 _SYSTEM_WORDS = ("ConnectError", "ReadError", "WriteError", "CloseError")  # told by the operating system
-_VERSION = re.compile(
-    r"(?<=[^/])/v\d[^/]*$"
-)  # the end of a base URL; one without it has its addresses all in one place
+# Failures in which the server refused the request; in any other it may have worked all the same, and counts.
+_REFUSED = ("rate limited", "quota exhausted", "prompt too long")
+_VERSION = re.compile(r"(?<=[^/])/v\d[^/]*$")  # a base URL that does not end in it has its addresses all in one place
 _CONNECT_S = 15.0  # a host that does not even accept a connection is not "slow"
 
 Result = TypeVar("Result")
+_Send = Callable[["AsyncOpenAI"], Awaitable[str]]
+"""Sends a request once, and returns the body of a success."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,16 +131,6 @@ class Spending(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Errand(Generic[Result]):
-    """A request that can be sent again, and how its answer is read."""
-
-    send: Callable[[AsyncOpenAI], Awaitable[str]]  # sends it once, and returns the body of a success
-    read: Callable[[str], Result]
-    tokens: Callable[[Result], int | None]
-    texts: Sequence[str]
-
-
 class CallFailed(Exception):  # noqa: N818 - an outcome that callers record, not a fault of the program
     """A call ended without an answer; `detail` never holds text of the question or the key.
 
@@ -156,7 +154,7 @@ class ChatClient:
 
     def __init__(self, settings: ChatSettings) -> None:
         self.settings = settings
-        self._backoff = Backoff(first=settings.first_wait, longest=settings.longest_wait, seed=settings.seed)
+        self._random = Random(settings.seed)  # noqa: S311 - jitter, not a secret
         self._slots = asyncio.Semaphore(settings.concurrency)
         self._api: AsyncOpenAI | None = None
 
@@ -179,9 +177,7 @@ class ChatClient:
         )
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._api is not None:
             await self._api.close()
             self._api = None
@@ -201,9 +197,6 @@ class ChatClient:
         """Asks once, and again while that can help and time is left.
 
         `stop`: sequences that end the answer; not sent when there are none (some servers fail on an empty list).
-
-        Raises:
-            CallFailed: No answer; says why.
         """
         body: dict[str, Any] = {self.settings.token_field: max_tokens}
         if temperature is not None:
@@ -229,18 +222,13 @@ class ChatClient:
         def read(text: str) -> Reply:
             return read_reply(text, sent=texts, secret=self.settings.api_key)
 
-        reply, attempts = await self._with_retries(
-            _Errand(send=send, read=read, tokens=_total, texts=texts), spending=spending
-        )
+        reply, attempts = await self._insist(send, read, texts, spending)
         return Completion(**vars(reply), attempts=attempts)
 
     async def fetch(self, path: str, body: Mapping[str, Any] | None = None, *, texts: Sequence[str] = ()) -> Any:
         """Asks the server at another of its addresses; with the same guard, limits and retries as `complete`.
 
         `path`: begins with `/`; below the base URL, or with `/../` beside the version that it ends in.
-
-        Raises:
-            CallFailed: No answer; says why.
         """
         url = _beside(http_base_url(self.settings.base_url), path)
 
@@ -249,68 +237,64 @@ class ChatClient:
             response = await (api.get(url, cast_to=kind) if body is None else api.post(url, cast_to=kind, body=body))
             return str(response.text)
 
-        found, _ = await self._with_retries(
-            _Errand(send=send, read=read_json, tokens=lambda _: None, texts=texts), spending=None
-        )
+        found, _ = await self._insist(send, read_json, texts)
         return found
 
-    async def _with_retries(self, errand: _Errand[Result], *, spending: Spending | None) -> tuple[Result, int]:
-        """Returns what it brought, and the number of requests it took."""
+    async def _insist(
+        self, send: _Send, read: Callable[[str], Result], texts: Sequence[str], spending: Spending | None = None
+    ) -> tuple[Result, int]:
+        """Returns what the request brought, and how many times it was sent."""
         async with self._slots:
-            return await self._insist(errand, spending)
-
-    async def _insist(self, errand: _Errand[Result], spending: Spending | None) -> tuple[Result, int]:
-        clock = asyncio.get_running_loop().time
-        began = clock()
-        end = began + self.settings.total_time
-        attempt = 0
-        while True:
-            attempt += 1
-            if spending is not None:
-                asked = clock()
-                if not await spending.admit():
-                    raise CallFailed("budget spent", f"refused before request {attempt}", attempts=attempt - 1)
-                end += clock() - asked  # waiting for leave is not the server's time
-            used: int | None = None
-            try:
-                found = await self._attempt(errand, min(self.settings.timeout, end - clock()))
-                used = errand.tokens(found)
-            except AttemptError as error:
-                failure = error
-                used = 0 if _costs_nothing(error.reason) else None
-            else:
-                return found, attempt
-            finally:
+            clock = asyncio.get_running_loop().time
+            began = clock()
+            end = began + self.settings.total_time
+            attempt = 0
+            while True:
+                attempt += 1
                 if spending is not None:
-                    spending.settle(used)
-            pause = max(failure.wait or 0.0, self._backoff.wait(attempt - 1))
-            if not failure.retry:
-                ending = ""
-            elif attempt > self.settings.max_retries:
-                ending = f"; given up after {attempt} attempts"
-            elif clock() + pause >= end:
-                ending = (
-                    f"; given up after {attempt} attempts in {clock() - began:.0f} s, since waiting {pause:.0f} s more "
-                    f"would pass total_time={self.settings.total_time:g}"
-                )
-            else:
-                await asyncio.sleep(pause)
-                continue
-            raise CallFailed(
-                failure.reason, _told(failure) + ending, attempts=attempt, every_call=failure.every_call
-            ) from failure
+                    asked = clock()
+                    if not await spending.admit():
+                        raise CallFailed("budget spent", f"refused before request {attempt}", attempts=attempt - 1)
+                    end += clock() - asked  # waiting for leave is not the server's time
+                used: int | None = None
+                try:
+                    found = await self._attempt(send, read, texts, min(self.settings.timeout, end - clock()))
+                    used = _total(found)
+                except AttemptError as error:
+                    failure = error
+                    used = 0 if error.reason.startswith("http ") or error.reason in _REFUSED else None
+                else:
+                    return found, attempt
+                finally:
+                    if spending is not None:
+                        spending.settle(used)
+                wait = pause_before(attempt - 1, self.settings.first_wait, self.settings.longest_wait, self._random)
+                pause = max(failure.wait or 0.0, wait)
+                if not failure.retry:
+                    ending = ""
+                elif attempt > self.settings.max_retries:
+                    ending = f"; given up after {attempt} attempts"
+                elif clock() + pause >= end:
+                    ending = (
+                        f"; given up after {attempt} attempts in {clock() - began:.0f} s, since waiting {pause:.0f} s more "
+                        f"would pass total_time={self.settings.total_time:g}"
+                    )
+                else:
+                    await asyncio.sleep(pause)
+                    continue
+                raise CallFailed(
+                    failure.reason, _told(failure) + ending, attempts=attempt, every_call=failure.every_call
+                ) from failure
 
-    async def _attempt(self, errand: _Errand[Result], limit: float) -> Result:
-        """Sends the request once."""
+    async def _attempt(self, send: _Send, read: Callable[[str], Result], texts: Sequence[str], limit: float) -> Result:
         from openai import APIConnectionError, APIStatusError, APITimeoutError
 
         if self._api is None:
             raise RuntimeError("the client is used outside its `async with`")
-        sent = errand.texts
         try:
             # The library's own timeouts are per read: a server that sends a byte now and then would never end.
             async with asyncio.timeout(limit):
-                text = await errand.send(self._api)
+                text = await send(self._api)
         except TimeoutError:
             raise AttemptError("timeout", f"no complete answer within {limit:.3g} s", retry=True) from None
         except APITimeoutError as error:
@@ -322,12 +306,12 @@ class ChatClient:
             cause = error.__cause__
             if isinstance(cause, MedicalTasksError):
                 raise cause from None  # the guard said no as the request was about to leave
-            raise AttemptError("connection", _broken(cause or error, sent), retry=True) from None
+            raise AttemptError("connection", _broken(cause or error, texts), retry=True) from None
         except APIStatusError as error:
             raise read_error(
-                error.status_code, error.response.headers, error.response.text, sent=sent, secret=self.settings.api_key
+                error.status_code, error.response.headers, error.response.text, sent=texts, secret=self.settings.api_key
             ) from None
-        return errand.read(text)
+        return read(text)
 
 
 def _told(failure: AttemptError) -> str:
@@ -344,13 +328,8 @@ def _broken(cause: BaseException, sent: Sequence[str]) -> str:
     return kind if not words or (theirs and (policy.protecting() or quoted_from(words, sent))) else f"{kind}: {words}"
 
 
-def _costs_nothing(reason: str) -> bool:
-    """Whether the server refused a request; in any other failure it may have worked all the same."""
-    return reason.startswith("http ") or reason in ("rate limited", "quota exhausted", "prompt too long")
-
-
-def _total(reply: Reply) -> int | None:
-    if reply.prompt_tokens is None or reply.output_tokens is None:
+def _total(reply: object) -> int | None:
+    if not isinstance(reply, Reply) or reply.prompt_tokens is None or reply.output_tokens is None:
         return None
     return reply.prompt_tokens + reply.output_tokens
 

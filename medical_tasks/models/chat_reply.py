@@ -77,11 +77,7 @@ def read_json(text: str) -> Any:
 
 
 def read_reply(text: str, *, sent: Sequence[str], secret: str = "") -> Reply:
-    """Reads the body of a 200 response.
-
-    Raises:
-        AttemptError: The body is not JSON, or holds no usable answer.
-    """
+    """Reads the body of a 200 response."""
     body = read_json(text)
     choices = body.get("choices") if isinstance(body, dict) else None
     if not isinstance(choices, list) or not choices:
@@ -138,11 +134,7 @@ def _read_logprobs(value: object) -> tuple[Mapping[str, Any], ...] | None:
 def read_error(
     status: int, headers: Mapping[str, str], text: str, *, sent: Sequence[str], secret: str = ""
 ) -> AttemptError:
-    """Classifies a response that is not a success.
-
-    Returns:
-        The failure of this attempt; redirects (which are never followed), 408, 409, 429 and 5xx may be retried.
-    """
+    """Classifies a response that is not a success; redirects (never followed), 408, 409, 429 and 5xx may be retried."""
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):
@@ -197,9 +189,8 @@ def _server_message(body: object, sent: Sequence[str], secret: str) -> str:
 def quoted_from(message: str, sent: Sequence[str]) -> bool:
     """Says whether a message quotes what was sent.
 
-    Returns:
-        True when three consecutive words of the message (all of them, in a shorter one), or anything it puts between
-        quotation marks, stand in one of the texts. Case and punctuation do not matter.
+    It does when three consecutive words of it (all, in a shorter one), or anything it puts between quotation marks, stand in one
+    of the texts. Case and punctuation do not matter.
     """
     words = _words(message)
     size = min(_RUN, len(words))
@@ -222,18 +213,10 @@ def whole_number(value: object, least: int = 0) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= least else None
 
 
-class Backoff:
-    """Waits that double, each shortened by up to half at random so that clients do not come back together."""
-
-    def __init__(self, *, first: float, longest: float, seed: int) -> None:
-        self._first = first
-        self._longest = longest
-        self._random = random.Random(seed)  # noqa: S311 - jitter, not a secret
-
-    def wait(self, retry: int) -> float:
-        """Returns the seconds to wait before a retry."""
-        # The exponent is bounded so that a huge retry number does not overflow.
-        return min(self._longest, self._first * 2.0 ** min(retry, 60)) * self._random.uniform(0.5, 1.0)
+def pause_before(retry: int, first: float, longest: float, chance: random.Random) -> float:
+    """Seconds to wait before a retry; they double, shortened by up to half at random so that clients do not come back together."""
+    # The exponent is bounded so that a huge retry number does not overflow.
+    return min(longest, first * 2.0 ** min(retry, 60)) * chance.uniform(0.5, 1.0)
 
 
 def requested_wait(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:

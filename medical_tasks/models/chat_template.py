@@ -23,6 +23,7 @@ PLAIN_ROLES = {"user": "User", "assistant": "Assistant"}
 """How turns are marked for a model without a chat template."""
 
 _MARK = "ZQX-SYSTEM-MARK"
+_USER: Message = {"role": "user", "content": "a"}
 _TODAY = re.compile(r"""\bstrftime_now\(\s*(["'])(?P<form>.*?)\1\s*\)""")
 
 
@@ -57,14 +58,9 @@ def plain_chat(messages: Sequence[Message]) -> str:
 class ChatLayout:
     """How one model's prompts are written.
 
-    Args:
-        enable_thinking: the switch of that name in the templates of some reasoning models; None leaves it to the template.
-
-    Attributes:
-        name: `chat template`, `chat template, system text in the first user message` or `plain`.
-        add_special_tokens: whether the tokenizer shall add its own special tokens to the rendered text.
-        gap: white space that stands between a rendered text and an answer: a space in the plain layout, what the template
-            writes there itself otherwise, mostly nothing.
+    `name`: `chat template`, `chat template, system text in the first user message` or `plain`. `gap`: white space between a
+    rendered text and an answer: a space in the plain layout, what the template writes there itself otherwise, mostly nothing.
+    `enable_thinking`: the switch in the templates of some reasoning models; None leaves it to the template.
     """
 
     def __init__(self, tokenizer: Any, *, model: str, enable_thinking: bool | None = None) -> None:
@@ -81,7 +77,7 @@ class ChatLayout:
         if self._templated:
             probe = self._probe(model)
             writes_bos = bos is not None and probe.lstrip().startswith(bos)
-            self._folds = not self._keeps_system()
+            self._folds = _MARK not in self._tried({"role": "system", "content": _MARK}, _USER)
             self.gap = self._template_gap(probe)
             self.name = "chat template, system text in the first user message" if self._folds else "chat template"
             self.stop: tuple[str, ...] = ()
@@ -152,30 +148,24 @@ class ChatLayout:
         from jinja2 import TemplateError
 
         try:
-            return self._apply([{"role": "user", "content": "a"}])
+            return self._apply([_USER])
         except (TemplateError, ValueError) as error:
             raise UsageError(f"{model}: its chat template cannot render one user message: {error}") from error
 
-    def _template_gap(self, probe: str) -> str:
+    def _tried(self, *messages: Message, ready: bool = True) -> str:
+        """A chat as the template writes it; empty where it refuses."""
         from jinja2 import TemplateError
 
-        answered: list[Message] = [{"role": "user", "content": "a"}, {"role": "assistant", "content": _MARK}]
         try:
-            before, _, _ = self._apply(answered, ready=False).partition(_MARK)
+            return self._apply(messages, ready=ready)
         except TemplateError:
             return ""
-        gap = before.removeprefix(probe)
+
+    def _template_gap(self, probe: str) -> str:
+        answered = self._tried(_USER, {"role": "assistant", "content": _MARK}, ready=False)
+        gap = answered.partition(_MARK)[0].removeprefix(probe)
         # More than white space is another way to begin an answer (an empty chain of thought), and not the answer's.
         return gap if gap.isspace() else ""
-
-    def _keeps_system(self) -> bool:
-        from jinja2 import TemplateError
-
-        try:
-            text = self._apply([{"role": "system", "content": _MARK}, {"role": "user", "content": "a"}])
-        except TemplateError:
-            return False
-        return _MARK in text
 
 
 def _joined(messages: Sequence[Message]) -> list[Message]:

@@ -112,13 +112,23 @@ def check_config(folder: Path) -> None:
 
 def _download(repository: str, revision: str) -> Path:
     """Brings a repository into the Hub's cache, or finds it there when offline; returns the snapshot's folder."""
+    from huggingface_hub import constants, snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
+    others = [pattern for pattern in PATTERNS if not pattern.endswith((".safetensors", ".bin"))]
     try:
         # Weights come in one format only; other formats and copies in subfolders stay where they are.
-        folder = _snapshot(repository, revision, "*.safetensors")
-        if not any(folder.glob("*.safetensors")):
-            folder = _snapshot(repository, revision, "pytorch_model*.bin")
+        for weights in ("*.safetensors", "pytorch_model*.bin"):
+            found = snapshot_download(
+                repository,
+                revision=revision,
+                allow_patterns=[*others, weights, "*.index.json"],
+                ignore_patterns=["*/*", "consolidated*"],
+                # Without this, a commit that lies in the cache is looked up on the Hub all the same.
+                local_files_only=bool(constants.HF_HUB_OFFLINE),
+            )
+            if any(Path(found).glob("*.safetensors")):
+                break
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
         reason = str(error).strip().splitlines()[0]
         raise MissingError(
@@ -126,26 +136,7 @@ def _download(repository: str, revision: str) -> Path:
             f"On a machine with internet: `hf download {repository}` (after `hf auth login` where it is gated); then copy the "
             "folder here and give its path."
         ) from error
-    return folder
-
-
-def _snapshot(repository: str, revision: str, weights: str) -> Path:
-    from huggingface_hub import constants, snapshot_download
-
-    return Path(
-        snapshot_download(
-            repository,
-            revision=revision,
-            allow_patterns=[
-                *(pattern for pattern in PATTERNS if not pattern.endswith((".safetensors", ".bin"))),
-                weights,
-                "*.index.json",
-            ],
-            ignore_patterns=["*/*", "consolidated*"],
-            # Without this, a commit that lies in the cache is looked up on the Hub all the same.
-            local_files_only=bool(constants.HF_HUB_OFFLINE),
-        )
-    )
+    return Path(found)
 
 
 PATTERNS = (
@@ -257,24 +248,20 @@ def quiet_libraries(level: int) -> Iterator[None]:
             transformers_logging.enable_progress_bar()
 
 
-@contextlib.contextmanager
-def without_cache_and_bars(module: ModuleType) -> Iterator[None]:
+def without_cache_and_bars(module: ModuleType) -> contextlib.AbstractContextManager[Any]:
     """Takes the response cache and the progress bars out of one of lighteval's model modules.
 
     lighteval's cache has no switch: it makes a folder inside the model's, re-uses answers after a prompt has changed, and is
     overwritten by the processes of a distributed run.
     """
-    cache, bars = module.SampleCache, module.tqdm
+    from unittest import mock
+
+    bars = module.tqdm
 
     def no_bar(*args: Any, **settings: Any) -> Any:
         return bars(*args, **{**settings, "disable": True})
 
-    names = vars(module)
-    names["SampleCache"], names["tqdm"] = _no_cache, no_bar
-    try:
-        yield
-    finally:
-        names["SampleCache"], names["tqdm"] = cache, bars
+    return mock.patch.multiple(module, SampleCache=_no_cache, tqdm=no_bar)
 
 
 def _no_cache(_: Any) -> None:

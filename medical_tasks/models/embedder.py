@@ -1,14 +1,8 @@
 """Text embeddings by a checkpoint on this machine, for measures of similarity.
 
-    embedder = open_embedder("models/all-MiniLM-L6-v2")
-    vectors = embedder.embed(["No known allergies.", "Allergic to penicillin."])
-    float(vectors[0] @ vectors[1])
-
-Vectors have length 1, so a dot product is the cosine. Longer texts are cut at their end, as Sentence-BERT does, and counted.
-A text without a word has the vector of zeros, and so cosine 0 with everything.
-
-A folder with `modules.json` (Reimers and Gurevych 2019, https://arxiv.org/abs/1908.10084) lists a transformer, its pooling
-and the layers after it. Any other folder is a transformer alone, whose states are averaged over the tokens.
+Vectors have length 1, so a dot product is the cosine. Longer texts are cut at their end, as Sentence-BERT does, and counted. A
+folder with `modules.json` (Reimers and Gurevych 2019, https://arxiv.org/abs/1908.10084) lists a transformer, its pooling and the
+layers after it. Any other folder is a transformer alone, whose states are averaged over the tokens.
 """
 
 from __future__ import annotations
@@ -28,11 +22,9 @@ from medical_tasks.io.files import read_text
 from medical_tasks.models.checkpoint import REPOSITORY, Checkpoint, find_checkpoint, fingerprint, quiet_libraries
 from medical_tasks.models.encoder import (
     LOAD_ERRORS,
-    Batches,
-    Opened,
+    Measure,
     Row,
     check_packages,
-    device,
     engine,
     first_line,
     load_model,
@@ -55,54 +47,56 @@ REVISIONS: Final[Mapping[str, str]] = {
 """The revision of each checkpoint that is meant; messages name it. Whichever is used, identities hold a hash of its weights."""
 
 
-def open_embedder(
-    target: str | Path, *, revision: str | None = None, max_length: int | None = None, example: str = MINILM
-) -> Embedder:
-    """Opens a checkpoint; nothing is downloaded.
-
-    `max_length`: cut texts at this many tokens, special ones included, instead of where the checkpoint says.
-    """
-    checkpoint, layout = _find(target, revision, example)
-    longest = longest_text(checkpoint, max_length, asked=layout.max_length)
-    identity = _identity(checkpoint, layout, longest)
-    return Embedder(Network(checkpoint.label, layout), identity, max_length=longest, lower_case=layout.lower_case)
+def open_embedder(target: str | Path, *, example: str = MINILM) -> Embedder:
+    """Opens a checkpoint; nothing is downloaded. `example` is named where there is none."""
+    return Embedder(*_find(target, example))
 
 
-def embedder_identity(
-    target: str | Path, *, revision: str | None = None, max_length: int | None = None, example: str = MINILM
-) -> dict[str, str]:
+def embedder_identity(target: str | Path) -> dict[str, str]:
     """Says what decides a checkpoint's vectors, for the recipe; loads no weights."""
-    checkpoint, layout = _find(target, revision, example)
-    return _identity(checkpoint, layout, longest_text(checkpoint, max_length, asked=layout.max_length))
+    return _identity(*_find(target, MINILM))
 
 
-class Embedder(Opened["Network"]):
-    """A checkpoint in this process, made by `open_embedder`."""
+class Embedder(Measure):
+    """A checkpoint in this process, made by `open_embedder`; `truncated` counts over all calls, equal texts once."""
 
-    def __init__(self, network: Network, identity: Mapping[str, str], *, max_length: int, lower_case: bool) -> None:
-        super().__init__(network, identity["model"])
-        self.identity = dict(identity)
+    def __init__(self, checkpoint: Checkpoint, layout: Layout, max_length: int) -> None:
+        import torch
+
+        identity, name = _identity(checkpoint, layout, max_length), checkpoint.label
+        with quiet_libraries(logging.ERROR):
+            self._tokenizer = load_tokenizer(name, layout.transformer)
+            transformer = load_model(name, layout.transformer)
+        self.width = int(transformer.config.hidden_size)
+        """Numbers a vector has."""
+        layers: list[Any] = []
+        for layer in layout.layers:
+            if not isinstance(layer, Dense):
+                layers.append(torch.nn.Identity())  # stands for dividing by the length
+                continue
+            if layer.inputs != self.width:
+                raise UsageError(
+                    f"{name}: a dense layer takes {layer.inputs} numbers, what comes before it gives {self.width}. Download it "
+                    "again, with all of its folders."
+                )
+            layers.append(_make_dense(name, layer))
+            self.width = layer.outputs
+        super().__init__(torch.nn.ModuleList([transformer, *layers]), identity)
         self.max_length = max_length
-        self.truncated = 0
-        """How many of the texts embedded so far were longer than `max_length`, and were cut; equal texts count once."""
-        self._lower_case = lower_case
-        self._batches = Batches(self.identity["model"], network.device)
+        self._pooling = layout.pooling
+        self._lower_case = layout.lower_case
         self._cut: set[str] = set()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Embeds texts: shape (texts, dimensions), each of length 1, or zeros without text; the same to 1e-5 in every batch."""
-        network = self._loaded
+        _ = self._loaded
         stripped = [text.strip() for text in texts]
         distinct = list(dict.fromkeys(text.lower() if self._lower_case else text for text in stripped if text))
         place = {text: number for number, text in enumerate(distinct)}
-        found = np.zeros((len(distinct) + 1, network.width), dtype=np.float32)  # the last one stands for no text
+        found = np.zeros((len(distinct) + 1, self.width), dtype=np.float32)  # the last one stands for no text
         rows = self._rows(distinct)
         if rows:
-            found[list(rows)] = np.stack(
-                self._batches.read(list(rows.values()), lambda some: list(network.vectors(some).numpy()))
-            )
-        if not np.isfinite(found).all():
-            raise UsageError(f"{self.identity['model']} gives numbers that are not finite. Download it again.")
+            found[list(rows)] = np.stack(self._read(list(rows.values()), self._vectors))
         wanted = [place.get(text.lower() if self._lower_case else text, len(distinct)) for text in stripped]
         return found[wanted]
 
@@ -110,43 +104,52 @@ class Embedder(Opened["Network"]):
         """Tokenises texts, cut where they are too long; those without a token are not there."""
         if not texts:
             return {}
-        tokenizer = self._loaded.tokenizer
-        made = tokenizer(
-            [readable(text) for text in texts],
-            truncation=True,
-            max_length=self.max_length,
-            return_attention_mask=False,
-            verbose=False,
-        )
+        known = [readable(text) for text in texts]
+        how: dict[str, Any] = {"return_attention_mask": False, "verbose": False}
+        made = self._tokenizer(known, truncation=True, max_length=self.max_length, **how)
         full = [number for number, ids in enumerate(made["input_ids"]) if len(ids) >= self.max_length]
         if full:
-            whole = tokenizer([readable(texts[number]) for number in full], truncation=False, verbose=False)[
-                "input_ids"
-            ]
+            whole = self._tokenizer([known[number] for number in full], truncation=False, **how)["input_ids"]
             self._cut |= {texts[number] for number, ids in zip(full, whole, strict=True) if len(ids) > self.max_length}
             self.truncated = len(self._cut)
         return {
             number: {name: made[name][number] for name in made} for number, ids in enumerate(made["input_ids"]) if ids
         }
 
+    def _vectors(self, rows: Sequence[Row]) -> list[Any]:
+        """Reads some rows together."""
+        import torch
 
-def _find(target: str | Path, revision: str | None, example: str) -> tuple[Checkpoint, Layout]:
-    """Finds a checkpoint and reads what it is made of."""
+        transformer, *layers = self._loaded
+        padding = self._tokenizer.pad_token_id
+        if padding is None:
+            padding = getattr(transformer.config, "pad_token_id", None)
+        columns = pad(rows, padding=padding, device=self.device)
+        with torch.inference_mode():
+            states = transformer(**columns).last_hidden_state.float()
+            pooled = _pool(states, columns["attention_mask"], self._pooling)
+            for layer in (*layers, torch.nn.Identity()):
+                divides = isinstance(layer, torch.nn.Identity)
+                pooled = torch.nn.functional.normalize(pooled, dim=1) if divides else layer(pooled)
+            return list(pooled.cpu().numpy())
+
+
+def _find(target: str | Path, example: str) -> tuple[Checkpoint, Layout, int]:
+    """Finds a checkpoint and reads what it is made of, and how long its texts can be."""
     said = str(target)
     check_packages(said)
     folder = Path(target).expanduser()
-    label, commit = "", ""
+    label, commit = folder.resolve().name, ""
     if not folder.is_dir():
-        folder, label = _cached(said, revision, example), said
+        folder, label = _cached(said, example), said
         commit = folder.name
-    elif revision is not None:
-        raise UsageError(f"revision={revision}: {said} is a folder, and a folder has no revisions; leave it out.")
     layout = read_layout(folder)
     inner = find_checkpoint(str(layout.transformer.resolve()), revision=None)
-    return Checkpoint(folder=inner.folder, label=label or folder.resolve().name, revision=commit), layout
+    checkpoint = Checkpoint(folder=inner.folder, label=label, revision=commit)
+    return checkpoint, layout, longest_text(checkpoint, asked=layout.max_length)
 
 
-def _cached(target: str, revision: str | None, example: str) -> Path:
+def _cached(target: str, example: str) -> Path:
     """The folder of a repository in the Hub's cache."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
@@ -154,7 +157,7 @@ def _cached(target: str, revision: str | None, example: str) -> Path:
     named = REPOSITORY.fullmatch(target) is not None and not target.startswith(".")
     if named:
         try:
-            return Path(snapshot_download(target, revision=revision or "main", local_files_only=True))
+            return Path(snapshot_download(target, revision="main", local_files_only=True))
         except (HFValidationError, LocalEntryNotFoundError, OSError):
             pass  # told below, with what to do
     wanted = target if named and "/" in target else example
@@ -168,7 +171,7 @@ def _cached(target: str, revision: str | None, example: str) -> Path:
 
 
 def _identity(checkpoint: Checkpoint, layout: Layout, longest: int) -> dict[str, str]:
-    identity: dict[str, Any] = {
+    identity = {
         "kind": "embedder",
         "model": checkpoint.label,
         "weights": fingerprint(checkpoint.folder),
@@ -199,11 +202,6 @@ _LENGTH_FILES = tuple(
     f"sentence_{kind}_config.json"
     for kind in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
 )
-_MODES: Mapping[str, Pooling] = {
-    "pooling_mode_mean_tokens": "mean",
-    "pooling_mode_cls_token": "cls",
-    "pooling_mode_max_tokens": "max",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -274,14 +272,16 @@ def _module(listing: Path, entry: Any) -> tuple[str, Path]:
 
 def _pooling(path: Path) -> Pooling:
     config = _read_json(path, dict)
-    chosen = [name for name, on in config.items() if name.startswith("pooling_mode_") and on is True]
+    modes: dict[str, Pooling] = {"mean_tokens": "mean", "cls_token": "cls", "max_tokens": "max"}
+    chosen = [
+        name.removeprefix("pooling_mode_")
+        for name in config
+        if name.startswith("pooling_mode_") and config[name] is True
+    ]
     if "pooling_mode" in config:  # how it is written since version 5
-        chosen = [f"pooling_mode_{config['pooling_mode']}"]
-        modes: dict[str, Pooling] = {f"pooling_mode_{mode}": mode for mode in get_args(Pooling)}
-    else:
-        modes = dict(_MODES)
+        chosen, modes = [str(config["pooling_mode"])], {mode: mode for mode in get_args(Pooling)}
     if len(chosen) != 1 or chosen[0] not in modes:
-        said = ", ".join(name.removeprefix("pooling_mode_") for name in chosen) or "none"
+        said = ", ".join(chosen) or "none"
         raise UsageError(f"{path}: one pooling out of mean, cls and max is expected, got {said}. Choose another one.")
     return modes[chosen[0]]
 
@@ -338,50 +338,6 @@ def _read_json(path: Path, kind: type[list[Any]] | type[dict[str, Any]]) -> Any:
     if not isinstance(found, kind):
         raise UsageError(f"{path}: a JSON {'list' if kind is list else 'object'} is expected. {_AGAIN}")
     return found
-
-
-class Network:
-    """The loaded checkpoint, in float32: the numbers of half precision would differ from machine to machine."""
-
-    def __init__(self, name: str, layout: Layout) -> None:
-        with quiet_libraries(logging.ERROR):
-            self.tokenizer = load_tokenizer(name, layout.transformer)
-            self._model = load_model(name, layout.transformer)
-        self.device = device()
-        self._model.to(self.device)
-        self._pooling = layout.pooling
-        self._layers: list[Any] = []
-        width = int(self._model.config.hidden_size)
-        for layer in layout.layers:
-            if isinstance(layer, Dense):
-                if layer.inputs != width:
-                    raise UsageError(
-                        f"{name}: a dense layer takes {layer.inputs} numbers, what comes before it gives {width}. Download it "
-                        "again, with all of its folders."
-                    )
-                self._layers.append(_make_dense(name, layer).to(self.device))
-                width = layer.outputs
-            else:
-                self._layers.append(None)
-        self.width = width
-        """Numbers a vector has."""
-
-    def vectors(self, rows: Sequence[Row]) -> Any:
-        """Reads some rows together: a float32 tensor on the CPU, shape (rows, width), each of length 1, or zeros."""
-        import torch
-
-        padding = self.tokenizer.pad_token_id
-        columns = pad(
-            rows,
-            padding=getattr(self._model.config, "pad_token_id", None) if padding is None else padding,
-            device=self.device,
-        )
-        with torch.inference_mode():
-            states = self._model(**columns).last_hidden_state.float()
-            pooled = _pool(states, columns["attention_mask"], self._pooling)
-            for layer in self._layers:
-                pooled = torch.nn.functional.normalize(pooled, dim=1) if layer is None else layer(pooled)
-            return torch.nn.functional.normalize(pooled, dim=1).cpu()
 
 
 def _pool(states: Any, mask: Any, pooling: Pooling) -> Any:

@@ -1,7 +1,6 @@
 """Encoders on this machine's disk: loading one, how long its texts can be, and reading rows in batches.
 
-Every metric that a small encoder computes (AlignScore, BERTScore) needs these. All is float32: the numbers of half precision
-would differ from machine to machine. Nothing is downloaded, and code that a folder brings is never run.
+All is float32: the numbers of half precision would differ from machine to machine.
 """
 
 from __future__ import annotations
@@ -17,6 +16,9 @@ from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint
 
 Row = Mapping[str, Sequence[int]]
 """What a model reads of a text, by the name of its argument: `input_ids`, and for some models `token_type_ids`."""
+
+LOCAL: Final[Mapping[str, Any]] = {"local_files_only": True, "trust_remote_code": False}
+"""How anything of a folder is loaded: nothing is downloaded, and code that it brings is never run."""
 
 LOAD_ERRORS: Final = (OSError, ValueError, ImportError, KeyError, RuntimeError)
 """What transformers raises where a folder is not what it should be."""
@@ -66,7 +68,7 @@ def open_tokenizer(name: str, folder: Path, hint: str = "") -> Any:
     import transformers
 
     try:
-        return transformers.AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
+        return transformers.AutoTokenizer.from_pretrained(str(folder), **LOCAL)
     except LOAD_ERRORS as error:
         raise UsageError(
             f"{name}: its tokenizer does not load with transformers {transformers.__version__}: {first_line(error)}{hint}"
@@ -95,18 +97,13 @@ def load_model(name: str, folder: Path, *, layers: int | None = None) -> Any:
     from safetensors import SafetensorError
 
     try:
-        config = transformers.AutoConfig.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
+        config = transformers.AutoConfig.from_pretrained(str(folder), **LOCAL)
         if layers is not None:
             if not 0 <= layers <= config.num_hidden_layers:
                 raise UsageError(f"{name} has layers 0 to {config.num_hidden_layers}; got {layers}.")
             config.num_hidden_layers = layers
         model, report = transformers.AutoModel.from_pretrained(
-            str(folder),
-            config=config,
-            dtype=torch.float32,
-            output_loading_info=True,
-            local_files_only=True,
-            trust_remote_code=False,
+            str(folder), config=config, dtype=torch.float32, output_loading_info=True, **LOCAL
         )
     except (*LOAD_ERRORS, SafetensorError) as error:
         raise UsageError(
@@ -164,11 +161,7 @@ def readable(text: str) -> str:
 
 
 def read_tensors(file: Path) -> dict[str, Any]:
-    """The tensors of a file; torch's own format is read as tensors alone, which runs nothing.
-
-    Raises:
-        ValueError: It does not load, or holds more than tensors.
-    """
+    """The tensors of a file; torch's own format is read as tensors alone, which runs nothing."""
     import torch
     from safetensors import SafetensorError
     from safetensors.torch import load_file
@@ -225,6 +218,31 @@ class Opened(Generic[_Network]):
         if self._network is None:
             raise RuntimeError(f"{self._named} was closed")
         return self._network
+
+
+class Measure(Opened[Any]):
+    """A network on the device with what decides its numbers, for the recipe (`identity`)."""
+
+    def __init__(self, network: Any, identity: Mapping[str, str]) -> None:
+        super().__init__(network.to(device()).eval(), identity["model"])
+        self.identity = dict(identity)
+        self.truncated = 0
+        """How many distinct inputs were longer than the model takes, and were cut, in the last call."""
+        self.device = device()
+        self._batches = Batches(self._named, self.device)
+
+    def _read(self, rows: Sequence[Row], score: Callable[[Sequence[Row]], Sequence[_T]]) -> list[_T]:
+        found = self._batches.read(rows, score)
+        require_finite(found, self._named)
+        return found
+
+
+def require_finite(numbers: Any, name: str) -> None:
+    """Refuses what damaged weights compute."""
+    import numpy as np
+
+    if not np.isfinite(numbers).all():
+        raise UsageError(f"{name} gives numbers that are not finite. Download it again.")
 
 
 class Batches:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.base import Answer, ChoiceScores, Failure, Length, OnResult, Request
@@ -28,7 +28,8 @@ from medical_tasks.models.chat_client import (
     encodable_chat,
 )
 from medical_tasks.models.chat_reply import whole_number
-from medical_tasks.models.checkpoint import Checkpoint, check_config
+from medical_tasks.models.chat_template import ChatLayout
+from medical_tasks.models.checkpoint import Checkpoint, check_config, quiet_libraries
 from medical_tasks.models.encoder import open_tokenizer, readable
 from medical_tasks.models.endpoint_choices import ALTERNATIVES, ChoiceAsker, ChoiceSettings
 from medical_tasks.models.opener import TESTED_OPTIONS, read_options
@@ -36,6 +37,10 @@ from medical_tasks.spec import Message
 
 PREFIX = "openai-api/"
 _NO_KEY = "none"  # sent where no key is known; servers that check keys answer 401, which stops the run and says so
+
+
+_Text = tuple[Message, ...] | str
+"""What is counted: a chat ready for its answer, or a text alone."""
 
 
 class EndpointModel:
@@ -69,8 +74,12 @@ class EndpointModel:
             **self._choices.identity,
         }
         self.sampling: Mapping[str, Any] = dict(sampling)
-        self.meter = LengthMeter(context=context, tokens=tokens, generated=self._generated)
         self._settings = settings
+        self._context = context  # asked of the server when None
+        self._tokens = tokens
+        self._unmeasured = False  # whether neither folder nor server tells
+        self._serves: bool | None = None  # whether the server counts tokens
+        self._known: dict[str, int] = {}  # tokens of continuations, which many questions share
 
     def share(self, keys: list[str]) -> list[str]:
         """Returns the keys: there is one process."""
@@ -79,64 +88,93 @@ class EndpointModel:
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
         """Answers all requests, at most `concurrency` in flight; results come in order of completion."""
 
-        def deliver(request: Request, outcome: Completion | CallFailed) -> None:
-            on_result(_result(request.key, outcome))
+        async def ask(client: ChatClient, request: Request) -> Completion:
+            return await client.complete(
+                request.messages, max_tokens=request.max_new_tokens, stop=request.stop, extra=self.sampling
+            )
 
-        with self.asking() as settings:
-            run_calls(settings, requests, self._ask, deliver)
+        self._run(requests, lambda _: ask, on_result)
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
         """Says how probable the continuations of each request are; results come in order of completion."""
+        self._run(requests, lambda where: ChoiceAsker(where, self._choices, sampling=self.sampling).ask, on_result)
 
-        def deliver(request: Request, outcome: ChoiceScores | CallFailed) -> None:
-            on_result(_scored(request.key, outcome))
-
-        with self.asking() as settings:
-            asker = ChoiceAsker(settings, self._choices, sampling=self.sampling)
-            run_calls(settings, requests, asker.ask, deliver)
+    def _run(
+        self,
+        requests: Sequence[Request],
+        asker: Callable[[ChatSettings], Callable[[ChatClient, Request], Awaitable[Completion | ChoiceScores]]],
+        on_result: OnResult,
+    ) -> None:
+        if requests:
+            with self.asking() as settings:
+                run_calls(settings, requests, asker(settings), lambda *asked: on_result(_result(*asked)))
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         """Measures requests before they are asked; None for all when neither folder nor server tells."""
         with self.asking() as settings:
-            return self.meter.measure(settings, requests)
+            return self._measure(settings, requests)
 
-    def _generated(self, request: Request) -> int:
-        if not request.continuations:
-            return request.max_new_tokens
+    def _measure(self, settings: ChatSettings, requests: Sequence[Request]) -> list[Length | None]:
+        nothing: list[Length | None] = [None] * len(requests)
+        if not requests or self._unmeasured:
+            return nothing
+        if self._context is None:
+            self._context = _served_context(settings) or (self._tokens.context() if self._tokens else None)
+        if self._context is None:
+            self._unmeasured = True
+            return nothing
+        chats = [encodable_chat(request.messages) for request in requests]
+        counted = self._counts(settings, [tuple(chat) for chat in chats])
+        texts = dict.fromkeys(text for request in requests for text in request.continuations)
+        new = [text for text in texts if text not in self._known]
+        sizes = self._counts(settings, [readable(text) for text in new])
+        self._known.update({text: size for text, size in zip(new, sizes, strict=True) if size is not None})
+        return [self._length(request, count) for request, count in zip(requests, counted, strict=True)]
+
+    def _counts(self, settings: ChatSettings, texts: Sequence[_Text]) -> Sequence[int | None]:
+        if self._unmeasured or not texts:
+            return [None] * len(texts)
+        if self._tokens is not None:
+            return self._tokens.counts(texts)
+        if self._serves is None:
+            # One alone, so that a server that does not count is sent no more than that.
+            first = _served_counts(settings, texts[:1])
+            self._serves = first[0] is not None
+            self._unmeasured = not self._serves
+            return [*first, *self._counts(settings, texts[1:])]
+        return _served_counts(settings, texts)
+
+    def _length(self, request: Request, count: int | None) -> Length | None:
+        behind = [self._known.get(text) for text in request.continuations]
+        known = [size for size in behind if size is not None]
+        if count is None or self._context is None or len(known) < len(behind):
+            return None
         # A letter is the token that is generated; behind a text that is sent the server generates one more.
-        return 0 if self._choices.way_of(request.continuations) == "top" else 1
+        generated = int(self._choices.way_of(request.continuations) != "top") if behind else request.max_new_tokens
+        return Length(tokens=count + max(known, default=0), room=self._context - generated)
 
     @contextmanager
     def asking(self) -> Iterator[ChatSettings]:
         """Gives the endpoint's settings, for callers that ask it in their own way."""
         yield self._settings
 
-    async def _ask(self, client: ChatClient, request: Request) -> Completion:
-        return await client.complete(
-            request.messages, max_tokens=request.max_new_tokens, stop=request.stop, extra=self.sampling
-        )
-
     def close(self) -> None:
         """Does nothing: connections are closed at the end of each `generate`."""
 
 
-def _result(key: str, outcome: Completion | CallFailed) -> Answer | Failure:
+def _result(request: Request, outcome: Completion | ChoiceScores | CallFailed) -> Answer | Failure:
     if isinstance(outcome, CallFailed):
-        return Failure(key=key, reason=outcome.reason, detail=outcome.detail)
+        return Failure(key=request.key, reason=outcome.reason, detail=outcome.detail)
+    if isinstance(outcome, ChoiceScores):
+        return Answer(key=request.key, text=outcome.to_text())
     finish = outcome.choices[0].finish
     return Answer(
-        key=key,
+        key=request.key,
         text=outcome.text,
         prompt_tokens=outcome.prompt_tokens,
         output_tokens=outcome.output_tokens,
         finish=finish if finish in ("stop", "length") else "",
     )
-
-
-def _scored(key: str, outcome: ChoiceScores | CallFailed) -> Answer | Failure:
-    if isinstance(outcome, CallFailed):
-        return Failure(key=key, reason=outcome.reason, detail=outcome.detail)
-    return Answer(key=key, text=outcome.to_text())
 
 
 def alias_variables(alias: str) -> tuple[str, str]:
@@ -213,12 +251,6 @@ def open_endpoint(name: str, *, options: Mapping[str, str]) -> EndpointModel:
     return EndpointModel(name, chat_settings(alias, model, values), **asked_of(values))
 
 
-_MODELS = "/models"
-_TOKENIZE = "/../tokenize"
-_Text = tuple[Message, ...] | str
-"""What is counted: a chat ready for its answer, or a text alone."""
-
-
 class FolderTokens:
     """Counts tokens with a tokenizer on this machine, laid out by its own chat template."""
 
@@ -236,15 +268,11 @@ class FolderTokens:
 
     def counts(self, texts: Sequence[_Text]) -> list[int]:
         """Counts tokens."""
-        from medical_tasks.models.checkpoint import quiet_libraries
-
         with quiet_libraries(logging.ERROR):
             return [self._count(text) for text in texts]
 
     @cached_property
     def _count(self) -> Callable[[_Text], int]:
-        from medical_tasks.models.chat_template import ChatLayout
-
         check_config(self._folder)
         tokenizer = open_tokenizer(
             f"tokenizer={self._folder}",
@@ -266,91 +294,42 @@ class FolderTokens:
         return count
 
 
-class LengthMeter:
-    """Measures requests to one model; a `context` of None is asked of the server."""
+_Job = TypeVar("_Job")
 
-    def __init__(
-        self, *, context: int | None, tokens: FolderTokens | None, generated: Callable[[Request], int]
-    ) -> None:
-        self._context = context
-        self._tokens = tokens
-        self._generated = generated
-        self._unknown = False
-        self._serves: bool | None = True if tokens is not None else None  # whether tokens can be counted
-        self._known: dict[str, int] = {}  # continuations, which many questions share
 
-    @property
-    def needs_server(self) -> bool:
-        """Whether the server is asked."""
-        return self._context is None or self._tokens is None
+def _collect(
+    settings: ChatSettings, jobs: Sequence[_Job], ask: Callable[[ChatClient, _Job], Awaitable[int | None]]
+) -> list[int | None]:
+    """Asks the server for a number each; None where it does not say."""
+    found: dict[int, int | None] = {}
 
-    def measure(self, settings: ChatSettings, requests: Sequence[Request]) -> list[Length | None]:
-        """Measures requests."""
-        nothing: list[Length | None] = [None] * len(requests)
-        if not requests or self._unknown:
-            return nothing
-        if self._context is None:
-            self._context = _served_context(settings) or (self._tokens.context() if self._tokens else None)
-        if self._context is None:
-            self._unknown = True
-            return nothing
-        chats = [encodable_chat(request.messages) for request in requests]
-        counted = self._counts(settings, [tuple(chat) for chat in chats])
-        texts = dict.fromkeys(text for request in requests for text in request.continuations)
-        new = [text for text in texts if text not in self._known]
-        sizes = self._counts(settings, [readable(text) for text in new])
-        self._known.update({text: size for text, size in zip(new, sizes, strict=True) if size is not None})
-        return [self._length(request, count) for request, count in zip(requests, counted, strict=True)]
+    def deliver(place: int, outcome: int | CallFailed | None) -> None:
+        found[place] = whole_number(outcome, 1)
 
-    def _counts(self, settings: ChatSettings, texts: Sequence[_Text]) -> Sequence[int | None]:
-        if self._unknown or not texts:
-            return [None] * len(texts)
-        if self._tokens is not None:
-            return self._tokens.counts(texts)
-        if self._serves is None:
-            # One alone, so that a server that does not count is sent no more than that.
-            first = _served_counts(settings, texts[:1])
-            self._serves = first[0] is not None
-            self._unknown = not self._serves
-            return [*first, *self._counts(settings, texts[1:])]
-        return _served_counts(settings, texts)
-
-    def _length(self, request: Request, count: int | None) -> Length | None:
-        behind = [self._known.get(text) for text in request.continuations]
-        known = [size for size in behind if size is not None]
-        if count is None or self._context is None or len(known) < len(behind):
-            return None
-        return Length(tokens=count + max(known, default=0), room=self._context - self._generated(request))
+    run_calls(settings, range(len(jobs)), lambda client, place: ask(client, jobs[place]), deliver)
+    return [found[place] for place in range(len(jobs))]
 
 
 def _served_context(settings: ChatSettings) -> int | None:
     """Asks the server's list of models; no text is sent."""
-    found: list[int | None] = []
 
-    async def ask(client: ChatClient, _: str) -> int | None:
-        return _context_in(await _fetch(client, _MODELS), settings.model)
+    async def ask(client: ChatClient, path: str) -> int | None:
+        return _context_in(await _fetch(client, path), settings.model)
 
-    run_calls(settings, [_MODELS], ask, lambda _, outcome: found.append(whole_number(outcome, 1)))
-    return found[0]
+    return _collect(settings, ["/models"], ask)[0]
 
 
 def _served_counts(settings: ChatSettings, texts: Sequence[_Text]) -> list[int | None]:
-    found: dict[int, int | None] = {}
-
-    async def ask(client: ChatClient, index: int) -> int | None:
-        text = texts[index]
-        body: dict[str, Any] = {"model": settings.model}
+    async def ask(client: ChatClient, text: _Text) -> int | None:
         if isinstance(text, str):
-            body |= {"prompt": text, "add_special_tokens": False}
-            said = [text]
+            body, said = {"prompt": text, "add_special_tokens": False}, [text]
         else:
-            body |= {"messages": list(text), "add_generation_prompt": True}
+            body = {"messages": list(text), "add_generation_prompt": True}
             said = [message["content"] for message in text]
-        reply = await _fetch(client, _TOKENIZE, body, texts=said)
+        reply = await _fetch(client, "/../tokenize", {"model": settings.model, **body}, texts=said)
         return whole_number(reply.get("count") if isinstance(reply, dict) else None, 1)
 
-    run_calls(settings, range(len(texts)), ask, lambda index, outcome: found.update({index: whole_number(outcome, 1)}))
-    return [found[index] for index in range(len(texts))]
+    return _collect(settings, texts, ask)
 
 
 async def _fetch(

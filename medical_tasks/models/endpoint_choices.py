@@ -1,12 +1,9 @@
 """Asking a model behind HTTP how probable given answers are, and reading what it says of tokens.
 
-- `top`: one token is generated, and the server names the most probable ones (`logprobs` with `top_logprobs`). For letters;
-one that is not named is unknown, up to a bound.
-- `prompt`: the answer is sent as the assistant's, and the server says how probable each token is (`prompt_logprobs`, vLLM
-alone).
+- `top`: one token is generated, and the server names the most probable ones. For letters; one not named is unknown, up to a bound.
+- `prompt`: the answer is sent as the assistant's, and the server (vLLM alone) says how probable each token is.
 
-The question alone decides which is taken (`auto`), so an answer's key need not name it. Details of errors hold no token's
-text: it may be the question's.
+The question alone decides which is taken (`auto`). Details of errors hold no token's text: it may be the question's.
 """
 
 from __future__ import annotations
@@ -311,20 +308,10 @@ def read_continuation(context: Sequence[Any], whole: Sequence[Any], continuation
 
 def _reads_as(read: str, text: str) -> bool:
     """Compares texts but for white space; an unreadable character stands for one or more."""
-    parts = re.split(f"{_UNREADABLE}+", _squeezed(read))
-    wanted = _squeezed(text)
-    if len(parts) == 1:
-        return parts[0] == wanted
-    first, *middle, last = parts
-    place = len(first)
-    if not wanted.startswith(first):
-        return False
-    for part in middle:
-        found = wanted.find(part, place + 1)
-        if found < 0:
-            return False
-        place = found + len(part)
-    return wanted.endswith(last) and len(wanted) - len(last) > place
+    first, *behind = map(re.escape, re.split(f"{_UNREADABLE}+", _squeezed(read)))
+    # Every part is taken where it first fits, so that no text makes the search long.
+    pattern = first + "".join(f"(?>.+?{part})" for part in behind[:-1]) + "".join(f".+{part}" for part in behind[-1:])
+    return re.fullmatch(pattern, _squeezed(text), re.DOTALL) is not None
 
 
 def _squeezed(text: str) -> str:

@@ -1,13 +1,9 @@
 """Local models through lighteval: `hf/<folder or repository>` with transformers, `vllm/<folder or repository>` with vLLM.
 
 `hf/` runs under accelerate, in one process or several (torchrun). `vllm/` starts its own workers, never under torchrun, and
-needs the second environment (`make env-vllm`). lighteval's model classes are used without its task registry and pipeline:
-nothing is scanned or downloaded. docs/models_local.md describes the options.
-
-For log-likelihoods, lighteval's transformers backend computes logits and log-probabilities over the whole vocabulary at
-every position, in the model's own type: 4 GB a text for 8,000 tokens and a vocabulary of 128,000, twice. Here the model
-computes those of the last positions only, and they are made float32 before anything is summed: in half precision they are
-off in the second or third digit.
+needs the second environment (`make env-vllm`). lighteval's transformers backend computes logits over the whole vocabulary at every
+position, in the model's own type (4 GB a text for 8,000 tokens and a vocabulary of 128,000, twice); here only those of the last
+positions are computed, and in float32: half precision is off in the third digit.
 """
 
 from __future__ import annotations
@@ -22,11 +18,12 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.models.base import Model
 from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, quiet_libraries, without_cache_and_bars
-from medical_tasks.models.local_model import ChoicePrompt, LocalModel, LocalSetup, Prompt, make_identity, open_layout
+from medical_tasks.models.local_model import ChoicePrompt, LocalModel, LocalSetup, Prompt
 from medical_tasks.models.opener import HF_OPTIONS, LOG_LEVELS, SAMPLING, VLLM_OPTIONS, read_options
 
 CPU_BATCH = 8
@@ -41,43 +38,29 @@ def open_hf(name: str, *, options: Mapping[str, str]) -> Model:
     if importlib.util.find_spec("lighteval") is None:
         raise MissingError(f"{name} needs lighteval, torch and transformers: {install_command('lighteval')}")
     values = read_options(options, HF_OPTIONS, model=name)
-    log_level = values.get("log_level", LOG_LEVELS["error"])
     checkpoint = find_checkpoint(name.removeprefix("hf/"), revision=values.get("revision"))
     if values.get("dtype") in ("4bit", "8bit") and importlib.util.find_spec("bitsandbytes") is None:
         raise MissingError(f"dtype={values['dtype']} needs bitsandbytes, and a GPU: pip install bitsandbytes")
-    with quiet_libraries(log_level):
+    with quiet_libraries(values.get("log_level", LOG_LEVELS["error"])):
         accelerator = start_processes()
-        tokenizer, layout = open_layout(checkpoint, name, values)
-        dtype = values.get("dtype", "auto")
-        dtype = checkpoint.own_dtype() if dtype == "auto" else dtype
-        identity = make_identity(
-            checkpoint,
-            values,
-            backend="hf",
-            dtype=dtype,
-            layout=layout,
-            engines={"lighteval": 2, "transformers": 1},
-            device=accelerator.device.type,
-        )
-        settings = lighteval_settings(values, device=accelerator.device.type)
-        settings |= {
+        device = accelerator.device.type
+        setup = LocalSetup(name, checkpoint, values)
+        dtype = _dtype(values, checkpoint)
+        engines = {"lighteval": 2, "transformers": 1}
+        identity = setup.identity(backend="hf", dtype=dtype, engines=engines, device=device)
+        settings = lighteval_settings(values, device=device) | {
             "model_name": str(checkpoint.folder),
             "dtype": dtype,
-            "add_special_tokens": layout.add_special_tokens,
+            "add_special_tokens": setup.layout.add_special_tokens,
         }
         inner = _load_transformers(name, settings, generation_settings(values))
-        ends = frozenset(checkpoint.end_tokens() | {tokenizer.eos_token_id})
-        _set_decoding(inner, ends, sampling=bool(values.get("temperature")))
-        setup = LocalSetup(
-            name=name,
-            identity=identity,
-            layout=layout,
-            tokenizer=tokenizer,
-            ends=ends,
-            context=inner.max_length,
-            log_level=log_level,
-        )
-    return _HfModel(setup, inner, accelerator, chunk_size=values.get("chunk_size"), seed=values.get("seed", 0))
+        _set_decoding(inner, setup.ends, sampling=bool(values.get("temperature")))
+    return _HfModel(setup, identity, inner, accelerator)
+
+
+def _dtype(values: Mapping[str, Any], checkpoint: Checkpoint) -> str:
+    dtype: str = values.get("dtype", "auto")
+    return checkpoint.own_dtype() if dtype == "auto" else dtype
 
 
 def start_processes() -> Any:
@@ -154,12 +137,12 @@ def _set_decoding(inner: Any, ends: frozenset[int], *, sampling: bool) -> None:
 class _HfModel(LocalModel):
     """A model on lighteval's transformers backend; one of several processes where there are several."""
 
-    def __init__(self, setup: LocalSetup, inner: Any, accelerator: Any, *, chunk_size: int | None, seed: int) -> None:
-        super().__init__(setup, is_main=bool(accelerator.is_main_process))
-        self.inner = inner
+    def __init__(self, setup: LocalSetup, identity: Mapping[str, str], inner: Any, accelerator: Any) -> None:
+        is_main = bool(accelerator.is_main_process)
+        super().__init__(setup, identity, inner, context=inner.max_length, is_main=is_main)
         self._accelerator = accelerator
-        self._chunk = chunk_size
-        self._seed = seed
+        self._chunk: int | None = setup.values.get("chunk_size")
+        self._seed: int = setup.values.get("seed", 0)
         self._given_batch: int | None = inner.config.batch_size
         self._text_batch = 1
 
@@ -170,9 +153,6 @@ class _HfModel(LocalModel):
         broadcast_object_list(box, from_process=0)
         shared: list[str] = box[0]
         return shared
-
-    def close(self) -> None:
-        self.inner.cleanup()
 
     def _chunk_size(self, prompts: Sequence[Prompt]) -> int:
         if self._given_batch is None:
@@ -208,13 +188,8 @@ class _HfModel(LocalModel):
         return self._ask(self.inner.greedy_until, docs, batch_size=self.inner.config.batch_size)
 
     def _score(self, docs: Sequence[Any]) -> Sequence[Any]:
-        before = self.inner.config.batch_size
-        self.inner.config.batch_size = self._text_batch
-        try:
-            with tail_logits(self.inner):
-                return self._ask(self.inner.loglikelihood, docs, batch_size=self._text_batch)
-        finally:
-            self.inner.config.batch_size = before
+        with mock.patch.object(self.inner.config, "batch_size", self._text_batch), tail_logits(self.inner):
+            return self._ask(self.inner.loglikelihood, docs, batch_size=self._text_batch)
 
     def _ask(self, ask: Callable[[list[Any]], Any], docs: Sequence[Any], *, batch_size: int) -> Sequence[Any]:
         import torch
@@ -254,32 +229,16 @@ def open_vllm(name: str, *, options: Mapping[str, str]) -> Model:
     """Opens a local model on vLLM, in this process."""
     values = read_options(options, VLLM_OPTIONS, model=name)
     check_vllm_ready(name)
-    log_level = values.get("log_level", LOG_LEVELS["error"])
     checkpoint = find_checkpoint(name.removeprefix("vllm/"), revision=values.get("revision"))
-    with quiet_libraries(log_level):
-        tokenizer, layout = open_layout(checkpoint, name, values)
+    with quiet_libraries(values.get("log_level", LOG_LEVELS["error"])):
+        setup = LocalSetup(name, checkpoint, values)
         settings = vllm_settings(values, checkpoint, name=name)
-        settings["add_special_tokens"] = layout.add_special_tokens
-        identity = make_identity(
-            checkpoint,
-            values,
-            backend="vllm",
-            dtype=settings["dtype"] + (f", {values['quantization']}" if "quantization" in values else ""),
-            layout=layout,
-            engines={"lighteval": 2, "vllm": 2},
-        )
-        setup = LocalSetup(
-            name=name,
-            identity=identity,
-            layout=layout,
-            tokenizer=tokenizer,
-            ends=frozenset(checkpoint.end_tokens() | {tokenizer.eos_token_id}),
-            context=settings["max_model_length"],
-            log_level=log_level,
-        )
+        settings["add_special_tokens"] = setup.layout.add_special_tokens
+        dtype = ", ".join([settings["dtype"], *filter(None, [values.get("quantization")])])
+        identity = setup.identity(backend="vllm", dtype=dtype, engines={"lighteval": 2, "vllm": 2})
         inner = _load_vllm(name, settings, generation_settings(values))
     chunk = values.get("chunk_size", None if settings.get("data_parallel_size", 1) > 1 else VLLM_CHUNK)
-    return _VllmModel(setup, inner, chunk_size=chunk)
+    return _VllmModel(setup, identity, inner, context=settings["max_model_length"], chunk_size=chunk)
 
 
 def check_vllm_ready(name: str) -> None:
@@ -323,11 +282,10 @@ def vllm_settings(values: Mapping[str, Any], checkpoint: Checkpoint, *, name: st
     context = values.get("max_model_length", own)
     if context is None:
         raise UsageError(f"{name}: its config.json names no context length; give --model-args max_model_length=N.")
-    dtype = values.get("dtype", "auto")
     return {
         "model_name": str(checkpoint.folder),
         "max_model_length": context,
-        "dtype": checkpoint.own_dtype() if dtype == "auto" else dtype,
+        "dtype": _dtype(values, checkpoint),
         "override_chat_template": False,  # prompts come rendered
         **{option: values[option] for option in _PASSED_ON if option in values},
     }
@@ -367,13 +325,9 @@ class _VllmModel(LocalModel):
     # vLLM generates a token after what it scores, and its scheduler waits for ever for room for it.
     _spare = 1
 
-    def __init__(self, setup: LocalSetup, inner: Any, *, chunk_size: int | None) -> None:
-        super().__init__(setup, is_main=True)
-        self.inner = inner
+    def __init__(self, *loaded: Any, context: int, chunk_size: int | None) -> None:
+        super().__init__(*loaded, context=context, is_main=True)
         self._chunk = chunk_size
-
-    def close(self) -> None:
-        self.inner.cleanup()
 
     def _chunk_size(self, prompts: Sequence[Prompt]) -> int | None:
         # With data parallelism lighteval loads the model anew for each chunk: then all prompts are one chunk.
@@ -399,16 +353,9 @@ class _VllmModel(LocalModel):
 @contextlib.contextmanager
 def tail_logits(inner: Any) -> Iterator[None]:
     """Lets lighteval's log-likelihood loop work with the end of each text."""
-    model = inner.model
-    end = _End(model, inner.prepare_batch_logprob)
-    names = vars(inner)
-    inner.model = end
-    names["prepare_batch_logprob"] = end.prepare  # over the class's method
-    try:
+    end = _End(inner.model, inner.prepare_batch_logprob)
+    with mock.patch.multiple(inner, model=end, prepare_batch_logprob=end.prepare):
         yield
-    finally:
-        inner.model = model
-        del names["prepare_batch_logprob"]
 
 
 class _End:

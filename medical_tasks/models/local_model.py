@@ -15,13 +15,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
+from unittest import mock
 
 from medical_tasks.errors import UsageError
 from medical_tasks.models.base import Answer, ChoiceScores, Failure, Length, OnResult, Request
 from medical_tasks.models.chat_template import ChatLayout
 from medical_tasks.models.checkpoint import Checkpoint, fingerprint
 from medical_tasks.models.encoder import open_tokenizer
-from medical_tasks.models.opener import decoding
+from medical_tasks.models.opener import LOG_LEVELS, decoding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,23 +74,14 @@ class ChoicePrompt:
         return len(self.tokens) + max(map(len, self.continuations))
 
 
-@dataclass(frozen=True, kw_only=True)
-class ChoiceText:
-    """One text to be scored: a prompt and one of its continuations."""
-
-    prompt: ChoicePrompt
-    index: int
-
-    @property
-    def continuation(self) -> tuple[int, ...]:
-        """The continuation's token ids."""
-        return self.prompt.continuations[self.index]
+ChoiceText = tuple[ChoicePrompt, int]
+"""One text to be scored: a prompt and the number of one of its continuations."""
 
 
 def plan_texts(prompts: Sequence[ChoicePrompt], size: int | None) -> Iterator[list[ChoiceText]]:
     """Cuts texts into chunks, those of the longest prompt first and those of one prompt together, alike in every process."""
     ordered = sorted(prompts, key=lambda prompt: (-prompt.longest, prompt.request.key))
-    texts = [ChoiceText(prompt=prompt, index=index) for prompt in ordered for index in range(len(prompt.continuations))]
+    texts = [(prompt, index) for prompt in ordered for index in range(len(prompt.continuations))]
     step = size or len(texts)
     for start in range(0, len(texts), step or 1):
         yield texts[start : start + step]
@@ -104,29 +96,24 @@ def choice_docs(texts: Sequence[ChoiceText]) -> list[Any]:
     ]
 
 
-@contextlib.contextmanager
-def our_tokens(inner: Any, texts: Sequence[ChoiceText]) -> Iterator[None]:
+def our_tokens(inner: Any, texts: Sequence[ChoiceText]) -> contextlib.AbstractContextManager[Any]:
     """Lets lighteval's model score our token ids for the documents of `choice_docs`."""
     by_label = dict(zip(_labels(len(texts)), texts, strict=True))
 
     def encode(context: str, continuations: list[str], pairwise: bool = False) -> tuple[list[list[int]], ...]:
-        text = by_label[context]
-        return [list(text.prompt.tokens)], [list(text.continuation)]
+        prompt, index = by_label[context]
+        return [list(prompt.tokens)], [list(prompt.continuations[index])]
 
-    names = vars(inner)
-    names["tok_encode_pair"] = encode  # over the class's method
-    try:
-        yield
-    finally:
-        del names["tok_encode_pair"]
+    return mock.patch.object(inner, "tok_encode_pair", encode)
 
 
 def read_logprobs(texts: Sequence[ChoiceText], responses: Sequence[Any]) -> list[float]:
     """Sums of each continuation's log-probabilities (nan where the numbers broke down); raises if other tokens were scored."""
     found: list[float] = []
-    for text, response in zip(texts, responses, strict=True):
-        if (_ids(response.input_tokens), _ids(response.output_tokens)) != (text.prompt.tokens, text.continuation):
-            raise RuntimeError(f"lighteval changed the tokens of request {text.prompt.request.key} before scoring them")
+    for (prompt, index), response in zip(texts, responses, strict=True):
+        wanted = (prompt.tokens, prompt.continuations[index])
+        if (_ids(response.input_tokens), _ids(response.output_tokens)) != wanted:
+            raise RuntimeError(f"lighteval changed the tokens of request {prompt.request.key} before scoring them")
         (logprob,) = response.logprobs
         found.append(min(float(logprob), 0.0) if not math.isnan(logprob) else math.nan)
     return found
@@ -160,63 +147,42 @@ TOO_LONG = "prompt too long"
 _Made = TypeVar("_Made", Prompt, ChoicePrompt)
 
 
-@dataclass(frozen=True, kw_only=True)
 class LocalSetup:
     """What is known of a local model before its weights are loaded."""
 
-    name: str
-    identity: Mapping[str, str]
-    layout: ChatLayout
-    tokenizer: Any
-    ends: frozenset[int]
-    context: int
-    log_level: int
+    def __init__(self, name: str, checkpoint: Checkpoint, values: Mapping[str, Any]) -> None:
+        hint = "\nA tokenizer saved by transformers 5 does not load in 4: then save it again with the version in use."
+        self.name, self.checkpoint, self.values = name, checkpoint, values
+        self.log_level: int = values.get("log_level", LOG_LEVELS["error"])
+        self.tokenizer = open_tokenizer(name, checkpoint.folder, hint)
+        if self.tokenizer.eos_token is None:
+            raise UsageError(
+                f"{name}: its tokenizer names no end token (eos_token), which lighteval needs to end and pad answers."
+            )
+        self.layout = ChatLayout(self.tokenizer, model=name, enable_thinking=values.get("enable_thinking"))
+        self.ends = frozenset(checkpoint.end_tokens() | {self.tokenizer.eos_token_id})
 
+    def identity(self, *, backend: str, dtype: str, engines: Mapping[str, int], **more: str) -> dict[str, str]:
+        """Collects what makes the model's answers what they are; batches, processes and places change nothing.
 
-def open_layout(checkpoint: Checkpoint, name: str, values: Mapping[str, Any]) -> tuple[Any, ChatLayout]:
-    """Loads the tokenizer and finds out how its prompts are written."""
-    hint = "\nA tokenizer saved by transformers 5 does not load in 4: then save it again with the version in use."
-    tokenizer = open_tokenizer(name, checkpoint.folder, hint)
-    if tokenizer.eos_token is None:
-        raise UsageError(
-            f"{name}: its tokenizer names no end token (eos_token), which lighteval needs to end and pad answers."
-        )
-    return tokenizer, ChatLayout(tokenizer, model=name, enable_thinking=values.get("enable_thinking"))
-
-
-def make_identity(
-    checkpoint: Checkpoint,
-    values: Mapping[str, Any],
-    *,
-    backend: str,
-    dtype: str,
-    layout: ChatLayout,
-    engines: Mapping[str, int],
-    **more: str,
-) -> dict[str, str]:
-    """Collects what makes a local model's answers what they are; batches, processes and places change nothing.
-
-    `engines`: packages that compute the answer, each with how many parts of its version count.
-    """
-    versions = []
-    for package, parts in engines.items():
-        version = importlib.metadata.version(package).split(".")
-        versions.append(f"{package} {'.'.join(version[:parts])}")
-    identity = {
-        "backend": backend,
-        "model": checkpoint.label,
-        "weights": fingerprint(checkpoint.folder),
-        "dtype": dtype,
-        "decoding": decoding(values),
-        "layout": layout.name,
-        "engine": ", ".join(versions),
-        **more,
-    }
-    if checkpoint.revision:
-        identity["revision"] = checkpoint.revision
-    if "enable_thinking" in values:
-        identity["enable_thinking"] = str(values["enable_thinking"]).lower()
-    return identity
+        `engines`: packages that compute the answer, each with how many parts of its version count.
+        """
+        versions = {package: importlib.metadata.version(package).split(".") for package in engines}
+        identity = {
+            "backend": backend,
+            "model": self.checkpoint.label,
+            "weights": fingerprint(self.checkpoint.folder),
+            "dtype": dtype,
+            "decoding": decoding(self.values),
+            "layout": self.layout.name,
+            "engine": ", ".join(f"{name} {'.'.join(versions[name][:parts])}" for name, parts in engines.items()),
+            **more,
+        }
+        if self.checkpoint.revision:
+            identity["revision"] = self.checkpoint.revision
+        if "enable_thinking" in self.values:
+            identity["enable_thinking"] = str(self.values["enable_thinking"]).lower()
+        return identity
 
 
 def read_answer(
@@ -244,14 +210,17 @@ class LocalModel(ABC):
     """A model in this process, behind lighteval."""
 
     endpoint: str | None = None
-    inner: Any
     _spare = 0  # tokens of the context that a text to be scored must leave free
 
-    def __init__(self, setup: LocalSetup, *, is_main: bool) -> None:
+    def __init__(
+        self, setup: LocalSetup, identity: Mapping[str, str], inner: Any, *, context: int, is_main: bool
+    ) -> None:
         self.name = setup.name
-        self.identity: Mapping[str, str] = setup.identity
+        self.identity = identity
         self.is_main = is_main
         self.setup = setup
+        self.inner = inner
+        self._context = context
 
     def share(self, keys: list[str]) -> list[str]:
         """Returns the main process's list in every process."""
@@ -281,10 +250,9 @@ class LocalModel(ABC):
         for chunk in plan_texts(prompts, self._texts_at_once(prompts)):
             with our_tokens(self.inner, chunk):
                 responses = self._score(choice_docs(chunk))
-            for text, logprob in zip(chunk, read_logprobs(chunk, responses), strict=True):
-                prompt = text.prompt
+            for (prompt, index), logprob in zip(chunk, read_logprobs(chunk, responses), strict=True):
                 sums = known.setdefault(prompt.request.key, {})
-                sums[text.index] = logprob
+                sums[index] = logprob
                 if self.is_main and len(sums) == len(prompt.continuations):
                     on_result(scored_answer(prompt, [sums[index] for index in range(len(sums))]))
 
@@ -292,9 +260,9 @@ class LocalModel(ABC):
         """Measures requests with the model's own tokenizer and layout, exactly as they would be asked."""
         return [self._length(request) for request in requests]
 
-    @abstractmethod
     def close(self) -> None:
         """Frees the model's memory."""
+        self.inner.cleanup()
 
     @abstractmethod
     def _chunk_size(self, prompts: Sequence[Prompt]) -> int | None:
@@ -328,44 +296,43 @@ class LocalModel(ABC):
                 on_result(made)
         return prompts
 
-    def _prompt(self, request: Request) -> Prompt | Failure:
-        if request.continuations:
-            raise ValueError(f"request {request.key} has continuations: ask `loglikelihood`")
+    def _laid_out(self, request: Request) -> Prompt | ChoicePrompt:
         layout = self.setup.layout
         text = layout.render(request.messages)
-        tokens = layout.tokens(text)
-        if len(tokens) > self.setup.context - request.max_new_tokens:
-            detail = (
-                f"{len(tokens)} tokens and {request.max_new_tokens} for the answer, the model's context is "
-                f"{self.setup.context}"
-            )
-            return Failure(key=request.key, reason=TOO_LONG, detail=detail)
-        return Prompt(request=request, text=text, tokens=tokens, stop=(*request.stop, *layout.stop))
+        if request.continuations:
+            tokens, continuations = layout.answer_tokens(text, request.continuations)
+            return ChoicePrompt(request=request, tokens=tokens, continuations=tuple(continuations))
+        return Prompt(request=request, text=text, tokens=layout.tokens(text), stop=(*request.stop, *layout.stop))
+
+    def _length(self, request: Request) -> Length:
+        made = self._laid_out(request)
+        if isinstance(made, ChoicePrompt):
+            return Length(tokens=made.longest, room=self._context - self._spare)
+        return Length(tokens=len(made.tokens), room=self._context - request.max_new_tokens)
+
+    def _prompt(self, request: Request) -> Prompt | Failure:
+        made = self._laid_out(request)
+        if not isinstance(made, Prompt):
+            raise ValueError(f"request {request.key} has continuations: ask `loglikelihood`")
+        count, size = len(made.tokens), request.max_new_tokens
+        if count <= self._context - size:
+            return made
+        detail = f"{count} tokens and {size} for the answer, the model's context is {self._context}"
+        return Failure(key=request.key, reason=TOO_LONG, detail=detail)
 
     def _choice_prompt(self, request: Request) -> ChoicePrompt | Failure:
-        if not request.continuations:
+        made = self._laid_out(request)
+        if not isinstance(made, ChoicePrompt):
             raise ValueError(f"request {request.key} has no continuations: ask `generate`")
-        layout = self.setup.layout
-        tokens, continuations = layout.answer_tokens(layout.render(request.messages), request.continuations)
-        for number, ids in enumerate(continuations, 1):
+        for number, ids in enumerate(made.continuations, 1):
             if not ids:
                 detail = f"choice {number} is empty, or this tokenizer cannot tell where it begins"
                 return Failure(key=request.key, reason="choice without tokens", detail=detail)
-        prompt = ChoicePrompt(request=request, tokens=tokens, continuations=tuple(continuations))
-        if prompt.longest > self.setup.context - self._spare:
-            detail = f"{prompt.longest} tokens with the longest choice, the model has room for "
-            detail += f"{self.setup.context - self._spare}"
-            return Failure(key=request.key, reason=TOO_LONG, detail=detail)
-        return prompt
-
-    def _length(self, request: Request) -> Length:
-        layout = self.setup.layout
-        text = layout.render(request.messages)
-        if not request.continuations:
-            return Length(tokens=len(layout.tokens(text)), room=self.setup.context - request.max_new_tokens)
-        tokens, continuations = layout.answer_tokens(text, request.continuations)
-        longest = max(map(len, continuations))
-        return Length(tokens=len(tokens) + longest, room=self.setup.context - self._spare)
+        room = self._context - self._spare
+        if made.longest <= room:
+            return made
+        detail = f"{made.longest} tokens with the longest choice, the model has room for {room}"
+        return Failure(key=request.key, reason=TOO_LONG, detail=detail)
 
     def _decode(self, tokens: list[int]) -> str:
         text: str = self.setup.tokenizer.decode(tokens, skip_special_tokens=True)

@@ -10,8 +10,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from urllib.parse import urlsplit
 
 from medical_tasks.errors import MissingError, UsageError
@@ -33,38 +33,20 @@ def free_port() -> int:
         return port
 
 
+@dataclass(kw_only=True)
 class ManagedServer:
     """One server process with all it starts; however this process ends (`kill -9` included), the server ends.
 
     `ready` is asked again and again, and what it raises ends the start. The log is readable by its owner alone.
     """
 
-    def __init__(
-        self,
-        command: Sequence[str],
-        *,
-        ready: Callable[[], bool],
-        log: Path,
-        timeout: float,
-        grace: float = 15.0,
-        environment: Mapping[str, str] | None = None,
-    ) -> None:
-        self.command = list(command)
-        self.log = log
-        self._ready = ready
-        self._timeout = timeout
-        self._grace = grace
-        self._environment = dict(environment or {})
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def __enter__(self) -> ManagedServer:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
+    command: Sequence[str]
+    ready: Callable[[], bool]
+    log: Path
+    timeout: float
+    grace: float = 15.0
+    environment: Mapping[str, str] = field(default_factory=dict)
+    _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     def running(self, *, patience: float = 0.0) -> bool:
         """Says whether the server runs; `patience` waits for an end under way, as after a crash workers are tidied up."""
@@ -85,13 +67,13 @@ class ManagedServer:
         out = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", supervisor.__file__, str(os.getpid()), str(self._grace), *self.command],
+                [sys.executable, "-I", supervisor.__file__, str(os.getpid()), str(self.grace), *self.command],
                 stdin=subprocess.PIPE,
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 # Ctrl-C at the terminal goes to this process alone, which first saves what it has.
                 start_new_session=True,
-                env={name: value for name, value in os.environ.items() if name not in _DROPPED} | self._environment,
+                env={name: value for name, value in os.environ.items() if name not in _DROPPED} | {**self.environment},
             )
         finally:
             os.close(out)
@@ -102,17 +84,17 @@ class ManagedServer:
             raise
 
     def _await_ready(self, process: subprocess.Popen[bytes]) -> None:
-        end = time.monotonic() + self._timeout
+        end = time.monotonic() + self.timeout
         while True:
             code = process.poll()
             if code is not None:
                 raise MissingError(f"the server ended with exit code {code} before it answered. {self._told()}")
             # Looked at again, so that a stranger's answer on this port does not hide that our server could not have it.
-            if self._ready() and process.poll() is None:
+            if self.ready() and process.poll() is None:
                 return
             if time.monotonic() > end:
                 raise MissingError(
-                    f"the server did not answer within {self._timeout:g} s; start_timeout=SECONDS allows more. "
+                    f"the server did not answer within {self.timeout:g} s; start_timeout=SECONDS allows more. "
                     f"{self._told()}"
                 )
             time.sleep(_POLL_S)
@@ -122,12 +104,12 @@ class ManagedServer:
         told = "\n".join(f"  {line}" for line in lines) if lines else "  (nothing)"
         return f"Command: {' '.join(self.command)}\nThe last lines of {self.log}:\n{told}"
 
-    def log_tail(self, lines: int = _LINES) -> list[str]:
+    def log_tail(self) -> list[str]:
         """Returns the last lines of the server's log."""
         with open_file(self.log) as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - _TAIL_BYTES))
-            return file.read().decode("utf-8", "replace").splitlines()[-lines:]
+            return file.read().decode("utf-8", "replace").splitlines()[-_LINES:]
 
     def stop(self) -> None:
         """Ends the server and everything it started, and waits until it is gone; harmless when it is."""

@@ -38,13 +38,15 @@ NEUTRAL_ARGS = frozenset(
 def parse_model_args(text: str, *, option: str = "--model-args") -> dict[str, str]:
     """Reads `k=v,k=v`; a value with commas stands in double quotes."""
     import csv
+    import re
 
     if not text.strip():
         return {}
-    # The csv reader wants the quote first in its field: k="a,b" becomes "k=a,b".
     found: dict[str, str] = {}
+    # The csv reader wants the quote first in its field: k="a,b" becomes "k=a,b".
+    quoted = re.sub(r'(^|,)\s*([^,="]+)="', r'\1"\2=', text)
     try:
-        parts = next(csv.reader([_quote_fields(text)], strict=True, skipinitialspace=True))
+        parts = next(csv.reader([quoted], strict=True, skipinitialspace=True))
     except csv.Error as error:
         raise UsageError(f"{option} {text!r}: {error}. Give k=v,k=v; a value with commas in double quotes.") from error
     for part in parts:
@@ -58,26 +60,16 @@ def parse_model_args(text: str, *, option: str = "--model-args") -> dict[str, st
     return found
 
 
-def _quote_fields(text: str) -> str:
-    import re
-
-    return re.sub(r'(^|,)\s*([^,="]+)="', r'\1"\2=', text)
-
-
 def open_model(name: str, options: Mapping[str, str], *, log_dir: Path) -> Model:
     """Opens the model under test."""
     kind, slash, rest = name.partition("/")
     if kind not in KINDS or not slash or not rest:
         kinds = "\n".join(f"  {line}" for line in KINDS.values())
         raise UsageError(f"unknown model {name!r}. A model is named by its kind, a slash and its own name:\n{kinds}")
-    if kind == "hf":
-        from medical_tasks.models.lighteval_models import open_hf
+    if kind in ("hf", "vllm"):
+        from medical_tasks.models import lighteval_models as local
 
-        return open_hf(name, options=options)
-    if kind == "vllm":
-        from medical_tasks.models.lighteval_models import open_vllm
-
-        return open_vllm(name, options=options)
+        return (local.open_hf if kind == "hf" else local.open_vllm)(name, options=options)
     if kind == "openai-api":
         from medical_tasks.models.endpoint import open_endpoint
 
@@ -109,16 +101,16 @@ def numbers(
 
 def words(*allowed: str) -> Reader:
     """Makes the reader of one of some words."""
-    return _one_of({word: word for word in allowed}), f"one of {', '.join(allowed)}"
+    return _one_of({word: word for word in allowed})
 
 
-def _one_of(values: Mapping[str, Any]) -> Callable[[str], Any]:
+def _one_of(values: Mapping[str, Any], rule: str = "") -> Reader:
     def read(text: str) -> Any:
         if text not in values:
             raise ValueError(text)
         return values[text]
 
-    return read
+    return read, rule or f"one of {', '.join(values)}"
 
 
 def _word(text: str) -> str:
@@ -132,7 +124,7 @@ COUNT: Reader = (numbers(int, 1), "a whole number from 1")
 WHOLE: Reader = (numbers(int, 0), "a whole number from 0")
 SECONDS: Reader = (numbers(float, 0, above=True), "seconds above 0")
 SHARE: Reader = (numbers(float, 0, 1, above=True), "a number above 0, up to 1")
-FLAG: Reader = (_one_of({"true": True, "false": False}), "true or false")
+FLAG: Reader = _one_of({"true": True, "false": False}, "true or false")
 WORD: Reader = (_word, "some text")
 
 CHAT_OPTIONS: Mapping[str, Reader] = {
@@ -182,12 +174,7 @@ def read_options(
     return values
 
 
-LOG_LEVELS = {
-    "error": logging.ERROR,
-    "warning": logging.WARNING,
-    "info": logging.INFO,
-    "debug": logging.DEBUG,
-}
+LOG_LEVELS = {name: getattr(logging, name.upper()) for name in ("error", "warning", "info", "debug")}
 
 DTYPES = ("auto", "float32", "float16", "bfloat16")
 
@@ -206,7 +193,7 @@ _LOCAL_OPTIONS: Mapping[str, Reader] = {
     "revision": WORD,
     "chunk_size": COUNT,
     "enable_thinking": FLAG,
-    "log_level": (_one_of(LOG_LEVELS), f"one of {', '.join(LOG_LEVELS)}"),
+    "log_level": _one_of(LOG_LEVELS),
 }
 
 HF_OPTIONS: Mapping[str, Reader] = {
@@ -214,7 +201,7 @@ HF_OPTIONS: Mapping[str, Reader] = {
     "dtype": words(*DTYPES, "4bit", "8bit"),
     "batch_size": (lambda text: None if text == "auto" else COUNT[0](text), "a whole number from 1, or auto"),
     "max_length": COUNT,
-    "model_parallel": (_one_of({"auto": None, "true": True, "false": False}), "one of auto, true, false"),
+    "model_parallel": _one_of({"auto": None, "true": True, "false": False}),
 }
 """What `hf/...` takes."""
 

@@ -1,17 +1,9 @@
 """F1-RadGraph by the user's RadGraph model, which the package `radgraph` runs; nothing is downloaded.
 
-    f1_radgraph("models/radgraph-xl", [(reference, output), ...])
-
 Source: Jain et al. (2021), RadGraph, https://arxiv.org/abs/2106.14463; Delbrouck et al. (2024), RadGraph-XL; package radgraph
-0.1.18 (https://github.com/Stanford-AIMI/radgraph). By itself the package fetches a model, and the tokenizer of its encoder, from
-the Hub; here it is made to find both in a folder:
-
-    config.json     settings of the model; names its encoder
-    vocabulary/     the labels, a file a kind; `radgraph-xl__ner_labels.txt` says that this is radgraph-xl
-    weights.th      all weights, the encoder's too
-    encoder/        configuration and tokenizer of the encoder, which the package would fetch from the Hub
-
-The first three are what the published archive holds.
+0.1.18 (https://github.com/Stanford-AIMI/radgraph). By itself it fetches a model, and its encoder's tokenizer, from the Hub; here a
+folder holds what is published (config.json, which names the encoder; vocabulary/, the labels, a file a kind; weights.th, all
+weights) and encoder/ (the encoder's configuration and tokenizer).
 """
 
 from __future__ import annotations
@@ -30,6 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+from unittest import mock
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import open_file, read_bytes, read_text
@@ -143,14 +136,11 @@ def _tokenizers_as_of_old() -> Iterator[None]:
     from transformers import PreTrainedTokenizerBase
 
     methods = {"encode_plus": _encode_plus, "build_inputs_with_special_tokens": _build_inputs}
-    lent = {name: method for name, method in methods.items() if not hasattr(PreTrainedTokenizerBase, name)}
-    for name, method in lent.items():
-        setattr(PreTrainedTokenizerBase, name, method)
-    try:
+    with contextlib.ExitStack() as lent:
+        for name, method in methods.items():
+            if not hasattr(PreTrainedTokenizerBase, name):
+                lent.enter_context(mock.patch.object(PreTrainedTokenizerBase, name, method, create=True))
         yield
-    finally:
-        for name in lent:
-            delattr(PreTrainedTokenizerBase, name)
 
 
 def _encode_plus(self: Any, text: Any, text_pair: Any = None, **options: Any) -> Any:

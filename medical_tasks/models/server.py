@@ -15,13 +15,12 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from medical_tasks.errors import MissingError, UsageError, install_command
-from medical_tasks.models.base import Length, OnResult, Request
+from medical_tasks.models.base import Length, Request
 from medical_tasks.models.chat_client import ChatSettings
 from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, fingerprint
 from medical_tasks.models.endpoint import EndpointModel, FolderTokens, asked_of, chat_settings, limits_of
@@ -55,32 +54,8 @@ _TIDY_S = 10.0  # until a crashed server's workers are gone as well
 _SILENT = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class ServerPlan:
-    """How a server is started and asked; nothing of it depends on the port but what is made from it."""
-
-    command: Callable[[int], list[str]]
-    settings: Callable[[str], ChatSettings]
-    environment: Mapping[str, str]
-    start_timeout: float
-    log: Path
-
-    def server(self) -> tuple[ManagedServer, ChatSettings]:
-        """Returns a server on a free port, not started, and the settings to ask it."""
-        port = free_port()
-        settings = self.settings(f"http://{HOST}:{port}/v1")
-        server = ManagedServer(
-            self.command(port),
-            ready=lambda: answers_chat(settings.base_url, settings.model, api_key=settings.api_key),
-            log=self.log,
-            timeout=self.start_timeout,
-            environment={**_SILENT, **self.environment},
-        )
-        return server, settings
-
-
-class ServedModel:
-    """A managed server and the endpoint model in front of it; implements `models.base.Model`.
+class ServedModel(EndpointModel):
+    """An endpoint whose server is started with the first question.
 
     `measures`: whether the server can tell its context and how long a question is.
     """
@@ -88,51 +63,27 @@ class ServedModel:
     def __init__(
         self,
         name: str,
-        plan: ServerPlan,
+        settings: Callable[[str], ChatSettings],
+        command: Callable[[int], list[str]],
         *,
-        asked: Mapping[str, Any],
-        backend: str,
-        identity: Mapping[str, str],
+        environment: Mapping[str, str],
+        start_timeout: float,
+        log: Path,
         measures: bool,
+        **how: Any,
     ) -> None:
-        def front(settings: ChatSettings) -> EndpointModel:
-            return EndpointModel(name, settings, backend=backend, identity=identity, **asked)
-
-        self._plan = plan
-        self._front = front
-        self._model = front(plan.settings(f"http://{HOST}/v1"))
+        super().__init__(name, settings(f"http://{HOST}/v1"), **how)  # the port follows when the server starts
+        self._settings_at, self._command = settings, command
+        self._environment, self._start_timeout, self._log = environment, start_timeout, log
         self._measures = measures
         self._server: ManagedServer | None = None
-        self.sampling: Mapping[str, Any] = self._model.sampling
-        self.name = name
-        self.identity: Mapping[str, str] = self._model.identity
-        self.endpoint: str | None = self._model.endpoint  # the port follows when the server starts
-        self.is_main = True
-
-    def share(self, keys: list[str]) -> list[str]:
-        """Returns the keys: there is one process that asks."""
-        return keys
-
-    def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Answers all requests, starting the server when it does not run yet."""
-        if requests:
-            with self.asking():
-                self._model.generate(requests, on_result)
-
-    def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Says how probable the continuations of each request are, starting the server when it does not run yet."""
-        if requests:
-            with self.asking():
-                self._model.loglikelihood(requests, on_result)
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         """Measures requests by the model's own folder; a server is started for it only where that does not tell."""
-        if not requests or (self._model.meter.needs_server and not self._measures):
+        asks = self._context is None or self._tokens is None
+        if not requests or (asks and not self._measures):
             return [None] * len(requests)
-        if not self._model.meter.needs_server:
-            return self._model.lengths(requests)
-        with self.asking():
-            return self._model.lengths(requests)
+        return super().lengths(requests) if asks else self._measure(self._settings, requests)
 
     @contextmanager
     def asking(self) -> Iterator[ChatSettings]:
@@ -140,20 +91,26 @@ class ServedModel:
         if self._server is None:
             self._server = self._start()
         try:
-            with self._model.asking() as settings:
-                yield settings
+            yield self._settings
         except MissingError as error:
             if self._server.running(patience=_TIDY_S):
                 raise
             # The log may quote questions by now, so it is named, not shown.
-            raise MissingError(f"the model server has ended by itself; its log is {self._plan.log}\n{error}") from None
+            raise MissingError(f"the model server has ended by itself; its log is {self._log}\n{error}") from None
 
     def _start(self) -> ManagedServer:
-        server, settings = self._plan.server()
-        print(f"starting the server of {self.name} (log: {self._plan.log})", file=sys.stderr)
+        port = free_port()
+        settings = self._settings_at(f"http://{HOST}:{port}/v1")
+        server = ManagedServer(
+            command=self._command(port),
+            ready=lambda: answers_chat(settings.base_url, settings.model, api_key=settings.api_key),
+            log=self._log,
+            timeout=self._start_timeout,
+            environment={**_SILENT, **self._environment},
+        )
+        print(f"starting the server of {self.name} (log: {self._log})", file=sys.stderr)
         server.start()
-        self._model = self._front(settings)
-        self.endpoint = settings.base_url
+        self._settings, self.endpoint = settings, settings.base_url
         return server
 
     def close(self) -> None:
@@ -163,7 +120,7 @@ class ServedModel:
             self._server = None
 
 
-def open_served(name: str, *, options: Mapping[str, str], log_dir: Path) -> EndpointModel | ServedModel:
+def open_served(name: str, *, options: Mapping[str, str], log_dir: Path) -> EndpointModel:
     """Opens `vllm-server/<name>` or `transformers-server/<path>`; no server is started yet. `log_dir` must be private."""
     kind, _, target = name.partition("/")
     if target and kind == VLLM:
@@ -197,16 +154,6 @@ def _vllm(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> S
     sizes = {size: values[size] for size in _PARALLEL if size in values}
     words = [word for size, number in sizes.items() for word in (f"--{size.replace('_', '-')}", str(number))]
     key = secrets.token_hex(16)  # other users of this machine reach the port as well
-    plan = ServerPlan(
-        command=lambda port: [
-            *(str(executable), "serve", str(checkpoint.folder), "--served-model-name", checkpoint.label),
-            *("--host", HOST, "--port", str(port), *words, *flags),
-        ],
-        settings=lambda url: ChatSettings(base_url=url, model=checkpoint.label, api_key=key, **limits_of(values)),
-        environment={"VLLM_API_KEY": key, **_path_of(executable)},
-        start_timeout=values.get("start_timeout", 1800.0),
-        log=log_dir / f"{VLLM}.log",
-    )
     # Replicas answer alike; splitting one model changes how its sums are rounded.
     split = {size: str(number) for size, number in sizes.items() if size != "data_parallel_size"}
     identity = {**_weights(checkpoint), "vllm": vllm_version(executable), "flags": shlex.join(flags), **split}
@@ -215,7 +162,21 @@ def _vllm(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> S
         asked["tokens"] = _tokens(checkpoint)
     if asked["context"] is None:
         asked["context"] = vllm_context(flags, checkpoint)
-    return ServedModel(name, plan, asked=asked, backend=VLLM, identity=identity, measures=True)
+    return ServedModel(
+        name,
+        lambda url: ChatSettings(base_url=url, model=checkpoint.label, api_key=key, **limits_of(values)),
+        lambda port: [
+            *(str(executable), "serve", str(checkpoint.folder), "--served-model-name", checkpoint.label),
+            *("--host", HOST, "--port", str(port), *words, *flags),
+        ],
+        environment={"VLLM_API_KEY": key, **_path_of(executable)},
+        start_timeout=values.get("start_timeout", 1800.0),
+        log=log_dir / f"{VLLM}.log",
+        measures=True,
+        backend=VLLM,
+        identity=identity,
+        **asked,
+    )
 
 
 def _transformers(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> ServedModel:
@@ -224,22 +185,26 @@ def _transformers(name: str, target: str, values: Mapping[str, Any], log_dir: Pa
     checkpoint = find_checkpoint(target, revision=values.get("revision"))
     folder = str(checkpoint.folder)  # the server knows the model by exactly the words it was started with
     how = {"device": values.get("device", "cpu"), "dtype": values.get("dtype", "float32")}
-    plan = ServerPlan(
-        command=lambda port: [
-            *(str(executable), "serve", folder, "--device", how["device"], "--dtype", how["dtype"]),
-            *("--host", HOST, "--port", str(port), *flags),
-        ],
-        settings=lambda url: ChatSettings(base_url=url, model=folder, **{"concurrency": 4, **limits_of(values)}),
-        environment={"HF_HUB_CACHE": str(hub_cache()), **_path_of(executable)},
-        start_timeout=values.get("start_timeout", 600.0),
-        log=log_dir / f"{TRANSFORMERS}.log",
-    )
     version = importlib.metadata.version("transformers")
     identity = {**_weights(checkpoint), **how, "transformers": version, "flags": shlex.join(flags)}
     asked = asked_of(values)
     asked["tokens"] = asked["tokens"] or _tokens(checkpoint)
     asked["context"] = asked["context"] or checkpoint.context()
-    return ServedModel(name, plan, asked=asked, backend=TRANSFORMERS, identity=identity, measures=False)
+    return ServedModel(
+        name,
+        lambda url: ChatSettings(base_url=url, model=folder, **{"concurrency": 4, **limits_of(values)}),
+        lambda port: [
+            *(str(executable), "serve", folder, "--device", how["device"], "--dtype", how["dtype"]),
+            *("--host", HOST, "--port", str(port), *flags),
+        ],
+        environment={"HF_HUB_CACHE": str(hub_cache()), **_path_of(executable)},
+        start_timeout=values.get("start_timeout", 600.0),
+        log=log_dir / f"{TRANSFORMERS}.log",
+        measures=False,
+        backend=TRANSFORMERS,
+        identity=identity,
+        **asked,
+    )
 
 
 def _path_of(executable: Path) -> dict[str, str]:

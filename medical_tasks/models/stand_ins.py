@@ -1,14 +1,9 @@
 """Models that need no download: baselines, and a toy language model made on the spot.
 
-Baselines need no model at all. `reference` answers with the gold and must score the maximum; `empty` says nothing; `random` gives
-each question the gold of another, seeded, question of the same kind (for MedCalc-Bench: the same calculator where it has several),
-which is what knowing the form of an answer is worth without reading the note. `copy-example` gives the reply of the worked example
-that the question shows, for tasks that show one: what imitation is worth (`runs.baselines`, which has the prompts).
-
-The toy is a random Llama of a third of a million weights, with its own tokenizer. It lets `make demo` and the tests run the real
-code path (tokenizer, chat template, batches, processes). Its answers are nonsense. A random model seldom ends its turn, so the row
-of the end token is enlarged: most answers end after some twenty tokens, and all at the length that was asked for. A tokenizer
-saved by transformers 5 does not load in 4.57: make the toy in the environment that runs it.
+Of the baselines, `reference` answers with the gold and must score the maximum, `empty` says nothing, `random` gives each question
+the gold of another, seeded, question of the same kind, and `copy-example` the reply of the worked example (`runs.baselines`). The
+toy, a random Llama with its own tokenizer, lets `make demo` and the tests run the real code path; its answers are nonsense. A
+tokenizer saved by transformers 5 does not load in 4.57: make the toy in the environment that runs it.
 """
 
 from __future__ import annotations
@@ -76,10 +71,10 @@ END_AT = 1.93
 """How likely the end token is chosen at a step: when it lies this many standard deviations up, about once in forty."""
 
 
-def make_toy_model(folder: Path, texts: Sequence[str], *, seed: int = 0) -> Path:
+def make_toy_model(folder: Path, texts: Sequence[str]) -> Path:
     """Makes a tiny random causal language model that knows the words of `texts`, in an empty folder.
 
-    The same texts, seed and package versions give the same files, byte for byte.
+    The same texts and package versions give the same files, byte for byte.
     """
     if not any(text.strip() for text in texts):
         raise UsageError("texts: the toy's tokenizer needs at least one text that is not blank; got none")
@@ -88,7 +83,7 @@ def make_toy_model(folder: Path, texts: Sequence[str], *, seed: int = 0) -> Path
         raise UsageError(f"{folder}: a toy model goes into an empty folder, and this one holds files; name another")
     with quiet_libraries(logging.ERROR):
         tokenizer = _toy_tokenizer(texts)
-        model = _toy_model(tokenizer, seed)
+        model = _toy_model(tokenizer)
         tokenizer.save_pretrained(folder)
         model.save_pretrained(folder)
     return folder
@@ -124,7 +119,7 @@ def _toy_tokenizer(texts: Sequence[str]) -> Any:
     return tokenizer
 
 
-def _toy_model(tokenizer: Any, seed: int) -> Any:
+def _toy_model(tokenizer: Any) -> Any:
     """A two-layer Llama in float32 with random weights."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
@@ -144,7 +139,7 @@ def _toy_model(tokenizer: Any, seed: int) -> Any:
         initializer_range=0.2,  # wide enough that what comes next depends on the whole prompt, not on the last token
     )
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.manual_seed(0)
         model = LlamaForCausalLM(config)
     with torch.no_grad():
         # The bytes' own tokens are no words: without this the toy would answer in broken UTF-8.

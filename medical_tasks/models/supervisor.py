@@ -1,11 +1,9 @@
 """Runs one command and ends it, with everything it started, when the process that asked for it is gone.
 
-This file is a program of its own, run by path with the standard library alone: `python -I supervisor.py <parent pid>
-<grace seconds> <command> ...`. Its standard input is a pipe whose other end the parent holds. The pipe closes however
-the parent ends, `kill -9` included; then the command gets SIGTERM, time to end, and what is left of it SIGKILL.
-
-On Linux it is also the adoptive parent of whatever the command leaves behind (`PR_SET_CHILD_SUBREAPER`), so that worker
-processes in sessions of their own are ended too; elsewhere only the command's process group is.
+This file is a program of its own, run by path with the standard library alone: `python -I supervisor.py <parent pid> <grace
+seconds> <command> ...`. Its standard input is a pipe whose other end the parent holds. It closes however the parent ends, `kill
+-9` included; then the command gets SIGTERM, time to end, and what is left of it SIGKILL. On Linux what the command leaves behind
+in sessions of its own is adopted (`PR_SET_CHILD_SUBREAPER`) and ended too; elsewhere only its process group is.
 """
 
 from __future__ import annotations

@@ -28,6 +28,12 @@ def test_it_appears_when_it_is_whole(tmp_path: Path) -> None:
         assert not path.exists()
     assert path.read_bytes() == "a\r\nµ\n".encode()
     assert names(path.parent) == ["out.txt"]
+    # A link is followed.
+    (tmp_path / "link.txt").symlink_to("new/out.txt")
+    with WholeFile(tmp_path / "link.txt") as file:
+        file.write("newer")
+    assert (tmp_path / "link.txt").is_symlink()
+    assert path.read_text() == "newer"
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
@@ -44,15 +50,6 @@ def test_an_error_leaves_the_older_file(tmp_path: Path, error: type[BaseExceptio
         interrupted()
     assert path.read_text() == "older"
     assert names(tmp_path) == ["out.txt"]
-
-
-def test_a_link_is_followed(tmp_path: Path) -> None:
-    (tmp_path / "real.txt").write_text("older")
-    (tmp_path / "link.txt").symlink_to("real.txt")
-    with WholeFile(tmp_path / "link.txt") as file:
-        file.write("newer")
-    assert (tmp_path / "link.txt").is_symlink()
-    assert (tmp_path / "real.txt").read_text() == "newer"
 
 
 def test_a_full_disk_is_said_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,6 +85,8 @@ def test_other_things_than_files_are_refused(tmp_path: Path) -> None:
     for path in (tmp_path, Path("/dev/null")):
         with pytest.raises(UsageError, match="is a folder or a device; it takes the name of a file to write"):
             WholeFile(path)
+    with pytest.raises(ValueError, match="not open; use it in a with block"):
+        WholeFile(tmp_path / "out.txt").write("text")
 
 
 def test_only_a_file_is_read(tmp_path: Path) -> None:
@@ -103,11 +102,6 @@ def test_only_a_file_is_read(tmp_path: Path) -> None:
     assert (read_bytes(tmp_path / "file"), read_text(tmp_path / "file")) == (b"a\r\nb", "a\nb")
     with pytest.raises(IsADirectoryError):
         read_bytes(tmp_path)
-
-
-def test_writing_outside_the_block_is_a_fault(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="not open; use it in a with block"):
-        WholeFile(tmp_path / "out.txt").write("text")
 
 
 TEXT = b"".join(b"line %d, some words that repeat\n" % number for number in range(20_000))
@@ -170,7 +164,4 @@ def test_damage_is_told_as_zlib_tells_it(tmp_path: Path) -> None:
             assert told == f"{path}: damaged, cannot be unpacked near byte {len(content):,} ({problem}). Again."
             damaged += 1
     assert damaged > 20
-
-
-def test_what_is_no_file(tmp_path: Path) -> None:
     assert outcome(tmp_path / "absent") == f"{tmp_path / 'absent'}: cannot be read (No such file or directory)."

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import multiprocessing
 import os
@@ -26,14 +27,19 @@ JSON = st.recursive(
 )
 
 
-def test_a_record_comes_back(tmp_path: Path) -> None:
+def test_records_come_back_and_a_second_put_replaces_and_is_counted(tmp_path: Path) -> None:
+    text = "a\ud800b\x00c\U0001f600"  # no UTF-8 can carry it
     with Store(tmp_path / "s.sqlite") as store:
+        assert stat.S_IMODE((tmp_path / "s.sqlite").stat().st_mode) == 0o600
+        assert store.counts("answer") == (0, 0)
+        store.put("answer", "k", {"text": "a"})
         store.put("answer", "k", {"text": "25.2", "n": None})
-        assert store.get_many("answer", ["k", "absent"]) == {"k": {"text": "25.2", "n": None}}
-        assert store.get_many("verdict", ["k"]) == {}
-        assert store.get_many("answer", []) == {}
+        store.put("answer", content_key({"q": text}), {"text": text})
+        assert store.counts("answer") == (2, 3)
+        assert store.get_many("verdict", ["k"]) == store.get_many("answer", []) == {}
     with Store(tmp_path / "s.sqlite") as store:
-        assert store.get_many("answer", ["k"]) == {"k": {"text": "25.2", "n": None}}
+        found = store.get_many("answer", ["k", "absent", content_key({"q": text})])
+    assert found == {"k": {"text": "25.2", "n": None}, content_key({"q": text}): {"text": text}}
 
 
 def test_more_keys_than_one_query_takes(tmp_path: Path) -> None:
@@ -41,37 +47,19 @@ def test_more_keys_than_one_query_takes(tmp_path: Path) -> None:
     with Store(tmp_path / "s.sqlite") as store:
         for key in keys:
             store.put("answer", key, {"text": key})
-        found = store.get_many("answer", keys)
-    assert found == {key: {"text": key} for key in keys}
+        assert store.get_many("answer", keys) == {key: {"text": key} for key in keys}
 
 
-def test_a_second_put_replaces_and_is_counted(tmp_path: Path) -> None:
-    with Store(tmp_path / "s.sqlite") as store:
-        assert store.counts("answer") == (0, 0)
-        store.put("answer", "k", {"text": "a"})
-        store.put("answer", "k", {"text": "b"})
-        store.put("answer", "other", {"text": "c"})
-        assert store.get_many("answer", ["k"]) == {"k": {"text": "b"}}
-        assert store.counts("answer") == (2, 3)
-
-
-def test_text_no_utf8_can_carry_is_kept(tmp_path: Path) -> None:
-    text = "a\ud800b\x00c\U0001f600"
-    with Store(tmp_path / "s.sqlite") as store:
-        store.put("answer", content_key({"q": text}), {"text": text})
-        assert list(store.get_many("answer", [content_key({"q": text})]).values()) == [{"text": text}]
-
-
-def test_only_the_owner_reads_it(tmp_path: Path) -> None:
-    with Store(tmp_path / "s.sqlite"):
-        assert stat.S_IMODE((tmp_path / "s.sqlite").stat().st_mode) == 0o600
-
-
-def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
+def test_a_file_of_something_else_or_of_a_newer_format_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
     path.write_bytes(b"not a database " * 100)
     with pytest.raises(UsageError, match=r"s\.sqlite: not a store of medical-tasks.* choose another --out"):
         Store(path)
+    connection = sqlite3.connect(tmp_path / "newer")
+    connection.execute("PRAGMA user_version=99")
+    connection.close()
+    with pytest.raises(UsageError, match="store format 99, this one reads 1"):
+        Store(tmp_path / "newer")
 
 
 def test_damage_behind_the_header_is_said(tmp_path: Path) -> None:
@@ -85,15 +73,6 @@ def test_damage_behind_the_header_is_said(tmp_path: Path) -> None:
         store.get_many("answer", [str(number) for number in range(200)])
 
 
-def test_a_newer_format_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "s.sqlite"
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version=99")
-    connection.close()
-    with pytest.raises(UsageError, match="store format 99, this one reads 1"):
-        Store(path)
-
-
 @given(parts=st.dictionaries(st.text(max_size=5), JSON, max_size=4))
 @settings(deadline=None, max_examples=60)
 def test_the_key_depends_on_content_not_on_order(parts: dict[str, object]) -> None:
@@ -104,12 +83,7 @@ def test_the_key_depends_on_content_not_on_order(parts: dict[str, object]) -> No
 
 def test_the_key_is_the_same_in_every_process_and_version() -> None:
     # SHA-256 of {"a":[1,"x"],"b":null} by hand: printf '{"a":[1,"x"],"b":null}' | sha256sum
-    import hashlib
-
     assert content_key({"b": None, "a": [1, "x"]}) == hashlib.sha256(b'{"a":[1,"x"],"b":null}').hexdigest()
-
-
-def test_nan_is_no_key() -> None:
     with pytest.raises(ValueError, match="Out of range float"):
         content_key({"a": float("nan")})
 

@@ -88,7 +88,7 @@ def test_a_claim_without_words_has_0(scorer: Any) -> None:
 
 
 def test_what_looks_like_a_special_token_is_text(paths: Paths, scorer: Any) -> None:
-    made = scorer._network.tokenize(["a</s></s>b"], ["<s>no<pad>"])["input_ids"][0]
+    made = scorer._rows([("a</s></s>b", "<s>no<pad>")])[0]["input_ids"]
     assert made.count(2) == 4 - 1  # those of the pair: one behind the first text, one before and one behind the second
     assert (made.count(0), made.count(1)) == (1, 0)
 
@@ -135,47 +135,30 @@ def test_files_that_do_not_fit(paths: Paths, tmp_path: Path) -> None:
     import torch
 
     file, backbone = paths
-    wide = tmp_path / "wide"
-    make_roberta(wide, width=48)
-    with pytest.raises(UsageError, match=r"tiny.ckpt does not fit the backbone wide.*trained on tiny-roberta"):
-        open_alignscore(file, backbone=wide)
+
+    def refused(message: str, *, on: Path = backbone, given: Path = tmp_path / "broken.ckpt") -> None:
+        with pytest.raises(UsageError, match=message):
+            open_alignscore(given, backbone=on).score(["a"], ["b"])
+
+    make_roberta(tmp_path / "wide", width=48)
+    refused(r"tiny.ckpt does not fit the backbone wide.*trained on tiny-roberta", on=tmp_path / "wide", given=file)
     make_roberta(tmp_path / "deep", layers=3)
-    with pytest.raises(UsageError, match="does not fit the backbone deep: 16 weights are missing and 0 have no place"):
-        open_alignscore(file, backbone=tmp_path / "deep")
-    broken = tmp_path / "broken.ckpt"
+    message = "does not fit the backbone deep: 16 weights are missing and 0 have no place"
+    refused(message, on=tmp_path / "deep", given=file)
     content = torch.load(file, weights_only=True)
-    del content["state_dict"]["tri_layer.bias"]
-    torch.save(content, broken)
-    with pytest.raises(UsageError, match="its tri_layer must have 3 outputs of 32 inputs"):
-        open_alignscore(broken, backbone=backbone)
-    torch.save({"weights": {}}, broken)
-    with pytest.raises(UsageError, match="no state_dict with base_model"):
-        open_alignscore(broken, backbone=backbone)
-    broken.write_bytes(file.read_bytes()[:5000])
-    with pytest.raises(UsageError, match="broken.ckpt"):
-        open_alignscore(broken, backbone=backbone)
-    broken.write_text("no", encoding="utf-8")
-    with pytest.raises(UsageError, match="broken.ckpt"):
-        open_alignscore(broken, backbone=backbone)
-
-
-def test_a_file_with_more_than_tensors_runs_nothing(paths: Paths, tmp_path: Path) -> None:
-    import torch
-
-    file = tmp_path / "bad.ckpt"
-    torch.save({"state_dict": {}, "hyper_parameters": Path("x")}, file)  # an object whose making is a call
-    with pytest.raises(UsageError, match="holds more than tensors, and reading that could run code"):
-        open_alignscore(file, backbone=paths[1])
-
-
-def test_numbers_that_are_none(paths: Paths, tmp_path: Path) -> None:
-    import torch
-
-    content = torch.load(paths[0], weights_only=True)
-    content["state_dict"]["tri_layer.bias"][0] = float("nan")
-    torch.save(content, tmp_path / "nan.ckpt")
-    with pytest.raises(UsageError, match="nan gives numbers that are not finite"):
-        open_alignscore(tmp_path / "nan.ckpt", backbone=paths[1]).score(["a"], ["b"])
+    bias = content["state_dict"].pop("tri_layer.bias")
+    torch.save(content, tmp_path / "broken.ckpt")
+    refused("its tri_layer must have 3 outputs of 32 inputs")
+    content["state_dict"]["tri_layer.bias"] = bias * float("nan")
+    torch.save(content, tmp_path / "broken.ckpt")
+    refused("broken gives numbers that are not finite")
+    torch.save({"weights": {}}, tmp_path / "broken.ckpt")
+    refused("no state_dict with base_model")
+    torch.save({"state_dict": {}, "x": Path("x")}, tmp_path / "broken.ckpt")  # an object whose making is a call
+    refused("holds more than tensors, and reading that could run code")
+    for raw in (file.read_bytes()[:5000], b"no"):
+        (tmp_path / "broken.ckpt").write_bytes(raw)
+        refused("broken.ckpt")
 
 
 ROOM = 12

@@ -141,7 +141,7 @@ def test_the_same_numbers_whatever_the_batch(scorer: Any, monkeypatch: pytest.Mo
         assert numbers(one) == pytest.approx(numbers(other), abs=1e-5)
 
 
-def test_long_texts_are_cut_and_counted(bert: Path, scorer: Any) -> None:
+def test_long_texts_are_cut_and_counted(scorer: Any) -> None:
     long = " ".join(TEXTS)
     found = scorer.score([long, f"{long} and more"], ["no", "no"])
     assert scorer.truncated == 2
@@ -149,7 +149,6 @@ def test_long_texts_are_cut_and_counted(bert: Path, scorer: Any) -> None:
     exact = " ".join(["no"] * (LIMIT - 2))
     scorer.score([exact], ["no"])
     assert scorer.truncated == 0
-    assert open_bertscore(bert, layer=1, max_length=5).identity["max_length"] == "5"
 
 
 def test_a_literal_mark_is_text(scorer: Any) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.bleurt import (
-    BleurtNetwork,
+    Conversion,
     bleurt_identity,
     kept_lengths,
     make_row,
@@ -49,9 +49,9 @@ def changed(folder: Path, tmp_path: Path) -> Path:
 
 
 def test_the_numbers_of_the_conversions_own_code(folder: Path, tmp_path: Path) -> None:
-    network = BleurtNetwork(find_checkpoint(str(folder), revision=None))
+    network = Conversion(find_checkpoint(str(folder), revision=None), longest=LIMIT)
     rows = [make_row(one, two, LIMIT, first=2, between=3) for one, two, _ in RECORDED_ROWS]
-    assert network.score(rows) == pytest.approx([number for _, _, number in RECORDED_ROWS], abs=1e-6)
+    assert network.outputs(rows) == pytest.approx([number for _, _, number in RECORDED_ROWS], abs=1e-6)
     make_word_bleurt(tmp_path / "words")  # BERT's kind, with word pieces
     assert open_bleurt(tmp_path / "words").score(PAIRS) == pytest.approx(RECORDED_WORDS, abs=1e-6)
 
@@ -168,12 +168,13 @@ def test_what_is_not_there_is_said_with_the_steps(tmp_path: Path, monkeypatch: p
         open_bleurt(tmp_path)
 
 
-def _lose(folder: Path, name: str) -> None:
+def _change(folder: Path, name: str, value: float | None) -> None:
+    """Takes a tensor out of the weights, or fills it with a number."""
     from safetensors.torch import load_file, save_file
 
     state = load_file(folder / "model.safetensors")
-    del state[name]
-    save_file(state, folder / "model.safetensors")
+    kept = state.pop(name)
+    save_file(state if value is None else {**state, name: kept * 0 + value}, folder / "model.safetensors")
 
 
 def test_folders_of_another_form_are_refused(changed: Path) -> None:
@@ -189,10 +190,10 @@ def test_folders_of_another_form_are_refused(changed: Path) -> None:
     (changed / "spm.model").unlink()
     refused("has no tokenizer")
     make_pieces(changed / "spm.model")
-    _lose(changed, "classifier.bias")
+    _change(changed, "classifier.bias", None)
     refused("no regression in it")
     make_bleurt(changed)
-    _lose(changed, "bleurt.pooler.dense.bias")
+    _change(changed, "bleurt.pooler.dense.bias", None)
     refused(r"1 of its weights are missing and 0 have no place \(pooler.dense.bias\)")
     make_bleurt(changed, num_hidden_layers=1)
     write_json(changed / "config.json", {**json.loads((changed / "config.json").read_text()), "hidden_size": 20})
@@ -203,19 +204,12 @@ def test_folders_of_another_form_are_refused(changed: Path) -> None:
     refused("model_type 't5'; that of BLEURT is bleurt, bert, rembert")
 
 
-def test_numbers_that_are_none(changed: Path) -> None:
-    from safetensors.torch import load_file, save_file
-
-    state = load_file(changed / "model.safetensors")
-    state["classifier.bias"][0] = float("nan")
-    save_file(state, changed / "model.safetensors")
-    with pytest.raises(UsageError, match="gives numbers that are not finite"):
-        open_bleurt(changed).score(PAIRS)
-
-
-def test_code_in_weights_is_not_run(changed: Path) -> None:
+def test_numbers_that_are_none_and_code_that_is_not_run(changed: Path) -> None:
     import torch
 
+    _change(changed, "classifier.bias", float("nan"))
+    with pytest.raises(UsageError, match="gives numbers that are not finite"):
+        open_bleurt(changed).score(PAIRS)
     (changed / "model.safetensors").unlink()
     torch.save({"x": Path("x")}, changed / "pytorch_model.bin")  # an object whose making is a call
     with pytest.raises(UsageError, match="its weights do not load"):

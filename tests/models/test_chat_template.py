@@ -60,14 +60,6 @@ def test_one_beginning_token_and_no_end_token(tokenizer: Any, template: str | No
     assert "Fever?" in tokenizer.decode(ids)
 
 
-def test_a_tokenizer_without_a_beginning_token(tokenizer: Any) -> None:
-    tokenizer.chat_template = TURNS
-    tokenizer.bos_token = None
-    layout = ChatLayout(tokenizer, model="hf/toy")
-    assert layout.render(CHAT[1:2]) == "<|user|>Fever?<|assistant|>"
-    assert not layout.add_special_tokens
-
-
 def test_tokens_are_those_of_the_template_itself(tokenizer: Any) -> None:
     # Reference: transformers' own way from messages to ids.
     layout = ChatLayout(tokenizer, model="hf/toy")
@@ -77,60 +69,51 @@ def test_tokens_are_those_of_the_template_itself(tokenizer: Any) -> None:
     assert layout.stop == ()
 
 
-@pytest.mark.parametrize("template", [REFUSES, DROPS], ids=["refuses", "drops"])
-def test_system_text_goes_before_the_first_user_text(tokenizer: Any, template: str) -> None:
+FOLDED = "chat template, system text in the first user message"
+WHOLE = "<|user|>Be brief.\n\nFever?<|assistant|>Yes.<|user|>How high?<|assistant|>"
+THINKS = "{% if enable_thinking is not defined %}default{% elif enable_thinking %}on{% else %}off{% endif %}"
+
+
+@pytest.mark.parametrize(
+    ("template", "switch", "chat", "name", "text"),
+    [
+        (REFUSES, None, CHAT, FOLDED, WHOLE),
+        (DROPS, None, CHAT, FOLDED, WHOLE),
+        (TURNS, None, CHAT[:2], "chat template", "<|system|>Be brief.<|user|>Fever?<|assistant|>"),
+        (None, None, CHAT, "plain", "Be brief.\n\nUser: Fever?\n\nAssistant: Yes.\n\nUser: How high?\n\nAssistant:"),
+        ("{{ strftime_now('%d %b %Y') }}" + TURNS, None, CHAT[1:2], "", "01 Jan 2025<|user|>Fever?<|assistant|>"),
+        (THINKS + TURNS, None, CHAT[1:2], "", "default<|user|>Fever?<|assistant|>"),
+        (THINKS + TURNS, True, CHAT[1:2], "", "on<|user|>Fever?<|assistant|>"),
+        (THINKS + TURNS, False, CHAT[1:2], "", "off<|user|>Fever?<|assistant|>"),
+        ({"rag": REFUSES, "default": TURNS}, None, CHAT[1:2], "", "<|user|>Fever?<|assistant|>"),
+    ],
+)
+def test_what_is_written(
+    tokenizer: Any, template: Any, switch: bool | None, chat: list[Message], name: str, text: str
+) -> None:
     tokenizer.chat_template = template
-    layout = ChatLayout(tokenizer, model="hf/toy")
-    assert layout.render(CHAT) == ("<|user|>Be brief.\n\nFever?<|assistant|>Yes.<|user|>How high?<|assistant|>")
-    assert layout.name == "chat template, system text in the first user message"
-
-
-def test_system_text_stays_where_the_template_takes_it(tokenizer: Any) -> None:
-    tokenizer.chat_template = TURNS
-    assert ChatLayout(tokenizer, model="hf/toy").render(CHAT[:2]) == "<|system|>Be brief.<|user|>Fever?<|assistant|>"
-
-
-def test_no_template_gives_the_plain_layout(tokenizer: Any) -> None:
-    tokenizer.chat_template = None
-    layout = ChatLayout(tokenizer, model="hf/toy")
-    assert layout.render(CHAT) == "Be brief.\n\nUser: Fever?\n\nAssistant: Yes.\n\nUser: How high?\n\nAssistant:"
-    assert (layout.name, layout.stop, layout.add_special_tokens) == ("plain", ("\n\nUser:",), True)
-
-
-def test_today_is_always_the_same_day(tokenizer: Any) -> None:
-    tokenizer.chat_template = "Today: {{ strftime_now('%d %b %Y') }}." + TURNS
-    text = ChatLayout(tokenizer, model="hf/toy").render(CHAT[1:2])
-    assert text == "Today: 01 Jan 2025.<|user|>Fever?<|assistant|>"
-
-
-@pytest.mark.parametrize(("switch", "written"), [(None, "default"), (True, "on"), (False, "off")])
-def test_the_thinking_switch_reaches_the_template(tokenizer: Any, switch: bool | None, written: str) -> None:
-    tokenizer.chat_template = (
-        "{% if enable_thinking is not defined %}default{% elif enable_thinking %}on{% else %}off{% endif %}" + TURNS
-    )
     layout = ChatLayout(tokenizer, model="hf/toy", enable_thinking=switch)
-    assert layout.render(CHAT[1:2]) == f"{written}<|user|>Fever?<|assistant|>"
+    assert layout.render(chat) == text
+    assert layout.name == (name or "chat template")
+    assert (layout.stop, layout.gap) == ((("\n\nUser:",), " ") if template is None else ((), ""))
+    tokenizer.bos_token = None
+    if template is not None:
+        assert not ChatLayout(tokenizer, model="hf/toy", enable_thinking=switch).add_special_tokens
 
 
-def test_the_thinking_switch_needs_a_template(tokenizer: Any) -> None:
-    tokenizer.chat_template = None
-    with pytest.raises(UsageError, match="enable_thinking: hf/toy has no chat template"):
-        ChatLayout(tokenizer, model="hf/toy", enable_thinking=True)
-
-
-@pytest.mark.parametrize("template", ["{{ raise_exception('never') }}", "{% for m in %}"])
-def test_a_template_that_cannot_render(tokenizer: Any, template: str) -> None:
+@pytest.mark.parametrize(
+    ("template", "switch", "message"),
+    [
+        (None, True, "enable_thinking: hf/toy has no chat template"),
+        ("{{ raise_exception('never') }}", None, "hf/toy: its chat template cannot render one user message: "),
+        ("{% for m in %}", None, "hf/toy: its chat template cannot render one user message: "),
+        ({"rag": REFUSES, "tools": TURNS}, None, "tokenizer has several chat templates and none is the default"),
+    ],
+)
+def test_what_cannot_be_written(tokenizer: Any, template: Any, switch: bool | None, message: str) -> None:
     tokenizer.chat_template = template
-    with pytest.raises(UsageError, match=r"hf/toy: its chat template cannot render one user message: "):
-        ChatLayout(tokenizer, model="hf/toy")
-
-
-def test_of_several_templates_one_must_be_the_default(tokenizer: Any) -> None:
-    tokenizer.chat_template = {"rag": REFUSES, "default": TURNS}
-    assert ChatLayout(tokenizer, model="hf/toy").render(CHAT[1:2]) == "<|user|>Fever?<|assistant|>"
-    tokenizer.chat_template = {"rag": REFUSES, "tools": TURNS}
-    with pytest.raises(UsageError, match="hf/toy: its tokenizer has several chat templates and none is the default"):
-        ChatLayout(tokenizer, model="hf/toy")
+    with pytest.raises(UsageError, match=message):
+        ChatLayout(tokenizer, model="hf/toy", enable_thinking=switch)
 
 
 @pytest.mark.parametrize("chat", [[], CHAT[:1]])
@@ -242,10 +225,10 @@ def test_the_gap_is_the_templates_own(tokenizer: Any, template: str | None, gap:
 def test_tokens_are_those_of_the_text_written_on(tokenizer: Any, gap: str) -> None:
     tokenizer.chat_template = template(gap)
     layout = ChatLayout(tokenizer, model="hf/toy")
-    text = layout.render(USER)
-    asked, found = layout.answer_tokens(text, ["A", " A", "chest pain on exertion", "ŵ"])
+    text, answers = layout.render(USER), ["A", " A", "chest pain on exertion", "ŵ"]
+    asked, found = layout.answer_tokens(text, answers)
     assert asked == layout.tokens(text)
-    for answer, ids in zip(["A", " A", "chest pain on exertion", "ŵ"], found, strict=True):
+    for answer, ids in zip(answers, found, strict=True):
         assert (*asked, *ids) == layout.tokens(text + gap + answer)
         assert tokenizer.decode(ids) == gap + answer
 

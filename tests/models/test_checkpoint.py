@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models import checkpoint as module
 from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, fingerprint, model_files
+from tests.models.toy_texts import CASES
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -78,65 +79,36 @@ def test_no_such_folder(target: str) -> None:
         find_checkpoint(target, revision=None)
 
 
-@pytest.mark.parametrize(
-    "config",
-    [
-        {"_attn_implementation_internal": "stranger/kernel"},
-        {"text_config": {"attn_implementation": "stranger/kernel@main:run"}},
-        {"parts": [{"_experts_implementation": {"": "stranger/kernel"}}]},
-        {"trust_remote_code": True, "keypoint_detector_config": {"_name_or_path": "stranger/model"}},
-    ],
-)
+@pytest.mark.parametrize("config", CASES["a_configuration_that_names_code_elsewhere_is_refused"])
 def test_a_configuration_that_names_code_elsewhere_is_refused(tmp_path: Path, config: dict[str, object]) -> None:
     with pytest.raises(UsageError, match=r"config\.json: \w+ = .*stranger.* names code outside of this folder"):
         checkpoint_of(tmp_path, config=config)
 
 
 def test_an_ordinary_configuration_is_not(tmp_path: Path) -> None:
-    checkpoint_of(
-        tmp_path,
-        config={
-            "_attn_implementation": "sdpa",
-            "_name_or_path": "org/name",
-            "auto_map": {"AutoModel": "a.B"},
-            "n": None,
-        },
-    )
+    ordinary = {
+        "_attn_implementation": "sdpa",
+        "_name_or_path": "org/name",
+        "auto_map": {"AutoModel": "a.B"},
+        "n": None,
+    }
+    checkpoint_of(tmp_path, config=ordinary)
 
 
-def test_a_folder_without_a_configuration(tmp_path: Path) -> None:
+def test_a_folder_without_a_configuration_or_with_a_revision(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, tokenizer={})
     with pytest.raises(MissingError, match=r"no config\.json in .*save_pretrained"):
-        checkpoint_of(tmp_path, tokenizer={})
-
-
-def test_a_folder_has_no_revision(tmp_path: Path) -> None:
+        find_checkpoint(str(folder), revision=None)
     with pytest.raises(UsageError, match="revision=v1: .* is a folder"):
-        find_checkpoint(str(folder_of(tmp_path, config={})), revision="v1")
+        find_checkpoint(str(folder), revision="v1")
 
 
-@pytest.mark.parametrize(
-    ("config", "dtype"),
-    [
-        ({}, "float32"),
-        ({"torch_dtype": "bfloat16"}, "bfloat16"),
-        ({"dtype": "float16"}, "float16"),
-        ({"dtype": "torch.float16"}, "float16"),
-        ({"text_config": {"dtype": "bfloat16"}}, "bfloat16"),
-    ],
-)
+@pytest.mark.parametrize(("config", "dtype"), CASES["the_type_the_weights_were_saved_for"])
 def test_the_type_the_weights_were_saved_for(tmp_path: Path, config: dict[str, object], dtype: str) -> None:
     assert checkpoint_of(tmp_path, config=config).own_dtype() == dtype
 
 
-@pytest.mark.parametrize(
-    ("config", "context"),
-    [
-        ({"max_position_embeddings": 4096}, 4096),
-        ({"n_positions": 1024}, 1024),
-        ({"text_config": {"n_ctx": 7}}, 7),
-        ({}, None),
-    ],
-)
+@pytest.mark.parametrize(("config", "context"), CASES["the_context"])
 def test_the_context(tmp_path: Path, config: dict[str, object], context: int | None) -> None:
     assert checkpoint_of(tmp_path, config=config).context() == context
 
@@ -148,14 +120,12 @@ def test_end_tokens_come_from_both_files(tmp_path: Path) -> None:
     assert checkpoint_of(tmp_path, config={}).end_tokens() == set()
 
 
-@pytest.mark.parametrize(
-    ("content", "message"), [("{", r"config\.json: not JSON"), ("[1]", "a JSON object is expected, got list")]
-)
-def test_a_broken_configuration_is_told(tmp_path: Path, content: str, message: str) -> None:
+def test_a_broken_configuration_is_told(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, config={})
-    (folder / "config.json").write_text(content, encoding="utf-8")
-    with pytest.raises(UsageError, match=message):
-        find_checkpoint(str(folder), revision=None).context()
+    for content, message in (("{", r"config\.json: not JSON"), ("[1]", "a JSON object is expected, got list")):
+        (folder / "config.json").write_text(content, encoding="utf-8")
+        with pytest.raises(UsageError, match=message):
+            find_checkpoint(str(folder), revision=None)
 
 
 TENSOR_BYTES = 3000
@@ -178,12 +148,17 @@ def safetensors(values: bytes) -> bytes:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "model"
-    made.mkdir()
-    (made / "config.json").write_text('{"hidden_size": 8}', encoding="utf-8")
-    (made / "tokenizer.json").write_text('{"vocab": []}', encoding="utf-8")
-    (made / "model.safetensors").write_bytes(safetensors(bytes(TENSOR_BYTES * TENSORS)))
+    made = folder_of(tmp_path, config={"hidden_size": 8}, tokenizer={"vocab": []})
+    write_weights(made)
     return made
+
+
+def write_weights(folder: Path, *, changed: int | None = None) -> None:
+    """Weights of zeros, but for one byte."""
+    values = bytearray(TENSOR_BYTES * TENSORS)
+    if changed is not None:
+        values[changed] = 1
+    (folder / "model.safetensors").write_bytes(safetensors(bytes(values)))
 
 
 @pytest.fixture
@@ -209,39 +184,31 @@ def test_place_time_links_and_cards_play_no_part(folder: Path, tmp_path: Path) -
     assert fingerprint(snapshot) == before
 
 
-@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "generation_config.json", "chat_template.jinja"])
-def test_each_small_file_counts(folder: Path, name: str) -> None:
-    before = fingerprint(folder)
-    (folder / name).write_text('{"changed": true}', encoding="utf-8")
-    assert fingerprint(folder) != before
+def test_each_small_file_and_the_name_of_a_shard_count(folder: Path) -> None:
+    seen = {fingerprint(folder)}
+    for name in ("config.json", "tokenizer.json", "generation_config.json", "chat_template.jinja"):
+        (folder / name).write_text('{"changed": true}', encoding="utf-8")
+        seen.add(fingerprint(folder))
+    (folder / "model.safetensors").rename(folder / "model-00001-of-00001.safetensors")
+    assert len({*seen, fingerprint(folder)}) == 6
 
 
 @settings(deadline=None, max_examples=30)
-@given(place=st.integers(0, TENSOR_BYTES * TENSORS - 1), bit=st.integers(0, 7))
-def test_every_bit_of_small_weights_counts(place: int, bit: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+@given(place=st.integers(0, TENSOR_BYTES * TENSORS - 1))
+def test_every_byte_of_small_weights_counts(place: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     base = tmp_path_factory.mktemp("bits")
-    values = bytearray(TENSOR_BYTES * TENSORS)
-    (base / "model.safetensors").write_bytes(safetensors(bytes(values)))
+    write_weights(base)
     before = fingerprint(base)
-    values[place] ^= 1 << bit
-    (base / "model.safetensors").write_bytes(safetensors(bytes(values)))
+    write_weights(base, changed=place)
     assert fingerprint(base) != before
 
 
-@pytest.mark.parametrize("tensor", range(TENSORS))
-def test_a_change_in_any_tensor_of_large_weights_counts(large: Path, tensor: int) -> None:
+def test_a_change_in_any_tensor_of_large_weights_counts_and_not_all_is_read(large: Path) -> None:
     before = fingerprint(large)
-    values = bytearray(TENSOR_BYTES * TENSORS)
-    values[tensor * TENSOR_BYTES] = 1
-    (large / "model.safetensors").write_bytes(safetensors(bytes(values)))
-    assert fingerprint(large) != before
-
-
-def test_large_weights_are_not_read_whole(large: Path) -> None:
-    before = fingerprint(large)
-    values = bytearray(TENSOR_BYTES * TENSORS)
-    values[TENSOR_BYTES - 1] = 1  # the end of a tensor: outside every sample
-    (large / "model.safetensors").write_bytes(safetensors(bytes(values)))
+    for tensor in range(TENSORS):
+        write_weights(large, changed=tensor * TENSOR_BYTES)
+        assert fingerprint(large) != before
+    write_weights(large, changed=TENSOR_BYTES - 1)  # the end of a tensor: outside every sample
     assert fingerprint(large) == before
 
 
@@ -255,21 +222,10 @@ def test_the_header_of_large_weights_counts(large: Path) -> None:
 def test_other_large_weights_are_sampled_from_start_to_end(large: Path) -> None:
     (large / "model.safetensors").unlink()
     seen = set()
-    for change in (None, 0, 49_999):
-        values = bytearray(50_000)
-        if change is not None:
-            values[change] = 1
-        (large / "pytorch_model.bin").write_bytes(values)
+    for content in (bytes(50_000), b"\1" + bytes(49_999), bytes(49_999) + b"\1", bytes(50_001)):
+        (large / "pytorch_model.bin").write_bytes(content)
         seen.add(fingerprint(large))
-    (large / "pytorch_model.bin").write_bytes(bytes(50_001))
-    seen.add(fingerprint(large))
     assert len(seen) == 4
-
-
-def test_the_name_of_a_shard_counts(folder: Path) -> None:
-    before = fingerprint(folder)
-    (folder / "model.safetensors").rename(folder / "model-00001-of-00001.safetensors")
-    assert fingerprint(folder) != before
 
 
 def test_no_weights(folder: Path) -> None:
@@ -278,33 +234,28 @@ def test_no_weights(folder: Path) -> None:
         fingerprint(folder)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "no room for its header"),
-        (b"\x01\x00", "no room for its header"),
-        ((10**9).to_bytes(8, "little") + b"{}", "no room for its header"),
-        ((2).to_bytes(8, "little") + b"[]", "header cannot be read"),
-        ((2).to_bytes(8, "little") + b"{x", "header cannot be read"),
-        ((9).to_bytes(8, "little") + b'{"a": {}}', "header cannot be read"),
-        (safetensors(bytes(TENSOR_BYTES * TENSORS))[:-1], r"asks for \d+ bytes, the file has \d+\. Download it again"),
-    ],
-)
-def test_a_broken_file_is_told(folder: Path, content: bytes, message: str) -> None:
-    (folder / "model.safetensors").write_bytes(content)
+@pytest.mark.parametrize(("length", "rest", "message"), CASES["broken_safetensors"])
+def test_a_broken_file_is_told(folder: Path, length: int, rest: str, message: str) -> None:
+    (folder / "model.safetensors").write_bytes(length.to_bytes(8, "little") + rest.encode())
     with pytest.raises(UsageError, match=message):
         fingerprint(folder)
 
 
-def test_files_are_those_that_decide_answers(folder: Path) -> None:
-    for name in (
-        "README.md",
-        "optimizer.pt",
-        "trainer_state.json",
-        "model.safetensors.index.json",
-        "merges.txt",
-        "spiece.model",
+def test_a_file_cut_off_is_told(folder: Path) -> None:
+    weights = folder / "model.safetensors"
+    for kept, message in (
+        (0, "no room for its header"),
+        (2, "no room"),
+        (-1, r"asks for \d+ bytes, the file has \d+\. Down"),
     ):
+        weights.write_bytes(safetensors(bytes(TENSOR_BYTES * TENSORS))[:kept])
+        with pytest.raises(UsageError, match=message):
+            fingerprint(folder)
+
+
+def test_files_are_those_that_decide_answers(folder: Path) -> None:
+    others = ("README.md", "optimizer.pt", "trainer_state.json", "model.safetensors.index.json")
+    for name in (*others, "merges.txt", "spiece.model"):
         (folder / name).write_text("{}", encoding="utf-8")
     (folder / "original").mkdir()
     names = [path.name for path in model_files(folder)]

@@ -18,11 +18,12 @@ from medical_tasks.models.endpoint_choices import (
     read_first_token,
     read_prompt,
 )
+from tests.models.toy_texts import CASES
 
 LETTERS = ("A", "B", "C", "D", "E")
 
 
-def entries(alternatives: Sequence[tuple[Any, Any]], chosen: tuple[Any, Any] | None = None) -> list[Mapping[str, Any]]:
+def entries(alternatives: Sequence[Sequence[Any]], chosen: Sequence[Any] | None = None) -> list[Mapping[str, Any]]:
     """An answer of one token, as a server tells of it; its most probable alternative unless another is chosen."""
     token, logprob = chosen or alternatives[0]
     return [
@@ -42,48 +43,14 @@ def test_is_letter(continuation: str, letter: bool) -> None:
     assert is_letter(continuation) is letter
 
 
-def test_spellings_of_a_letter_are_added_up() -> None:
-    found = read_first_token(
-        entries(
-            [("A", math.log(0.5)), (" A", math.log(0.25)), ("\u0120B", math.log(0.05)), ("\u2581B", math.log(0.03))]
-        ),
-        ("A", "B"),
-    )
-    assert found.logprobs == pytest.approx((math.log(0.75), math.log(0.08)))
-    assert found.tokens == (1, 1)
-    assert found.below is None
-
-
-def test_only_the_letter_itself_means_it() -> None:
-    others = ["The", "(A", "A.", "A)", "**A", "a", "Aspirin", "AA", "", "\n"]
-    found = read_first_token(entries([(text, -2.0 - i) for i, text in enumerate(others)]), LETTERS)
-    assert found.logprobs == (None,) * 5
-    assert found.below == -11.0
-
-
-def test_letter_that_is_left_out_is_unknown_and_bounded_by_the_least_alternative() -> None:
-    found = read_first_token(entries([("B", -0.5), ("A", -1.5), ("x", -4.0)]), ("A", "B", "C"))
-    assert found.logprobs == (-1.5, -0.5, None)
-    assert found.below == -4.0
-
-
-def test_chosen_token_beside_the_alternatives_counts_but_bounds_nothing() -> None:
-    found = read_first_token(entries([("B", -0.5), ("x", -4.0)], chosen=("A", -6.0)), ("A", "B", "C"))
-    assert found.logprobs == (-6.0, -0.5, None)
-    assert found.below == -4.0
-    again = read_first_token(entries([("A", -0.5), ("B", -2.0)], chosen=("A", -0.500001)), ("A", "B"))
-    assert again.logprobs == (-0.5, -2.0)
-
-
-def test_impossible_letters_are_known() -> None:
-    found = read_first_token(entries([("B", -0.1), ("A", -9999.0), ("C", -math.inf)]), ("A", "B", "C", "D"))
-    assert found.logprobs == (-math.inf, -0.1, -math.inf, None)
-    assert found.below == -0.1
+@pytest.mark.parametrize(("alternatives", "chosen", "letters", "logprobs", "below"), CASES["first_tokens"])
+def test_what_is_said_of_letters(
+    alternatives: list[Any], chosen: Any, letters: list[str], logprobs: list[float | None], below: float | None
+) -> None:
+    found = read_first_token(entries(alternatives, chosen), letters)
+    assert [*found.logprobs] == [value if value is None else pytest.approx(value) for value in logprobs]
+    assert (found.tokens, found.below) == ((1,) * len(letters), below)
     assert found.to_text()
-
-
-def test_rounding_above_certainty_is_certainty() -> None:
-    assert read_first_token(entries([("A", 1e-7)]), ("A",)).logprobs == (0.0,)
 
 
 FIRST_TOKENS: Mapping[str, tuple[Any, str, str]] = {
@@ -204,23 +171,7 @@ def test_answers_that_cannot_be_told_are_never_a_number(said: list[Any], reason:
     assert caught.value.reason == reason
 
 
-@pytest.mark.parametrize(
-    ("pieces", "text", "same"),
-    [
-        (["37", ".", "5", " °", "C"], "37.5 °C", True),
-        (["37.5", "\ufffd", "\ufffd", "C"], "37.5 °C", True),
-        (["\ufffd", "\ufffd"], "é", True),
-        (["", "", "é"], "é", True),
-        (["\u2581the", "\u2581left"], "the left", True),
-        (["\ufb01ne"], "fine", True),
-        (["\ufffd", "C"], "C", False),
-        (["C", "\ufffd"], "C", False),
-        (["a", "\ufffd", "b", "\ufffd"], "a°b", False),
-        (["a", "\ufffd", "b"], "a°b!", False),
-        (["a", "\ufffd", "c"], "b°c", False),
-        (["a", "\ufffd", "x", "\ufffd", "c"], "a°b°c", False),
-    ],
-)
+@pytest.mark.parametrize(("pieces", "text", "same"), CASES["text_is_compared_with_characters_that_several_tokens_make"])
 def test_text_is_compared_with_characters_that_several_tokens_make(pieces: list[str], text: str, same: bool) -> None:
     context = read_prompt(prompt(*CONTEXT), prompt_tokens=3)
     whole = read_prompt(whole_of(*((10 + i, piece, -1.0) for i, piece in enumerate(pieces))), prompt_tokens=None)

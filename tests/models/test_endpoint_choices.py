@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,30 +12,24 @@ import pytest
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
 from medical_tasks.errors import RefusedError, UsageError
 from medical_tasks.guard import policy
-from medical_tasks.models.base import Answer, ChoiceScores, Failure, Request
+from medical_tasks.models.base import Answer, Failure, Request
 from medical_tasks.models.chat_client import ChatSettings
 from medical_tasks.models.endpoint import EndpointModel, open_endpoint
 from medical_tasks.models.endpoint_choices import ChoiceSettings
-from medical_tasks.spec import Message
-from tests.fault_server import Fault
+from tests.fault_server import Call, Fault
+from tests.models.choice_runs import LETTERS, choose, results, scores
 from tests.models.local_runs import reference
-from tests.models.toy_server import Asked, ToyServer, logprob_rows
+from tests.models.toy_server import ToyServer, logprob_rows
 from tests.models.toy_texts import TEXTS
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-LETTERS = ("A", "B", "C", "D", "E")
 CHOICES = ("chest pain on exertion", "a creatinine of 1.4 mg/dL", "fever, cough or weight loss", "37.5 °C", "The")
 CHAT = "/v1/chat/completions"
 
 
 def question(index: int, continuations: tuple[str, ...] = CHOICES) -> Request:
-    return Request(
-        key=f"q{index}",
-        messages=(Message(role="user", content=TEXTS[index]),),
-        max_new_tokens=0,
-        continuations=continuations,
-    )
+    return choose(f"q{index}", TEXTS[index], continuations)
 
 
 def model_at(server: ToyServer, *, max_retries: int = 3, concurrency: int = 4, **choices: Any) -> EndpointModel:
@@ -44,22 +38,6 @@ def model_at(server: ToyServer, *, max_retries: int = 3, concurrency: int = 4, *
         first_wait=0.001, longest_wait=0.01,
     )  # fmt: skip
     return EndpointModel("openai-api/x/toy", chat, sampling={"temperature": 0.0}, choices=ChoiceSettings(**choices))
-
-
-def results_of(model: EndpointModel, asked: Sequence[Request]) -> dict[str, Answer | Failure]:
-    found: list[Answer | Failure] = []
-    model.loglikelihood(asked, found.append)
-    assert len(found) == len(asked)
-    return {result.key: result for result in found}
-
-
-def scores_of(model: EndpointModel, asked: Sequence[Request]) -> dict[str, ChoiceScores]:
-    found: dict[str, ChoiceScores] = {}
-    for key, result in results_of(model, asked).items():
-        assert isinstance(result, Answer), result
-        found[key] = ChoiceScores.from_text(result.text)
-    assert set(found) == {request.key for request in asked}
-    return found
 
 
 def ids_of(folder: Path, text: str) -> list[int]:
@@ -76,34 +54,30 @@ def open_text(request: Request) -> str:
 def test_texts_agree_with_a_direct_computation(toy_model: Path) -> None:
     asked = [question(index) for index in (0, 5, 11)]
     with ToyServer(toy_model) as server:
-        found = scores_of(model_at(server), asked)
+        found = scores(model_at(server), asked)
     for request in asked:
         context = ids_of(toy_model, open_text(request))
-        scores = found[request.key]
-        assert scores.below is None
+        told = found[request.key]
+        assert told.below is None
         for place, text in enumerate(request.continuations):
             ids = ids_of(toy_model, text)
             rows = logprob_rows(toy_model, context + ids)
             wanted = sum(float(rows[len(context) - 1 + step, token]) for step, token in enumerate(ids))
-            assert scores.logprobs[place] == pytest.approx(wanted, abs=1e-4)
-            assert scores.tokens[place] == len(ids)
-    assert len(server.asked) == 3 * 6
+            assert told.logprobs[place] == pytest.approx(wanted, abs=1e-4)
+            assert told.tokens[place] == len(ids)
+    assert len(server.calls) == 3 * 6
 
 
 def test_body_of_the_requests_about_texts(toy_model: Path) -> None:
     request = question(0, ("chest pain", "The", "chest pain"))
     with ToyServer(toy_model) as server:
-        found = scores_of(model_at(server), [request])["q0"]
+        found = scores(model_at(server), [request])["q0"]
     assert found.logprobs[0] == found.logprobs[2]
-    bodies = server.paths(CHAT)
     chat = [dict(message) for message in request.messages]
     common = {"model": "toy", "max_tokens": 1, "temperature": 0.0, "prompt_logprobs": 0}
-    answered = {"add_generation_prompt": False, "continue_final_message": True}
-    assert bodies == [
-        {**common, "messages": chat},
-        {**common, **answered, "messages": [*chat, {"role": "assistant", "content": "chest pain"}]},
-        {**common, **answered, "messages": [*chat, {"role": "assistant", "content": "The"}]},
-    ]
+    answered = {**common, "add_generation_prompt": False, "continue_final_message": True}
+    wanted = [{**answered, "messages": [*chat, {"role": "assistant", "content": x}]} for x in ("chest pain", "The")]
+    assert server.paths(CHAT) == [{**common, "messages": chat}, *wanted]
 
 
 def test_letters_agree_with_a_direct_computation(toy_model: Path) -> None:
@@ -112,8 +86,8 @@ def test_letters_agree_with_a_direct_computation(toy_model: Path) -> None:
     spelled = [[token for token in range(len(tokenizer)) if tokenizer.decode([token]).strip() == x] for x in LETTERS]
     assert all(spelled)
     with ToyServer(toy_model, most=len(tokenizer)) as server:
-        found = scores_of(model_at(server, alternatives=len(tokenizer)), asked)
-        part = scores_of(model_at(server), asked)
+        found = scores(model_at(server, alternatives=len(tokenizer)), asked)
+        part = scores(model_at(server), asked)
     for request in asked:
         after = logprob_rows(toy_model, ids_of(toy_model, open_text(request)))[-1]
         wanted = [math.log(sum(math.exp(float(after[token])) for token in tokens)) for tokens in spelled]
@@ -125,7 +99,7 @@ def test_letters_agree_with_a_direct_computation(toy_model: Path) -> None:
         assert few.below == pytest.approx(below, abs=1e-4)
         for told, known in zip(few.logprobs, wanted, strict=True):
             assert told is None or told <= known + 1e-4
-    assert len(server.asked) == 6
+    assert len(server.calls) == 6
     assert {key: server.paths(CHAT)[-1][key] for key in ("max_tokens", "logprobs", "top_logprobs", "temperature")} == {
         "max_tokens": 1, "logprobs": True, "top_logprobs": 20, "temperature": 0.0,
     }  # fmt: skip
@@ -133,15 +107,15 @@ def test_letters_agree_with_a_direct_computation(toy_model: Path) -> None:
 
 def test_question_alone_decides_the_way_unless_it_is_given(toy_model: Path) -> None:
     with ToyServer(toy_model) as server:
-        scores_of(model_at(server, way="prompt"), [question(0, LETTERS)])
-        assert len(server.asked) == 6
-        scores_of(model_at(server), [question(0, (" A", "B "))])
-        assert len(server.asked) == 7
-        scores_of(model_at(server, way="top"), [question(0, LETTERS)])
-        assert len(server.asked) == 8
+        scores(model_at(server, way="prompt"), [question(0, LETTERS)])
+        assert len(server.calls) == 6
+        scores(model_at(server), [question(0, (" A", "B "))])
+        assert len(server.calls) == 7
+        scores(model_at(server, way="top"), [question(0, LETTERS)])
+        assert len(server.calls) == 8
         with pytest.raises(UsageError, match="logprobs=top tells the answer's first token.*longer texts"):
-            results_of(model_at(server, way="top"), [question(0)])
-        assert len(server.asked) == 8
+            results(model_at(server, way="top"), [question(0)])
+        assert len(server.calls) == 8
 
 
 def test_prompt_and_top_tell_the_same_of_a_letter_with_one_spelling(toy_model: Path) -> None:
@@ -150,8 +124,8 @@ def test_prompt_and_top_tell_the_same_of_a_letter_with_one_spelling(toy_model: P
         x for x in "QXZKJqxzkj" if sum(tokenizer.decode([t]).strip() == x for t in range(len(tokenizer))) == 1
     )
     with ToyServer(toy_model, most=len(tokenizer)) as server:
-        (top,) = scores_of(model_at(server, alternatives=len(tokenizer)), [question(0, (letter,))]).values()
-        (text,) = scores_of(model_at(server, way="prompt"), [question(0, (letter,))]).values()
+        (top,) = scores(model_at(server, alternatives=len(tokenizer)), [question(0, (letter,))]).values()
+        (text,) = scores(model_at(server, way="prompt"), [question(0, (letter,))]).values()
     assert top.logprobs == pytest.approx(text.logprobs, abs=1e-4)
 
 
@@ -159,8 +133,8 @@ def test_sampling_is_left_out_and_a_server_that_takes_no_temperature_gets_none(t
     options = {"temperature": "0.9", "top_p": "0.5", "seed": "3"}
     with ToyServer(toy_model) as server:
         base = {"base_url": server.base_url}
-        results_of(open_endpoint("openai-api/x/toy", options=base | options), [question(0, LETTERS)])
-        results_of(open_endpoint("openai-api/x/toy", options=base | {"temperature": "none"}), [question(0, LETTERS)])
+        results(open_endpoint("openai-api/x/toy", options=base | options), [question(0, LETTERS)])
+        results(open_endpoint("openai-api/x/toy", options=base | {"temperature": "none"}), [question(0, LETTERS)])
     warm, none = server.paths(CHAT)
     assert warm["temperature"] == 0.0
     assert not {"top_p", "seed"} & set(warm)
@@ -182,60 +156,39 @@ def test_settings_that_can_change_numbers_are_in_the_identity() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("logprobs", "yes", "logprobs must be auto, top or prompt, got 'yes'"),
-        ("top_logprobs", "0", "top_logprobs must be a whole number from 1, got '0'"),
-        ("context", "8k", "context must be a whole number from 1, got '8k'"),
-    ],
-)
-def test_malformed_arguments(name: str, value: str, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        open_endpoint("openai-api/x/m", options={"base_url": "http://127.0.0.1:1/v1", name: value})
-
-
 def test_guard_is_asked(tmp_path: Path) -> None:
     model = open_endpoint("openai-api/x/m", options={"base_url": "http://10.1.2.3:9/v1"})
     for continuations in (LETTERS, CHOICES):
         held = policy.protect([policy.Subject.of(DATASET)], audit=tmp_path / "audit.log")
         with held, pytest.raises(RefusedError, match=r"10\.1\.2\.3"):
-            results_of(model, [question(0, continuations)])
+            results(model, [question(0, continuations)])
+    with policy.protect([policy.Subject.of(DATASET)]), pytest.raises(RefusedError, match=r"10\.1\.2\.3"):
+        model.lengths([question(0)])
 
 
 def test_question_that_alone_is_left_and_is_rejected_stops_nothing(toy_model: Path) -> None:
     """A resumed run may have no other question: a chat of ours shows that the server is not at fault."""
 
-    def plan(_: int, asked: Asked) -> Fault | None:
-        return Fault.status_code(400, "odd") if asked[1]["messages"][0]["content"] == TEXTS[1] else None
+    def plan(call: Call) -> Fault | None:
+        return Fault.status_code(400, "odd") if call.body["messages"][0]["content"] == TEXTS[1] else None
 
     with ToyServer(toy_model, plan=plan) as server:
         for way, continuations in (("top", LETTERS), ("prompt", CHOICES)):
-            (failed,) = results_of(model_at(server, way=way), [question(1, continuations)]).values()
+            (failed,) = results(model_at(server, way=way), [question(1, continuations)]).values()
             assert isinstance(failed, Failure)
             assert failed.reason == "http 400"
     assert not any(TEXTS[1] in str(body) for body in server.paths(CHAT)[1:2])
 
 
-def no_logprobs(reply: dict[str, Any]) -> None:
-    reply["choices"][0]["logprobs"] = None
+def put(value: Any, *path: str | int) -> Callable[[dict[str, Any]], object]:
+    """What sets one place of a reply."""
 
+    def change(reply: Any) -> None:
+        for name in path[:-1]:
+            reply = reply[name]
+        reply[path[-1]] = value
 
-def no_alternatives(reply: dict[str, Any]) -> None:
-    reply["choices"][0]["logprobs"]["content"][0]["top_logprobs"] = []
-
-
-def nan_alternative(reply: dict[str, Any]) -> None:
-    reply["choices"][0]["logprobs"]["content"][0]["top_logprobs"][3]["logprob"] = math.nan
-
-
-def one_short(reply: dict[str, Any]) -> None:
-    reply["prompt_logprobs"].pop()
-
-
-def two_each(reply: dict[str, Any]) -> None:
-    for entry in reply["prompt_logprobs"][1:]:
-        entry["0"] = {"logprob": -1.0, "rank": 1, "decoded_token": "x"}
+    return change
 
 
 def nan_prompt(reply: dict[str, Any]) -> None:
@@ -243,15 +196,24 @@ def nan_prompt(reply: dict[str, Any]) -> None:
     entry["logprob"] = math.nan
 
 
+def two_each(reply: dict[str, Any]) -> None:
+    for entry in reply["prompt_logprobs"][1:]:
+        entry["0"] = {"logprob": -1.0, "rank": 1, "decoded_token": "x"}
+
+
+FIRST = ("choices", 0, "logprobs", "content", 0, "top_logprobs")
+SHORT = {"change": lambda reply: reply["prompt_logprobs"].pop()}
 USELESS: Mapping[str, tuple[dict[str, Any], tuple[str, ...], str]] = {
-    "ignores logprobs": ({"change": no_logprobs}, LETTERS, "answers without log-probabilities: .*Use hf/PATH or vllm/PATH"),
-    "no alternatives": ({"change": no_alternatives}, LETTERS, r"answers without .*top_logprobs.*Use hf/PATH"),
-    "nan for a token": ({"change": nan_alternative}, LETTERS, "no usable log-probabilities: .*got nan.*Use hf/PATH"),
+    "ignores logprobs": ({"change": put(None, *FIRST[:3])}, LETTERS,
+                        "answers without log-probabilities: .*Use hf/PATH or vllm/PATH"),
+    "no alternatives": ({"change": put([], *FIRST)}, LETTERS, r"answers without .*top_logprobs.*Use hf/PATH"),
+    "nan for a token": ({"change": put(math.nan, *FIRST, 3, "logprob")}, LETTERS,
+                       "no usable log-probabilities: .*got nan.*Use hf/PATH"),
     "allows fewer": ({"most": 5}, LETTERS, "does not name 20 alternatives .*takes 5: give --model-args top_logprobs=5"),
     "allows none": ({"most": 0}, LETTERS, "rejects requests for log-probabilities: .*Use hf/PATH"),
     "rejects prompts": ({"scores_prompts": False}, CHOICES, r"continue_final_message\): vLLM alone takes them.*vllm-s"),
     "ignores prompts": ({"scores_prompts": "ignores"}, CHOICES, r"answers without .*\(prompt_logprobs\).*vllm-server/PATH"),
-    "fewer tokens": ({"change": one_short}, CHOICES, "no usable log-probabilities: .*of a prompt that has"),
+    "fewer tokens": (SHORT, CHOICES, "no usable log-probabilities: .*of a prompt that has"),
     "two for a token": ({"change": two_each}, CHOICES, "one token is expected at each place of the prompt, got 2"),
     "nan in a prompt": ({"change": nan_prompt}, CHOICES, "a number up to 0, got nan"),
     "end token kept": ({"continues": False}, CHOICES, "do not read as the answer that was given"),
@@ -270,15 +232,15 @@ def test_server_that_cannot_tell_stops_the_run_and_says_what_to_use(
     ):
         model_at(server).loglikelihood(asked, found.append)
     assert not any(isinstance(result, Answer) for result in found)
-    assert len(server.asked) <= 4 * 6 + 6  # four workers' first question, and a chat of ours
+    assert len(server.calls) <= 4 * 6 + 6  # four workers' first question, and a chat of ours
     assert len({str(body["messages"]) for body in server.paths(CHAT)}) <= 4 * 6 + 6
 
 
 def test_fewer_alternatives_are_taken_when_named(toy_model: Path) -> None:
     with ToyServer(toy_model, most=5) as server:
-        scores = scores_of(model_at(server, alternatives=5), [question(0, LETTERS)])
+        found = scores(model_at(server, alternatives=5), [question(0, LETTERS)])
     assert server.paths(CHAT)[0]["top_logprobs"] == 5
-    assert scores["q0"].below is not None
+    assert found["q0"].below is not None
 
 
 def test_odd_reply_to_one_question_is_its_own_failure(toy_model: Path) -> None:
@@ -287,12 +249,11 @@ def test_odd_reply_to_one_question_is_its_own_failure(toy_model: Path) -> None:
             reply["choices"][0]["logprobs"] = None
 
     asked = [question(index, LETTERS) for index in range(3)]
-    asked.append(Request(key="odd", messages=(Message(role="user", content=" ".join(TEXTS[:3])),), max_new_tokens=0,
-                         continuations=LETTERS))  # fmt: skip
+    asked.append(choose("odd", " ".join(TEXTS[:3]), LETTERS))
     longest = len(ids_of(toy_model, open_text(asked[-1])))
     for some in (asked, asked[-1:]):
         with ToyServer(toy_model, change=change) as server:
-            found = results_of(model_at(server), some)
+            found = results(model_at(server), some)
         failed = found.pop("odd")
         assert isinstance(failed, Failure)
         assert (failed.reason, failed.detail) == (
@@ -319,7 +280,7 @@ def test_answer_that_joins_with_the_prompt_is_a_failure_not_a_number(toy_copy: P
     folder = templated(toy_copy, "<|assistant|>The pat", "<|assistant|>The pat{{ message.content }}")
     asked = [question(0, ("ient has a fever", "Yes")), question(1, ("(no)", "!"))]
     with ToyServer(folder) as server:
-        found = results_of(model_at(server, concurrency=1), asked)
+        found = results(model_at(server, concurrency=1), asked)
     joined = found["q0"]
     assert isinstance(joined, Failure)
     assert joined.reason == "answer not told from the prompt"
@@ -340,7 +301,7 @@ def test_template_that_writes_answers_otherwise_stops_the_run(
 ) -> None:
     folder = templated(toy_copy, opening, answered)
     with ToyServer(folder) as server, pytest.raises(UsageError, match=f"no usable log-probabilities: .*{message}"):
-        results_of(model_at(server), [question(0)])
+        results(model_at(server), [question(0)])
 
 
 def test_template_that_server_and_answer_do_not_agree_on(toy_copy: Path) -> None:
@@ -350,15 +311,15 @@ def test_template_that_server_and_answer_do_not_agree_on(toy_copy: Path) -> None
         ToyServer(folder) as server,
         pytest.raises(UsageError, match="a chat template that writes answers as they are"),
     ):
-        results_of(model_at(server), [question(0)])
+        results(model_at(server), [question(0)])
 
 
 def test_template_that_trims_answers_is_no_hindrance(toy_copy: Path, toy_model: Path) -> None:
     folder = templated(toy_copy, "<|assistant|>", "<|assistant|>{{ message.content | trim }}")
     with ToyServer(folder) as server:
-        found = scores_of(model_at(server), [question(0, (" The patient", "The patient "))])
+        found = scores(model_at(server), [question(0, (" The patient", "The patient "))])
     with ToyServer(toy_model) as server:
-        plain = scores_of(model_at(server), [question(0, ("The patient",))])
+        plain = scores(model_at(server), [question(0, ("The patient",))])
     assert found["q0"].logprobs[0] == pytest.approx(plain["q0"].logprobs[0], abs=1e-4)
     assert found["q0"].tokens[0] == plain["q0"].tokens[0]
 
@@ -366,7 +327,7 @@ def test_template_that_trims_answers_is_no_hindrance(toy_copy: Path, toy_model: 
 @pytest.mark.parametrize("blank", ["", "  "])
 def test_empty_answer_is_a_failure(toy_model: Path, blank: str) -> None:
     with ToyServer(toy_model) as server:
-        found = results_of(model_at(server), [question(0, ("The", blank)), question(1)])
+        found = results(model_at(server), [question(0, ("The", blank)), question(1)])
     failed = found["q0"]
     assert isinstance(failed, Failure)
     assert failed.reason == "empty continuation"

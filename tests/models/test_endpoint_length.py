@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
-from medical_tasks.errors import MissingError, RefusedError, UsageError
+from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard import policy
 from medical_tasks.models.base import Length, Request
 from medical_tasks.models.chat_client import ChatSettings
@@ -19,7 +19,7 @@ from medical_tasks.spec import Message
 from tests.fault_server import Fault
 from tests.models.local_runs import reference
 from tests.models.toy_server import ToyServer, together
-from tests.models.toy_texts import TEXTS, change_json
+from tests.models.toy_texts import CASES, TEXTS, change_json
 
 CHOICES = ("chest pain on exertion", "fever", "a creatinine of 1.4 mg/dL")
 TOKENIZE, MODELS = "/tokenize", "/v1/models"
@@ -91,9 +91,9 @@ def test_folder_tells_the_same_as_the_server(toy_model: Path) -> None:
     asked = [question(index, continuations=CHOICES if index % 3 else ()) for index in range(8)]
     with ToyServer(toy_model) as server:
         by_server = model_at(server).lengths(asked)
-        sent = len(server.asked)
+        sent = len(server.calls)
         by_folder = model_at(server, context=4096, tokens=FolderTokens(toy_model)).lengths(asked)
-        assert len(server.asked) == sent
+        assert len(server.calls) == sent
     assert by_folder == by_server
     assert all(length is not None for length in by_folder)
 
@@ -113,7 +113,7 @@ def test_server_that_names_no_context_is_sent_no_text(toy_model: Path) -> None:
     with ToyServer(toy_model, context=None) as server:
         model = model_at(server)
         assert model.lengths(asked) == model.lengths(asked) == [None] * 5
-    assert [path for path, _ in server.asked] == [MODELS]
+    assert [call.path for call in server.calls] == [MODELS]
 
 
 @pytest.mark.parametrize(
@@ -121,9 +121,9 @@ def test_server_that_names_no_context_is_sent_no_text(toy_model: Path) -> None:
              {"data": [{"id": "toy", "max_model_len": True}]}, {"data": [{"id": "toy", "max_model_len": 0}]}],
 )  # fmt: skip
 def test_list_of_models_of_another_form(toy_model: Path, body: Any) -> None:
-    with ToyServer(toy_model, plan=lambda number, asked: Fault.json_body(body)) as server:
+    with ToyServer(toy_model, plan=lambda call: Fault.json_body(body)) as server:
         assert model_at(server).lengths([question(0)]) == [None]
-    assert len(server.asked) == 1
+    assert len(server.calls) == 1
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_list_of_models_of_another_form(toy_model: Path, body: Any) -> None:
 )  # fmt: skip
 def test_server_that_does_not_count_is_sent_one_text(toy_model: Path, fault: Fault) -> None:
     asked = [question(index, continuations=CHOICES) for index in range(5)]
-    plan = lambda number, asked: fault if asked[0] == TOKENIZE else None  # noqa: E731
+    plan = lambda call: fault if call.path == TOKENIZE else None  # noqa: E731
     with ToyServer(toy_model, plan=plan) as server:
         model = model_at(server)
         assert model.lengths(asked) == model.lengths(asked) == [None] * 5
@@ -145,7 +145,7 @@ def test_server_that_does_not_count_is_sent_one_text(toy_model: Path, fault: Fau
 
 def test_one_text_that_is_not_counted_is_unknown_alone(toy_model: Path) -> None:
     asked = [question(index) for index in range(6)]
-    plan = lambda number, sent: Fault.status_code(500) if TEXTS[3] in str(sent[1]) else None  # noqa: E731
+    plan = lambda call: Fault.status_code(500) if TEXTS[3] in str(call.body) else None  # noqa: E731
     with ToyServer(toy_model, plan=plan) as server:
         found = model_at(server).lengths(asked)
     assert found[3] is None
@@ -162,33 +162,24 @@ def test_lone_surrogates_are_measured(toy_model: Path) -> None:
     assert by_server == by_folder != [None]
 
 
-@pytest.mark.parametrize(
-    ("base", "models", "tokenize"),
-    [
-        ("", "/models", "/tokenize"),
-        ("/v1", "/v1/models", "/tokenize"),
-        ("/v1/", "/v1/models", "/tokenize"),
-        ("/toy/v1beta", "/toy/v1beta/models", "/toy/tokenize"),
-        ("/toy", "/toy/models", "/toy/tokenize"),
-    ],
-)
+@pytest.mark.parametrize(("base", "models", "tokenize"), CASES["addresses_beside_the_base_url"])
 def test_addresses_beside_the_base_url(base: str, models: str, tokenize: str) -> None:
     replies = [Fault.json_body({"data": [{"id": "toy", "max_model_len": 50}]}), Fault.json_body({"count": 7})]
-    with ToyServer(Path(), plan=lambda number, asked: replies[number - 1]) as server:
+    with ToyServer(Path(), plan=lambda call: replies[call.number - 1]) as server:
         settings = ChatSettings(base_url=server.base_url.removesuffix("/v1") + base, model="toy")
         model = EndpointModel("openai-api/x/toy", settings, sampling={})
         assert model.lengths([question(0, size=10)]) == [Length(tokens=7, room=40)]
-    assert [path for path, _ in server.asked] == [models, tokenize]
+    assert [call.path for call in server.calls] == [models, tokenize]
 
 
 def test_server_on_a_unix_socket(tmp_path: Path) -> None:
     path = tmp_path / "s"
-    with ToyServer(Path(), plan=lambda number, asked: Fault.json_body({"count": 7}), socket=path) as server:
+    with ToyServer(Path(), plan=lambda call: Fault.json_body({"count": 7}), place=path) as server:
         settings = ChatSettings(base_url=f"http+unix://{str(path).replace('/', '%2F')}/v1", model="toy")
         with policy.protect([policy.Subject.of(DATASET)], audit=tmp_path / "audit.log"):
             model = EndpointModel("openai-api/x/toy", settings, sampling={}, context=50)
             assert model.lengths([question(0, size=10)]) == [Length(tokens=7, room=40)]
-    assert [path for path, _ in server.asked] == [TOKENIZE]
+    assert [call.path for call in server.calls] == [TOKENIZE]
 
 
 def test_arguments_name_folder_and_context(toy_model: Path) -> None:
@@ -216,13 +207,6 @@ def test_folder_whose_tokenizer_does_not_load(toy_copy: Path) -> None:
     options = {"base_url": "http://127.0.0.1:1/v1", "context": "200", "tokenizer": str(toy_copy)}
     with pytest.raises(UsageError, match="does not load with transformers"):
         open_endpoint("openai-api/x/m", options=options).lengths([question(0)])
-
-
-def test_guard_is_asked(tmp_path: Path) -> None:
-    model = open_endpoint("openai-api/x/m", options={"base_url": "http://10.1.2.3:9/v1"})
-    held = policy.protect([policy.Subject.of(DATASET)], audit=tmp_path / "audit.log")
-    with held, pytest.raises(RefusedError, match=r"10\.1\.2\.3"):
-        model.lengths([question(0)])
 
 
 # Servers started for the run.
@@ -272,39 +256,12 @@ def test_transformers_server_cannot_be_asked(toy_copy: Path, tmp_path: Path) -> 
     assert not (tmp_path / "logs").exists()
 
 
-@pytest.mark.parametrize(
-    ("flags", "context"),
-    [
-        ("", 4096),
-        ("--max-model-len 2048", 2048),
-        ("--max_model_len=2K", 2048),
-        ("--max-model-len=25.6k", 25600),
-        ("--max-model-len 100 --max-model-len 200", 200),
-        ("--max-model-len auto", None),
-        ("--max-model-len -1", None),
-        ("--max-model-len", None),
-        ("--hf-overrides {}", None),
-        ("--rope-scaling {}", None),
-        ("--quantization fp8", 4096),
-    ],
-)
+@pytest.mark.parametrize(("flags", "context"), CASES["vllm_context"])
 def test_vllm_context(toy_model: Path, flags: str, context: int | None) -> None:
     assert vllm_context(flags.split(), Checkpoint(folder=toy_model, label="toy", revision="")) == context
 
 
-@pytest.mark.parametrize(
-    ("config", "tokenizer", "context"),
-    [
-        ({}, {"model_max_length": 1000}, 1000),
-        ({}, {"model_max_length": 1e30}, 4096),
-        ({}, {"model_max_length": None}, 4096),
-        ({"rope_scaling": {"type": "yarn", "factor": 4.0}}, {}, None),
-        ({"rope_parameters": {"rope_type": "linear", "factor": 4.0}}, {}, None),
-        ({"rope_parameters": {"rope_type": "llama3", "factor": 8.0}}, {}, 4096),
-        ({"rope_parameters": {"rope_type": "default"}}, {}, 4096),
-        ({"max_position_embeddings": None}, {}, None),
-    ],
-)
+@pytest.mark.parametrize(("config", "tokenizer", "context"), CASES["vllm_context_by_the_models_files"])
 def test_vllm_context_by_the_models_files(
     tmp_path: Path, config: dict[str, Any], tokenizer: dict[str, Any], context: int | None
 ) -> None:
@@ -313,15 +270,6 @@ def test_vllm_context_by_the_models_files(
     assert vllm_context([], Checkpoint(folder=tmp_path, label="m", revision="")) == context
 
 
-@pytest.mark.parametrize(
-    ("flags", "same"),
-    [
-        ("--max-model-len 100 --quantization fp8", True),
-        ("--chat-template x.jinja", False),
-        ("--chat_template=x", False),
-        ("--tokenizer other", False),
-        ("--trust-remote-code", False),
-    ],
-)
+@pytest.mark.parametrize(("flags", "same"), CASES["writes_as_folder"])
 def test_writes_as_folder(flags: str, same: bool) -> None:
     assert writes_as_folder(flags.split()) is same

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.models.base import Answer, Failure, Request
+from tests.models.choice_runs import CHOICES
 from tests.models.local_runs import QUESTIONS, Opener, alone, answers, collect, count_calls, decode
 from tests.models.toy_texts import TEXTS, ask, change_json
 
@@ -38,6 +39,10 @@ def test_batches_and_chunks_change_no_answer(
 
 
 def test_each_chunk_is_handed_over_before_the_next_is_asked(toy_model: Path, opened: Opener) -> None:
+    model = opened(toy_model)
+    calls = count_calls(model)
+    collect(model, QUESTIONS)
+    assert calls == [8, 8, 5]  # a default chunk is one batch
     model = opened(toy_model, batch_size="4", chunk_size="8")
     seen: list[str] = []
 
@@ -51,13 +56,6 @@ def test_each_chunk_is_handed_over_before_the_next_is_asked(toy_model: Path, ope
         model.generate(QUESTIONS, stop_at_ten)
     assert calls == [8, 8]
     assert len(set(seen)) == 10
-
-
-def test_a_default_chunk_is_one_batch(toy_model: Path, opened: Opener) -> None:
-    model = opened(toy_model)
-    calls = count_calls(model)
-    collect(model, QUESTIONS)
-    assert calls == [8, 8, 5]
 
 
 def test_a_long_prompt_is_a_failure_and_one_that_just_fits_is_asked(toy_model: Path, opened: Opener) -> None:
@@ -140,17 +138,12 @@ def test_every_end_token_of_the_model_ends_an_answer(toy_model: Path, toy_copy: 
     ids = alone(toy_model, request)
     second_end = ids[len(ids) // 2]
     change_json(toy_copy, "generation_config.json", eos_token_id=[2, second_end])
-    found = answers(opened(toy_copy), QUESTIONS)
+    model = opened(toy_copy)
+    found = answers(model, QUESTIONS)
     kept = ids[: ids.index(second_end)]
     assert (found[request.key].output_tokens, found[request.key].finish) == (len(kept), "stop")
     assert found[request.key].text == decode(toy_model, kept)
-
-
-def test_no_token_is_generated_after_any_end_token(toy_model: Path, toy_copy: Path, opened: Opener) -> None:
-    request = max(QUESTIONS, key=lambda one: len(alone(toy_model, one)))
-    ids = alone(toy_model, request)
-    change_json(toy_copy, "generation_config.json", eos_token_id=[2, ids[3]])
-    model = opened(toy_copy)
+    # Alone, it is not generated any further.
     steps: list[int] = []
     inner = model.inner.greedy_until
 
@@ -161,7 +154,7 @@ def test_no_token_is_generated_after_any_end_token(toy_model: Path, toy_copy: Pa
 
     model.inner.greedy_until = noted
     answers(model, [request])
-    assert steps == [ids.index(ids[3]) + 1]
+    assert steps == [len(kept) + 1]
 
 
 def test_the_models_own_decoding_habits_are_not_used(
@@ -209,3 +202,5 @@ def test_different_requests_in_the_processes_are_noticed(toy_model: Path, opened
     model.share = types.MethodType(lambda self, keys: ["other"], model)
     with pytest.raises(RuntimeError, match="given different requests"):
         model.generate(QUESTIONS[:2], lambda _: None)
+    with pytest.raises(RuntimeError, match="given different requests"):
+        model.loglikelihood(CHOICES[:2], lambda _: None)

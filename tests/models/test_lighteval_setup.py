@@ -6,7 +6,7 @@ import importlib.util
 import json
 import shutil
 from pathlib import Path
-from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -14,7 +14,7 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.lighteval_models import generation_settings, lighteval_settings, open_hf
 from medical_tasks.models.opener import HF_OPTIONS, read_options
 from tests.models.local_runs import QUESTIONS, Opener, answers
-from tests.models.toy_texts import change_json
+from tests.models.toy_texts import CASES, change_json
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
@@ -81,21 +81,7 @@ def test_weights_run_in_the_type_they_were_saved_for(toy_model: Path, toy_copy: 
     assert (given.inner.model.dtype, given.identity["dtype"]) == (torch.float32, "float32")
 
 
-@pytest.mark.parametrize(
-    ("options", "device", "expected"),
-    [
-        ({}, "cpu", {"batch_size": 8, "max_length": None, "model_parallel": None}),
-        ({}, "cuda", {"batch_size": None, "max_length": None, "model_parallel": None}),
-        ({"batch_size": "auto"}, "cpu", {"batch_size": None, "max_length": None, "model_parallel": None}),
-        ({"batch_size": "3"}, "cuda", {"batch_size": 3, "max_length": None, "model_parallel": None}),
-        ({"model_parallel": "true"}, "cuda", {"batch_size": None, "max_length": None, "model_parallel": True}),
-        (
-            {"model_parallel": "false", "max_length": "99"},
-            "cpu",
-            {"batch_size": 8, "max_length": 99, "model_parallel": False},
-        ),
-    ],
-)
+@pytest.mark.parametrize(("options", "device", "expected"), CASES["options_reach_lightevals_configuration"])
 def test_options_reach_lightevals_configuration(
     options: dict[str, str], device: str, expected: dict[str, object]
 ) -> None:
@@ -119,20 +105,7 @@ def test_generation_settings_never_hold_the_answer_length() -> None:
     assert generation_settings({"batch_size": 4}) == {}
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"batchsize": "4"}, r"unknown model argument 'batchsize' for hf/.*Accepted: batch_size, .*top_p"),
-        ({"batch_size": "0"}, "batch_size must be a whole number from 1, or auto, got '0'"),
-        ({"batch_size": "many"}, "batch_size must be a whole number from 1, or auto, got 'many'"),
-        ({"dtype": "half"}, "dtype must be one of auto, float32, float16, bfloat16, 4bit, 8bit, got 'half'"),
-        ({"model_parallel": "yes"}, "model_parallel must be one of auto, true, false, got 'yes'"),
-        ({"temperature": "nan"}, r"temperature must be a number from 0 \(greedy\) to 2, got 'nan'"),
-        ({"top_p": "0"}, "top_p must be a number above 0, up to 1, got '0'"),
-        ({"revision": "main"}, "revision=main: .* is a folder"),
-        ({"max_new_tokens": "9"}, "unknown model argument 'max_new_tokens'"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), CASES["bad_options_are_told"])
 def test_bad_options_are_told(toy_model: Path, options: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         open_hf(f"hf/{toy_model}", options=options)
@@ -173,11 +146,8 @@ def test_processes_that_do_not_see_each_other_are_told(toy_model: Path, monkeypa
 def test_running_out_of_gpu_memory_says_what_to_do(toy_model: Path, opened: Opener) -> None:
     import torch
 
-    def run_out(docs: list[Any]) -> list[Any]:
-        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 9.00 GiB.\nmore")
-
     model = opened(toy_model, batch_size="6")
-    model.inner.greedy_until = run_out
+    model.inner.greedy_until = Mock(side_effect=torch.OutOfMemoryError("CUDA out of memory.\nmore"))
     with pytest.raises(UsageError, match=r"batch_size=6: CUDA out of memory.*same command with batch_size=3; what was"):
         model.generate(QUESTIONS, lambda _: None)
 
@@ -186,11 +156,8 @@ def test_a_model_too_large_for_the_gpu_says_what_to_do(toy_model: Path, monkeypa
     import torch
     from lighteval.models.transformers import transformers_model as backend
 
-    def run_out(config: Any) -> None:
-        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 90.00 GiB.\nmore")
-
-    monkeypatch.setattr(backend, "TransformersModel", run_out)
-    with pytest.raises(
-        UsageError, match=r"does not fit .*: CUDA out of memory.*model_parallel=true.*tensor_parallel_size"
-    ):
+    full = Mock(side_effect=torch.OutOfMemoryError("CUDA out of memory.\nmore"))
+    monkeypatch.setattr(backend, "TransformersModel", full)
+    said = r"does not fit .*: CUDA out of memory.*model_parallel=true.*tensor_parallel_size"
+    with pytest.raises(UsageError, match=said):
         open_hf(f"hf/{toy_model}", options={})

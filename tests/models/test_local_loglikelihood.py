@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import types
 from pathlib import Path
 from typing import Any
 
@@ -226,14 +225,4 @@ def test_each_kind_of_request_has_its_own_function(default: Any) -> None:
         default.loglikelihood([ask("w", "Fever?")], lambda _: None)
     with pytest.raises(ValueError, match="request c has continuations: ask `loglikelihood`"):
         default.generate([choose("c", "Fever?", LETTERS)], lambda _: None)
-
-
-def test_different_requests_in_the_processes_are_noticed(toy_model: Path, opened: Opener) -> None:
-    model = opened(toy_model)
-    model.share = types.MethodType(lambda self, keys: ["other"], model)
-    with pytest.raises(RuntimeError, match="given different requests"):
-        model.loglikelihood(CHOICES[:2], lambda _: None)
-
-
-def test_nothing_asked_is_nothing_told(default: Any) -> None:
     assert results(default, []) == {}

@@ -78,14 +78,3 @@ def test_chunks_do_not_depend_on_the_order_given(shapes: list[tuple[int, int]], 
 def test_one_chunk_without_a_limit() -> None:
     prompts = [prompt(key, 4 * tokens, tokens) for key, tokens in enumerate((5, 30, 12))]
     assert [[len(one.tokens) for one in chunk] for chunk in plan_chunks(prompts, None)] == [[30, 12, 5]]
-
-
-def test_many_tokens_in_few_characters_stand_apart() -> None:
-    dense, wordy = prompt(1, 100, 90), prompt(2, 300, 60)
-    # Together, lighteval would cut the dense one at 60 + 10 tokens.
-    assert lighteval_limit([dense, wordy]) == 70
-    assert list(plan_chunks([wordy, dense], 8)) == [[dense], [wordy]]
-
-
-def test_nothing_gives_no_chunk() -> None:
-    assert list(plan_chunks([], 4)) == []

@@ -7,14 +7,14 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models import server as served
-from medical_tasks.models.base import Answer, Failure, Request
+from medical_tasks.models.base import Answer, Failure
 from medical_tasks.models.endpoint import EndpointModel
 from medical_tasks.models.managed_server import ManagedServer, answers_chat, free_port
 from medical_tasks.models.server import (
@@ -26,9 +26,8 @@ from medical_tasks.models.server import (
     vllm_version,
     wants_cpu,
 )
-from medical_tasks.models.stand_ins import make_toy_model
-from medical_tasks.spec import Message
 from tests.fault_server import Fault, FaultServer
+from tests.models.toy_texts import CASES, ask
 from tests.support import alive
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -85,7 +84,7 @@ def small_server(
 ) -> ManagedServer:
     port = free_port()
     return ManagedServer(
-        [sys.executable, "-c", SERVER, str(port), str(folder / "pids"), *extra],
+        command=[sys.executable, "-c", SERVER, str(port), str(folder / "pids"), *extra],
         ready=lambda: ready and answers_chat(f"http://127.0.0.1:{port}/v1", "m"),
         log=folder / "logs" / "server.log",
         timeout=timeout,
@@ -93,22 +92,28 @@ def small_server(
     )
 
 
+@contextlib.contextmanager
+def started(folder: Path, *extra: str, grace: float = 5.0) -> Iterator[ManagedServer]:
+    server = small_server(folder, *extra, grace=grace)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
 def test_server_starts_answers_and_is_gone_afterwards(tmp_path: Path) -> None:
-    with small_server(tmp_path) as server:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "server.log").write_text("old words")
+    with started(tmp_path) as server:
         assert server.running()
         pids = pids_of(tmp_path / "pids")
         assert all(alive(pid) for pid in pids)
+        assert stat.S_IMODE(server.log.stat().st_mode) == 0o600
+        assert "old words" not in server.log.read_text()
     assert not server.running()
     assert not any(alive(pid) for pid in pids)
     assert "served m None" in server.log_tail()
-
-
-def test_log_is_the_owners_alone_and_begins_anew(tmp_path: Path) -> None:
-    (tmp_path / "logs").mkdir()
-    (tmp_path / "logs" / "server.log").write_text("old words")
-    with small_server(tmp_path) as server:
-        assert stat.S_IMODE(server.log.stat().st_mode) == 0o600
-        assert "old words" not in server.log.read_text()
 
 
 def test_stop_is_harmless_before_the_start_and_twice(tmp_path: Path) -> None:
@@ -122,7 +127,7 @@ def test_stop_is_harmless_before_the_start_and_twice(tmp_path: Path) -> None:
 
 
 def test_server_that_ignores_sigterm_is_killed_with_its_workers(tmp_path: Path) -> None:
-    with small_server(tmp_path, "stubborn", grace=0.2):
+    with started(tmp_path, "stubborn", grace=0.2):
         pids = pids_of(tmp_path / "pids")
     assert not any(alive(pid) for pid in pids)
 
@@ -130,7 +135,7 @@ def test_server_that_ignores_sigterm_is_killed_with_its_workers(tmp_path: Path) 
 def test_early_end_is_told_with_the_last_lines_of_the_log(tmp_path: Path) -> None:
     script = "import sys; [print('line', i) for i in range(50)]; sys.exit(3)"
     server = ManagedServer(
-        [sys.executable, "-c", script], ready=lambda: False, log=tmp_path / "log", timeout=30.0, grace=1.0
+        command=[sys.executable, "-c", script], ready=lambda: False, log=tmp_path / "log", timeout=30.0, grace=1.0
     )
     with pytest.raises(MissingError, match="ended with exit code 3 before it answered") as caught:
         server.start()
@@ -138,18 +143,15 @@ def test_early_end_is_told_with_the_last_lines_of_the_log(tmp_path: Path) -> Non
     assert lines == [f"line {i}" for i in range(30, 50)]
 
 
-def test_program_that_does_not_exist(tmp_path: Path) -> None:
-    server = ManagedServer(["/no/such/program"], ready=lambda: False, log=tmp_path / "log", timeout=30.0)
-    with pytest.raises(MissingError, match="(?s)exit code 127.*cannot start /no/such/program"):
-        server.start()
-
-
-def test_server_that_is_never_ready_is_stopped(tmp_path: Path) -> None:
+def test_server_that_is_never_ready_is_stopped_and_one_that_is_not_there(tmp_path: Path) -> None:
     server = small_server(tmp_path, ready=False, timeout=1.5)
     with pytest.raises(MissingError, match="did not answer within 1.5 s; start_timeout=SECONDS"):
         server.start()
     assert not server.running()
     assert not any(alive(pid) for pid in pids_of(tmp_path / "pids"))
+    server = ManagedServer(command=["/no/such/program"], ready=lambda: False, log=tmp_path / "log", timeout=30.0)
+    with pytest.raises(MissingError, match="(?s)exit code 127.*cannot start /no/such/program"):
+        server.start()
 
 
 def test_error_while_waiting_stops_the_server(tmp_path: Path) -> None:
@@ -159,7 +161,7 @@ def test_error_while_waiting_stops_the_server(tmp_path: Path) -> None:
         pids_of(tmp_path / "pids")
         raise KeyboardInterrupt
 
-    server._ready = interrupted
+    server.ready = interrupted
     with pytest.raises(KeyboardInterrupt):
         server.start()
     assert not any(alive(pid) for pid in pids_of(tmp_path / "pids"))
@@ -191,13 +193,10 @@ time.sleep(600)
     [
         ("returns", None, []),
         ("raises", None, []),
-        ("killed", signal.SIGKILL, []),
         ("killed", signal.SIGKILL, ["stubborn"]),
-        ("killed", signal.SIGTERM, []),
-        ("killed", signal.SIGINT, []),
-        ("killed", signal.SIGHUP, []),
         ("forked", signal.SIGKILL, []),
-    ],
+    ]
+    + [("killed", number, []) for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)],
 )
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")
 def test_no_process_outlives_the_run(tmp_path: Path, how: str, number: signal.Signals | None, more: list[str]) -> None:
@@ -236,19 +235,16 @@ def test_killed_supervisor_takes_the_server_with_it(tmp_path: Path) -> None:
 # The probe.
 
 
-def test_probe_says_ready_only_for_an_answer() -> None:
+def test_probe_says_ready_only_for_an_answer_and_raises_what_no_waiting_cures() -> None:
     plan = [Fault.status_code(503), Fault.status_code(404), Fault.cut(), Fault.refuse()]
     with FaultServer(plan, key="k") as server:
         assert [answers_chat(server.base_url, "m", api_key="k") for _ in range(5)] == [False] * 4 + [True]
     assert server.calls[-1].body["max_tokens"] == 1
     assert not answers_chat(server.base_url, "m")
-
-
-@pytest.mark.parametrize("status", [400, 401, 422])
-def test_probe_raises_what_no_waiting_cures(status: int) -> None:
-    plan = [Fault.status_code(status, "no chat template")]
-    with FaultServer(plan) as server, pytest.raises(UsageError, match=f"HTTP {status}: .*no chat template"):
-        answers_chat(server.base_url, "m")
+    for status in (400, 401, 422):
+        plan = [Fault.status_code(status, "no chat template")]
+        with FaultServer(plan) as server, pytest.raises(UsageError, match=f"HTTP {status}: .*no chat template"):
+            answers_chat(server.base_url, "m")
 
 
 # Programs, flags, GPUs.
@@ -304,40 +300,18 @@ def test_gpu_nodes(tmp_path: Path) -> None:
     assert [node.name for node in gpu_nodes(tmp_path)] == ["kfd", "nvidia0", "nvidia1"]
 
 
-@pytest.mark.parametrize(
-    ("device", "flags", "cpu"),
-    [
-        (None, [], False),
-        ("cuda", [], False),
-        ("cpu", [], True),
-        (None, ["--device", "cpu"], True),
-        (None, ["--device=cpu"], True),
-        (None, ["cpu", "--device"], False),
-    ],
-)
+@pytest.mark.parametrize(("device", "flags", "cpu"), CASES["wants_cpu"])
 def test_wants_cpu(device: str | None, flags: list[str], cpu: bool) -> None:
     assert wants_cpu(device, flags) is cpu
 
 
 def test_flags_are_split_as_a_shell_does() -> None:
-    assert read_flags("") == []
     assert read_flags("--max-model-len 8192 --x 'a b'") == ["--max-model-len", "8192", "--x", "a b"]
     with pytest.raises(UsageError, match="cannot be split into words"):
         read_flags("--x 'a")
 
 
-@pytest.mark.parametrize(
-    "flags",
-    [
-        "--host 0.0.0.0",
-        "--host=0.0.0.0",
-        "--port 1",
-        "--api-key k",
-        "--api_key k",
-        "--enable-log-requests",
-        "--config f",
-    ],
-)
+@pytest.mark.parametrize("flags", CASES["flags_that_would_open_the_server_or_log_questions"])
 def test_flags_that_would_open_the_server_or_log_questions(flags: str) -> None:
     with pytest.raises(UsageError, match="cannot be passed in flags"):
         read_flags(flags)
@@ -354,10 +328,6 @@ def folder(tmp_path: Path) -> Path:
     (path / "config.json").write_text('{"model_type": "llama"}')
     (path / "model.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
     return path
-
-
-def one_request(text: str = "hello") -> list[Request]:
-    return [Request(key="k", messages=(Message(role="user", content=text),), max_new_tokens=4)]
 
 
 @pytest.fixture
@@ -383,13 +353,8 @@ def fake_vllm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_vllm_server_is_started_for_the_first_question_and_stopped(
     tmp_path: Path, folder: Path, fake_vllm: Path
 ) -> None:
-    options = {
-        "device": "cpu",
-        "tensor_parallel_size": "2",
-        "data_parallel_size": "4",
-        "flags": "--max-model-len 4096",
-        "max_retries": "0",
-    }
+    options = {"device": "cpu", "tensor_parallel_size": "2", "data_parallel_size": "4", "max_retries": "0"}
+    options["flags"] = "--max-model-len 4096"
     model = open_served(f"vllm-server/{folder}", options=options, log_dir=tmp_path / "private")
     assert isinstance(model, ServedModel)
     assert not (tmp_path / "pids").exists()
@@ -398,8 +363,8 @@ def test_vllm_server_is_started_for_the_first_question_and_stopped(
     try:
         model.generate([], found.append)
         assert not (tmp_path / "pids").exists()
-        model.generate(one_request(), found.append)
-        model.generate(one_request(), found.append)
+        model.generate([ask("k", "hello", size=4)], found.append)
+        model.generate([ask("k", "hello", size=4)], found.append)
         pids = pids_of(tmp_path / "pids")
     finally:
         model.close()
@@ -445,10 +410,7 @@ def test_server_that_dies_on_the_way_is_told_with_its_log(tmp_path: Path, folder
     model = open_served(
         f"vllm-server/{folder}", options={"device": "cpu", "max_retries": "0", "concurrency": "1"}, log_dir=tmp_path
     )
-    asked = [
-        Request(key=f"k{i}", messages=(Message(role="user", content="die" if i == 1 else "hello"),), max_new_tokens=4)
-        for i in range(30)
-    ]
+    asked = [ask(f"k{i}", "die" if i == 1 else "hello", size=4) for i in range(30)]
     found: list[Answer | Failure] = []
     try:
         with pytest.raises(MissingError, match="model server has ended by itself; its log is .*vllm-server.log"):
@@ -474,54 +436,23 @@ def test_running_vllm_server_is_used_as_it_is(tmp_path: Path, nowhere: Path) -> 
         model = open_served("vllm-server/org/m", options={"base_url": server.base_url}, log_dir=tmp_path)
         assert isinstance(model, EndpointModel)
         found: list[Answer | Failure] = []
-        model.generate(one_request(), found.append)
+        model.generate([ask("k", "hello", size=4)], found.append)
     assert isinstance(found[0], Answer)
     assert model.identity["backend"] == "vllm-server"
     assert server.calls[0].body["model"] == "org/m"
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "error", "message"),
-    [
-        ("vllm-server/", {}, UsageError, "is named vllm-server/<name> or transformers-server/<path>"),
-        ("hf/x", {}, UsageError, "is named vllm-server/<name> or transformers-server/<path>"),
-        ("vllm-server/x", {"dtype": "fp8"}, UsageError, "unknown model argument 'dtype' for vllm-server/x"),
-        ("vllm-server/x", {"tensor_parallel_size": "0"}, UsageError, "tensor_parallel_size must be a whole number"),
-        ("vllm-server/x", {"api_key_env": "K"}, UsageError, "api_key_env belongs to base_url"),
-        (
-            "vllm-server/x",
-            {"base_url": "http://127.0.0.1:1/v1", "flags": "--x", "tensor_parallel_size": "2"},
-            UsageError,
-            "flags, tensor_parallel_size cannot be passed to it",
-        ),
-        ("vllm-server/x", {"device": "cpu"}, MissingError, "make env-vllm"),
-        ("transformers-server/x", {"base_url": "http://h/v1"}, UsageError, "unknown model argument 'base_url'"),
-        ("transformers-server/./no-such-folder", {}, MissingError, "no-such-folder: no such folder"),
-    ],
-)
-def test_what_cannot_be_opened(
-    tmp_path: Path, nowhere: Path, name: str, options: dict[str, str], error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=message):
+@pytest.mark.parametrize(("name", "options", "message"), CASES["what_cannot_be_opened"])
+def test_what_cannot_be_opened(tmp_path: Path, nowhere: Path, name: str, options: dict[str, str], message: str) -> None:
+    with pytest.raises((UsageError, MissingError), match=message):
         open_served(name, options=options, log_dir=tmp_path)
 
 
-@pytest.fixture
-def toy(tmp_path: Path) -> Path:
-    return make_toy_model(tmp_path / "toy-llama", ["the patient has a cough and a fever"] * 3)
-
-
 @pytest.mark.slow
-def test_real_transformers_server(tmp_path: Path, toy: Path) -> None:
-    model = open_served(
-        f"transformers-server/{toy}", options={"start_timeout": "120", "flags": "--default-seed 0"}, log_dir=tmp_path
-    )
-    asked = [
-        Request(
-            key=f"k{i}", messages=(Message(role="user", content=f"the patient has {i}"),), max_new_tokens=12, stop=stop
-        )
-        for i, stop in enumerate([(), (), ("a",)])
-    ]
+def test_real_transformers_server(tmp_path: Path, toy_model: Path) -> None:
+    options = {"start_timeout": "120", "flags": "--default-seed 0"}
+    model = open_served(f"transformers-server/{toy_model}", options=options, log_dir=tmp_path)
+    asked = [ask(f"k{i}", f"the patient has {i}", size=12, stop=stop) for i, stop in enumerate([(), (), ("a",)])]
     found: dict[str, Answer | Failure] = {}
     again: dict[str, Answer | Failure] = {}
     try:
@@ -536,4 +467,4 @@ def test_real_transformers_server(tmp_path: Path, toy: Path) -> None:
         assert result.finish in ("stop", "length")
         assert result.output_tokens is not None
         assert result.output_tokens <= 12
-    assert not answers_chat(str(model.endpoint), str(toy))
+    assert not answers_chat(str(model.endpoint), str(toy_model))

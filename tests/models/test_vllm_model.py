@@ -15,7 +15,7 @@ from medical_tasks.models.checkpoint import find_checkpoint
 from medical_tasks.models.lighteval_models import generation_settings, open_vllm, vllm_settings
 from medical_tasks.models.opener import VLLM_OPTIONS, read_options
 from tests.models.choice_runs import choose
-from tests.models.toy_texts import TEXTS, ask, change_json
+from tests.models.toy_texts import CASES, TEXTS, ask, change_json
 
 pytestmark = pytest.mark.slow
 
@@ -52,19 +52,7 @@ def test_a_vllm_that_lighteval_cannot_use_is_told(toy_model: Path, monkeypatch: 
         open_vllm(f"vllm/{toy_model}", options={})
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            {"tensor_parallel": "2"},
-            r"unknown model argument 'tensor_parallel' for vllm/x\. Accepted: .*tensor_parallel_size",
-        ),
-        ({"tensor_parallel_size": "0"}, "tensor_parallel_size must be a whole number from 1, got '0'"),
-        ({"gpu_memory_utilization": "1.5"}, "gpu_memory_utilization must be a number above 0, up to 1, got '1.5'"),
-        ({"dtype": "4bit"}, "dtype must be one of auto, float32, float16, bfloat16, got '4bit'"),
-        ({"batch_size": "8"}, "unknown model argument 'batch_size'"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), CASES["vllm_model_bad_options_are_told"])
 def test_bad_options_are_told(options: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         open_vllm("vllm/x", options=options)
@@ -74,21 +62,7 @@ def test_every_option_reaches_lightevals_configuration(toy_model: Path) -> None:
     from lighteval.models.model_input import GenerationParameters
     from lighteval.models.vllm.vllm_model import VLLMModelConfig
 
-    options = {
-        "tensor_parallel_size": "4",
-        "pipeline_parallel_size": "2",
-        "data_parallel_size": "3",
-        "gpu_memory_utilization": "0.8",
-        "max_model_length": "2048",
-        "max_num_seqs": "64",
-        "max_num_batched_tokens": "4096",
-        "dtype": "float16",
-        "quantization": "awq",
-        "load_format": "safetensors",
-        "seed": "7",
-        "temperature": "0.6",
-        "top_p": "0.95",
-    }
+    (options,) = CASES["every_vllm_option"]
     values = read_options(options, VLLM_OPTIONS, model="vllm/x")
     settings = vllm_settings(values, find_checkpoint(str(toy_model), revision=None), name="vllm/x")
     config = VLLMModelConfig(**settings, generation_parameters=GenerationParameters(**generation_settings(values)))

@@ -6,21 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.models.toy_texts import WORDS
+
 LIMIT = 48
 """Most tokens of a pair."""
 
-CONTEXTS = (
-    "His weight had increased by 6 kg. Lasix 40 mg IV was administered twice daily. Oxygen was weaned from 4 L to 1 L.",
-    "The scan was normal.",
-    "",
-    "She was found to have a clot in the left leg. Heparin was given. She was bridged to warfarin. " * 5,
-)
-CLAIMS = (
-    "He was given Lasix because his weight rose. His oxygen was lowered.",
-    "There was a fracture of the left leg and she was given heparin, then warfarin, then oxygen, then Lasix, then heparin again.",
-    "The scan was normal.",
-    "Warfarin.",
-)
+CONTEXTS, CLAIMS = tuple(WORDS["contexts"]), tuple(WORDS["claims"])
 
 
 def make_roberta(

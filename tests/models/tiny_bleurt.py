@@ -9,39 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.models.tiny_embedder import write_json
+from tests.models.toy_texts import WORDS
 
 LIMIT = 32
 """Most tokens of a pair."""
 
-PAIRS = (
-    ("No sign of a fracture.", "There is no fracture."),
-    (
-        "He was given Lasix because his weight rose.",
-        "Lasix was given twice daily, and oxygen was weaned from 4 L to 1 L.",
-    ),
-    ("", "The scan was normal."),
-    ("The scan was normal.", ""),
-    ("", ""),
-    ("Heparin was given, and she was bridged to warfarin. " * 4, "Heparin. " * 12),
-)
-CONFIG: Mapping[str, Any] = {
-    "architectures": ["BleurtForSequenceClassification"],
-    "model_type": "bleurt",
-    "vocab_size": 120,
-    "embedding_size": 12,
-    "hidden_size": 16,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "intermediate_size": 24,
-    "hidden_act": "gelu",
-    "hidden_dropout_prob": 0,
-    "attention_probs_dropout_prob": 0,
-    "max_position_embeddings": LIMIT,
-    "type_vocab_size": 2,
-    "layer_norm_eps": 1e-12,
-    "pad_token_id": 0,
-    "output_embedding_size": 32,
-}
+PAIRS = tuple(map(tuple, WORDS["pairs"]))
+CONFIG: Mapping[str, Any] = WORDS["bleurt"]
 """As the conversion of BLEURT-20 has them, but for the numbers."""
 
 
@@ -79,36 +53,16 @@ def deterministic(name: str, shape: tuple[int, ...]) -> Any:
 
 
 def shapes(config: Mapping[str, Any], prefix: str) -> dict[str, tuple[int, ...]]:
-    """The tensors of bleurt-pytorch's state with their shapes."""
-    width, inner, vocabulary = config["hidden_size"], config["intermediate_size"], config["vocab_size"]
-    narrow = config.get("embedding_size") or width
-    found: dict[str, tuple[int, ...]] = {
-        "embeddings.word_embeddings.weight": (vocabulary, narrow),
-        "embeddings.position_embeddings.weight": (config["max_position_embeddings"], narrow),
-        "embeddings.token_type_embeddings.weight": (2, narrow),
-        "embeddings.LayerNorm.weight": (narrow,),
-        "embeddings.LayerNorm.bias": (narrow,),
-        "pooler.dense.weight": (width, width),
-        "pooler.dense.bias": (width,),
-    }
-    if config.get("embedding_size"):
-        found["encoder.embedding_projection.weight"] = (width, narrow)
-        found["encoder.embedding_projection.bias"] = (width,)
-    for layer in range(config["num_hidden_layers"]):
-        parts = {
-            **{f"attention.self.{each}": (width, width) for each in ("query", "key", "value")},
-            "attention.output.dense": (width, width),
-            "intermediate.dense": (inner, width),
-            "output.dense": (width, inner),
-        }
-        for part, shape in parts.items():
-            found[f"encoder.layer.{layer}.{part}.weight"] = shape
-            found[f"encoder.layer.{layer}.{part}.bias"] = shape[:1]
-        for part in ("attention.output", "output"):
-            for end in ("weight", "bias"):
-                found[f"encoder.layer.{layer}.{part}.LayerNorm.{end}"] = (width,)
-    head = {"classifier.weight": (1, width), "classifier.bias": (1,)}
-    return {f"{prefix}.{name}": shape for name, shape in found.items()} | head
+    """The tensors of bleurt-pytorch's state with their shapes: RemBERT's or BERT's by other names."""
+    import transformers
+
+    narrow = config.get("embedding_size")
+    kind: Any = transformers.RemBertModel if narrow else transformers.BertModel
+    sizes = {**config, "input_embedding_size": narrow} if narrow else dict(config)
+    state = kind(kind.config_class(**{**sizes, "model_type": kind.config_class.model_type})).state_dict()
+    names = {name.replace("embedding_hidden_mapping_in", "embedding_projection"): name for name in state}
+    found = {f"{prefix}.{name}": tuple(state[known].shape) for name, known in names.items()}
+    return found | {"classifier.weight": (1, config["hidden_size"]), "classifier.bias": (1,)}
 
 
 def make_bleurt(folder: Path, *, torch_file: bool = False, prefix: str = "bleurt", **changes: Any) -> dict[str, Any]:

@@ -7,15 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.models.toy_texts import WORDS
+
 LIMIT = 24
 WIDTH = 32
-TEXTS = (
-    "No known allergies.",
-    "The patient reports chest pain on exertion, and denies fever.",
-    "Creatinine was 1.4 mg/dL.",
-    "no",
-    "Discharged home with amoxicillin 500 mg for six days and a follow-up in two weeks.",
-)
+TEXTS: tuple[str, ...] = tuple(WORDS["notes"])
 _TYPES = "sentence_transformers.models"
 
 

@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 
 from medical_tasks.models.base import Request
 from medical_tasks.spec import Message
 
-_SUBJECTS = (
-    "The patient",
-    "An infant",
-    "A retired teacher",
-    "The second twin",
-    "A marathon runner",
-    "The new admission",
-)
-_FINDINGS = (
-    "reports chest pain on exertion",
-    "has a creatinine of 1.4 mg/dL",
-    "was given 500 mg of amoxicillin",
-    "denies fever, cough or weight loss",
-    "walks without a stick",
-    "needs a follow-up scan in six weeks",
-    "sleeps badly since the operation",
-)
-_QUESTIONS = ("What should be done next?", "Is the dose right?", "Which score applies?", "May treatment be stopped?")
+HERE = Path(__file__).parent
+WORDS = json.loads((HERE / "texts.json").read_text(encoding="utf-8"))
+CASES = json.loads((HERE / "cases.json").read_text(encoding="utf-8"))
+"""Rows of parametrised tests, by the test's name."""
 
-TEXTS = tuple(
-    f"{subject} {finding}. {question}" for subject in _SUBJECTS for finding in _FINDINGS for question in _QUESTIONS
-)
+_PARTS = product(*(WORDS[part] for part in ("subjects", "findings", "questions")))
+TEXTS = tuple(f"{subject} {finding}. {question}" for subject, finding, question in _PARTS)
 
 
 def ask(key: str, text: str, *, size: int = 24, system: str = "", stop: tuple[str, ...] = ()) -> Request:

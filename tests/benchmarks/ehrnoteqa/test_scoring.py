@@ -502,13 +502,13 @@ def test_opened_once_and_each_text_read_once(bert: Path, monkeypatch: pytest.Mon
 
     def counting(*args: Any, **settings: Any) -> Any:
         embedder = open_embedder(*args, **settings)
-        vectors = embedder._loaded.vectors
+        vectors = embedder._vectors
 
         def counted(rows: Any) -> Any:
             read.append(len(rows))
             return vectors(rows)
 
-        embedder._loaded.vectors = counted  # type: ignore[method-assign]
+        embedder._vectors = counted  # type: ignore[method-assign]
         opened.append(embedder)
         return embedder
 
