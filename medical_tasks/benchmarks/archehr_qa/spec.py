@@ -341,8 +341,8 @@ class ArchEHRQA(Benchmark):
         prompts: str = "own",
         upstream: Path | None = None,
     ) -> MultiStep:
-        """See `protocol`."""
-        from medical_tasks.benchmarks.archehr_qa.protocol import open_protocol
+        """See `prompts`."""
+        from medical_tasks.benchmarks.archehr_qa.prompts import open_protocol
 
         return open_protocol(task, arguments=arguments)
 

@@ -75,7 +75,7 @@ def test_what_the_forms_ask_for() -> None:
 
 
 def test_the_example_of_the_form_is_of_the_form() -> None:
-    (line,) = re.findall(r"^.*\|3,4\|$", prompts.TEXTS["together"].form, re.MULTILINE)
+    (line,) = re.findall(r"^.*\|3,4\|$", prompts.texts()["asked"]["together"]["form"], re.MULTILINE)
     assert read_answer(line, ("3", "4")).problems == ()
 
 
@@ -115,13 +115,12 @@ def test_the_hash_is_of_all_texts_of_a_task(monkeypatch: pytest.MonkeyPatch) -> 
 
     before = hashes()
     assert len(set(before.values())) == len(ASKED)
+    said = prompts.texts()
     with monkeypatch.context() as patch:
-        patch.setattr(prompts, "SAID", (*prompts.SAID, "more"))
+        patch.setitem(said["feedback"], "cut", "more")
         changed = {name for name, value in hashes().items() if value != before[name]}
     assert changed == {task.name for task in ANSWER_TASKS if task.protocol}
-    cite = prompts.TEXTS["cite"]
-    other = prompts.Texts(given=cite.given, task="Cite.", form=cite.form)
-    monkeypatch.setitem(prompts.TEXTS, "cite", other)
+    monkeypatch.setitem(said["asked"]["cite"], "task", "Cite.")
     assert {name for name, value in hashes().items() if value != before[name]} == {"archehr_answer_first"}
 
 

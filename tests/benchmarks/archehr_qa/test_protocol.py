@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.archehr_qa.data import load_items, read_rows
-from medical_tasks.benchmarks.archehr_qa.prompts import gold_response, load_prompts, question_text
-from medical_tasks.benchmarks.archehr_qa.protocol import open_protocol
+from medical_tasks.benchmarks.archehr_qa.prompts import gold_response, load_prompts, open_protocol, question_text
 from medical_tasks.benchmarks.archehr_qa.scoring import score_items
 from medical_tasks.data.task_data import TaskData
 from medical_tasks.errors import UsageError

@@ -11,14 +11,13 @@ import pytest
 from medical_tasks.benchmarks.archehr_qa.construction.align import chosen_cases
 from medical_tasks.benchmarks.archehr_qa.construction.review import (
     ReviewOptions,
-    answer_text,
     import_sheets,
     split_cases,
 )
-from medical_tasks.benchmarks.archehr_qa.construction.rounds import AnswerSentence, OwnCase
+from medical_tasks.benchmarks.archehr_qa.construction.rounds import OwnCase
 from medical_tasks.benchmarks.archehr_qa.construction.sheets import COLUMNS, export_sheets
 from medical_tasks.benchmarks.archehr_qa.data import read_case_rows
-from medical_tasks.benchmarks.archehr_qa.release import without_citations
+from medical_tasks.benchmarks.archehr_qa.release import AnswerSentence, answer_text, without_citations
 from medical_tasks.data.dataset_store import source_files
 from medical_tasks.errors import MedicalTasksError, UsageError
 from medical_tasks.guard.leakcheck import check_leaks
@@ -343,11 +342,8 @@ def test_dev_cases_are_drawn_by_message() -> None:
 
 
 def test_answers_with_citations_lose_them_again() -> None:
-    answer = (
-        AnswerSentence(text="Why not?!", citations=("1", "3")),
-        AnswerSentence(text="No end", citations=("2",)),
-        AnswerSentence(text="No source."),
-    )
+    said = (("Why not?!", ("1", "3")), ("No end", ("2",)), ("No source.", ()))
+    answer = [AnswerSentence(id="", text=text, citations=cited) for text, cited in said]
     assert answer_text(answer, cited=True) == "Why not [1,3]?! No end [2] No source."
     assert without_citations(answer_text(answer, cited=True)) == answer_text(answer)
 
