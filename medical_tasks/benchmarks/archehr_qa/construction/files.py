@@ -141,13 +141,10 @@ def one_line(text: str) -> str:
 
 def is_id(value: object) -> bool:
     """Whether a value may be an id: a printable text without white space, of at most 64 characters."""
-    return (
-        isinstance(value, str)
-        and 0 < len(value) <= LONGEST_ID
-        and value.isprintable()
-        and not any(map(str.isspace, value))
-    )
+    return isinstance(value, str) and value.split() == [value] and len(value) <= LONGEST_ID and value.isprintable()
 
+
+ID: Final = construction.private_field(Field(holds=is_id, rule="an id"))
 
 WORDS: Final = "words-1: case folded runs of letters and digits, English function words left out, Porter stems"
 """What recipes say; the number changes whenever the words do."""

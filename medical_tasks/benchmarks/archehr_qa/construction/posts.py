@@ -6,10 +6,12 @@ almost every message.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,20 +22,6 @@ from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_text
 from medical_tasks.io.json_records import Field, is_list_of, is_text, read_records
 
-_PAPER: Final = (
-    "admit", "admitted", "admission", "admitting", "admits", "icu", "ccu", "intensive care", "critical care", "care unit",
-    "er", "emergency room", "ed", "emergency department", "emergency dept", "emergency",
-)  # fmt: skip
-KEYWORDS: Final = {
-    "paper": _PAPER,
-    "ours": (
-        *_PAPER, "ambulance", "discharge papers", "discharge summary", "discharged", "e r", "hospital", "hospitalisation",
-        "hospitalised", "hospitalization", "hospitalized", "hospital stay", "in patient", "inpatient", "intubated",
-        "life support", "readmitted", "released from hospital", "sent home", "ventilator",
-    ),
-}  # fmt: skip
-"""Lists of words that tell of a stay in hospital: the paper's 16 (supplement, Other Details), and these with 19 of our own."""
-
 _WORD: Final = re.compile(r"[^\W_]+")
 _LONGEST: Final = 8
 _RELEASE: Final = "file of messages"
@@ -43,7 +31,7 @@ _FIELDS: Final = {
     "text": construction.private_field(is_text(blank=True)),
 }
 _POST_FIELDS: Final = {
-    "id": construction.private_field(Field(holds=is_id, rule="an id")),
+    "id": files.ID,
     "text": construction.private_field(is_text()),
     "keywords": construction.private_field(is_list_of(is_text())),
 }
@@ -58,12 +46,12 @@ class Post:
 
 
 def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict[str, Any]:
-    """Keeps the messages in which a keyword of a list of `KEYWORDS`, or of a file, stands; returns counts and recipe, no text.
+    """Keeps the messages in which a keyword of one of `keyword_lists`, or of a file, stands; returns counts and recipe, no text.
 
     The source is CSV, plain or gzip, with the columns `id` and `text`, others passed over; or JSON Lines (`.jsonl`) of these
     two.
     """
-    words = KEYWORDS[keywords] if keywords in KEYWORDS else read_keywords(Path(keywords))
+    words = keyword_lists().get(keywords) or read_keywords(Path(keywords))
     finder = KeywordFinder(words)
     if not source.exists():
         raise MissingError(f"{source}: no such file. Give --source a CSV file with the columns id and text.")
@@ -109,6 +97,13 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict
     return made
 
 
+@cache
+def keyword_lists() -> dict[str, tuple[str, ...]]:
+    """Lists of words that tell of a stay in hospital: the paper's 16 (supplement, Other Details), and these with 19 of our own."""
+    lists = json.loads(read_text(Path(__file__).with_name("keywords.json")))
+    return {name: tuple(words) for name, words in lists.items()}
+
+
 class KeywordFinder:
     """Finds keywords as whole words, whatever their case and whatever stands between the words of one."""
 
@@ -134,7 +129,8 @@ def read_keywords(path: Path) -> tuple[str, ...]:
         lines = read_text(path, encoding="utf-8-sig").splitlines()
     except FileNotFoundError as error:
         raise MissingError(
-            f"{path}: no such file. Give --keywords {' or '.join(KEYWORDS)}, or a text file with a word or some words a line."
+            f"{path}: no such file. Give --keywords {' or '.join(keyword_lists())}, or a text file with a word or some words a "
+            "line."
         ) from error
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.archehr_qa.construction import files
-from medical_tasks.benchmarks.archehr_qa.construction.files import is_id, one_line, without_controls
+from medical_tasks.benchmarks.archehr_qa.construction.files import one_line, without_controls
 from medical_tasks.benchmarks.archehr_qa.release import LABELS, AnswerSentence, Sentence
 from medical_tasks.data import construction
 from medical_tasks.errors import MissingError, UsageError
@@ -50,12 +50,11 @@ class OwnCase:
     annotation: Annotation = field(default_factory=Annotation)  # so far
 
 
-_ID: Final = construction.private_field(Field(holds=is_id, rule="an id"))
 _TEXTS: Final = construction.private_field(is_list_of(is_text()))
 _FIELDS: Final = {
-    "id": _ID,
-    "post_id": _ID,
-    "document_id": _ID,
+    "id": files.ID,
+    "post_id": files.ID,
+    "document_id": files.ID,
     "narrative": construction.private_field(is_text()),
     "sentences": construction.private_field(
         is_list_of(
