@@ -1,30 +1,31 @@
 """ArchEHR-QA from the user's own PhysioNet copy: where a release's files lie, its cases as rows, and as items of a task.
 
-PhysioNet's releases have `dev` and `test` (and `test-2026` since the second shared task), each with `archehr-qa.xml` and, where
-released, `archehr-qa_key.json` and `archehr-qa_mapping.json`. They may lie in a folder of the version, and that below folders as a
-browser's or wget's download makes them. Not each release has all splits, so what is built depends on what lies there.
-
-The configuration `questions` is built from the organizers' repositories on GitHub, which have questions without note excerpts:
-that of 2025 in `data/dev`, that of 2026 in `data/subtask_1/test`.
+A release's folders may lie below those that a browser's or wget's download makes, and not each release has all splits, so what is
+built depends on what lies there. The configuration `questions` is built from the organizers' repositories on GitHub, which have
+questions without note excerpts.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.benchmarks.archehr_qa.demo import demo_cases
 from medical_tasks.benchmarks.archehr_qa.release import (
     CASES_FILE,
     KEY_FILE,
     MAPPING_FILE,
+    AnswerSentence,
     Case,
     CaseKey,
     Document,
+    FullCase,
+    Sentence,
     read_cases,
     read_key,
     read_mapping,
@@ -224,6 +225,46 @@ def read_case_rows(path: Path, *, notes: bool = True) -> Iterator[dict[str, Any]
     documents = read_mapping(mapping, cases) if mapping.is_file() else {}
     for case in cases:
         yield case_row(case, keys.get(case.id, CaseKey()), documents.get(case.id, Document()))
+
+
+_LABELS: Final = {"E": "essential", "S": "supplementary", "N": "not-relevant"}
+
+
+@cache
+def demo_cases() -> dict[str, tuple[FullCase, ...]]:
+    """Split to its cases, in order: synthetic, written for this package; they describe nobody. Not medical advice.
+
+    They have the release's shapes. In `demo_cases.json` a `note` is a list of paragraphs, each a list of sentences that begin with
+    the first letter of their label; `answer` is the clinician's, each sentence with the ids it rests on.
+    """
+    splits = json.loads(Path(__file__).with_name("demo_cases.json").read_text(encoding="utf-8"))
+    return {split: tuple(map(_full, cases)) for split, cases in splits.items()}
+
+
+def _full(record: dict[str, Any]) -> FullCase:
+    lines = [(str(number), line) for number, paragraph in enumerate(record["note"]) for line in paragraph]
+    return FullCase(
+        case=Case(
+            id=record["id"],
+            narrative=record["narrative"],
+            phrases=tuple(record["phrases"]),
+            clinician_question=record["question"],
+            sentences=tuple(
+                Sentence(id=str(number), paragraph_id=paragraph, text=line[2:])
+                for number, (paragraph, line) in enumerate(lines, start=1)
+            ),
+        ),
+        key=CaseKey(
+            relevance={str(number): _LABELS[line[0]] for number, (_, line) in enumerate(lines, start=1)},
+            clinician_answer=" ".join(text for text, _ in record["answer"]),
+            answer_sentences=tuple(
+                AnswerSentence(id=str(number), text=text, citations=tuple(ids.split(",")) if ids else ())
+                for number, (text, ids) in enumerate(record["answer"], start=1)
+            ),
+            cited=True,
+        ),
+        document=Document(id=record["document_id"], source=record["source"]),
+    )
 
 
 _OFFICIAL: Final = "official"

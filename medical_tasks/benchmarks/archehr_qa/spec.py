@@ -31,19 +31,6 @@ if TYPE_CHECKING:
     from medical_tasks.data.dataset_source import DatasetSource
     from medical_tasks.judges.base import Judging
 
-
-__all__ = [
-    "ANSWER_TASKS",
-    "BENCHMARK",
-    "DATASET",
-    "ENDS",
-    "OFFICIAL",
-    "SUBTASKS",
-    "TASKS",
-    "WORD_LIMIT",
-    "share_name",
-]
-
 WORD_LIMIT: Final = 75
 """Most words of an answer."""
 
@@ -366,7 +353,7 @@ class ArchEHRQA(Benchmark):
 
     def baselines(self) -> Mapping[str, Baseline]:
         """`heuristic`: the sentences most like the questions."""
-        from medical_tasks.benchmarks.archehr_qa.baselines import heuristic_identity, heuristic_responses
+        from medical_tasks.benchmarks.archehr_qa.evidence import heuristic_identity, heuristic_responses
 
         return {"heuristic": Baseline(heuristic_responses, heuristic_identity)}
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from medical_tasks.benchmarks.archehr_qa.data import read_case_rows, read_rows
-from medical_tasks.benchmarks.archehr_qa.demo import demo_cases
+from medical_tasks.benchmarks.archehr_qa.data import demo_cases, read_case_rows, read_rows
 from medical_tasks.benchmarks.archehr_qa.spec import TASKS
 from medical_tasks.spec import Item
 from tests.support import SHARED

@@ -8,8 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.archehr_qa.baselines import heuristic_identity, heuristic_responses
-from medical_tasks.benchmarks.archehr_qa.evidence import Words, lexical_similarities, ranked
+from medical_tasks.benchmarks.archehr_qa.evidence import (
+    Words,
+    heuristic_identity,
+    heuristic_responses,
+    lexical_similarities,
+    ranked,
+)
 from medical_tasks.benchmarks.archehr_qa.parsing import read_answer
 from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS
 from medical_tasks.data.task_data import TaskData

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.archehr_qa.demo import demo_cases
+from medical_tasks.benchmarks.archehr_qa.data import demo_cases
 from medical_tasks.benchmarks.archehr_qa.release import LABELS, CaseKey, FullCase, read_cases, read_key
 from medical_tasks.benchmarks.archehr_qa.twin import main, twin_cases, write_split, write_twin
 from medical_tasks.errors import UsageError

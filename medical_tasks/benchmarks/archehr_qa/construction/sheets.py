@@ -1,4 +1,4 @@
-"""Annotation sheets, written and checked: a row a sentence of the note, and rows for the question and the answer (section Creation).
+"""Annotation sheets, written and checked: a row a sentence of the note, and rows for question and answer (section Creation).
 
 Sheets that are there are never written over: somebody may have edited them. What is wrong with an edited one is told by file, row
 and column and never by what stands there.
