@@ -81,20 +81,7 @@ def test_the_demo() -> None:
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = [
-        "--out",
-        str(tmp_path / "out"),
-        "--seed",
-        "1",
-        "--dev",
-        "2",
-        "--test",
-        "3",
-        "--test-2026",
-        "1",
-        "--no-answers",
-        "--no-test-key",
-    ]
+    words = f"--out {tmp_path / 'out'} --seed 1 --dev 2 --test 3 --test-2026 1 --no-answers --no-test-key".split()
     assert main(words) == 0
     assert "wrote 2 cases of dev, 3 of test and 1 of test_2026" in capsys.readouterr().out
     again = write_twin(tmp_path / "again", seed=1, dev=2, test=3, test_2026=1, keys=("dev",), answers=False)

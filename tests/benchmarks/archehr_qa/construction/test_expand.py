@@ -21,6 +21,8 @@ from medical_tasks.spec import Ask, Dialogue, Done, Item
 from tests.benchmarks.archehr_qa.construction.own_files import SECRET, construct, write_csv, write_sources
 from tests.fault_server import Call, FaultServer
 
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("expand.json").read_text(encoding="utf-8"))
+
 GOOD = json.dumps({"codes": [{"code": "n17.9", "description": "Acute kidney  failure"}]})
 
 
@@ -39,21 +41,7 @@ def test_replies_that_can_be_used() -> None:
     assert read_codes(json.dumps(twice)) == {"I10": "a"}
 
 
-@pytest.mark.parametrize(
-    ("reply", "problem"),
-    [
-        ("", "no JSON"),
-        ("I10, hypertension", "no JSON"),
-        (f"Sure: {GOOD}", "not one JSON value and nothing else"),
-        ("{}", "needs the keys codes and no others"),
-        ('{"codes": "I10"}', "must be a list of objects"),
-        ('{"codes": ["I10"]}', "must hold objects with the keys code, description"),
-        ('{"codes": [{"code": "kidney failure", "description": "x"}]}', "must hold codes of 2 to 9"),
-        ('{"codes": [{"code": "I10", "description": " "}]}', "must hold descriptions of 1 to 300"),
-        ('{"codes": [{"code": "I10", "description": "\\ud800"}]}', "must hold descriptions of 1 to 300"),
-        (json.dumps({"codes": [{"code": "I10", "description": "x" * 301}]}), "must hold descriptions of 1 to 300"),
-    ],
-)
+@pytest.mark.parametrize(("reply", "problem"), CASES["test_replies_that_cannot"])
 def test_replies_that_cannot(reply: str, problem: str) -> None:
     found = read_codes(reply)
     assert isinstance(found, Unreadable)
@@ -120,19 +108,9 @@ def test_a_model_elsewhere_is_refused(folder: Path, capsys: pytest.CaptureFixtur
     assert not (folder / "post_codes.jsonl").exists()
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ((), "needs --codes with --dictionary for the notes"),
-        (("--codes", "x"), "needs --codes and --dictionary together"),
-        (("--model", "m", "--post-codes", "x"), "takes --model or --post-codes, not both"),
-        (("--post-codes", "x", "--tries", "2"), "takes --model-args, --tries and --max-new-tokens for a --model alone"),
-        (("--top", "2"), "takes no --top"),
-        (("--model", "m", "--tries", "-1"), "--tries must be 1 or more, got -1"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), CASES["test_options_that_make_no_sense"])
 def test_options_that_make_no_sense(
-    folder: Path, words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+    folder: Path, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert construct("expand", "--folder", folder, *words) == 2
     assert message in capsys.readouterr().err

@@ -18,19 +18,10 @@ from medical_tasks.benchmarks.archehr_qa.construction.posts import (
 from medical_tasks.errors import MedicalTasksError
 from tests.benchmarks.archehr_qa.construction.own_files import POSTS, SECRET, read_lines, write_csv, write_sources
 
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("filter.json").read_text(encoding="utf-8"))
 
-@pytest.mark.parametrize(
-    ("words", "text", "found"),
-    [
-        ("paper", "In the ICU.", ["icu"]),
-        ("paper", "the Emergency-Dept and\nemergency  room", ["emergency", "emergency dept", "emergency room"]),
-        ("paper", "admissions, sicu, her, needed, emergencies", []),  # parts of words
-        ("paper", "ADMITTED; admitted", ["admitted"]),
-        ("paper", "hospitalised, discharged, E.R.", []),
-        ("ours", "hospitalised, discharged, E.R.", ["discharged", "e r", "hospitalised"]),
-        ("paper", "", []),
-    ],
-)
+
+@pytest.mark.parametrize(("words", "text", "found"), CASES["test_whole_words_of_any_case"])
 def test_whole_words_of_any_case(words: str, text: str, found: list[str]) -> None:
     assert KeywordFinder(keyword_lists()[words]).found(text) == found
 
@@ -88,20 +79,8 @@ def test_a_changed_file_is_told(tmp_path: Path) -> None:
         load_posts(folder)
 
 
-@pytest.mark.parametrize(
-    ("header", "rows", "message"),
-    [
-        (("id", "words"), [("1", SECRET)], "missing, or there more than once: message or post or text"),
-        (("id", "text"), [("1", f"{SECRET} in the ICU"), ("1", SECRET)], "message number 2: the id stands twice"),
-        (("id", "text"), [(f"{SECRET} ICU", "x")], "its id must be a text of 1 to 64 characters"),
-        (("id", "text"), [("1", SECRET)], "none of its 1 messages has one of the 16 keywords"),
-        (("id", "text"), [], "has a header and no rows"),
-        (("id", "text"), [("1",)], "has 1 fields, the header has 2"),
-    ],
-)
-def test_messages_that_are_none(
-    tmp_path: Path, header: tuple[str, ...], rows: list[tuple[str, ...]], message: str
-) -> None:
+@pytest.mark.parametrize(("header", "rows", "message"), CASES["test_messages_that_are_none"])
+def test_messages_that_are_none(tmp_path: Path, header: list[str], rows: list[list[str]], message: str) -> None:
     path = write_csv(tmp_path / "posts.csv.gz", header, rows)
     with pytest.raises(MedicalTasksError, match=message) as caught:
         filter_posts(path, tmp_path / "own")
