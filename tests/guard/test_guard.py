@@ -118,7 +118,7 @@ def test_a_local_name_must_lead_to_this_machine(
 
 
 def test_the_chat_client_and_the_guard_agree_on_what_is_local() -> None:
-    assert vars(chat_client)["is_loopback_host"] is policy.is_loopback_host is addresses.is_loopback_host
+    assert vars(chat_client)["is_loopback_host"] is vars(policy)["is_loopback_host"] is addresses.is_loopback_host
 
 
 def test_in_process_is_local() -> None:
