@@ -52,15 +52,8 @@ def test_a_row(tmp_path: Path) -> None:
 def test_a_row_without_key_and_mapping(tmp_path: Path) -> None:
     (row,) = read_rows("official", "dev", {"dev": write_cases(tmp_path, case("1"))})
     assert list(row) == NAMES
-    assert {name for name, value in row.items() if value in ("", [])} == {
-        "source",
-        "relevance",
-        "clinician_answer",
-        "answer_sentences",
-        "answer_citations",
-        "answer_sentence_ids",
-        "document_id",
-    }
+    empty = "source relevance clinician_answer answer_sentences answer_citations answer_sentence_ids document_id"
+    assert {name for name, value in row.items() if value in ("", [])} == set(empty.split())
 
 
 def test_what_is_built_is_what_is_there(tmp_path: Path) -> None:

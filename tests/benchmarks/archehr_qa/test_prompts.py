@@ -20,7 +20,6 @@ from medical_tasks.benchmarks.archehr_qa.prompts import (
     gold_response,
     load_prompts,
     question_text,
-    same_words,
     uncited_faults,
     written_sentences,
 )
@@ -147,12 +146,7 @@ def test_the_gold_of_each_form() -> None:
 
 
 def test_gold_of_what_is_not_released() -> None:
-    unanswered: dict[str, Any] = {
-        "clinician_answer": "",
-        "answer_sentences": [],
-        "answer_citations": [],
-        "answer_sentence_ids": [],
-    }
+    unanswered: dict[str, Any] = {"clinician_answer": "", "answer_sentences": [], "answer_citations": []}
     together = task_of("together")
     assert gold_response(together, case(**unanswered)) == (
         "A stone blocked the duct, and the fever came from it. |2|\nThe stone was taken out by endoscopy. |3|"
@@ -275,12 +269,6 @@ def test_sentences_as_they_were_written() -> None:
     assert written_sentences("She had a stone [2]. It hurt [3].", IDS) == ("She had a stone.", "It hurt.")
     assert cited_ids("a [2]\nb |3,9|\nc", IDS) == ("2", "3", "9")
     assert written_sentences("", IDS) == ()
-
-
-def test_the_same_words() -> None:
-    assert same_words(("A b.", "C"), ("a B c!",))
-    assert not same_words(("A b",), ("b A",))
-    assert not same_words(("A",), ())
 
 
 @given(reply=st.text(alphabet=st.sampled_from("ab |1,9[]-.`\n<think>/ "), max_size=60))

@@ -72,14 +72,6 @@ def test_tries_end_with_the_last_reply_as_it_is() -> None:
     assert turn("together", *[PLAIN] * 4, "") == Done("")
 
 
-def test_a_model_that_repeats_itself_is_asked_another_question_each_time() -> None:
-    # The store knows a question by its text: an equal one would be answered without the model.
-    texts = [asked("together", *[PLAIN] * number) for number in range(1, 5)]
-    assert len(set(texts)) == 4
-    assert all(text.count("This is try") == 1 for text in texts)  # the last reply alone
-    assert len({len(text) for text in texts}) == 1
-
-
 def test_evidence_first_knows_what_it_has_shown() -> None:
     assert turn("evidence_first", "She had it. |2|\nIt fell. |5|", evidence="2") == Done(
         "She had it. |2|\nIt fell. |5|"

@@ -179,30 +179,6 @@ def test_every_metric_of_a_task_has_a_value(tmp_path: Path) -> None:
                 assert math.isnan(value) or metric.limits[0] <= value <= metric.limits[1], metric.name
 
 
-def test_a_checkpoint_is_opened_once_for_both_references(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from medical_tasks.models import alignscore
-
-    checkpoint, backbone = make_alignscore(tmp_path)
-    opened: list[Any] = []
-    real = alignscore.open_alignscore
-
-    def counted(*args: Any, **named: Any) -> Any:
-        opened.append(named)
-        return real(*args, **named)
-
-    monkeypatch.setattr(alignscore, "open_alignscore", counted)
-    items = [replace(small_item(), id=str(number)) for number in range(3)]
-    given = {"alignscore": f"{checkpoint}:{backbone}"}
-    scores = score_items(TASK["together"], items, ["A. |2|"] * 3, arguments=given)
-    assert len(opened) == 1
-    assert len({score.values["alignscore"] for score in scores}) == 1
-    assert scores[0].values["alignscore"] != scores[0].values["alignscore_notes"]
-    told = scoring_identity(TASK["together"], given)
-    assert told["alignscore"]["kind"] == "alignscore"
-    json.dumps(told)
-    assert scoring_identity(TASK["evidence"], {}) == {}
-
-
 def test_evidence_by_hand() -> None:
     score = _one("evidence", "2, 3, 9")  # essential are 2 and 4, supplementary is 3
     for how in ("micro", "macro"):

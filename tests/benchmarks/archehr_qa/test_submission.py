@@ -130,9 +130,6 @@ def test_each_case_once_and_no_other() -> None:
         "case a text of 16 characters: is none of the 2 cases of this split; the official scorer refuses the submission",
     ]
     assert [problem.fatal for problem in found] == [True, True, False, True, True]
-
-
-def test_a_sound_submission_has_no_problems() -> None:
     assert problems_of(TOGETHER, [case("1"), case("2")], [record("2"), record("1")]) == []
 
 
