@@ -42,20 +42,13 @@ class Sentence:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """An answer as it counts: at most 75 words of it, and what these cite.
-
-    Attributes:
-        citations: ids in order of first mention, also such as the note does not have; not those of sentences beyond the
-            limit.
-        problems: out of `PROBLEMS`; none for an answer in the official form, cited, short enough, with ids that are
-            known.
-    """
+    """An answer as it counts: at most 75 words of it, and what these cite."""
 
     sentences: tuple[Sentence, ...]  # those within the limit; the last one cut where it goes beyond
     text: str  # they in one line; what is compared with references
-    citations: tuple[str, ...]
+    citations: tuple[str, ...]  # in order of first mention, known or not; not those of sentences beyond the limit
     words: int  # of the whole answer, without citations
-    problems: tuple[str, ...]
+    problems: tuple[str, ...]  # out of `PROBLEMS`; none in the official form, cited, short enough, with known ids
 
 
 def read_answer(text: str, known_ids: Collection[str]) -> Answer:
@@ -392,7 +385,10 @@ def pipe_groups(line: str, known_ids: Collection[str]) -> list[Group]:
     ends the line. `||` is a group without ids.
     """
     end = _end(line)
-    groups = [_group(line, found, known_ids) for found in _PIPES.finditer(line)]
+    groups = [
+        Group(start=found.start(), end=found.end(), ids=read_ids(found[0].replace("|", " "), known_ids))
+        for found in _PIPES.finditer(line)
+    ]
     if not groups or groups[-1].end != end:
         last = _LAST.search(line[:end])
         if last is not None and _may_be_ids(last[1]):
@@ -433,12 +429,6 @@ def _widened(line: str, group: Group) -> Group:
     while start and end < len(line) and _PAIRS.get(line[start - 1]) == line[end]:
         start, end = start - 1, end + 1
     return Group(start=start, end=end, ids=group.ids)
-
-
-def _group(line: str, found: re.Match[str], known_ids: Collection[str]) -> Group:
-    return Group(
-        start=found.start(), end=found.end(), ids=read_ids(line[slice(*found.span())].replace("|", " "), known_ids)
-    )
 
 
 def _may_be_ids(text: str) -> bool:

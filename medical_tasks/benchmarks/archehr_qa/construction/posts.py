@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -52,7 +52,7 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict
     two.
     """
     words = keyword_lists().get(keywords) or read_keywords(Path(keywords))
-    finder = KeywordFinder(words)
+    finder = keyword_finder(words)
     if not source.exists():
         raise MissingError(f"{source}: no such file. Give --source a CSV file with the columns id and text.")
     recipe = {"source_sha256": construction.text_sha256(source), "keywords": list(words)}
@@ -73,7 +73,7 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict
         for name, text in _messages(source):
             read["posts"] += 1
             read["empty"] += not text
-            found = finder.found(text)
+            found = finder(text)
             counts.update(found)
             if found:
                 read["kept"] += 1
@@ -104,23 +104,17 @@ def keyword_lists() -> dict[str, tuple[str, ...]]:
     return {name: tuple(words) for name, words in lists.items()}
 
 
-class KeywordFinder:
-    """Finds keywords as whole words, whatever their case and whatever stands between the words of one."""
+def keyword_finder(keywords: Sequence[str]) -> Callable[[str], list[str]]:
+    """Finds keywords as whole words, whatever their case and whatever stands between the words of one; in alphabetical order."""
+    known = {tuple(_WORD.findall(keyword.casefold())): keyword for keyword in keywords}
+    lengths = {len(words) for words in known}
 
-    def __init__(self, keywords: Sequence[str]) -> None:
-        self._keywords = {tuple(_WORD.findall(keyword.casefold())): keyword for keyword in keywords}
-        self._lengths = sorted({len(words) for words in self._keywords})
-
-    def found(self, text: str) -> list[str]:
-        """The keywords that stand in a text, each once, in alphabetical order."""
+    def found(text: str) -> list[str]:
         words = _WORD.findall(text.casefold())
-        hits = {
-            keyword
-            for length in self._lengths
-            for start in range(len(words) - length + 1)
-            if (keyword := self._keywords.get(tuple(words[start : start + length]))) is not None
-        }
-        return sorted(hits)
+        runs = (tuple(words[start : start + length]) for length in lengths for start in range(len(words) - length + 1))
+        return sorted({known[run] for run in runs if run in known})
+
+    return found
 
 
 def read_keywords(path: Path) -> tuple[str, ...]:

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.archehr_qa.construction.posts import (
-    KeywordFinder,
     filter_posts,
+    keyword_finder,
     keyword_lists,
     load_posts,
     read_keywords,
@@ -23,7 +23,7 @@ CASES = json.loads(Path(__file__).with_name("cases").joinpath("filter.json").rea
 
 @pytest.mark.parametrize(("words", "text", "found"), CASES["test_whole_words_of_any_case"])
 def test_whole_words_of_any_case(words: str, text: str, found: list[str]) -> None:
-    assert KeywordFinder(keyword_lists()[words]).found(text) == found
+    assert keyword_finder(keyword_lists()[words])(text) == found
 
 
 def test_the_lists() -> None:
@@ -38,7 +38,7 @@ def test_the_lists() -> None:
 def test_found_as_a_search_with_blanks_finds_them(words: list[str]) -> None:
     text = " ".join(words)
     expected = [each for each in ("bed", "night ward", "ward") if f" {each} " in f" {text} "]
-    assert KeywordFinder(("ward", "night ward", "bed")).found(text.upper()) == expected
+    assert keyword_finder(("ward", "night ward", "bed"))(text.upper()) == expected
 
 
 def test_what_is_kept_and_counted(tmp_path: Path) -> None:
