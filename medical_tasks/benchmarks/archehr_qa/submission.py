@@ -269,18 +269,13 @@ _Written = tuple[Any, list[Problem]]
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:
-    """A submission and what is wrong with it.
-
-    Attributes:
-        rewritten: ids of cases whose answer of 2025 the official scorer, as it was, reads otherwise than it was scored
-            here.
-    """
+    """A submission and what is wrong with it."""
 
     text: str  # of the file
     answered: int  # number of cases in it
     problems: tuple[Problem, ...]
     notes: tuple[Problem, ...]  # what of the answers is not in it, in the order of the cases, as `problems`
-    rewritten: tuple[str, ...]
+    rewritten: tuple[str, ...]  # cases whose answer of 2025, as it was, the official scorer reads otherwise
 
 
 def make_submission(task: TaskSpec, items: Sequence[Item], responses: Mapping[str, str]) -> Submission:

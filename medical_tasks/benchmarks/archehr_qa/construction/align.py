@@ -166,13 +166,8 @@ def _ranked(source: Path, codes: AdmissionCodes, ranking: Ranking) -> tuple[list
 
 
 def _line(post: Post, rank: int, hit: Hit) -> dict[str, Any]:
-    return {
-        "post_id": post.id,
-        "rank": rank,
-        "note_id": hit.key,
-        "document_id": hit.document_id,
-        "score": round(hit.score, 4),
-    }
+    note = {"note_id": hit.key, "document_id": hit.document_id, "score": round(hit.score, 4)}
+    return {"post_id": post.id, "rank": rank, **note}
 
 
 def _row(number: int, line: Mapping[str, Any], text: str) -> dict[str, object]:
@@ -291,16 +286,13 @@ _CATEGORY: Final = "Discharge summary"
 
 @dataclass(frozen=True, kw_only=True)
 class Note:
-    """A discharge note.
-
-    Attributes:
-        document_id: as ArchEHR-QA's mapping names notes: `HADM_ID_ROW_ID` for files of MIMIC-III's columns, else the
-            admission, or the note where that is not known.
-    """
+    """A discharge note."""
 
     id: str
     hadm_id: str  # the admission's; "" where it is not known
-    document_id: str
+    document_id: (
+        str  # as ArchEHR-QA's mapping names notes: `HADM_ID_ROW_ID` in MIMIC-III, else the admission, or the note
+    )
     text: str
 
 

@@ -50,11 +50,7 @@ _POST_FIELDS: Final = {
 
 
 def expand_notes(folder: Path, codes: Path, dictionary: Path) -> dict[str, Any]:
-    """Writes what the codes of each admission mean; returns recipe and counts, no text.
-
-    The tables are `DIAGNOSES_ICD`, or one with `hadm_id` and `code`, and `D_ICD_DIAGNOSES`, or one with `code` and
-    `description`.
-    """
+    """Writes what the codes of each admission mean; returns recipe and counts, no text."""
     load_posts(folder)
     _check_unused(folder)
     return _noted(folder, "notes", write_admission_codes(codes, dictionary, folder))

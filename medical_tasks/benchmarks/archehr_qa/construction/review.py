@@ -33,7 +33,6 @@ from medical_tasks.benchmarks.archehr_qa.release import (
     LABELS,
     MAPPING_FILE,
     NOTE_SOURCES,
-    AnswerSentence,
     Case,
     CaseKey,
     Document,
@@ -51,18 +50,11 @@ from medical_tasks.io.json_records import is_list_of, is_text, one_of
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewOptions:
-    """How sheets are read, and what is made of them.
+    """How sheets are read, and what is made of them; the last three are as in the round before where None."""
 
-    Attributes:
-        blank_not_relevant: whether a sentence without a mark is not relevant; else it is not annotated yet.
-        partial: whether sheets of some annotators may be missing; the cases on which they decide are then left out.
-        note_source: `mimic-iii` or `mimic-iv` where the notes are of these. As in the round before where None, like the
-            next two.
-    """
-
-    blank_not_relevant: bool = False
-    partial: bool = False
-    note_source: str | None = None
+    blank_not_relevant: bool = False  # a sentence without a mark is not relevant; else it is not annotated yet
+    partial: bool = False  # sheets of some annotators may be missing; the cases on which they decide are then left out
+    note_source: str | None = None  # `mimic-iii` or `mimic-iv` where the notes are of these
     dev: int | None = None  # how many cases at most are for the development of prompts; `seed` decides which
     seed: int | None = None
 
@@ -160,14 +152,14 @@ def _merged(
 
 def _marks(before: Mapping[str, OwnCase], readings: Mapping[str, Sequence[Reading]]) -> list[dict[str, Any]]:
     """What each annotator said, by the ids of the sheets."""
+    told = ((before[name], each) for name in readings for each in readings[name])
     return [
         {
-            "case_id": name,
+            "case_id": case.id,
             "reviewer": each.reviewer,
-            "labels": [each.annotation.labels[sentence.id] for sentence in before[name].sentences],
+            "labels": [each.annotation.labels[it.id] for it in case.sentences],
         }
-        for name in readings
-        for each in readings[name]
+        for case, each in told
     ]
 
 
@@ -222,15 +214,25 @@ def _excerpted(case: OwnCase, reading: Reading) -> OwnCase | str:
 
 def _changes(case: OwnCase, reading: Reading) -> Iterator[dict[str, Any]]:
     """Lists what an annotator changed: who, in which sheet and row, what it was before and is now."""
-    for kind, number, column, before, after in _differences(case.annotation, reading):
-        row = _row(reading, kind, number, column, after)
-        yield _change(case, reading, row, (kind, number), column, before, after)
-    for key, row in reading.rows.items():
-        if row.cells["comment"].strip():
-            yield _change(case, reading, row, key, "comment", "", row.cells["comment"].strip())
+    found = [(_row(reading, *each), each) for each in _differences(case.annotation, reading)]
+    for (kind, number), row in reading.rows.items():
+        if said := row.cells["comment"].strip():
+            found.append((row, (kind, number, "comment", "", said)))
+    for place, (kind, number, column, before, after) in found:
+        yield {
+            "case_id": case.id,
+            "reviewer": reading.reviewer,
+            "sheet": "" if place is None else place.path.name,
+            "row": 0 if place is None else place.number,
+            "kind": kind,
+            "number": number,
+            "field": column,
+            "before": before,
+            "after": after,
+        }
 
 
-def _row(reading: Reading, kind: str, number: str, column: str, after: str) -> SheetRow | None:
+def _row(reading: Reading, kind: str, number: str, column: str, before: str, after: str) -> SheetRow | None:
     """The row of a change; where rows before it were left empty, that of its text."""
     if column == "text" and after:
         same = (row for key, row in reading.rows.items() if key[0] == kind and one_line(row.cells["text"]) == after)
@@ -238,48 +240,25 @@ def _row(reading: Reading, kind: str, number: str, column: str, after: str) -> S
     return reading.rows.get((kind, number))
 
 
-def _change(
-    case: OwnCase, reading: Reading, row: SheetRow | None, key: tuple[str, str], column: str, before: str, after: str
-) -> dict[str, Any]:
-    return {
-        "case_id": case.id,
-        "reviewer": reading.reviewer,
-        "sheet": "" if row is None else row.path.name,
-        "row": 0 if row is None else row.number,
-        "kind": key[0],
-        "number": key[1],
-        "field": column,
-        "before": before,
-        "after": after,
-    }
-
-
 def _differences(before: Annotation, reading: Reading) -> Iterator[tuple[str, str, str, str, str]]:
     """Kind and number of a row, column, before, after."""
     after = reading.annotation
+    texts, others = ([each.text for each in said.answer] for said in (before, after))
+    cited, now = ([",".join(each.citations) for each in said.answer] for said in (before, after))
     for kind, column, old, new in (
         ("focus", "text", _counted(before.phrases), _counted(after.phrases)),
         ("question", "text", {"1": before.question}, {"1": after.question}),
         ("sentence", "relevance", before.labels, after.labels),
-        (
-            "answer",
-            "text",
-            _counted([each.text for each in before.answer]),
-            _counted([each.text for each in after.answer]),
-        ),
-        ("answer", "citations", _counted(map(_cited, before.answer)), _counted(map(_cited, after.answer))),
+        ("answer", "text", _counted(texts), _counted(others)),
+        ("answer", "citations", _counted(cited), _counted(now)),
     ):
         for number in sorted({*old, *new}, key=int):
             if old.get(number, "") != new.get(number, ""):
                 yield kind, number, column, old.get(number, ""), new.get(number, "")
 
 
-def _counted(texts: Any) -> Mapping[str, str]:
+def _counted(texts: Sequence[str]) -> Mapping[str, str]:
     return {str(number): text for number, text in enumerate(texts, start=1)}
-
-
-def _cited(sentence: AnswerSentence) -> str:
-    return ",".join(sentence.citations)
 
 
 _SPLITS: Final = ("dev", "test")
