@@ -108,14 +108,8 @@ def test_no_form_of_a_text_is_called_clean(run: Path, source: Path) -> None:
     assert {form for name, form in names.items() if name not in report.found | report.unreadable} == set()
     # Most are found; these are named as what cannot be looked into.
     named = {form.rpartition(", ")[0] for name, form in names.items() if name not in report.found}
-    assert named == {
-        "XOR",
-        "gzip inside a log",
-        "EBCDIC",
-        "token numbers",
-        "parquet, token numbers",
-        "numpy, token numbers",
-    }
+    numbers = {"token numbers", "parquet, token numbers", "numpy, token numbers"}
+    assert named == {"XOR", "gzip inside a log", "EBCDIC", *numbers}
     assert report.found.keys() | report.unreadable.keys() == names.keys()
 
 
@@ -289,17 +283,8 @@ def test_short_texts_are_looked_for_whole(run: Path, tmp_path: Path) -> None:
 
 
 def test_lists_of_ids_are_no_text_and_words_among_numbers_are(run: Path, tmp_path: Path) -> None:
-    rows = [
-        {
-            "id": "1",
-            "cited": ["3,10", " 4,5,7", "", "11"],
-            "joined": "3, 10, 4, 5, 7, 11",
-            "lab": "12 34 56 78 mg of 9 x",
-        },
-        {"id": "2", "numbers": "17894321 17894322 17894323 17894324 17894325 17894326"},
-    ]
     source = tmp_path / "ids.jsonl"
-    source.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    source.write_text("".join(f"{json.dumps(row)}\n" for row in CASES["rows_of_numbers"]), encoding="utf-8")
     (run / "notes.txt").write_text("ids 3 10 4 5 7 11", encoding="utf-8")
     assert check_leaks(run, source_files(str(source))).found == {}
     (run / "notes.txt").write_text("12 34 56 78 mg of 9 x", encoding="utf-8")
