@@ -187,23 +187,17 @@ def _words(text: str) -> list[str]:
     return [stem(word) for word in _WORD.findall(text.casefold()) if word not in _SKIPPED]
 
 
-TRIES: Final = 5
-"""Most tries for a step (paper, Validation: each prompt is put up to five times)."""
-
-EVIDENCE: Final = 10
-"""How many sentences are chosen by similarity; the paper does not say how many were."""
-
-_MOST_TRIES: Final = 20
-_MOST_EVIDENCE: Final = 1_000
+_NUMBERS: Final = {"tries": (5, 20), "evidence": (10, 1_000)}
+"""What is usual and the most: tries for a step (paper, Validation: five) and sentences chosen (the paper does not say)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """What decides how a task is asked."""
 
-    tries: int = TRIES  # most tries for a step
-    evidence: int = EVIDENCE  # how many sentences of the note are chosen
-    embedder: str | None = None  # checkpoint that compares sentences; None for their words
+    tries: int  # most tries for a step
+    evidence: int  # how many sentences of the note are chosen
+    embedder: str | None  # checkpoint that compares sentences; None for their words
 
 
 def read_arguments(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
@@ -216,16 +210,13 @@ def read_arguments(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
         raise UsageError(
             f"{task.name}: embedder must be the folder of a checkpoint, got {embedder!r}. Leave it out to compare words."
         )
-    return Settings(
-        tries=_number(task, arguments, "tries", TRIES, _MOST_TRIES),
-        evidence=_number(task, arguments, "evidence", EVIDENCE, _MOST_EVIDENCE),
-        embedder=embedder,
-    )
+    return Settings(embedder=embedder, **{name: _number(task, arguments, name) for name in _NUMBERS})
 
 
-def _number(task: TaskSpec, arguments: Mapping[str, str], name: str, default: int, most: int) -> int:
+def _number(task: TaskSpec, arguments: Mapping[str, str], name: str) -> int:
+    usual, most = _NUMBERS[name]
     if name not in arguments:
-        return default
+        return usual
     text = str(arguments[name]).strip()
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
     if not 1 <= number <= most:

@@ -87,13 +87,9 @@ def write_twin(
 def _case(draw: random.Random, number: int) -> FullCase:
     texts = _texts()
     topic = texts["topics"][number % len(texts["topics"])]
-    values = {
-        "age": str(draw.randrange(19, 90)),
-        "his": draw.choice(("his", "her")),
-        "a": str(draw.randrange(11, 20)),
-        "b": str(draw.randrange(3, 10)),
-        "c": str(draw.randrange(12, 20)),
-        "d": str(draw.randrange(10)),
+    values = {"age": str(draw.randrange(19, 90)), "his": draw.choice(("his", "her"))}
+    values |= {
+        name: str(draw.randrange(*of)) for name, of in (("a", (11, 20)), ("b", (3, 10)), ("c", (12, 20)), ("d", (10,)))
     }
     ask = topic["ask"].format_map(values)
     story = [draw.choice(texts["openings"]), topic["story"]]
@@ -183,16 +179,9 @@ def main(words: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--no-test-key", action="store_true", help="no keys but for dev, as during the shared tasks")
     given = parser.parse_args(words)
+    counts = {split: getattr(given, split) for split in SPLITS}
     keys = SPLITS[:1] if given.no_test_key else SPLITS
-    folder = write_twin(
-        given.out,
-        seed=given.seed,
-        dev=given.dev,
-        test=given.test,
-        test_2026=given.test_2026,
-        keys=keys,
-        answers=not given.no_answers,
-    )
+    folder = write_twin(given.out, seed=given.seed, **counts, keys=keys, answers=not given.no_answers)
     print(f"wrote {given.dev:,} cases of dev, {given.test:,} of test and {given.test_2026:,} of test_2026 in {folder}")
     return 0
 
