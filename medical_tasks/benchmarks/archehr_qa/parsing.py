@@ -238,16 +238,11 @@ def read_alignment(text: str, known_ids: Collection[str], answer_ids: Sequence[s
     rows = _json_rows(_json(said), known_ids, answer_ids)
     if rows is None:
         lines = _lines(said)
-        numbered = [(found[1], found[2]) for line in lines if (found := _NUMBERED.match(line))]
-        if numbered:
-            rows = [(number, _listed_ids(rest, known_ids)) for number, rest in numbered]
-        else:
-            found_groups = (pipe_groups(line, known_ids) or bracket_groups(line, known_ids) for line in lines)
-            grouped = [groups for groups in found_groups if groups]
-            rows = [
-                (str(place), [cited for group in groups for cited in group.ids])
-                for place, groups in enumerate(grouped, 1)
-            ]
+        rows = [(found[1], _listed_ids(found[2], known_ids)) for line in lines if (found := _NUMBERED.match(line))]
+        if not rows:
+            groups = (pipe_groups(line, known_ids) or bracket_groups(line, known_ids) for line in lines)
+            cited = [[each for group in some for each in group.ids] for some in groups if some]
+            rows = [(str(place), ids) for place, ids in enumerate(cited, 1)]
     pairs = tuple(dict.fromkeys((_answer_id(name, answer_ids), cited) for name, ids in rows for cited in ids))
     return PairReply(pairs=pairs, problems=() if rows else (NO_IDS,))
 

@@ -89,12 +89,8 @@ def header_of(path: Path, *, release: str) -> list[str]:
 
 def table_columns(header: Sequence[str], wanted: Mapping[str, Collection[str]]) -> dict[str, str]:
     """Finds columns by the lower-case names they may have: what a column is for, to its name, for those that are there once."""
-    found: dict[str, str] = {}
-    for use, names in wanted.items():
-        there = [name for name in header if name.strip().lower() in names]
-        if len(there) == 1:
-            found[use] = there[0]
-    return found
+    there = {use: [name for name in header if name.strip().lower() in names] for use, names in wanted.items()}
+    return {use: names[0] for use, names in there.items() if len(names) == 1}
 
 
 def read_table(

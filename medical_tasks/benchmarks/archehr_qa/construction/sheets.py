@@ -184,17 +184,13 @@ class SheetCheck:
         there = self._rows.get((reviewer, case_id), {}).get(key)
         if there is not None:
             return f"{row.place('number')}: {key[0]} {key[1]} of case {case_id} stands in {there.path}, row {there.number}, already"
-        fixed = (
-            {str(number) for number in range(1, 100)}
-            if key[0] in ("focus", "answer")
-            else self._numbers(case_id, key[0])
-        )
-        if key[1] not in fixed:
+        if key[0] in ("focus", "answer"):
+            known = set(map(str, range(1, 100)))
+        else:
+            known = {each.id for each in self.cases[case_id].sentences} if key[0] == "sentence" else {"1"}
+        if key[1] not in known:
             return f"{row.place('number')}: case {case_id} has no {key[0]} of that number; {_LEAVE}"
         return None
-
-    def _numbers(self, case_id: str, kind: str) -> set[str]:
-        return {sentence.id for sentence in self.cases[case_id].sentences} if kind == "sentence" else {"1"}
 
     def given(self) -> list[str]:
         """Whose sheets are among the files, in alphabetical order."""
