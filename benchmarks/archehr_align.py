@@ -53,7 +53,7 @@ def write_sources(folder: Path, *, notes: int, posts: int, words: int) -> None:
 def measure(folder: Path) -> None:
     """Aligns what `write_sources` wrote, and prints seconds and peak memory."""
     own = folder / "own"
-    filter_posts(folder / "posts.csv", own)
+    filter_posts(folder / "posts.csv", own, keywords="ours")
     start = time.perf_counter()
     made = align_posts(folder / "notes.csv.gz", own)
     seconds = time.perf_counter() - start

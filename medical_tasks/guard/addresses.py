@@ -14,11 +14,6 @@ from urllib.parse import unquote, urlsplit
 
 from medical_tasks.errors import UsageError
 
-__all__ = [
-    "UNIX_SCHEME", "Address", "Host", "is_local", "is_loopback_host", "is_loopback_number", "read_address",
-    "read_host",
-]  # fmt: skip
-
 UNIX_SCHEME = "http+unix"
 _DEFAULT_PORTS = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
 _AUTHORITY = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::(?P<port>[0-9]{1,5}))?")

@@ -38,8 +38,6 @@ from medical_tasks.guard.leak_views import (
 )
 from medical_tasks.io.files import open_file
 
-__all__ = ["Looking"]
-
 _CHUNK = 2**20
 _OVERLAP = 2**16  # bytes seen twice, so that no run of words is cut
 _WHOLE_LIMIT = 64 * 2**20  # of encoded bytes that go on over the end of a chunk

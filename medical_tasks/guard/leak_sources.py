@@ -18,8 +18,6 @@ from medical_tasks.guard.leak_views import Values, readings
 from medical_tasks.io.csv_files import FIELD_LIMIT_BYTES
 from medical_tasks.io.files import checked_file
 
-__all__ = ["SourceRow", "readable_files", "source_rows", "walked"]
-
 _FORMS = (".csv", ".jsonl", ".ndjson", ".json", ".txt", ".md", ".xml", ".parquet")
 _PLAIN_ID = re.compile(r"[\w.:-]{1,64}")
 _BLOCK_LINES = 2000  # of a text file; one row each

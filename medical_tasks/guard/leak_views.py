@@ -1,13 +1,8 @@
 """What bytes and texts may stand for; `leak_files` asks again of every answer, until nothing new comes.
 
-- `decoded`: which texts bytes are, and whether they are text at all; `sniffed`: of which other form they are.
-- `readings`: a text with its escapes undone, without markup, hyphens at line ends and terminal colours.
-- `rearranged`: its words in another order: without what a log puts before each line, by column, without numbering, put
-  together from pieces of words.
-- `contained`: what is stored in it: values of JSON and literals by their place, encoded bytes, lists of numbers.
-
-Nothing here knows a file's name. What is decoded only on a guess is given on only where the outcome is text or of a known
-form, so that hashes and keys stay what they are.
+`decoded` and `sniffed`: which texts, or which other form, bytes are. `readings`: a text without escapes, markup, hyphens, colours.
+`rearranged`: its words in another order. `contained`: what is stored in it. Nothing here knows a file's name. What is
+decoded only on a guess is given on only where the outcome is text or of a known form, so that hashes and keys stay what they are.
 """
 
 from __future__ import annotations
@@ -31,8 +26,6 @@ from typing import Any
 from urllib.parse import unquote, unquote_to_bytes
 
 from medical_tasks.io.csv_files import FIELD_LIMIT_BYTES
-
-__all__ = ["Closed", "Values", "contained", "decoded", "encoded", "inflated", "readings", "rearranged", "sniffed"]
 
 _ROUNDS = 4  # JSON in JSON in a log: escapes of escapes
 _ESCAPE = re.compile(r"\\(?:u(?:([0-9a-fA-F]{4})|\{([0-9a-fA-F]{1,6})\})|x([0-9a-fA-F]{2})|([0-3][0-7]{2})|([\s\S]))")

@@ -20,7 +20,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.leak_files import Looking
@@ -29,14 +32,7 @@ from medical_tasks.guard.leak_views import readings
 from medical_tasks.io.files import read_text
 from medical_tasks.io.progress import Progress
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Runs = NDArray[np.uint64]
-
-__all__ = ["Batch", "LeakReport", "RunIndex", "check_leaks", "runs_of", "words_of"]
-
+Runs = NDArray[np.uint64]
 
 LEAST_WORDS = 4
 _BATCH_WORDS = 200_000
@@ -235,8 +231,6 @@ def _compare(file: Path, wanted: _Wanted, counts: Counter[str]) -> None:
 
 
 def _look_up(batch: Batch, labels: list[str], wanted: _Wanted) -> None:
-    import numpy as np
-
     longest = max(wanted.sizes)
     for size in wanted.sizes:
         runs, owners = runs_of(batch, size, whole_texts=size < longest)
@@ -302,8 +296,6 @@ class Batch:
 
 
 def _multipliers(size: int) -> Any:
-    import numpy as np
-
     drawn = np.random.default_rng(_SEED).integers(0, 2**63, size=size, dtype=np.uint64)
     return drawn * np.uint64(2) + np.uint64(1)
 
@@ -314,8 +306,6 @@ def runs_of(batch: Batch, size: int, *, whole_texts: bool = False) -> tuple[Runs
     Returns the runs' numbers and the position of each one's text, both of shape (runs,); with `whole_texts` only of texts that are
     exactly one run.
     """
-    import numpy as np
-
     words = np.array(batch.hashes, dtype=np.int64).view(np.uint64)
     lengths = np.array(batch.lengths, dtype=np.int64)
     ends = np.cumsum(lengths)
@@ -344,8 +334,6 @@ def distinct(parts: Sequence[Runs]) -> Runs:
 
     numpy's own `unique` hashes such numbers, which takes twenty times as long as sorting them.
     """
-    import numpy as np
-
     runs = np.sort(np.concatenate([*parts, np.zeros(0, dtype=np.uint64)]))
     first = np.ones(len(runs), dtype=bool)
     first[1:] = runs[1:] != runs[:-1]
@@ -356,8 +344,6 @@ class RunIndex:
     """The runs of one size that a set of files holds, for looking up many at once."""
 
     def __init__(self, parts: Sequence[Runs]) -> None:
-        import numpy as np
-
         self._runs = distinct(parts)
         least, most = _TABLE_BITS
         bits = min(max((8 * len(self._runs)).bit_length(), least), most)
@@ -366,19 +352,12 @@ class RunIndex:
         self._table = np.zeros(1 << bits, dtype=bool)
         self._table[(self._runs & self._mask).astype(np.intp)] = True
 
-    def __len__(self) -> int:
-        return len(self._runs)
-
     def without(self, runs: Runs) -> RunIndex:
         """Returns the index of the other runs."""
-        import numpy as np
-
         return RunIndex([np.setdiff1d(self._runs, runs[self.found(runs)])])
 
     def found(self, runs: Runs) -> NDArray[np.intp]:
         """Returns the positions of the runs that are in the index."""
-        import numpy as np
-
         if not len(self._runs):
             return np.zeros(0, dtype=np.intp)
         likely = np.flatnonzero(self._table[(runs & self._mask).astype(np.intp)])

@@ -1,14 +1,8 @@
 """The data guard: text of credentialed sources stays on this machine unless the user attests that it may leave.
 
-    with policy.protect([policy.Subject.of(dataset, task="...")], policy.attestation_from(arguments)):
-        ...  # whatever holds items of the task
-
-A `protect` block covers the whole process and all its threads. Each client of a model or judge calls `require_endpoint`; whatever
-would write text where others can read it calls `require_text_outlet` or `require_push`. Nested blocks add up. Open data are
-never held back: without a credentialed subject everything is allowed and nothing is logged.
-
-Each decision is one JSON line in the audit log, on disk before the decision counts; it holds no text of the source. While text is
-protected, an unexpected error is reported by its kind and place alone, since its message may quote that text.
+A `protect` block covers the whole process and all its threads; nested blocks add up, and open data are never held back. Each client
+of a model or judge calls `require_endpoint`; whatever would write text where others can read it calls `require_text_outlet` or
+`require_push`. Each decision is one JSON line in the audit log, on disk before the decision counts; it holds no text of the source.
 """
 
 from __future__ import annotations
@@ -32,14 +26,6 @@ from medical_tasks._version import __version__
 from medical_tasks.errors import MedicalTasksError, RefusedError, UsageError, system_reason
 from medical_tasks.guard.addresses import Address, Host, is_local, is_loopback_host, read_address, read_host
 from medical_tasks.spec import Access, DatasetSpec
-
-__all__ = [
-    "HOME_VARIABLE", "NOTHING_ATTESTED", "Attestation", "Subject", "WithheldError", "add_guard_arguments",
-    "attestation_from", "audit_path", "is_loopback_host", "protect", "protecting", "protects", "require_endpoint",
-    "require_processes", "require_push", "require_text_outlet", "require_visible_endpoint", "text_allowed",
-    "write_decision",
-]  # fmt: skip
-
 
 ALLOW = "--allow-remote"
 ATTEST = "--attest-zero-retention"
@@ -226,15 +212,7 @@ def protects(name: str) -> bool:
 
 
 def require_endpoint(url: str | None, purpose: str) -> None:
-    """Asks whether text may be sent to an endpoint. Cheap when asked again.
-
-    Args:
-        url: its base URL; None for a model in this process.
-        purpose: what it is for: `model`, `judge`.
-
-    Raises:
-        RefusedError: It may not.
-    """
+    """Asks whether text may be sent to an endpoint (None: a model in this process) and refuses it if not. Cheap."""
     for policy in tuple(_policies):
         policy.require(url, purpose)
 
@@ -323,15 +301,19 @@ def no_core_files() -> Iterator[None]:
 HOME_VARIABLE = "MEDICAL_TASKS_HOME"
 
 
-def audit_path() -> Path:
-    """Returns the log's place: `$MEDICAL_TASKS_HOME/audit.jsonl`, or one in the user's state directory."""
+def user_place(name: str, variable: str, *otherwise: str) -> Path:
+    """A place in `$MEDICAL_TASKS_HOME`, or in the user's folder that an XDG variable names."""
     chosen = os.environ.get(HOME_VARIABLE)
     if chosen:
-        return Path(chosen).expanduser() / "audit.jsonl"
-    state_home = os.environ.get("XDG_STATE_HOME", "")
+        return Path(chosen).expanduser() / name
+    base = Path(os.environ.get(variable, ""))
     # The XDG rules: a relative path is invalid and to be ignored.
-    base = Path(state_home) if Path(state_home).is_absolute() else Path.home() / ".local" / "state"
-    return base / "medical-tasks" / "audit.jsonl"
+    return (base if base.is_absolute() else Path.home().joinpath(*otherwise)) / "medical-tasks" / name
+
+
+def audit_path() -> Path:
+    """Returns the log's place: `$MEDICAL_TASKS_HOME/audit.jsonl`, or one in the user's state directory."""
+    return user_place("audit.jsonl", "XDG_STATE_HOME", ".local", "state")
 
 
 def write_decision(path: Path, decision: Mapping[str, Any]) -> None:

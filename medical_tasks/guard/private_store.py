@@ -22,14 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.errors import IncompleteError, RefusedError, UsageError, system_reason
-from medical_tasks.guard.policy import HOME_VARIABLE
+from medical_tasks.guard.policy import HOME_VARIABLE, user_place
 from medical_tasks.io.files import WholeFile, read_text
-
-__all__ = [
-    "SETTINGS_FILE", "PrivateFolder", "check_place", "in_use", "list_folders", "new_private_id", "private_folder",
-    "private_home", "purge", "redact_reason", "redact_row", "redact_value", "write_private",
-]  # fmt: skip
-
 
 SETTINGS_FILE = "run.json"
 """What makes a folder that of a run: no text of credentialed data lies beside or below it."""
@@ -60,12 +54,7 @@ class Purged:
 
 def private_home() -> Path:
     """Returns the store's place: `$MEDICAL_TASKS_HOME/private`, or one in the user's cache directory."""
-    chosen = os.environ.get(HOME_VARIABLE)
-    if chosen:
-        return Path(chosen).expanduser().absolute() / "private"
-    cache_home = os.environ.get("XDG_CACHE_HOME", "")
-    base = Path(cache_home) if Path(cache_home).is_absolute() else Path.home() / ".cache"
-    return base / "medical-tasks" / "private"
+    return user_place("private", "XDG_CACHE_HOME", ".cache").absolute()
 
 
 def new_private_id() -> str:
@@ -158,20 +147,25 @@ def in_use(folder: Path) -> Iterator[None]:
     Raises:
         UsageError: It is being purged at this moment.
     """
+    with contextlib.ExitStack() as stack:
+        if not _locked(folder, stack, exclusive=False):
+            raise UsageError(f"{folder}: is being purged. Give the command again when that has ended.")
+        yield
+
+
+def _locked(folder: Path, stack: contextlib.ExitStack, *, exclusive: bool) -> bool:
+    """Takes a lock for as long as the stack; False where another process has one that stands against it."""
     try:
         import fcntl
-    except ImportError:  # not a POSIX system
-        yield
-        return
+    except ImportError:  # not a POSIX system: who uses it cannot be seen
+        return True
     handle = _opened(folder)
+    stack.callback(os.close, handle)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise UsageError(f"{folder}: is being purged. Give the command again when that has ended.") from error
-        yield
-    finally:
-        os.close(handle)
+        fcntl.flock(handle, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def list_folders() -> list[PrivateFolder]:
@@ -223,17 +217,8 @@ def _deleted(path: Path, *, dry_run: bool) -> bool:
             path.unlink()
         return True
     with contextlib.ExitStack() as stack:
-        try:
-            import fcntl
-        except ImportError:  # not a POSIX system: who uses it cannot be seen
-            pass
-        else:
-            handle = _opened(path)
-            stack.callback(os.close, handle)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return False
+        if not _locked(path, stack, exclusive=True):
+            return False
         if not dry_run:
             shutil.rmtree(path)  # never leaves the folder: links inside are unlinked
     return True

@@ -68,11 +68,12 @@ def inspect_task(
     )
 
 
+_ROLES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
+
+
 def _chat_message(message: Message) -> ChatMessage:
-    role, content = message["role"], message["content"]
-    if role == "system":
-        return ChatMessageSystem(content=content)
-    return ChatMessageUser(content=content) if role == "user" else ChatMessageAssistant(content=content)
+    made: ChatMessage = _ROLES[message["role"]](content=message["content"])
+    return made
 
 
 class _Memory:
@@ -169,14 +170,7 @@ def load(
     upstream: str | None,
     arguments: Mapping[str, Any] | None = None,
 ) -> Task:
-    """Makes the inspect task from its options, as `-T name=value` gives them.
-
-    `data`: folder of the built dataset.
-
-    Raises:
-        PrerequisiteError: A bad option, or data or prompts that are not here; the message holds the steps. Or a task on
-            credentialed data, or one that asks how probable its choices are.
-    """
+    """Makes the inspect task from its options, as `-T name=value` gives them; what is wrong is a PrerequisiteError."""
     _require_open(task, spec)
     _require_written(task)
     try:
@@ -189,9 +183,7 @@ def load(
             judge.check(task)
         return inspect_task(task, part.items, asked, part.revision, judge, checkout)
     except MedicalTasksError as error:
-        message = f"{error}\nUnder inspect, options as --config demo are written -T config=demo."
-        # inspect prints with rich, which would take what stands in square brackets for a style.
-        raise PrerequisiteError(escape(message)) from error
+        raise _refused(f"{error}\nUnder inspect, options as --config demo are written -T config=demo.") from error
 
 
 def _require_open(task: TaskSpec, spec: DatasetSpec) -> None:
@@ -200,28 +192,27 @@ def _require_open(task: TaskSpec, spec: DatasetSpec) -> None:
     inspect writes questions and answers into logs, a buffer of running samples, reductions, error messages, caches and
     whatever hooks other packages register, and serves them live; a task cannot see which of these are on.
     """
-    if policy.text_allowed(spec):
-        return
-    subject = policy.Subject.of(spec, task=task.name)
-    raise PrerequisiteError(
-        escape(
-            f"{subject.name}: {subject.rule}. inspect's logs, buffers and caches hold questions and answers as text, and a task "
+    if not policy.text_allowed(spec):
+        rule = policy.Subject.of(spec, task=task.name).rule
+        raise _refused(
+            f"{task.name}: {rule}. inspect's logs, buffers and caches hold questions and answers as text, and a task "
             f"cannot see that all of them are off, so it is refused here. Use: medical-tasks run --tasks {task.name} --model "
             "hf/MODEL (or vllm/, vllm-server/, openai-api/ with a server on this machine)."
         )
-    )
 
 
 def _require_written(task: TaskSpec) -> None:
     """Refuses tasks whose answer is no text: inspect generates, and has no way to ask how probable given words are."""
-    if task.asks == "text":
-        return
-    raise PrerequisiteError(
-        escape(
+    if task.asks != "text":
+        raise _refused(
             f"{task.name}: asks how probable each choice is, and inspect cannot ask a model for that. Use: medical-tasks run "
             f"--tasks {task.name} --model hf/MODEL (or vllm/, vllm-server/, or openai-api/ with a server that gives logprobs)."
         )
-    )
+
+
+def _refused(said: str) -> PrerequisiteError:
+    # inspect prints with rich, which would take what stands in square brackets for a style.
+    return PrerequisiteError(escape(said))
 
 
 def registered_task(spec: TaskSpec, *, module: str) -> Callable[..., Task]:

@@ -1,13 +1,9 @@
-"""From a task of this suite to lighteval's own task configuration, for the stock harness.
+"""From a task of this suite to lighteval's own task configuration: the same rows, prompts and scorer, in lighteval's loop.
 
-The same rows, prompts and scorer as our runner's; lighteval brings the loop. What lighteval cannot carry (intervals,
-coverage, resuming, metrics that need an argument, the check that a question fits the context) only `medical-tasks run` has.
-
-Tasks that ask how probable each choice is give lighteval the continuations as they are, without a space before them. Behind a
-chat template, which is where instruction-tuned models are asked, that is what our runner asks too. The numbers are the same
-where the template ends with anything but white space; lighteval counts white space there as the beginning of each choice,
-which adds the same to all of them and a token or more to their lengths. Without a chat template lighteval asks the bare
-question, and our runner a dialogue that ends with `Assistant:`: other questions, other numbers.
+What lighteval cannot carry (intervals, coverage, resuming, metrics that need an argument, the check that a question fits the
+context) only `medical-tasks run` has. Continuations are given without a space before them. Behind a chat template the numbers are
+our runner's where the template ends with anything but white space, which lighteval counts to each choice. Without a template
+lighteval asks the bare question, and our runner a dialogue that ends with `Assistant:`: other questions, other numbers.
 """
 
 from __future__ import annotations
@@ -18,6 +14,7 @@ import logging
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -192,18 +189,9 @@ class _PartDoc(Doc):
         super().__setattr__(name, value)
 
 
-class _Keeps:
-    """lighteval's filter of rows, for a dataset whose rows are of several tasks."""
-
-    def __init__(self, task: TaskSpec) -> None:
-        self.task = task
-
-    def __call__(self, row: Mapping[str, Any]) -> bool:
-        return self.task.benchmark.keeps(self.task, row)
-
-
-def _filter(task: TaskSpec) -> _Keeps | None:
-    return _Keeps(task) if task.benchmark.mixed_rows else None
+def _filter(task: TaskSpec) -> Callable[[Mapping[str, Any]], bool] | None:
+    """Lighteval's filter of rows, for a dataset whose rows are of several tasks."""
+    return partial(task.benchmark.keeps, task) if task.benchmark.mixed_rows else None
 
 
 def _item(task: TaskSpec, row: Mapping[str, Any]) -> Item:
@@ -314,14 +302,9 @@ _MOST: Final = 5000  # of possible answers; five choices have nine at most
 
 
 def choices_texts(response: Any, choices: int) -> list[str]:
-    """Writes the log-probabilities of a response as `ChoiceScores`.
+    """Writes the log-probabilities of a response as `ChoiceScores`: several texts where numbers of tokens are not all known.
 
-    Returns:
-        The text; several where the numbers of tokens are not all known, one for each possibility; none when the model computed
-        no number for a choice (nan, as float16 gives where it is too narrow).
-
-    Raises:
-        UsageError: The backend does not tell what is needed.
+    There is none where the model computed no number for a choice (nan, as float16 gives where it is too narrow).
     """
     logprobs, rows = response.logprobs, response.output_tokens
     is_table = hasattr(rows, "tolist")  # transformers: rows of one width, filled up with -1

@@ -29,12 +29,7 @@ _PROGRAM = "medical-tasks lighteval"
 
 
 def launch(arguments: Sequence[str], *, custom_tasks: str) -> int:
-    """Runs `lighteval ARGUMENTS` in this process.
-
-    Raises:
-        UsageError: lighteval does not know the arguments.
-        MissingError: lighteval is not installed.
-    """
+    """Runs `lighteval ARGUMENTS` in this process."""
     try:
         import lighteval.tasks.registry as registry
     except ModuleNotFoundError as error:
@@ -51,7 +46,8 @@ def load_app() -> Any:
 
     Its module sets logging up in the way that silences every logger made before, our own warnings among them.
     """
-    working = [logger for logger in _all_loggers() if not logger.disabled]
+    loggers = logging.Logger.manager.loggerDict.values()
+    working = [logger for logger in loggers if isinstance(logger, logging.Logger) and not logger.disabled]
     from lighteval.__main__ import app
 
     for logger in working:
@@ -77,10 +73,6 @@ def run_app(app: Any, arguments: Sequence[str]) -> int:
     finally:
         sys.argv = before
     return code if isinstance(code, int) else 0
-
-
-def _all_loggers() -> list[logging.Logger]:
-    return [logger for logger in logging.Logger.manager.loggerDict.values() if isinstance(logger, logging.Logger)]
 
 
 def _wrong_arguments() -> Any:
@@ -194,7 +186,7 @@ def check_model(positional: Sequence[str]) -> None:
 
 
 _PUSHES = ("--push-to-hub", "--push-to-tensorboard", "--public-run", "--wandb")
-_OUTLETS = ("--save-details",)
+_OUTLET = "--save-details"
 # They compute in this process, or only look.
 _IN_PROCESS = ("accelerate", "vllm", "sglang", "nanotron", "baseline", "tasks")
 _PRINTS_SAMPLES = ["tasks", "inspect"]
@@ -203,21 +195,15 @@ _CACHE_VARIABLE = "HF_DATASETS_CACHE"
 
 
 def check_arguments(arguments: Sequence[str], positional: Sequence[str]) -> None:
-    """Asks the guard about everything that the arguments would do; allows all of it for open data.
-
-    Raises:
-        RefusedError: Something would publish or write texts, or the model is not on this machine or cannot be seen.
-        UsageError: The file with the model's arguments cannot be read.
-    """
+    """Asks the guard about everything that the arguments would do; allows all of it for open data."""
     if not policy.protecting():
         return
     given = {word.partition("=")[0] for word in arguments}
     for option in _PUSHES:
         if option in given:
             policy.require_push(f"lighteval's {option}")
-    for option in _OUTLETS:
-        if option in given:
-            policy.require_text_outlet(f"lighteval's {option}")
+    if _OUTLET in given:
+        policy.require_text_outlet(f"lighteval's {_OUTLET}")
     if list(positional[:2]) == _PRINTS_SAMPLES:
         policy.require_text_outlet("lighteval's `tasks inspect` (it prints samples)")
     command = positional[0] if positional else ""
@@ -235,8 +221,6 @@ def check_arguments(arguments: Sequence[str], positional: Sequence[str]) -> None
 
 def _server_address(path: Path) -> str:
     import yaml
-
-    from medical_tasks.errors import UsageError
 
     try:
         content: Any = yaml.safe_load(read_text(path))
@@ -261,7 +245,7 @@ def private_dataset_cache() -> Iterator[None]:
     folder = private_folder(new_private_id(), run=Path.cwd())
     before = os.environ.get(_CACHE_VARIABLE)
     config = getattr(sys.modules.get("datasets"), "config", None)
-    kept = None if config is None else config.HF_DATASETS_CACHE
+    kept = getattr(config, "HF_DATASETS_CACHE", None)
     os.environ[_CACHE_VARIABLE] = str(folder)
     if config is not None:
         config.HF_DATASETS_CACHE = folder
@@ -269,9 +253,8 @@ def private_dataset_cache() -> Iterator[None]:
         with in_use(folder):
             yield
     finally:
-        if before is None:
-            os.environ.pop(_CACHE_VARIABLE, None)
-        else:
+        os.environ.pop(_CACHE_VARIABLE, None)
+        if before is not None:
             os.environ[_CACHE_VARIABLE] = before
         # Imported meanwhile, it has read the variable above.
         config = getattr(sys.modules.get("datasets"), "config", None)

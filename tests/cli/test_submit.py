@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.archehr_qa.data import SOURCES
-from medical_tasks.benchmarks.archehr_qa.demo import demo_cases
+from medical_tasks.benchmarks.archehr_qa.data import SOURCES, demo_cases
 from medical_tasks.benchmarks.archehr_qa.parsing import read_answer
 from medical_tasks.benchmarks.archehr_qa.scoring import official_answer
 from medical_tasks.cli.entry import main

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import stat
@@ -10,7 +11,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from socketserver import BaseRequestHandler, ThreadingTCPServer
+from socketserver import BaseRequestHandler, TCPServer, ThreadingTCPServer
 from typing import Any
 
 import pyarrow as pa
@@ -27,6 +28,8 @@ from medical_tasks.harness import lighteval_launcher
 from tests.credentialed_benchmark.spec import BENCHMARK, CANARY, DATASET, NOTES, TASK
 from tests.fault_server import Call, Fault, FaultServer
 from tests.recording_proxy import VARIABLES, RecordingProxy, recording_proxy
+
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("guard_end_to_end.json").read_text(encoding="utf-8"))
 
 REMOTE = "http://api.remote.example/v1"
 # A part that no chance brings forth, in any writing of it.
@@ -86,15 +89,8 @@ def test_a_remote_model_gets_nothing(proxy: RecordingProxy, capfd: pytest.Captur
     assert main(run_words(REMOTE, None)) == 4
     assert proxy.seen == []
     told = capfd.readouterr().err
-    for part in (
-        TASK.name,
-        "PhysioNet's rule",
-        "api.remote.example",
-        "(model)",
-        "--allow-remote",
-        "--attest-zero-retention",
-    ):
-        assert part in told
+    flags = ("--allow-remote", "--attest-zero-retention")
+    assert all(part in told for part in (TASK.name, "PhysioNet's rule", "api.remote.example", "(model)", *flags))
     decided = {(line["decision"], line["purpose"]) for line in audit_lines()}
     assert decided == {("refused", "model"), ("local", "judge")}
 
@@ -117,14 +113,7 @@ def test_a_remote_judge_gets_nothing(
     assert "refused" in {line["decision"] for line in audit_lines() if line["purpose"] == "judge"}
 
 
-@pytest.mark.parametrize(
-    "flags",
-    [
-        ["--allow-remote", "api.remote.example"],
-        ["--attest-zero-retention"],
-        ["--allow-remote", "h", "--allow-remote", "i"],
-    ],
-)
+@pytest.mark.parametrize("flags", CASES["test_one_flag_alone_is_wrong_use"])
 def test_one_flag_alone_is_wrong_use(proxy: RecordingProxy, flags: list[str]) -> None:
     assert main(run_words(REMOTE, REMOTE, *flags)) == 2
     assert proxy.seen == []
@@ -181,6 +170,16 @@ def quoting_verdict(call: Call) -> str:
     return f"The note says that {CANARY}. So the answer is true"
 
 
+@contextlib.contextmanager
+def served(server: TCPServer) -> Iterator[str]:
+    with server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/v1"
+        server.shutdown()
+        thread.join()
+
+
 @pytest.fixture
 def echo_server() -> Iterator[str]:
     """A server whose errors repeat what it was sent, in several writings."""
@@ -198,12 +197,8 @@ def echo_server() -> Iterator[str]:
         def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 - the base class's name
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/v1"
-        server.shutdown()
-        thread.join()
+    with served(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as url:
+        yield url
 
 
 def private_stores() -> list[Path]:
@@ -300,12 +295,8 @@ def broken_server() -> Iterator[str]:
             self.request.recv(65536)
             self.request.sendall(f"Cannot process: {CANARY}\r\n\r\n".encode())
 
-    with ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}/v1"
-        server.shutdown()
-        thread.join()
+    with served(ThreadingTCPServer(("127.0.0.1", 0), Handler)) as url:
+        yield url
 
 
 @pytest.mark.parametrize("broken", ["model", "judge"])
@@ -354,11 +345,7 @@ def test_rows_that_cannot_be_read_are_not_quoted(monkeypatch: pytest.MonkeyPatch
         assert not any(piece in "".join(traceback.format_exception(caught.value)) for piece in PIECES)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [{"id": CANARY, "response": "1"}, {"id": [CANARY], "response": "1"}, {CANARY: "1", "response": "1"}],
-    ids=["swapped", "list", "key"],
-)
+@pytest.mark.parametrize("line", CASES["test_answers_in_the_wrong_field_are_not_shown"], ids=["swapped", "list", "key"])
 def test_answers_in_the_wrong_field_are_not_shown(
     place: Path, capfd: pytest.CaptureFixture[str], line: dict[str, Any]
 ) -> None:
@@ -434,25 +421,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return calls
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["accelerate", "model_name=m", "--save-details"],
-        ["accelerate", "model_name=m", "--save-details=true"],
-        ["accelerate", "model_name=m", "--push-to-hub"],
-        ["accelerate", "model_name=m", "--push-to-tensorboard"],
-        ["accelerate", "model_name=m", "--public-run"],
-        ["accelerate", "model_name=m", "--wandb"],
-        ["tasks", "inspect"],
-        ["custom", "m", "model.py"],
-        ["endpoint", "litellm", "model_name=m,base_url=http://127.0.0.1:1/v1"],
-        ["endpoint", "inference-providers", "model_name=m,provider=p"],
-        ["endpoint", "inference-endpoint", "m.yaml"],
-        ["endpoint", "tgi", "remote.yaml"],
-        ["eval", "openai/m"],
-    ],
-    ids=" ".join,
-)
+@pytest.mark.parametrize("words", CASES["test_lighteval_refuses_what_would_let_text_out"], ids=" ".join)
 @pytest.mark.parametrize("attested", [False, True])
 def test_lighteval_refuses_what_would_let_text_out(
     place: Path, started: list[list[str]], capfd: pytest.CaptureFixture[str], words: list[str], attested: bool

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import html
 import io
 import json
 import os
@@ -31,6 +30,8 @@ from medical_tasks.guard.leakcheck import Batch, RunIndex, check_leaks, runs_of,
 from medical_tasks.io.store import Store
 from tests.leak_forms import B64, LIMITS, LONG, PACKERS, WRITTEN, parquet, png
 from tests.support import ROOT
+
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("leakcheck.json").read_text(encoding="utf-8"))
 
 NOTE = (
     "Mrs. Example was brought in by her daughter on a Sunday with two weeks of worsening cough, “night sweats” and a weight "
@@ -107,14 +108,8 @@ def test_no_form_of_a_text_is_called_clean(run: Path, source: Path) -> None:
     assert {form for name, form in names.items() if name not in report.found | report.unreadable} == set()
     # Most are found; these are named as what cannot be looked into.
     named = {form.rpartition(", ")[0] for name, form in names.items() if name not in report.found}
-    assert named == {
-        "XOR",
-        "gzip inside a log",
-        "EBCDIC",
-        "token numbers",
-        "parquet, token numbers",
-        "numpy, token numbers",
-    }
+    numbers = {"token numbers", "parquet, token numbers", "numpy, token numbers"}
+    assert named == {"XOR", "gzip inside a log", "EBCDIC", *numbers}
     assert report.found.keys() | report.unreadable.keys() == names.keys()
 
 
@@ -227,16 +222,7 @@ def test_the_columns_of_a_table_are_texts(run: Path, source: Path) -> None:
     assert set(found(run, source)) == {"tokens.csv"}
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("note.xml", "<s>" + " ".join(f"<b>{html.escape(word)}</b>" for word in NOTE.split()) + "</s>"),
-        ("note.json", json.dumps({"text": html.escape(NOTE).replace(" ", "&nbsp;")})),
-        ("note.txt", json.dumps(NOTE).replace(" ", "\\n")),
-        ("note.md", NOTE.replace("daughter", "daugh-\nter").replace("weeks", "we-\neks")),
-        ("note.csv", "text\n" + '"' + json.dumps({"words": NOTE.split()}).replace('"', '""') + '"\n'),
-    ],
-)
+@pytest.mark.parametrize(("name", "content"), CASES["test_what_a_source_says_without_its_markup"])
 def test_what_a_source_says_without_its_markup(run: Path, tmp_path: Path, name: str, content: str) -> None:
     (tmp_path / name).write_text(content, encoding="utf-8")
     assert found(run, tmp_path / name) == {}
@@ -297,17 +283,8 @@ def test_short_texts_are_looked_for_whole(run: Path, tmp_path: Path) -> None:
 
 
 def test_lists_of_ids_are_no_text_and_words_among_numbers_are(run: Path, tmp_path: Path) -> None:
-    rows = [
-        {
-            "id": "1",
-            "cited": ["3,10", " 4,5,7", "", "11"],
-            "joined": "3, 10, 4, 5, 7, 11",
-            "lab": "12 34 56 78 mg of 9 x",
-        },
-        {"id": "2", "numbers": "17894321 17894322 17894323 17894324 17894325 17894326"},
-    ]
     source = tmp_path / "ids.jsonl"
-    source.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    source.write_text("".join(f"{json.dumps(row)}\n" for row in CASES["rows_of_numbers"]), encoding="utf-8")
     (run / "notes.txt").write_text("ids 3 10 4 5 7 11", encoding="utf-8")
     assert check_leaks(run, source_files(str(source))).found == {}
     (run / "notes.txt").write_text("12 34 56 78 mg of 9 x", encoding="utf-8")
@@ -570,17 +547,6 @@ def test_numbers_of_runs_are_equal_exactly_when_the_runs_are(
     assert len(whole) == len(whole_owners)
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", []),
-        (" _-_ ", []),
-        ("Don't 4.5", ["don", "t", "4", "5"]),
-        ("STRASSE straße", ["strasse", "strasse"]),
-        ("e\u0301tude étude etude", ["etude", "etude", "etude"]),
-        ("ﬁlm", ["film"]),
-        ("daugh\u00adter", ["daughter"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "words"), CASES["test_words"])
 def test_words(text: str, words: list[str]) -> None:
     assert plain(text) == words

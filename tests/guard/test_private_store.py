@@ -34,6 +34,8 @@ from medical_tasks.guard.private_store import (
 )
 from medical_tasks.io.store import Store
 
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("private_store.json").read_text(encoding="utf-8"))
+
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -234,56 +236,13 @@ def test_the_audit_log_is_not_purged(home: Path) -> None:
 
 # --- what may stand outside
 
-ROW = {
-    "task": "t",
-    "id": "17",
-    "cluster": "patient 4",
-    "group_level": "1",
-    "accuracy": 1.0,
-    "words": None,
-    "parsed": "brought in by his daughter",
-    "why": "quotes 'brought in by his daughter'",
-    "unscored": None,
-    "sources": "note 3: brought in",
-    "anything_new": "brought in by his daughter",
-}
-
 
 def test_a_row_keeps_numbers_and_ids_alone() -> None:
-    row = redact_row(ROW, "brought in by his daughter µ")
-    assert row == {
-        "task": "t",
-        "id": "17",
-        "cluster": "patient 4",
-        "group_level": "1",
-        "accuracy": 1.0,
-        "words": None,
-        "parsed": "",
-        "why": "",
-        "unscored": None,
-        "sources": "",
-        "anything_new": "",
-        "response_sha256": hashlib.sha256("brought in by his daughter µ".encode()).hexdigest(),
-    }
-    assert ROW["parsed"] == "brought in by his daughter"  # the row given is as it was
-
-
-@pytest.mark.parametrize(
-    ("note", "kept"),
-    [
-        ("ids 2 3, unknown 1, words 40", True),
-        ("recall 3/4; judge: http 500", True),
-        ("ids 2 3, daughter", False),
-        ("ids 1234567", False),  # a record's number is longer than a count
-        ("brought in by his daughter", False),
-    ],
-)
-def test_a_note_of_the_scorings_own_words_is_kept(note: str, kept: bool) -> None:
-    words = frozenset({"ids", "unknown", "words", "recall"})
-    row = redact_row({"parsed": note, "why": note, "sources": note}, "a", note_words=words)
-    assert (row["parsed"], row["why"], row["sources"]) == (note if kept else "", note if kept else "", "")
-    bare = redact_row({"parsed": "ids 2 3"}, "a")
-    assert bare["parsed"] == ""
+    row, text = dict(CASES["row"]), "brought in by his daughter"
+    emptied = dict.fromkeys(("parsed", "why", "sources", "anything_new"), "")
+    digest = hashlib.sha256(f"{text} µ".encode()).hexdigest()
+    assert redact_row(row, f"{text} µ") == {**row, **emptied, "response_sha256": digest}
+    assert row == CASES["row"]  # the row given is as it was
 
 
 def test_an_item_without_an_answer_has_no_hash() -> None:
@@ -295,20 +254,7 @@ def test_an_item_without_an_answer_has_no_hash() -> None:
     assert len(redact_row({"id": "1"}, "lone \ud800 surrogate")["response_sha256"]) == 64
 
 
-@pytest.mark.parametrize(
-    ("reason", "kept"),
-    [
-        ("no answer: http 500", "no answer: http 500"),
-        ("no answer: prompt too long", "no answer: prompt too long"),
-        ("judge: timeout", "judge: timeout"),
-        ("judge: unreadable reply", "judge: unreadable reply"),
-        ("judge: brought in by his daughter", "judge: other"),
-        ("no answer: the model said: brought in", "no answer: other"),
-        ("http 999", "other"),
-        ("brought in by his daughter", "other"),
-        ("", "other"),
-    ],
-)
+@pytest.mark.parametrize(("reason", "kept"), CASES["test_reasons"])
 def test_reasons(reason: str, kept: str) -> None:
     assert redact_reason(reason) == kept
 
@@ -328,12 +274,8 @@ def test_a_text_word_by_word_is_no_list_of_labels(words: list[str]) -> None:
 
 
 def test_verdicts_keep_numbers_and_labels_alone() -> None:
-    value = {
-        "label": "not_entailment",
-        "score": 0.5,
-        "quote": "brought in by",
-        "list": [True, None, "A", "by his daughter"],
-    }
+    listed: list[object] = [True, None, "A", "by his daughter"]
+    value = {"label": "not_entailment", "score": 0.5, "quote": "brought in by", "list": listed}
     assert redact_value(value) == {"label": "not_entailment", "score": 0.5, "quote": "", "list": [True, None, "A", ""]}
     assert redact_value({"brought in by": 1}) == {"": 1}
     assert redact_value(("false",)) == ["false"]

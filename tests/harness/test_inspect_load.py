@@ -1,8 +1,7 @@
 from __future__ import annotations
 
+import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,15 +9,13 @@ from rich.markup import render
 
 from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC
 from medical_tasks.cli.entry import main
+from tests.warm_process import WarmProcess
+
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("inspect_load.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
-    ("config", "prompts", "message"),
-    [
-        ("nope", "own", "has no configuration 'nope'"),
-        ("verified", "own", "configuration verified, is not in {folder}"),
-        ("demo", "nope", "unknown prompt set 'nope'"),
-    ],
+    ("config", "prompts", "message"), CASES["test_a_users_mistake_is_inspects_own_kind_of_message"]
 )
 def test_a_users_mistake_is_inspects_own_kind_of_message(
     tmp_path: Path, config: str, prompts: str, message: str
@@ -38,18 +35,10 @@ def test_a_users_mistake_is_inspects_own_kind_of_message(
 
 
 @pytest.mark.slow
-def test_the_command_shows_no_traceback(tmp_path: Path) -> None:
+def test_the_command_shows_no_traceback(tmp_path: Path, warm: WarmProcess) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("INSPECT")}
-    words = ["eval", "medical_tasks/medcalc", "--model", "mockllm/model", "-T", "config=nope"]
-    done = subprocess.run(
-        [sys.executable, "-m", "inspect_ai", *words],
-        capture_output=True,
-        text=True,
-        env=environment | {"MEDICAL_TASKS_DATA": str(tmp_path)},
-        cwd=tmp_path,
-        timeout=240,
-        check=False,
-    )
+    words = ["-m", "inspect_ai", "eval", "medical_tasks/medcalc", "--model", "mockllm/model", "-T", "config=nope"]
+    done = warm.run(words, cwd=tmp_path, environment=environment | {"MEDICAL_TASKS_DATA": str(tmp_path)})
     assert done.returncode != 0
     told = done.stdout + done.stderr
     assert "Traceback" not in told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import logging
 import os
 import sys
@@ -21,37 +22,22 @@ from medical_tasks.harness import lighteval_launcher
 from medical_tasks.harness.lighteval_launcher import check_data, check_model, load_app, run_app
 from tests.warm_process import WarmProcess
 
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("lighteval_launcher.json").read_text(encoding="utf-8"))
+
 ADDED = ["--custom-tasks", "medical_tasks.lighteval_tasks"]
 
 
 ASKED = "medical:medcalc|0"
 
 
-@pytest.mark.parametrize(
-    ("given", "made"),
-    [
-        ("accelerate model_name=m medical|medcalc --max-samples 3", f"accelerate model_name=m {ASKED} --max-samples 3"),
-        ("accelerate m medical:medcalc|0", f"accelerate m {ASKED}"),
-        ("accelerate m medical|medcalc|1", "accelerate m medical:medcalc_one_shot|0"),
-        ("accelerate model_name=m --tasks=medcalc", f"accelerate model_name=m {ASKED}"),
-        ("accelerate --tasks medcalc model_name=m", f"accelerate model_name=m {ASKED}"),
-        ("accelerate m --output-dir medical --tasks medcalc", f"accelerate m --output-dir medical {ASKED}"),
-        ("accelerate m --save-details medical|medcalc", f"accelerate m --save-details {ASKED}"),
-        ("endpoint litellm m --tasks medcalc,medcalc|1", f"endpoint litellm m {ASKED},medical:medcalc_one_shot|0"),
-        ("accelerate medcalc other|task", "accelerate medcalc other|task"),
-    ],
-)
+@pytest.mark.parametrize(("given", "made"), CASES["test_what_the_arguments_become"])
 def test_what_the_arguments_become(given: str, made: str) -> None:
     assert translate(given.split()) == [*made.split(), *ADDED]
 
 
-@pytest.mark.parametrize("given", [["--custom-tasks", "mine.py"], ["--custom-tasks=mine.py"]])
-def test_own_custom_tasks_are_kept(given: list[str]) -> None:
-    words = ["accelerate", "m", "medical:medcalc", *given]
-    assert translate(words) == ["accelerate", "m", ASKED, *given]
-
-
-def test_no_arguments_and_help_pass_through() -> None:
+def test_own_custom_tasks_are_kept_and_help_passes_through() -> None:
+    for given in (["--custom-tasks", "mine.py"], ["--custom-tasks=mine.py"]):
+        assert translate(["accelerate", "m", "medical:medcalc", *given]) == ["accelerate", "m", ASKED, *given]
     assert translate([]) == []
     assert translate(["--help"]) == ["--help"]
 
@@ -76,17 +62,7 @@ def test_the_flags_are_lightevals() -> None:
     assert not before.disabled
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["accelerate", "m", "--tasks"], "--tasks needs a value"),
-        (["accelerate", "m", "medical|x"], "unknown task 'x'"),
-        (["accelerate", "m", "archehr_heuristic"], "no model is asked.*medical-tasks run --tasks archehr_heuristic`"),
-        # inspect refuses credentialed data, so it is not what the message tells to use.
-        (["accelerate", "m", "archehr_together"], r"one question an item.*run --tasks archehr_together`\.$"),
-        (["accelerate", "m", "medcalc_code"], "or `inspect eval medical_tasks/medcalc_code`"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), CASES["test_mistakes_by_message"])
 def test_mistakes_by_message(words: list[str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         translate(words)
@@ -158,14 +134,7 @@ def test_data_of_an_older_version(demo: Path, monkeypatch: pytest.MonkeyPatch) -
         check_data([DATASET])
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["accelerate", "--help", "medical|medcalc"],
-        ["accelerate", "model_name=m", "medical|medcalc", "--custom-tasks=mine.py"],
-        ["accelerate", "model_name=m", "other|task"],
-    ],
-)
+@pytest.mark.parametrize("words", CASES["test_what_needs_no_data_of_ours"])
 def test_what_needs_no_data_of_ours(words: list[str], home: Path, started: list[list[str]]) -> None:
     assert main(["lighteval", *words]) == 0
     assert len(started) == 1
@@ -207,13 +176,7 @@ def test_a_home_folder_is_not_replaced_by_lighteval(tmp_path: Path, monkeypatch:
         check_model(["accelerate", "model_name=~/model"])
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ("gpt2", r"not of the form NAME=VALUE.*model_name=gpt2"),
-        ("no-such.yaml", r"no-such\.yaml: there is no such file"),
-    ],
-)
+@pytest.mark.parametrize(("given", "message"), CASES["test_model_arguments_of_a_wrong_form"])
 def test_model_arguments_of_a_wrong_form(given: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         check_model(["accelerate", given, "medical:medcalc|0"])
@@ -239,32 +202,14 @@ def _app() -> typer.Typer:
     return app
 
 
-@pytest.mark.parametrize(
-    ("words", "code"),
-    [
-        (["evaluate", "m"], 0),
-        (["evaluate", "m", "--number", "7"], 7),
-        (["leave", "4"], 4),
-        (["leave", "words"], 1),
-        (["stop"], 130),
-    ],
-)
+@pytest.mark.parametrize(("words", "code"), CASES["test_exit_codes"])
 def test_exit_codes(words: list[str], code: int) -> None:
     before = list(sys.argv)
     assert run_app(_app(), words) == code
     assert sys.argv == before
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ([], r"Missing command\. See: medical-tasks lighteval --help"),
-        (["evaluate"], r"Missing argument 'model'\. See: medical-tasks lighteval evaluate --help"),
-        (["--nope"], r"No such option: --nope"),
-        (["evaluate", "m", "--number", "x"], r"Invalid value for '--number'"),
-    ],
-    ids=["nothing", "no model", "option", "value"],
-)
+@pytest.mark.parametrize(("words", "message"), CASES["test_wrong_arguments_by_message"])
 def test_wrong_arguments_by_message(words: list[str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         run_app(_app(), words)

@@ -1,30 +1,31 @@
 """ArchEHR-QA from the user's own PhysioNet copy: where a release's files lie, its cases as rows, and as items of a task.
 
-PhysioNet's releases have `dev` and `test` (and `test-2026` since the second shared task), each with `archehr-qa.xml` and, where
-released, `archehr-qa_key.json` and `archehr-qa_mapping.json`. They may lie in a folder of the version, and that below folders as a
-browser's or wget's download makes them. Not each release has all splits, so what is built depends on what lies there.
-
-The configuration `questions` is built from the organizers' repositories on GitHub, which have questions without note excerpts:
-that of 2025 in `data/dev`, that of 2026 in `data/subtask_1/test`.
+A release's folders may lie below those that a browser's or wget's download makes, and not each release has all splits, so what is
+built depends on what lies there. The configuration `questions` is built from the organizers' repositories on GitHub, which have
+questions without note excerpts.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.benchmarks.archehr_qa.demo import demo_cases
 from medical_tasks.benchmarks.archehr_qa.release import (
     CASES_FILE,
     KEY_FILE,
     MAPPING_FILE,
+    AnswerSentence,
     Case,
     CaseKey,
     Document,
+    FullCase,
+    Sentence,
     read_cases,
     read_key,
     read_mapping,
@@ -64,10 +65,7 @@ def split_of(folder: Path) -> str:
 def find_splits(place: Path) -> dict[str, Path]:
     """Finds the files of cases of a release: split to file, in the order of `SPLITS`; empty when there is none.
 
-    The place is a folder: of one split, of a release, or of PhysioNet's folders above one.
-
-    Raises:
-        UsageError: It is no folder, there are several releases, or it is not clear which file is meant.
+    The place is a folder: of one split, of a release, or of PhysioNet's folders above one. It must be clear which is meant.
     """
     _check_folder(place)
     found = _splits(place)
@@ -84,9 +82,6 @@ def find_questions(place: Path) -> dict[str, Path]:
     """Finds the organizers' open files of questions, and says by the ids of their cases which split each is.
 
     The place is a checkout of theirs, the folder above one or both, or a folder in one.
-
-    Raises:
-        UsageError: It is no folder, there are two files of a split, or one is no file of questions.
     """
     _check_folder(place)
     found: dict[str, Path] = {}
@@ -226,9 +221,51 @@ def read_case_rows(path: Path, *, notes: bool = True) -> Iterator[dict[str, Any]
         yield case_row(case, keys.get(case.id, CaseKey()), documents.get(case.id, Document()))
 
 
+_LABELS: Final = {"E": "essential", "S": "supplementary", "N": "not-relevant"}
+
+
+@cache
+def demo_cases() -> dict[str, tuple[FullCase, ...]]:
+    """Split to its cases, in order: synthetic, written for this package; they describe nobody. Not medical advice.
+
+    They have the release's shapes. In `demo_cases.json` a `note` is a list of paragraphs, each a list of sentences that begin with
+    the first letter of their label; `answer` is the clinician's, each sentence with the ids it rests on.
+    """
+    splits = json.loads(Path(__file__).with_name("demo_cases.json").read_text(encoding="utf-8"))
+    return {split: tuple(map(_full, cases)) for split, cases in splits.items()}
+
+
+def _full(record: dict[str, Any]) -> FullCase:
+    lines = [(str(number), line) for number, paragraph in enumerate(record["note"]) for line in paragraph]
+    return FullCase(
+        case=Case(
+            id=record["id"],
+            narrative=record["narrative"],
+            phrases=tuple(record["phrases"]),
+            clinician_question=record["question"],
+            sentences=tuple(
+                Sentence(id=str(number), paragraph_id=paragraph, text=line[2:])
+                for number, (paragraph, line) in enumerate(lines, start=1)
+            ),
+        ),
+        key=CaseKey(
+            relevance={str(number): _LABELS[line[0]] for number, (_, line) in enumerate(lines, start=1)},
+            clinician_answer=" ".join(text for text, _ in record["answer"]),
+            answer_sentences=tuple(
+                AnswerSentence(id=str(number), text=text, citations=tuple(ids.split(",")) if ids else ())
+                for number, (text, ids) in enumerate(record["answer"], start=1)
+            ),
+            cited=True,
+        ),
+        document=Document(id=record["document_id"], source=record["source"]),
+    )
+
+
 _OFFICIAL: Final = "official"
 _QUESTIONS: Final = "questions"
 _ROWS: Final = {"dev": 20, "test": 100, "test_2026": 47}
+_ABOUT: Final = "the cases of {}, an XML file, with key and mapping beside it where released"
+_ABOUT_QUESTIONS: Final = "the open questions of {}, an XML file"
 _BESIDE: Final = {
     KEY_FILE: "what their sentences are worth, a JSON file",
     MAPPING_FILE: "which notes they are from, a JSON file",
@@ -247,10 +284,6 @@ def source_at(config: str, place: Path | None) -> DatasetSource:
     """Says how a configuration is built from what lies at a place: which splits there are, with which files.
 
     Where there is no place, or nothing in it, the dataset has all that it can have.
-
-    Raises:
-        UsageError: There are several releases at the place, it is not clear which file is meant, or the files are those
-            of the other configuration.
     """
     (source,) = SOURCES
     if place is None or config not in (_OFFICIAL, _QUESTIONS):
@@ -262,12 +295,11 @@ def source_at(config: str, place: Path | None) -> DatasetSource:
         return source
     files = {}
     for split, cases in found.items():
-        beside = {name: cases.with_name(name) for name in (_BESIDE if released else (MAPPING_FILE,))}
-        files[split] = _file(cases, place, _about(split) if released else _about_questions(split))
-        files |= {
-            f"{split}/{name}": _file(path, place, _BESIDE[name]) for name, path in beside.items() if path.is_file()
-        }
-        if released and not beside[KEY_FILE].is_file():
+        files[split] = _file(cases, place, (_ABOUT if released else _ABOUT_QUESTIONS).format(split))
+        for name, said in _BESIDE.items() if released else [(MAPPING_FILE, _BESIDE[MAPPING_FILE])]:
+            if (path := cases.with_name(name)).is_file():
+                files[f"{split}/{name}"] = _file(path, place, said)
+        if released and f"{split}/{KEY_FILE}" not in files:
             print(
                 f"note: {cases.parent}: has no {KEY_FILE}, so that of answers to {split} only the form is scored",
                 file=sys.stderr,
@@ -295,14 +327,6 @@ def _check_other(released: bool, place: Path) -> None:
             f"{place}: is PhysioNet's release, and the configuration questions is made of the organizers' open files. Build it as "
             "--config official."
         )
-
-
-def _about(split: str) -> str:
-    return f"the cases of {split}, an XML file, with key and mapping beside it where released"
-
-
-def _about_questions(split: str) -> str:
-    return f"the open questions of {split}, an XML file"
 
 
 def _file(path: Path, root: Path, description: str) -> OfficialFile:
@@ -390,11 +414,11 @@ SOURCES = (
         quick=(_OFFICIAL, "questions"),
         files={
             _OFFICIAL: {
-                split: OfficialFile(places=(f"{folder}/{CASES_FILE}",), description=_about(split))
+                split: OfficialFile(places=(f"{folder}/{CASES_FILE}",), description=_ABOUT.format(split))
                 for split, folder in FOLDERS.items()
             },
             _QUESTIONS: {
-                split: OfficialFile(places=(path,), description=_about_questions(split))
+                split: OfficialFile(places=(path,), description=_ABOUT_QUESTIONS.format(split))
                 for split, path in QUESTION_SPLITS.items()
             },
             "demo": {},

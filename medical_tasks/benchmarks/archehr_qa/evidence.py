@@ -1,13 +1,9 @@
-"""How like the questions each sentence of a note is, and which are most like them (paper, Validation; figure 2).
+"""How like the questions each sentence of a note is, which are most like them, and the paper's baseline (Validation; figure 2).
 
-A sentence's similarity is the mean of its similarities to the patient's question and to the clinician's. Two measures:
-
-- Words, which need nothing: BM25 with the sentences of the note as the documents, so that a word says more the fewer of them
-  have it. Words are Porter's stems of letters and numbers, without function words.
-- Embeddings: cosine by a checkpoint on this machine; the paper's is a MiniLM (docs/embeddings.md says how to get one).
-
-Similarities are rounded to six digits and equal ones go by the order of the note, so that the last digits of a device, or what
-else was in a batch, choose nothing. What a user may set (`--task-args`) is read here too.
+A sentence's similarity is the mean of its similarities to the patient's question and to the clinician's, by words (BM25 with the
+sentences of the note as documents; Porter's stems, no function words) or by embeddings (cosine by a checkpoint on this machine; the
+paper's is a MiniLM). Similarities are rounded to six digits and equal ones go by the order of the note, so that the last digits of
+a device, or what else was in a batch, choose nothing. What a user may set (`--task-args`) is read here too.
 """
 
 from __future__ import annotations
@@ -15,10 +11,11 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
 from medical_tasks.errors import UsageError
 from medical_tasks.scoring.porter import stem
 from medical_tasks.spec import Item, TaskSpec
@@ -31,6 +28,8 @@ _K1: Final = 1.5
 _B: Final = 0.75
 _DIGITS: Final = 6
 _KEPT: Final = 2
+_Key = TypeVar("_Key")
+_Opened = TypeVar("_Opened")
 
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+")
 # In the few sentences of a note no count is large enough to show that these mean nothing.
@@ -45,38 +44,28 @@ _SKIPPED: Final = frozenset(
 )
 
 
-class Similarity(Protocol):
-    """A measure of how like the questions the sentences are; `identity` is what decides its numbers, for the recipe."""
-
-    identity: Mapping[str, Any]
-
-    def of(self, items: Sequence[Item]) -> list[list[float]]:
-        """Returns for each item the similarity of each of its sentences, in the order of the note."""
-        ...
-
-
 class Words:
-    """Similarity by shared words."""
+    """A measure of how like the questions the sentences are, by shared words; `identity` decides its numbers, for the recipe."""
 
     identity: Mapping[str, Any] = {"kind": "words 1", "method": "bm25", "k1": _K1, "b": _B, "stems": "porter"}
 
     def of(self, items: Sequence[Item]) -> list[list[float]]:
-        """As `Similarity.of`."""
+        """Returns for each item the similarity of each of its sentences, in the order of the note."""
         return [lexical_similarities(note_sentences(item), questions(item)) for item in items]
 
 
-class Embeddings:
+class Embeddings(Words):
     """Similarity by a checkpoint, which is loaded when it is first needed."""
 
     def __init__(self, folder: str) -> None:
         from medical_tasks.models.embedder import embedder_identity
 
-        self.identity: Mapping[str, Any] = embedder_identity(folder)
+        self.identity = embedder_identity(folder)
         self._folder = folder
         self._embedder: Embedder | None = None
 
     def of(self, items: Sequence[Item]) -> list[list[float]]:
-        """As `Similarity.of`; all texts of all items are embedded together, equal ones once."""
+        """As for words; all texts of all items are embedded together, equal ones once."""
         import numpy as np
 
         from medical_tasks.models.embedder import open_embedder
@@ -98,7 +87,7 @@ class Embeddings:
 class Chooser:
     """Chooses an item's sentences once, and remembers which."""
 
-    def __init__(self, similarity: Similarity, count: int) -> None:
+    def __init__(self, similarity: Words, count: int) -> None:
         self.settings: Mapping[str, Any] = {"evidence": count, "similarity": dict(similarity.identity)}
         self._similarity = similarity
         self._count = count
@@ -118,29 +107,27 @@ _opened: dict[str, Embeddings] = {}
 _choosers: dict[tuple[str, int], Chooser] = {}
 
 
-def open_similarity(embedder: str | None) -> Similarity:
+def open_similarity(embedder: str | None) -> Words:
     """Opens a measure, of shared words without a checkpoint; equal checkpoints are loaded once."""
     if embedder is None:
         return Words()
     made = Embeddings(embedder)
     # By content: a folder that has changed is never answered for by its old weights.
-    key = _said(made)
-    if key not in _opened:
-        while len(_opened) >= _KEPT:
-            del _opened[next(iter(_opened))]
-        _opened[key] = made
-    return _opened[key]
+    return _kept(_opened, _said(made), lambda: made)
 
 
 def open_chooser(embedder: str | None, count: int) -> Chooser:
     """Opens a chooser; a task's prompts and its protocol share one, so that each item is compared once."""
     similarity = open_similarity(embedder)
-    key = (_said(similarity), count)
-    if key not in _choosers:
-        while len(_choosers) >= _KEPT:
-            del _choosers[next(iter(_choosers))]
-        _choosers[key] = Chooser(similarity, count)
-    return _choosers[key]
+    return _kept(_choosers, (_said(similarity), count), lambda: Chooser(similarity, count))
+
+
+def _kept(opened: dict[_Key, _Opened], key: _Key, make: Callable[[], _Opened]) -> _Opened:
+    if key not in opened:
+        while len(opened) >= _KEPT:
+            del opened[next(iter(opened))]
+        opened[key] = make()
+    return opened[key]
 
 
 def questions(item: Item) -> tuple[str, ...]:
@@ -188,7 +175,7 @@ def lexical_similarities(sentences: Sequence[str], asked: Sequence[str]) -> list
     return _means([[weight(count, length, words) for words in wanted] for count, length in pairs])
 
 
-def _said(similarity: Similarity) -> str:
+def _said(similarity: Words) -> str:
     return repr(sorted(similarity.identity.items()))
 
 
@@ -200,23 +187,17 @@ def _words(text: str) -> list[str]:
     return [stem(word) for word in _WORD.findall(text.casefold()) if word not in _SKIPPED]
 
 
-TRIES: Final = 5
-"""Most tries for a step (paper, Validation: each prompt is put up to five times)."""
-
-EVIDENCE: Final = 10
-"""How many sentences are chosen by similarity; the paper does not say how many were."""
-
-_MOST_TRIES: Final = 20
-_MOST_EVIDENCE: Final = 1_000
+_NUMBERS: Final = {"tries": (5, 20), "evidence": (10, 1_000)}
+"""What is usual and the most: tries for a step (paper, Validation: five) and sentences chosen (the paper does not say)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """What decides how a task is asked."""
 
-    tries: int = TRIES  # most tries for a step
-    evidence: int = EVIDENCE  # how many sentences of the note are chosen
-    embedder: str | None = None  # checkpoint that compares sentences; None for their words
+    tries: int  # most tries for a step
+    evidence: int  # how many sentences of the note are chosen
+    embedder: str | None  # checkpoint that compares sentences; None for their words
 
 
 def read_arguments(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
@@ -229,18 +210,57 @@ def read_arguments(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
         raise UsageError(
             f"{task.name}: embedder must be the folder of a checkpoint, got {embedder!r}. Leave it out to compare words."
         )
-    return Settings(
-        tries=_number(task, arguments, "tries", TRIES, _MOST_TRIES),
-        evidence=_number(task, arguments, "evidence", EVIDENCE, _MOST_EVIDENCE),
-        embedder=embedder,
-    )
+    return Settings(embedder=embedder, **{name: _number(task, arguments, name) for name in _NUMBERS})
 
 
-def _number(task: TaskSpec, arguments: Mapping[str, str], name: str, default: int, most: int) -> int:
+def _number(task: TaskSpec, arguments: Mapping[str, str], name: str) -> int:
+    usual, most = _NUMBERS[name]
     if name not in arguments:
-        return default
+        return usual
     text = str(arguments[name]).strip()
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
     if not 1 <= number <= most:
         raise UsageError(f"{task.name}: {name} must be a whole number from 1 to {most}, got {arguments[name]!r}.")
     return number
+
+
+def heuristic_responses(task: TaskSpec, items: Sequence[Item], arguments: Mapping[str, str]) -> list[str]:
+    """Answers all items with the sentences most like the questions, in the order of the note, one a line, each citing itself.
+
+    Sentences are taken whole, the most similar first, until the next one would make the answer longer than 75 words. One that
+    has no word, or more than 75 by itself, is passed over.
+    """
+    similarity = open_similarity(_embedder(task, arguments))
+    found = similarity.of(items)
+    return [_answer(item, similarities) for item, similarities in zip(items, found, strict=True)]
+
+
+def heuristic_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
+    """Says what decides the answers, for the recipe; loads no weights."""
+    similarity = open_similarity(_embedder(task, arguments))
+    return {"rule": "heuristic 1", "words": WORD_LIMIT, "similarity": dict(similarity.identity)}
+
+
+def _embedder(task: TaskSpec, arguments: Mapping[str, str]) -> str | None:
+    if "steps" not in task.options:
+        raise UsageError(
+            f"{task.name}: baseline/heuristic answers a question with sentences of the note and cites them, which is not what "
+            "this task asks for. Use it with the tasks of cited answers, such as archehr_together."
+        )
+    return read_arguments(task, arguments).embedder
+
+
+def _answer(item: Item, similarities: Sequence[float]) -> str:
+    sentences = note_sentences(item)
+    taken: list[int] = []
+    left = WORD_LIMIT
+    for place in ranked(similarities):
+        words = len(sentences[place].split())
+        if not 0 < words <= WORD_LIMIT:
+            continue
+        if words > left:
+            break
+        taken.append(place)
+        left -= words
+    ids = item.fields["sentence_ids"]
+    return "\n".join(f"{sentences[place]} |{ids[place]}|" for place in sorted(taken))

@@ -1,14 +1,9 @@
 """Factuality and relevance, the two halves of the paper's section Evaluation.
 
-Factuality compares the sentences an answer cites with those that its question needs. Strict takes essential sentences for right,
-lenient supplementary ones too (2025; in 2026 lenient passes them over). Ids the note does not have are wrong citations. Micro
-figures add up over cases before they divide, macro figures are means of the cases' own.
-
-Relevance is how like its references an answer is, by six metrics (formulas of the scoring script). There are two references: the
-clinician's answer, and the questions with the note's essential sentences, always in the note's order. SARI compares with the
-question as its source, and of the second reference takes the essential sentences alone. Everything is 0-1, but for BERTScore, which
-is below 0 where texts are less alike than the baseline, and MEDCON, which synonyms bring above 1. BLEU, ROUGE and SARI need
-nothing; BERTScore, MEDCON and AlignScore need a checkpoint or an index, and are imported when asked for.
+Factuality compares the sentences an answer cites with those that its question needs; ids the note does not have are wrong
+citations. Micro figures add up over cases before they divide, macro figures are means of the cases' own. Relevance is how like its
+references an answer is: the clinician's answer, and the questions with the note's essential sentences in the note's order (SARI:
+these alone, with the question as its source). BERTScore may be below 0, and MEDCON, by synonyms, above 1.
 """
 
 from __future__ import annotations
@@ -18,6 +13,7 @@ import json
 import math
 import sys
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -42,9 +38,6 @@ class Counts:
     hits: int = 0
     wrong: int = 0
     missed: int = 0
-
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(self.hits + other.hits, self.wrong + other.wrong, self.missed + other.missed)
 
     def ratios(self) -> dict[str, tuple[int, int]]:
         """Numerator and denominator of `precision`, `recall` and `f1`."""
@@ -119,11 +112,8 @@ def answer_comparison(item: Item, prediction: str, *, narrative: bool = False) -
 
     SARI's source is the message and the clinician's question, or the message alone (`narrative`, 2026).
     """
-    reference = str(item.fields["clinician_answer"]).strip()
-    if not reference:
-        return None
     source = str(item.fields["patient_narrative"]).strip() if narrative else _questions(item)
-    return Comparison(prediction=prediction, reference=reference, source=source, target=reference)
+    return _compared(item.fields["clinician_answer"], prediction, source)
 
 
 def notes_comparison(item: Item, prediction: str) -> Comparison | None:
@@ -133,19 +123,18 @@ def notes_comparison(item: Item, prediction: str) -> Comparison | None:
         return None
     texts = dict(zip(item.fields["sentence_ids"], item.fields["sentences"], strict=True))
     essential = "\n".join(str(texts[sentence]).strip() for sentence in positives(labels, lenient=False))
-    questions = _questions(item)
-    return Comparison(
-        prediction=prediction, reference=f"{questions}{_APART}{essential}", source=questions, target=essential
-    )
+    asked = _questions(item)
+    return Comparison(prediction=prediction, reference=f"{asked}{_APART}{essential}", source=asked, target=essential)
 
 
 def question_comparison(item: Item, prediction: str) -> Comparison | None:
     """Holds a question against the clinician's, of what the patient wrote; None where there is none."""
-    reference = str(item.fields["clinician_question"]).strip()
-    if not reference:
-        return None
-    source = str(item.fields["patient_narrative"]).strip()
-    return Comparison(prediction=prediction, reference=reference, source=source, target=reference)
+    return _compared(item.fields["clinician_question"], prediction, str(item.fields["patient_narrative"]).strip())
+
+
+def _compared(reference: object, prediction: str, source: str) -> Comparison | None:
+    text = str(reference).strip()
+    return Comparison(prediction=prediction, reference=text, source=source, target=text) if text else None
 
 
 def relevance_values(
@@ -227,11 +216,8 @@ def _bertscore(folder: str, texts: Sequence[Texts]) -> list[float]:
     from medical_tasks.models.bertscore import DISTILBERT_LAYER_4, open_bertscore
 
     _check_encoder(folder)
-    scorer = open_bertscore(folder, layer=BERTSCORE_LAYER)
-    try:
+    with closing(open_bertscore(folder, layer=BERTSCORE_LAYER)) as scorer:
         scores = scorer.score([prediction for prediction, _ in texts], [reference for _, reference in texts])
-    finally:
-        scorer.close()
     _tell_cut("bertscore", "texts", scorer.truncated)
     return [score.rescaled(DISTILBERT_LAYER_4).f1 for score in scores]
 
@@ -289,11 +275,8 @@ def _medcon_identity(folder: str) -> dict[str, Any]:
 def _alignscore(given: str, texts: Sequence[Texts]) -> list[float]:
     from medical_tasks.models.alignscore import open_alignscore
 
-    scorer = open_alignscore(**_align_files(given))
-    try:
+    with closing(open_alignscore(**_align_files(given))) as scorer:
         scores = scorer.score([reference for _, reference in texts], [prediction for prediction, _ in texts])
-    finally:
-        scorer.close()
     _tell_cut("alignscore", "pairs", scorer.truncated)
     return scores
 

@@ -69,13 +69,9 @@ def score_answers(
 
 def _task(given: Mapping[str, str], *, official: bool) -> TaskSpec:
     """The task with the metrics that can be computed; answers at hand have no groups."""
-    task = ANSWER_TASKS[0]
-    metrics = tuple(
-        metric
-        for metric in task.metrics
-        if (not metric.needs or metric.needs in given) and (official or not metric.name.endswith(OFFICIAL))
-    )
-    return replace(task, metrics=metrics, groups=(), cluster=None)
+    known = [each for each in ANSWER_TASKS[0].metrics if not each.needs or each.needs in given]
+    metrics = tuple(each for each in known if official or not each.name.endswith(OFFICIAL))
+    return replace(ANSWER_TASKS[0], metrics=metrics, groups=(), cluster=None)
 
 
 def _item(row: int, reference: Mapping[str, Any]) -> Item:

@@ -42,20 +42,13 @@ class Sentence:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """An answer as it counts: at most 75 words of it, and what these cite.
-
-    Attributes:
-        citations: ids in order of first mention, also such as the note does not have; not those of sentences beyond the
-            limit.
-        problems: out of `PROBLEMS`; none for an answer in the official form, cited, short enough, with ids that are
-            known.
-    """
+    """An answer as it counts: at most 75 words of it, and what these cite."""
 
     sentences: tuple[Sentence, ...]  # those within the limit; the last one cut where it goes beyond
     text: str  # they in one line; what is compared with references
-    citations: tuple[str, ...]
+    citations: tuple[str, ...]  # in order of first mention, known or not; not those of sentences beyond the limit
     words: int  # of the whole answer, without citations
-    problems: tuple[str, ...]
+    problems: tuple[str, ...]  # out of `PROBLEMS`; none in the official form, cited, short enough, with known ids
 
 
 def read_answer(text: str, known_ids: Collection[str]) -> Answer:
@@ -245,16 +238,11 @@ def read_alignment(text: str, known_ids: Collection[str], answer_ids: Sequence[s
     rows = _json_rows(_json(said), known_ids, answer_ids)
     if rows is None:
         lines = _lines(said)
-        numbered = [(found[1], found[2]) for line in lines if (found := _NUMBERED.match(line))]
-        if numbered:
-            rows = [(number, _listed_ids(rest, known_ids)) for number, rest in numbered]
-        else:
-            found_groups = (pipe_groups(line, known_ids) or bracket_groups(line, known_ids) for line in lines)
-            grouped = [groups for groups in found_groups if groups]
-            rows = [
-                (str(place), [cited for group in groups for cited in group.ids])
-                for place, groups in enumerate(grouped, 1)
-            ]
+        rows = [(found[1], _listed_ids(found[2], known_ids)) for line in lines if (found := _NUMBERED.match(line))]
+        if not rows:
+            groups = (pipe_groups(line, known_ids) or bracket_groups(line, known_ids) for line in lines)
+            cited = [[each for group in some for each in group.ids] for some in groups if some]
+            rows = [(str(place), ids) for place, ids in enumerate(cited, 1)]
     pairs = tuple(dict.fromkeys((_answer_id(name, answer_ids), cited) for name, ids in rows for cited in ids))
     return PairReply(pairs=pairs, problems=() if rows else (NO_IDS,))
 
@@ -392,7 +380,10 @@ def pipe_groups(line: str, known_ids: Collection[str]) -> list[Group]:
     ends the line. `||` is a group without ids.
     """
     end = _end(line)
-    groups = [_group(line, found, known_ids) for found in _PIPES.finditer(line)]
+    groups = [
+        Group(start=found.start(), end=found.end(), ids=read_ids(found[0].replace("|", " "), known_ids))
+        for found in _PIPES.finditer(line)
+    ]
     if not groups or groups[-1].end != end:
         last = _LAST.search(line[:end])
         if last is not None and _may_be_ids(last[1]):
@@ -433,12 +424,6 @@ def _widened(line: str, group: Group) -> Group:
     while start and end < len(line) and _PAIRS.get(line[start - 1]) == line[end]:
         start, end = start - 1, end + 1
     return Group(start=start, end=end, ids=group.ids)
-
-
-def _group(line: str, found: re.Match[str], known_ids: Collection[str]) -> Group:
-    return Group(
-        start=found.start(), end=found.end(), ids=read_ids(line[slice(*found.span())].replace("|", " "), known_ids)
-    )
 
 
 def _may_be_ids(text: str) -> bool:

@@ -1,29 +1,29 @@
 """How the questions of ArchEHR-QA are put (paper, Validation and figure 2), put again with what is wrong, and answered by the gold.
 
-One message of the user: what is given, what to do, how to reply, then the patient's message, the clinician's question and the
-sentences of the note behind their numbers. Feedback stands below the whole question again: which try it is, the last reply, and a
-line for each fault. The number of the try makes every question of a case another one, so that each try is asked, and a resumed run
-finds each in the store.
-
-The paper describes its prompts and prints none of them (table S3 is another step's), so there is no set to load. The texts are
-ours, written from the protocol's facts: at most 75 words, about five sentences, each with what it rests on between two bars.
-
-A gold answer is the clinician's, sentence by sentence, citing exactly the essential sentences: supplementary ones, which a
-clinician may cite, are left out, and an essential one that is not cited is cited by the last sentence. Where no clinician's answer
-is released, essential sentences stand for it, in the order of the note. Either is cut at 75 words; what the rest would have cited,
-the last sentence that is left cites.
+Together: the answer with its citations in one reply. Answer first: the answer, then, in a second step, the same with citations.
+Evidence first: as together, with no more of the note than the sentences most like the questions. Feedback stands below the whole
+question again; the number of the try makes each question another one, so that a resumed run finds each in the store. The paper
+prints none of its prompts; the texts (`prompts.json`) are ours, written from the protocol's facts.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cache
+from itertools import count
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from medical_tasks.benchmarks.archehr_qa.evidence import note_sentences, one_line, open_chooser, read_arguments
+from medical_tasks.benchmarks.archehr_qa.evidence import (
+    Chooser,
+    note_sentences,
+    one_line,
+    open_chooser,
+    read_arguments,
+)
 from medical_tasks.benchmarks.archehr_qa.parsing import (
     EMPTY,
     TOO_LONG,
@@ -36,115 +36,35 @@ from medical_tasks.benchmarks.archehr_qa.parsing import (
 )
 from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
 from medical_tasks.errors import UsageError
+from medical_tasks.io.files import read_text
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.scoring.sentences import split_sentences
-from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
+from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, MultiStep, PromptSet, Records, TaskSpec, Turn
 
 QUESTION_WORDS: Final = 15
 """Most words of a clinician's question."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Texts:
-    """What is said for one kind of question: what stands below, what to do, and how to reply."""
+PROMPT_SETS: Final = ("own",)
+VERSION: Final = 1
+"""Of the protocol."""
 
-    given: str
-    task: str
-    form: str
+_TRIED: Final = ("together", "answer_first", "evidence_first")
+_SECOND_STEP: Final = {"answer_first": ("cite",)}
 
 
-PATIENT: Final = "Message:\n{text}"
-
-CLINICIAN: Final = "Clinician's question: {text}"
-
-NOTE: Final = "Note:\n{text}"
-
-ANSWER: Final = "Answer:\n{text}"
-
-SENTENCE: Final = "{number}: {text}"
-
-_GIVEN: Final = (
-    "A patient, or somebody close to one, has written about a stay in hospital. Below are the message, the question that a "
-    "clinician takes from it, and {note}, one sentence a line, each behind its number."
-)
-_EXCERPT: Final = "an excerpt of the note of that stay"
-_CHOSEN: Final = (
-    "some sentences of the note of that stay, chosen because they are like the questions, so that not all of "
-    "them matter"
-)
-
-_ANSWERING: Final = (
-    "Answer the clinician's question, and with it what the message asks, from the note and nothing else. Say what matters for "
-    "the answer, in plain and neutral sentences, and leave out the rest of the note."
-)
-_CITING: Final = (
-    "Cite for each sentence of the answer the sentences of the note that it rests on: all that it needs, and no others."
-)
-_LIMIT: Final = f"at most {WORD_LIMIT} words, which is about five sentences"
-_LINES: Final = (
-    "Each sentence stands on a line of its own and ends with the numbers of what it cites, between two bars and with commas, "
-    "like this:\nHer kidneys were failing before the operation. |3,4|\nNumbers do not count as words. Reply with these lines "
-    "and nothing else: no heading, no list, no marks around them."
-)
-
-TEXTS: Final[Mapping[str, Texts]] = {
-    "together": Texts(
-        given=_GIVEN.format(note=_EXCERPT), task=f"{_ANSWERING} {_CITING}", form=f"The answer has {_LIMIT}. {_LINES}"
-    ),
-    "evidence_first": Texts(
-        given=_GIVEN.format(note=_CHOSEN), task=f"{_ANSWERING} {_CITING}", form=f"The answer has {_LIMIT}. {_LINES}"
-    ),
-    "answer_first": Texts(
-        given=_GIVEN.format(note=_EXCERPT),
-        task=_ANSWERING,
-        form=(
-            f"The answer has {_LIMIT}. Each sentence stands on a line of its own. Do not cite yet: no numbers of sentences. Reply "
-            "with these lines and nothing else: no heading, no list, no marks around them."
-        ),
-    ),
-    "cite": Texts(
-        given=_GIVEN.format(note=_EXCERPT) + " Then comes an answer, one sentence a line.",
-        task=_CITING,
-        form=f"Repeat the answer as it is, word by word. {_LINES}",
-    ),
-    "question": Texts(
-        given="A patient, or somebody close to one, has written about a stay in hospital. Below is the message.",
-        task=(
-            "Put into one question what a clinician would take from it and look up in the note of that stay: what has to be "
-            "answered so that the message is."
-        ),
-        form=f"The question has at most {QUESTION_WORDS} words. Reply with it and nothing else.",
-    ),
-    "evidence": Texts(
-        given=_GIVEN.format(note=_EXCERPT),
-        task=(
-            "Say which sentences of the note must be used to answer the clinician's question, and with it what the message asks. "
-            "Those that only add to an answer, or have no part in it, are left out."
-        ),
-        form="Reply with the numbers of these sentences and nothing else, on one line and with commas, like this:\n3,4,9",
-    ),
-    "answer": Texts(
-        given=_GIVEN.format(note=_EXCERPT),
-        task=_ANSWERING,
-        form=f"The answer has {_LIMIT}. Do not cite. Reply with the answer and nothing else.",
-    ),
-    "alignment": Texts(
-        given=_GIVEN.format(note=_EXCERPT)
-        + " Then comes an answer, likewise one sentence a line, each behind its number.",
-        task="Say for each sentence of the answer which sentences of the note it rests on: all that it needs, and no others.",
-        form=(
-            "Reply with a line for each sentence of the answer and nothing else: its number, a colon, and the numbers of the "
-            "note's sentences with commas; nothing behind the colon where it rests on none. Like this:\n1: 3,4\n2: 9"
-        ),
-    ),
-}
-"""By `options["steps"]`, or `options["form"]` where a task has no steps; and the second step of `answer_first`."""
+@cache
+def texts() -> dict[str, Any]:
+    """`asked` is by `options["steps"]` (`cite` is the second step of `answer_first`), else by `options["form"]`."""
+    made: dict[str, Any] = json.loads(read_text(Path(__file__).with_name("prompts.json")))
+    return made
 
 
 def gold_cited_answer(item: Item) -> str:
-    """Writes an answer of the official form whose citations are the essential sentences, at most 75 words.
+    """Writes an answer of the official form, the clinician's, whose citations are the essential sentences, at most 75 words.
 
-    Without a key the citations are the clinician's; "" where neither is released.
+    An essential sentence that the clinician does not cite, the last sentence cites. Without a clinician's answer essential
+    sentences stand for it; without a key the citations are the clinician's; "" where neither is released.
     """
     fields = item.fields
     lines = list(fields["answer_sentences"])
@@ -198,16 +118,12 @@ def _ids(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-PROMPT_SETS: Final = ("own",)
-
 _GOLD: Final[Mapping[str, Callable[[Item], str]]] = {
     "question": lambda item: one_line(item.fields["clinician_question"]),
     "evidence": lambda item: ",".join(_essential(item)),
     "answer": lambda item: one_line(item.fields["clinician_answer"]),
     "alignment": _alignment,
 }
-_TRIED: Final = ("together", "answer_first", "evidence_first")
-_SECOND_STEP: Final[Mapping[str, str]] = {"answer_first": "cite"}
 
 
 def load_prompts(
@@ -226,22 +142,20 @@ def load_prompts(
     if name not in PROMPT_SETS:
         raise UsageError(f"unknown prompt set {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
     kind = task.options.get("steps") or task.options["form"]
-    if kind not in TEXTS:
+    if kind not in texts()["asked"]:
         raise UsageError(
             f"{task.name} is answered without a model. Use --model baseline/heuristic, or a task for models such as "
             "archehr_together."
         )
     settings = read_arguments(task, arguments or {})
-    if kind == "evidence_first":
-        chooser = open_chooser(settings.embedder, settings.evidence)
-        return PromptSet(
-            name=name,
-            sha256=_digest(kind),
-            render=lambda item: _asked(question_text(kind, item, shown=chooser.choose(item))),
-            settings=chooser.settings,
-            sources=chooser.choose,
-        )
-    return PromptSet(name=name, sha256=_digest(kind), render=lambda item: _asked(question_text(kind, item)))
+    chooser = open_chooser(settings.embedder, settings.evidence) if kind == "evidence_first" else None
+
+    def render(item: Item) -> tuple[Message, ...]:
+        shown = chooser.choose(item) if chooser else None
+        return ({"role": "user", "content": question_text(kind, item, shown=shown)},)
+
+    chosen: dict[str, Any] = {"settings": chooser.settings, "sources": chooser.choose} if chooser else {}
+    return PromptSet(name=name, sha256=_digest(kind), render=render, **chosen)
 
 
 def question_text(
@@ -252,20 +166,23 @@ def question_text(
     For `cite`, `answer` has the sentences that are to be cited; `alignment` has the clinician's. What an item does not have
     (a clinician's question, say) is left out with its label.
     """
-    texts, fields = TEXTS[kind], item.fields
-    message = fields["patient_narrative"].strip() or fields["patient_question"].strip()
-    parts = [texts.given, texts.task, texts.form, _part(PATIENT, message)]
+    labels, fields = texts()["labels"], item.fields
+
+    def numbered(ids: Iterable[object], sentences: Iterable[str]) -> list[str]:
+        pairs = zip(ids, sentences, strict=False)
+        return [
+            labels["sentence"].format(number=each, text=text) for each, text in pairs if shown is None or each in shown
+        ]
+
+    given = {"patient": fields["patient_narrative"].strip() or fields["patient_question"].strip()}
     if kind != "question":
-        ids = zip(fields["sentence_ids"], note_sentences(item), strict=True)
-        note = [_numbered(each, text) for each, text in ids if shown is None or each in shown]
-        parts.append(_part(CLINICIAN, one_line(fields["clinician_question"])))
-        parts.append(_part(NOTE, "\n".join(note)))
+        given["clinician"] = one_line(fields["clinician_question"])
+        given["note"] = "\n".join(numbered(fields["sentence_ids"], note_sentences(item)))
     if kind == "alignment":
-        written = enumerate(map(one_line, fields["answer_sentences"]), start=1)
-        parts.append(_part(ANSWER, "\n".join(_numbered(str(number), text) for number, text in written)))
-    elif answer is not None:
-        parts.append(_part(ANSWER, "\n".join(answer)))
-    return "\n\n".join(part for part in parts if part)
+        answer = numbered(count(1), map(one_line, fields["answer_sentences"]))
+    given["answer"] = "\n".join(answer or ())
+    parts = (labels[label].format(text=text) for label, text in given.items() if text)
+    return "\n\n".join((*texts()["asked"][kind].values(), *parts))
 
 
 def gold_response(task: TaskSpec, item: Item) -> str:
@@ -275,61 +192,13 @@ def gold_response(task: TaskSpec, item: Item) -> str:
     return _GOLD[task.options["form"]](item)
 
 
-def _asked(text: str) -> tuple[Message, ...]:
-    return ({"role": "user", "content": text},)
-
-
-def _part(label: str, text: str) -> str:
-    return label.format(text=text) if text else ""
-
-
-def _numbered(number: str, text: str) -> str:
-    return SENTENCE.format(number=number, text=text)
-
-
 def _digest(kind: str) -> str:
     """Hashes all texts of a task's questions: of both its steps, and of what is said about a faulty reply."""
-    kinds = [kind, _SECOND_STEP[kind]] if kind in _SECOND_STEP else [kind]
-    said = [part for each in kinds for part in (each, TEXTS[each].given, TEXTS[each].task, TEXTS[each].form)]
-    labels = (PATIENT, CLINICIAN, NOTE, ANSWER, SENTENCE)
-    told = SAID if kind in _TRIED else ()
-    return hashlib.sha256("\0".join((*said, *labels, *told)).encode()).hexdigest()
+    known = texts()
+    said = [part for each in (kind, *_SECOND_STEP.get(kind, ())) for part in (each, *known["asked"][each].values())]
+    told = known["feedback"].values() if kind in _TRIED else ()
+    return hashlib.sha256("\0".join((*said, *known["labels"].values(), *told)).encode()).hexdigest()
 
-
-_TRY: Final = "This is try {number} of {tries}. The reply before was:"
-_NOTHING: Final = "(nothing)"
-_CUT: Final = " [...]"
-_WRONG: Final = "What is wrong with it:"
-_AGAIN: Final = "Write the whole reply again with this put right."
-
-_EMPTY: Final = "It is empty."
-_NO_CITATIONS: Final = (
-    "It cites nothing. End each line with the numbers of the sentences of the note that it rests on, between two bars: "
-    "|3,4|"
-)
-_WRONG_FORM: Final = (
-    "Its form is wrong. Each sentence stands on a line of its own, and the line ends with its numbers, with commas and "
-    "nothing else between two bars, like |3,4|; one such group a line, no other brackets, no ranges, nothing behind the last "
-    "bar, and no marks around the answer."
-)
-_TOO_LONG: Final = "It is too long: it has {words} words, and at most {limit} are allowed."
-_UNKNOWN_IDS: Final = "It cites numbers that no sentence given here has: {ids}."
-_CHANGED: Final = "It changes the answer. Repeat the answer's sentences word by word, all of them and in their order."
-
-SAID: Final = (
-    _TRY,
-    _NOTHING,
-    _CUT,
-    _WRONG,
-    _AGAIN,
-    _EMPTY,
-    _NO_CITATIONS,
-    _WRONG_FORM,
-    _TOO_LONG,
-    _UNKNOWN_IDS,
-    _CHANGED,
-)
-"""All texts of this module, for the prompts' hash."""
 
 _SHOWN_REPLY: Final = 1_200
 _SHOWN_IDS: Final = 10
@@ -341,44 +210,45 @@ def cited_faults(reply: str, known_ids: Collection[str], *, answer: Sequence[str
 
     `answer` has the sentences that were to be cited and not changed; their length is not held against the reply.
     """
-    read = read_answer(reply, known_ids)
+    told, read = texts()["feedback"], read_answer(reply, known_ids)
     if EMPTY in read.problems:
-        return [_EMPTY]
+        return [told["empty"]]
     faults = []
     if answer is not None and not same_words(written_sentences(reply, known_ids), answer):
-        faults.append(_CHANGED)
+        faults.append(told["changed"])
     if TOO_LONG in read.problems and answer is None:
-        faults.append(_TOO_LONG.format(words=read.words, limit=WORD_LIMIT))
+        faults.append(told["too_long"].format(words=read.words, limit=WORD_LIMIT))
     # As written: an answer that is too long may cite behind the words that count.
     cited = cited_ids(reply, known_ids)
     if not cited:
-        faults.append(_NO_CITATIONS)
+        faults.append(told["no_citations"])
     if WRONG_FORM in read.problems:
-        faults.append(_WRONG_FORM)
+        faults.append(told["wrong_form"])
     if unknown := [each for each in cited if each not in known_ids]:
-        faults.append(_UNKNOWN_IDS.format(ids=_listed(unknown)))
+        faults.append(told["unknown_ids"].format(ids=_listed(unknown)))
     return faults
 
 
 def uncited_faults(reply: str, known_ids: Collection[str]) -> list[str]:
     """Finds what is wrong with an answer that is cited later: it is empty, or too long. Citations that it has play no part."""
-    words = sum(len(sentence.split()) for sentence in written_sentences(reply, known_ids))
+    told, words = texts()["feedback"], sum(len(sentence.split()) for sentence in written_sentences(reply, known_ids))
     if not words:
-        return [_EMPTY]
-    return [_TOO_LONG.format(words=words, limit=WORD_LIMIT)] if words > WORD_LIMIT else []
+        return [told["empty"]]
+    return [told["too_long"].format(words=words, limit=WORD_LIMIT)] if words > WORD_LIMIT else []
 
 
 def feedback_text(reply: str, faults: Sequence[str], *, number: int, tries: int) -> str:
     """Writes what stands below the question when it is put again; of a long reply the beginning is shown."""
-    said = reply.strip() or _NOTHING
-    shown = said if len(said) <= _SHOWN_REPLY else said[:_SHOWN_REPLY].rstrip() + _CUT
-    wrong = "\n".join((_WRONG, *(f"- {fault}" for fault in faults)))
-    return "\n\n".join((f"{_TRY.format(number=number, tries=tries)}\n{shown}", f"{wrong}\n{_AGAIN}"))
+    told, said = texts()["feedback"], reply.strip()
+    shown = said if len(said) <= _SHOWN_REPLY else said[:_SHOWN_REPLY].rstrip() + told["cut"]
+    wrong = "\n".join((told["wrong"], *(f"- {fault}" for fault in faults), told["again"]))
+    return f"{told['try'].format(number=number, tries=tries)}\n{shown or told['nothing']}\n\n{wrong}"
 
 
 def _listed(ids: Sequence[str]) -> str:
-    shown = [each if len(each) <= _SHOWN_ID else each[:_SHOWN_ID] + _CUT for each in ids[:_SHOWN_IDS]]
-    return ", ".join(shown) + (_CUT if len(ids) > _SHOWN_IDS else "")
+    cut = texts()["feedback"]["cut"]
+    shown = [each if len(each) <= _SHOWN_ID else each[:_SHOWN_ID] + cut for each in ids[:_SHOWN_IDS]]
+    return ", ".join(shown) + (cut if len(ids) > _SHOWN_IDS else "")
 
 
 _WORD: Final = re.compile(r"\w+")
@@ -398,7 +268,8 @@ def cited_ids(reply: str, known_ids: Collection[str]) -> tuple[str, ...]:
 
 def same_words(some: Sequence[str], others: Sequence[str]) -> bool:
     """Whether two texts have the same words in the same order; capitals, marks and line ends play no part."""
-    return _words(some) == _words(others)
+    one, other = (_WORD.findall(" ".join(texts).casefold()) for texts in (some, others))
+    return one == other
 
 
 def _lines(reply: str) -> list[str]:
@@ -418,5 +289,48 @@ def _uncited(line: str, known_ids: Collection[str]) -> str:
     return "".join((*parts, line[start:]))
 
 
-def _words(texts: Sequence[str]) -> list[str]:
-    return _WORD.findall(" ".join(texts).casefold())
+def open_protocol(task: TaskSpec, *, arguments: Mapping[str, str] | None = None) -> MultiStep:
+    """Opens the protocol of a task; the arguments are the same as the prompts are given."""
+    settings = read_arguments(task, arguments or {})
+    chooser = open_chooser(settings.embedder, settings.evidence) if task.protocol == "evidence_first" else None
+    return GroundedAnswer(task.protocol, tries=settings.tries, chooser=chooser)
+
+
+class GroundedAnswer:
+    """Asks for an answer in one step or two (`answer_first`); the chooser says which sentences were shown, None when all were.
+
+    A step's reply is taken when nothing is wrong with it; otherwise its question is put again. The last try's reply is taken
+    as it is. Everything follows from the replies so far, so a resumed run comes to the same questions.
+    """
+
+    def __init__(self, steps: str, *, tries: int, chooser: Chooser | None = None) -> None:
+        self._steps, self._tries, self._chooser = steps, tries, chooser
+        self.identity: Mapping[str, Any] = {"name": steps, "version": VERSION, "tries": tries}
+
+    def next_turns(self, dialogues: Sequence[Dialogue], records: Records) -> list[Turn]:
+        """Takes each last reply, or says what is wrong with it."""
+        return [self._turn(dialogue) for dialogue in dialogues]
+
+    def _turn(self, dialogue: Dialogue) -> Turn:
+        known = self._chooser.choose(dialogue.item) if self._chooser else tuple(dialogue.item.fields["sentence_ids"])
+        opening, replies = dialogue.opening, dialogue.answers
+        answer: tuple[str, ...] | None = None
+        if self._steps == "answer_first":
+            tried = [uncited_faults(reply, known) for reply in replies[: self._tries]]
+            taken = next((place for place, faults in enumerate(tried, 1) if not faults or place == self._tries), 0)
+            if not taken:
+                return self._again(opening, replies, tried[-1])
+            answer = written_sentences(replies[taken - 1], known)
+            if not answer:
+                return Done(replies[taken - 1])  # nothing to cite
+            question = question_text("cite", dialogue.item, answer=answer)
+            opening, replies = ({"role": "user", "content": question},), replies[taken:]
+            if not replies:
+                return Ask(opening)
+        faults = cited_faults(replies[-1], known, answer=answer)
+        return self._again(opening, replies, faults) if faults and len(replies) < self._tries else Done(replies[-1])
+
+    def _again(self, opening: tuple[Message, ...], replies: Sequence[str], faults: Sequence[str]) -> Ask:
+        said = feedback_text(spoken(replies[-1]).strip(), faults, number=len(replies) + 1, tries=self._tries)
+        *before, question = opening
+        return Ask((*before, {"role": question["role"], "content": f"{question['content']}\n\n{said}"}))

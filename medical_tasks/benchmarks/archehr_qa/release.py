@@ -1,37 +1,30 @@
-"""The files of a release, read and checked: cases with their note excerpts, keys, and which notes the excerpts are from.
+"""The files of a release, read, checked and written: cases with their note excerpts, keys, and which notes the excerpts are from.
 
 `archehr-qa.xml` has a patient's question, the clinician's version of it, and a note excerpt in numbered sentences; the organizers'
-open files are of the same form without excerpts. A phrase's offset is its place in the patient's narrative, a sentence's its place
-in its paragraph, in characters. Where every sentence of a case has 0 they are not given, and nothing is compared.
-
-`archehr-qa_key.json` has what the sentences of each case are worth, and from later releases on clinicians' answers:
-
-    [{"case_id": "1", "answers": [{"sentence_id": "1", "relevance": "essential"}, ...],
-      "clinician_answer": "... [1,2].", "clinician_answer_without_citations": "...",
-      "clinician_answer_sentences": [{"id": "1", "text": "...", "citations": "1,2"}, ...]}, ...]
-
-All but `case_id` may be absent, as it is in early releases and in keys that keep the gold of a shared task back. Fields beside
-these are passed over. `archehr-qa_mapping.json`:
-
-    [{"case_id": "1", "document_id": "100001_2", "document_source": "mimic-iii"}, ...]
+open files have no excerpts. A phrase's offset is its place in the narrative, a sentence's its place in its paragraph; where every
+sentence of a case has 0 they are not given, and nothing is compared. All but `case_id` may be absent from a record of
+`archehr-qa_key.json`, and fields beside the known ones are passed over.
 """
 
 from __future__ import annotations
 
+import html
+import json
 import re
 import sys
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import accumulate, groupby, pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.io.files import open_file, read_bytes
 from medical_tasks.io.json_records import is_text, json_objects, named, shown, text_id
 from medical_tasks.io.xml_files import PlainXmlError, xml_root
 
+_T = TypeVar("_T")
 _SHOWN: Final = 10
 
 
@@ -68,6 +61,11 @@ SIZE_LIMIT_BYTES: Final = 16 * 1024 * 1024
 
 _NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,8}")
 _AGAIN: Final = "Download the file again."
+_ALL_AGAIN: Final = "Download the files again, all of the same release."
+
+
+def _wrong(where: object, said: object, again: str = _AGAIN) -> UsageError:
+    return UsageError(f"{where}: {said}. {again}")
 
 
 def read_cases(path: Path, *, notes: bool = True) -> list[Case]:
@@ -79,10 +77,10 @@ def read_cases(path: Path, *, notes: bool = True) -> list[Case]:
     """
     root = _root(path)
     if root.tag != "annotations":
-        raise UsageError(f"{path}: is no file of cases, its outermost element is not <annotations>. {_AGAIN}")
+        raise _wrong(path, "is no file of cases, its outermost element is not <annotations>")
     elements = root.findall("case")
     if not elements:
-        raise UsageError(f"{path}: has no <case> in <annotations>. {_AGAIN}")
+        raise _wrong(path, "has no <case> in <annotations>")
     has_notes = any(root.find(f"case/{name}") is not None for name in ("note_excerpt", "note_excerpt_sentences"))
     if has_notes and not notes:
         raise UsageError(
@@ -101,7 +99,7 @@ def read_cases(path: Path, *, notes: bool = True) -> list[Case]:
         name = text_id(f"{path}, case number {number}", "id", element.get("id"))
         where = f"{path}, case {named(name)}"
         if name in cases:
-            raise UsageError(f"{where}: stands twice. {_AGAIN}")
+            raise _wrong(where, "stands twice")
         cases[name], sure = _case(where, name, element, notes=notes)
         if not sure:
             doubtful.append(name)
@@ -123,7 +121,7 @@ def _root(path: Path) -> ET.Element:
     try:
         return xml_root(data, limit_bytes=SIZE_LIMIT_BYTES)
     except PlainXmlError as error:
-        raise UsageError(f"{path}: {error}. {_AGAIN}") from None
+        raise _wrong(path, error) from None
 
 
 def _case(where: str, name: str, element: ET.Element, *, notes: bool) -> tuple[Case, bool]:
@@ -135,41 +133,38 @@ def _case(where: str, name: str, element: ET.Element, *, notes: bool) -> tuple[C
         clinician_question=_only_text(where, element, "clinician_question", required=notes),
         sentences=tuple(_sentences(where, element)) if notes else (),
     )
-    offsets = [_offset(where, f"sentence {each.get('id')}", each) for each in _parts(where, element, "sentence")]
+    offsets = [_offset(f"{where}, sentence {each.get('id')}", each) for each in _parts(where, element, "sentence")]
     given = [0 if offset is None else offset for offset in offsets] if None not in offsets else []
-    note = _only(where, element, "note_excerpt")
-    excerpt = None if note is None else _text(f"{where}, <note_excerpt>", note)
-    problem = None if excerpt is None else excerpt_problem(excerpt, found.sentences)
+    excerpt = _only_text(where, element, "note_excerpt", required=False)
+    problem = excerpt_problem(excerpt, found.sentences) if excerpt else None
     if problem is None and any(given):
         problem = offset_problem(found.sentences, given)
     if problem is not None:
-        raise UsageError(f"{where}: {problem}. {_AGAIN}")
-    return found, excerpt is None or not any(given) or offsets_are_places(excerpt, found.sentences, given)
+        raise _wrong(where, problem)
+    return found, not excerpt or not any(given) or offsets_are_places(excerpt, found.sentences, given)
 
 
 def _only(where: str, case: ET.Element, name: str) -> ET.Element | None:
     elements = case.findall(name)
     if len(elements) > 1:
-        raise UsageError(f"{where}: has <{name}> {len(elements)} times, once is right. {_AGAIN}")
+        raise _wrong(where, f"has <{name}> {len(elements)} times, once is right")
     return elements[0] if elements else None
 
 
 def _text(where: str, element: ET.Element) -> str:
     if len(element):
-        raise UsageError(f"{where}: holds other elements, text alone is right. {_AGAIN}")
+        raise _wrong(where, "holds other elements, text alone is right")
     found = (element.text or "").strip()
     if not found:
-        raise UsageError(f"{where}: has no text. {_AGAIN}")
+        raise _wrong(where, "has no text")
     return found
 
 
 def _only_text(where: str, case: ET.Element, name: str, *, required: bool = True) -> str:
     element = _only(where, case, name)
-    if element is None and not required:
-        return ""
-    if element is None:
-        raise UsageError(f"{where}: has no <{name}>. {_AGAIN}")
-    return _text(f"{where}, <{name}>", element)
+    if element is None and required:
+        raise _wrong(where, f"has no <{name}>")
+    return "" if element is None else _text(f"{where}, <{name}>", element)
 
 
 _OUTER: Final = {"phrase": "patient_question", "sentence": "note_excerpt_sentences"}
@@ -182,47 +177,36 @@ def _parts(where: str, case: ET.Element, name: str) -> list[ET.Element]:
 
 def _phrases(where: str, case: ET.Element, narrative: str) -> Iterator[str]:
     for number, element in enumerate(_parts(where, case, "phrase"), start=1):
-        label = f"phrase number {number}"
-        text = _text(f"{where}, {label}", element)
-        offset = _offset(where, label, element)
-        if offset is not None and not _stands_at(narrative, offset, text):
-            raise UsageError(
-                f"{where}, {label}: start_char_index is {offset:,}, and the narrative of {len(narrative):,} characters does "
-                f"not have the phrase there. {_AGAIN}"
-            )
+        place = f"{where}, phrase number {number}"
+        text, offset = _text(place, element), _offset(place, element)
+        if offset is not None and not " ".join(narrative[offset:].split()).startswith(" ".join(text.split())):
+            said = f"the narrative of {len(narrative):,} characters does not have the phrase there"
+            raise _wrong(place, f"start_char_index is {offset:,}, and {said}")
         yield text
-
-
-def _stands_at(narrative: str, offset: int, phrase: str) -> bool:
-    return " ".join(narrative[offset:].split()).startswith(" ".join(phrase.split()))
 
 
 def _sentences(where: str, case: ET.Element) -> Iterator[Sentence]:
     elements = _parts(where, case, "sentence")
     if not elements:
-        raise UsageError(f"{where}: has no sentences of a note excerpt, others of the file have. {_AGAIN}")
-    expected: int | None = None
+        raise _wrong(where, "has no sentences of a note excerpt, others of the file have")
+    before: int | None = None
     for number, element in enumerate(elements, start=1):
         name = element.get("id", "")
         if not _NUMBER.fullmatch(name):
-            raise UsageError(
-                f"{where}, sentence number {number}: its id must be a whole number, got {named(name)}. {_AGAIN}"
-            )
-        if expected is None and name not in ("0", "1"):
-            raise UsageError(f"{where}: its first sentence must have the id 0 or 1, got {name}. {_AGAIN}")
-        if expected is not None and int(name) != expected:
-            raise UsageError(
-                f"{where}: sentence ids must be unique and consecutive, but behind {expected - 1} comes {name}. {_AGAIN}"
-            )
-        expected = int(name) + 1
+            raise _wrong(f"{where}, sentence number {number}", f"its id must be a whole number, got {named(name)}")
+        if before is None and name not in ("0", "1"):
+            raise _wrong(where, f"its first sentence must have the id 0 or 1, got {name}")
+        if before is not None and int(name) != before + 1:
+            raise _wrong(where, f"sentence ids must be unique and consecutive, but behind {before} comes {name}")
+        before = int(name)
         text = _text(f"{where}, sentence {name}", element)
         yield Sentence(id=name, paragraph_id=element.get("paragraph_id", ""), text=text)
 
 
-def _offset(where: str, label: str, element: ET.Element) -> int | None:
+def _offset(where: str, element: ET.Element) -> int | None:
     value = element.get("start_char_index")
     if value is not None and not _NUMBER.fullmatch(value):
-        raise UsageError(f"{where}, {label}: start_char_index must be a whole number, got {named(value)}. {_AGAIN}")
+        raise _wrong(where, f"start_char_index must be a whole number, got {named(value)}")
     return None if value is None else int(value)
 
 
@@ -271,7 +255,6 @@ LABELS: Final = ("essential", "supplementary", "not-relevant")
 """What a sentence can be worth (paper, section Question and Answer Creation)."""
 
 _KEY_FORM: Final = '{"case_id": "1", "answers": [{"sentence_id": "1", "relevance": "essential"}]}'
-_ALL_AGAIN: Final = "Download the files again, all of the same release."
 _MARK: Final = re.compile(r"\s*\[\s*[0-9]+(?:\s*[,;-]\s*[0-9]+)*\s*\]")
 _RANGE: Final = re.compile(r"([0-9]{1,4})\s*-\s*([0-9]{1,4})")
 
@@ -313,17 +296,22 @@ def by_case(path: Path, cases: Sequence[Case], *, form: str) -> dict[str, dict[s
     for number, record in enumerate(json_objects(path, content, form=form), start=1):
         name = text_id(f"{path}, record {number}", "case_id", record.get("case_id"))
         if name in records:
-            raise UsageError(f"{path}: case {named(name)} stands twice. {_ALL_AGAIN}")
+            raise _wrong(path, f"case {named(name)} stands twice", _ALL_AGAIN)
         records[name] = record
     ids = [case.id for case in cases]
-    known = set(ids)
-    for problem, wrong in (
-        ("has no record of the cases", [each for each in ids if each not in records]),
-        ("has cases that the file of cases does not have:", [each for each in records if each not in known]),
-    ):
-        if wrong:
-            raise UsageError(f"{path}: {problem} {listed(wrong)}. {_ALL_AGAIN}")
-    return {name: records[name] for name in ids}
+    problems = ("has no record of the cases", True), ("has cases that the file of cases does not have:", False)
+    return _same_names(path, records, ids, problems)
+
+
+def _same_names(
+    where: str | Path, found: Mapping[str, _T], ids: Sequence[str], problems: Iterable[tuple[str, bool]]
+) -> dict[str, _T]:
+    """What was found in the order of the ids; each must be there, and no other. A problem is that some lack, or are too many."""
+    for said, lack in problems:
+        known = set(found if lack else ids)
+        if wrong := [each for each in (ids if lack else found) if each not in known]:
+            raise _wrong(where, f"{said} {listed(wrong)}", _ALL_AGAIN)
+    return {name: found[name] for name in ids}
 
 
 def read_key(path: Path, cases: Sequence[Case]) -> dict[str, CaseKey]:
@@ -336,13 +324,13 @@ def _case_key(where: str, record: Mapping[str, Any], case: Case) -> CaseKey:
     ids = [sentence.id for sentence in case.sentences]
     marked = _string(where, "clinician_answer", record)
     bare = _string(where, "clinician_answer_without_citations", record)
+    place = f"{where}, clinician_answer_sentences"
     sentences = [
-        _answer_sentence(f"{where}, clinician_answer_sentences, number {number}", each, number, known=set(ids))
+        _answer_sentence(f"{place}, number {number}", each, number, known=set(ids))
         for number, each in enumerate(_objects(where, "clinician_answer_sentences", record), start=1)
     ]
-    names = [sentence.id for sentence in sentences]
-    if len(set(names)) != len(names):
-        raise UsageError(f"{where}, clinician_answer_sentences: ids must be unique, and one stands twice. {_ALL_AGAIN}")
+    if len({sentence.id for sentence in sentences}) != len(sentences):
+        raise _wrong(place, "ids must be unique, and one stands twice", _ALL_AGAIN)
     return CaseKey(
         relevance=_relevance(where, record, ids),
         clinician_answer=bare or without_citations(marked),
@@ -356,34 +344,26 @@ def _relevance(where: str, record: Mapping[str, Any], ids: Sequence[str]) -> dic
     labels: dict[str, str] = {}
     for number, each in enumerate(_objects(where, "answers", record), start=1):
         place = f"{where}, answers, number {number}"
-        name = text_id(place, "sentence_id", each.get("sentence_id"))
-        label = each.get("relevance")
+        name, label = text_id(place, "sentence_id", each.get("sentence_id")), each.get("relevance")
         if name in labels:
-            raise UsageError(f"{where}: sentence {named(name)} has two labels. {_ALL_AGAIN}")
+            raise _wrong(where, f"sentence {named(name)} has two labels", _ALL_AGAIN)
         if not isinstance(label, str) or label not in LABELS:
-            raise UsageError(
-                f"{place}, sentence {named(name)}: relevance must be one of {', '.join(LABELS)}, got {shown(label)}. {_ALL_AGAIN}"
-            )
+            said = f"relevance must be one of {', '.join(LABELS)}, got {shown(label)}"
+            raise _wrong(f"{place}, sentence {named(name)}", said, _ALL_AGAIN)
         labels[name] = label
-    known = set(ids)
-    for problem, wrong in (
-        ("labels sentences that the case does not have:", [each for each in labels if each not in known]),
-        ("has no label for the sentences", [each for each in ids if labels and each not in labels]),
-    ):
-        if wrong:
-            raise UsageError(f"{where}: {problem} {listed(wrong)}. {_ALL_AGAIN}")
-    return {name: labels[name] for name in ids if name in labels}
+    problems = ("labels sentences that the case does not have:", False), ("has no label for the sentences", True)
+    return _same_names(where, labels, ids, problems) if labels else {}
 
 
 def _answer_sentence(where: str, record: Mapping[str, Any], number: int, *, known: set[str]) -> AnswerSentence:
     name = next((text_id(where, key, record[key]) for key in ("id", "sentence_id") if key in record), str(number))
     text = next((_string(where, key, record) for key in ("text", "sentence") if key in record), "")
     if not text:
-        raise UsageError(f"{where}: text must be a text that is not blank. {_ALL_AGAIN}")
+        raise _wrong(where, "text must be a text that is not blank", _ALL_AGAIN)
     cited = _citations(where, record.get("citations"))
     wrong = [each for each in cited if each not in known]
     if wrong:
-        raise UsageError(f"{where}: cites sentences that the case does not have: {listed(wrong)}. {_ALL_AGAIN}")
+        raise _wrong(where, f"cites sentences that the case does not have: {listed(wrong)}", _ALL_AGAIN)
     return AnswerSentence(id=name, text=text, citations=cited)
 
 
@@ -410,7 +390,7 @@ def _string(where: str, name: str, record: Mapping[str, Any]) -> str:
     if value is None:
         return ""
     if not is_text(blank=True).holds(value):
-        raise UsageError(f"{where}: {name} must be a text, got {shown(value)}. {_ALL_AGAIN}")
+        raise _wrong(where, f"{name} must be a text, got {shown(value)}", _ALL_AGAIN)
     return str(value).strip()
 
 
@@ -419,7 +399,7 @@ def _objects(where: str, name: str, record: Mapping[str, Any]) -> list[Mapping[s
     if value is None:
         return []
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-        raise UsageError(f"{where}: {name} must be a list of objects, got {shown(value)}. {_ALL_AGAIN}")
+        raise _wrong(where, f"{name} must be a list of objects, got {shown(value)}", _ALL_AGAIN)
     return value
 
 
@@ -458,3 +438,99 @@ def read_mapping(path: Path, cases: Sequence[Case]) -> dict[str, Document]:
             raise UsageError(f"{where}: document_source must be one of {', '.join(NOTE_SOURCES)}, got {shown(source)}.")
         found[name] = Document(id=text_id(where, "document_id", record.get("document_id")), source=source)
     return found
+
+
+def answer_text(answer: Sequence[AnswerSentence], *, cited: bool = False) -> str:
+    """Writes an answer as one text, with citations in brackets before the end of each sentence where they are wanted."""
+    return " ".join(_marked(each) if cited and each.citations else each.text for each in answer)
+
+
+def _marked(sentence: AnswerSentence) -> str:
+    """A sentence with its citations before its last signs, as clinicians wrote them (paper, table 1)."""
+    body = sentence.text.rstrip(".!?")
+    return f"{body} [{','.join(sentence.citations)}]{sentence.text[len(body) :]}"
+
+
+def excerpt_text(sentences: Iterable[Sentence], *, glue: str = "\n") -> str:
+    """Writes sentences as one text, with a blank line between paragraphs."""
+    groups = groupby(sentences, key=lambda each: each.paragraph_id)
+    return "\n\n".join(glue.join(each.text for each in group) for _, group in groups)
+
+
+def offsets(sentences: Iterable[Sentence]) -> list[int]:
+    """Where each sentence begins in its paragraph of `excerpt_text`, in characters."""
+    found: list[int] = []
+    for _, group in groupby(sentences, key=lambda each: each.paragraph_id):
+        found += accumulate((len(each.text) + 1 for each in group), initial=0)
+        found.pop()
+    return found
+
+
+def phrase_places(narrative: str, phrases: Sequence[str]) -> list[int]:
+    """Where each phrase begins in a message: behind the one before it if it can be; -1 where it is not to be found."""
+    places, end = [], 0
+    for phrase in phrases:
+        place = narrative.find(phrase, end)
+        place = narrative.find(phrase) if place < 0 else place
+        places.append(place)
+        end = max(end, place + len(phrase)) if place >= 0 else end
+    return places
+
+
+def release_texts(
+    cases: Sequence[FullCase], *, answers: bool = True, indents: tuple[int, int, int] = (4, 8, 12), glue: str = " "
+) -> dict[str, str]:
+    """Writes the three files of a split: name to text. The first releases have no clinicians' `answers`.
+
+    `indents` are those of a case, its elements and their parts; `glue` stands between the sentences of a paragraph.
+    """
+    keys = [_key(each.case.id, each.key, answers=answers) for each in cases]
+    documents = [
+        {"case_id": each.case.id, "document_id": each.document.id, "document_source": each.document.source}
+        for each in cases
+    ]
+    outer, middle, inner = (" " * indent for indent in indents)
+
+    def element(name: str, text: str, indent: str = middle, **attributes: str) -> str:
+        marks = "".join(f' {key}="{html.escape(value)}"' for key, value in attributes.items())
+        return f"{indent}<{name}{marks}>\n{html.escape(text, quote=False)}\n{indent}</{name}>\n"
+
+    def parts(case: Case) -> Iterator[str]:
+        yield element("patient_narrative", case.narrative)
+        yield f"{middle}<patient_question>\n"
+        for number, (text, place) in enumerate(
+            zip(case.phrases, phrase_places(case.narrative, case.phrases), strict=True)
+        ):
+            yield element("phrase", text, inner, id=str(number), start_char_index=str(place))
+        yield f"{middle}</patient_question>\n"
+        yield element("clinician_question", case.clinician_question)
+        yield element("note_excerpt", excerpt_text(case.sentences, glue=glue))
+        yield f"{middle}<note_excerpt_sentences>\n"
+        for each, start in zip(case.sentences, offsets(case.sentences), strict=True):
+            places = {"id": each.id, "paragraph_id": each.paragraph_id, "start_char_index": str(start)}
+            yield element("sentence", each.text, inner, **places)
+        yield f"{middle}</note_excerpt_sentences>\n"
+
+    body = "".join(
+        f'{outer}<case id="{html.escape(each.case.id)}">\n{"".join(parts(each.case))}{outer}</case>\n' for each in cases
+    )
+    return {
+        CASES_FILE: f"<annotations>\n{body}</annotations>\n",
+        KEY_FILE: json.dumps(keys, indent=1) + "\n",
+        MAPPING_FILE: json.dumps(documents, indent=1) + "\n",
+    }
+
+
+def _key(name: str, key: CaseKey, *, answers: bool) -> dict[str, Any]:
+    labels = [{"sentence_id": each, "relevance": label} for each, label in key.relevance.items()]
+    record: dict[str, Any] = {"case_id": name, "answers": labels}
+    if answers and key.answer_sentences:
+        record |= {
+            "clinician_answer": answer_text(key.answer_sentences, cited=True),
+            "clinician_answer_without_citations": answer_text(key.answer_sentences),
+            "clinician_answer_sentences": [
+                {"id": each.id, "text": each.text, "citations": ",".join(each.citations)}
+                for each in key.answer_sentences
+            ],
+        }
+    return record

@@ -1,13 +1,9 @@
 """Scores the answers of ArchEHR-QA: what they cite, how like the references they are, and their form.
 
-Factuality is pooled: on each case a share and its denominator. Where there is no denominator the value is nan and the weight 0;
-so it is on a case whose key is not released. Relevance is a mean over cases. The averages (overall relevance, overall score) are
-made of totals, by `results`. Nothing in `parsed` and `why` quotes a text: ids of the note, counts, and classes of problems.
-
-`_official` figures are by the shared tasks' own reading, bug for bug (scoring scripts of 2025, archehr-qa 771b948, and of 2026,
-archehr-qa-2026 344b67e). 2025 splits a line at its last two pipes, leaves ids as they stand (`|1, 2|` cites `1` and ` 2`), throws
-away what is behind the last pipe, and counts the citations of what it cuts off. 2026 takes texts and ids as they are. What a
-script ends on (`spec.ENDS`) ends the scoring of a whole submission, so there is no figure to reproduce, and none is made up.
+Factuality is pooled: on each case a share and its denominator; nan with the weight 0 where there is none, or no key. Nothing in
+`parsed` and `why` quotes a text. `_official` figures are by the shared tasks' own reading, bug for bug (scoring scripts of 2025,
+archehr-qa 771b948, and of 2026, archehr-qa-2026 344b67e). What a script ends on (`spec.ENDS`) ends the scoring of a whole
+submission, so there is no figure to reproduce, and none is made up.
 """
 
 from __future__ import annotations
@@ -84,8 +80,7 @@ def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, tuple[float, f
 
     Shared terms are at most all of the reference's, so however many synonyms it has, F1 stays below 2.
     """
-    names = [metric.name for metric in task.metrics if metric.name.startswith("medcon")]
-    return dict.fromkeys(names, (0.0, _MOST_MEDCON))
+    return dict.fromkeys((name for name in _names(task) if name.startswith("medcon")), (0.0, _MOST_MEDCON))
 
 
 def _kind(task: TaskSpec) -> str:
@@ -244,11 +239,8 @@ def _cited(ids: Iterable[str], item: Item, *more: str) -> str:
     each = list(ids)
     known = [cited for cited in each if cited in item.fields["sentence_ids"]]
     shown = " ".join(known[:_SHOWN]) + (f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else "")
-    parts = [
-        f"ids {shown}" if known else "no ids",
-        f"unknown {len(each) - len(known)}" if len(each) > len(known) else "",
-    ]
-    return ", ".join(part for part in (*parts, *more) if part)
+    unknown = [f"unknown {len(each) - len(known)}"] if len(each) > len(known) else []
+    return ", ".join((f"ids {shown}" if known else "no ids", *unknown, *more))
 
 
 _SCORED: Final[
@@ -258,19 +250,18 @@ _SCORED: Final[
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OfficialAnswer:
-    """An answer as the script has it.
-
-    Attributes:
-        citations: each once, in order of first mention; spaces are part of them. Without any the script ends with an
-            error.
-    """
+    """An answer as the script has it; without citations it ends with an error."""
 
     text: str  # at most 75 words between spaces
-    citations: tuple[str, ...]
+    citations: tuple[str, ...]  # each once, in order of first mention; spaces are part of them
 
 
 def official_answer(answer: str) -> OfficialAnswer:
-    """Reads an answer (what a submission has as `answer`) as the script does."""
+    """Reads an answer (what a submission has as `answer`) as the script does.
+
+    It splits a line at its last two pipes, leaves ids as they stand (`|1, 2|` cites `1` and ` 2`), throws away what is behind
+    the last pipe, and counts the citations of what it cuts off.
+    """
     sentences: list[str] = []
     citations: list[str] = []
     for line in answer.strip().split("\n"):

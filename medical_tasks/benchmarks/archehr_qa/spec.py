@@ -7,12 +7,14 @@ https://github.com/soni-sarvesh/archehr-qa.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from medical_tasks.io.files import read_text
 from medical_tasks.spec import (
     Baseline,
     Benchmark,
@@ -30,19 +32,6 @@ from medical_tasks.spec import (
 if TYPE_CHECKING:
     from medical_tasks.data.dataset_source import DatasetSource
     from medical_tasks.judges.base import Judging
-
-
-__all__ = [
-    "ANSWER_TASKS",
-    "BENCHMARK",
-    "DATASET",
-    "ENDS",
-    "OFFICIAL",
-    "SUBTASKS",
-    "TASKS",
-    "WORD_LIMIT",
-    "share_name",
-]
 
 WORD_LIMIT: Final = 75
 """Most words of an answer."""
@@ -87,159 +76,34 @@ ENDS: Final = {
 """Kind of task to what in an answer stops the organizers' script, so that a whole submission has no figure."""
 
 OFFICIAL: Final = "_official"
-_AS_SCRIPT: Final = ", as the official script reads and adds up"
-_LENIENT: Final = {
-    "cited": "essential and supplementary sentences count",
-    "evidence": "supplementary ones are passed over",
-}
-_HOW: Final = {"micro": "over all cases together", "macro": "mean over the cases"}
-_SHARES: Final = {
-    "f1": "F1 of the {said} {things}",
-    "precision": "Share of the {said} {things} that count",
-    "recall": "Share of the {things} that count that are {said}",
-}
 
 
 def share_name(kind: str, which: str, how: str, part: str) -> str:
-    """Names a share: ours of 2025, the organizers' of 2026.
-
-    Args:
-        kind: of task; a key of `ENDS`.
-        which: `strict` or `lenient`.
-        how: `micro` or `macro`.
-        part: `f1`, `precision` or `recall`.
-    """
+    """Names a share by its kind of task (a key of `ENDS`), strict or lenient, micro or macro, and f1, precision or recall."""
     if kind == "cited":
         parts = ["factuality", which, how, part]
         return "_".join(name for name in parts if name not in ("strict", "micro", "f1"))
     return f"{how}_{part}" if kind == "alignment" else f"{which}_{how}_{part}"
 
 
-def _shares(kind: str, suffix: str = "") -> tuple[MetricSpec, ...]:
-    """Strict and lenient, pooled and by case; the first is the headline."""
-    said, things = (
-        ("cited", "sentences") if kind == "cited" else ("named", "sentences" if kind == "evidence" else "pairs")
-    )
-    made: list[MetricSpec] = []
+def _metrics(kind: str) -> tuple[MetricSpec, ...]:
+    """Strict and lenient shares, pooled and by case, and texts' metrics; those by the organizers' script end in `_official`.
 
-    def add(name: str, how: str, description: str) -> None:
-        made.append(
-            MetricSpec(
-                name=f"{name}{suffix}",
-                kind="ratio" if how == "micro" else "mean",
-                description=f"{description}{_AS_SCRIPT if suffix else ''}.",
-                judged=False,
-                ends=ENDS[kind] if suffix else "",
-                ends_unanswered=bool(suffix),
-            )
-        )
-
-    for which in ("strict", "lenient") if kind in _LENIENT else ("strict",):
-        counted = "" if kind == "alignment" else "; sentences that are essential count"
-        if which == "lenient":
-            counted = f"; {_LENIENT[kind]}"
-        for how, over in _HOW.items():
-            for part, text in _SHARES.items():
-                add(
-                    share_name(kind, which, how, part),
-                    how,
-                    f"{text.format(said=said, things=things)}, {over}{counted}",
-                )
-    if kind != "cited":
-        add("overall_score", "micro", f"The same as {share_name(kind, 'strict', 'micro', 'f1')}")
+    Our averages are of the metrics that are reported, the organizers' of all or none. A limit of null is none.
+    """
+    made = []
+    for each in _tables()[kind]:
+        low, high = each.get("limits", (0.0, 1.0))
+        limits = (-math.inf if low is None else low, math.inf if high is None else high)
+        made.append(MetricSpec(**{**each, "limits": limits, "of": tuple(each.get("of", ()))}))
     return tuple(made)
 
 
-_TEXT_METRICS: Final = {
-    "bleu": ("BLEU", "", (0.0, 1.0)),
-    "rouge1": ("ROUGE-1 F1", "", (0.0, 1.0)),
-    "rouge2": ("ROUGE-2 F1", "", (0.0, 1.0)),
-    "rougeL": ("ROUGE-L F1", "", (0.0, 1.0)),
-    "rougeLsum": ("ROUGE-Lsum F1", "", (0.0, 1.0)),
-    "sari": ("SARI", "", (0.0, 1.0)),
-    "bertscore": ("BERTScore F1, rescaled by its baseline", "bertscore", (-math.inf, 1.0)),
-    "medcon": ("MEDCON by the reference's formula", "umls", (0.0, math.inf)),
-    "alignscore": ("AlignScore", "alignscore", (0.0, 1.0)),
-}
-_ROUGES: Final = ("rouge1", "rouge2", "rougeL", "rougeLsum")
-_OF_ANSWERS: Final = ("bleu", "rougeLsum", "sari", "bertscore", "medcon", "alignscore")
-_OF_QUESTIONS: Final = ("rougeLsum", "bertscore", "alignscore", "medcon")
-_CLINICIANS_ANSWER: Final = "of the answer against the clinician's"
-_NOTE: Final = "of the answer against the questions and the essential sentences"
+@cache
+def _tables() -> dict[str, Any]:
+    tables: dict[str, Any] = json.loads(read_text(Path(__file__).with_name("metrics.json")))
+    return tables
 
-
-def _texts(names: tuple[str, ...], against: str, *, suffix: str = "", ends: str = "") -> tuple[MetricSpec, ...]:
-    """Metrics of a text; with `ends`, by the organizers' script, which reports all of ROUGE."""
-    if ends:
-        others = tuple(name for name in names if name not in _ROUGES)
-        names = (*others[: names.index("rougeLsum")], *_ROUGES, *others[names.index("rougeLsum") :])
-    return tuple(
-        MetricSpec(
-            name=f"{name}{suffix}",
-            kind="mean",
-            description=f"{_TEXT_METRICS[name][0]} {against}{_AS_SCRIPT if ends else ''}.",
-            limits=_TEXT_METRICS[name][2],
-            judged=False,
-            needs=_TEXT_METRICS[name][1],
-            ends=ends,
-            ends_unanswered=bool(ends),
-        )
-        for name in names
-    )
-
-
-def _average(name: str, of: tuple[str, ...], *, suffix: str = "", ends: str = "") -> MetricSpec:
-    """Ours is of the metrics that are reported, the organizers' of all or none."""
-    which = "; not without all of them" if ends else " that are reported"
-    return MetricSpec(
-        name=f"{name}{suffix}",
-        kind="average",
-        description=f"Average of {', '.join(of)}{which}.",
-        limits=(-math.inf, math.inf),
-        judged=False,
-        of=of,
-        ends=ends,
-        ends_unanswered=bool(ends),
-    )
-
-
-def _relevance(suffix: str, against: str, *, factuality: str = "factuality", ends: str = "") -> tuple[MetricSpec, ...]:
-    """The relevance of an answer that cites, its average, and the average of that and factuality."""
-    return (
-        *_texts(_OF_ANSWERS, against, suffix=suffix, ends=ends),
-        _average("overall_relevance", tuple(f"{name}{suffix}" for name in _OF_ANSWERS), suffix=suffix, ends=ends),
-        _average("overall_score", (factuality, f"overall_relevance{suffix}"), suffix=suffix, ends=ends),
-    )
-
-
-def _subtask_texts(kind: str, names: tuple[str, ...], against: str) -> tuple[MetricSpec, ...]:
-    official = tuple(f"{name}{OFFICIAL}" for name in names)
-    return (
-        *_texts(names, against),
-        _average("overall_score", names),
-        *_WORDS,
-        *_texts(names, against, suffix=OFFICIAL, ends=ENDS[kind]),
-        _average("overall_score", official, suffix=OFFICIAL, ends=ENDS[kind]),
-    )
-
-
-_VALID: Final = MetricSpec(
-    name="valid",
-    kind="proportion",
-    description="Answers of the official form: cited, at most 75 words, ids known.",
-    judged=False,
-)
-_WORDS: Final = (
-    MetricSpec(
-        name="words",
-        kind="mean",
-        description="Words of the text without citations, all of them.",
-        higher_is_better=False,
-        limits=(0.0, math.inf),
-        unit="number",
-        judged=False,
-    ),
-)
 
 _CHECKPOINTS: Final = {
     "bertscore": "folder of distilbert-base-uncased",
@@ -248,15 +112,15 @@ _CHECKPOINTS: Final = {
 }
 
 
-_HUB_ANSWER: Final[dict[str, Any]] = {
-    "asked": "clinician_question",
-    "target": "clinician_answer",
-    "template": (
-        "Sentences of a clinical note:\n{sentences}\n\nWhat the patient wrote:\n{patient_narrative}\n\nQuestion: {prompt}"
-    ),
-    "metadata": ["patient_narrative", "sentences"],
-}
 _HUB_QUESTIONS: Final[Mapping[str, dict[str, Any]]] = {
+    "answer": {
+        "asked": "clinician_question",
+        "target": "clinician_answer",
+        "template": (
+            "Sentences of a clinical note:\n{sentences}\n\nWhat the patient wrote:\n{patient_narrative}\n\nQuestion: {prompt}"
+        ),
+        "metadata": ["patient_narrative", "sentences"],
+    },
     "question": {
         "asked": "patient_narrative",
         "target": "clinician_question",
@@ -275,7 +139,7 @@ _HUB_QUESTIONS: Final[Mapping[str, dict[str, Any]]] = {
         "metadata": ["sentences"],
     },
 }
-"""Subtasks whose question in `eval.yaml` is another than the answer's."""
+"""The question in `eval.yaml` by `options["form"]`."""
 
 
 class ArchEHRQA(Benchmark):
@@ -341,8 +205,8 @@ class ArchEHRQA(Benchmark):
         prompts: str = "own",
         upstream: Path | None = None,
     ) -> MultiStep:
-        """See `protocol`."""
-        from medical_tasks.benchmarks.archehr_qa.protocol import open_protocol
+        """See `prompts`."""
+        from medical_tasks.benchmarks.archehr_qa.prompts import open_protocol
 
         return open_protocol(task, arguments=arguments)
 
@@ -366,7 +230,7 @@ class ArchEHRQA(Benchmark):
 
     def baselines(self) -> Mapping[str, Baseline]:
         """`heuristic`: the sentences most like the questions."""
-        from medical_tasks.benchmarks.archehr_qa.baselines import heuristic_identity, heuristic_responses
+        from medical_tasks.benchmarks.archehr_qa.evidence import heuristic_identity, heuristic_responses
 
         return {"heuristic": Baseline(heuristic_responses, heuristic_identity)}
 
@@ -378,7 +242,7 @@ class ArchEHRQA(Benchmark):
 
     def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
         """The answer from the sentences; the subtasks of 2026 have other questions and other gold."""
-        return hub_question(**_HUB_QUESTIONS.get(task.options["form"], _HUB_ANSWER), scorer={"name": "model_graded_qa"})
+        return hub_question(**_HUB_QUESTIONS[task.options["form"]], scorer={"name": "model_graded_qa"})
 
     def construction(self) -> ConstructionVerb:
         """See `construction.steps`."""
@@ -406,15 +270,7 @@ def _answer_task(
         benchmark=BENCHMARK,
         dataset=DATASET.name,
         split="test",
-        metrics=(
-            *_shares("cited"),
-            *_relevance("", _CLINICIANS_ANSWER),
-            *_relevance("_notes", _NOTE),
-            _VALID,
-            *_WORDS,
-            *_shares("cited", OFFICIAL),
-            *_relevance(OFFICIAL, _NOTE, factuality=f"factuality{OFFICIAL}", ends=ENDS["cited"]),
-        ),
+        metrics=_metrics("cited"),
         version="2-A",
         generation_size=512,
         groups=("source",),
@@ -449,7 +305,7 @@ ANSWER_TASKS: Final = (
 )
 
 
-def _subtask(name: str, title: str, metrics: tuple[MetricSpec, ...], *, size: int, scoring: dict[str, str]) -> TaskSpec:
+def _subtask(name: str, title: str, *, size: int, scoring: dict[str, str]) -> TaskSpec:
     return TaskSpec(
         name=f"archehr_{name}",
         title=title,
@@ -457,41 +313,29 @@ def _subtask(name: str, title: str, metrics: tuple[MetricSpec, ...], *, size: in
         dataset=DATASET.name,
         # The organizers' cases: for alignment those of both shared tasks.
         split="test+test_2026" if name == "alignment" else "test_2026",
-        metrics=metrics,
+        metrics=_metrics(name),
         version="2-A",
         generation_size=size,
         groups=("source",),
         options={"form": name},
-        scoring_arguments=scoring,
+        scoring_arguments=dict(scoring),
     )
 
 
 SUBTASKS: Final = (
     _subtask(
-        "question",
-        "Clinician's version of a patient's question (2026, subtask 1)",
-        _subtask_texts("question", _OF_QUESTIONS, "of the question against the clinician's"),
-        size=64,
-        scoring=dict(_CHECKPOINTS),
+        "question", "Clinician's version of a patient's question (2026, subtask 1)", size=64, scoring=_CHECKPOINTS
     ),
-    _subtask(
-        "evidence",
-        "Sentences a question needs (2026, subtask 2)",
-        (*_shares("evidence"), *_shares("evidence", OFFICIAL)),
-        size=128,
-        scoring={},
-    ),
+    _subtask("evidence", "Sentences a question needs (2026, subtask 2)", size=128, scoring={}),
     _subtask(
         "answer",
         "Answer to a patient's question without citations (2026, subtask 3)",
-        _subtask_texts("answer", _OF_ANSWERS, _CLINICIANS_ANSWER),
         size=256,
-        scoring=dict(_CHECKPOINTS),
+        scoring=_CHECKPOINTS,
     ),
     _subtask(
         "alignment",
         "Sentences that each sentence of a given answer rests on (2026, subtask 4)",
-        (*_shares("alignment"), *_shares("alignment", OFFICIAL)),
         size=256,
         scoring={},
     ),

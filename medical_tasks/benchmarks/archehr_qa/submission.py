@@ -2,20 +2,15 @@
 
 It is a JSON list of `{"case_id": "1", "answer": "..."}` (2025) or `{"case_id": "1", "prediction": ...}` (2026, in a zip file).
 Answers are read as they are scored here and written anew in the official form, so that the official scorer reads what was scored.
-Of 2025 that is a sentence a line with `|1,2|` at its end, which is proved on the written text with the scorer's own reading. Of
-2026 it is a text of the words that count, a list of ids, or such a list for each sentence of the answer. Nothing is sent anywhere:
-`medical-tasks submit` writes a file.
-
-No case gets a score where one is missing or is none of the key's. In 2025 that is also so where one cites nothing, and other
-spellings of citations than `|1,2|` at the end of a line are read otherwise than they are meant. In 2026 the scorers end with a
-ValueError where a text is empty, an id is none of the case's, or a prediction is of another type. Messages hold ids, places and
-counts, never a word of an answer.
+No case gets a score where one is missing or is none of the key's. In 2025 that is also so where one cites nothing; in 2026 where a
+text is empty, an id is none of the case's, or a prediction is of another type. Messages hold ids, places and counts, never a word
+of an answer.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -82,23 +77,22 @@ def check_records(
     others: list[Problem] = []
     places: dict[str, list[int]] = {}
     for number, record in enumerate(records, start=1):
+        place = f"record {number}"
         if not isinstance(record, dict):
             said = f"must be an object with 'case_id' and {field!r}, got {shown(record)}"
-            others.append(Problem(place=f"record {number}", text=said, fatal=True))
+            others.append(Problem(place=place, text=said, fatal=True))
             continue
-        named_case = record.get("case_id")
-        readable = isinstance(named_case, str) or (isinstance(named_case, int) and not isinstance(named_case, bool))
-        case = str(named_case) if readable else ""
-        place = of_case(case) if readable else f"record {number}"
-        problems = own.get(case, others)
-        if readable:
+        problems, name, case = others, record.get("case_id"), None
+        if isinstance(name, str | int) and not isinstance(name, bool):
+            case = str(name)
+            place, problems = of_case(case), own.get(case, others)
             places.setdefault(case, []).append(number)
-        if not isinstance(named_case, str):
-            got = f"got {shown(named_case)}" if "case_id" in record else "there is none"
+        if not isinstance(name, str):
+            got = f"got {shown(name)}" if "case_id" in record else "there is none"
             problems.append(Problem(place=place, text=f"its 'case_id' must be a text, {got}", fatal=True))
         if field not in record:
             problems.append(Problem(place=place, text=f"its {field!r} is missing", fatal=True))
-        elif readable and case in cases:
+        elif case is not None and case in cases:
             problems += check(cases[case], record[field])
     for case, numbers in places.items():
         if case not in cases:
@@ -124,8 +118,11 @@ def of_case(case_id: str) -> str:
 
 def too_long(item: Item, words: int, limit: int = WORD_LIMIT, *, note: bool = True) -> Problem:
     """Says that more words than count are there; only a note where the official scorer cuts the text and does nothing else."""
-    said = f"has {words} words, of which the first {limit} count; the limit is {limit}"
-    return Problem(place=of_case(item.id), text=said, note=note)
+    return _about(item, f"has {words} words, of which the first {limit} count; the limit is {limit}", note=note)
+
+
+def _about(item: Item, said: str, *, fatal: bool = False, note: bool = False) -> Problem:
+    return Problem(place=of_case(item.id), text=said, fatal=fatal, note=note)
 
 
 def unknown_ids(cited: Sequence[str], known_ids: Sequence[str], *, whose: str = "note") -> str:
@@ -189,53 +186,46 @@ def answer_problems(item: Item, answer: Any) -> list[Problem]:
     """Checks an answer of 2025: nothing is wrong where the official scorer reads it as it is meant."""
     if found := _no_text(item, answer, field="answer"):
         return found
-    place, known_ids = of_case(item.id), item.fields["sentence_ids"]
+    known_ids = item.fields["sentence_ids"]
     meant, official = read_answer(answer, known_ids), official_answer(answer)
     if not official.text:
-        return [Problem(place=place, text="has no words; the official scorer ends with an error on it", fatal=True)]
+        return [_about(item, "has no words; the official scorer ends with an error on it", fatal=True)]
     problems = []
     if not official.citations:
         said = "cites no sentence; the official scorer ends with an AssertionError on it and scores no case at all"
-        problems.append(Problem(place=place, text=said, fatal=True))
+        problems.append(_about(item, said, fatal=True))
     if unknown := [cited for cited in meant.citations if cited not in known_ids]:
-        problems.append(Problem(place=place, text=unknown_ids(unknown, known_ids)))
+        problems.append(_about(item, unknown_ids(unknown, known_ids)))
     if TOO_LONG in meant.problems:
         problems.append(too_long(item, meant.words, note=False))
     same = TOO_LONG in meant.problems or (meant.citations, meant.text) == (official.citations, official.text)
     lost = any("|" in sentence.text and not sentence.citations for sentence in meant.sentences)
     if WRONG_FORM in meant.problems or lost or not same:
-        problems.append(_misspelt(place, answer, known_ids))
+        problems.append(_about(item, _misspelt(answer, known_ids)))
     return problems
 
 
 def _refused(item: Item, said: str) -> Problem:
-    return Problem(place=of_case(item.id), text=f"{said}; the official scorer refuses the submission", fatal=True)
+    return _about(item, f"{said}; the official scorer refuses the submission", fatal=True)
 
 
 def _no_text(item: Item, value: Any, *, field: str = "prediction") -> list[Problem]:
-    place = of_case(item.id)
     if not isinstance(value, str):
-        return [Problem(place=place, text=f"its {field!r} must be a text, got {shown(value)}", fatal=True)]
+        return [_about(item, f"its {field!r} must be a text, got {shown(value)}", fatal=True)]
     if not is_text(blank=True).holds(value):
-        return [Problem(place=place, text="has characters that are none (half of a pair); write it anew")]
+        return [_about(item, "has characters that are none (half of a pair); write it anew")]
     return []
 
 
-def _misspelt(place: str, answer: str, known_ids: Sequence[str]) -> Problem:
-    lines = list(_spellings(answer, known_ids))
-    if not lines:
-        return Problem(place=place, text=_ODD)
-    number, why = lines[0]
-    others = [str(line) for line, _ in lines[1:]]
-    too = f" (line{'s' if len(others) > 1 else ''} {', '.join(others)} too)" if others else ""
-    return Problem(place=place, text=f"line {number} {_SPELLINGS[why]}; write it like: A sentence. |1,2|{too}")
-
-
-def _spellings(answer: str, known_ids: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Numbers of the lines that are not of the form, each with what is wrong."""
-    for number, line in enumerate(answer.split("\n"), start=1):
-        if why := _spelling(line.strip(), known_ids):
-            yield number, why
+def _misspelt(answer: str, known_ids: Sequence[str]) -> str:
+    """Says what is wrong with the first line that is not of the form, and which others are not."""
+    lines = enumerate(answer.split("\n"), start=1)
+    wrong = {number: why for number, line in lines if (why := _spelling(line.strip(), known_ids))}
+    if not wrong:
+        return _ODD
+    (number, why), *rest = wrong.items()
+    too = f" (line{'s' if len(rest) > 1 else ''} {', '.join(str(line) for line, _ in rest)} too)" if rest else ""
+    return f"line {number} {_SPELLINGS[why]}; write it like: A sentence. |1,2|{too}"
 
 
 def _spelling(line: str, known_ids: Sequence[str]) -> str:
@@ -279,18 +269,13 @@ _Written = tuple[Any, list[Problem]]
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:
-    """A submission and what is wrong with it.
-
-    Attributes:
-        rewritten: ids of cases whose answer of 2025 the official scorer, as it was, reads otherwise than it was scored
-            here.
-    """
+    """A submission and what is wrong with it."""
 
     text: str  # of the file
     answered: int  # number of cases in it
     problems: tuple[Problem, ...]
     notes: tuple[Problem, ...]  # what of the answers is not in it, in the order of the cases, as `problems`
-    rewritten: tuple[str, ...]
+    rewritten: tuple[str, ...]  # cases whose answer of 2025, as it was, the official scorer reads otherwise
 
 
 def make_submission(task: TaskSpec, items: Sequence[Item], responses: Mapping[str, str]) -> Submission:
@@ -400,7 +385,7 @@ def _cited(item: Item, reply: str) -> _Written:
     meant = answer.text if answer.text.endswith(SENTENCE_ENDS) or not problems else f"{answer.text}."
     if (official.text, official.citations) != (meant, answer.citations):
         said = "cannot be written so that the official scorer reads it as it was scored here; look at it"
-        problems.append(Problem(place=of_case(item.id), text=said))
+        problems.append(_about(item, said))
     return written, problems
 
 
@@ -447,7 +432,7 @@ def _left_out(item: Item, cited: Sequence[str], known: Sequence[str], *, whose: 
 
 
 def _told(item: Item, *said: str) -> list[Problem]:
-    return [Problem(place=of_case(item.id), text=text, note=True) for text in said]
+    return [_about(item, text, note=True) for text in said]
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from medical_tasks.benchmarks.archehr_qa.data import read_case_rows, read_rows
-from medical_tasks.benchmarks.archehr_qa.demo import demo_cases
+from medical_tasks.benchmarks.archehr_qa.data import demo_cases, read_case_rows, read_rows
 from medical_tasks.benchmarks.archehr_qa.spec import TASKS
 from medical_tasks.spec import Item
+from tests.benchmarks.archehr_qa.asked_items import ITEMS
 from tests.support import SHARED
 
 __all__ = ["FIXTURE", "TASK", "checked", "checked_items", "demo_items", "item_of", "small_item"]
@@ -45,16 +45,5 @@ def item_of(row: dict[str, Any]) -> Item:
 
 def small_item(**changes: Any) -> Item:
     """Five sentences: 2 and 4 essential, 3 supplementary; an answer of three, citing 2; 3 and 4; nothing."""
-    fields: dict[str, Any] = {
-        "id": "7",
-        "source": "mimic-iv",
-        "patient_narrative": "Mum had fevers. Why?",
-        "clinician_question": "What was the cause of her fever?",
-        "sentence_ids": ["1", "2", "3", "4", "5"],
-        "sentences": ["Course:", "A stone blocked the duct.", "It was seen on CT.", "It was taken out.", "She ate."],
-        "relevance": ["not-relevant", "essential", "supplementary", "essential", "not-relevant"],
-        "clinician_answer": "A stone blocked the duct of the liver. It was seen and taken out. She is well.",
-        "answer_sentences": ["A stone blocked the duct of the liver.", "It was seen and taken out.", "She is well."],
-        "answer_citations": ["2", "3,4", ""],
-    }
+    fields: dict[str, Any] = json.loads(ITEMS)["small"]
     return item_of(fields | changes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import shutil
 from pathlib import Path
@@ -20,7 +21,9 @@ from medical_tasks.data.dataset_source import find_files
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import TaskSpec
-from tests.benchmarks.archehr_qa.release_files import NARRATIVE, SECRET, case, key, write_cases, write_json
+from tests.benchmarks.archehr_qa.release_files import case, key, write_cases, write_json
+
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("data.json").read_text(encoding="utf-8"))
 
 NAMES = [column.name for column in COLUMNS]
 SUBTASK = {task.options["form"]: task for task in SUBTASKS}
@@ -43,36 +46,14 @@ def test_a_row(tmp_path: Path) -> None:
     write_json(tmp_path, "mapping", [{"case_id": "1", "document_id": "5_6", "document_source": "mimic-iii"}])
     (row,) = read_rows("official", "test", {"test": path})
     assert list(row) == NAMES
-    assert row == {
-        "id": "1",
-        "source": "mimic-iii",
-        "patient_narrative": NARRATIVE,
-        "patient_question": "Is that bad?",
-        "clinician_question": f"Is it bad that he {SECRET}?",
-        "sentence_ids": ["1", "2", "3"],
-        "sentences": ["Course:", f"He {SECRET}.", "It was\nremoved."],
-        "paragraph_ids": ["0", "1", "1"],
-        "relevance": ["not-relevant", "essential", "supplementary"],
-        "clinician_answer": "It was removed. Well.",
-        "answer_sentences": ["It was removed.", "Well."],
-        "answer_citations": ["2,3", ""],
-        "answer_sentence_ids": ["1", "2"],
-        "document_id": "5_6",
-    }
+    assert row == CASES["row"]
 
 
 def test_a_row_without_key_and_mapping(tmp_path: Path) -> None:
     (row,) = read_rows("official", "dev", {"dev": write_cases(tmp_path, case("1"))})
     assert list(row) == NAMES
-    assert {name for name, value in row.items() if value in ("", [])} == {
-        "source",
-        "relevance",
-        "clinician_answer",
-        "answer_sentences",
-        "answer_citations",
-        "answer_sentence_ids",
-        "document_id",
-    }
+    empty = "source relevance clinician_answer answer_sentences answer_citations answer_sentence_ids document_id"
+    assert {name for name, value in row.items() if value in ("", [])} == set(empty.split())
 
 
 def test_what_is_built_is_what_is_there(tmp_path: Path) -> None:
@@ -237,17 +218,7 @@ def test_tasks_with_citations_take_every_case(lacking: str) -> None:
         assert len(load_items(task, [demo()[0] | WITHOUT[lacking]])) == 1
 
 
-@pytest.mark.parametrize(
-    ("form", "lacking", "told"),
-    [
-        ("question", "key", ""),
-        ("evidence", "answers", ""),
-        ("evidence", "key", "lack labels of its sentences: they are asked, and nothing is compared"),
-        ("answer", "answers", "lack a clinician's answer: they are asked, and nothing is compared"),
-        ("alignment", "citations", "lack citations of the clinician's answer: they are asked, and nothing is compared"),
-        ("alignment", "answers", "lack a clinician's answer in sentences and are not asked"),
-    ],
-)
+@pytest.mark.parametrize(("form", "lacking", "told"), CASES["test_cases_without_their_gold_are_asked_if_they_can_be"])
 def test_cases_without_their_gold_are_asked_if_they_can_be(
     form: str, lacking: str, told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,7 +17,6 @@ from medical_tasks.benchmarks.archehr_qa.evidence import (
     Embeddings,
     Words,
     lexical_similarities,
-    note_sentences,
     open_chooser,
     open_similarity,
     questions,
@@ -149,7 +148,3 @@ def test_a_checkpoint_is_opened_once_for_prompts_and_protocol(checkpoint: str, m
 def test_a_checkpoint_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match="no such folder"):
         open_similarity(str(tmp_path / "nothing"))
-
-
-def test_sentences_are_on_one_line() -> None:
-    assert note_sentences(case())[1] == "A stone blocked the duct, and the fever came from it."

@@ -103,7 +103,8 @@ _SETS = st.frozensets(st.integers(0, 8))
 def test_laws(cases: list[tuple[frozenset[int], frozenset[int]]]) -> None:
     counts = [count(cited, right) for cited, right in cases]
     rows = [factuality_values("cited", {"strict": each}) for each in counts]
-    together = sum(counts, Counts()).ratios()
+    sums = [sum(part) for part in zip(*((each.hits, each.wrong, each.missed) for each in counts), strict=True)]
+    together = Counts(*sums).ratios()
     for name, part in (("factuality", "f1"), ("factuality_precision", "precision"), ("factuality_recall", "recall")):
         above = sum(values[name] * weights[name] for values, weights in rows if weights[name])
         assert above == pytest.approx(together[part][0])  # items add up to the pooled share

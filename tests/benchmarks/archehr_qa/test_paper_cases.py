@@ -6,38 +6,23 @@ there are, and how many of them are cited, follows from the lenient figures. Sen
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from medical_tasks.benchmarks.archehr_qa.scoring import score_items
 from tests.benchmarks.archehr_qa.fixture_cases import TASK, small_item
 
-# Citations by line, essential sentences, supplementary ones; strict and lenient precision, recall and F1 in percent.
-CASES = {
-    "23, fenced": (("```answer", "5,6", "6", "```"), {5, 6}, set(), (100, 100, 100), (100, 100, 100)),
-    "39": (("9", "13,14", "15"), {7, 8, 9, 14, 15, 16}, set(), (75.0, 50.0, 60.0), (75.0, 50.0, 60.0)),
-    "118": (
-        ("26,35", "26", "24,25", "18,21,23", "2"),
-        {9, 18, 19, 23, 24, 26, 33, 34, 35, 36},
-        {21, 3, 4, 5, 6, 7, 8},
-        (62.5, 50.0, 55.6),
-        (75.0, 35.3, 48.0),
-    ),
-    "99": (
-        ("4,6,9,10,11", "", "", "24,27,28"),
-        {2, 3, 21},
-        {4, 6, 9, 10, 11, 5, 7, 8, 12, 13, 14, 15, 16},
-        (0, 0, 0),
-        (62.5, 31.3, 41.7),
-    ),
-    # Table 1's case has its labels and table S1 its answers, without figures: these are by hand.
-    "together, Llama 4": (("1,2", "2", "3"), {1, 2}, {3}, (66.7, 100, 80.0), (100, 100, 100)),
-    "answer first, Llama 3": (("1,2", ""), {1, 2}, {3}, (100, 100, 100), (100, 66.7, 80.0)),
-    "heuristic": (("1", "2", "4"), {1, 2}, {3}, (66.7, 100, 80.0), (66.7, 66.7, 66.7)),
-}
+# Citations by line, essential sentences, supplementary ones; strict and lenient precision, recall and F1 in percent. Table 1's case
+# has its labels and table S1 its answers, without figures: those of the last three are by hand.
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("paper_cases.json").read_text(encoding="utf-8"))[
+    "figures"
+]
 PARTS = ("_precision", "_recall", "")
 
 
-def answer_of(lines: tuple[str, ...]) -> str:
+def answer_of(lines: list[str]) -> str:
     """An answer of our own that cites as the paper's does; what is fenced there is fenced."""
     return "\n".join(
         line if line.startswith("```") else f"Sentence {place} says it.{f' |{line}|' if line else ''}"

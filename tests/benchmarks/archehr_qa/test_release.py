@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,8 @@ from tests.benchmarks.archehr_qa.release_files import (
 )
 from tests.support import SHARED, needs_shared
 
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("release.json").read_text(encoding="utf-8"))
+
 NAME = "archehr-qa.xml"
 
 
@@ -56,20 +59,7 @@ def test_folders_of_splits(tmp_path: Path, above: str, splits: tuple[str, ...]) 
     assert tuple(found) == splits
 
 
-@pytest.mark.parametrize(
-    ("folder", "split"),
-    [
-        ("dev", "dev"),
-        ("test", "test"),
-        ("test-2026", "test_2026"),
-        ("archehr TEST_2026", "test_2026"),
-        ("archehr-2026", "dev"),
-        ("My_TEST", "test"),
-        ("archehr", "dev"),
-        ("latest", "dev"),
-        ("contest1", "dev"),
-    ],
-)
+@pytest.mark.parametrize(("folder", "split"), CASES["test_one_folder_with_the_files"])
 def test_one_folder_with_the_files(tmp_path: Path, folder: str, split: str, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tmp_path, folder)
     assert split_of(tmp_path / folder) == split
@@ -130,60 +120,11 @@ def test_what_later_releases_may_leave_out_or_add(tmp_path: Path) -> None:
     assert [(each.id, each.paragraph_id) for each in read.sentences] == [("0", ""), ("1", "")]
 
 
-def phrase(attributes: str, text: str) -> dict[str, str]:
-    return {"question": f"<patient_question><phrase {attributes}>{text}</phrase></patient_question>"}
-
-
 def numbered(*given: tuple[str, str, int | str | None, str]) -> dict[str, str]:
     return {"sentences": "".join(sentence(*each) for each in given)}
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"narrative": ""}, "has no <patient_narrative>"),
-        ({"narrative": "<patient_narrative> \n </patient_narrative>"}, "<patient_narrative>: has no text"),
-        (
-            {"narrative": f"<patient_narrative>a <b>{SECRET}</b></patient_narrative>"},
-            "<patient_narrative>: holds other elements",
-        ),
-        ({"more": "<clinician_question>Why?</clinician_question>"}, "has <clinician_question> 2 times"),
-        ({"clinician": ""}, "has no <clinician_question>"),
-        (
-            phrase('start_char_index="3"', "Is that bad?"),
-            "phrase number 1: start_char_index is 3, and the narrative of 39 ",
-        ),
-        (
-            phrase('start_char_index="999"', "Is that bad?"),
-            "phrase number 1: start_char_index is 999, and the narrative",
-        ),
-        (phrase('start_char_index="-1"', "Is that bad?"), "phrase number 1: start_char_index must be a whole number"),
-        (phrase("", " "), "phrase number 1: has no text"),
-        (numbered(), "has no sentences of a note excerpt, others of the file have"),
-        (numbered(("", "0", 0, "Course:")), "sentence number 1: its id must be a whole number"),
-        (numbered(("01", "0", 0, "Course:")), "sentence number 1: its id must be a whole number, got '01'"),
-        (numbered(("2", "0", 0, "Course:")), "its first sentence must have the id 0 or 1, got 2"),
-        (
-            numbered(("1", "0", 0, "Course:"), ("1", "1", 0, f"He {SECRET}.")),
-            "sentence ids must be unique and consecutive, but behind 1 comes 1",
-        ),
-        (numbered(("1", "0", 0, "Course:"), ("3", "1", 0, f"He {SECRET}.")), "but behind 1 comes 3"),
-        (numbered(("1", "0", 0, " ")), "sentence 1: has no text"),
-        (numbered(("1", "0", "x", "Course:")), "sentence 1: start_char_index must be a whole number, got 'x'"),
-        (
-            numbered(("1", "0", 0, "Course:"), ("2", "1", 0, f"She {SECRET}.")),
-            "sentence 2 does not stand in <note_excerpt> behind sentence 1",
-        ),
-        (
-            numbered(("1", "0", 0, f"He {SECRET}."), ("2", "1", 0, "Course:")),
-            "sentence 2 does not stand in <note_excerpt>",
-        ),
-        (
-            numbered(("1", "1", 0, f"He {SECRET}."), ("2", "1", 5, "It was removed.")),
-            "sentence 2 has the start_char_index 5, where sentence 1 of the same paragraph, which begins at 0, has not ended",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("changes", "message"), CASES["test_a_wrong_case"])
 def test_a_wrong_case(tmp_path: Path, changes: dict[str, str], message: str) -> None:
     told = refusal(write_cases(tmp_path, case("1"), case("2", **changes)))
     assert "case '2'" in told
@@ -318,53 +259,12 @@ def test_a_key_that_keeps_gold_back(tmp_path: Path, cases: list[Case]) -> None:
     assert [each.text for each in read["1"].answer_sentences] == ["All.", "Well."]
 
 
-@pytest.mark.parametrize(
-    ("answer", "bare"),
-    [
-        ("A [1]. B [2, 3].", "A. B."),
-        ("A. [1] B. [2][3]", "A. B."),
-        ("A [1-3].", "A."),
-        ("A [x] is [not] [1.5] one.", "A [x] is [not] [1.5] one."),
-        ("", ""),
-    ],
-)
+@pytest.mark.parametrize(("answer", "bare"), CASES["test_citations_are_taken_out"])
 def test_citations_are_taken_out(answer: str, bare: str) -> None:
     assert without_citations(answer) == bare
 
 
-def sentences(*given: Any) -> dict[str, Any]:
-    return {"clinician_answer_sentences": list(given)}
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"answers": f"He {SECRET}"}, "answers must be a list of objects, got a text of"),
-        ({"answers": [SECRET]}, "answers must be a list of objects, got a list of 1"),
-        (
-            {"answers": labels("essential", "vital", "essential")},
-            "sentence '2': relevance must be one of essential, supple",
-        ),
-        ({"answers": [{"sentence_id": "1"}]}, "sentence '1': relevance must be one of essential, .*, got null"),
-        ({"answers": [{"relevance": "essential"}]}, "answers, number 1: sentence_id must be"),
-        ({"answers": labels(*["essential"] * 4)}, "labels sentences that the case does not have: '4'"),
-        ({"answers": labels(*["essential"] * 2)}, "has no label for the sentences '3'"),
-        ({"answers": labels("essential") * 2}, "sentence '1' has two labels"),
-        ({"clinician_answer": 1}, "clinician_answer must be a text, got a number"),
-        ({"clinician_answer_without_citations": [SECRET]}, "without_citations must be a text, got a list of 1"),
-        ({"clinician_answer": "\ud800"}, "clinician_answer must be a text"),
-        (sentences(SECRET), "clinician_answer_sentences must be a list of objects"),
-        (sentences({"id": "1"}), "number 1: text must be a text that is not blank"),
-        (sentences({"id": "1", "text": " "}), "number 1: text must be a text that is not blank"),
-        (sentences({"id": "1", "text": "a"}, {"id": "1", "text": "b"}), "ids must be unique"),
-        (sentences({"id": "1", "text": "a", "citations": "1,4"}), "cites sentences that the case does not have: '4'"),
-        (sentences({"id": "1", "text": "a", "citations": "0-2"}), "cites sentences that the case does not have: '0'"),
-        (sentences({"id": "1", "text": "a", "citations": "3-1"}), "cites sentences that the case does not have: '3-1'"),
-        (sentences({"id": "1", "text": "a", "citations": f"He {SECRET}"}), "does not have: a text of 21 characters"),
-        (sentences({"id": "1", "text": "a", "citations": 1}), "citations must be a list of ids, or a text with commas"),
-        (sentences({"id": "1", "text": "a", "citations": [[1]]}), "citations must be a whole number or a text"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "message"), CASES["test_a_wrong_record"])
 def test_a_wrong_record(tmp_path: Path, cases: list[Case], changes: dict[str, Any], message: str) -> None:
     told = key_refusal(write_json(tmp_path, "key", [key("1"), key("2", **changes)]), cases)
     assert "case '2'" in told
@@ -372,16 +272,7 @@ def test_a_wrong_record(tmp_path: Path, cases: list[Case], changes: dict[str, An
         raise UsageError(told)
 
 
-@pytest.mark.parametrize(
-    ("records", "message"),
-    [
-        ([key("1")], "has no record of the cases '2'"),
-        ([key("1"), key("2"), key("3")], "has cases that the file of cases does not have: '3'"),
-        ([key("1"), key("1")], "case '1' stands twice"),
-        ([key("1"), {}], "record 2: case_id must be"),
-        ({"1": SECRET}, "a list of records is needed"),
-    ],
-)
+@pytest.mark.parametrize(("records", "message"), CASES["test_other_cases"])
 def test_other_cases(tmp_path: Path, cases: list[Case], records: Any, message: str) -> None:
     path = write_json(tmp_path, "key", records)
     assert message in key_refusal(path, cases)

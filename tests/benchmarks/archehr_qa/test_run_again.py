@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.benchmarks.archehr_qa import evidence
-from medical_tasks.benchmarks.archehr_qa.demo import demo_cases
+from medical_tasks.benchmarks.archehr_qa.data import demo_cases
 from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.cli.entry import main
 from tests.fault_server import FaultServer

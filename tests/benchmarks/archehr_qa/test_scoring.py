@@ -29,7 +29,7 @@ from medical_tasks.benchmarks.archehr_qa.scoring import (
     unanswered_limits,
 )
 from medical_tasks.benchmarks.archehr_qa.spec import ENDS, OFFICIAL, TASKS
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.errors import UsageError
 from medical_tasks.runs.estimation import NOT_ALL
 from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item, ItemScore, TaskSpec
@@ -37,6 +37,8 @@ from tests.benchmarks.archehr_qa.fixture_cases import TASK, checked, checked_ite
 from tests.benchmarks.archehr_qa.hashed_scores import digest
 from tests.models.tiny_alignscore import make_alignscore
 from tests.support import ROOT, SHARED, needs_shared
+
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("scoring.json").read_text(encoding="utf-8"))
 
 NO_FIGURE = ENDS["cited"]
 PARTS = {"f1": "", "precision": "_precision", "recall": "_recall"}
@@ -78,15 +80,7 @@ def test_the_gold_of_every_task() -> None:
     for task in TASKS:
         scores = score_items(task, items, [gold_response(task, item) for item in items])
         found = _summary(task, items, scores)
-        names = {
-            "factuality",
-            "factuality_macro",
-            "factuality_official",
-            "valid",
-            "bleu",
-            "rougeLsum",
-            "rougeL_official",
-        }
+        names = set("factuality factuality_macro factuality_official valid bleu rougeLsum rougeL_official".split())
         names |= {f"{which}{how}_f1" for which in ("strict_", "lenient_", "") for how in ("micro", "macro")}
         names = names & set(found) - ({"rougeL_official"} if "steps" in task.options else set())
         assert names, task.name
@@ -183,30 +177,6 @@ def test_every_metric_of_a_task_has_a_value(tmp_path: Path) -> None:
             for metric in task.metrics:
                 value = score.values.get(metric.name, math.nan)
                 assert math.isnan(value) or metric.limits[0] <= value <= metric.limits[1], metric.name
-
-
-def test_a_checkpoint_is_opened_once_for_both_references(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from medical_tasks.models import alignscore
-
-    checkpoint, backbone = make_alignscore(tmp_path)
-    opened: list[Any] = []
-    real = alignscore.open_alignscore
-
-    def counted(*args: Any, **named: Any) -> Any:
-        opened.append(named)
-        return real(*args, **named)
-
-    monkeypatch.setattr(alignscore, "open_alignscore", counted)
-    items = [replace(small_item(), id=str(number)) for number in range(3)]
-    given = {"alignscore": f"{checkpoint}:{backbone}"}
-    scores = score_items(TASK["together"], items, ["A. |2|"] * 3, arguments=given)
-    assert len(opened) == 1
-    assert len({score.values["alignscore"] for score in scores}) == 1
-    assert scores[0].values["alignscore"] != scores[0].values["alignscore_notes"]
-    told = scoring_identity(TASK["together"], given)
-    assert told["alignscore"]["kind"] == "alignscore"
-    json.dumps(told)
-    assert scoring_identity(TASK["evidence"], {}) == {}
 
 
 def test_evidence_by_hand() -> None:
@@ -325,21 +295,6 @@ def test_nothing_of_a_text_is_told() -> None:
             assert "ebra" not in score.parsed + score.why + str(score.unscored), task.name
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "said"),
-    [
-        ({"nonsense": "1"}, UsageError, "archehr_together: its scoring takes no argument 'nonsense'. Arguments: bert"),
-        ({"alignscore": "x"}, UsageError, "alignscore must be CKPT:FOLDER"),
-        ({"bertscore": "nowhere"}, MissingError, "nowhere: no folder"),
-    ],
-)
-def test_arguments_that_are_refused(arguments: dict[str, str], error: type[Exception], said: str) -> None:
-    with pytest.raises(error, match=said):
-        _one("together", "A. |2|", arguments)
-    with pytest.raises(error, match=said):
-        scoring_identity(TASK["together"], arguments)
-
-
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(UsageError, match="archehr_evidence: 1 items but 0 responses"):
         score_items(TASK["evidence"], [small_item()], [])
@@ -347,6 +302,8 @@ def test_what_does_not_fit_is_refused() -> None:
         score_items(TASK["together"], [small_item()] * 2, ["", ""])
     with pytest.raises(UsageError, match="takes no argument 'umls'. Arguments: none"):
         _one("evidence", "1", {"umls": "x"})
+    with pytest.raises(UsageError, match="its scoring takes no argument 'nonsense'. Arguments: bert"):
+        scoring_identity(TASK["together"], {"nonsense": "1"})
     assert score_items(TASK["together"], [], []) == []
     limits = dict.fromkeys(("medcon", "medcon_notes", "medcon_official"), (0.0, 2.0))
     assert unanswered_limits(TASK["together"], small_item()) == limits
@@ -428,18 +385,8 @@ def test_the_checked_cases() -> None:
 
 
 def test_what_it_does_to_other_forms() -> None:
-    forms = {
-        "A. |1, 2|": ("1", " 2"),
-        "A. |1-3|": ("1-3",),
-        "A. |1|.": ("1",),
-        "A. |1||2|": ("2",),
-        "A. |1| B. |2|": ("2",),
-        "A. |01|": ("01",),
-        "A. |,|": (),
-        "A. [1]": (),
-        "A. |1|\r\nB. |2|\r\n": ("1", "2"),
-    }
-    assert {text: official_answer(text).citations for text in forms} == forms
+    forms: dict[str, list[str]] = CASES["official_citations"]
+    assert {text: list(official_answer(text).citations) for text in forms} == forms
 
 
 def test_texts_of_2026_are_taken_as_they_are() -> None:
@@ -450,20 +397,9 @@ def test_texts_of_2026_are_taken_as_they_are() -> None:
     assert [has_bleu(text) for text in ("a", ".", "", "<skipped>", " \u3000")] == [True, True, False, False, False]
 
 
-@pytest.mark.parametrize(
-    ("reply", "ids"),
-    [
-        ('["2", "01", " 3"]', ("2", "01", " 3")),
-        (' ["2"] ', ("2",)),
-        ("<think>[1]</think>\n[]", ()),
-        ("[2, 1]", ("read",)),  # numbers are no ids of a submission; what we read has their texts
-        ('```json\n["2"]\n```', ("read",)),
-        ('["2"] and more', ("read",)),
-        ("", ("read",)),
-    ],
-)
-def test_ids_of_a_submission(reply: str, ids: tuple[str, ...]) -> None:
-    assert official_ids(reply, ("read",)) == ids
+@pytest.mark.parametrize(("reply", "ids"), CASES["test_ids_of_a_submission"])
+def test_ids_of_a_submission(reply: str, ids: list[str]) -> None:
+    assert list(official_ids(reply, ("read",))) == ids
 
 
 def test_pairs_of_a_submission() -> None:

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from medical_tasks.benchmarks.archehr_qa.parsing import read_answer
 from medical_tasks.benchmarks.archehr_qa.scoring import official_answer, score_items
 from medical_tasks.benchmarks.archehr_qa.submission import (
-    TASKS,
     Submission,
     answer_problems,
     make_submission,
@@ -30,11 +29,10 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.runs.responses import LARGEST, read_responses
 from tests.benchmarks.archehr_qa.asked_items import case, task_of
 
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("submission.json").read_text(encoding="utf-8"))
+
 KNOWN = ("1", "2", "3", "4", "5")
-FORM = "; write it like: A sentence. |1,2|"
 SILENT = "cites no sentence; the official scorer ends with an AssertionError on it and scores no case at all"
-ODD = "has a | within a sentence, where no citation is read; write the sentence anew"
-LONG = "has 80 words, of which the first 75 count; the limit is 75"
 
 
 TOGETHER = task_of("together")
@@ -56,20 +54,7 @@ def told(answer: str, ids: Sequence[str] = KNOWN) -> list[str]:
     return [str(problem) for problem in answer_problems(case("7", sentence_ids=list(ids)), answer)]
 
 
-@pytest.mark.parametrize(
-    ("answer", "form"),
-    [
-        ("She slept. |1,2|\nShe ate. |3|", "She slept. |1,2|\nShe ate. |3|"),
-        ("She slept | 1 , 2 |", "She slept. |1,2|"),
-        ("She slept. |1||2|\r\n\r\nShe ate [4]\n", "She slept. |1,2|\nShe ate. |4|"),
-        ("```\nShe slept. |1-3|\n```", "She slept. |1,2,3|"),
-        ("<think>Which? |5|</think>She slept. |1| She ate. |2|", "She slept. |1|\nShe ate. |2|"),
-        ("No citation here.\nShe ate! |2|", "No citation here.\nShe ate! |2|"),
-        ("Rate it a|b|c today. |3|", "Rate it a|b|c today. |3|"),
-        ("A table a|b|c\nShe ate. |2|", "A table a|b|c. ||\nShe ate. |2|"),  # else "b" would be a citation
-        ("µg “quoted” 😀 |1|", "µg “quoted” 😀. |1|"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "form"), CASES["test_answers_are_written_in_the_official_form"])
 def test_answers_are_written_in_the_official_form(answer: str, form: str) -> None:
     assert written(answer) == form
     meant, official = read_answer(answer, KNOWN), official_answer(form)
@@ -116,59 +101,7 @@ def test_a_long_answer_is_cut_where_the_score_ends() -> None:
     assert written(answer).endswith(" more |2|")
 
 
-@pytest.mark.parametrize(
-    ("answer", "problems"),
-    [
-        ("She slept. |1,2|\nNothing is cited here.\nShe ate. |5|", []),
-        ("She slept. |1|\r\nShe ate. |2| \n\n", []),
-        ("Rate it a|b|c today. |3|", []),
-        ("She slept. |1,1,2,|", []),  # what the official scorer makes of it is what is meant
-        ("", ["has no words; the official scorer ends with an error on it"]),
-        (" \n \n", ["has no words; the official scorer ends with an error on it"]),
-        ("|1|", ["has no words; the official scorer ends with an error on it"]),
-        ("She slept.", [SILENT]),
-        ("She slept. |1,9,12|", ["cites 9, 12, which its note does not have (it has 1 to 5)"]),
-        (
-            "She slept. |1,SECRET|",
-            [
-                "cites 1 that is no number, which its note does not have (it has 1 to 5)",
-            ],
-        ),
-        (f"{'word ' * 79}last. |1|", [LONG]),
-        ("She slept. |1, 2|", [f"line 1 has spaces among the ids, which the official scorer takes for a part of them{FORM}"]),
-        (
-            "She slept. |1|\nA. |1| |2|\nB. |3||4|\nC. |1, 2|",
-            [
-                "line 2 has several groups of citations, of which the official scorer reads the last"
-                f"{FORM} (lines 3, 4 too)"
-            ],
-        ),
-        (
-            "She slept. |1-3|\nShe ate. [2]",
-            [
-                "line 1 has something else than ids with commas between, which the official scorer takes for one id"
-                f"{FORM} (line 2 too)"
-            ],
-        ),
-        (
-            "She slept. |1|\nShe ate. [2]",
-            [f"line 2 has citations in square brackets, which the official scorer does not read{FORM}"],
-        ),
-        ("She slept. |1|\nShe ate. |2|.", [f"line 2 has text behind the last |, which the official scorer drops{FORM}"]),
-        ("She slept. |1|\nShe ate. |2", [f"line 2 has one | alone, which is no citation{FORM}"]),
-        ("|1|\nShe ate. |2|", [f"line 1 has citations without a sentence{FORM}"]),
-        (
-            "```\nShe ate. |2|\n```",
-            [f"line 1 is a fence or reasoning, which the official scorer takes for a sentence{FORM} (line 3 too)"],
-        ),
-        ("She slept. |1|\nA table a|b|c ||", [ODD]),
-        ("She slept \ud800 |1|", ["has characters that are none (half of a pair); write it anew"]),
-        (
-            f"{'word ' * 80}",
-            [SILENT, LONG],
-        ),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("answer", "problems"), CASES["test_problems_of_an_answer_are_told_without_a_word_of_it"])
 def test_problems_of_an_answer_are_told_without_a_word_of_it(answer: str, problems: list[str]) -> None:
     assert told(answer) == [f"case 7: {problem}" for problem in problems]
     assert all("SECRET" not in problem and "slept" not in problem for problem in told(answer))
@@ -197,31 +130,10 @@ def test_each_case_once_and_no_other() -> None:
         "case a text of 16 characters: is none of the 2 cases of this split; the official scorer refuses the submission",
     ]
     assert [problem.fatal for problem in found] == [True, True, False, True, True]
-
-
-def test_a_sound_submission_has_no_problems() -> None:
     assert problems_of(TOGETHER, [case("1"), case("2")], [record("2"), record("1")]) == []
 
 
-PIECES = [
-    "A word.", "b", "|", "|1|", "|1, 2|", "||", "[1]", "[1,2]", "\n", "```\n", "</think>", "<think>", " ", "\t", "1-3",
-]  # fmt: skip
-PIECES += [
-    "|2-3|",
-    "|9|",
-    "|x|",
-    "a|b|c",
-    "?",
-    "word " * 30,
-    "\u2028",
-    "\xa0",
-    "and",
-    "”",
-    "\x00",
-    "\r",
-    "|1|.",
-    "Dr. Smith",
-]
+PIECES = CASES["pieces"]
 
 
 @settings(deadline=None, max_examples=150)
@@ -253,35 +165,7 @@ LINKS = [
 GOOD: dict[str, Any] = {"question": "Why?", "evidence": ["2", "3"], "answer": "A stone.", "alignment": LINKS}
 
 
-@pytest.mark.parametrize(
-    ("task", "reply", "prediction", "notes"),
-    [
-        ("question", "<think>Hm.</think>\n```\nWhy was\nshe ill?\n```", "Why was she ill?", []),
-        ("question", " ".join(WORDS), " ".join(WORDS[:15]), ["has 80 words, of which the first 15 count; the limit is 15"]),
-        ("evidence", "Essential sentences: 5, 2-3", ["2", "3", "5"], []),
-        ("evidence", "None", [], []),
-        ("evidence", "3, 9, 12", ["3"], ["cites 9, 12, which its note does not have (it has 1 to 5); that is left out"]),
-        ("evidence", "SECRET", [], ["no ids found"]),
-        ("answer", "A stone |2|.\nIt was taken out", "A stone. It was taken out.", []),
-        (
-            "answer",
-            " ".join(WORDS),
-            " ".join(WORDS[:75]),
-            ["has 80 words, of which the first 75 count; the limit is 75"],
-        ),
-        ("alignment", "1: 2\n3: 5", LINKS, []),
-        ("alignment", json.dumps(LINKS), LINKS, []),
-        (
-            "alignment",
-            "1: 2,9\n3: 5\n4: 1",
-            LINKS,
-            [
-                "cites 9, which its note does not have (it has 1 to 5); that is left out",
-                "cites 4, which its answer does not have (it has 1 to 3); that is left out",
-            ],
-        ),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("task", "reply", "prediction", "notes"), CASES["test_predictions_are_what_was_scored"])
 def test_predictions_are_what_was_scored(task: str, reply: str, prediction: Any, notes: list[str]) -> None:
     found = made(reply, task)
     assert json.loads(found.text) == [{"case_id": "1", "prediction": prediction}]
@@ -320,58 +204,7 @@ def test_a_prediction_has_the_score_of_its_reply(task: str, reply: str) -> None:
         assert first.weights == second.weights
 
 
-VALUES: tuple[tuple[Any, str], ...] = (
-    (None, "null"),
-    (5, "a number"),
-    (True, "true or false"),
-    ("1", "a text of 1 characters"),
-    (["1"], "a list of 1"),
-    ({}, "an object of 0"),
-)
-FIELD = "its 'prediction'"
-OBJECT = f"object 1 of {FIELD}"
-KEYS = "must be an object with 'answer_id' and 'evidence_id', got"
-IDS = 'must have ids as texts, like "1", got'
-NOTE = "which its note does not have (it has 1 to 5)"
-
-
-def others(kind: type) -> list[tuple[Any, str]]:
-    """Values of every other type, and their names."""
-    return [(value, said) for value, said in VALUES if not isinstance(value, kind)]
-
-
-def link(answer_id: Any, evidence_id: Any) -> list[dict[str, Any]]:
-    return [{"answer_id": answer_id, "evidence_id": evidence_id}]
-
-
-BAD: list[tuple[str, Any, str]] = [
-    *((task, value, f"{FIELD} must be a text, got {said}") for task in ("question", "answer") for value, said in others(str)),
-    *((task, value, f"has no words{REFUSED}") for task in ("question", "answer") for value in ("", " \n")),
-    ("answer", "<skipped>", f"has no words{REFUSED}"),
-    ("question", "a \ud800", "has characters that are none (half of a pair); write it anew"),
-    *(("evidence", value, f"{FIELD} must be a list of sentence ids, got {said}{REFUSED}") for value, said in others(list)),
-    *(("evidence", ["1", value], f"{FIELD} {IDS} {said}{REFUSED}") for value, said in others(str)),
-    ("evidence", [1, 2, "3"], f"{FIELD} {IDS} a number and 1 more that are no text{REFUSED}"),
-    ("evidence", ["1", "9", "9", "0"], f"{FIELD} cites 9, 0, {NOTE}{REFUSED}"),
-    ("evidence", ["1 ", "SECRET"], f"{FIELD} cites 2 that are no number, {NOTE}{REFUSED}"),
-    *(("alignment", value, f"{FIELD} must be a list of objects, got {said}{REFUSED}") for value, said in others(list)),
-    *(("alignment", [value], f"{OBJECT} {KEYS} {said}{REFUSED}") for value, said in others(dict)),
-    *(("alignment", [{name: "1"}], f"{OBJECT} {KEYS} keys ['{name}']{REFUSED}") for name in ("answer_id", "evidence_id")),
-    *(
-        ("alignment", link(value, []), f"{OBJECT}: its 'answer_id' must be a text, got {said}{REFUSED}")
-        for value, said in others(str)
-    ),
-    *(
-        ("alignment", link("1", value), f"{OBJECT}: its 'evidence_id' must be a list of sentence ids, got {said}{REFUSED}")
-        for value, said in others(list)
-    ),
-    *(("alignment", link("1", [value]), f"{OBJECT}: its 'evidence_id' {IDS} {said}{REFUSED}") for value, said in others(str)),
-    ("alignment", link("4", []), f"{OBJECT} cites 4, which its answer does not have (it has 1 to 3){REFUSED}"),
-    ("alignment", link("1", ["6"]), f"{OBJECT}: its 'evidence_id' cites 6, {NOTE}{REFUSED}"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("task", "prediction", "problem"), BAD)
+@pytest.mark.parametrize(("task", "prediction", "problem"), CASES["bad_predictions"])
 def test_a_bad_prediction_is_told_by_case_and_rule(task: str, prediction: Any, problem: str) -> None:
     records = [{"case_id": "1", "prediction": prediction}, {"case_id": "2", "prediction": GOOD[task]}]
     found = problems_of(task_of(task), [case("1"), case("2")], records)
@@ -382,29 +215,11 @@ def test_a_bad_prediction_is_told_by_case_and_rule(task: str, prediction: Any, p
 @pytest.mark.parametrize("task", GOOD)
 def test_all_problems_of_a_submission_are_told_at_once(task: str) -> None:
     good = {"case_id": "1", "prediction": GOOD[task]}
-    records: list[Any] = [
-        good,
-        "SECRET",
-        None,
-        [good],
-        {"prediction": GOOD[task]},
-        {"case_id": 3, "prediction": GOOD[task]},
-    ]
-    records += [{"case_id": ["1"], "prediction": GOOD[task]}, {"case_id": "4"}, good, {**good, "case_id": "99"}]
+    value = GOOD[task]
+    records: list[Any] = [good, "SECRET", None, [good], {"prediction": value}, {"case_id": 3, "prediction": value}]
+    records += [{"case_id": ["1"], "prediction": value}, {"case_id": "4"}, good, {**good, "case_id": "99"}]
     items = [case(name) for name in ("1", "2", "3", "4")]
-    wanted = "must be an object with 'case_id' and 'prediction', got"
-    assert submission_problems(task_of(task), items, records) == [
-        "case 1: stands there 2 times (records 1, 9); the official scorer counts each",
-        f"case 2: has no answer{REFUSED}",
-        "case 3: its 'case_id' must be a text, got a number",
-        "case 4: its 'prediction' is missing",
-        f"record 2: {wanted} a text of 6 characters",
-        f"record 3: {wanted} null",
-        f"record 4: {wanted} a list of 1",
-        "record 5: its 'case_id' must be a text, there is none",
-        "record 7: its 'case_id' must be a text, got a list of 1",
-        f"case 99: is none of the 4 cases of this split{REFUSED}",
-    ]
+    assert submission_problems(task_of(task), items, records) == CASES["all_problems"]
     assert submission_problems(task_of(task), items[:1], [good, good | {"case_id": "1"}])[1:] == []
 
 
@@ -428,17 +243,7 @@ def test_a_submission_of_the_other_year_is_told_once() -> None:
         ]
 
 
-@pytest.mark.parametrize(
-    ("values", "task"),
-    [
-        ([{"answer": "A. |1|"}, {"answer": 5}], TASKS[0]),
-        ([{"prediction": []}, {"prediction": ["1"]}, {"prediction": 5}], "archehr_evidence"),
-        ([{"prediction": [{"answer_id": "1"}]}, None], "archehr_alignment"),
-        ([{"prediction": "A."}], "Say it with --task: archehr_question or archehr_answer."),
-        ([{"prediction": "A."}, {"prediction": ["1"]}], f"Say it with --task: {', '.join(TASKS)}."),
-        ([{"prediction": []}, 5], f"Say it with --task: {', '.join(TASKS)}."),
-    ],
-)
+@pytest.mark.parametrize(("values", "task"), CASES["test_a_task_is_recognised_where_only_one_has_that_form"])
 def test_a_task_is_recognised_where_only_one_has_that_form(values: list[Any], task: str) -> None:
     if " " not in task:
         assert recognised(Path("s.json"), values) == task

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.archehr_qa.demo import demo_cases
+from medical_tasks.benchmarks.archehr_qa.data import demo_cases
 from medical_tasks.benchmarks.archehr_qa.release import LABELS, CaseKey, FullCase, read_cases, read_key
 from medical_tasks.benchmarks.archehr_qa.twin import main, twin_cases, write_split, write_twin
 from medical_tasks.errors import UsageError
@@ -81,20 +81,7 @@ def test_the_demo() -> None:
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = [
-        "--out",
-        str(tmp_path / "out"),
-        "--seed",
-        "1",
-        "--dev",
-        "2",
-        "--test",
-        "3",
-        "--test-2026",
-        "1",
-        "--no-answers",
-        "--no-test-key",
-    ]
+    words = f"--out {tmp_path / 'out'} --seed 1 --dev 2 --test 3 --test-2026 1 --no-answers --no-test-key".split()
     assert main(words) == 0
     assert "wrote 2 cases of dev, 3 of test and 1 of test_2026" in capsys.readouterr().out
     again = write_twin(tmp_path / "again", seed=1, dev=2, test=3, test_2026=1, keys=("dev",), answers=False)

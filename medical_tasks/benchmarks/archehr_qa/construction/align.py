@@ -1,15 +1,9 @@
 """The notes that fit each message best, on a sheet to choose from, and the chosen pairs as cases (section Alignment).
 
-The sheet has the first ten by BM25 for each message.
-
-Notes are MIMIC-IV-Note's `discharge.csv`, MIMIC-III's `NOTEEVENTS.csv`, or a table of the same meaning. They are read and not kept:
-two passes over a file of any size, in the memory of the queries. Only words of the queries can count, so of each note nothing else
-is looked at: the first pass counts in how many notes each of these words stands and how long notes are, the second scores every
-note for all queries and keeps the best few of each. The scores are those of the library bm25s (method `lucene`), which would need
-an index of all notes in memory. Source: Robertson and Zaragoza (2009), Foundations and Trends in Information Retrieval 3:333; idf
-and saturation as in Lucene.
-
-Whoever chooses may change a message a little so that it fits the note ("mother" to "father"); what it asks stays as it was.
+Notes are MIMIC-IV-Note's `discharge.csv`, MIMIC-III's `NOTEEVENTS.csv`, or a table of the same meaning, read twice and not kept: of
+each note only words of the queries are looked at. The first pass counts in how many notes each stands, the second scores every
+note for all queries. Source: Robertson and Zaragoza (2009), Foundations and Trends in Information Retrieval 3:333; idf and
+saturation as in Lucene, so the scores are those of the library bm25s (`lucene`), which would need an index in memory.
 """
 
 from __future__ import annotations
@@ -17,8 +11,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -50,65 +45,51 @@ TOP: Final = 10
 
 COLUMNS: Final = ("index", "post_id", "rank", "note_id", "score", "notes", "post", "chosen", "narrative", "comment")
 
-# Words that were looked up are kept until there are so many; figures in notes have no end.
 _KNOWN_WORDS: Final = 1 << 17
 _OTHER: Final = -1
 _FUNCTION: Final = -2
-_ID: Final = construction.private_field(Field(holds=is_id, rule="an id"))
 _FIELDS: Final = {
-    "post_id": _ID,
+    "post_id": files.ID,
     "rank": Field(holds=lambda value: type(value) is int and value > 0, rule="a whole number from 1"),
-    "note_id": _ID,
-    "document_id": _ID,
+    "note_id": files.ID,
+    "document_id": files.ID,
     "score": Field(holds=lambda value: type(value) is float, rule="a number"),
 }
 
 
 class _NoteWords:
-    """Makes bags of notes, of their texts and of their codes' descriptions."""
+    """Counts the words of notes, of their texts and of their codes' descriptions."""
 
-    def __init__(self, vocabulary: Vocabulary, codes: AdmissionCodes) -> None:
-        self._vocabulary = vocabulary
-        self._codes = codes
-        self._known: dict[str, int] = {}
-        self._titles: dict[int, tuple[dict[int, int], int]] = {}
+    def __init__(self, numbers: Mapping[str, int], codes: AdmissionCodes) -> None:
+        self._numbers, self._codes = numbers, codes
+        # Figures in notes have no end, so that not all words are kept.
+        self._number = lru_cache(maxsize=_KNOWN_WORDS)(self._number_of)
+        self._title = cache(lambda number: self._counted(codes.titles[number]))
 
     def bag(self, note: Note) -> Bag:
         """The words of a note."""
         counts, length = self._counted(note.text)
         for number in self._codes.of(note.hadm_id):
-            if number not in self._titles:
-                self._titles[number] = self._counted(self._codes.titles[number])
-            more, words = self._titles[number]
+            more, words = self._title(number)
+            counts.update(more)
             length += words
-            for word, count in more.items():
-                counts[word] = counts.get(word, 0) + count
-        return self._vocabulary.bag(counts, length)
+        return bag_of(counts, length)
 
-    def has_codes(self, note: Note) -> bool:
-        """Whether descriptions are put behind a note."""
-        return len(self._codes.of(note.hadm_id)) > 0
-
-    def _counted(self, text: str) -> tuple[dict[int, int], int]:
+    def _counted(self, text: str) -> tuple[Counter[int], int]:
         """How often each word of a query stands in a text, and the number of its words, function words left out."""
-        if len(self._known) > _KNOWN_WORDS:
-            self._known.clear()
-        counts: dict[int, int] = {}
+        counts: Counter[int] = Counter()
         length = 0
-        known = self._known
         for word, times in Counter(raw_words(text)).items():
-            number = known.get(word)
-            if number is None:
-                number = known[word] = self._number(word)
+            number = self._number(word)
             if number >= 0:
-                counts[number] = counts.get(number, 0) + times
+                counts[number] += times
             if number != _FUNCTION:
                 length += times
         return counts, length
 
-    def _number(self, word: str) -> int:
+    def _number_of(self, word: str) -> int:
         stem = searched(word)
-        return self._vocabulary.numbers.get(stem, _OTHER) if stem else _FUNCTION
+        return self._numbers.get(stem, _OTHER) if stem else _FUNCTION
 
 
 def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]:
@@ -127,7 +108,7 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]
         "notes_sha256": construction.text_sha256(source),
         "posts_sha256": construction.text_sha256(folder / files.POSTS),
         "post_codes_sha256": construction.text_sha256(folder / files.POST_CODES) if titles else None,
-        "note_codes_sha256": construction.text_sha256(folder / files.NOTE_CODES) if len(codes) else None,
+        "note_codes_sha256": construction.text_sha256(folder / files.NOTE_CODES) if codes.numbers else None,
         "ranking": {"method": "bm25, lucene", "k1": K1, "b": B, "words": WORDS},
         "top": top,
     }
@@ -139,8 +120,8 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]
                 f"{folder}: holds another alignment, of other files or settings. Work in another --folder."
             )
         return there
-    vocabulary = Vocabulary([list(_query_words(post, titles)) for post in posts])
-    hits, counted = _ranked(source, _NoteWords(vocabulary, codes), Ranking(vocabulary, top=top))
+    ranking = Ranking([list(_query_words(post, titles)) for post in posts], top=top)
+    hits, counted = _ranked(source, codes, ranking)
     lines = [
         _line(post, rank, hit) for post, of_post in zip(posts, hits, strict=True) for rank, hit in enumerate(of_post, 1)
     ]
@@ -171,45 +152,28 @@ def _query_words(post: Post, titles: Mapping[str, Sequence[str]]) -> Iterator[st
         yield from content_words(text)
 
 
-def _ranked(source: Path, words: _NoteWords, ranking: Ranking) -> tuple[list[list[Hit]], dict[str, int]]:
-    size = source.stat().st_size
+def _ranked(source: Path, codes: AdmissionCodes, ranking: Ranking) -> tuple[list[list[Hit]], dict[str, int]]:
+    size, words = source.stat().st_size, _NoteWords(ranking.numbers, codes)
     counted = {"notes": 0, "notes_with_codes": 0}
     with Progress("bytes of notes", 2 * size) as progress:
         for note in read_notes(source, on_read=progress.advance_to):
             counted["notes"] += 1
-            counted["notes_with_codes"] += words.has_codes(note)
+            counted["notes_with_codes"] += bool(codes.of(note.hadm_id))
             ranking.count(words.bag(note))
-        for note in read_notes(source, on_read=_behind(progress, size)):
+        for note in read_notes(source, on_read=lambda read: progress.advance_to(size + read)):
             ranking.rank(words.bag(note), note.id, note.document_id)
     return ranking.best(), counted
 
 
-def _behind(progress: Progress, size: int) -> Callable[[int], None]:
-    return lambda read: progress.advance_to(size + read)
-
-
 def _line(post: Post, rank: int, hit: Hit) -> dict[str, Any]:
-    return {
-        "post_id": post.id,
-        "rank": rank,
-        "note_id": hit.key,
-        "document_id": str(hit.about),
-        "score": round(hit.score, 4),
-    }
+    note = {"note_id": hit.key, "document_id": hit.document_id, "score": round(hit.score, 4)}
+    return {"post_id": post.id, "rank": rank, **note}
 
 
 def _row(number: int, line: Mapping[str, Any], text: str) -> dict[str, object]:
     place = f"{files.NOTES}/{file_name(line['note_id'])}"
-    return {
-        **line,
-        "index": number,
-        "score": round(line["score"], 2),
-        "notes": place,
-        "post": text,
-        "chosen": "",
-        "narrative": "",
-        "comment": "",
-    }
+    empty = dict.fromkeys(("chosen", "narrative", "comment"), "")
+    return {**line, **empty, "index": number, "score": round(line["score"], 2), "notes": place, "post": text}
 
 
 def _write_notes(source: Path, folder: Path, names: set[str]) -> None:
@@ -322,16 +286,13 @@ _CATEGORY: Final = "Discharge summary"
 
 @dataclass(frozen=True, kw_only=True)
 class Note:
-    """A discharge note.
-
-    Attributes:
-        document_id: as ArchEHR-QA's mapping names notes: `HADM_ID_ROW_ID` for files of MIMIC-III's columns, else the
-            admission, or the note where that is not known.
-    """
+    """A discharge note."""
 
     id: str
     hadm_id: str  # the admission's; "" where it is not known
-    document_id: str
+    document_id: (
+        str  # as ArchEHR-QA's mapping names notes: `HADM_ID_ROW_ID` in MIMIC-III, else the admission, or the note
+    )
     text: str
 
 
@@ -375,22 +336,22 @@ K1: Final = 1.5
 B: Final = 0.75
 
 
-@dataclass(frozen=True)
-class Bag:
-    """The words of a note that any query has, by number, ascending, with their counts; `length` counts all its words."""
-
-    words: npt.NDArray[np.intp]
-    counts: npt.NDArray[np.float64]
-    length: int
+Bag = tuple[npt.NDArray[np.intp], npt.NDArray[np.float64], int]
+"""The words of a note that any query has, by number, ascending; their counts; and how many words it has in all."""
 
 
-@dataclass(frozen=True, order=True)
-class Hit:
+def bag_of(counts: Mapping[int, int], length: int) -> Bag:
+    """Makes a bag of the counts of numbered words."""
+    words = sorted(counts)
+    return np.array(words, dtype=np.intp), np.array([counts[word] for word in words], dtype=np.float64), length
+
+
+class Hit(NamedTuple):
     """A note that was found; ordered by rank: by falling score (`negative`), of equally good notes by ascending id (`key`)."""
 
     negative: float
     key: str
-    about: Any
+    document_id: str
 
     @property
     def score(self) -> float:
@@ -398,71 +359,58 @@ class Hit:
         return -self.negative
 
 
-class Vocabulary:
-    """The words of all queries, and which query has which; what stands twice in a query counts twice."""
+class Ranking:
+    """The best notes for each query, at most `top`; every note is shown twice: to `count`, all of them, and then to `rank`.
 
-    def __init__(self, queries: Sequence[Iterable[str]]) -> None:
+    What stands twice in a query counts twice. `numbers` are those of the words of all queries.
+    """
+
+    def __init__(self, queries: Sequence[Iterable[str]], *, top: int) -> None:
         bags = [Counter(query) for query in queries]
         self.numbers = {word: number for number, word in enumerate(sorted(set().union(*bags)))}
-        self.queries = len(bags)
-        postings = sorted(
+        rows = sorted(
             (self.numbers[word], query, count) for query, bag in enumerate(bags) for word, count in bag.items()
         )
-        table = np.array(postings, dtype=np.int64).reshape(-1, 3)
+        table = np.array(rows, dtype=np.int64).reshape(-1, 3)
         self._starts = np.searchsorted(table[:, 0], np.arange(len(self.numbers) + 1))
-        self._query = table[:, 1]
-        self._count = table[:, 2].astype(np.float64)
+        self._query, self._count = table[:, 1], table[:, 2].astype(np.float64)
+        self._top = top
+        self._with_word = np.zeros(len(self.numbers), dtype=np.int64)
+        self._notes = self._length = 0
+        self._idf: npt.NDArray[np.float64] | None = None
+        self._floor = np.zeros(len(bags))
+        self._hits: list[list[Hit]] = [[] for _ in bags]
 
-    def bag(self, counts: Mapping[int, int], length: int) -> Bag:
-        """Makes a bag of the counts of numbered words."""
-        words = np.array(sorted(counts), dtype=np.intp)
-        return Bag(words, np.array([counts[word] for word in words.tolist()], dtype=np.float64), length)
+    def count(self, bag: Bag) -> None:
+        """Takes a note in, the first time."""
+        words, _, length = bag
+        self._notes += 1
+        self._length += length
+        self._with_word[words] += 1
 
-    def scores(self, words: npt.NDArray[np.intp], weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def rank(self, bag: Bag, key: str, document_id: str) -> None:
+        """Takes a note in, the second time."""
+        words, counts, length = bag
+        if not len(words):
+            return
+        if self._idf is None:
+            self._idf = np.log1p((self._notes - self._with_word + 0.5) / (self._with_word + 0.5))
+        norm = K1 * (1.0 - B + B * length * self._notes / self._length)
+        scores = self._scores(words, self._idf[words] * counts / (counts + norm))
+        for query in np.flatnonzero((scores > 0.0) & (scores >= self._floor)).tolist():
+            hits = self._hits[query]
+            hits.append(Hit(-float(scores[query]), key, document_id))
+            if len(hits) >= 4 * self._top:
+                self._cut(query)
+
+    def _scores(self, words: npt.NDArray[np.intp], weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Sums the weights of a note's words for each query."""
         starts = self._starts[words]
         lengths = self._starts[words + 1] - starts
         ends = np.cumsum(lengths)
-        places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
+        places = np.arange(ends[-1]) + np.repeat(starts - ends + lengths, lengths)
         each = np.repeat(weights, lengths) * self._count[places]
-        return np.bincount(self._query[places], weights=each, minlength=self.queries).astype(np.float64, copy=False)
-
-
-class Ranking:
-    """The best notes for each query, at most `top`.
-
-    Every note is shown twice: to `count`, all of them, and then to `rank`.
-    """
-
-    def __init__(self, vocabulary: Vocabulary, *, top: int) -> None:
-        self._vocabulary = vocabulary
-        self._top = top
-        self._with_word = np.zeros(len(vocabulary.numbers), dtype=np.int64)
-        self._notes = 0
-        self._length = 0
-        self._idf: npt.NDArray[np.float64] | None = None
-        self._floor = np.zeros(vocabulary.queries)
-        self._hits: list[list[Hit]] = [[] for _ in range(vocabulary.queries)]
-
-    def count(self, bag: Bag) -> None:
-        """Takes a note in, the first time."""
-        self._notes += 1
-        self._length += bag.length
-        self._with_word[bag.words] += 1
-
-    def rank(self, bag: Bag, key: str, about: Any) -> None:
-        """Takes a note in, the second time; `about` is what is to be known of it if it is among the best."""
-        if not len(bag.words):
-            return
-        if self._idf is None:
-            self._idf = np.log1p((self._notes - self._with_word + 0.5) / (self._with_word + 0.5))
-        norm = K1 * (1.0 - B + B * bag.length * self._notes / self._length)
-        scores = self._vocabulary.scores(bag.words, self._idf[bag.words] * bag.counts / (bag.counts + norm))
-        for query in np.flatnonzero((scores > 0.0) & (scores >= self._floor)).tolist():
-            hits = self._hits[query]
-            hits.append(Hit(-float(scores[query]), key, about))
-            if len(hits) >= 4 * self._top:
-                self._cut(query)
+        return np.bincount(self._query[places], weights=each, minlength=len(self._hits)).astype(np.float64, copy=False)
 
     def best(self) -> list[list[Hit]]:
         """The best notes of each query, the best first; fewer where fewer share a word with it."""
@@ -472,7 +420,7 @@ class Ranking:
 
     def _cut(self, query: int) -> None:
         hits = self._hits[query]
-        hits.sort(key=lambda hit: (hit.negative, hit.key))
+        hits.sort()
         del hits[self._top :]
         if len(hits) == self._top:
             self._floor[query] = hits[-1].score

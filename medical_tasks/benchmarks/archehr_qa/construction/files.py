@@ -89,12 +89,8 @@ def header_of(path: Path, *, release: str) -> list[str]:
 
 def table_columns(header: Sequence[str], wanted: Mapping[str, Collection[str]]) -> dict[str, str]:
     """Finds columns by the lower-case names they may have: what a column is for, to its name, for those that are there once."""
-    found: dict[str, str] = {}
-    for use, names in wanted.items():
-        there = [name for name in header if name.strip().lower() in names]
-        if len(there) == 1:
-            found[use] = there[0]
-    return found
+    there = {use: [name for name in header if name.strip().lower() in names] for use, names in wanted.items()}
+    return {use: names[0] for use, names in there.items() if len(names) == 1}
 
 
 def read_table(
@@ -141,13 +137,10 @@ def one_line(text: str) -> str:
 
 def is_id(value: object) -> bool:
     """Whether a value may be an id: a printable text without white space, of at most 64 characters."""
-    return (
-        isinstance(value, str)
-        and 0 < len(value) <= LONGEST_ID
-        and value.isprintable()
-        and not any(map(str.isspace, value))
-    )
+    return isinstance(value, str) and value.split() == [value] and len(value) <= LONGEST_ID and value.isprintable()
 
+
+ID: Final = construction.private_field(Field(holds=is_id, rule="an id"))
 
 WORDS: Final = "words-1: case folded runs of letters and digits, English function words left out, Porter stems"
 """What recipes say; the number changes whenever the words do."""

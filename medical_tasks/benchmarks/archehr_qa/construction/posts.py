@@ -6,10 +6,12 @@ almost every message.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,20 +22,6 @@ from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_text
 from medical_tasks.io.json_records import Field, is_list_of, is_text, read_records
 
-_PAPER: Final = (
-    "admit", "admitted", "admission", "admitting", "admits", "icu", "ccu", "intensive care", "critical care", "care unit",
-    "er", "emergency room", "ed", "emergency department", "emergency dept", "emergency",
-)  # fmt: skip
-KEYWORDS: Final = {
-    "paper": _PAPER,
-    "ours": (
-        *_PAPER, "ambulance", "discharge papers", "discharge summary", "discharged", "e r", "hospital", "hospitalisation",
-        "hospitalised", "hospitalization", "hospitalized", "hospital stay", "in patient", "inpatient", "intubated",
-        "life support", "readmitted", "released from hospital", "sent home", "ventilator",
-    ),
-}  # fmt: skip
-"""Lists of words that tell of a stay in hospital: the paper's 16 (supplement, Other Details), and these with 19 of our own."""
-
 _WORD: Final = re.compile(r"[^\W_]+")
 _LONGEST: Final = 8
 _RELEASE: Final = "file of messages"
@@ -43,7 +31,7 @@ _FIELDS: Final = {
     "text": construction.private_field(is_text(blank=True)),
 }
 _POST_FIELDS: Final = {
-    "id": construction.private_field(Field(holds=is_id, rule="an id")),
+    "id": files.ID,
     "text": construction.private_field(is_text()),
     "keywords": construction.private_field(is_list_of(is_text())),
 }
@@ -58,13 +46,13 @@ class Post:
 
 
 def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict[str, Any]:
-    """Keeps the messages in which a keyword of a list of `KEYWORDS`, or of a file, stands; returns counts and recipe, no text.
+    """Keeps the messages in which a keyword of one of `keyword_lists`, or of a file, stands; returns counts and recipe, no text.
 
     The source is CSV, plain or gzip, with the columns `id` and `text`, others passed over; or JSON Lines (`.jsonl`) of these
     two.
     """
-    words = KEYWORDS[keywords] if keywords in KEYWORDS else read_keywords(Path(keywords))
-    finder = KeywordFinder(words)
+    words = keyword_lists().get(keywords) or read_keywords(Path(keywords))
+    finder = keyword_finder(words)
     if not source.exists():
         raise MissingError(f"{source}: no such file. Give --source a CSV file with the columns id and text.")
     recipe = {"source_sha256": construction.text_sha256(source), "keywords": list(words)}
@@ -85,7 +73,7 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict
         for name, text in _messages(source):
             read["posts"] += 1
             read["empty"] += not text
-            found = finder.found(text)
+            found = finder(text)
             counts.update(found)
             if found:
                 read["kept"] += 1
@@ -109,23 +97,24 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict
     return made
 
 
-class KeywordFinder:
-    """Finds keywords as whole words, whatever their case and whatever stands between the words of one."""
+@cache
+def keyword_lists() -> dict[str, tuple[str, ...]]:
+    """Lists of words that tell of a stay in hospital: the paper's 16 (supplement, Other Details), and these with 19 of our own."""
+    lists = json.loads(read_text(Path(__file__).with_name("keywords.json")))
+    return {name: tuple(words) for name, words in lists.items()}
 
-    def __init__(self, keywords: Sequence[str]) -> None:
-        self._keywords = {tuple(_WORD.findall(keyword.casefold())): keyword for keyword in keywords}
-        self._lengths = sorted({len(words) for words in self._keywords})
 
-    def found(self, text: str) -> list[str]:
-        """The keywords that stand in a text, each once, in alphabetical order."""
+def keyword_finder(keywords: Sequence[str]) -> Callable[[str], list[str]]:
+    """Finds keywords as whole words, whatever their case and whatever stands between the words of one; in alphabetical order."""
+    known = {tuple(_WORD.findall(keyword.casefold())): keyword for keyword in keywords}
+    lengths = {len(words) for words in known}
+
+    def found(text: str) -> list[str]:
         words = _WORD.findall(text.casefold())
-        hits = {
-            keyword
-            for length in self._lengths
-            for start in range(len(words) - length + 1)
-            if (keyword := self._keywords.get(tuple(words[start : start + length]))) is not None
-        }
-        return sorted(hits)
+        runs = (tuple(words[start : start + length]) for length in lengths for start in range(len(words) - length + 1))
+        return sorted({known[run] for run in runs if run in known})
+
+    return found
 
 
 def read_keywords(path: Path) -> tuple[str, ...]:
@@ -134,7 +123,8 @@ def read_keywords(path: Path) -> tuple[str, ...]:
         lines = read_text(path, encoding="utf-8-sig").splitlines()
     except FileNotFoundError as error:
         raise MissingError(
-            f"{path}: no such file. Give --keywords {' or '.join(KEYWORDS)}, or a text file with a word or some words a line."
+            f"{path}: no such file. Give --keywords {' or '.join(keyword_lists())}, or a text file with a word or some words a "
+            "line."
         ) from error
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error

@@ -1,44 +1,45 @@
 """A round's sheets read back: the cases after it, the edits, the official files, and agreement (sections Creation and Validation).
 
 Everything that is wrong is told at once, and nothing is written then. Where several annotated a case, the one to whom it was given
-first decides. The dataset's builder reads the official files like those of PhysioNet.
-
-Agreement is that of each round with the one before, and of those who annotated the same case. The paper says for its first review
-77.1 % (2653/3450), the most frequent edits from essential to supplementary, 39.9 % [318/797], and to not-relevant, 26.6 %
-[212/797]; for its second 84.7 % (2874/3450); and that 81.3 % of the words of answers were kept. Beside percent agreement stand
-intervals, which know that sentences of a case are alike, and Cohen's kappa, which knows that most sentences are not relevant.
+first decides. Agreement is that of each round with the one before, and of those who annotated the same case; intervals know that
+sentences of a case are alike, and Cohen's kappa that most are not relevant. The paper's first review: 77.1 % (2653/3450).
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
-from xml.sax.saxutils import escape
 
 from medical_tasks.benchmarks.archehr_qa.construction import files, rounds
 from medical_tasks.benchmarks.archehr_qa.construction.align import refuse
 from medical_tasks.benchmarks.archehr_qa.construction.files import WORDS, content_words, one_line
 from medical_tasks.benchmarks.archehr_qa.construction.rounds import (
     ESSENTIAL,
-    LABELS,
     NOT_RELEVANT,
     Annotation,
-    AnswerSentence,
-    NoteSentence,
     OwnCase,
-    excerpt_text,
     kept_paragraphs,
-    offsets,
     write_cases,
 )
-from medical_tasks.benchmarks.archehr_qa.construction.sheets import COLUMNS, Reading, SheetCheck, phrase_places
-from medical_tasks.benchmarks.archehr_qa.release import CASES_FILE, KEY_FILE, MAPPING_FILE, NOTE_SOURCES
+from medical_tasks.benchmarks.archehr_qa.construction.sheets import COLUMNS, Reading, SheetCheck
+from medical_tasks.benchmarks.archehr_qa.release import (
+    CASES_FILE,
+    KEY_FILE,
+    LABELS,
+    MAPPING_FILE,
+    NOTE_SOURCES,
+    Case,
+    CaseKey,
+    Document,
+    FullCase,
+    answer_text,
+    release_texts,
+)
 from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
 from medical_tasks.data import construction
 from medical_tasks.data.construction import SheetRow, checked_seed, make_folder, read_sheet
@@ -49,18 +50,11 @@ from medical_tasks.io.json_records import is_list_of, is_text, one_of
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewOptions:
-    """How sheets are read, and what is made of them.
+    """How sheets are read, and what is made of them; the last three are as in the round before where None."""
 
-    Attributes:
-        blank_not_relevant: whether a sentence without a mark is not relevant; else it is not annotated yet.
-        partial: whether sheets of some annotators may be missing; the cases on which they decide are then left out.
-        note_source: `mimic-iii` or `mimic-iv` where the notes are of these. As in the round before where None, like the
-            next two.
-    """
-
-    blank_not_relevant: bool = False
-    partial: bool = False
-    note_source: str | None = None
+    blank_not_relevant: bool = False  # a sentence without a mark is not relevant; else it is not annotated yet
+    partial: bool = False  # sheets of some annotators may be missing; the cases on which they decide are then left out
+    note_source: str | None = None  # `mimic-iii` or `mimic-iv` where the notes are of these
     dev: int | None = None  # how many cases at most are for the development of prompts; `seed` decides which
     seed: int | None = None
 
@@ -158,14 +152,14 @@ def _merged(
 
 def _marks(before: Mapping[str, OwnCase], readings: Mapping[str, Sequence[Reading]]) -> list[dict[str, Any]]:
     """What each annotator said, by the ids of the sheets."""
+    told = ((before[name], each) for name in readings for each in readings[name])
     return [
         {
-            "case_id": name,
+            "case_id": case.id,
             "reviewer": each.reviewer,
-            "labels": [each.annotation.labels[sentence.id] for sentence in before[name].sentences],
+            "labels": [each.annotation.labels[it.id] for it in case.sentences],
         }
-        for name in readings
-        for each in readings[name]
+        for case, each in told
     ]
 
 
@@ -204,17 +198,15 @@ def _excerpted(case: OwnCase, reading: Reading) -> OwnCase | str:
             f"case {case.id}: the answer in the sheet of {reading.reviewer} cites sentences {', '.join(lost)}, of whose paragraphs "
             "everything is not-relevant; mark what the answer needs, or context"
         )
-    paragraphs = {name: str(number) for number, name in enumerate(dict.fromkeys(each.paragraph for each in kept))}
+    paragraphs = {name: str(number) for number, name in enumerate(dict.fromkeys(each.paragraph_id for each in kept))}
     return replace(
         case,
-        sentences=tuple(NoteSentence(ids[each.id], paragraphs[each.paragraph], each.text) for each in kept),
-        annotation=Annotation(
-            phrases=said.phrases,
-            question=said.question,
+        sentences=tuple(replace(each, id=ids[each.id], paragraph_id=paragraphs[each.paragraph_id]) for each in kept),
+        annotation=replace(
+            said,
             labels={ids[each.id]: said.labels[each.id] for each in kept},
             answer=tuple(
-                AnswerSentence(text=each.text, citations=tuple(ids[cited] for cited in each.citations))
-                for each in said.answer
+                replace(each, citations=tuple(ids[cited] for cited in each.citations)) for each in said.answer
             ),
         ),
     )
@@ -222,15 +214,25 @@ def _excerpted(case: OwnCase, reading: Reading) -> OwnCase | str:
 
 def _changes(case: OwnCase, reading: Reading) -> Iterator[dict[str, Any]]:
     """Lists what an annotator changed: who, in which sheet and row, what it was before and is now."""
-    for kind, number, column, before, after in _differences(case.annotation, reading):
-        row = _row(reading, kind, number, column, after)
-        yield _change(case, reading, row, (kind, number), column, before, after)
-    for key, row in reading.rows.items():
-        if row.cells["comment"].strip():
-            yield _change(case, reading, row, key, "comment", "", row.cells["comment"].strip())
+    found = [(_row(reading, *each), each) for each in _differences(case.annotation, reading)]
+    for (kind, number), row in reading.rows.items():
+        if said := row.cells["comment"].strip():
+            found.append((row, (kind, number, "comment", "", said)))
+    for place, (kind, number, column, before, after) in found:
+        yield {
+            "case_id": case.id,
+            "reviewer": reading.reviewer,
+            "sheet": "" if place is None else place.path.name,
+            "row": 0 if place is None else place.number,
+            "kind": kind,
+            "number": number,
+            "field": column,
+            "before": before,
+            "after": after,
+        }
 
 
-def _row(reading: Reading, kind: str, number: str, column: str, after: str) -> SheetRow | None:
+def _row(reading: Reading, kind: str, number: str, column: str, before: str, after: str) -> SheetRow | None:
     """The row of a change; where rows before it were left empty, that of its text."""
     if column == "text" and after:
         same = (row for key, row in reading.rows.items() if key[0] == kind and one_line(row.cells["text"]) == after)
@@ -238,52 +240,28 @@ def _row(reading: Reading, kind: str, number: str, column: str, after: str) -> S
     return reading.rows.get((kind, number))
 
 
-def _change(
-    case: OwnCase, reading: Reading, row: SheetRow | None, key: tuple[str, str], column: str, before: str, after: str
-) -> dict[str, Any]:
-    return {
-        "case_id": case.id,
-        "reviewer": reading.reviewer,
-        "sheet": "" if row is None else row.path.name,
-        "row": 0 if row is None else row.number,
-        "kind": key[0],
-        "number": key[1],
-        "field": column,
-        "before": before,
-        "after": after,
-    }
-
-
 def _differences(before: Annotation, reading: Reading) -> Iterator[tuple[str, str, str, str, str]]:
     """Kind and number of a row, column, before, after."""
     after = reading.annotation
+    texts, others = ([each.text for each in said.answer] for said in (before, after))
+    cited, now = ([",".join(each.citations) for each in said.answer] for said in (before, after))
     for kind, column, old, new in (
         ("focus", "text", _counted(before.phrases), _counted(after.phrases)),
         ("question", "text", {"1": before.question}, {"1": after.question}),
         ("sentence", "relevance", before.labels, after.labels),
-        (
-            "answer",
-            "text",
-            _counted([each.text for each in before.answer]),
-            _counted([each.text for each in after.answer]),
-        ),
-        ("answer", "citations", _counted(map(_cited, before.answer)), _counted(map(_cited, after.answer))),
+        ("answer", "text", _counted(texts), _counted(others)),
+        ("answer", "citations", _counted(cited), _counted(now)),
     ):
         for number in sorted({*old, *new}, key=int):
             if old.get(number, "") != new.get(number, ""):
                 yield kind, number, column, old.get(number, ""), new.get(number, "")
 
 
-def _counted(texts: Any) -> Mapping[str, str]:
+def _counted(texts: Sequence[str]) -> Mapping[str, str]:
     return {str(number): text for number, text in enumerate(texts, start=1)}
 
 
-def _cited(sentence: AnswerSentence) -> str:
-    return ",".join(sentence.citations)
-
-
 _SPLITS: Final = ("dev", "test")
-_ENDS: Final = ".!?"
 
 
 def split_cases(cases: Sequence[OwnCase], *, dev: int, seed: int) -> dict[str, list[OwnCase]]:
@@ -305,82 +283,32 @@ def write_release(folder: Path, splits: Mapping[str, Sequence[OwnCase]], *, note
     """
     make_folder(folder)
     for split in _SPLITS:
-        cases = splits.get(split, ())
-        place = folder / split
-        if not cases:
-            for name in (CASES_FILE, KEY_FILE, MAPPING_FILE):
-                (place / name).unlink(missing_ok=True)
-            continue
-        make_folder(place)
-        with WholeFile(place / KEY_FILE, private=True) as part:
-            part.write(json.dumps([_key(case) for case in cases], indent=1) + "\n")
-        if note_source:
-            documents = [
-                {"case_id": case.id, "document_id": case.document_id, "document_source": note_source} for case in cases
-            ]
-            with WholeFile(place / MAPPING_FILE, private=True) as part:
-                part.write(json.dumps(documents, indent=1) + "\n")
-        else:
-            (place / MAPPING_FILE).unlink(missing_ok=True)
-        with WholeFile(place / CASES_FILE, private=True) as part:
-            for line in _xml(cases):
-                part.write(line + "\n")
+        cases = [_released(case, note_source) for case in splits.get(split, ())]
+        texts = release_texts(cases, indents=(2, 4, 4), glue="\n") if cases else {}
+        if cases:
+            make_folder(folder / split)
+        for name in (KEY_FILE, MAPPING_FILE, CASES_FILE):
+            place = folder / split / name
+            if name not in texts or (name == MAPPING_FILE and not note_source):
+                place.unlink(missing_ok=True)
+            else:
+                with WholeFile(place, private=True) as part:
+                    part.write(texts[name])
 
 
-def _xml(cases: Sequence[OwnCase]) -> Iterator[str]:
-    yield "<annotations>"
-    for case in cases:
-        said = case.annotation
-        yield f'  <case id="{case.id}">'
-        yield _element("patient_narrative", case.narrative)
-        yield "    <patient_question>"
-        for number, (phrase, place) in enumerate(
-            zip(said.phrases, phrase_places(case.narrative, said.phrases), strict=True)
-        ):
-            yield _element("phrase", phrase, id=str(number), start_char_index=str(place))
-        yield "    </patient_question>"
-        yield _element("clinician_question", said.question)
-        yield _element("note_excerpt", excerpt_text(case.sentences))
-        yield "    <note_excerpt_sentences>"
-        for sentence, offset in zip(case.sentences, offsets(case.sentences), strict=True):
-            places = {"id": sentence.id, "paragraph_id": sentence.paragraph, "start_char_index": str(offset)}
-            yield _element("sentence", sentence.text, **places)
-        yield "    </note_excerpt_sentences>"
-        yield "  </case>"
-    yield "</annotations>"
-
-
-def _element(name: str, text: str, **attributes: str) -> str:
-    head = "".join(f' {key}="{value}"' for key, value in attributes.items())
-    return f"    <{name}{head}>\n{escape(text)}\n    </{name}>"
-
-
-def _key(case: OwnCase) -> dict[str, Any]:
+def _released(case: OwnCase, note_source: str) -> FullCase:
     said = case.annotation
-    record: dict[str, Any] = {
-        "case_id": case.id,
-        "answers": [{"sentence_id": name, "relevance": label} for name, label in said.labels.items()],
-    }
-    if said.answer:
-        record |= {
-            "clinician_answer": answer_text(said.answer, cited=True),
-            "clinician_answer_without_citations": answer_text(said.answer),
-            "clinician_answer_sentences": [
-                {"id": str(number), "text": each.text, "citations": ",".join(each.citations)}
-                for number, each in enumerate(said.answer, start=1)
-            ],
-        }
-    return record
-
-
-def answer_text(answer: Sequence[AnswerSentence], *, cited: bool = False) -> str:
-    """Writes an answer as one text, with citations in brackets before the end of each sentence where they are wanted."""
-    return " ".join(_sentence(each) if cited and each.citations else each.text for each in answer)
-
-
-def _sentence(sentence: AnswerSentence) -> str:
-    body = sentence.text.rstrip(_ENDS)
-    return f"{body} [{','.join(sentence.citations)}]{sentence.text[len(body) :]}"
+    return FullCase(
+        case=Case(
+            id=case.id,
+            narrative=case.narrative,
+            phrases=said.phrases,
+            clinician_question=said.question,
+            sentences=case.sentences,
+        ),
+        key=CaseKey(relevance=said.labels, answer_sentences=said.answer),
+        document=Document(id=case.document_id, source=note_source),
+    )
 
 
 _MARK_FIELDS: Final = {"case_id": is_text(), "reviewer": is_text(), "labels": is_list_of(one_of(LABELS))}

@@ -1,9 +1,6 @@
 """Cases under construction, and the rounds of their annotation: later annotators see what was said before, and every round is kept.
 
-A case is a patient's message, a note in numbered sentences, and what has been annotated so far. A paragraph of a note ends at a
-blank line. A line that ends with a colon and has few words is a heading, and a sentence of its own. All else is
-`scoring.sentences`.
-
+A paragraph of a note ends at a blank line. A line that ends with a colon and has few words is a heading, and a sentence of its own.
 In the paper, authors annotate first, clinicians review that and write answers, and a reviewer goes over labels and answers: three
 rounds. Round 0 is what is chosen, with nothing annotated.
 """
@@ -11,43 +8,24 @@ rounds. Round 0 is what is chosen, with nothing annotated.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import count, groupby
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from medical_tasks.benchmarks.archehr_qa.construction import files
-from medical_tasks.benchmarks.archehr_qa.construction.files import is_id, one_line, without_controls
+from medical_tasks.benchmarks.archehr_qa.construction.files import one_line, without_controls
+from medical_tasks.benchmarks.archehr_qa.release import LABELS, AnswerSentence, Sentence
 from medical_tasks.data import construction
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.json_records import Field, is_list_of, is_text, one_of
 from medical_tasks.scoring.sentences import split_sentences
 
-ESSENTIAL: Final = "essential"
-SUPPLEMENTARY: Final = "supplementary"
-NOT_RELEVANT: Final = "not-relevant"
-LABELS: Final = (ESSENTIAL, SUPPLEMENTARY, NOT_RELEVANT)
-"""What a sentence can be worth; the spelling is the release's."""
+ESSENTIAL, SUPPLEMENTARY, NOT_RELEVANT = LABELS
 
 _BLANK: Final = re.compile(r"\n[^\S\n]*\n")
 _HEADING_WORDS: Final = 8
-
-
-class NoteSentence(NamedTuple):
-    """A sentence of a note, on one line; numbered from 1 in the note, its paragraph from 0."""
-
-    id: str
-    paragraph: str
-    text: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class AnswerSentence:
-    """A sentence of a clinician's answer, without citations, and the ascending ids of the note's sentences that it rests on."""
-
-    text: str
-    citations: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,16 +46,15 @@ class OwnCase:
     post_id: str
     document_id: str
     narrative: str  # the message, adapted to the note, on one line
-    sentences: tuple[NoteSentence, ...]  # of the note, or of the excerpt
+    sentences: tuple[Sentence, ...]  # of the note, or of the excerpt; on one line each
     annotation: Annotation = field(default_factory=Annotation)  # so far
 
 
-_ID: Final = construction.private_field(Field(holds=is_id, rule="an id"))
 _TEXTS: Final = construction.private_field(is_list_of(is_text()))
 _FIELDS: Final = {
-    "id": _ID,
-    "post_id": _ID,
-    "document_id": _ID,
+    "id": files.ID,
+    "post_id": files.ID,
+    "document_id": files.ID,
     "narrative": construction.private_field(is_text()),
     "sentences": construction.private_field(
         is_list_of(
@@ -107,7 +84,7 @@ def _record(case: OwnCase) -> dict[str, Any]:
         "post_id": case.post_id,
         "document_id": case.document_id,
         "narrative": case.narrative,
-        "sentences": [list(sentence) for sentence in case.sentences],
+        "sentences": [[each.id, each.paragraph_id, each.text] for each in case.sentences],
         "phrases": list(said.phrases),
         "question": said.question,
         "labels": [said.labels[sentence.id] for sentence in case.sentences] if said.labels else [],
@@ -122,38 +99,31 @@ def load_cases(path: Path, *, step: str) -> dict[str, OwnCase]:
 
 
 def _case(values: Mapping[str, Any]) -> OwnCase:
-    sentences = tuple(NoteSentence(*each) for each in values["sentences"])
-    ids = [sentence.id for sentence in sentences]
+    ids = [name for name, *_ in values["sentences"]]
     answer = zip(values["answer"], values["citations"], strict=True)
     return OwnCase(
-        id=values["id"],
-        post_id=values["post_id"],
-        document_id=values["document_id"],
-        narrative=values["narrative"],
-        sentences=sentences,
+        **{name: values[name] for name in ("id", "post_id", "document_id", "narrative")},
+        sentences=tuple(Sentence(id=name, paragraph_id=part, text=text) for name, part, text in values["sentences"]),
         annotation=Annotation(
             phrases=tuple(values["phrases"]),
             question=values["question"],
             labels=dict(zip(ids, values["labels"], strict=True)) if values["labels"] else {},
-            answer=tuple(AnswerSentence(text=text, citations=tuple(cited)) for text, cited in answer),
+            answer=tuple(
+                AnswerSentence(id=str(number), text=text, citations=tuple(cited))
+                for number, (text, cited) in enumerate(answer, start=1)
+            ),
         ),
     )
 
 
-def split_note(text: str) -> tuple[NoteSentence, ...]:
-    """Cuts a note into numbered sentences; no word is lost."""
-    paragraphs = (tuple(_sentences(part)) for part in _BLANK.split(without_controls(text)))
-    return numbered(paragraphs)
-
-
-def numbered(paragraphs: Iterator[tuple[str, ...]]) -> tuple[NoteSentence, ...]:
-    """Numbers the sentences of paragraphs; paragraphs without any are none."""
-    found: list[NoteSentence] = []
-    for number, sentences in enumerate(each for each in paragraphs if each):
-        found += [
-            NoteSentence(str(len(found) + place), str(number), text) for place, text in enumerate(sentences, start=1)
-        ]
-    return tuple(found)
+def split_note(text: str) -> tuple[Sentence, ...]:
+    """Cuts a note into numbered sentences; no word is lost, and paragraphs without any sentence are none."""
+    paragraphs = [part for each in _BLANK.split(without_controls(text)) if (part := tuple(_sentences(each)))]
+    found = [(str(place), sentence) for place, part in enumerate(paragraphs) for sentence in part]
+    return tuple(
+        Sentence(id=str(number), paragraph_id=place, text=sentence)
+        for number, (place, sentence) in enumerate(found, start=1)
+    )
 
 
 def _sentences(paragraph: str) -> Iterator[str]:
@@ -171,27 +141,10 @@ def _is_heading(line: str) -> bool:
     return 0 < len(words) <= _HEADING_WORDS and words[-1].endswith(":")
 
 
-def kept_paragraphs(sentences: Sequence[NoteSentence], wanted: Collection[str]) -> tuple[NoteSentence, ...]:
+def kept_paragraphs(sentences: Collection[Sentence], wanted: Collection[str]) -> tuple[Sentence, ...]:
     """Leaves out paragraphs none of whose sentences is wanted; ids stay those of the note."""
-    kept = {sentence.paragraph for sentence in sentences if sentence.id in wanted}
-    return tuple(sentence for sentence in sentences if sentence.paragraph in kept)
-
-
-def excerpt_text(sentences: Sequence[NoteSentence]) -> str:
-    """Writes sentences as one text: a line each, a blank line between paragraphs."""
-    parts = ["\n".join(each.text for each in group) for _, group in groupby(sentences, key=lambda each: each.paragraph)]
-    return "\n\n".join(parts)
-
-
-def offsets(sentences: Sequence[NoteSentence]) -> list[int]:
-    """Where each sentence begins in its paragraph of `excerpt_text`, in characters."""
-    found: list[int] = []
-    for _, group in groupby(sentences, key=lambda each: each.paragraph):
-        place = 0
-        for sentence in group:
-            found.append(place)
-            place += len(sentence.text) + 1
-    return found
+    kept = {sentence.paragraph_id for sentence in sentences if sentence.id in wanted}
+    return tuple(sentence for sentence in sentences if sentence.paragraph_id in kept)
 
 
 CASES: Final = "cases.jsonl"
@@ -218,10 +171,7 @@ def latest_imported(folder: Path) -> int:
 
 
 def _latest(folder: Path, name: str) -> int:
-    number = 0
-    while (round_folder(folder, number + 1) / name).exists():
-        number += 1
-    return number
+    return next(number for number in count() if not (round_folder(folder, number + 1) / name).exists())
 
 
 def cases_of(folder: Path, number: int) -> dict[str, OwnCase]:

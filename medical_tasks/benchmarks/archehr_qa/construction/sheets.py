@@ -1,6 +1,4 @@
-"""Annotation sheets, written and checked: a row a sentence of the note, and rows for the question and the answer.
-
-Paper, section Question and Answer Creation.
+"""Annotation sheets, written and checked: a row a sentence of the note, and rows for question and answer (section Creation).
 
 Sheets that are there are never written over: somebody may have edited them. What is wrong with an edited one is told by file, row
 and column and never by what stands there.
@@ -22,10 +20,10 @@ from medical_tasks.benchmarks.archehr_qa.construction.rounds import (
     NOT_RELEVANT,
     SUPPLEMENTARY,
     Annotation,
-    AnswerSentence,
     OwnCase,
     write_cases,
 )
+from medical_tasks.benchmarks.archehr_qa.release import AnswerSentence, phrase_places
 from medical_tasks.data import construction
 from medical_tasks.data.construction import SheetRow, is_formula_error, share_out, sheet_order, write_sheet
 from medical_tasks.errors import UsageError
@@ -47,7 +45,7 @@ def sheet_rows(case: OwnCase) -> Iterator[dict[str, object]]:
     yield _row(case, "question", "1", text=said.question)
     for sentence in case.sentences:
         label = said.labels.get(sentence.id, "")
-        yield _row(case, "sentence", sentence.id, paragraph=sentence.paragraph, text=sentence.text, relevance=label)
+        yield _row(case, "sentence", sentence.id, paragraph=sentence.paragraph_id, text=sentence.text, relevance=label)
     for number in range(max(_ANSWER_ROWS, len(said.answer) + 1)):
         there = said.answer[number] if number < len(said.answer) else None
         cited = f"|{','.join(there.citations)}|" if there and there.citations else ""
@@ -153,17 +151,6 @@ class Reading:
     rows: Mapping[Key, SheetRow]  # kind and number to the row
 
 
-def phrase_places(narrative: str, phrases: Sequence[str]) -> list[int]:
-    """Where each phrase begins in a message: behind the one before it if it can be; -1 where it is not to be found."""
-    places, end = [], 0
-    for phrase in phrases:
-        place = narrative.find(phrase, end)
-        place = narrative.find(phrase) if place < 0 else place
-        places.append(place)
-        end = max(end, place + len(phrase)) if place >= 0 else end
-    return places
-
-
 @dataclass(kw_only=True)
 class SheetCheck:
     """Sheets so far: what was read of them, and all that is wrong."""
@@ -197,17 +184,13 @@ class SheetCheck:
         there = self._rows.get((reviewer, case_id), {}).get(key)
         if there is not None:
             return f"{row.place('number')}: {key[0]} {key[1]} of case {case_id} stands in {there.path}, row {there.number}, already"
-        fixed = (
-            {str(number) for number in range(1, 100)}
-            if key[0] in ("focus", "answer")
-            else self._numbers(case_id, key[0])
-        )
-        if key[1] not in fixed:
+        if key[0] in ("focus", "answer"):
+            known = set(map(str, range(1, 100)))
+        else:
+            known = {each.id for each in self.cases[case_id].sentences} if key[0] == "sentence" else {"1"}
+        if key[1] not in known:
             return f"{row.place('number')}: case {case_id} has no {key[0]} of that number; {_LEAVE}"
         return None
-
-    def _numbers(self, case_id: str, kind: str) -> set[str]:
-        return {sentence.id for sentence in self.cases[case_id].sentences} if kind == "sentence" else {"1"}
 
     def given(self) -> list[str]:
         """Whose sheets are among the files, in alphabetical order."""
@@ -282,7 +265,7 @@ class SheetCheck:
         return text
 
     def _answer(self, case: OwnCase, rows: Mapping[Key, SheetRow]) -> tuple[AnswerSentence, ...]:
-        found = []
+        found: list[AnswerSentence] = []
         known = [sentence.id for sentence in case.sentences]
         for row in _numbered(rows, "answer"):
             text, cited = one_line(row.cells["text"]), row.cells["citations"].strip()
@@ -297,7 +280,8 @@ class SheetCheck:
                     f"{row.place('citations')}: case {case.id} has no sentences {', '.join(sorted(ids - set(known)))}"
                 )
             if text:
-                found.append(AnswerSentence(text=text, citations=tuple(each for each in known if each in ids)))
+                cites = tuple(each for each in known if each in ids)
+                found.append(AnswerSentence(id=str(len(found) + 1), text=text, citations=cites))
         return tuple(found)
 
 

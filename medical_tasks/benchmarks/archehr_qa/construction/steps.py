@@ -15,20 +15,21 @@ _LISTED = 10
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options that no other benchmark has."""
     group = parser.add_argument_group("archehr")
-    group.add_argument(
-        "--keywords",
-        metavar="LIST",
-        help="filter: words of a hospital stay: paper (default), ours, or a file with a line each",
-    )
-    group.add_argument("--codes", type=Path, metavar="FILE", help="expand: codes of admissions, as DIAGNOSES_ICD")
-    group.add_argument("--dictionary", type=Path, metavar="FILE", help="expand: what codes mean, as D_ICD_DIAGNOSES")
-    group.add_argument(
-        "--post-codes", type=Path, metavar="FILE", help="expand: codes of messages, instead of a --model"
-    )
-    group.add_argument("--top", type=int, metavar="N", help="align: notes a message (default 10)")
-    group.add_argument(
-        "--blank-not-relevant", action="store_true", help="import: a sentence without a mark is not-relevant"
-    )
+    for option, metavar, kind, said in (
+        (
+            "--keywords",
+            "LIST",
+            str,
+            "filter: words of a hospital stay: paper (default), ours, or a file with a line each",
+        ),
+        ("--codes", "FILE", Path, "expand: codes of admissions, as DIAGNOSES_ICD"),
+        ("--dictionary", "FILE", Path, "expand: what codes mean, as D_ICD_DIAGNOSES"),
+        ("--post-codes", "FILE", Path, "expand: codes of messages, instead of a --model"),
+        ("--top", "N", int, "align: notes a message (default 10)"),
+    ):
+        group.add_argument(option, type=kind, metavar=metavar, help=said)
+    said = "import: a sentence without a mark is not-relevant"
+    group.add_argument("--blank-not-relevant", action="store_true", help=said)
     group.add_argument("--note-source", metavar="NAME", help="import: mimic-iii or mimic-iv, for the mapping")
     group.add_argument("--dev", type=int, metavar="N", help="import: at most N cases go to the split dev (default 0)")
 
@@ -47,35 +48,42 @@ def _filter(arguments: argparse.Namespace) -> int:
 def _expand(arguments: argparse.Namespace) -> int:
     from medical_tasks.benchmarks.archehr_qa.construction import codes
 
-    if (arguments.codes is None) != (arguments.dictionary is None):
-        raise UsageError("construct archehr expand needs --codes and --dictionary together. See: --help")
-    if arguments.model is not None and arguments.post_codes is not None:
-        raise UsageError("construct archehr expand takes --model or --post-codes, not both.")
-    if arguments.codes is None and arguments.model is None and arguments.post_codes is None:
-        raise UsageError(
-            "construct archehr expand needs --codes with --dictionary for the notes, --model or --post-codes for the "
-            "messages, or both."
-        )
-    if arguments.model is None and (arguments.model_args or arguments.tries or arguments.max_new_tokens):
-        raise UsageError(
-            "construct archehr expand takes --model-args, --tries and --max-new-tokens for a --model alone."
-        )
-    if arguments.codes is not None:
+    notes, file, model = (arguments.codes is not None, arguments.post_codes is not None, arguments.model is not None)
+    for wrong, said in (
+        (notes != (arguments.dictionary is not None), " needs --codes and --dictionary together. See: --help"),
+        (model and file, " takes --model or --post-codes, not both."),
+        (
+            not (notes or model or file),
+            " needs --codes with --dictionary for the notes, --model or --post-codes for the messages, or both.",
+        ),
+        (
+            not model and (arguments.model_args or arguments.tries or arguments.max_new_tokens),
+            " takes --model-args, --tries and --max-new-tokens for a --model alone.",
+        ),
+    ):
+        if wrong:
+            raise UsageError(f"construct archehr expand{said}")
+    if notes:
         made = codes.expand_notes(arguments.folder, arguments.codes, arguments.dictionary)
         print(
             f"{made['admissions']:,} admissions have descriptions; {made['without_description']:,} of "
             f"{made['codes']:,} codes have none."
         )
-    if arguments.post_codes is not None:
-        made = codes.codes_from_file(arguments.folder, arguments.post_codes)
-        print(f"{made['with_codes']:,} of {made['posts']:,} messages have codes, {made['codes']:,} in all.")
-    if arguments.model is not None:
-        asked = _codes_from_model(arguments)
-        if asked is not None:
-            _private(arguments.folder)
-            _tell_failed(asked)
-            return 0
-    return _private(arguments.folder)
+    asked = _codes_from_model(arguments) if model else None
+    found = asked or (codes.codes_from_file(arguments.folder, arguments.post_codes) if file else None)
+    if found is not None:
+        again = f" Replies asked for again: {found['asked_again']:,}." if asked else ""
+        print(f"{found['with_codes']:,} of {found['posts']:,} messages have codes, {found['codes']:,} in all.{again}")
+    _private(arguments.folder)
+    failed: Mapping[str, str] = asked["failed_posts"] if asked else {}
+    if asked and failed:
+        listed = "".join(f"\n  {name}: {reason}" for name, reason in list(failed.items())[:_LISTED])
+        more = f"\n  and {len(failed) - _LISTED} more, in expand.json" if len(failed) > _LISTED else ""
+        raise IncompleteError(
+            f"{len(failed)} of {asked['posts']} messages have no usable reply:{listed}{more}\nThey are searched by their own words "
+            "alone. The same command asks again where there was no answer, and more --tries where a reply could not be used."
+        )
+    return 0
 
 
 def _codes_from_model(arguments: argparse.Namespace) -> dict[str, Any] | None:
@@ -89,24 +97,7 @@ def _codes_from_model(arguments: argparse.Namespace) -> dict[str, Any] | None:
         max_new_tokens=codes.MAX_NEW_TOKENS if arguments.max_new_tokens is None else arguments.max_new_tokens,
     )
     tries = codes.TRIES if arguments.tries is None else arguments.tries
-    made = codes.codes_from_model(arguments.folder, options, tries=tries)
-    if made is not None:
-        print(
-            f"{made['with_codes']:,} of {made['posts']:,} messages have codes, {made['codes']:,} in all. Replies asked for again: "
-            f"{made['asked_again']:,}."
-        )
-    return made
-
-
-def _tell_failed(made: Mapping[str, Any]) -> None:
-    failed: Mapping[str, str] = made["failed_posts"]
-    if failed:
-        listed = "".join(f"\n  {name}: {reason}" for name, reason in list(failed.items())[:_LISTED])
-        more = f"\n  and {len(failed) - _LISTED} more, in expand.json" if len(failed) > _LISTED else ""
-        raise IncompleteError(
-            f"{len(failed)} of {made['posts']} messages have no usable reply:{listed}{more}\nThey are searched by their own words "
-            "alone. The same command asks again where there was no answer, and more --tries where a reply could not be used."
-        )
+    return codes.codes_from_model(arguments.folder, options, tries=tries)
 
 
 def _align(arguments: argparse.Namespace) -> int:

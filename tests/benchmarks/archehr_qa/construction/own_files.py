@@ -13,40 +13,11 @@ from typing import Any
 from medical_tasks.cli.entry import main
 from medical_tasks.data.construction import plain
 
-SECRET = "swallowed a marble"
-
-POSTS = (
-    ("m1", f"My mother was in the ICU after her kidneys failed; she {SECRET}. Why did they stop the water pills?"),
-    ("m2", "I was admitted with chest pain and they put a stent in. How long will I take the blood thinner?"),
-    ("m3", "Which cream helps against dry skin?"),
-    ("m4", "He was hospitalised in intensive care for the wheeze. Was the inhaler\nwrong?"),
-    ("m5", ""),
-)
-
-NOTES = (
-    (
-        "n1",
-        "h1",
-        "Brief Hospital Course:\n"
-        "She came with acute renal failure.  Furosemide was stopped\nsince creatinine rose to 4.1.\n"
-        f"The nurse learnt that she {SECRET}.\n"
-        "\n"
-        "Diet: low salt. Family visited.\n"
-        " \n"
-        "Follow up:\nSee Dr. Lee in 2 weeks.",
-    ),
-    ("n2", "h2", "Chest pain with a stent placed in the LAD.\n\nClopidogrel 75 mg daily for 12 months."),
-    ("n3", "h3", "Wheeze after a cold. Albuterol inhaler given."),
-    ("n4", "h4", "Hip fracture after a fall."),
-)
-
-CODES = (("h1", "5849", "9"), ("h1", "N179", "10"), ("h2", "I2510", "10"), ("h3", "J45909", "10"), ("h4", "0000", "9"))
-TITLES = (
-    ("5849", "9", "Acute kidney failure, unspecified"),
-    ("N179", "10", "Acute kidney failure, unspecified"),
-    ("I2510", "10", "Atherosclerotic heart disease of native coronary artery"),
-    ("J45909", "10", "Unspecified asthma, uncomplicated"),
-)
+OWN = json.loads(Path(__file__).with_name("cases").joinpath("own_files.json").read_text(encoding="utf-8"))
+SECRET: str = OWN["secret"]
+POSTS, NOTES, CODES, TITLES = ([tuple(row) for row in OWN[name]] for name in ("posts", "notes", "codes", "titles"))
+FOCUS: dict[str, str] = OWN["focus"]
+"""By case."""
 
 
 def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> Path:
@@ -103,11 +74,6 @@ def choose(folder: Path, **narratives: str) -> None:
     edit_sheet(folder / "candidates.csv", change)
 
 
-FOCUS = {
-    "1": "Why did they stop the water pills?",
-    "2": "How long will I take the blood thinner?",
-    "3": "Was the inhaler wrong?",
-}
 ESSENTIAL = {"1": {"3"}, "2": {"2"}, "3": {"2"}}
 
 

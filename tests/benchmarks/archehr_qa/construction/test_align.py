@@ -20,11 +20,10 @@ from hypothesis import strategies as st
 from medical_tasks.benchmarks.archehr_qa.construction.align import (
     K1,
     B,
-    Bag,
     Hit,
     Ranking,
-    Vocabulary,
     align_posts,
+    bag_of,
     load_candidates,
     read_notes,
 )
@@ -197,18 +196,16 @@ def test_damaged_files_of_earlier_steps(source: Path, folder: Path) -> None:
 WORDS = st.lists(st.sampled_from("abcdefgh"), max_size=12)
 
 
-def bag(vocabulary: Vocabulary, words: Sequence[str]) -> Bag:
-    counts = Counter(vocabulary.numbers[word] for word in words if word in vocabulary.numbers)
-    return vocabulary.bag(counts, len(words))
-
-
 def ranked(queries: Sequence[Sequence[str]], notes: Sequence[tuple[str, Sequence[str]]], top: int) -> list[list[Hit]]:
-    vocabulary = Vocabulary(queries)
-    ranking = Ranking(vocabulary, top=top)
-    for _, words in notes:
-        ranking.count(bag(vocabulary, words))
-    for key, words in notes:
-        ranking.rank(bag(vocabulary, words), key, None)
+    ranking = Ranking(queries, top=top)
+    numbers = ranking.numbers
+    bags = [
+        (key, bag_of(Counter(numbers[word] for word in words if word in numbers), len(words))) for key, words in notes
+    ]
+    for _, bag in bags:
+        ranking.count(bag)
+    for key, bag in bags:
+        ranking.rank(bag, key, "")
     return ranking.best()
 
 

@@ -9,37 +9,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.archehr_qa.construction.posts import (
-    KEYWORDS,
-    KeywordFinder,
     filter_posts,
+    keyword_finder,
+    keyword_lists,
     load_posts,
     read_keywords,
 )
 from medical_tasks.errors import MedicalTasksError
 from tests.benchmarks.archehr_qa.construction.own_files import POSTS, SECRET, read_lines, write_csv, write_sources
 
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("filter.json").read_text(encoding="utf-8"))
 
-@pytest.mark.parametrize(
-    ("words", "text", "found"),
-    [
-        ("paper", "In the ICU.", ["icu"]),
-        ("paper", "the Emergency-Dept and\nemergency  room", ["emergency", "emergency dept", "emergency room"]),
-        ("paper", "admissions, sicu, her, needed, emergencies", []),  # parts of words
-        ("paper", "ADMITTED; admitted", ["admitted"]),
-        ("paper", "hospitalised, discharged, E.R.", []),
-        ("ours", "hospitalised, discharged, E.R.", ["discharged", "e r", "hospitalised"]),
-        ("paper", "", []),
-    ],
-)
+
+@pytest.mark.parametrize(("words", "text", "found"), CASES["test_whole_words_of_any_case"])
 def test_whole_words_of_any_case(words: str, text: str, found: list[str]) -> None:
-    assert KeywordFinder(KEYWORDS[words]).found(text) == found
+    assert keyword_finder(keyword_lists()[words])(text) == found
 
 
 def test_the_lists() -> None:
     """The paper's keywords, counted in its supplement (Other Details); ours are these and more, each once."""
-    assert {name: len(words) for name, words in KEYWORDS.items()} == {"paper": 16, "ours": 35}
-    assert KEYWORDS["ours"][:16] == KEYWORDS["paper"]
-    assert all(len(set(words)) == len(words) for words in KEYWORDS.values())
+    assert {name: len(words) for name, words in keyword_lists().items()} == {"paper": 16, "ours": 35}
+    assert keyword_lists()["ours"][:16] == keyword_lists()["paper"]
+    assert all(len(set(words)) == len(words) for words in keyword_lists().values())
 
 
 @given(st.lists(st.sampled_from(["ward", "the", "night ward", "bed", "x"]), max_size=12))
@@ -47,7 +38,7 @@ def test_the_lists() -> None:
 def test_found_as_a_search_with_blanks_finds_them(words: list[str]) -> None:
     text = " ".join(words)
     expected = [each for each in ("bed", "night ward", "ward") if f" {each} " in f" {text} "]
-    assert KeywordFinder(("ward", "night ward", "bed")).found(text.upper()) == expected
+    assert keyword_finder(("ward", "night ward", "bed"))(text.upper()) == expected
 
 
 def test_what_is_kept_and_counted(tmp_path: Path) -> None:
@@ -88,20 +79,8 @@ def test_a_changed_file_is_told(tmp_path: Path) -> None:
         load_posts(folder)
 
 
-@pytest.mark.parametrize(
-    ("header", "rows", "message"),
-    [
-        (("id", "words"), [("1", SECRET)], "missing, or there more than once: message or post or text"),
-        (("id", "text"), [("1", f"{SECRET} in the ICU"), ("1", SECRET)], "message number 2: the id stands twice"),
-        (("id", "text"), [(f"{SECRET} ICU", "x")], "its id must be a text of 1 to 64 characters"),
-        (("id", "text"), [("1", SECRET)], "none of its 1 messages has one of the 16 keywords"),
-        (("id", "text"), [], "has a header and no rows"),
-        (("id", "text"), [("1",)], "has 1 fields, the header has 2"),
-    ],
-)
-def test_messages_that_are_none(
-    tmp_path: Path, header: tuple[str, ...], rows: list[tuple[str, ...]], message: str
-) -> None:
+@pytest.mark.parametrize(("header", "rows", "message"), CASES["test_messages_that_are_none"])
+def test_messages_that_are_none(tmp_path: Path, header: list[str], rows: list[list[str]], message: str) -> None:
     path = write_csv(tmp_path / "posts.csv.gz", header, rows)
     with pytest.raises(MedicalTasksError, match=message) as caught:
         filter_posts(path, tmp_path / "own")

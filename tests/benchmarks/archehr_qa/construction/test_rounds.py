@@ -11,14 +11,13 @@ import pytest
 from medical_tasks.benchmarks.archehr_qa.construction.align import chosen_cases
 from medical_tasks.benchmarks.archehr_qa.construction.review import (
     ReviewOptions,
-    answer_text,
     import_sheets,
     split_cases,
 )
-from medical_tasks.benchmarks.archehr_qa.construction.rounds import AnswerSentence, OwnCase
+from medical_tasks.benchmarks.archehr_qa.construction.rounds import OwnCase
 from medical_tasks.benchmarks.archehr_qa.construction.sheets import COLUMNS, export_sheets
 from medical_tasks.benchmarks.archehr_qa.data import read_case_rows
-from medical_tasks.benchmarks.archehr_qa.release import without_citations
+from medical_tasks.benchmarks.archehr_qa.release import AnswerSentence, answer_text, without_citations
 from medical_tasks.data.dataset_store import source_files
 from medical_tasks.errors import MedicalTasksError, UsageError
 from medical_tasks.guard.leakcheck import check_leaks
@@ -34,6 +33,8 @@ from tests.benchmarks.archehr_qa.construction.own_files import (
     read_rows,
     write_sources,
 )
+
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("rounds.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -83,29 +84,7 @@ def test_a_release_that_the_builder_reads(folder: Path, capsys: pytest.CaptureFi
     rows = released(folder)
     assert "is not used" not in capsys.readouterr().err  # offsets are places
     assert list(rows) == ["1", "2", "3"]
-    assert rows["1"] == {
-        "id": "1",
-        "source": "mimic-iv",
-        "patient_narrative": f"My mother was in the ICU after her kidneys failed; she {SECRET}. {FOCUS['1']}",
-        "patient_question": FOCUS["1"],
-        "clinician_question": f"What about case 1, who {SECRET}?",
-        "sentence_ids": ["1", "2", "3", "4", "5", "6"],
-        "sentences": [
-            "Brief Hospital Course:",
-            "She came with acute renal failure.",
-            "Furosemide was stopped since creatinine rose to 4.1.",
-            f"The nurse learnt that she {SECRET}.",
-            "Follow up:",
-            "See Dr. Lee in 2 weeks.",
-        ],
-        "paragraph_ids": ["0", "0", "0", "0", "1", "1"],
-        "relevance": ["not-relevant", "not-relevant", "essential", "not-relevant", "not-relevant", "not-relevant"],
-        "clinician_answer": f"It was needed, as she {SECRET}.",
-        "answer_sentences": [f"It was needed, as she {SECRET}."],
-        "answer_citations": ["3"],
-        "answer_sentence_ids": ["1"],
-        "document_id": "h1",
-    }
+    assert rows["1"] == CASES["first_row"]
     # Of the second note the first paragraph is gone, so its second sentence is the first, in the answer too.
     assert (rows["2"]["sentence_ids"], rows["2"]["answer_citations"]) == (["1"], ["1"])
 
@@ -159,14 +138,8 @@ def test_rounds_follow_each_other(folder: Path) -> None:
         for place, each in enumerate(rows, start=2)
         if each["case_id"] == "1" and each["kind"] == "answer"
     }
-    assert {(each["case_id"], each["kind"], each["field"], each["before"], each["after"]) for each in history} == {
-        ("1", "sentence", "relevance", "essential", "supplementary"),
-        ("1", "sentence", "comment", "", "less so"),
-        ("1", "answer", "text", f"It was needed, as she {SECRET}.", "They had to."),
-        ("1", "answer", "citations", "3", "3,4"),
-        ("2", "question", "text", f"What about case 2, who {SECRET}?", "=How long?"),
-        ("2", "answer", "citations", "1", ""),
-    }
+    fields = ("case_id", "kind", "field", "before", "after")
+    assert sorted([each[name] for name in fields] for each in history) == CASES["history"]
     answer = next(each for each in history if (each["kind"], each["field"]) == ("answer", "text"))
     assert (answer["reviewer"], answer["sheet"], answer["row"]) == ("eve", "eve.csv", lines["3"])
     # A sheet of another round is told, and all cases in the split for development are too many.
@@ -195,36 +168,7 @@ def test_as_spreadsheets_save_them(folder: Path) -> None:
     assert {path: path.read_bytes() for path in (folder / "release" / "test").iterdir()} == before
 
 
-@pytest.mark.parametrize(
-    ("kind", "number", "cells", "message"),
-    [
-        (
-            "sentence",
-            "3",
-            {"relevance": ""},
-            "column 'relevance': must be essential, supplementary, not-relevant, context",
-        ),
-        ("sentence", "3", {"relevance": SECRET}, "or its first letter, got a text of 18 characters"),
-        ("sentence", "3", {"text": SECRET}, "column 'text': was changed; message and note must stay as they are"),
-        ("patient", "1", {"text": SECRET}, "column 'text': was changed"),
-        ("sentence", "3", {"number": "99"}, "case 1 has no sentence of that number"),
-        ("sentence", "3", {"number": "2"}, "sentence 2 of case 1 stands in"),
-        ("sentence", "3", {"number": "2"}, "rows of case 1 are lost (sentence 3)"),
-        ("sentence", "3", {"citations": "|1|"}, "column 'citations': must be empty; it is for rows of the kind answer"),
-        ("sentence", "3", {"case_id": SECRET}, "column 'case_id': is no case in the sheet of"),
-        ("sentence", "3", {"reviewer": "eve"}, "column 'reviewer': must be one of ann, ben"),
-        ("sentence", "3", {"kind": SECRET}, "column 'kind': must be one of patient, focus, question, sentence, answer"),
-        ("question", "1", {"text": " "}, "column 'text': is empty; write the question"),
-        ("question", "1", {"relevance": "e"}, "column 'relevance': must be empty; it is for rows of the kind sentence"),
-        ("focus", "1", {"text": ""}, "column 'text': is empty; copy the words of the message that ask"),
-        ("focus", "2", {"text": SECRET.upper()}, "does not stand in the message of case 1; copy its words as they are"),
-        ("answer", "1", {"citations": "1,3"}, "column 'citations': must be of the form |1,2|, or empty"),
-        ("answer", "1", {"citations": "|9|"}, "case 1 has no sentences 9"),
-        ("answer", "1", {"citations": "|5|"}, "cites sentences 5, of whose paragraphs everything is not-relevant"),
-        ("answer", "2", {"citations": "|3|"}, "is empty, and citations stand beside it"),
-        ("answer", "1", {"text": "#NAME?"}, "is the error of a formula; type the text again"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "number", "cells", "message"), CASES["test_rows_that_are_wrong"])
 def test_rows_that_are_wrong(folder: Path, kind: str, number: str, cells: dict[str, str], message: str) -> None:
     edit(folder, kind, number, cells)
     assert message in refused(folder)
@@ -343,11 +287,8 @@ def test_dev_cases_are_drawn_by_message() -> None:
 
 
 def test_answers_with_citations_lose_them_again() -> None:
-    answer = (
-        AnswerSentence(text="Why not?!", citations=("1", "3")),
-        AnswerSentence(text="No end", citations=("2",)),
-        AnswerSentence(text="No source."),
-    )
+    said = (("Why not?!", ("1", "3")), ("No end", ("2",)), ("No source.", ()))
+    answer = [AnswerSentence(id="", text=text, citations=cited) for text, cited in said]
     assert answer_text(answer, cited=True) == "Why not [1,3]?! No end [2] No source."
     assert without_citations(answer_text(answer, cited=True)) == answer_text(answer)
 
