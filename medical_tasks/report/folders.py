@@ -106,9 +106,9 @@ def _check_entry(path: Path, task: str, entry: Mapping[str, Any]) -> None:
     if not all(isinstance(entry.get(part, 0), int) for part in ("cut_at_length", "shortened")):
         raise _damaged(path, f"a count of {task} is no number")
     if not _is_usage(entry.get("usage")):
-        raise _damaged(path, f"what is told of the requests of {task} is not whole")
+        raise _damaged(path, f"the usage of {task} is not whole")
     if not _is_judge(entry.get("judge")):
-        raise _damaged(path, f"what is told of the judge of {task} is not whole")
+        raise _damaged(path, f"the judge of {task} is not whole")
     truncation = entry["recipe"].get("truncation")
     if entry.get("shortened") and not (isinstance(truncation, dict) and "rule" in truncation):
         raise _damaged(path, f"the recipe of {task} does not say how questions were shortened")

@@ -149,13 +149,13 @@ def _published_row(
     result: PublishedResult, names: Sequence[str], units: Mapping[str, str], notes: Sequence[tuple[str, ...]]
 ) -> tuple[str, ...]:
     values = (
-        number(result.metrics[name], units.get(name, "")) if name in result.metrics else "not told" for name in names
+        number(result.metrics[name], units.get(name, "")) if name in result.metrics else "not stated" for name in names
     )
     return (
         result.model,
         result.setting,
         *values,
-        "not told" if result.n_items is None else str(result.n_items),
+        "not stated" if result.n_items is None else str(result.n_items),
         result.judge,
         Ready(f"[{cell(result.source)}]({result.link})") if result.link.startswith("https://") else result.source,
         f"note {notes.index(result.differences) + 1}" if result.differences else "none named",

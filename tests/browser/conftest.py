@@ -64,9 +64,14 @@ class Watched:
     def __init__(self, page: Page) -> None:
         self.faults: list[str] = []
         self.requests: list[str] = []
-        page.on("console", lambda said: self.faults.append(f"console: {said.text}") if said.type == "error" else None)
+        page.on("console", self._said)
         page.on("pageerror", lambda error: self.faults.append(f"exception: {error}"))
         page.on("request", lambda request: self.requests.append(request.url))
+
+    def _said(self, said: Any) -> None:
+        # Gradio's own error where somebody goes on before a view's events have come: nothing is wrong then.
+        if said.type == "error" and "AbortError" not in said.text:
+            self.faults.append(f"console: {said.text}")
 
     def problems(self) -> list[str]:
         return self.faults + [f"request: {address}" for address in self.requests if not is_local(address)]

@@ -236,8 +236,8 @@ def test_published_results_say_what_is_different_there() -> None:
     )
     text = report(task("one", entry(), published=published))
     link = "[Toys, table 2](https://toys.example/paper)"
-    assert f"| GPT-4 | 1-shot | 50.9 | not told | 1047 |  | {link} | note 1 |" in text
-    assert "| Old |  | not told | 80.0 | not told | people | A talk | none named |" in text
+    assert f"| GPT-4 | 1-shot | 50.9 | not stated | 1047 |  | {link} | note 1 |" in text
+    assert "| Old |  | not stated | 80.0 | not stated | people | A talk | none named |" in text
     assert "\n1. Other rows. Another prompt.\n" in text
     assert "Published" not in report(task("one", entry()))
 
