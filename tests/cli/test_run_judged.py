@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.cli.entry import main
 from medical_tasks.runs.results import read_items, read_results
+from tests.cli.wrong_use import refuse, wrong_use
 from tests.fault_server import Call, Fault, FaultServer, Plan, randomly
 
 ANSWER = "Paracetamol at the usual dose is safe for most adults, and drinking water helps with the headache."
@@ -43,18 +43,9 @@ def judge(call: Call) -> str:
     return json.dumps({"reason": 'It says {"verdict": "neither"}. Score: 1', "verdict": label(statement)})
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    home = tmp_path_factory.mktemp("data")
-    build_dataset("kqa", source=None, config="demo", out=home / "kqa")
-    return home
-
-
 @pytest.fixture(autouse=True)
-def own_home(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(data))
-    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
+def data(here: Path, demos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(demos))
 
 
 Serving = Callable[..., FaultServer]
@@ -250,27 +241,6 @@ def test_the_lexical_judge_is_marked_wherever_its_numbers_are(
     assert "not comparable with anybody else's numbers" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (
-            ["run", "--tasks", "medcalc", "--model", "baseline/reference", "--judge", "lexical"],
-            2,
-            "medcalc needs no judge",
-        ),
-        ([*RUN, "--judge", "gpt"], 2, "unknown judge 'gpt'"),
-        ([*RUN, "--votes", "0"], 2, "--votes must be 1 or more, got 0"),
-        ([*RUN, "--votes", "3"], 2, "the judge lexical gives the same reply each time"),
-        ([*RUN, "--judge", "nli/./no/such/model"], 3, "no/such/model"),
-        ([*RUN, "--judge", "recorded/none.jsonl"], 3, "cannot read the recorded verdicts"),
-        ([*RUN, "--judge", "openai-api/nowhere/m"], 3, "export NOWHERE_BASE_URL"),
-        ([*RUN, "--task-args", "documents=x"], 2, "'documents' is not a setting of kqa"),
-        ([*RUN, "--prompts", "official"], 2, "--upstream"),
-        ([*RUN, "--max-judge-calls", "-1"], 2, "--max-judge-calls must be 0 or more"),
-    ],
-)
-def test_wrong_use_is_told_before_anything_is_asked(
-    words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(words) == code
-    assert message in capsys.readouterr().err
+@wrong_use("run_judged")
+def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    refuse(line, code, message, capsys)
