@@ -7,6 +7,7 @@ import json
 import math
 import re
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,29 +17,9 @@ from medical_tasks.benchmarks.medcalc_bench.data import CATEGORIES
 from medical_tasks.report.published.figures import PublishedResult, all_published, published_results, read_figures
 from tests.support import ROOT
 
-ROWS = {
-    "MedCalc-Bench, table 2": 24,
-    "MedCalc-Bench, table 15": 2,
-    "EHRNoteQA, table 4 (level 1)": 52,
-    "EHRNoteQA, table 4 (level 2)": 18,
-    "EHRNoteQA, table 15 (text metrics)": 19,
-    "EHRNoteQA, table 15 (probabilities)": 38,
-    "K-QA, table 4": 13,
-    "DocLens, table 20": 16,
-    "DocLens, table 21": 16,
-    "DocLens, table 22": 16,
-    "DocLens, table 23": 16,
-    "DocLens, table 28": 6,
-    "DocLens, table 29": 6,
-    "DocLens, table 32": 6,
-    "DocLens, table 33": 6,
-    "ArchEHR-QA, table 3": 10,
-    "ArchEHR-QA 2025, teams": 9,
-    "ArchEHR-QA 2026, subtask 1, teams": 2,
-    "ArchEHR-QA 2026, subtask 2, teams": 3,
-    "ArchEHR-QA 2026, subtask 3, teams": 6,
-    "ArchEHR-QA 2026, subtask 4, teams": 7,
-}
+CASES: dict[str, Any] = json.loads((Path(__file__).parent / "cases" / "figures.json").read_text(encoding="utf-8"))
+ROWS: dict[str, int] = CASES["rows"]  # of each table
+FILE: dict[str, Any] = CASES["file"]  # a small file of figures
 TEAMS = {source for source in ROWS if source.endswith(", teams")}
 GROUPS = {"category": set(CATEGORIES)}
 
@@ -186,31 +167,6 @@ def test_the_document_counts_what_is_there() -> None:
     }
 
 
-FILE: dict[str, Any] = {
-    "about": "",
-    "beside": {"accuracy_official": "accuracy", "other_official": "other"},
-    "differences": {"asked": "It was asked otherwise.", "counted": "It was counted otherwise."},
-    "tables": [
-        {
-            "source": "Paper, table 1",
-            "link": "https://example.org/1",
-            "judge": "Somebody",
-            "n_items": 10,
-            "differences": ["asked"],
-            "columns": [
-                {"metric": "accuracy_official"},
-                {"metric": "accuracy_official", "by": "kind", "group": "a"},
-                {"metric": "bleu", "scale": 1},
-            ],
-            "rows": [
-                {"task": "t", "model": "M", "setting": "7B", "values": [12.34, 100, None], "differences": ["counted"]},
-                {"task": "t", "model": "N", "n_items": None, "values": [0, None, 0.0589]},
-            ],
-        }
-    ],
-}
-
-
 def test_a_row_is_read_with_what_its_table_says() -> None:
     first, second = read_figures(json.dumps(FILE))
     assert (first.model, first.setting, first.task) == ("M", "7B", "t")
@@ -224,41 +180,13 @@ def test_a_row_is_read_with_what_its_table_says() -> None:
     assert (second.setting, second.breakdown) == ("", {})
 
 
-def _table(content: dict[str, Any]) -> dict[str, Any]:
-    table: dict[str, Any] = content["tables"][0]
-    return table
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda file: file.update(more=1), "the file: unknown more; known are about, beside"),
-        (lambda file: _table(file)["rows"][0].update(size=7), "Paper, table 1, t, M: unknown size"),
-        (lambda file: _table(file).update(link="http://example.org"), "the link is not https: 'http://example.org'"),
-        (lambda file: _table(file)["rows"][0].update(values=[1]), "t, M: 1 values for 3 columns"),
-        (
-            lambda file: _table(file)["rows"][0].update(values=[100.1, 1, 1]),
-            "t, M: 100.1 does not lie between 0 and 100",
-        ),
-        (lambda file: _table(file)["rows"][1].update(values=[1, 1, 5.89]), "t, N: 5.89 does not lie between 0 and 1"),
-        (lambda file: _table(file)["rows"][0].update(values=["12", 1, 1]), "'12' is no figure"),
-        (lambda file: _table(file)["rows"][0].update(values=[float("nan"), 1, 1]), "nan is no figure"),
-        (lambda file: _table(file)["rows"][0].update(values=[None, 1, None]), "t, M: no figure"),
-        (lambda file: _table(file)["rows"][0].update(differences=["told"]), "no such difference: told"),
-        (lambda file: _table(file)["rows"][0].pop("differences"), "differences: counted belong to no row"),
-        (lambda file: _table(file).update(n_items=0), "n_items is 0, neither a count nor null"),
-        (
-            lambda file: _table(file)["columns"][2].update(metric="accuracy_official"),
-            "two columns are accuracy_official",
-        ),
-        (
-            lambda file: _table(file)["rows"][1].update(model="M", setting="7B"),
-            "Paper, table 1, t, M, 7B: stands there twice",
-        ),
-    ],
-)
-def test_what_is_wrong_is_told_with_its_place(change: Any, message: str) -> None:
+@pytest.mark.parametrize(("place", "value", "message"), CASES["wrong"])
+def test_what_is_wrong_is_told_with_its_place(place: str, value: Any, message: str) -> None:
     wrong = copy.deepcopy(FILE)
-    change(wrong)
+    part: Any = wrong
+    *way, name = (int(step) if step.isdigit() else step for step in place.split("/"))
+    for step in way:
+        part = part[step]
+    part[name] = value
     with pytest.raises(ValueError, match=message):
         read_figures(json.dumps(wrong))
