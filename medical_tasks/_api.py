@@ -188,19 +188,23 @@ def build(
 def load(
     dataset: str, *, config: str | None = None, split: str | None = None, data: str | os.PathLike[str] | None = None
 ) -> Any:
-    """Loads a built dataset: a `datasets.Dataset`, or without `split` a `DatasetDict`; `demo` is built where it is missing."""
-    from datasets import load_dataset
+    """Loads a built dataset: a `datasets.Dataset`, or without `split` a `DatasetDict`; `demo` is built where it is missing.
+
+    The rows are read into memory: no copy of them is left in a cache.
+    """
+    from datasets import Dataset, DatasetDict, concatenate_datasets
 
     from medical_tasks.benchmarks.catalog import dataset_spec
-    from medical_tasks.data.dataset_store import built_configs, datasets_home
+    from medical_tasks.data.dataset_store import built_configs, datasets_home, read_tables
     from medical_tasks.data.task_data import locate
 
     spec = dataset_spec(dataset)
-    home = Path(data) if data is not None else datasets_home()
-    if config == "demo" and data is None and "demo" not in built_configs(home / dataset):
+    if config == "demo" and data is None and "demo" not in built_configs(datasets_home() / dataset):
         build(dataset, config="demo")
-    folder, chosen = locate(spec, None if data is None else home, config)
-    return load_dataset(str(folder), chosen, split=split)
+    folder, chosen = locate(spec, None if data is None else Path(data), config)
+    tables = read_tables(folder, chosen, split or "+".join(built_configs(folder)[chosen].splits), spec=spec)
+    found = {name: Dataset(table) for name, table in tables.items()}
+    return DatasetDict(found) if split is None else concatenate_datasets(list(found.values()))
 
 
 def calc(name: int | str, **inputs: Any) -> Result:

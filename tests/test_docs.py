@@ -14,14 +14,8 @@ from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.cli.entry import VERBS, verb_module
 from tests.support import ROOT
 
-DOCUMENTS = sorted(
-    [
-        *ROOT.glob("*.md"),
-        *(ROOT / "docs").rglob("*.md"),
-        *(ROOT / "dataset_builders").glob("*/README.md"),
-        *(ROOT / "metrics").glob("*/README.md"),
-    ]
-)
+PATTERNS = ("*.md", "docs/**/*.md", "dataset_builders/*/README.md", "metrics/*/README.md")
+DOCUMENTS = sorted(path for pattern in PATTERNS for path in ROOT.glob(pattern))
 LINK = re.compile(r"\]\((?!https?://|#|mailto:)([^)#\s]+)")
 COMMAND = re.compile(r"(?:^|\s)medical-tasks ([a-z]+(?:-[a-z]+)*)((?: [^\n`]*)?)", re.MULTILINE)
 
@@ -35,19 +29,14 @@ def test_the_documents_are_found() -> None:
     assert len(DOCUMENTS) >= 12
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=_name)
-def test_links_lead_somewhere(path: Path) -> None:
-    targets = LINK.findall(path.read_text(encoding="utf-8"))
-    assert [target for target in targets if not (path.parent / target).exists()] == []
-
-
 PLACE = re.compile(r"`((?:tests|docs|medical_tasks|benchmarks|scripts|metrics|dataset_builders)/[\w./-]+)`")
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=_name)
-def test_named_files_exist(path: Path) -> None:
-    places = PLACE.findall(path.read_text(encoding="utf-8"))
-    assert [place for place in places if not (ROOT / place).exists()] == []
+def test_links_lead_somewhere_and_named_files_exist(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    named = [*(path.parent / target for target in LINK.findall(text)), *(ROOT / place for place in PLACE.findall(text))]
+    assert [place for place in named if not place.exists()] == []
 
 
 def _options(verb: str, command: str) -> set[str]:

@@ -31,13 +31,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (source / name).write_bytes((ROOT / name).read_bytes())
     command = [
         sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "--quiet",
-        "--no-deps",
-        "--no-build-isolation",
-        "-w",
+        *"-m pip wheel --quiet --no-deps --no-build-isolation -w".split(),
         str(folder),
         str(source),
     ]
@@ -51,15 +45,8 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _run(code: str, site: Path, cwd: Path) -> str:
     environment = os.environ | {"PYTHONPATH": str(site), "HF_HUB_OFFLINE": "1", "HF_HOME": str(cwd / "hf")}
     # -P keeps the working directory out of the path; PYTHONPATH comes before the editable install's finder.
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", code],
-        capture_output=True,
-        text=True,
-        env=environment,
-        cwd=cwd,
-        timeout=120,
-        check=False,
-    )
+    command = [sys.executable, "-P", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=cwd, timeout=120, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
 

@@ -59,14 +59,9 @@ def test_model_text_never_runs(trees: Mapping[str, ast.Module]) -> None:
 
 
 # What looks a name up on the Hub where no folder of that name is there.
-_LOADERS = {
-    "from_pretrained",
-    "snapshot_download",
-    "hf_hub_download",
-    "cached_file",
-    "load_dataset",
-    "load_dataset_builder",
-}
+_LOADERS = frozenset(
+    "from_pretrained snapshot_download hf_hub_download cached_file load_dataset load_dataset_builder".split()
+)
 
 
 def test_models_and_data_are_loaded_from_folders_or_at_a_revision(trees: Mapping[str, ast.Module]) -> None:

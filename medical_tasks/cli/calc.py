@@ -27,14 +27,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from medical_tasks.calculators import CALCULATORS, AnyCalculator, Calculator, CalculatorInputError, find
+from medical_tasks.calculators import CALCULATORS, AnyCalculator, Calculator, CalculatorInputError, calculate, find
 from medical_tasks.calculators.inputs import REQUIRED, Quantity
-from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
 from medical_tasks.io.files import WholeFile, open_file
 from medical_tasks.io.progress import Progress
 
 if TYPE_CHECKING:
-    from medical_tasks.calculators import AnyCalculator, Result
+    from medical_tasks.calculators import Result
 
 __all__ = ["calculate_batch", "calculate_line", "from_arguments", "render_inputs", "render_list"]
 
@@ -58,9 +58,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Calculates, lists or explains; exit code 5 when a line of a batch has no answer."""
-    from medical_tasks.calculators import find
-    from medical_tasks.errors import UsageError
-
     name = arguments.calculator
     if (arguments.batch is None) != (arguments.out is None):
         raise UsageError("--batch and --out go together: medical-tasks calc --batch IN.jsonl --out OUT.jsonl")
@@ -83,8 +80,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _calculate(calculator: AnyCalculator, inputs: Sequence[str], conventions: Sequence[str]) -> int:
-    from medical_tasks.calculators import calculate
-
     _check_conventions(conventions, calculator)
     result = calculate(calculator, from_arguments(calculator, inputs), conventions=frozenset(conventions))
     print(_rendered(calculator, result))
@@ -103,8 +98,6 @@ def _rendered(calculator: AnyCalculator, result: Result) -> str:
 
 
 def _batch(source: Path, out: Path, conventions: Sequence[str]) -> int:
-    from medical_tasks.errors import IncompleteError
-
     _check_conventions(conventions)
     counts = calculate_batch(source, out, frozenset(conventions))
     if counts.errors:
@@ -120,9 +113,6 @@ def _batch(source: Path, out: Path, conventions: Sequence[str]) -> int:
 
 def _check_conventions(names: Sequence[str], calculator: AnyCalculator | None = None) -> None:
     """A slip in a convention's name must not pass for the published rule."""
-    from medical_tasks.calculators import CALCULATORS
-    from medical_tasks.errors import UsageError
-
     entries = CALCULATORS if calculator is None else (calculator,)
     known = sorted({convention.name for entry in entries for convention in entry.conventions})
     for name in names:

@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
 Level = Literal["ok", "missing", "warning"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Finding:
     """One thing looked at."""
 
@@ -56,7 +56,7 @@ class Finding:
     text: str  # what was found, and the next step when it is not well
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class _Part:
     extra: str
     packages: tuple[str, ...]
@@ -65,20 +65,12 @@ class _Part:
 
 
 _PARTS = (
-    _Part(
-        extra="lighteval", packages=("lighteval", "torch", "transformers", "accelerate"), use="models hf/...; lighteval"
-    ),
-    _Part(extra="inspect", packages=("inspect-ai",), use="inspect eval medical_tasks/..."),
-    _Part(
-        extra="vllm", packages=("vllm",), use="models vllm/... in process", step="make env-vllm, a second environment"
-    ),
-    _Part(
-        extra="local-judges",
-        packages=("accelerate", "torch", "transformers", "sentencepiece"),
-        use="judges that run on this machine",
-    ),
-    _Part(extra="space", packages=("gradio",), use="the demonstration of the Space"),
-    _Part(extra="dev", packages=("mlcroissant", "pytest", "ruff", "mypy"), use="make test", step="make env-dev"),
+    _Part("lighteval", ("lighteval", "torch", "transformers", "accelerate"), "models hf/...; lighteval"),
+    _Part("inspect", ("inspect-ai",), "inspect eval medical_tasks/..."),
+    _Part("vllm", ("vllm",), "models vllm/... in process", "make env-vllm, a second environment"),
+    _Part("local-judges", ("accelerate", "torch", "transformers", "sentencepiece"), "judges that run on this machine"),
+    _Part("space", ("gradio",), "the demonstration of the Space"),
+    _Part("dev", ("mlcroissant", "pytest", "ruff", "mypy"), "make test", "make env-dev"),
 )
 # As far as lighteval 0.13.0 was run with them (constraints.txt).
 _LIGHTEVAL = "0.13.0"
@@ -110,7 +102,7 @@ def examine() -> list[Finding]:
 
 
 def _suite() -> Iterator[Finding]:
-    yield Finding(level="ok", subject="medical-tasks", text=f"{__version__} on Python {platform.python_version()}")
+    yield Finding("ok", "medical-tasks", f"{__version__} on Python {platform.python_version()}")
 
 
 def _parts() -> Iterator[Finding]:
@@ -119,13 +111,13 @@ def _parts() -> Iterator[Finding]:
         absent = [package for package, version in found.items() if version is None]
         if absent:
             yield Finding(
-                level="missing",
-                subject=part.extra,
-                text=f"{', '.join(absent)} not installed ({part.use}). Get it: {part.step or install_command(part.extra)}",
+                "missing",
+                part.extra,
+                f"{', '.join(absent)} not installed ({part.use}). Get it: {part.step or install_command(part.extra)}",
             )
         else:
             versions = ", ".join(f"{package} {version}" for package, version in found.items())
-            yield Finding(level="ok", subject=part.extra, text=f"{versions} ({part.use})")
+            yield Finding("ok", part.extra, f"{versions} ({part.use})")
 
 
 def _vllm_server() -> Finding:
@@ -134,10 +126,8 @@ def _vllm_server() -> Finding:
     try:
         program = find_vllm()
     except MissingError as error:
-        return Finding(level="missing", subject="vllm-server", text=str(error))
-    return Finding(
-        level="ok", subject="vllm-server", text=f"vllm {vllm_version(program)} in {program} (models vllm-server/...)"
-    )
+        return Finding("missing", "vllm-server", str(error))
+    return Finding("ok", "vllm-server", f"vllm {vllm_version(program)} in {program} (models vllm-server/...)")
 
 
 def _versions() -> Iterator[Finding]:
@@ -146,33 +136,33 @@ def _versions() -> Iterator[Finding]:
         return
     if lighteval != _LIGHTEVAL:
         yield Finding(
-            level="warning",
-            subject="lighteval version",
-            text=f"{lighteval}; the suite was run with {_LIGHTEVAL}. Get it: pip install lighteval=={_LIGHTEVAL}",
+            "warning",
+            "lighteval version",
+            f"{lighteval}; the suite was run with {_LIGHTEVAL}. Get it: pip install lighteval=={_LIGHTEVAL}",
         )
     hub = _version("huggingface-hub")
     if hub is not None and _major(hub) >= 2:
         yield Finding(
-            level="warning",
-            subject="huggingface-hub version",
-            text=f"{hub}: the stock `lighteval` command does not start with 2.x (it calls list_models with an argument that is "
+            "warning",
+            "huggingface-hub version",
+            f"{hub}: the stock `lighteval` command does not start with 2.x (it calls list_models with an argument that is "
             "gone). `medical-tasks run` and `medical-tasks lighteval` do. For the stock one: pip install 'huggingface-hub<2'",
         )
     xxhash = _version("xxhash")
     if xxhash is not None and _major(xxhash) >= 4:
         yield Finding(
-            level="warning",
-            subject="xxhash version",
-            text=f"{xxhash} breaks lighteval. Get an older one: pip install 'xxhash<4'",
+            "warning",
+            "xxhash version",
+            f"{xxhash} breaks lighteval. Get an older one: pip install 'xxhash<4'",
         )
     spec = importlib.util.find_spec("lighteval")
     if spec is not None and spec.submodule_search_locations:
         benchmark_file = Path(spec.submodule_search_locations[0]) / "tasks" / "tasks" / "tinyBenchmarks.pkl"
         if not benchmark_file.is_file():
             yield Finding(
-                level="missing",
-                subject="stock lighteval offline",
-                text="the stock `lighteval` command downloads tinyBenchmarks.pkl from GitHub when it starts. Where GitHub is not "
+                "missing",
+                "stock lighteval offline",
+                "the stock `lighteval` command downloads tinyBenchmarks.pkl from GitHub when it starts. Where GitHub is not "
                 "reachable use `medical-tasks lighteval`, which registers this suite's tasks only",
             )
 
@@ -184,30 +174,30 @@ def _has_gpu() -> bool:
 def _machine() -> Iterator[Finding]:
     gpu = _has_gpu()
     text = "GPU found" if gpu else "no GPU found: local models run on the CPU; vLLM does not run"
-    yield Finding(level="ok" if gpu else "missing", subject="GPU", text=text)
+    yield Finding("ok" if gpu else "missing", "GPU", text)
     from medical_tasks.sandbox.probe import probe
 
     problem = probe()
     if problem is None:
-        yield Finding(level="ok", subject="sandbox", text="programs of models can be run (medcalc_code)")
+        yield Finding("ok", "sandbox", "programs of models can be run (medcalc_code)")
     else:
-        yield Finding(level="missing", subject="sandbox", text=f"medcalc_code will refuse to run: {problem}")
+        yield Finding("missing", "sandbox", f"medcalc_code will refuse to run: {problem}")
 
 
 def _processes() -> Iterator[Finding]:
     given = os.environ.get("WORLD_SIZE", "1")
     if not (given.isascii() and given.isdigit()):
         yield Finding(
-            level="warning",
-            subject="processes",
-            text=f"WORLD_SIZE must be a whole number, got {given!r}: local models will not load. Unset it; "
+            "warning",
+            "processes",
+            f"WORLD_SIZE must be a whole number, got {given!r}: local models will not load. Unset it; "
             "`accelerate launch` and `torchrun` set it by themselves",
         )
     elif int(given) > 1 and not _has_gpu() and os.environ.get("ACCELERATE_USE_CPU") != "true":
         yield Finding(
-            level="warning",
-            subject="processes",
-            text="WORLD_SIZE is above 1 without a GPU: set ACCELERATE_USE_CPU=true, or every process believes to be alone",
+            "warning",
+            "processes",
+            "WORLD_SIZE is above 1 without a GPU: set ACCELERATE_USE_CPU=true, or every process believes to be alone",
         )
 
 
@@ -215,9 +205,9 @@ def _hub() -> Iterator[Finding]:
     given = os.environ.get("HF_HUB_OFFLINE", "")
     if given.upper() in _TRUE:
         yield Finding(
-            level="ok",
-            subject="Hub",
-            text=f"HF_HUB_OFFLINE={given}: the Hub is not asked; models and data are taken from this machine only",
+            "ok",
+            "Hub",
+            f"HF_HUB_OFFLINE={given}: the Hub is not asked; models and data are taken from this machine only",
         )
 
 
@@ -227,7 +217,7 @@ def _data() -> Iterator[Finding]:
         try:
             built = built_configs(home / name)
         except UsageError as error:
-            yield Finding(level="warning", subject=f"dataset {name}", text=str(error))
+            yield Finding("warning", f"dataset {name}", str(error))
             continue
         yield from _dataset(spec, home / name, built)
 
@@ -239,17 +229,17 @@ def _dataset(spec: DatasetSpec, folder: Path, built: dict[str, BuiltConfig]) -> 
     for config, made in sorted(outdated.items()):
         command = " ".join(["medical-tasks build", spec.name, "--config", config, *_build_options(made)])
         yield Finding(
-            level="warning",
-            subject=subject,
-            text=f"{config} in {folder} was built in version {made.version}, this suite reads {spec.version}. Build it "
+            "warning",
+            subject,
+            f"{config} in {folder} was built in version {made.version}, this suite reads {spec.version}. Build it "
             f"again: {command}",
         )
     current = sorted(set(built) - set(outdated))
     if set(current) - {"demo"}:
-        yield Finding(level="ok", subject=subject, text=f"{', '.join(current)} in {folder}")
+        yield Finding("ok", subject, f"{', '.join(current)} in {folder}")
     elif not set(built) - {"demo"}:
         steps = "; ".join(spec.how_to_get)
-        yield Finding(level="missing", subject=subject, text=f"official data not built in {folder}. {steps}")
+        yield Finding("missing", subject, f"official data not built in {folder}. {steps}")
 
 
 def _build_options(made: BuiltConfig) -> list[str]:

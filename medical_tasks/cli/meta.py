@@ -118,13 +118,9 @@ def _table(arguments: argparse.Namespace) -> tuple[OutputTable, dict[str, str]]:
     """The outputs that are compared, and the tasks of runs."""
     from medical_tasks.runs.output_tables import check_size, join_outputs, read_outputs, read_runs, run_name
 
-    runs, files = [], []
-    for text in arguments.sources:
-        name = run_name(text)
-        if name is None:
-            files.append(Path(text))
-        else:
-            runs.append(name)
+    named = [(text, run_name(text)) for text in arguments.sources]
+    runs = [name for _, name in named if name is not None]
+    files = [Path(text) for text, name in named if name is None]
     if arguments.task is not None and not runs:
         raise UsageError("--task: is about runs, and no folder is given. Leave it out.")
     sources: list[tuple[OutputRow, ...]] = []

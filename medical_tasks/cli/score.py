@@ -22,7 +22,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +33,7 @@ from medical_tasks.runs.judge_arguments import add_judge_arguments
 
 if TYPE_CHECKING:
     from medical_tasks.runs.runner import AnsweredTask
-    from medical_tasks.spec import DatasetSpec, Item, TaskSpec
+    from medical_tasks.spec import DatasetSpec, TaskSpec
 
 __all__ = ["add_arguments", "run"]
 
@@ -179,7 +179,9 @@ def _answered(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) 
     data = load_task_data(task, spec, data=arguments.data, config=arguments.config, split=arguments.split)
     content = read_file(arguments.responses)
     ids = [item.id for item in data.items]
-    responses = read_responses(arguments.responses, ids, content=content, check=_submission_check(task, data.items))
+    # Says what is wrong with a submission, for a benchmark whose shared task has a form of its own.
+    check = task.benchmark.submission_check(task, data.items)
+    responses = read_responses(arguments.responses, ids, content=content, check=check)
     name = f"responses/{arguments.responses.name}"
     source = {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
     recipe = make_recipe(task, data=data.revision, prompts=None, model=source, max_new_tokens=None, max_samples=None)
@@ -187,11 +189,6 @@ def _answered(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) 
     answered = AnsweredTask(task=task, items=data.items, responses=responses, unanswered=unanswered, recipe=recipe)
     # Not their content: a corrected file is scored again into the same folder, in which nothing else lies.
     return answered, {"tasks": [task.name], "model": name, "data": {task.name: data.identity}}
-
-
-def _submission_check(task: TaskSpec, items: Sequence[Item]) -> Callable[[Sequence[Any]], Sequence[str]] | None:
-    """What says what is wrong with a submission, for a benchmark whose shared task has a form of its own."""
-    return task.benchmark.submission_check(task, items)
 
 
 def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) -> tuple[AnsweredTask, dict[str, Any]]:

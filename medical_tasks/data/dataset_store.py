@@ -130,7 +130,12 @@ def built_split(folder: Path, config: str, split: str, *, spec: DatasetSpec | No
 
 
 def read_rows(folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None) -> list[dict[str, Any]]:
-    """Reads the rows of a built split, after checking that the file is the one that was built.
+    """Reads the rows of a built split; see `read_tables`."""
+    return [row for table in read_tables(folder, config, split, spec=spec).values() for row in table.to_pylist()]
+
+
+def read_tables(folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None) -> dict[str, Any]:
+    """Reads a built split, or a sum of some, as Arrow tables, after checking that each file is the one that was built.
 
     With `spec` the version is checked too, and messages say how to get the official files.
     """
@@ -141,7 +146,7 @@ def read_rows(folder: Path, config: str, split: str, *, spec: DatasetSpec | None
             f"again: medical-tasks build {spec.name} --config {config}"
         )
     names = split_names(built_split(folder, config, split, spec=spec))
-    return [row for name in names for row in _split_rows(folder, config, built.splits[name], spec)]
+    return {name: _table(folder, config, built.splits[name], spec) for name in names}
 
 
 def _built(folder: Path, config: str, spec: DatasetSpec | None) -> BuiltConfig:
@@ -152,7 +157,7 @@ def _built(folder: Path, config: str, spec: DatasetSpec | None) -> BuiltConfig:
     return configs[config]
 
 
-def _split_rows(folder: Path, config: str, entry: BuiltSplit, spec: DatasetSpec | None) -> list[dict[str, Any]]:
+def _table(folder: Path, config: str, entry: BuiltSplit, spec: DatasetSpec | None) -> Any:
     path = folder / entry.path
     if not path.is_file():
         raise MissingError(f"{path}: is gone since config {config} was built. {_steps(folder, config, spec)}")
@@ -166,10 +171,10 @@ def _split_rows(folder: Path, config: str, entry: BuiltSplit, spec: DatasetSpec 
 
     # In one thread: where memory is short, threads that cannot be started are waited for without end.
     with doing(f"load the rows of {path}"), pq.ParquetFile(path) as file:
-        rows: list[dict[str, Any]] = file.read(use_threads=False).to_pylist()
-    if len(rows) != entry.rows:
-        raise UsageError(f"{path}: has {len(rows)} rows, the marker {MARKER} says {entry.rows}. Build it again.")
-    return rows
+        table = file.read(use_threads=False)
+    if len(table) != entry.rows:
+        raise UsageError(f"{path}: has {len(table)} rows, the marker {MARKER} says {entry.rows}. Build it again.")
+    return table
 
 
 def _steps(folder: Path, config: str, spec: DatasetSpec | None) -> str:

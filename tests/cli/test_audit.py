@@ -7,13 +7,8 @@ import pytest
 
 from medical_tasks.cli.entry import main
 from tests.benchmarks.medcalc_bench.official_csv import official_row, v12_rows, write_csv
+from tests.cli.wrong_use import refuse, wrong_use
 from tests.support import SHARED, needs_shared
-
-
-@pytest.fixture(autouse=True)
-def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
 
 AUDIT = ["audit", "medcalc", "--source", "in.csv", "--out", "out.csv"]
 COMA = {
@@ -62,39 +57,14 @@ def test_later_releases_are_read_too() -> None:
     assert audited()[2]["verdict"] == "agrees"  # a gestational age
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (["audit", "kqa", "--source", "in.csv", "--out", "o"], 2, "cannot audit 'kqa': only labels of medcalc"),
-        (["audit", "medcalc", "--source", "no.csv", "--out", "o"], 3, "no.csv: no such file. How to get MedCalc-Bench"),
-        (["audit", "medcalc", "--source", ".", "--out", "o"], 2, ".: is a folder. Give --source the official CSV file"),
-        (["audit", "medcalc", "--source", "in.csv", "--out", "./in.csv"], 2, "is the source itself"),
-        (["audit", "medcalc", "--source", "in.csv", "--out", "."], 2, ".: is a folder or a device"),
-        (["audit", "medcalc", "--source", "few.csv", "--out", "o"], 2, "wrong columns"),
-        (["audit", "medcalc", "--source", "cut.csv", "--out", "o"], 2, "cut off or damaged"),
-        (
-            ["audit", "medcalc", "--source", "odd.csv", "--out", "o"],
-            2,
-            "column 'Ground Truth Answer': expected a number",
-        ),
-        (["audit", "medcalc", "--out", "o"], 2, "required: --source"),
-        (["audit", "--source", "in.csv", "--out", "o"], 2, "required: DATASET"),
-    ],
-)
-def test_mistakes_are_messages(words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+@wrong_use("audit")
+def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     write_csv(Path("in.csv"), [official_row(1)])
     Path("few.csv").write_text("Row Number,Answer\n1,2\n")
     Path("cut.csv").write_text(Path("in.csv").read_text() + "2,39,Anion\n")
     write_csv(Path("odd.csv"), [official_row(1, **{"Ground Truth Answer": "sixteen"})])
     before = sorted(path.name for path in Path().iterdir())
-    try:
-        got = main(words)
-    except SystemExit as stop:
-        got = int(stop.code or 0)
-    told = capsys.readouterr()
-    assert (got, told.out) == (code, "")
-    assert told.err.startswith("error: ")
-    assert message in told.err
+    refuse(line, code, message, capsys)
     assert sorted(path.name for path in Path().iterdir()) == before
 
 

@@ -13,21 +13,15 @@ from medical_tasks.benchmarks.medcalc_bench.prompts import gold_response
 from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC
 from medical_tasks.cli.entry import VERBS, main
 from medical_tasks.data.task_data import load_task_data
+from medical_tasks.runs.results import read_items
+from tests.cli.wrong_use import refuse, wrong_use
 from tests.support import ROOT
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data home with the demo built."""
-    home = tmp_path_factory.mktemp("home")
-    assert main(["build", "medcalc_bench", "--config", "demo", "--out", str(home / "medcalc_bench")]) == 0
-    return home
-
-
 @pytest.fixture(autouse=True)
-def in_home(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(home))
-    monkeypatch.chdir(tmp_path)
+def home(here: Path, demos: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(demos))
+    return demos
 
 
 def golds(home: Path) -> dict[str, str]:
@@ -134,18 +128,12 @@ def test_the_only_configuration_of_a_named_folder_is_taken(
     assert "note: configuration demo, the only one in" in capsys.readouterr().err
 
 
-def test_a_run_grows_in_its_folder(tmp_path: Path) -> None:
+def test_a_run_grows_in_its_folder_and_its_samples_are_nested(tmp_path: Path) -> None:
+    found = []
     for number in (5, 9):
         assert main([*RUN, "--model", "baseline/empty", "--max-samples", str(number), "--out", "a"]) == 0
-    assert results(tmp_path / "a")["tasks"]["medcalc"]["n_items"] == 9
-
-
-def test_max_samples_are_nested_and_the_same_each_time(tmp_path: Path) -> None:
-    for number in (5, 9):
-        assert main([*RUN, "--model", "baseline/empty", "--max-samples", str(number), "--out", str(number)]) == 0
-    from medical_tasks.runs.results import read_items
-
-    few, more = ({row["id"] for row in read_items(tmp_path / str(number))} for number in (5, 9))
+        found.append({row["id"] for row in read_items(tmp_path / "a")})
+    few, more = found
     assert (len(few), len(more)) == (5, 9)
     assert few < more
 
@@ -161,69 +149,9 @@ def test_list_names_every_task(capsys: pytest.CaptureFixture[str]) -> None:
     assert "To get it:" in told
 
 
-def test_doctor_answers(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["doctor", "--json"]) in (0, 3)
-    subjects = {finding["subject"] for finding in json.loads(capsys.readouterr().out)}
-    assert {"medical-tasks", "lighteval", "inspect", "vllm", "GPU", "dataset medcalc_bench"} <= subjects
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (
-            ["run", "--tasks", "medcalk", "--model", "baseline/empty"],
-            2,
-            "unknown task 'medcalk'. Did you mean 'medcalc'?",
-        ),
-        ([*RUN, "--model", "gpt-4"], 2, "unknown model 'gpt-4'. A model is named by its kind"),
-        ([*RUN, "--model", "what/ever"], 2, "unknown model 'what/ever'"),
-        ([*RUN, "--model", "baseline/best"], 2, "there is no baseline/best"),
-        ([*RUN, "--model", "baseline/empty", "--model-args", "a=1"], 2, "baseline/empty takes no --model-args, got a"),
-        ([*RUN, "--model", "baseline/empty", "--prompts", "official"], 2, "--prompts official has no meaning"),
-        ([*RUN, "--model", "baseline/empty", "--max-samples", "0"], 2, "--max-samples must be 1 or more, got 0"),
-        ([*RUN, "--model", "baseline/empty", "--max-new-tokens", "0"], 2, "--max-new-tokens must be 1 or more, got 0"),
-        ([*RUN, "--model", "hf/x", "--model-args", "a"], 2, "'a' is not of the form name=value"),
-        (["run", "--tasks", "medcalc", "--model", "baseline/empty", "--config", "v9"], 2, "has no configuration 'v9'"),
-        (["run", "--tasks", "medcalc", "--model", "baseline/empty"], 3, "configuration v1.0, is not in"),
-        (["run", "--model", "baseline/empty"], 2, "required: --tasks"),
-        (["build", "medcalc"], 2, "unknown dataset 'medcalc'. Did you mean 'medcalc_bench'? Datasets: medcalc_bench"),
-        (["build", "medcalc_bench", "--config", "v1.0", "--source", "nowhere"], 3, "nowhere"),
-        ([*SCORE, "--responses", "nowhere.jsonl"], 3, "nowhere.jsonl: no such file"),
-        (["score", "medical", "--config", "demo", "--responses", "r"], 2, "score takes one task"),
-        (["compare", "nowhere", "nowhere"], 3, "no results.json there"),
-        (["manifest", "--check", "--root", "/"], 2, "not the project's folder"),
-        (["rnu"], 2, "there is no verb 'rnu'. Did you mean 'run'?"),
-        (["run", "--tasks", "medcalc", "--modle", "baseline/empty"], 2, "no option --modle. Did you mean '--model'?"),
-        (["submit", "--to", "spce"], 2, "Did you mean 'space'?"),
-        ([], 2, "name a VERB"),
-    ],
-)
-def test_mistakes_are_messages_with_an_exit_code(
-    words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    try:
-        got = main(words)
-    except SystemExit as stop:  # argparse ends the program itself
-        got = int(stop.code or 0)
-    told = capsys.readouterr()
-    assert (got, told.out) == (code, "")
-    assert told.err.startswith("error: ")
-    assert message in told.err
-    assert "Traceback" not in told.err
-
-
-def test_prompts_without_examples_say_where_to_get_them(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    words = ["run", "--tasks", "medcalc_one_shot", "--config", "demo", "--model", "openai-api/nowhere/m", "--prompts"]
-    os.environ["NOWHERE_BASE_URL"], os.environ["NOWHERE_API_KEY"] = "http://127.0.0.1:9/v1", "x"
-    try:
-        assert main([*words, "official"]) == 3
-        assert "--prompts official needs --upstream DIR" in capsys.readouterr().err
-        assert main([*words, "official", "--upstream", str(tmp_path)]) == 3
-        assert "the authors' evaluation/run.py is not there" in capsys.readouterr().err
-        assert main([*words, "mine"]) == 2
-        assert "unknown prompt set 'mine'" in capsys.readouterr().err
-    finally:
-        del os.environ["NOWHERE_BASE_URL"], os.environ["NOWHERE_API_KEY"]
+@wrong_use("cli")
+def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert refuse(line, code, message, capsys).startswith("error: ")
 
 
 @pytest.mark.parametrize("verb", sorted(VERBS))
@@ -267,8 +195,3 @@ def test_answers_without_importing_anything_heavy(words: list[str]) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.endswith("LOADED []\n")
-
-
-def test_truncate_has_no_meaning_for_a_baseline(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*RUN, "--model", "baseline/reference", "--truncate", "unanswered"]) == 2
-    assert "--truncate has no meaning for it" in capsys.readouterr().err

@@ -10,14 +10,7 @@ import pytest
 from medical_tasks.benchmarks.catalog import task_spec
 from medical_tasks.cli.entry import main
 from medical_tasks.runs.results import write_run
-
-ACCURACY = [metric.name for metric in task_spec("medcalc").metrics]
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+from tests.cli.wrong_use import refuse, wrong_use
 
 
 def run(
@@ -118,33 +111,11 @@ def test_what_cannot_be_compared_is_listed_beside_what_can(capsys: pytest.Captur
     assert any(line.startswith("medcalc  accuracy ") for line in out.splitlines())
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (["a"], 2, "compare takes two or more runs, got only a."),
-        (["a", "nowhere"], 3, "nowhere: no results.json there"),
-        (["a", "other"], 2, "medcalc: the runs cannot be compared, their task version differs: '1-A' and '2-A'"),
-        (["a", "demo"], 2, "medcalc: the runs cannot be compared, their data differs: config test and demo."),
-        (["a", "notes"], 2, "no task in common: a has medcalc; notes has ehrnoteqa_mc_level1. Compare runs of one task."),
-        (["a", "b", "--task", "kqa"], 2, "--task kqa: no run has it. Tasks of the runs: medcalc."),
-        (["a", "b", "--task", "none"], 2, "none"),
-        (["a", "b", "--metric", "f1"], 2, f"--metric f1: no task of the runs has it. Metrics: {', '.join(ACCURACY)}."),
-        (["a", "b", "--by", "section"], 2, "--by section: no such breakdown (category, calculator). Give one of these,"),
-        (["a", "b", "--flips", "0"], 2, "takes a number of items, 1 or more, got '0'"),
-        (["--flips", "a", "b"], 2, "got 'a'; write it behind the runs, or as --flips=20"),
-        (["a", "b", "--out", "."], 2, "is a folder or a device; it takes the name of a file"),
-        (["a", "b", "--force"], 2, "unrecognized arguments: --force"),
-    ],
-)  # fmt: skip
-def test_wrong_use(words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+@wrong_use("compare")
+def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     run("a", "1100")
     run("b", "1111")
     run("other", "1111", version="2-A")
     run("demo", "1111", config="demo")
     run("notes", "1111", task="ehrnoteqa_mc_level1")
-    try:
-        found = main(["compare", *words])
-    except SystemExit as stopped:  # argparse ends the process itself
-        found = int(str(stopped.code))
-    assert found == code
-    assert message in capsys.readouterr().err
+    refuse(line, code, message, capsys)

@@ -31,6 +31,7 @@ from tests.benchmarks.ehrnoteqa.construction.construction_files import (
     take_sample,
     twin_notes,
 )
+from tests.cli.wrong_use import refuse, wrong_use
 from tests.fault_server import Call, Fault, FaultServer
 from tests.support import ROOT
 
@@ -38,10 +39,8 @@ FOLDER = Path("own")
 
 
 @pytest.fixture(autouse=True)
-def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
-    return twin_notes(tmp_path / "notes")
+def source(here: Path) -> Path:
+    return twin_notes(here / "notes")
 
 
 @pytest.fixture
@@ -258,27 +257,11 @@ def test_sheets_in_work_are_never_written_over(
         assert (FOLDER / "drafts.jsonl").read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        (["sample", "--folder", "own"], "needs --source"),
-        (["sample", "--folder", "own", "--source", "x", "--tries", "2"], "takes no --tries"),
-        (["sample", "--folder", "own", "--source", "none.csv"], "none.csv: no such file"),
-        (["generate", "--folder", "own"], "needs --model"),
-        (["generate", "--folder", "own", "--model", "hf/x", "--tries", "0"], "--tries must be 1 or more"),
-        (["generate", "--folder", "empty", "--model", "hf/x"], "sample.json: not there. Do the step before"),
-        (["sheet", "--folder", "own", "--reviewers", "a,A"], "a name stands twice"),
-        (["sheet", "--folder", "own", "--reviewers", "../a"], "is no name"),
-        (["sheet", "--folder", "own", "--reviewers", "a"], "drafts.json: not there"),
-        (["import", "--folder", "own"], "needs PATH"),
-        (["scores", "a", "b", "--out", "s.csv"], "needs the one DIR"),
-        (["scores", "none", "--out", "s.csv"], "key.json: not there"),
-        (["answer-sheet", "none", "--out", "o", "--reviewers", "a"], "no results.json there"),
-    ],
-)
-def test_wrong_use(sampled: Path, capsys: pytest.CaptureFixture[str], given: list[str], message: str) -> None:
-    assert main(["construct", "ehrnoteqa", *given]) in (2, 3)
-    assert message in capsys.readouterr().err
+@wrong_use("construct")
+@pytest.mark.usefixtures("sampled")
+def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    refuse(line, code, message, capsys)
 
 
 def test_an_import_without_sheets_of_some(sampled: Path, server: FaultServer) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.cli.entry import main
+from tests.cli.wrong_use import CASES, refuse
 from tests.support import SHARED, needs_shared
 
 TABLES = SHARED / "data" / "paper_tables"
@@ -24,12 +25,6 @@ pine,47,61.0,0.33
 rowan,52,60.4,0.36
 willow,70,73.9,0.35
 """
-
-
-@pytest.fixture(autouse=True)
-def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def write(name: str, text: str) -> str:
@@ -146,45 +141,11 @@ def test_names(capsys: pytest.CaptureFixture[str]) -> None:
     assert list(pairs(capsys, numbered, "--against", "x", "--names", "id")) == [("y", "x")]
 
 
-@pytest.mark.parametrize(
-    ("text", "words", "message"),
-    [
-        ("", "--against x", "is empty. It needs a header and a row a model"),
-        ("model,x\n", "--against x", "has a header and no rows"),
-        ("a,1,2\nb,3,4\n", "--against x", "no header; line 1 holds numbers ('1', '2')"),
-        ("model;x;y\na;1;2\n", "--against x", "Is it separated by semicolons or tabs? Save it with commas."),
-        ("model,x,x\na,1,2\n", "--against x", "two columns are named 'x'"),
-        ("model,x,\na,1,2\n", "--against x", "column 3 has no name in the header"),
-        ("model,x,y\na,1,2\nb,1\n", "--against x", "line 3: 2 cells, the header has 3"),
-        ('model,x,y\na,1,"2\n', "--against x", "not a whole CSV file"),
-        ("model,x,y\na,1,2\nb,high,3\n", "--against x", "line 3: column 'x' holds 'high', which is not a number"),
-        ("model,x,y\na,1,2\nb,1_0,3\n", "--against y", "line 3: column 'x' holds '1_0', which is not a number"),
-        ("model,x,y\na,1,2\nb,1e999,3\n", "--against y", "line 3: column 'x' holds '1e999', which is not a number"),
-        ("model,x,y\na,1,61 %\nb,1,62 %\n", "--against y", "line 2: column 'y' holds '61 %', which is not a number"),
-        ("model,kind,x\na,p,1\n7,q,2\n", "--against x", "If the column names the rows: --names model"),
-        (",model,x\n0,a,1\n1,b,2\n", "--against x", "column 1 has no name in the header"),
-        ("model,x,y\na,1,2\na,2,3\n", "--against y", "lines 2 and 3 are both named 'a'"),
-        ("model,x,y\na,1,2\n,2,3\n", "--against y", "line 3: the row has no name"),
-        ("id,x,y\n1,1,2\n", "--against y", "no column names the rows; none of 'id', 'x', 'y' is all text"),
-        (SCORES, "--against nobody", "no column 'nobody' in a.csv. There are 'clinician', 'exam', 'recall'"),
-        (SCORES, "--against exam --columns nobody", "no column 'nobody' in a.csv"),
-        (SCORES, "--against exam --names nobody", "no column 'nobody' to name the rows"),
-        (SCORES, "--against model", "column 'model' names the rows; it holds no scores"),
-        (SCORES, "--against exam --columns exam", "nothing to set against 'exam'"),
-        (SCORES, "--against exam,exam", "column 'exam' is named twice"),
-        (SCORES, "--against exam,", "a column's name is empty"),
-        (SCORES, "--against exam --seed -1", "--seed must be 0 or more, got -1"),
-        (SCORES, "--against exam --out a.csv", "a.csv: is one of the tables of scores itself"),
-        (SCORES, "a.csv --against exam", "a.csv: given twice"),
-        ("model,x,y\na,1,2\nb,3,4\n", "--against x", "fewer than 3 rows have both scores; at most 2 do ('y' against 'x', 2 rows"),
-        ("model,x,y\na,1,\nb,,4\nc,1,2\n", "--against x", "at most 1 do ('y' against 'x', 3 rows in all)"),
-        ("model,x,y\n" + "".join(f"m{i},{i},{i}\n" for i in range(2001)), "--against x", "2,001 rows; a table of scores"),
-    ],
-)  # fmt: skip
-def test_wrong_use(text: str, words: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    before = write("a.csv", text)
-    assert main(["correlate", before, *words.split()]) == 2
-    assert message in capsys.readouterr().err
+@pytest.mark.parametrize(("text", "line", "message"), CASES["correlate"])
+def test_wrong_use(text: str, line: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = SCORES if text == "SCORES" else text
+    write("a.csv", text)
+    refuse(line, 2, message, capsys)
     assert Path("a.csv").read_text() == text
 
 
@@ -192,6 +153,9 @@ def test_files_that_do_not_fit_together(capsys: pytest.CaptureFixture[str]) -> N
     path = write("a.csv", SCORES)
     assert main(["correlate", path, write("b.csv", "model,exam\naspen,1\n"), "--against", "clinician"]) == 2
     assert "column 'exam' is in a.csv and in b.csv" in capsys.readouterr().err
+    large = "model,x,y\n" + "".join(f"m{i},{i},{i}\n" for i in range(2001))
+    assert main(["correlate", write("d.csv", large), "--against", "x"]) == 2
+    assert "2,001 rows; a table of scores" in capsys.readouterr().err
     assert main(["correlate", path, write("c.csv", "model,other\nAspen,1\n"), "--against", "clinician"]) == 2
     assert "c.csv: none of its rows has the name of a row of a.csv; it begins with 'Aspen'" in capsys.readouterr().err
 

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from medical_tasks.benchmarks.kqa.data import read_gold_file
 from medical_tasks.cli.entry import main
+from tests.cli.wrong_use import refuse, wrong_use
 from tests.fault_server import Call, Fault, FaultServer
 
 ANSWERS = [
@@ -16,23 +16,14 @@ ANSWERS = [
 
 
 def answer(call: Call) -> str:
-    """Two statements; for the third question never a list, until it is the second server run's turn."""
     prompt = str(call.body["messages"][0]["content"]).rpartition("Now the material.")[2]
     number = next(n for n in range(4) if f"remedy {n} " in prompt)
-    if number == 2 and not answer.well:  # type: ignore[attr-defined]
-        return "I would rather not."
     return json.dumps({"statements": [f"Remedy {number} is fine.", f"Remedy {number} is not for children."]})
 
 
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FaultServer]:
-    answer.well = True  # type: ignore[attr-defined]
-    monkeypatch.chdir(tmp_path)
-    with FaultServer(answer=answer) as opened:
-        monkeypatch.setenv("TEST_HOST_BASE_URL", opened.base_url)
-        monkeypatch.setenv("TEST_HOST_API_KEY", "k")
-        Path("in.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in ANSWERS), encoding="utf-8")
-        yield opened
+@pytest.fixture(autouse=True)
+def answers(here: Path) -> None:
+    Path("in.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in ANSWERS), encoding="utf-8")
 
 
 def decompose(*more: str, judge: str = "openai-api/test-host/m") -> int:
@@ -54,8 +45,8 @@ def test_answers_are_taken_apart_for_a_clinician(server: FaultServer, capsys: py
     assert (Path("out.jsonl").read_bytes(), len(server.calls)) == (before, asked)
 
 
-def test_what_fails_is_listed_and_tried_again(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
-    answer.well = False  # type: ignore[attr-defined]
+def test_what_cannot_be_read_is_listed_and_stays_so(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    server._answer = lambda call: "I would rather not." if "remedy 2 " in str(call.body) else answer(call)
     assert decompose() == 5
     said = capsys.readouterr().err
     assert "1 of 4 answers were not taken apart (line 3: " in said
@@ -65,7 +56,7 @@ def test_what_fails_is_listed_and_tried_again(server: FaultServer, capsys: pytes
     # An unreadable reply is kept like any other, so the same command asks nobody; other settings do.
     assert "What cannot be read, or is too long, stays so with this judge" in said
     assert "same command again" not in said
-    answer.well = True  # type: ignore[attr-defined]
+    server._answer = answer
     assert decompose() == 5
     assert len(server.calls) == 6
     assert decompose("--judge-args", "temperature=0.5", "--work", "other.work") == 2  # out.jsonl is another run's
@@ -73,26 +64,15 @@ def test_what_fails_is_listed_and_tried_again(server: FaultServer, capsys: pytes
     assert decompose("--judge-args", "temperature=0.5", "--work", "other.work") == 0
 
 
-def test_a_failed_call_is_made_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    answer.well = True  # type: ignore[attr-defined]
-    monkeypatch.chdir(tmp_path)
-    Path("in.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in ANSWERS), encoding="utf-8")
-    down = True
-
-    def plan(call: Call) -> Fault | None:
-        return Fault.status_code(400, "no") if down and "remedy 2 " in call.prompt else None
-
-    with FaultServer(plan, answer=answer) as server:
-        monkeypatch.setenv("TEST_HOST_BASE_URL", server.base_url)
-        monkeypatch.setenv("TEST_HOST_API_KEY", "k")
-        assert decompose() == 5
-        assert [row["question"] for row in read_gold_file(Path("out.jsonl"))] == [
-            line["Question"] for n, line in enumerate(ANSWERS) if n != 2
-        ]
-        asked, down = len(server.calls), False
-        assert decompose() == 0
-        assert len(server.calls) == asked + 1
-        assert len(read_gold_file(Path("out.jsonl"))) == 4
+def test_a_failed_call_is_made_again(server: FaultServer) -> None:
+    server._plan = lambda call: Fault.status_code(400, "no") if "remedy 2 " in call.prompt else None
+    assert decompose() == 5
+    asked = [line["Question"] for n, line in enumerate(ANSWERS) if n != 2]
+    assert [row["question"] for row in read_gold_file(Path("out.jsonl"))] == asked
+    calls, server._plan = len(server.calls), ()
+    assert decompose() == 0
+    assert len(server.calls) == calls + 1
+    assert len(read_gold_file(Path("out.jsonl"))) == 4
 
 
 def test_a_file_that_somebody_changed_is_left_alone(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,32 +85,13 @@ def test_a_file_that_somebody_changed_is_left_alone(server: FaultServer, capsys:
     Path("out.jsonl").write_text(sorted_by_hand, encoding="utf-8")
     assert decompose() == 2
     assert Path("out.jsonl").read_text(encoding="utf-8") == sorted_by_hand
-    assert main(["decompose", "--source", "in.jsonl", "--judge", "openai-api/test-host/m", "--out", "in.jsonl"]) == 2
-    assert "is the source itself" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("more", "judge", "message"),
-    [
-        ((), "lexical", "the judge lexical compares two texts and reads no instructions"),
-        (("--votes", "3"), "openai-api/test-host/m", "taken apart once"),
-        (("--judging", "batched"), "openai-api/test-host/m", "taken apart once"),
-        (("--source", "nowhere.jsonl"), "openai-api/test-host/m", "nowhere.jsonl: cannot be read"),
-        (("--out", "."), "openai-api/test-host/m", "is a folder"),
-    ],
-)
-def test_wrong_use(
-    server: FaultServer, capsys: pytest.CaptureFixture[str], more: tuple[str, ...], judge: str, message: str
-) -> None:
-    assert decompose(*more, judge=judge) == 2
-    assert message in capsys.readouterr().err
+@wrong_use("decompose")
+def test_wrong_use(line: str, code: int, message: str, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    refuse(line, code, message, capsys)
     assert not Path("out.jsonl").exists()
     assert server.calls == []
-
-
-def test_a_judge_has_to_be_named(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["decompose", "--source", "in.jsonl", "--out", "out.jsonl"]) == 2
-    assert "which model takes the answers apart?" in capsys.readouterr().err
 
 
 def test_a_forecast_asks_and_writes_nothing(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
@@ -149,12 +110,7 @@ def test_the_budget_is_kept(server: FaultServer, capsys: pytest.CaptureFixture[s
     assert len(server.calls) == 4
 
 
-def test_credentialed_answers_stay_here(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "private"))
-    monkeypatch.setenv("FAR_HOST_BASE_URL", "http://judge.example:9/v1")
-    monkeypatch.setenv("FAR_HOST_API_KEY", "k")
+def test_credentialed_answers_stay_here(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
     assert decompose("--credentialed", judge="openai-api/far-host/m") == 4
     assert "may not be sent to judge.example:9" in capsys.readouterr().err
     assert not Path("out.jsonl").exists()

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,8 @@ from medical_tasks.benchmarks.doclens.measures import read_claim_file
 from medical_tasks.cli.entry import main
 from medical_tasks.guard.private_store import private_home
 from tests.benchmarks.doclens.doclens_judges import checkout
+from tests.cli.conftest import Serving
+from tests.cli.wrong_use import refuse, wrong_use
 from tests.fault_server import Call, Fault, FaultServer
 from tests.support import needs_shared
 
@@ -27,25 +28,13 @@ def answer(call: Call) -> str:
 
 
 @pytest.fixture(autouse=True)
-def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
-    monkeypatch.setenv("TEST_HOST_API_KEY", "k")
-    monkeypatch.chdir(tmp_path)
+def notes(here: Path) -> None:
     Path("notes.json").write_text(json.dumps(NOTES), encoding="utf-8")
 
 
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultServer]:
-    with FaultServer(answer=answer) as opened:
-        monkeypatch.setenv("TEST_HOST_BASE_URL", opened.base_url)
-        yield opened
-
-
-def decompose(*more: str, side: str = "reference", source: str | None = "notes.json", judge: str = JUDGE) -> int:
+def decompose(*more: str, side: str = "reference", source: str | None = "notes.json") -> int:
     given = [] if source is None else ["--source", source]
-    side_words = ["--side", side] if side else []
-    return main(["decompose", "doclens", *given, *side_words, "--judge", judge, "--out", "claims.json", *more])
+    return main(["decompose", "doclens", *given, "--side", side, "--judge", JUDGE, "--out", "claims.json", *more])
 
 
 def test_references_of_ones_own(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,10 +84,9 @@ def test_outputs_of_a_responses_file(server: FaultServer) -> None:
     assert all("[0]" not in call.prompt for call in server.calls)
 
 
-def test_sections_of_a_built_dataset(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sections_of_a_built_dataset(serving: Serving) -> None:
     assert main(["build", "aci_bench", "--config", "demo", "--out", "built"]) == 0
-    with FaultServer(answer=lambda call: json.dumps({"claims": [f"Claim of {len(call.prompt)}."]})) as server:
-        monkeypatch.setenv("TEST_HOST_BASE_URL", server.base_url)
+    with serving(answer=lambda call: json.dumps({"claims": [f"Claim of {len(call.prompt)}."]})) as server:
         assert decompose("--task", "aci_bench", "--data", "built", source=None) == 0
         records = read_claim_file("claims.json")
         assert len(records) == 6
@@ -114,16 +102,13 @@ def test_sections_of_a_built_dataset(monkeypatch: pytest.MonkeyPatch, capsys: py
     assert not private_home().exists()
 
 
-def test_what_fails_is_listed_and_tried_again(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_fails_is_listed_and_tried_again(serving: Serving, capsys: pytest.CaptureFixture[str]) -> None:
     down = True
 
     def plan(call: Call) -> Fault | None:
         return Fault.status_code(400, "no") if down and "remedy1" in call.prompt else None
 
-    with FaultServer(plan, answer=answer) as server:
-        monkeypatch.setenv("TEST_HOST_BASE_URL", server.base_url)
+    with serving(plan) as server:
         assert decompose() == 5
         said = capsys.readouterr().err
         assert "1 of 3 texts were not taken apart (n1/full: judge: " in said
@@ -146,46 +131,11 @@ def test_ones_own_texts_stay_here(
     assert not Path("claims.json").exists()
 
 
-@pytest.mark.parametrize(
-    ("more", "given", "code", "message"),
-    [
-        (("--importance", "must"), {}, 2, "decompose doclens takes no --importance"),
-        (("--votes", "3"), {}, 2, "taken apart once"),
-        (("--judging", "batched"), {}, 2, "taken apart once"),
-        (("--task", "meqsum"), {}, 2, "meqsum: a question is one claim"),
-        (("--task", "medcalc"), {}, 2, "--task takes one task of DocLens"),
-        (("--task", "medical"), {}, 2, "--task takes one task of DocLens"),
-        (("--data", "d"), {}, 2, "--source and --data"),
-        ((), {"side": ""}, 2, "needs --side reference or --side output"),
-        ((), {"side": "output", "source": None}, 2, "--side output needs --source"),
-        ((), {"side": "output"}, 2, "notes.json, record 1: needs the keys 'example_id' and 'output'"),
-        ((), {"source": None}, 3, "dataset doclens_own, configuration own, is not in"),
-        ((), {"source": "none.json"}, 2, "none.json: cannot be read"),
-        ((), {"source": "none.json", "side": "output"}, 3, "none.json: no such file. Give --source"),
-        ((), {"judge": "lexical"}, 2, "compares two texts and reads no instructions"),
-        (("--out", "notes.json"), {}, 2, "is the source itself"),
-        (("--prompts", "official"), {}, 2, "give its folder with --upstream"),
-    ],
-)
-def test_wrong_use(
-    server: FaultServer,
-    capsys: pytest.CaptureFixture[str],
-    more: tuple[str, ...],
-    given: dict[str, str | None],
-    code: int,
-    message: str,
-) -> None:
-    assert decompose(*more, **given) == code  # type: ignore[arg-type]
-    assert message in capsys.readouterr().err
+@wrong_use("decompose_doclens")
+def test_wrong_use(line: str, code: int, message: str, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    refuse(line, code, message, capsys)
     assert not Path("claims.json").exists()
     assert server.calls == []
-
-
-def test_options_of_doclens_are_none_of_kqa(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["decompose", "kqa", "--side", "output", "--out", "o", "--judge", JUDGE]) == 2
-    assert "decompose kqa takes no --side. Leave it out, or say: decompose doclens" in capsys.readouterr().err
-    assert main(["decompose", "--out", "o", "--judge", JUDGE]) == 2
-    assert "decompose kqa needs --source" in capsys.readouterr().err
 
 
 def test_a_forecast_asks_and_writes_nothing(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
@@ -198,9 +148,8 @@ def test_a_forecast_asks_and_writes_nothing(server: FaultServer, capsys: pytest.
 
 @needs_shared
 @pytest.mark.upstream
-def test_the_authors_prompts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with FaultServer(answer=lambda call: "Claim 1: It is new.\nClaim 2: No child gets it.") as server:
-        monkeypatch.setenv("TEST_HOST_BASE_URL", server.base_url)
+def test_the_authors_prompts(serving: Serving, tmp_path: Path) -> None:
+    with serving(answer=lambda call: "Claim 1: It is new.\nClaim 2: No child gets it.") as server:
         assert decompose("--prompts", "official", "--upstream", str(checkout(tmp_path / "DocLens"))) == 0
         assert len(server.calls) == 3
         assert all(len(call.body["messages"]) > 2 for call in server.calls)

@@ -63,9 +63,7 @@ def test_versions_that_break_are_warned_of(
     assert main(["doctor"]) == 3
 
 
-def test_the_pinned_versions_give_no_warning(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path))
-    monkeypatch.delenv("WORLD_SIZE", raising=False)
+def test_the_pinned_versions_give_no_warning() -> None:
     assert texts("warning") == {}
 
 
@@ -96,8 +94,7 @@ def test_processes_that_do_not_see_each_other(monkeypatch: pytest.MonkeyPatch) -
     assert "ACCELERATE_USE_CPU=true" in texts("warning")["processes"]
 
 
-def test_data_that_is_not_built(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path))
+def test_data_that_is_not_built() -> None:
     assert "official data not built" in texts("missing")["dataset medcalc_bench"]
 
 
@@ -112,11 +109,10 @@ def outdated(made: BuiltConfig) -> BuiltConfig:
 
 
 @pytest.fixture
-def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def folder(here: Path) -> Path:
     """Where the dataset is looked for."""
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path))
-    made = tmp_path / DATASET.name
-    made.mkdir()
+    made = here / "home" / DATASET.name
+    made.mkdir(parents=True)
     return made
 
 
@@ -148,10 +144,14 @@ def test_data_of_an_older_version_is_warned_of(folder: Path, config: str, made: 
     assert main(["doctor"]) == 3
 
 
-def test_an_outdated_configuration_beside_a_current_one(folder: Path) -> None:
+def test_an_outdated_configuration_beside_a_current_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mark(folder, fresh=GENERATED, verified=outdated(FROM_FILE))
     assert texts("warning")["dataset medcalc_bench"].startswith("verified in ")
     assert texts("ok")["dataset medcalc_bench"] == f"fresh in {folder}"
+    assert main(["list", "--json"]) == 0
+    entries = [entry for entry in json.loads(capsys.readouterr().out) if entry["dataset"] == DATASET.name]
+    assert entries
+    assert all(entry["built"] == ["fresh", "verified"] and entry["damaged"] == "" for entry in entries)
 
 
 def test_a_damaged_dataset_does_not_hide_the_other_findings(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -173,14 +173,6 @@ def test_list_shows_a_damaged_dataset(folder: Path, capsys: pytest.CaptureFixtur
     entries = [entry for entry in json.loads(capsys.readouterr().out) if entry["dataset"] == DATASET.name]
     assert entries
     assert all(entry["built"] == [] and "damaged" in entry["damaged"] for entry in entries)
-
-
-def test_list_of_a_whole_dataset_names_no_damage(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    mark(folder, verified=FROM_FILE)
-    assert main(["list", "--json"]) == 0
-    entries = [entry for entry in json.loads(capsys.readouterr().out) if entry["dataset"] == DATASET.name]
-    assert entries
-    assert all(entry["built"] == ["verified"] and entry["damaged"] == "" for entry in entries)
 
 
 @pytest.mark.parametrize("given", ["x", "", "-1", "2.5"])

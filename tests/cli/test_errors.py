@@ -3,40 +3,30 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC
 from medical_tasks.cli.entry import main
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.runs.results import read_items
 from tests.fault_server import Call, FaultServer
+from tests.report.tiny_runs import ran
 
 VERDICT = '{"error_type": "C", "reason": "Wrong sum."}'
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    home = tmp_path_factory.mktemp("data")
-    build_dataset(DATASET.name, source=None, config="demo", out=home / DATASET.name)
-    return home
-
-
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultServer]:
-    def answer(call: Call) -> str:
-        if "You check medical calculations" in str(call.body["messages"][0]["content"]):
-            return "cannot say" if "body mass index" in str(call.body["messages"][0]["content"]).lower() else VERDICT
-        return json.dumps({"step_by_step_thinking": "Nothing to show.", "answer": "77777"})
+def data(demos: Path) -> Path:
+    return demos
 
-    with FaultServer(answer=answer) as opened:
-        monkeypatch.setenv("TEST_HOST_BASE_URL", opened.base_url)
-        monkeypatch.setenv("TEST_HOST_API_KEY", "k")
-        yield opened
+
+def answer(call: Call) -> str:
+    if "You check medical calculations" in str(call.body["messages"][0]["content"]):
+        return "cannot say" if "body mass index" in str(call.body["messages"][0]["content"]).lower() else VERDICT
+    return json.dumps({"step_by_step_thinking": "Nothing to show.", "answer": "77777"})
 
 
 def errors(folder: Path) -> dict[str, Any]:
@@ -50,14 +40,8 @@ def lines(folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
-def ran(data: Path, out: Path, model: str, *more: str) -> Path:
-    words = ["run", "--tasks", "medcalc", "--model", model, "--config", "demo", "--data", str(data), "--out", str(out)]
-    assert main([*words, *more]) == 0
-    return out
-
-
 def test_a_run_of_a_model(data: Path, tmp_path: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = ran(data, tmp_path / "run", "openai-api/test-host/m")
+    folder = ran(data, tmp_path / "run", "medcalc", "openai-api/test-host/m")
     asked = len(server.calls)
     before = (folder / "answers.sqlite").stat().st_size
     assert main(["errors", str(folder), "--data", str(data)]) == 0
@@ -83,7 +67,7 @@ def test_a_run_of_a_model(data: Path, tmp_path: Path, server: FaultServer, capsy
 
 
 def test_with_a_judge(data: Path, tmp_path: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = ran(data, tmp_path / "run", "openai-api/test-host/m")
+    folder = ran(data, tmp_path / "run", "medcalc", "openai-api/test-host/m")
     words = ["errors", str(folder), "--data", str(data), "--judge", "openai-api/test-host/judge"]
     assert main(words) == 5
     assert "no verdict on every error (medcalc: " in capsys.readouterr().err
@@ -104,16 +88,11 @@ def test_with_a_judge(data: Path, tmp_path: Path, server: FaultServer, capsys: p
     assert len(server.calls) == asked
 
 
-def test_json(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = ran(data, tmp_path / "run", "baseline/random")
+def test_a_run_without_errors(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = ran(data, tmp_path / "run", "medcalc", "baseline/reference")
     capsys.readouterr()
     assert main(["errors", str(folder), "--data", str(data), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == json.loads((folder / "errors.json").read_text())
-
-
-def test_a_run_without_errors(data: Path, tmp_path: Path) -> None:
-    folder = ran(data, tmp_path / "run", "baseline/reference")
-    assert main(["errors", str(folder), "--data", str(data)]) == 0
     (entry,) = errors(folder).values()
     assert entry["examined"] == 0
     assert {each["value"] for each in entry["rules"]["types"].values()} == {None}
@@ -121,7 +100,7 @@ def test_a_run_without_errors(data: Path, tmp_path: Path) -> None:
 
 
 def test_empty_answers_are_another_error(data: Path, tmp_path: Path) -> None:
-    folder = ran(data, tmp_path / "run", "baseline/empty", "--max-samples", "6")
+    folder = ran(data, tmp_path / "run", "medcalc", "baseline/empty", ("--max-samples", "6"))
     assert main(["errors", str(folder), "--data", str(data)]) == 0
     (entry,) = errors(folder).values()
     assert entry["rules"]["types"]["D"]["count"] == entry["examined"] >= 1
@@ -133,9 +112,13 @@ def scored(data: Path, tmp_path: Path) -> tuple[Path, Path]:
     texts = [json.dumps({"id": item.id, "response": f"Done {item.id}. Answer: 77777"}) for item in task.items]
     file.write_text("\n".join(texts))
     words = [
-        *"score medcalc --responses".split(),
+        "score",
+        "medcalc",
+        "--responses",
         str(file),
-        *"--config demo --data".split(),
+        "--config",
+        "demo",
+        "--data",
         str(data),
         "--out",
         str(folder),
@@ -161,7 +144,7 @@ def test_a_run_of_score_takes_its_file(data: Path, tmp_path: Path, capsys: pytes
 
 def test_what_cannot_be(data: Path, tmp_path: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["errors", str(tmp_path)]) == 3
-    folder = ran(data, tmp_path / "run", "openai-api/test-host/m", "--max-samples", "3")
+    folder = ran(data, tmp_path / "run", "medcalc", "openai-api/test-host/m", ("--max-samples", "3"))
     words = ["errors", str(folder), "--data", str(data)]
     assert main([*words, "--responses", "x.jsonl"]) == 2
     results = json.loads((folder / "results.json").read_text())

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,8 @@ from medical_tasks.benchmarks.kqa.annotations import ANNOTATIONS_FILE
 from medical_tasks.cli.entry import main
 from medical_tasks.judges.checks import describe, last_check
 from tests.benchmarks.kqa.physicians_csv import JUDGED, MARKS, rows, write
+from tests.cli.conftest import Serving
+from tests.cli.wrong_use import refuse, wrong_use
 from tests.fault_server import Call, Fault, FaultServer
 from tests.support import SHARED, needs_shared
 
@@ -38,22 +39,6 @@ def answer(call: Call) -> str:
         ]
         return json.dumps({"verdicts": verdicts})
     return json.dumps({"reason": "r", "verdict": WORDS[marks[0]]})
-
-
-@pytest.fixture(autouse=True)
-def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "home"))
-    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "private"))
-    return tmp_path
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultServer]:
-    with FaultServer(answer=answer) as opened:
-        monkeypatch.setenv("TEST_HOST_BASE_URL", opened.base_url)
-        monkeypatch.setenv("TEST_HOST_API_KEY", "k")
-        yield opened
 
 
 def kqa(*more: str, judge: str = CHAT, made: tuple[tuple[str, ...], ...] = MARKS) -> int:
@@ -131,15 +116,13 @@ def test_pairs_without_a_verdict(server: FaultServer, capsys: pytest.CaptureFixt
     assert "checked on kqa (4 of 5 pairs" in describe(last_check(found["judge"]["identity"]), judge=CHAT)
 
 
-def test_a_check_goes_on_where_it_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_goes_on_where_it_stopped(serving: Serving) -> None:
     down = True
 
     def plan(call: Call) -> Fault | None:
         return Fault.status_code(400, "no") if down and "complaint 1 " in call.prompt else None
 
-    with FaultServer(plan, answer=answer) as server:
-        monkeypatch.setenv("TEST_HOST_BASE_URL", server.base_url)
-        monkeypatch.setenv("TEST_HOST_API_KEY", "k")
+    with serving(plan) as server:
         assert kqa("--max-judge-calls", "2", "--judge-args", "concurrency=1") == 5
         assert check()["scored"] == len(server.calls) == 2
         assert kqa() == 5
@@ -150,10 +133,9 @@ def test_a_check_goes_on_where_it_stopped(monkeypatch: pytest.MonkeyPatch) -> No
         assert len(server.calls) == asked + 3
 
 
-def test_nobody_listens(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    with FaultServer() as gone:
-        monkeypatch.setenv("TEST_HOST_BASE_URL", gone.base_url)
-        monkeypatch.setenv("TEST_HOST_API_KEY", "k")
+def test_nobody_listens(serving: Serving) -> None:
+    with serving():
+        pass
     assert kqa("--judge-args", "max_retries=0") == 3
     assert not Path("check/check.json").exists()
     assert last_check({}) is None
@@ -272,13 +254,9 @@ def mednli(path: Path, sentence: str) -> Path:
     return path
 
 
-def test_mednli_stays_on_this_machine(
-    server: FaultServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], here: Path
-) -> None:
+def test_mednli_stays_on_this_machine(server: FaultServer, capsys: pytest.CaptureFixture[str], here: Path) -> None:
     canary = "The canary of the patient in bed four sang until the early morning hours of Sunday."
     path = mednli(here / "mli_test_v1.jsonl", canary)
-    monkeypatch.setenv("FAR_HOST_BASE_URL", "http://judge.example:9/v1")
-    monkeypatch.setenv("FAR_HOST_API_KEY", "k")
     words = ["judge-check", "mednli", "--source", str(path), "--out", "check"]
     assert main([*words, "--judge", "openai-api/far-host/m"]) == 4
     said = capsys.readouterr()
@@ -302,27 +280,10 @@ def test_mednli_stays_on_this_machine(
     assert any(b"canary" in file.read_bytes() for file in Path("private").rglob("*") if file.is_file())
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (["kqa", "--source", "."], 2, "which judge? medical-tasks judge-check kqa --judge J"),
-        (["kqa", "--judge", "lexical"], 3, "git clone https://github.com/Itaymanes/K-QA"),
-        (["anli", "--judge", "lexical"], 2, "judge-check anli needs its official files"),
-        (["anli", "--judge", "lexical", "--source", "nowhere"], 3, "no such file"),
-        (["kqa", "--judge", "lexical", "--source", ".", "--ways", "2"], 2, "--ways: only for judge-check anli, mednli, nli, got"),
-        (["mednli", "--judge", "lexical", "--round", "R1"], 2, "--round: only for judge-check anli, got mednli"),
-        (["anli", "--judge", "lexical", "--prompts", "official"], 2, "--prompts: only for judge-check kqa, ehrnoteqa, got anli"),
-        (["anli", "--judge", "lexical", "--judging", "batched"], 2, "there is nothing to batch"),
-        (["kqa", "--judge", "lexical", "--source", ".", "--max-pairs", "0"], 2, "--max-pairs must be 1 or more, got 0"),
-        (["kqa", "--judge", "nobody", "--source", "."], 2, "unknown judge 'nobody'"),
-        (["kqa", "--judge", "lexical", "--votes", "3", "--source", "."], 2, "same reply each time"),
-        (["kqa", "--judge", "lexical", "--prompts", "official", "--source", "."], 2, "official judge prompts are read from"),
-    ],
-)  # fmt: skip
-def test_wrong_use(words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+@wrong_use("judge_check")
+def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     write(Path(ANNOTATIONS_FILE), rows())
-    assert main(["judge-check", *words]) == code
-    assert message in capsys.readouterr().err
+    refuse(line, code, message, capsys)
 
 
 @pytest.mark.upstream

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,8 @@ from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import read_rows
 from medical_tasks.judges.checks import check_set_of, describe, last_check
 from medical_tasks.spec import TaskSpec
-from tests.fault_server import Call, Fault, FaultServer
+from tests.cli.wrong_use import refuse, wrong_use
+from tests.fault_server import Call, FaultServer
 
 CHAT = "openai-api/test-host/m"
 CANARY = "the canary sang until the early morning"
@@ -36,23 +36,12 @@ ROWS = (
 )
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("built") / "ehrnoteqa"
-    assert main(["build", "ehrnoteqa", "--config", "demo", "--out", str(folder)]) == 0
-    return folder
-
-
 @pytest.fixture(autouse=True)
-def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, demo: Path) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "home"))
-    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "private"))
-    shutil.copytree(demo, tmp_path / "home" / "ehrnoteqa")
-    return tmp_path
+def demo(here: Path, demos: Path) -> Path:
+    return Path(shutil.copytree(demos / "ehrnoteqa", here / "home" / "ehrnoteqa"))
 
 
-def said(call: Call) -> str:
+def answer(call: Call) -> str:
     """Says of the answer, which is the last JSON string of the prompt, what is written in it; quotes it too."""
     prompt = str(call.body["messages"][0]["content"])
     if MUTE in prompt:
@@ -61,14 +50,6 @@ def said(call: Call) -> str:
     if '"verdict"' in prompt:
         return json.dumps({"reason": CANARY, "verdict": "yes" if right else "no"})
     return json.dumps({"reason": CANARY, "score": int(right)})
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultServer]:
-    with FaultServer(answer=said) as opened:
-        monkeypatch.setenv("TEST_HOST_BASE_URL", opened.base_url)
-        monkeypatch.setenv("TEST_HOST_API_KEY", "k")
-        yield opened
 
 
 def questions(demo: Path) -> list[dict[str, Any]]:
@@ -188,12 +169,8 @@ def test_the_question_is_that_of_scoring(server: FaultServer, demo: Path) -> Non
     assert {call.prompt for call in server.calls} == wanted
 
 
-def test_the_text_stays_private(
-    server: FaultServer, demo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_text_stays_private(server: FaultServer, demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_scores(demo, [*ROWS, (4, "m1", MUTE, "1", "1", "1")])
-    monkeypatch.setenv("FAR_HOST_BASE_URL", "http://judge.example:9/v1")
-    monkeypatch.setenv("FAR_HOST_API_KEY", "k")
     assert judge(judge="openai-api/far-host/m") == 4
     refused = capsys.readouterr()
     assert "may not be sent to judge.example:9" in refused.err
@@ -202,6 +179,8 @@ def test_the_text_stays_private(
     assert judge() == 5
     told = capsys.readouterr()
     assert "1 of 8 pairs have no verdict" in told.err
+    # It has a majority of people, which bounds the accuracy: 5 or 6 of 7.
+    assert check()["figures"]["correctness"]["bounds"] == pytest.approx([5 / 7, 6 / 7])
     for text in (refused.out, refused.err, told.out, told.err):
         assert "canary" not in text
     looked_at = [file for folder in ("check", "home") for file in Path(folder).rglob("*") if file.is_file()]
@@ -246,27 +225,6 @@ def test_raters_who_scored_everything_have_a_ceiling(server: FaultServer, demo: 
     assert check()["figures"]["correctness"]["with_people"]["agreement"] == pytest.approx([5 / 6, 4 / 6, 3 / 6])
 
 
-def test_a_check_goes_on_where_it_stopped(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    down = True
-
-    def plan(call: Call) -> Fault | None:
-        return Fault.status_code(400, "no") if down and "m2" in call.prompt else None
-
-    write_scores(demo)
-    with FaultServer(plan, answer=said) as server:
-        monkeypatch.setenv("TEST_HOST_BASE_URL", server.base_url)
-        monkeypatch.setenv("TEST_HOST_API_KEY", "k")
-        assert judge() == 5
-        found = check()
-        assert (found["scored"], found["pairs"]) == (4, 7)
-        # Of three pairs without a verdict two have a majority, which bounds the accuracy: 3 or 5 of 6.
-        assert found["figures"]["correctness"]["bounds"] == pytest.approx([3 / 6, 5 / 6])
-        asked, down = len(server.calls), False
-        assert judge() == 0
-        assert check()["scored"] == 7
-        assert len(server.calls) == asked + 9
-
-
 def test_the_lexical_judge_and_fewer_answers(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_scores(demo, [*ROWS, (5, "m1", RIGHT, "", "", "")])
     assert judge("--max-pairs", "5", judge="lexical") == 0
@@ -279,33 +237,10 @@ def test_the_lexical_judge_and_fewer_answers(demo: Path, capsys: pytest.CaptureF
     assert "; 1 more that nobody scored are left out." in told
 
 
-def test_a_forecast_asks_and_writes_nothing(
-    server: FaultServer, demo: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@wrong_use("judge_check_ehrnoteqa")
+def test_wrong_use(line: str, code: int, message: str, demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_scores(demo)
-    assert judge("--forecast") == 0
-    assert "nothing is written" in capsys.readouterr().out
-    assert server.calls == []
-    assert not Path("check").exists()
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (["--judging", "batched"], 2, "there is nothing to batch"),
-        (["--raters", "rater_a,,rater_b"], 2, "--raters must be names of columns with commas between them"),
-        (["--raters", "ann"], 2, "no column 'ann'"),
-        (["--ways", "2"], 2, "--ways: only for judge-check anli, mednli, nli, got ehrnoteqa"),
-        (["--source", "none.csv"], 3, "none.csv: no such file"),
-        (["--config", "level1"], 3, "dataset ehrnoteqa, configuration level1, is not in"),
-        (["--prompts", "official"], 2, "official"),
-        (["--data", "nowhere"], 3, "is not built in nowhere"),
-    ],
-)
-def test_wrong_use(words: list[str], code: int, message: str, demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_scores(demo)
-    assert judge(*words, judge="lexical") == code
-    assert message in capsys.readouterr().err
+    refuse(line, code, message, capsys)
 
 
 def test_scores_of_questions_that_are_not_there(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -317,10 +252,3 @@ def test_scores_of_questions_that_are_not_there(demo: Path, capsys: pytest.Captu
     assert "scores.csv, line 9, column 'id': no question of configuration demo, format open, has this id" in told
     assert "so on 1 of 8 rows" in told
     assert "canary" not in told
-    assert main(["judge-check", "ehrnoteqa", "--judge", "lexical"]) == 2
-    assert "judge-check ehrnoteqa needs people's scores, a CSV file: --source PATH" in capsys.readouterr().err
-
-
-def test_options_of_this_set_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["judge-check", "kqa", "--judge", "lexical", "--format", "mc", "--data", "x"]) == 2
-    assert "--format, --data: only for judge-check ehrnoteqa, got kqa. Leave it out." in capsys.readouterr().err

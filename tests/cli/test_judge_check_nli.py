@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 
 from medical_tasks.cli.entry import main
 from medical_tasks.judges.checks import last_check
+from tests.cli.wrong_use import refuse, wrong_use
 from tests.fault_server import Call, FaultServer
 
 CHAT = "openai-api/test-host/m"
@@ -31,10 +31,7 @@ def answer(call: Call) -> str:
 
 
 @pytest.fixture(autouse=True)
-def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "home"))
-    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "private"))
+def pairs_of_both(here: Path) -> None:
     for name, said in (("R1", "enc"), ("R2", "eee"), ("R3", "ene")):
         lines = [
             {"uid": f"{name}-{n}", "context": f"Context {n}.", "hypothesis": f"{word} is it", "label": label}
@@ -48,15 +45,6 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         for n, (label, word) in enumerate(zip("enc", "ene", strict=True))
     ]
     Path("mli_test_v1.jsonl").write_text("".join(f"{json.dumps(pair)}\n" for pair in pairs), encoding="utf-8")
-    return tmp_path
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultServer]:
-    with FaultServer(answer=answer) as opened:
-        monkeypatch.setenv("TEST_HOST_BASE_URL", opened.base_url)
-        monkeypatch.setenv("TEST_HOST_API_KEY", "k")
-        yield opened
 
 
 def check(*more: str, judge: str = CHAT, chosen: str = "nli") -> int:
@@ -91,11 +79,7 @@ def test_means_of_anli_only_where_all_rounds_are_there(server: FaultServer) -> N
     assert "averages" not in content()["figures"]
 
 
-def test_both_together_stay_on_this_machine(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("FAR_HOST_BASE_URL", "http://judge.example:9/v1")
-    monkeypatch.setenv("FAR_HOST_API_KEY", "k")
+def test_both_together_stay_on_this_machine(capsys: pytest.CaptureFixture[str]) -> None:
     assert check("--mednli", "mli_test_v1.jsonl", judge="openai-api/far-host/m") == 4
     assert "may not be sent to judge.example:9" in capsys.readouterr().err
 
@@ -113,19 +97,7 @@ def test_a_style_is_asked_for_read_and_filed_apart(style: str, server: FaultServ
     assert last_check(found["judge"]["identity"]) is not None
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (["nli", "--source", "anli_v1.0"], 2, "judge-check nli needs both: --source anli_v1.0 --mednli mli_test_v1.jsonl"),
-        (["nli", "--source", "anli_v1.0/R1", "--mednli", "mli_test_v1.jsonl"], 2, "takes all three rounds of ANLI"),
-        (["nli", "--source", "anli_v1.0", "--mednli", "none"], 3, "MedNLI: no such file: none"),
-        (["anli", "--source", "anli_v1.0", "--mednli", "mli_test_v1.jsonl"], 2, "--mednli: only for judge-check nli, got anli"),
-        (["kqa", "--style", "plain"], 2, "--style: only for judge-check anli, mednli, nli, got kqa"),
-        (["nli", "--source", "anli_v1.0", "--mednli", "mli_test_v1.jsonl", "--round", "R1"], 2, "--round: only for"),
-        (["anli", "--source", "anli_v1.0", "--style", "plain"], 2, "--style plain: lexical reads no prompt, only the two texts"),
-    ],
-)  # fmt: skip
-def test_wrong_use(words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["judge-check", *words, "--judge", "lexical", "--out", "check"]) == code
-    assert message in capsys.readouterr().err
+@wrong_use("judge_check_nli")
+def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    refuse(line, code, message, capsys)
     assert not Path("check/check.json").exists()

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.cli.entry import main
 from medical_tasks.runs import finishing
 from tests.support import ROOT
@@ -21,10 +20,9 @@ RUN = ("run", "--tasks", "medcalc", "--config", "demo", "--model", "baseline/ran
 
 
 @pytest.fixture
-def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
-    build_dataset("medcalc_bench", source=None, config="demo", out=tmp_path / "data" / "medcalc_bench")
-    return tmp_path
+def demo(here: Path, demos: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(demos))
+    return here
 
 
 SCORER = "medical_tasks.benchmarks.medcalc_bench.scoring.score_items"
@@ -99,12 +97,11 @@ def test_memory_of_a_real_process_runs_out(demo: Path) -> None:
     ids=lambda words: words[0],
 )
 def test_what_is_no_file_is_refused_by_name(
-    demo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], kind: str
+    demo: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], kind: str
 ) -> None:
     place = demo / "test_data.csv" if kind == "pipe" else Path("/dev/zero")
     if kind == "pipe":
         os.mkfifo(place)
-    monkeypatch.chdir(demo)
     (demo / "looked_through").mkdir()
     (demo / "looked_through" / "file").touch()
     assert main([*words, str(place)]) in (2, 3)

@@ -9,6 +9,7 @@ import pytest
 
 from medical_tasks.cli.entry import main
 from medical_tasks.runs.results import write_run
+from tests.cli.wrong_use import refuse, wrong_use
 
 # Three items, three systems. `claims` and `words` by hand below; two annotators score, three choose.
 OUTPUTS = """item,system,section,claims,words,human_ann,human_ben
@@ -40,11 +41,9 @@ v3,x,y,ben,
 
 
 @pytest.fixture(autouse=True)
-def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    monkeypatch.chdir(tmp_path)
+def files(here: Path) -> None:
     write("outputs.csv", OUTPUTS)
     write("preferences.csv", PREFERENCES)
-    return tmp_path
 
 
 def write(name: str, text: str) -> str:
@@ -192,32 +191,9 @@ def test_runs_by_two_judges_and_a_file_of_human_scores(capsys: pytest.CaptureFix
     assert "other.csv: none of its rows is an output of the runs; it begins with item 'Q0'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (["none.csv"], 3, "none.csv: no such file or folder"),
-        (["outputs.csv", "outputs.csv"], 2, "outputs.csv: given twice"),
-        (["outputs.csv", "--metrics", "claim"], 2, "--metrics: no column of numbers 'claim'. There are 'claims', 'words'"),
-        (["outputs.csv", "--human", "human_cy"], 2, "--human: no column of numbers 'human_cy'"),
-        (["outputs.csv", "--against", "human_ann"], 2, "--against human_ann: is not among the metrics claims, words"),
-        (["outputs.csv", "--metrics", "claims,human_ann"], 2, "'human_ann' is named as a metric and as a human score"),
-        (["outputs.csv", "--metrics", "claims,claims"], 2, "column 'claims' is named twice"),
-        (["outputs.csv", "--metrics", "claims,"], 2, "a column's name is empty"),
-        (["outputs.csv", "--where", "section"], 2, "write LABEL=TEXT"),
-        (["outputs.csv", "--where", "part=exam"], 2, "no output has a label 'part'. There are section"),
-        (["outputs.csv", "--where", "section=none"], 2, "no output has the label 'section' with this text"),
-        (["outputs.csv", "--epsilon", "-1"], 2, "--epsilon must be 0 or more, got -1.0"),
-        (["outputs.csv", "--epsilon", "nan"], 2, "--epsilon must be 0 or more, got nan"),
-        (["outputs.csv", "--seed", "-1"], 2, "--seed must be 0 or more, got -1"),
-        (["outputs.csv", "--task", "kqa"], 2, "--task: is about runs, and no folder is given"),
-        (["outputs.csv", "--out", "outputs.csv"], 2, "is one of the files that are read"),
-        (["a=nowhere"], 2, "'nowhere' is no folder"),
-        (["outputs.csv", "--preferences", "outputs.csv"], 2, "has no column 'system_a'"),
-    ],
-)  # fmt: skip
-def test_wrong_use(words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["meta", *words]) == code
-    assert message in capsys.readouterr().err
+@wrong_use("meta")
+def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    refuse(line, code, message, capsys)
 
 
 def test_nothing_to_compare(capsys: pytest.CaptureFixture[str]) -> None:

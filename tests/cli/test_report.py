@@ -7,18 +7,18 @@ import pytest
 
 from medical_tasks.cli.entry import main
 from medical_tasks.report.folders import MARK
-from tests.report.tiny_runs import built, ran
+from tests.report.tiny_runs import ran
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return built(tmp_path_factory.mktemp("data"), "medcalc_bench")
-
-
-@pytest.fixture(scope="module")
-def runs(home: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+def runs(demos: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     place = tmp_path_factory.mktemp("runs")
-    return [ran(home, place / name, "medcalc", f"baseline/{name}") for name in ("reference", "random")]
+    return [ran(demos, place / name, "medcalc", f"baseline/{name}") for name in ("reference", "random")]
+
+
+@pytest.fixture
+def home(demos: Path) -> Path:
+    return demos
 
 
 def test_one_run_has_its_report_beside_its_results(
@@ -31,7 +31,7 @@ def test_one_run_has_its_report_beside_its_results(
         assert said.out == f"report: {runs[0] / 'report.html'}\nreport: {runs[0] / 'report.md'}\n"
         assert said.err == ""
     page = (runs[0] / "report.html").read_text()
-    assert page.startswith(f"{MARK}\n<!DOCTYPE html>\n")
+    assert page.startswith(f"{MARK}\n<!DOCTYPE html>")
     assert "100.0" in page
     assert len(page) < 3_000_000
     assert not [path for path in runs[0].iterdir() if path.name.endswith(".part")]

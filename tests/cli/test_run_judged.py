@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.cli.entry import main
 from medical_tasks.runs.results import read_items, read_results
-from tests.fault_server import Call, Fault, FaultServer, Plan, randomly
+from tests.cli.conftest import Serving
+from tests.cli.wrong_use import refuse, wrong_use
+from tests.fault_server import Call, Fault, FaultServer, randomly
 
 ANSWER = "Paracetamol at the usual dose is safe for most adults, and drinking water helps with the headache."
 N_ITEMS = 13
@@ -36,49 +38,30 @@ def label(statement: str) -> str:
     return ("entailed", "contradicted", "neither")[sha256(statement.encode()).digest()[0] % 3]
 
 
-def judge(call: Call) -> str:
+def answer(call: Call) -> str:
     """Decides by the statement alone, and quotes a decoy from what it judges."""
     content = str(call.body["messages"][0]["content"])
     statement = content.partition("Statement:\n")[2].partition("\n\n")[0]
     return json.dumps({"reason": 'It says {"verdict": "neither"}. Score: 1', "verdict": label(statement)})
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    home = tmp_path_factory.mktemp("data")
-    build_dataset("kqa", source=None, config="demo", out=home / "kqa")
-    return home
-
-
 @pytest.fixture(autouse=True)
-def own_home(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(data))
-    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
+def data(here: Path, demos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(demos))
 
 
-Serving = Callable[..., FaultServer]
+Opening = Callable[..., FaultServer]
 
 
 @pytest.fixture
-def serving(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serving]:
-    opened: list[FaultServer] = []
-
-    def serve(plan: Plan | tuple[()] = (), answer: Callable[[Call], str] = judge) -> FaultServer:
-        server = FaultServer(plan, answer=answer)
-        opened.append(server)
-        server.__enter__()
-        monkeypatch.setenv("JUDGE_HOST_BASE_URL", server.base_url)
-        monkeypatch.setenv("JUDGE_HOST_API_KEY", "k")
-        return server
-
-    yield serve
-    for server in opened:
-        server.__exit__(None, None, None)
+def opening(serving: Serving) -> Iterator[Opening]:
+    """Opens servers that stay until the test ends; the last one is asked."""
+    with ExitStack() as stack:
+        yield lambda *given, **named: stack.enter_context(serving(*given, **named))
 
 
 RUN = ["run", "--tasks", "kqa", "--model", "baseline/reference", "--config", "demo"]
-ASK = ["--judge", "openai-api/judge-host/scripted"]
+ASK = ["--judge", "openai-api/test-host/scripted"]
 # Without waits; the faults of one question are fewer than its retries.
 QUICK = ["--judge-args", "timeout=5,max_retries=6,total_time=20"]
 
@@ -103,10 +86,10 @@ def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_waits")
-def test_one_request_in_five_fails_and_no_number_moves(serving: Serving, tmp_path: Path) -> None:
-    serving()
+def test_one_request_in_five_fails_and_no_number_moves(opening: Opening, tmp_path: Path) -> None:
+    opening()
     assert main([*RUN, *ASK, "--out", "calm"]) == 0
-    faulty = serving(randomly(0.2, FAULTS, seed=3, at_most=2))
+    faulty = opening(randomly(0.2, FAULTS, seed=3, at_most=2))
     assert main([*RUN, *ASK, *QUICK, "--out", "storm"]) == 0
     assert len(faulty.calls) > VERDICTS
     assert values(tmp_path / "calm") == values(tmp_path / "storm")
@@ -120,10 +103,10 @@ def test_one_request_in_five_fails_and_no_number_moves(serving: Serving, tmp_pat
 
 @pytest.mark.usefixtures("no_waits")
 def test_a_judge_that_is_down_leaves_no_score_and_the_next_run_finishes(
-    serving: Serving, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    opening: Opening, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     down_now = [True]
-    server = serving(lambda call: Fault.refuse() if down_now else None)
+    server = opening(lambda call: Fault.refuse() if down_now else None)
     assert main([*RUN, *ASK, *QUICK, "--out", "r"]) == 5
     shown = capsys.readouterr()
     down = entry(tmp_path / "r")
@@ -155,9 +138,9 @@ def test_a_judge_that_is_down_leaves_no_score_and_the_next_run_finishes(
 
 
 def test_a_budget_stops_the_asking_and_more_of_it_goes_on(
-    serving: Serving, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    opening: Opening, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server = serving()
+    server = opening()
     assert main([*RUN, *ASK, "--max-judge-calls", "30", "--out", "r"]) == 5
     assert len(server.calls) == 30
     part = entry(tmp_path / "r")
@@ -174,10 +157,10 @@ def test_a_budget_stops_the_asking_and_more_of_it_goes_on(
     assert whole["bound_low"] <= after["value"] <= whole["bound_high"]
 
 
-def test_answers_of_a_run_are_judged_again_by_another(serving: Serving, tmp_path: Path) -> None:
+def test_answers_of_a_run_are_judged_again_by_another(opening: Opening, tmp_path: Path) -> None:
     assert main([*RUN, "--out", "words"]) == 0
     assert entry(tmp_path / "words")["recipe"]["judge"]["name"] == "lexical"
-    server = serving()
+    server = opening()
     score = ["score", "kqa", "--responses", "words", *ASK, "--out"]
     assert main([*score, "again"]) == 0
     assert len(server.calls) == VERDICTS
@@ -187,17 +170,17 @@ def test_answers_of_a_run_are_judged_again_by_another(serving: Serving, tmp_path
     assert main(["compare", "words", "again"]) == 0
 
 
-def test_recorded_verdicts_give_the_same_numbers_without_any_judge(serving: Serving, tmp_path: Path) -> None:
-    serving()
+def test_recorded_verdicts_give_the_same_numbers_without_any_judge(opening: Opening, tmp_path: Path) -> None:
+    opening()
     assert main([*RUN, *ASK, "--out", "asked"]) == 0
-    server = serving()
+    server = opening()
     assert main([*RUN, "--judge", "recorded/asked/verdicts.jsonl", "--out", "read"]) == 0
     assert server.calls == []
     assert values(tmp_path / "read") == values(tmp_path / "asked")
 
 
-def test_a_judge_that_reasons_is_given_room(serving: Serving, tmp_path: Path) -> None:
-    server = serving()
+def test_a_judge_that_reasons_is_given_room(opening: Opening, tmp_path: Path) -> None:
+    server = opening()
     assert main([*RUN, *ASK, "--out", "r"]) == 0
     assert main([*RUN, *ASK, "--judge-reply-tokens", "4096", "--max-samples", "2", "--out", "longer"]) == 0
     sizes = [call.body["max_tokens"] for call in server.calls]
@@ -207,9 +190,9 @@ def test_a_judge_that_reasons_is_given_room(serving: Serving, tmp_path: Path) ->
 
 
 def test_a_forecast_asks_nothing_and_writes_nothing(
-    serving: Serving, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    opening: Opening, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server = serving()
+    server = opening()
     assert main([*RUN, *ASK, "--forecast", "--votes", "3", "--out", "r"]) == 0
     shown = capsys.readouterr()
     assert f"{VERDICTS} verdicts, 0 in the store; 160 to " in shown.err
@@ -218,10 +201,10 @@ def test_a_forecast_asks_nothing_and_writes_nothing(
 
 
 def test_a_run_says_what_judging_will_take_before_the_model_is_asked(
-    serving: Serving, capsys: pytest.CaptureFixture[str]
+    opening: Opening, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server = serving(answer=lambda call: judge(call) if "Statement:" in call.prompt else ANSWER)
-    words = ["run", "--tasks", "kqa", "--config", "demo", "--model", "openai-api/judge-host/model", *ASK, "--out", "r"]
+    server = opening(answer=lambda call: answer(call) if "Statement:" in call.prompt else ANSWER)
+    words = ["run", "--tasks", "kqa", "--config", "demo", "--model", "openai-api/test-host/model", *ASK, "--out", "r"]
     assert main(words) == 0
     told = capsys.readouterr().err
     assert (
@@ -250,27 +233,6 @@ def test_the_lexical_judge_is_marked_wherever_its_numbers_are(
     assert "not comparable with anybody else's numbers" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (
-            ["run", "--tasks", "medcalc", "--model", "baseline/reference", "--judge", "lexical"],
-            2,
-            "medcalc needs no judge",
-        ),
-        ([*RUN, "--judge", "gpt"], 2, "unknown judge 'gpt'"),
-        ([*RUN, "--votes", "0"], 2, "--votes must be 1 or more, got 0"),
-        ([*RUN, "--votes", "3"], 2, "the judge lexical gives the same reply each time"),
-        ([*RUN, "--judge", "nli/./no/such/model"], 3, "no/such/model"),
-        ([*RUN, "--judge", "recorded/none.jsonl"], 3, "cannot read the recorded verdicts"),
-        ([*RUN, "--judge", "openai-api/nowhere/m"], 3, "export NOWHERE_BASE_URL"),
-        ([*RUN, "--task-args", "documents=x"], 2, "'documents' is not a setting of kqa"),
-        ([*RUN, "--prompts", "official"], 2, "--upstream"),
-        ([*RUN, "--max-judge-calls", "-1"], 2, "--max-judge-calls must be 0 or more"),
-    ],
-)
-def test_wrong_use_is_told_before_anything_is_asked(
-    words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(words) == code
-    assert message in capsys.readouterr().err
+@wrong_use("run_judged")
+def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    refuse(line, code, message, capsys)

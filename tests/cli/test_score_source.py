@@ -17,6 +17,7 @@ from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import source_files
 from medical_tasks.guard.leakcheck import check_leaks
 from medical_tasks.guard.private_store import private_home
+from tests.cli.wrong_use import refuse, wrong_use
 
 QUESTION = "Is tea fine?"
 GOLD = {"Question": QUESTION, "Free_form_answer": "Yes.", "Must_have": ["Tea is fine."], "Nice_to_have": []}
@@ -24,13 +25,6 @@ NOTES = [
     {"example_id": text["id"], "input": text["source"], "reference": text["reference"]}
     for text in demo_entries("texts", "test")
 ]
-
-
-@pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def write(name: str, content: Any) -> Path:
@@ -71,38 +65,18 @@ def test_an_open_dataset_of_ones_own_needs_no_build(capsys: pytest.CaptureFixtur
     assert "holds another run" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (["medcalc", "--source", "notes.json"], 2, "the dataset medcalc_bench is not made of one file of your own"),
-        (["doclens_own", "--source", "none.json"], 3, "none.json is not there"),
-        (["doclens_own", "--source", "."], 2, "is a folder. Give --source the file itself"),
-        (["doclens_own", "--source", "notes.json", "--data", "d"], 2, "--source and --data d"),
-        (["doclens_own", "--source", "notes.json", "--config", "demo"], 2, "--source and --config demo"),
-        (["doclens_own", "--source", "out.json"], 2, "out.json, record 1: has no input"),
-        (
-            ["doclens_own", "--source", "gap.json"],
-            2,
-            r"gap.json, record 1 (example_id '1'): its input has [2] behind [0]",
-        ),
-        (["doclens_own", "--source", "notes.json", "--responses", "gap.json"], 2, "gap.json, record 1: needs the keys"),
-    ],
-)
-def test_wrong_use(words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+@wrong_use("score_source")
+def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     write("notes.json", NOTES)
     write("out.json", [{"example_id": "call-1", "output": "SECRET"}])
     write("gap.json", [{"example_id": "1", "input": "[0] SECRET. [2] SECRET", "reference": "SECRET"}])
-    given = words if "--responses" in words else [*words, "--responses", "out.json"]
-    assert main(["score", *given, "--out", "s"]) == code
-    said = capsys.readouterr().err
-    assert message in said
-    assert "SECRET" not in said
+    assert "SECRET" not in refuse(line, code, message, capsys)
     assert not Path("s").exists()
     assert not private_home().exists() or list(private_home().iterdir()) == []
 
 
 @pytest.mark.slow
-def test_own_notes_by_the_real_command(place: Path) -> None:
+def test_own_notes_by_the_real_command() -> None:
     write("notes.json", NOTES)
     write("outputs.json", [{"example_id": record["example_id"], "output": record["reference"]} for record in NOTES[1:]])
     command = [sys.executable, "-m", "medical_tasks", "score", "doclens_own", "--source", "notes.json"]

@@ -12,17 +12,18 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.archehr_qa.data import SOURCES, demo_cases
+from medical_tasks.benchmarks.archehr_qa.data import demo_cases
 from medical_tasks.benchmarks.archehr_qa.parsing import read_answer
 from medical_tasks.benchmarks.archehr_qa.scoring import official_answer
 from medical_tasks.cli.entry import main
-from medical_tasks.data.building import build_source
 from medical_tasks.data.dataset_store import source_files
 from medical_tasks.guard.leakcheck import check_leaks
 from medical_tasks.guard.private_store import private_home
 from medical_tasks.leaderboard.submission_package.writing import zip_bytes
 from tests.benchmarks.archehr_qa.release_files import case, key, write_cases, write_json
-from tests.fault_server import Call, FaultServer
+from tests.cli.conftest import Serving
+from tests.cli.wrong_use import refuse, wrong_use
+from tests.fault_server import Call
 from tests.support import SHARED, needs_shared
 
 FIXTURE = SHARED / "fixtures" / "archehr"
@@ -31,19 +32,15 @@ CASES = [each.case.id for each in demo_cases()["test"]]
 SOUND = [{"case_id": case_id, "answer": "He slept. |1|\nHe ate. |1,2|"} for case_id in CASES]
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("data") / "archehr_qa"
-    build_source(SOURCES[0], place=None, config="demo", folder=folder)
-    return folder
-
-
 @pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: Path) -> Path:
-    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(data.parent))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+def data(here: Path, demos: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(demos))
+    return demos / "archehr_qa"
+
+
+@pytest.fixture
+def place(here: Path) -> Path:
+    return here
 
 
 def ran(*more: str, tasks: str = TASK, model: str = "baseline/reference") -> None:
@@ -100,15 +97,12 @@ def test_the_reference_becomes_a_submission(place: Path, data: Path, capsys: pyt
     assert metrics["factuality"]["value"] == metrics["factuality_official"]["value"] == metrics["valid"]["value"] == 1.0
 
 
-def test_a_models_answers_come_from_the_private_store(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def answer(call: Call) -> str:
-        return "He slept | 1 |. He ate |2, 3|."  # the model never learns the form
+def answer(call: Call) -> str:
+    return "He slept | 1 |. He ate |2, 3|."  # the model never learns the form
 
-    with FaultServer(answer=answer) as server:
-        monkeypatch.setenv("TEST_HOST_BASE_URL", server.base_url)
-        monkeypatch.setenv("TEST_HOST_API_KEY", "k")
+
+def test_a_models_answers_come_from_the_private_store(serving: Serving, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving() as server:
         ran("--max-samples", "3", "--task-args", "tries=1", model="openai-api/test-host/m")
         asked = len(server.calls)
         assert any(private_home().rglob("*.sqlite"))
@@ -230,34 +224,10 @@ def test_several_tasks_need_a_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(records("deep/out.json")) == len(CASES)
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        ([], 2, "give the folder of a run whose answers to submit, or --check FILE with a submission, one of them"),
-        (["run", "--check", "s.json"], 2, "one of them"),
-        (["run", "--split", "dev"], 2, "--split: has no meaning here, the run says it. Leave it out."),
-        (["--check", "s.json", "--out", "o.json"], 2, "--out: has no meaning here, --check writes nothing"),
-        (["--check", "s.json", "--allow-problems"], 2, "--allow-problems: has no meaning here"),
-        (["nowhere"], 3, "nowhere"),
-        (["--check", "none.json", "--config", "demo"], 3, "none.json: no such file"),
-        (["--check", "s.json", "--data", "d", "--source", "d"], 2, "--source and --data d"),
-        (["--check", "s.json", "--source", "none"], 3, "none"),
-        (["--check", "s.json", "--task", "kqa"], 2, "--task kqa: give one of archehr_together, "),
-        (["--check", "s.json", "--task", "archehr_question,archehr_answer"], 2, "give one of archehr_together, "),
-    ],
-)
-def test_wrong_use(words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+@wrong_use("submit")
+def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("s.json").write_text(json.dumps(SOUND))
-    assert main(["submit", "--to", "archehr", *words]) == code
-    assert message in capsys.readouterr().err
-
-
-def test_targets_are_known(capsys: pytest.CaptureFixture[str]) -> None:
-    for words in (["submit", "run"], ["submit", "run", "--to", "elsewhere"]):
-        with pytest.raises(SystemExit) as stop:
-            main(words)
-        assert stop.value.code == 2
-        assert "--to" in capsys.readouterr().err
+    refuse(line, code, message, capsys)
 
 
 def test_where_the_file_may_not_lie(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

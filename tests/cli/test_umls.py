@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.cli.entry import main
+from tests.cli.wrong_use import refuse, wrong_use
 from tests.support import ROOT
 
 TYPES = {1: "T047", 2: "T060", 3: "T121", 4: "T047"}
@@ -32,9 +33,8 @@ def write_release(folder: Path, strings: tuple[tuple[int, str], ...] = STRINGS) 
 
 
 @pytest.fixture(autouse=True)
-def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_release(tmp_path / "release" / "META")
+def release(here: Path) -> None:
+    write_release(here / "release" / "META")
 
 
 @pytest.fixture
@@ -133,41 +133,9 @@ def test_an_index_of_the_same_files_is_kept(built: Path, capsys: pytest.CaptureF
     assert "holds .building-x of a build that was killed or still runs" in told.err
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (["build"], 2, "umls build needs --source, --out. See: medical-tasks umls --help"),
-        (["build", "--source", "release", "--out", "i", "text"], 2, "umls build takes no TEXT"),
-        (["build", "--source", "release", "--out", "i", "--json"], 2, "umls build takes no --json"),
-        (["find", "text"], 2, "umls find needs --index"),
-        (["find", "--index", "i"], 2, "umls find needs TEXT"),
-        (["find", "--index", "i", "--lowercase", "text"], 2, "umls find takes no --lowercase"),
-        (["find", "--index", "nowhere", "text"], 2, "nowhere: holds no UMLS index"),
-        (
-            ["build", "--source", "nowhere", "--out", "i"],
-            3,
-            "holds no MRCONSO.RRF. The UMLS needs a licence of your own, which is free",
-        ),
-        (
-            ["build", "--source", "release/META", "--out", "release/META"],
-            2,
-            "holds something else than an index (MRCONSO.RRF, MRSTY",
-        ),
-        (
-            ["build", "--source", "release", "--out", "release/META/MRSTY.RRF"],
-            2,
-            "is a file. Give --out the name of a folder",
-        ),
-        (["fly"], 2, "invalid choice: 'fly'"),
-    ],
-)
-def test_mistakes_are_messages(words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    try:
-        got = main(["umls", *words])
-    except SystemExit as stop:  # argparse ends the program itself
-        got = int(stop.code or 0)
-    assert got == code
-    assert message in capsys.readouterr().err
+@wrong_use("umls")
+def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    refuse(line, code, message, capsys)
     assert not Path("i").exists()
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import random
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from medical_tasks.report.page_data import ReportData, ReportItem, ReportTask, ReportVerdict
@@ -13,6 +15,9 @@ from medical_tasks.report.published.figures import PublishedResult
 from medical_tasks.spec import MetricSpec, Plot, PlotPoint
 
 SUITE = "medical-tasks 0.0.sample"
+SAMPLES: dict[str, Any] = json.loads(
+    (Path(__file__).parent / "cases" / "page_samples.json").read_text(encoding="utf-8")
+)
 CATEGORIES = ("dates", "lab test", "lab test ratio", "risk", "severity")
 RIGHT = MetricSpec(name="accuracy", kind="proportion", description="Answers within the tolerance of the gold value.")
 SPREAD = MetricSpec(
@@ -102,12 +107,9 @@ def calculation(run: str = "small", *, items: int = 40, seed: int = 1, texts: bo
         "recipe": recipe(f"hf/{run}-model"),
     }
     return ReportTask(
+        **SAMPLES["tasks"]["calculation"],
         run=run,
         folder=f"runs/{run}",
-        name="calculate",
-        title="Calculations from a patient's note",
-        benchmark="Sample Calculations",
-        access="open",
         entry=entry,
         metrics=(RIGHT, SPREAD, LIKE),
         items=made,
@@ -149,41 +151,8 @@ def steps_plot(items: Sequence[ReportItem]) -> Plot:
     )
 
 
-def published() -> tuple[PublishedResult, ...]:
-    differs = (
-        "Their questions show one worked example.",
-        "Answers are read by another rule, which takes the last number.",
-    )
-    return (
-        PublishedResult(
-            model="Invented-70B",
-            setting="one example",
-            task="calculate",
-            metrics={"accuracy": 0.509},
-            breakdown={"category": {"dates": {"accuracy": 0.31}, "risk": {"accuracy": 0.44}}},
-            source="A Paper of Ours, table 2",
-            link="https://example.org/paper",
-            n_items=1047,
-            differences=differs,
-        ),
-        PublishedResult(
-            model="Invented-8B",
-            setting="one example",
-            task="calculate",
-            metrics={"accuracy": 0.378},
-            source="A Paper of Ours, table 2",
-            link="https://example.org/paper",
-            n_items=1047,
-            differences=differs,
-        ),
-        PublishedResult(
-            model="Unsettled",
-            task="calculate",
-            metrics={"accuracy": 0.2},
-            source="Another paper",
-            link="javascript:alert(1)",
-        ),
-    )
+def published(given: Sequence[dict[str, Any]] = SAMPLES["published"]) -> tuple[PublishedResult, ...]:
+    return tuple(PublishedResult(**{**each, "differences": tuple(each.get("differences", ()))}) for each in given)
 
 
 def judged(run: str = "small", *, items: int = 12) -> ReportTask:
@@ -207,19 +176,7 @@ def judged(run: str = "small", *, items: int = 12) -> ReportTask:
         for number in range(items)
     ]
     shared = {"comparable": False}
-    judge = {
-        "name": "lexical",
-        "comparable": False,
-        "verdicts": {"asked": 2 * items, "decided": items, "unscored": {"unreadable reply": items}},
-        "from_store": 3,
-        "calls": 21,
-        "votes": 1,
-        "votes_saved": 0,
-        "prompt_tokens": 0,
-        "output_tokens": 0,
-        "tokens_estimated": False,
-        "check": "The judge was not checked against people.",
-    }
+    verdicts = {"asked": 2 * items, "decided": items, "unscored": {"unreadable reply": items}}
     names = ("must_have", "nice_to_have")
     entry = {
         "n_items": items,
@@ -235,18 +192,10 @@ def judged(run: str = "small", *, items: int = 12) -> ReportTask:
         },
         "breakdown": {"kind": {name: {"recall": metric(0.5, items, **shared)} for name in names}},
         "recipe": recipe(f"hf/{run}-model", judge={"name": "lexical"}),
-        "judge": judge,
+        "judge": {**SAMPLES["judge"], "verdicts": verdicts},
     }
     return ReportTask(
-        run=run,
-        folder=f"runs/{run}",
-        name="answers",
-        title="Long answers to patients' questions",
-        benchmark="Sample Answers",
-        access="open",
-        entry=entry,
-        metrics=(RECALL, HARM),
-        items=made,
+        **SAMPLES["tasks"]["judged"], run=run, folder=f"runs/{run}", entry=entry, metrics=(RECALL, HARM), items=made
     )
 
 
@@ -269,16 +218,7 @@ def credentialed(run: str = "small", *, items: int = 9) -> ReportTask:
         "recipe": recipe(f"hf/{run}-model"),
     }
     return ReportTask(
-        run=run,
-        folder=f"runs/{run}",
-        name="notes_open",
-        title="Questions on discharge notes",
-        benchmark="Sample Notes",
-        access="credentialed",
-        entry=entry,
-        metrics=(RIGHT,),
-        items=made,
-        texts="Texts of credentialed data are not shown: ids, groups, scores and hashes only.",
+        **SAMPLES["tasks"]["credentialed"], run=run, folder=f"runs/{run}", entry=entry, metrics=(RIGHT,), items=made
     )
 
 
@@ -291,17 +231,7 @@ def empty(run: str = "small") -> ReportTask:
         "breakdown": {},
         "recipe": recipe(f"hf/{run}-model"),
     }
-    return ReportTask(
-        run=run,
-        folder="",
-        name="nothing",
-        title="A task without any answer",
-        benchmark="Sample",
-        access="open",
-        entry=entry,
-        metrics=(RIGHT,),
-        items=(),
-    )
+    return ReportTask(**SAMPLES["tasks"]["empty"], run=run, folder="", entry=entry, metrics=(RIGHT,), items=())
 
 
 def sample_report(*, runs: Sequence[str] = ("small", "large"), items: int = 40) -> ReportData:

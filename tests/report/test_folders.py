@@ -78,17 +78,11 @@ def test_a_number_that_is_none_is_damage(tmp_path: Path) -> None:
         read_run(folder, "r")
 
 
-def test_no_task_at_all(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="it has no task"):
-        read_run(written(tmp_path / "r", {}), "r")
-
-
-def test_no_run(tmp_path: Path) -> None:
+def test_no_run_no_task_and_items_of_another_run(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match="Give the folder that `medical-tasks run`"):
         read_run(tmp_path, "r")
-
-
-def test_items_of_another_run(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="it has no task"):
+        read_run(written(tmp_path / "none", {}), "r")
     folder = written(tmp_path / "r", {"toy": entry()})
     (folder / "items.parquet").write_bytes(b"PAR1")
     with pytest.raises(UsageError, match="not of the same run"):

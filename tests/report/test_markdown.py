@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,10 +12,12 @@ import pytest
 from medical_tasks.io.table import align
 from medical_tasks.report.markdown import Ready, cell, code, render_markdown, render_report, table
 from medical_tasks.report.page_data import ReportData, ReportTask
-from medical_tasks.report.published.figures import PublishedResult
 from medical_tasks.report.terminal import render_table
 from medical_tasks.runs.numbers import interval, percent
 from medical_tasks.spec import MetricSpec, Plot, PlotPoint
+from tests.report.page_samples import published as results_of_papers
+
+CASES: dict[str, Any] = json.loads((Path(__file__).parent / "cases" / "markdown.json").read_text(encoding="utf-8"))
 
 
 def metric(value: float | None, low: float | None = 0.1, high: float | None = 0.3) -> dict[str, Any]:
@@ -48,11 +52,8 @@ def test_the_table_lines_up_and_says_what_is_missing() -> None:
     assert len(rule) == len(row) >= len(header)
     assert row.split() == "hf/toy toy right 20.0 % 10.0 to 30.0 10 10/12 15.0 to 40.0".split()
     assert note == "hf/toy, toy: not scored: 2 x no answer: timeout. With them right is 15.0 to 40.0."
-
-
-def test_what_cannot_be_computed_is_not_zero() -> None:
-    row = render_table(results(value=None)).split("\n")[2]
-    assert row.split()[3:5] == ["n/a", "n/a"]
+    # What cannot be computed is not zero.
+    assert render_table(results(value=None)).split("\n")[2].split()[3:5] == ["n/a", "n/a"]
 
 
 def test_columns_are_as_wide_as_their_widest_cell() -> None:
@@ -73,20 +74,8 @@ def judged(*, comparable: bool) -> dict[str, Any]:
     entry = made["tasks"]["toy"]
     entry["metrics"]["words"] = {**metric(63.14, 60.0, 70.0), "unit": "number"}
     entry["breakdown"] = {}
-    entry["judge"] = {
-        "name": "openai-api/x/y" if comparable else "lexical",
-        "comparable": comparable,
-        "votes": 5,
-        "verdicts": {"asked": 1589, "decided": 1588, "unscored": {"judge: http 500": 1}},
-        "from_store": 1000,
-        "calls": 600,
-        "votes_saved": 1200,
-        "prompt_tokens": 9000,
-        "output_tokens": 1000,
-        "tokens_estimated": True,
-        "check": "judge x was never checked",
-        "trouble": None,
-    }
+    name = "openai-api/x/y" if comparable else "lexical"
+    entry["judge"] = {**CASES["judge"], "name": name, "comparable": comparable}
     if not comparable:
         for value in entry["metrics"].values():
             value["comparable"] = False
@@ -178,22 +167,16 @@ def entry(model: str = "hf/toy", unscored: dict[str, int] | None = None, number:
 
 
 def task(run: str, told: dict[str, Any], **more: Any) -> ReportTask:
-    metrics = (
-        MetricSpec(name="accuracy", kind="proportion", description="right"),
-        MetricSpec(name="words", kind="mean", description="length", unit="number"),
-    )
-    return ReportTask(
-        run=run,
-        folder=f"runs/{run}",
-        name="toy",
-        title="A toy",
-        benchmark="Toys",
-        access="open",
-        entry=told,
-        metrics=metrics,
-        items=(),
-        **more,
-    )
+    accuracy = MetricSpec(name="accuracy", kind="proportion", description="right")
+    metrics = (accuracy, MetricSpec(name="words", kind="mean", description="length", unit="number"))
+    about: dict[str, Any] = {
+        "name": "toy",
+        "title": "A toy",
+        "benchmark": "Toys",
+        "access": "open",
+        "folder": f"runs/{run}",
+    }
+    return ReportTask(**about, run=run, entry=told, metrics=metrics, items=(), **more)
 
 
 def report(*tasks: ReportTask, notes: tuple[str, ...] = ()) -> str:
@@ -219,21 +202,7 @@ def test_breakdowns_of_several_runs_share_a_table() -> None:
 
 
 def test_published_results_say_what_is_different_there() -> None:
-    published = (
-        PublishedResult(
-            model="GPT-4",
-            setting="1-shot",
-            task="toy",
-            metrics={"accuracy": 0.509},
-            source="Toys, table 2",
-            link="https://toys.example/paper",
-            n_items=1047,
-            differences=("Other rows.", "Another prompt."),
-        ),
-        PublishedResult(
-            model="Old", task="toy", metrics={"words": 80.0}, source="A talk", link="http://x", judge="people"
-        ),
-    )
+    published = results_of_papers(CASES["published"])
     text = report(task("one", entry(), published=published))
     link = "[Toys, table 2](https://toys.example/paper)"
     assert f"| GPT-4 | 1-shot | 50.9 | not stated | 1047 |  | {link} | note 1 |" in text

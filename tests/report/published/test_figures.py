@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 from medical_tasks.benchmarks.catalog import tasks
@@ -13,29 +14,9 @@ from medical_tasks.benchmarks.medcalc_bench.data import CATEGORIES
 from medical_tasks.report.published.figures import PublishedResult, all_published, published_results, read_figures
 from tests.support import ROOT
 
-ROWS = {
-    "MedCalc-Bench, table 2": 24,
-    "MedCalc-Bench, table 15": 2,
-    "EHRNoteQA, table 4 (level 1)": 52,
-    "EHRNoteQA, table 4 (level 2)": 18,
-    "EHRNoteQA, table 15 (text metrics)": 19,
-    "EHRNoteQA, table 15 (probabilities)": 38,
-    "K-QA, table 4": 13,
-    "DocLens, table 20": 16,
-    "DocLens, table 21": 16,
-    "DocLens, table 22": 16,
-    "DocLens, table 23": 16,
-    "DocLens, table 28": 6,
-    "DocLens, table 29": 6,
-    "DocLens, table 32": 6,
-    "DocLens, table 33": 6,
-    "ArchEHR-QA, table 3": 10,
-    "ArchEHR-QA 2025, teams": 9,
-    "ArchEHR-QA 2026, subtask 1, teams": 2,
-    "ArchEHR-QA 2026, subtask 2, teams": 3,
-    "ArchEHR-QA 2026, subtask 3, teams": 6,
-    "ArchEHR-QA 2026, subtask 4, teams": 7,
-}
+CASES: dict[str, Any] = json.loads((Path(__file__).parent / "cases" / "figures.json").read_text(encoding="utf-8"))
+ROWS: dict[str, int] = CASES["rows"]  # of each table
+FILE: dict[str, Any] = CASES["file"]  # a small file of figures
 TEAMS = {source for source in ROWS if source.endswith(", teams")}
 GROUPS = {"category": set(CATEGORIES)}
 
@@ -182,31 +163,6 @@ def test_the_document_counts_what_is_there() -> None:
     assert {source: (int(rows), int(count)) for source, rows, count in found} == {
         source: (counted[source], values[source]) for source in ROWS
     }
-
-
-FILE: dict[str, Any] = {
-    "about": "",
-    "beside": {"accuracy_official": "accuracy", "other_official": "other"},
-    "differences": {"asked": "It was asked otherwise.", "counted": "It was counted otherwise."},
-    "tables": [
-        {
-            "source": "Paper, table 1",
-            "link": "https://example.org/1",
-            "judge": "Somebody",
-            "n_items": 10,
-            "differences": ["asked"],
-            "columns": [
-                {"metric": "accuracy_official"},
-                {"metric": "accuracy_official", "by": "kind", "group": "a"},
-                {"metric": "bleu", "scale": 1},
-            ],
-            "rows": [
-                {"task": "t", "model": "M", "setting": "7B", "values": [12.34, 100, None], "differences": ["counted"]},
-                {"task": "t", "model": "N", "n_items": None, "values": [0, None, 0.0589]},
-            ],
-        }
-    ],
-}
 
 
 def test_a_row_is_read_with_what_its_table_says() -> None:

@@ -33,32 +33,18 @@ def medcalc() -> Iterator[tuple[Key, float]]:
     for row in rows("medcalc_table15"):
         if row["setting"] == "zero_shot_cot":  # table 2 has it
             continue
+        start = ("MedCalc-Bench, table 15", "medcalc_code", row["model"], "")
         for group in ("overall", *CATEGORIES):
-            key = (
-                "MedCalc-Bench, table 15",
-                "medcalc_code",
-                row["model"],
-                "",
-                "accuracy_official",
-                group.replace("overall", ""),
-            )
-            yield key, float(row[group]) / 100
+            yield (*start, "accuracy_official", group.replace("overall", "")), float(row[group]) / 100
 
 
 def ehrnoteqa() -> Iterator[tuple[Key, float]]:
     for row in rows("ehrnoteqa_table4"):
         for form, column in (("mc", "multi_choice"), ("open", "open_ended")):
             for level in (1, 2):
-                if row[f"{column}_level{level}"]:
-                    key = (
-                        f"EHRNoteQA, table 4 (level {level})",
-                        f"ehrnoteqa_{form}_level{level}",
-                        row["model"],
-                        "",
-                        "accuracy",
-                        "",
-                    )
-                    yield key, float(row[f"{column}_level{level}"]) / 100
+                if printed := row[f"{column}_level{level}"]:
+                    start = (f"EHRNoteQA, table 4 (level {level})", f"ehrnoteqa_{form}_level{level}", row["model"])
+                    yield (*start, "", "accuracy", ""), float(printed) / 100
     for row in rows("ehrnoteqa_table15"):
         for kind in ("index", "value"):
             task = f"ehrnoteqa_mc_prob_{kind}_level1"
@@ -79,10 +65,8 @@ def kqa() -> Iterator[tuple[Key, float]]:
 
 
 def doclens() -> Iterator[tuple[Key, float]]:
-    claims = {
-        name: f"{name}_official"
-        for name in ("claim_recall", "claim_precision", "citation_recall", "citation_precision")
-    }
+    names = ("claim_recall", "claim_precision", "citation_recall", "citation_precision")
+    claims = {name: f"{name}_official" for name in names}
     texts = {"rougeL_as_reported": "rougeLsum", "rougeL": "rougeLsum", "medcon": "medcon_official"}
     files = {
         "doclens_table20_aci_existing_metrics": "aci_bench",
