@@ -1,13 +1,6 @@
 """Built datasets on disk: where they are, which are whole, and their rows.
 
-A built dataset is a folder that `datasets.load_dataset` reads and that says of itself what it is:
-
-    README.md                     card; its YAML names the files of each configuration and split
-    croissant.json                the same for Croissant tools
-    medical_tasks.json            the marker: every file with rows and SHA-256, written last of all
-    v1.0/test-3b1f0c5a9d2e.parquet    named by content, so that a rebuild never writes over what is being read
-
-Only what the marker names exists for this package: a build that was killed leaves the dataset as it was.
+Only what the marker names, written last, exists for this package; parquet files are named by content, so none is written over.
 """
 
 from __future__ import annotations
@@ -130,10 +123,7 @@ def built_split(folder: Path, config: str, split: str, *, spec: DatasetSpec | No
 
 
 def read_rows(folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None) -> list[dict[str, Any]]:
-    """Reads the rows of a built split, after checking that the file is the one that was built.
-
-    With `spec` the version is checked too, and messages say how to get the official files.
-    """
+    """Reads the rows of a built split from the file that was built; `spec`: of this version, and for messages how to get it."""
     built = _built(folder, config, spec)
     if spec is not None and built.version != spec.version:
         raise UsageError(
@@ -228,10 +218,7 @@ _STAGE_PREFIX = ".building-"
 
 @contextlib.contextmanager
 def stage_in(folder: Path, name: str) -> Iterator[tuple[Path, dict[str, BuiltConfig]]]:
-    """Opens a dataset's folder for a build, making it when absent and removing it again when nothing came of it.
-
-    Yields the stage, an empty folder on the same file system, gone afterwards; and the configurations built so far.
-    """
+    """Opens a dataset's folder for a build, gone again if nothing came of it; yields an empty stage in it, and what was built."""
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder}: is a file; --out must be a folder.")
     made = not folder.exists()

@@ -1,7 +1,6 @@
 """Claims, verdicts, and the four metrics of DocLens (paper, section 3). What is not known stays None, never False.
 
-A file of claims has the authors' form: a JSON list with one record per example: `example_id`, texts, and lists of claims
-(`subclaims_reference`, or `subclaims_reference_subjective` and so on for each section; `subclaims_output` likewise).
+A file of claims is in the authors' form: records of `example_id`, texts, `subclaims_reference` or `subclaims_reference_SECTION`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """The numbers of DocLens for texts at hand: what `metrics/doclens` computes, without any framework.
 
-Judges that read prompts stand behind the guard of `medical-tasks run` and `score`. A caller's verdicts have the form
-
-    {"reference_claims": [1, 0, None], "output_claims": [1], "sentences": [{"entailed": 1, "supports": [1, 0]}]}
+Verdicts: `{"reference_claims": [1, 0, None], "output_claims": [1], "sentences": [{"entailed": 1, "supports": [1, 0]}]}`.
 """
 
 from __future__ import annotations
