@@ -42,9 +42,8 @@ class BuiltConfig:
 
     version: str  # `DatasetSpec.version` of its making
     suite: str  # version of this package that made it
-    source: Mapping[
-        str, str
-    ]  # official files, name to SHA-256; of a generated configuration its options; empty for `demo`
+    # official files, name to SHA-256; of a generated configuration its options; empty for `demo`
+    source: Mapping[str, str]
     splits: Mapping[str, BuiltSplit]
 
     @property

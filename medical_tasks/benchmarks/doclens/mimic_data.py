@@ -370,7 +370,8 @@ def _drawn_table(path: Path, stamp: tuple[int, ...], sample: int, train_each: in
 
 def _table_lines(path: Path) -> Iterator[_Line]:
     """Checks a table line by line; there is one at least."""
-    records = _json_lines(path) if path.suffix == ".jsonl" else _csv_lines(path)
+    cells = ((row.line, row.cells) for row in read_csv(path, REQUIRED, release=_TABLE, others=True))
+    records = _json_lines(path) if path.suffix == ".jsonl" else cells
     seen: set[str] = set()
     splits: bool | None = None
     for number, values in records:
@@ -407,11 +408,6 @@ def _spelt(path: Path, number: int, name: str, values: Mapping[str, str]) -> str
     if text and found is None:
         raise _wrong_line(path, number, name, f"must be one of {', '.join(_ALLOWED[name])}, or empty", values)
     return found or ""
-
-
-def _csv_lines(path: Path) -> Iterator[tuple[int, Mapping[str, str]]]:
-    for row in read_csv(path, REQUIRED, release=_TABLE, others=True):
-        yield row.line, row.cells
 
 
 def _json_lines(path: Path) -> Iterator[tuple[int, Mapping[str, str]]]:

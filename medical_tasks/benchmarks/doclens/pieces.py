@@ -274,8 +274,7 @@ def _behind_markers(block: str, end: int, markers: dict[int, int]) -> int:
 
 
 def _skip(block: str, place: int) -> int:
-    found = _SPACE.match(block, place)
-    return found.end() if found else place
+    return _SPACE.match(block, place).end()  # type: ignore[union-attr]
 
 
 def _ends(block: str, stop: re.Match[str], *, start: int, end: int, behind_marker: bool) -> bool:

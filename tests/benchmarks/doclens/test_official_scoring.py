@@ -38,8 +38,7 @@ from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging
 from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item
-from tests.benchmarks.doclens.doclens_judges import unit
-from tests.benchmarks.doclens.perfect_judge import PerfectJudge, said_in
+from tests.benchmarks.doclens.doclens_judges import PerfectJudge, said_in, unit
 from tests.benchmarks.doclens.task_items import cases
 from tests.benchmarks.doclens.their_scores import official_citation_scores, official_claim_scores, official_scores
 from tests.judges.scripted import TableJudge

@@ -49,8 +49,7 @@ from medical_tasks.models.bleurt import open_bleurt
 from medical_tasks.runs.results import summarise
 from medical_tasks.scoring.umls.index import build_index
 from medical_tasks.spec import Item, ItemScore, TaskSpec
-from tests.benchmarks.doclens.doclens_judges import unit
-from tests.benchmarks.doclens.perfect_judge import PerfectJudge, cited_by_itself, said_in, text_item
+from tests.benchmarks.doclens.doclens_judges import PerfectJudge, cited_by_itself, said_in, text_item, unit
 from tests.benchmarks.doclens.task_items import BY_NAME, SECTION_VERDICTS, cases
 from tests.judges.scripted import TableJudge
 from tests.models.tiny_bleurt import make_word_bleurt
