@@ -66,6 +66,8 @@ def test_a_text_its_claims_and_its_citations(tmp_path: Path) -> None:
         ),
     )
     assert done.one.reasons == ()
+    # Without its markers the output is judged.
+    assert {asked(call).text for call in done.backend.calls} == {"The knee hurts. No fever. Rest.", REFERENCE, ""}
     # Claims of both sides; then both directions and the two sentences that cite, together.
     assert done.backend.rounds == [2, 4]
     assert done.ids == [
@@ -121,17 +123,14 @@ def test_nobody_is_asked_what_a_blank_text_entails(tmp_path: Path, blank: str) -
     assert (section.reference_claims, section.output_claims) == ((), (False,) * 3)
 
 
-def test_markers_alone_are_an_unsupported_sentence(tmp_path: Path) -> None:
-    done = judge(tmp_path, [unit(output="[0][1]", reference=REFERENCE, sources=SOURCES)], perfect)
-    assert done.ids == ["v1/plan/reference/claims"]
-    assert done.one.section.sentences == (unsupported(2),)
-
-
-def test_nothing_against_nothing_asks_nothing(tmp_path: Path) -> None:
+def test_nothing_against_nothing_asks_nothing_and_markers_alone_are_an_unsupported_sentence(tmp_path: Path) -> None:
     for form in ("text", "question"):
         done = judge(tmp_path, [unit(form=form)], perfect)
         assert (done.backend.rounds, done.one.section) == ([], Section(reference_claims=(), output_claims=()))
     assert judge(tmp_path, [], perfect).verdicts == []
+    done = judge(tmp_path, [unit(output="[0][1]", reference=REFERENCE, sources=SOURCES)], perfect)
+    assert done.ids == ["v1/plan/reference/claims"]
+    assert done.one.section.sentences == (unsupported(2),)
 
 
 def test_what_the_source_does_not_have(tmp_path: Path) -> None:
@@ -158,12 +157,6 @@ def test_claims_of_files_are_taken_as_they_are(tmp_path: Path) -> None:
     assert done.one.section.output_claims == ()
     (batch,) = [asked(call) for call in done.backend.calls if asked(call).kind == "claims"]
     assert batch.things == {"c1": "No fever.", "c2": "Nausea."}  # the one that stands twice is asked about once
-
-
-def test_the_output_is_judged_without_its_markers(tmp_path: Path) -> None:
-    done = judge(tmp_path, [ONE], perfect)
-    texts = {asked(call).text for call in done.backend.calls}
-    assert texts == {"The knee hurts. No fever. Rest.", REFERENCE, ""}
 
 
 # Judges of entailment
@@ -272,32 +265,30 @@ def test_questions_are_judged_both_ways_and_for_sameness(
     assert ways["q1/precision"] == ("What helps?", "What helps the knee?")
 
 
-def test_judges_of_entailment_are_not_asked_for_sameness(tmp_path: Path) -> None:
+def test_questions_for_judges_of_entailment_and_without_an_answer(tmp_path: Path) -> None:
     done = judge(tmp_path, [_question("What helps the knee?", "What helps?")], by_pair, reads="pair")
-    assert done.ids == ["q1/recall", "q1/precision"]
+    assert done.ids == ["q1/recall", "q1/precision"]  # sameness is not asked for
     assert (done.one.section.reference_claims, done.one.section.output_claims) == ((True,), (False,))
-
-
-def test_a_question_without_an_answer(tmp_path: Path) -> None:
     empty = judge(tmp_path, [_question(" ", "What helps?")], perfect)
     assert (empty.backend.rounds, empty.one.section) == ([], Section(reference_claims=(False,), output_claims=()))
-    no_reference = judge(tmp_path, [_question("What helps?", "")], perfect)
-    assert no_reference.one.section.output_claims == (False,)
+    assert judge(tmp_path, [_question("What helps?", "")], perfect).one.section.output_claims == (False,)
 
 
-def test_a_missing_verdict_on_a_question_matters_only_where_it_can(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("reference", "same", "claims", "reasons"),
+    [
+        ("What helps?", True, ((True,), (True,)), ()),
+        ("What helps now?", False, ((None,), (False,)), ("judge: http 500",)),
+    ],
+)
+def test_a_missing_verdict_on_a_question_matters_only_where_it_can(
+    tmp_path: Path, reference: str, same: bool, claims: Any, reasons: tuple[str, ...]
+) -> None:
     def script(call: Call) -> str | NoReply:
-        return NoReply(key=call.key, reason="http 500") if call.question.id == "q1/recall" else verdict(True)
+        return NoReply(key=call.key, reason="http 500") if call.question.id == "q1/recall" else verdict(same)
 
-    done = judge(tmp_path, [_question("What helps?", "What helps?")], script)
-    assert (done.one.section.reference_claims, done.one.reasons) == ((True,), ())  # they are the same
-
-    def other(call: Call) -> str | NoReply:
-        return NoReply(key=call.key, reason="http 500") if call.question.id == "q1/recall" else verdict(False)
-
-    done = judge(tmp_path, [_question("What helps?", "What helps now?")], other)
-    assert (done.one.section.reference_claims, done.one.section.output_claims) == ((None,), (False,))
-    assert done.one.reasons == ("judge: http 500",)
+    done = judge(tmp_path, [_question("What helps?", reference)], script)
+    assert ((done.one.section.reference_claims, done.one.section.output_claims), done.one.reasons) == (claims, reasons)
 
 
 # What is refused
@@ -316,12 +307,9 @@ def test_combinations_are_refused_before_anybody_is_asked(mode: Any, style: str,
     with pytest.raises(UsageError, match=message):
         judge_units([], Judging(judge=table, prompts=OWN, mode=mode), style=style)
     assert judge_units([], Judging(judge=table, prompts=OWN, mode="batched")) == []
-    assert table.asked == []
-
-
-def test_units_of_one_id_are_refused() -> None:
     with pytest.raises(UsageError, match="same id"):
-        judge_units([ONE, ONE], Judging(judge=TableJudge({}), prompts=OWN))
+        judge_units([ONE, ONE], Judging(judge=table, prompts=OWN))
+    assert table.asked == []
 
 
 @pytest.mark.parametrize("style", ["json_cot", "json", "cot", "plain"])

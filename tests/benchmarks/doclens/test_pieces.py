@@ -41,7 +41,8 @@ def test_turns(dialogue: str, turns: list[str]) -> None:
 
 def test_numbers_begin_at_zero() -> None:
     assert numbered_dialogue(["[doctor] a .\nand b .", "[patient] c ."]) == "[0][doctor] a .\nand b .\n[1][patient] c ."
-    assert numbered_dialogue([]) == ""
+    assert numbered_question(["Is it safe?", "I am 61."]) == "[0] Is it safe? [1] I am 61."
+    assert numbered_dialogue([]) == numbered_question([]) == ""
 
 
 @given(
@@ -74,63 +75,14 @@ def test_joined_turns_are_the_dialogue(lines: list[str]) -> None:
     assert split_turns("\n".join(turns)) == turns
 
 
-NOTE = """\
-CHIEF COMPLAINT
-
-Cough.
-
-VITALS
-
-Blood pressure normal.
-
-PHYSICAL EXAM
-
-Lungs: Clear.
-
-RESULTS
-
-X-ray normal.
-
-ASSESSMENT
-
-1. Cold.
-
-INSTRUCTIONS
-
-Rest.
-"""
-
-
 @pytest.mark.parametrize(("line", "section"), cases("pieces", "test_headings"))
 def test_headings(line: str, section: str | None) -> None:
     assert heading_section(line) == section
 
 
-def test_a_note() -> None:
-    parts = divide_note(NOTE)
-    assert tuple(parts) == SECTIONS
-    assert parts == {
-        "subjective": "CHIEF COMPLAINT\n\nCough.\n\nVITALS\n\nBlood pressure normal.\n\n",
-        "objective_exam": "PHYSICAL EXAM\n\nLungs: Clear.\n\n",
-        "objective_results": "RESULTS\n\nX-ray normal.\n\n",
-        "assessment_and_plan": "ASSESSMENT\n\n1. Cold.\n\nINSTRUCTIONS\n\nRest.\n",
-    }
-
-
-def test_degenerate_notes() -> None:
-    nothing = dict.fromkeys(SECTIONS, "")
-    assert divide_note("") == nothing
-    assert divide_note("No heading at all.\nPlan is rest.") == {
-        **nothing,
-        "subjective": "No heading at all.\nPlan is rest.",
-    }
-    assert divide_note("PLAN") == {**nothing, "assessment_and_plan": "PLAN"}
-
-
-def test_a_section_that_comes_twice() -> None:
-    parts = divide_note("PLAN\na\nEXAM\nb\nPLAN\nc")
-    assert parts["assessment_and_plan"] == "PLAN\na\nPLAN\nc"
-    assert parts["objective_exam"] == "EXAM\nb\n"
+@pytest.mark.parametrize(("note", "parts"), cases("pieces", "test_notes"))
+def test_notes(note: str, parts: dict[str, str]) -> None:
+    assert list(divide_note(note).items()) == [(section, parts.get(section, "")) for section in SECTIONS]
 
 
 NOTE_LINES = st.lists(
@@ -143,7 +95,7 @@ NOTE_LINES = st.lists(
 
 @given(NOTE_LINES)
 @settings(deadline=None, max_examples=200)
-def test_no_text_is_lost_or_doubled(lines: list[str]) -> None:
+def test_no_text_is_lost_or_doubled_and_a_section_alone_stays_what_it_is(lines: list[str]) -> None:
     note = "\n".join(lines)
     parts = divide_note(note)
     assert sum(map(len, parts.values())) == len(note)
@@ -154,17 +106,11 @@ def test_no_text_is_lost_or_doubled(lines: list[str]) -> None:
         current = heading_section(line) or current
         assert rest[current].pop(0) == line
     assert not any(rest.values())
-
-
-@given(NOTE_LINES)
-@settings(deadline=None, max_examples=100)
-def test_a_section_alone_stays_what_it_is(lines: list[str]) -> None:
-    for section, part in divide_note("\n".join(lines)).items():
-        expected = dict.fromkeys(SECTIONS, "")
+    for section, part in parts.items():
         # Without a heading it can only be read as the first section.
         first = part.splitlines()[0] if part else ""
-        expected[section if heading_section(first) else SECTIONS[0]] = part
-        assert divide_note(part) == expected
+        read_as = section if heading_section(first) else SECTIONS[0]
+        assert divide_note(part) == dict.fromkeys(SECTIONS, "") | {read_as: part}
 
 
 def same(ours: str, official: str) -> bool:
@@ -201,11 +147,6 @@ FOLDER = SHARED / "data" / "meqsum"
 @pytest.mark.parametrize(("question", "sentences"), cases("pieces", "test_sentences"))
 def test_sentences(question: str, sentences: list[str]) -> None:
     assert split_question(question) == sentences
-
-
-def test_numbers_of_questions_begin_at_zero() -> None:
-    assert numbered_question(["Is it safe?", "I am 61."]) == "[0] Is it safe? [1] I am 61."
-    assert numbered_question([]) == ""
 
 
 PIECES = st.lists(st.sampled_from([*'aB.?! \n9)"…İΣß', "Dr. ", "it hurts. ", "..."]), max_size=40)
@@ -273,28 +214,19 @@ def test_removal(text: str, left: str) -> None:
 
 @given(MARKED)
 @settings(deadline=None, max_examples=300)
-def test_only_markers_and_spaces_beside_them_go(text: str) -> None:
-    cut, start = "", 0
-    for marker in find_markers(text):
-        cut += text[start : marker.start]
-        start = marker.end
-    cut += text[start:]
-    left = remove_citations(text)
-    assert "".join(left.split()) == "".join(cut.split())
-    assert left.count("\n") == text.count("\n")
-
-
-@given(MARKED)
-@settings(deadline=None, max_examples=300)
-def test_markers_stand_where_they_say(text: str) -> None:
-    end = 0
+def test_markers_stand_where_they_say_and_go_with_spaces_beside_them_alone(text: str) -> None:
+    cut, end = "", 0
     for marker in find_markers(text):
         assert end <= marker.start
+        cut += text[end : marker.start]
         end = marker.end
         assert re.fullmatch(r"\[[0-9 ,;–-]+\]", text[marker.start : end])
         numbers = {int(digits) for digits in re.findall("[0-9]+", text[marker.start : end])}
         assert {marker.ids[0], marker.ids[-1]} <= numbers
         assert numbers <= set(marker.ids)
+    left = remove_citations(text)
+    assert "".join(left.split()) == "".join((cut + text[end:]).split())
+    assert left.count("\n") == text.count("\n")
 
 
 @pytest.mark.upstream
@@ -327,30 +259,17 @@ OUTPUTS = st.one_of(
 )  # fmt: skip
 
 
-def _read(text: str) -> Read:
-    return tuple((one.text, one.citations) for one in read_sentences(text))
-
-
 @pytest.mark.parametrize(("text", "sentences"), cases("citations", "test_sentences", tuples=True))
 def test_cited_sentences(text: str, sentences: Read) -> None:
-    assert _read(text) == sentences
+    assert tuple((one.text, one.citations) for one in read_sentences(text)) == sentences
 
 
 @given(OUTPUTS)
 @settings(deadline=None, max_examples=300)
-def test_nothing_is_lost(text: str) -> None:
+def test_nothing_is_lost_and_every_citation_is_of_one_sentence(text: str) -> None:
     sentences = read_sentences(text)
-    if not text.strip():
-        assert sentences == ()
-        return
-    assert "".join(one.raw for one in sentences) == text
+    assert "".join(one.raw for one in sentences) == (text if text.strip() else "")
     assert all(one.raw.strip() for one in sentences)
-
-
-@given(OUTPUTS)
-@settings(deadline=None, max_examples=300)
-def test_every_citation_is_of_one_sentence_and_none_is_borrowed(text: str) -> None:
-    sentences = read_sentences(text)
     assert [one.citations for one in sentences] == [cited_ids(one.raw) for one in sentences]
     # A marker is never cut in two, so that together they cite what the text cites.
     assert {number for one in sentences for number in one.citations} == set(cited_ids(text) if text.strip() else ())

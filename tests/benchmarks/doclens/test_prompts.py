@@ -85,13 +85,6 @@ def test_every_form_whole(form: str) -> None:
             assert asked(prompts, item) == "\n\n".join(parts)
 
 
-def test_numbered_sources() -> None:
-    visit = items_of("aci_bench")[0]
-    lines = numbered_source(visit).splitlines()
-    assert lines[0].startswith("[0][doctor] ")
-    assert numbered_source(items_of("meqsum")[0]).startswith("[0] ")
-
-
 def test_what_is_said_of_citing() -> None:
     for form, said in texts.TEXTS.items():
         assert [marker.ids for marker in find_markers(said.citing)] == [(3,), (4,)]
@@ -99,6 +92,8 @@ def test_what_is_said_of_citing() -> None:
         assert ("turns" if form in ("note", "section") else "sentences") in said.citing
         assert "cite" not in said.task
     assert "15 words" in texts.TEXTS["question"].task
+    assert numbered_source(items_of("aci_bench")[0]).startswith("[0][doctor] ")
+    assert numbered_source(items_of("meqsum")[0]).startswith("[0] ")
 
 
 def test_one_worked_example() -> None:

@@ -307,6 +307,7 @@ def test_arguments_that_are_refused(arguments: dict[str, str], said: str) -> Non
 
 def test_what_does_not_fit_is_refused() -> None:
     item = text_item("1", reference="a", sentences=[])
+    assert unanswered_limits(BY_NAME["aci_bench"], item) == {"medcon_official": (0.0, 2.0)}
     with pytest.raises(UsageError, match="doclens_own: 1 items but 0 responses"):
         _scored("doclens_own", [item], [])
     with pytest.raises(UsageError, match="two texts to judge have the same id. Give each item one response"):
@@ -330,12 +331,6 @@ def test_what_the_recipe_says(tmp_path: Path) -> None:
     assert scoring_identity(BY_NAME["meqsum"], {})["reference_claims"] == "the question"
     with pytest.raises(UsageError, match="no subclaims_output"):
         scoring_identity(BY_NAME["aci_bench"], {"output_claims": str(path)})
-
-
-def test_an_item_without_an_answer() -> None:
-    assert unanswered_limits(BY_NAME["aci_bench"], text_item("1", reference="a", sentences=[])) == {
-        "medcon_official": (0.0, 2.0)
-    }
 
 
 NOTES = st.lists(st.fixed_dictionaries(dict.fromkeys(SECTIONS, SECTION_VERDICTS)), min_size=1, max_size=4)
@@ -451,23 +446,13 @@ def test_the_released_claims_are_those_of_the_right_visits() -> None:
 OVERLAP = ("rouge1", "rouge2", "rougeLsum", "rougeL_recall", "rougeL_precision", "bleu")
 
 
-def test_by_hand() -> None:
+def test_words_by_hand() -> None:
     values = word_metrics("No acute fracture.", "No fracture")
     # 2 of 3 words and 2 of 2; no pair of words; in order both.
-    assert values["rouge1"] == pytest.approx(0.8)
-    assert values["rouge2"] == 0.0
-    assert values["rougeL_recall"] == 1.0
-    assert values["rougeL_precision"] == pytest.approx(2 / 3)
-    assert values["words"] == 3.0
-
-
-def test_lines_count_for_the_sum_alone() -> None:
-    values = word_metrics("a b\nc d", "c d\na b")
-    assert values["rougeLsum"] == 1.0
-    assert values["rougeL_recall"] == 0.5
-
-
-def test_an_empty_output_has_recall_0_and_no_precision() -> None:
+    wanted = {"rouge1": 0.8, "rouge2": 0.0, "rougeL_recall": 1.0, "rougeL_precision": 2 / 3, "words": 3.0}
+    assert {name: values[name] for name in wanted} == pytest.approx(wanted)
+    values = word_metrics("a b\nc d", "c d\na b")  # lines count for the sum alone
+    assert (values["rougeLsum"], values["rougeL_recall"]) == (1.0, 0.5)
     values = word_metrics("", "No fracture")
     assert math.isnan(values.pop("rougeL_precision"))
     assert set(values.values()) == {0.0}
@@ -483,30 +468,19 @@ def test_without_a_reference_there_is_nothing_to_be_like(output: str, reference:
 
 
 def test_medcon_by_hand() -> None:
-    # Two synonyms of one concept in the reference: above 1 by the reference's formula, 1 for the concepts.
-    twice = {"heart attack": frozenset({"C1"}), "myocardial infarction": frozenset({"C1"})}
-    once = {"heart attack": frozenset({"C1"})}
-    assert medcon_metrics(twice, once) == {
-        "medcon": 1.0,
-        "medcon_recall": 1.0,
-        "medcon_precision": 1.0,
-        "medcon_official": pytest.approx(4 / 3),  # precision 2/1, recall 2/2
-    }
-    one_of_two = medcon_metrics({"a": frozenset({"C1"}), "b": frozenset({"C2"})}, once)
-    assert (one_of_two["medcon_recall"], one_of_two["medcon_precision"]) == (0.5, 1.0)
-    assert one_of_two["medcon"] == pytest.approx(2 / 3)
-
-
-def test_medcon_of_nothing() -> None:
-    some = {"a": frozenset({"C1"})}
-    names = ("medcon", "medcon_recall", "medcon_precision", "medcon_official")
+    once, one = {"heart attack": frozenset({"C1"})}, frozenset({"C1"})
     for reference, output, wanted in (
+        # Two synonyms of one concept in the reference: by the reference's formula precision 2/1 and recall 2/2, above 1.
+        ({"heart attack": one, "myocardial infarction": one}, once, (1.0, 1.0, 1.0, 4 / 3)),
+        ({"a": one, "b": frozenset({"C2"})}, once, (2 / 3, 0.5, 1.0, None)),
         ({}, {}, (math.nan, math.nan, math.nan, 0.0)),
-        (some, {}, (0.0, 0.0, math.nan, 0.0)),
-        ({}, some, (0.0, math.nan, 0.0, 0.0)),
+        (once, {}, (0.0, 0.0, math.nan, 0.0)),
+        ({}, once, (0.0, math.nan, 0.0, 0.0)),
     ):
         found = medcon_metrics(reference, output)
-        assert [found[name] for name in names] == pytest.approx(wanted, nan_ok=True)
+        assert list(found) == ["medcon", "medcon_recall", "medcon_precision", "medcon_official"]
+        for value, each in zip(found.values(), wanted, strict=True):
+            assert each is None or value == pytest.approx(each, nan_ok=True)
 
 
 def test_nothing_but_words_without_arguments() -> None:
