@@ -76,17 +76,13 @@ def test_looking_needs_no_heavy_library(built: Path) -> None:
     assert done.stdout.strip() == "1 []"
 
 
-def test_nothing_built(tmp_path: Path) -> None:
+def test_nothing_built_and_a_missing_config(built: Path, tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "absent"):
         assert built_configs(folder) == {}
         assert built_name(folder) is None
-    with pytest.raises(MissingError) as caught:
+    with pytest.raises(MissingError, match="config full is not built") as caught:
         read_rows(tmp_path / "absent", "full", "test", spec=SPEC)
-    assert "config full is not built" in str(caught.value)
     assert all(step in str(caught.value) for step in SPEC.how_to_get)
-
-
-def test_missing_config_names_what_there_is(built: Path) -> None:
     with pytest.raises(MissingError, match="config demo is not built; built there: full. Build it, no download needed"):
         read_rows(built, "demo", "test", spec=SPEC)
     with pytest.raises(MissingError, match="Build it: medical-tasks build tiny_notes --config other"):
@@ -120,21 +116,20 @@ def test_a_sum_of_splits_is_the_rows_of_each_in_the_order_they_were_built(
 
 def test_changed_files_are_not_read(copy: Path) -> None:
     path = copy / built_configs(copy)["full"].splits["test"].path
-    path.write_bytes(path.read_bytes()[:-1])
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1])
     with pytest.raises(
         UsageError, match=r"not the file that was built \(SHA-256 .*Build it again: medical-tasks build tiny_notes"
     ):
         read_rows(copy, "full", "test", spec=SPEC)
     assert read_rows(copy, "full", "train") == make_rows("train")
-    path.unlink()
-    with pytest.raises(MissingError, match="is gone since config full was built"):
-        read_rows(copy, "full", "test", spec=SPEC)
-
-
-def test_rows_that_the_marker_does_not_count(copy: Path) -> None:
+    path.write_bytes(whole)
     edit_marker(copy, rows=4)
     with pytest.raises(UsageError, match="has 3 rows, the marker medical_tasks.json says 4"):
         read_rows(copy, "full", "test")
+    path.unlink()
+    with pytest.raises(MissingError, match="is gone since config full was built"):
+        read_rows(copy, "full", "test", spec=SPEC)
 
 
 @pytest.mark.parametrize(
@@ -164,22 +159,15 @@ def test_a_marker_cannot_lead_out_of_its_folder(copy: Path, path: str) -> None:
         read_rows(copy, "full", "test")
 
 
-LINES = [
-    {
-        "Question": f"Is tea {n} fine?",
-        "Free_form_answer": "Yes.",
-        "Must_have": [f"Tea {n} is fine."],
-        "Nice_to_have": [],
-    }
-    for n in range(2)
-]
+ASKED = [f"Is tea {n} fine?" for n in range(2)]
 
 
 @pytest.fixture
 def gold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
     file = tmp_path / "gold.jsonl"
-    file.write_text("".join(f"{json.dumps(line)}\n" for line in LINES), encoding="utf-8")
+    more = {"Free_form_answer": "Yes.", "Must_have": ["Tea is fine."], "Nice_to_have": []}
+    file.write_text("".join(f"{json.dumps({'Question': each} | more)}\n" for each in ASKED), encoding="utf-8")
     return file
 
 
@@ -189,7 +177,7 @@ def kept() -> list[Path]:
 
 def test_built_for_a_while_where_nobody_else_can_read(gold: Path) -> None:
     with built_from(dataset_source("kqa"), gold) as folder:
-        assert [row["question"] for row in read_rows(folder, "own", "test")] == [line["Question"] for line in LINES]
+        assert [row["question"] for row in read_rows(folder, "own", "test")] == ASKED
         assert list(built_configs(folder)["own"].source) == ["gold.jsonl"]
         assert folder.is_relative_to(private_home())
         assert folder.parent.stat().st_mode & 0o077 == 0

@@ -30,7 +30,7 @@ from medical_tasks.benchmarks.doclens.data import (
     read_own_texts,
     source_sentences,
 )
-from medical_tasks.benchmarks.doclens.pieces import SECTIONS, numbered_dialogue
+from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.benchmarks.doclens.spec import ACI_BENCH, MEQSUM, TASKS, demo_entries
 from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.errors import MissingError, UsageError
@@ -313,20 +313,6 @@ def test_an_id_that_stands_twice(name: str) -> None:
     row = demo_rows(BY_NAME[name], BY_NAME[name].split)[0]
     with pytest.raises(UsageError, match=f"{name}: two rows of the built dataset have the same id. Build it again"):
         load_items(BY_NAME[name], [row, row])
-
-
-@needs_shared
-@pytest.mark.upstream
-def test_the_forty_visits_have_the_numbered_input_of_doclens() -> None:
-    path = SHARED / "data" / "aci_bench" / "challenge_data" / "clinicalnlp_taskB_test1.csv"
-    items = load_items(BY_NAME["aci_bench"], list(read_aci_rows("doclens", "test1", {"test1": path})))
-    file: Path = SHARED / "data" / "doclens" / "ACI-Bench-TestSet-1_clean.json"
-    released = {row["example_id"]: row for row in json.loads(file.read_text(encoding="utf-8"))}
-    assert len(items) == len(released) == 40
-    for item in items:
-        assert numbered_dialogue(item.fields["sentences"]) == released[item.id]["input"]
-    with path.open(encoding="utf-8", newline="") as lines:
-        assert [row["encounter_id"] for row in csv.DictReader(lines)] == [item.id for item in items]
 
 
 def write(path: Path, content: Any) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.doclens.judging import Unit, judge_units
+from medical_tasks.benchmarks.doclens.judging import Unit, UnitVerdict, judge_units
 from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict, section_tallies, unsupported
 from medical_tasks.benchmarks.doclens.pieces import EMPTY, SECTIONS
 from medical_tasks.errors import UsageError
@@ -179,10 +179,8 @@ def test_citation_precision_asks_no_more_than_its_definition(entails: set[frozen
     def say(question: Any) -> bool:
         return frozenset(map(int, question.pair.premise.split())) in entails
 
-    table = TableJudge(say)
-    table.reads = "pair"
-    one = unit(output="Rest " + "".join(f"[{i}]" for i in range(k)), sources=("0", "1", "2", "3"))
-    (done,) = judge_units([one], Judging(judge=table, prompts=OWN), output_claims={one.id: ()})
+    output = "Rest " + "".join(f"[{i}]" for i in range(k))
+    table, done = by_pairs(say, unit(output=output, sources=("0", "1", "2", "3")))
     low, high = BOUNDS[k]
     assert len(table.asked) <= high
     assert len(table.asked) == low or done.section.sentences[0].entailed
@@ -195,11 +193,16 @@ def test_citation_precision_asks_no_more_than_its_definition(entails: set[frozen
         assert sentence.supports == wanted
 
 
-def test_the_premise_is_in_the_order_of_the_source() -> None:
-    table = TableJudge(lambda question: True)
+def by_pairs(say: Callable[[Any], bool | None], one: Unit) -> tuple[TableJudge, UnitVerdict]:
+    """A judge of entailment, and what it made of an output's sentences."""
+    table = TableJudge(say)
     table.reads = "pair"
-    one = unit(output="Rest [2][0].", sources=("A.", "B.", "C."))
     (done,) = judge_units([one], Judging(judge=table, prompts=OWN), output_claims={one.id: ()})
+    return table, done
+
+
+def test_the_premise_is_in_the_order_of_the_source() -> None:
+    table, done = by_pairs(lambda question: True, unit(output="Rest [2][0].", sources=("A.", "B.", "C.")))
     assert [question.pair.premise for question in table.asked if question.pair] == ["A. C.", "A.", "C."]
     assert done.section.sentences == (SentenceVerdict(entailed=True, supports=(True, True)),)
 
@@ -224,10 +227,7 @@ def test_missing_answers_stay_open_where_they_decide(missing: Any, entailed: Any
         numbers = set(map(int, question.pair.premise.split()))
         return None if missing and numbers == set(missing) else {0, 1} <= numbers
 
-    table = TableJudge(say)
-    table.reads = "pair"
-    one = unit(output="Rest [0][1][2].", sources=("0", "1", "2"))
-    (done,) = judge_units([one], Judging(judge=table, prompts=OWN), output_claims={one.id: ()})
+    table, done = by_pairs(say, unit(output="Rest [0][1][2].", sources=("0", "1", "2")))
     assert done.section.sentences == (SentenceVerdict(entailed=entailed, supports=supports),)
     assert bool(done.reasons) is (None in supports)
     if missing is None:
@@ -414,15 +414,22 @@ def test_a_prompt_too_long_is_tried_one_by_one_and_a_failing_server_not_asked_mo
     assert done.one.reasons == ("judge: http 500",)
 
 
-def test_claims_that_could_not_be_made_are_not_known(tmp_path: Path) -> None:
+def test_claims_that_could_not_be_made_and_a_sentence_without_a_verdict_are_not_known(tmp_path: Path) -> None:
     def script(call: Call) -> str | NoReply:
         if call.question.id.endswith("/output/claims"):
             return NoReply(key=call.key, reason="timeout")
-        return perfect(call)
+        return "Yes." if call.question.id.endswith("/sentence/0") else perfect(call)
 
     done = judge(tmp_path, [unit(output="Pain.", reference="Pain. Fever.")], script)
     assert (done.one.section.reference_claims, done.one.section.output_claims) == ((True, False), None)
     assert done.one.reasons == ("judge: timeout",)
+    one = unit(output="Pain [0][7]. Fever [1].", reference="Rest.", sources=("pain", "fever"))
+    done = judge(tmp_path, [one], script, output_claims={one.id: ()})
+    assert done.one.section.sentences == (
+        SentenceVerdict(entailed=None, supports=(None, False)),
+        SentenceVerdict(entailed=True, supports=(True,)),
+    )
+    assert done.one.reasons == (UNREADABLE,)
 
 
 @pytest.mark.parametrize("reply", ["1. Pain\n2. Fever", made(*map(str, range(31)))])
@@ -434,20 +441,6 @@ def test_claims_that_cannot_be_read_are_asked_for_again(tmp_path: Path, reply: s
     assert done.one.section.reference_claims == done.one.section.output_claims == (True,)
     never = judge(tmp_path, [unit(output="Pain.", reference="Pain.")], lambda call: reply)
     assert (never.one.section.reference_claims, never.one.reasons) == (None, (UNREADABLE,))
-
-
-def test_a_sentence_without_a_verdict(tmp_path: Path) -> None:
-    one = unit(output="Pain [0][7]. Fever [1].", reference="Rest.", sources=("pain", "fever"))
-
-    def script(call: Call) -> str | NoReply:
-        return "Yes." if call.question.id.endswith("/sentence/0") else perfect(call)
-
-    done = judge(tmp_path, [one], script)
-    assert done.one.section.sentences == (
-        SentenceVerdict(entailed=None, supports=(None, False)),
-        SentenceVerdict(entailed=True, supports=(True,)),
-    )
-    assert done.one.reasons == (UNREADABLE,)
 
 
 # Planted verdicts
@@ -522,14 +515,17 @@ def test_one_request_in_three_fails_and_the_verdicts_are_the_same(tmp_path: Path
 # Recorded verdicts
 
 
+def record(folder: Path, rows: Sequence[Mapping[str, Any]]) -> RecordedJudge:
+    path = folder / "verdicts.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return RecordedJudge(path)
+
+
 @pytest.mark.parametrize(("reads", "script"), [("prompt", perfect), ("pair", by_pair)])
 def test_recorded_verdicts_are_scored_again_without_a_model(tmp_path: Path, reads: str, script: Any) -> None:
     one = unit(output="Pain [0]. Pain and fever [0][1].", reference="Pain. Rest.", sources=("pain", "fever"))
     done = judge(tmp_path, [one], script, reads=reads)
-    path = tmp_path / "verdicts.jsonl"
-    rows = [{**row, "reads": reads} for row in done.session.rows]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    recorded = RecordedJudge(path)
+    recorded = record(tmp_path, [{**row, "reads": reads} for row in done.session.rows])
     assert judge_units([one], Judging(judge=recorded, prompts=OWN, mode="batched")) == done.verdicts
     other = unit(output="Cough [0].", reference="Pain. Rest.", sources=("pain", "fever"))
     (missing,) = judge_units([other], Judging(judge=recorded, prompts=OWN, mode="batched"))
@@ -566,8 +562,6 @@ def test_what_a_private_run_keeps_holds_no_text_and_is_scored_again(tmp_path: Pa
     made_too = judge(tmp_path, [one], lambda call: made("Fracture") if asked(call).kind == "make" else perfect(call))
     assert [redact_value(row["value"]) for row in made_too.session.rows[:2]] == ["", ""]
     done = judge(tmp_path, [one], perfect, **claims)
-    path = tmp_path / "verdicts.jsonl"
     rows = [{**row, "text": "", "value": redact_value(row["value"])} for row in done.session.rows]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    judging = Judging(judge=RecordedJudge(path), prompts=OWN, mode="batched")
+    judging = Judging(judge=record(tmp_path, rows), prompts=OWN, mode="batched")
     assert judge_units([one], judging, **claims) == done.verdicts

@@ -500,36 +500,24 @@ def test_hashes_cover_what_is_shown(tmp_path: Path) -> None:
     }
 
 
+# What every file has to be is tested above.
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda made: made[1].update(role="user"), "message 2 has a name, which only the system's example_user and"),
         (lambda made: made.insert(1, made.pop(2)), "message 2 must be a text of the system named example_user"),
         (lambda made: made[2].update(content=" "), "message 3 must be a text of the system named example_assistant"),
-        (lambda made: made[0].update(name="example_user"), "it needs an instruction of the system first and an empty"),
-        (lambda made: made[-1].update(content="x"), "it needs an instruction of the system first and an empty message"),
-        (lambda made: made[1].update(content=5), "message 2 must have role and content and may have a name"),
-        (lambda made: made[1].update(tool="x"), "message 2 must have role and content and may have a name"),
         (lambda made: [*made[:-2], made[-1]], "1 examples of two messages each are needed, it has 3 example messages"),
         (lambda made: [made[0], made[-1]], "1 examples of two messages each are needed, it has 0 example messages"),
-        (lambda made: made[-1:], "it needs an instruction of the system first"),
-        (lambda made: [], "a prompt of the authors is a list of messages"),
-        (lambda made: {"messages": made}, "a prompt of the authors is a list of messages"),
-        (lambda made: ["x"], "message 1 has no role"),
     ],
 )
 def test_damaged_files(tmp_path: Path, change: Callable[[Messages], Any], message: str) -> None:
     folder = write(tmp_path / "up", change)
-    with pytest.raises(UsageError, match=f"meqsum_annotated-citation.json: {message}.* Download it again"):
+    path = folder / "meqsum_annotated-citation.json"
+    with pytest.raises(UsageError, match=f"{path.name}: {message}.* Download it again"):
         load_prompts(BY_NAME["meqsum_one_shot"], "official", folder)
-
-
-@pytest.mark.parametrize("content", [b"{", b"\xff", b"[" * 100_000])
-def test_files_that_are_no_json(tmp_path: Path, content: bytes) -> None:
-    folder = write(tmp_path / "up")
-    (folder / "meqsum_annotated-citation_dummy.json").write_bytes(content)
-    with pytest.raises(UsageError, match=r"meqsum_annotated-citation_dummy.json: is no JSON in UTF-8"):
-        load_prompts(BY_NAME["meqsum"], "official", folder)
+    path.write_text("[" * 100_000)
+    with pytest.raises(UsageError, match=f"{path.name}: is no JSON in UTF-8"):
+        load_prompts(BY_NAME["meqsum_one_shot"], "official", folder)
 
 
 def test_wrong_use(tmp_path: Path) -> None:
@@ -569,7 +557,7 @@ def test_the_released_prompts(tmp_path: Path) -> None:
         for item in items:
             *before, last = prompts.render(item)
             assert [len(message["content"]) for message in before] == expected
-            assert last["content"] == inputs.get(item.id, last["content"])
+            assert last["content"] == (inputs[item.id] if name.startswith("aci") else last["content"])
         assert len(items) == (40 if name.startswith("aci") else 7)
     sections = load_prompts(BY_NAME["aci_bench_section_two_shot"], "official", upstream)
     items = load_items(BY_NAME["aci_bench_section"], visits)
