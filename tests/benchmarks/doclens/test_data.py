@@ -191,10 +191,6 @@ def test_a_wrong_row_of_questions(tmp_path: Path, row: tuple[str, ...], message:
     path = write_xlsx(tmp_path / "x.xlsx", sheet("test", [("2", "a", "b"), row]))
     with pytest.raises(UsageError, match=f"x.xlsx: {message}.* Download the file again"):
         questions_of(path, "test")
-
-
-def test_one_file_in_place_of_another(tmp_path: Path) -> None:
-    path = write_xlsx(tmp_path / "x.xlsx", sheet("test", [("2", "a", "b")]))
     with pytest.raises(UsageError, match="wrong columns for the MeQSum. missing: 'File', 'CHQ'; unexpected: 'q_id'"):
         questions_of(path, "train")
 
@@ -335,9 +331,6 @@ def test_bad_files_by_message_without_a_word_of_them(tmp_path: Path, content: An
         read_own_texts(write(tmp_path / "notes.json", content))
     assert "SECRET" not in str(caught.value)
     assert "notes.json" in str(caught.value)
-
-
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"cannot be read \(No such file"):
         read_own_texts(tmp_path / "none.json")
     (tmp_path / "latin.json").write_bytes(b'[{"example_id": 1, "input": "\xe9"}]')

@@ -79,12 +79,9 @@ def test_by_hand(section: tuple[str, ...], wanted: list[Limits]) -> None:
     assert all(map(_same, _limits(_section(*section)), wanted))
 
 
-def test_no_citation_supports_an_unsupported_sentence() -> None:
+def test_claims_that_could_not_be_made_may_be_up_to_thirty_and_no_citation_supports_what_is_unsupported() -> None:
     with pytest.raises(ValueError, match="no citation supports a sentence that its citations do not entail"):
         SentenceVerdict(entailed=False, supports=(None,))
-
-
-def test_claims_that_could_not_be_made_may_be_up_to_thirty() -> None:
     missing = _section("t", None, "t:t")
     assert _limits(missing)[1] == (0.0, 1.0)
     # Beside two known claims of which one is entailed: 1 of 32 to 31 of 32.
@@ -204,15 +201,11 @@ def test_files_of_another_form(tmp_path: Path, content: Any, message: str) -> No
     with pytest.raises(UsageError, match=message) as error:
         read_claim_file(_write(tmp_path, content))
     assert SECRET not in str(error.value)
-
-
-def test_files_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="No such file"):
         read_claim_file(tmp_path / "none.json")
-    path = tmp_path / "text.json"
-    path.write_bytes(b"\xff\xfe")
+    (tmp_path / "claims.json").write_bytes(b"\xff\xfe")
     with pytest.raises(UsageError, match="not JSON in UTF-8"):
-        read_claim_file(path)
+        read_claim_file(tmp_path / "claims.json")
 
 
 @pytest.mark.parametrize(("reply", "claims"), cases("measures", "test_replies", tuples=True))
