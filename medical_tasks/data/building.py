@@ -1,8 +1,6 @@
 """Builds datasets into folders that `load_dataset` reads, whole or not at all.
 
-    find the official files -> run the `datasets` builder into a stage -> check the rows -> put everything in place
-
-What is written, and in which order it comes to count, is `dataset_store`'s; what a build reads is a `DatasetSource`.
+What a build reads is a `DatasetSource`; what is written, and in which order it comes to count, is `dataset_store`'s.
 """
 
 from __future__ import annotations
@@ -65,13 +63,9 @@ def build_source(
     partial: bool = False,
     tasks: Sequence[TaskSpec] = (),
 ) -> BuiltDataset:
-    """Builds one configuration of a dataset from its official files.
+    """Builds one configuration of a dataset from its official files; others in the folder stay, an earlier one is replaced.
 
-    Other configurations in the same folder stay as they are; an earlier build of the same one is replaced at once.
-
-    `place`: folder of the official files, or the file where one is enough; None for `demo`.
-    `options`: of a generated configuration, name to value; None where one is not given.
-    `partial`: whether a part of a release that is still corrected is wanted.
+    `place`: folder of the official files, or the one file. `partial`: whether a part of a release still being corrected is wanted.
     """
     source = source.placed(config, place)
     spec = source.spec
@@ -188,10 +182,7 @@ def _progress_on_terminals_only() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _failing_writes_raise() -> Iterator[None]:
-    """Switches content-defined chunking off: with it pyarrow aborts the process on a failed write, without an OSError.
-
-    The writer takes this from a setting of the whole library alone, so one build at a time changes it.
-    """
+    """Switches content-defined chunking off, which makes pyarrow abort on a failed write; a setting of all builds, hence a lock."""
     import datasets
 
     with _WRITER_SETTINGS:
@@ -248,10 +239,9 @@ def _write_error(folder: Path, error: OSError) -> MedicalTasksError:
 
 
 def builder_class(source: DatasetSource) -> Any:
-    """Makes the builder class of a dataset, a `datasets.GeneratorBasedBuilder`.
+    """Makes the builder class of a dataset, a `datasets.GeneratorBasedBuilder`; `data_dir`: the official files' folder.
 
-    An instance takes `config_name`, as `data_dir` the folder of the official files (none for `demo`), and of a generated
-    configuration its options. What is wrong with the files is the cause of a `datasets.exceptions.DatasetGenerationError`.
+    What is wrong with the files is the cause of a `datasets.exceptions.DatasetGenerationError`.
     """
     import datasets
 
@@ -334,8 +324,7 @@ _LINE = re.compile(r"([0-9a-fA-F]{64}) [ *]?(\S.*)")
 def check_published_sum(path: Path, digest: str) -> bool:
     """Compares a file's hash with the published one, and says whether there is one.
 
-    A list beside the file counts for every entry of that file name (people copy the files of a project flat into one folder), one
-    in the folder above for `<folder>/<file>` alone.
+    A list beside the file counts for every entry of that name (people copy projects flat), one above for `<folder>/<file>` alone.
     """
     place = path.absolute()
     beside, above = place.parent / SUMS_FILE, place.parent.parent / SUMS_FILE
@@ -352,7 +341,6 @@ def check_published_sum(path: Path, digest: str) -> bool:
 
 
 def _entries(sums: Path) -> list[tuple[str, str, int]]:
-    """Names, hashes and line numbers of a list; other lines are comments."""
     if not sums.is_file():
         return []
     try:

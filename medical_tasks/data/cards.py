@@ -1,7 +1,6 @@
 """What stands beside the rows of a dataset on the Hub: the README card, the Croissant file and `eval.yaml`.
 
-All three are made from the dataset's source, for the folders in `dataset_builders/` and for whatever is built. A test writes them
-again and finds no difference.
+All are made from the dataset's source, for `dataset_builders/` and for whatever is built.
 """
 
 from __future__ import annotations
@@ -282,10 +281,7 @@ def accepted_configs(task: TaskSpec, spec: DatasetSpec) -> tuple[str, ...]:
 def eval_text(
     spec: DatasetSpec, tasks: Sequence[TaskSpec], *, built: Mapping[str, Collection[str]] | None = None
 ) -> str:
-    """The text of a dataset's `eval.yaml`; "" without a leaderboard, as of each user's own texts or where no model is asked.
-
-    `built`: the configurations that are there, each with its splits; None for all.
-    """
+    """The text of a dataset's `eval.yaml`, "" without a leaderboard; `built`: configurations to splits, None for all."""
     chosen = [
         task
         for task in tasks

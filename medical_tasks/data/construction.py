@@ -157,7 +157,6 @@ def plain(text: str) -> str:
 
 
 def _is_taken(text: str) -> bool:
-    """Whether a spreadsheet program takes a text for something else."""
     stripped = text.strip()
     if text.startswith(_LEADING) or stripped.startswith(_ESCAPED):
         return True
@@ -189,10 +188,7 @@ def _sheet_cell(value: object) -> object:
 
 
 def read_sheet(path: Path, columns: Sequence[str]) -> list[SheetRow]:
-    """Reads a sheet that somebody has edited, without its empty rows; commas, semicolons or tabs stand between cells.
-
-    The header must name `columns`, in any order, and nothing else; no message shows a text.
-    """
+    """Reads an edited sheet, cells apart by comma, semicolon or tab, without its empty rows; `columns` may be in any order."""
     try:
         if path.stat().st_size > _LARGEST_BYTES:
             raise UsageError(f"{path}: larger than {_LARGEST_BYTES // 2**20} MiB; that is no sheet of these.")
@@ -271,10 +267,7 @@ def checked_seed(seed: int | None) -> int:
 
 
 def share_out(ids: Sequence[str], names: Sequence[str], *, overlap: int, seed: int) -> dict[str, tuple[str, ...]]:
-    """Decides which questions each person gets; everybody gets `overlap` of them, and the ids' order plays no part.
-
-    Of an id's names the first one decides. How many each decides differs by one at most.
-    """
+    """Gives each id its names, the first of which decides, as many each; everybody gets `overlap`, whatever the ids' order."""
     if not 0 <= overlap <= len(ids):
         raise UsageError(f"--overlap must be from 0 to the number of questions, {len(ids):,}, got {overlap:,}.")
     if overlap and len(names) < 2:

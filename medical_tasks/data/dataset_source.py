@@ -1,7 +1,6 @@
 """What building a dataset needs to know of it: its official files, its columns, and the function that reads them.
 
-`DatasetSpec` says what a dataset is, for lists and messages. `DatasetSource` adds how its built form is made. Each
-benchmark's `data.py` has a tuple `SOURCES` of them; building, cards and Croissant files work from nothing else.
+Each benchmark's `data.py` has a tuple `SOURCES`; building, cards and Croissant files work from nothing else.
 """
 
 from __future__ import annotations
@@ -23,12 +22,9 @@ RowReader = Callable[[str, str, Mapping[str, Path]], Iterator[Row]]
 
 @dataclass(frozen=True, kw_only=True)
 class OfficialFile:
-    """A file of the official distribution.
+    """A file of the official distribution."""
 
-    `places`: paths at which it may lie, each from the outermost folder that a user may give; any end of one will do.
-    """
-
-    places: tuple[str, ...]
+    places: tuple[str, ...]  # where it may lie, from the outermost folder that a user may give; any end of one will do
     description: str
 
     def found_in(self, folder: Path) -> list[Path]:
@@ -98,10 +94,7 @@ def file_sha256(path: Path) -> str:
 
 
 def find_files(source: DatasetSource, config: str, place: Path | None) -> dict[str, Path]:
-    """Finds the official files of a configuration by their short keys; none for one that is made here.
-
-    `place`: the folder the user downloaded to, or the file itself where only one is needed; None when not given.
-    """
+    """Finds the official files of a configuration at `place`, by their short keys; none for one that is made here."""
     spec = source.spec
     if config not in source.files:
         raise UsageError(f"unknown config {config!r} of {spec.name}. Configs: {', '.join(spec.configs)}.")
@@ -153,10 +146,7 @@ _FOLDERS_ABOVE = 3
 
 
 def repository_file(place: Path, path: str, *, repository: str) -> Path:
-    """Finds a file of a repository; `place`: a checkout, the folder above it, a folder inside, or the file itself.
-
-    A whole path counts before its end: `evaluation/utils.py` is not mistaken for another `utils.py`.
-    """
+    """Finds a repository file; `place`: a checkout, folder above or inside, or the file. A whole path counts before its end."""
     place = place.expanduser()
     ends = _ends(path)
     if place.is_file() and place.name == ends[-1]:

@@ -1,13 +1,6 @@
 """Built datasets on disk: where they are, which are whole, and their rows.
 
-A built dataset is a folder that `datasets.load_dataset` reads and that says of itself what it is:
-
-    README.md                     card; its YAML names the files of each configuration and split
-    croissant.json                the same for Croissant tools
-    medical_tasks.json            the marker: every file with rows and SHA-256, written last of all
-    v1.0/test-3b1f0c5a9d2e.parquet    named by content, so that a rebuild never writes over what is being read
-
-Only what the marker names exists for this package: a build that was killed leaves the dataset as it was.
+Only what the marker names, written last, exists for this package; parquet files are named by content, so none is written over.
 """
 
 from __future__ import annotations
@@ -49,9 +42,8 @@ class BuiltConfig:
 
     version: str  # `DatasetSpec.version` of its making
     suite: str  # version of this package that made it
-    source: Mapping[
-        str, str
-    ]  # official files, name to SHA-256; of a generated configuration its options; empty for `demo`
+    # official files, name to SHA-256; of a generated configuration its options; empty for `demo`
+    source: Mapping[str, str]
     splits: Mapping[str, BuiltSplit]
 
     @property
@@ -233,10 +225,7 @@ _STAGE_PREFIX = ".building-"
 
 @contextlib.contextmanager
 def stage_in(folder: Path, name: str) -> Iterator[tuple[Path, dict[str, BuiltConfig]]]:
-    """Opens a dataset's folder for a build, making it when absent and removing it again when nothing came of it.
-
-    Yields the stage, an empty folder on the same file system, gone afterwards; and the configurations built so far.
-    """
+    """Opens a dataset's folder for a build, gone again if nothing came of it; yields an empty stage in it, and what was built."""
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder}: is a file; --out must be a folder.")
     made = not folder.exists()

@@ -89,10 +89,9 @@ def load_task_data(
     split: str | None = None,
     max_samples: int | None = None,
 ) -> TaskData:
-    """Reads the items of a task.
+    """Reads the items of a task, of its own split or of `split`, which can be several with `+` between.
 
     `data`: folder of the built dataset, or one that holds it under its name; the user's data home by default.
-    `split`: split to ask, or splits with `+` between; the task's own otherwise.
     """
     if max_samples is not None and max_samples < 1:
         raise UsageError(f"--max-samples must be 1 or more, got {max_samples}.")
@@ -172,7 +171,7 @@ def locate(spec: DatasetSpec, data: Path | None, config: str | None) -> tuple[Pa
 
 
 def _rows_hash(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Hashes the content of the rows; unlike the parquet file's bytes it does not depend on who wrote the file."""
+    """The rows' content; unlike the parquet file's bytes it does not depend on who wrote the file."""
     digest = hashlib.sha256()
     for row in rows:
         digest.update(json.dumps(row, sort_keys=True, ensure_ascii=True, default=str).encode())

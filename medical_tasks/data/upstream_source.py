@@ -1,7 +1,6 @@
 """What the authors of a benchmark say to a model, read out of their Python files as data: parsed (`ast`), never imported or run.
 
-Code that joins literal texts with values becomes a template: literal text with slots. Only what can be read so with certainty is
-taken (literals, names, their sum, f-strings without formats); anything else is an error of the caller's.
+Only what can be read with certainty is taken (literals, names, their sum, f-strings without formats); all else is an error.
 """
 
 from __future__ import annotations
@@ -50,11 +49,7 @@ def parse_python(path: Path, unknown: Unknown) -> ast.Module:
 
 
 def template_of(node: ast.expr, known: Mapping[str, Template], unknown: Unknown) -> Template:
-    """Makes a template of an expression.
-
-    `known`: what names, and whole expressions as `ast.unparse` writes them, stand for.
-    `unknown`: makes the error about anything else.
-    """
+    """Makes a template of an expression; `known`: what names, and whole expressions as `ast.unparse` writes them, stand for."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return (node.value,)
     if isinstance(node, ast.JoinedStr):

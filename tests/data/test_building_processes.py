@@ -89,10 +89,12 @@ DISK_FULL = """
 """
 
 
-def no_space_line(folder: Path, reason: str) -> str:
-    """What `DISK_FULL` prints: exit code 5 as for `run` and `score`, and the message."""
-    return (
-        f"5 {folder}: no space to write ({reason}). Nothing of this build was kept; what was built there before is as it "
+def check_full_disk(pythons: Pythons, folder: Path, official: Path, limit: int) -> None:
+    """Exit code 5 as for `run` and `score`, and the message."""
+    done = pythons.run(DISK_FULL, folder, official, limit)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == (
+        f"5 {folder}: no space to write (File too large). Nothing of this build was kept; what was built there before is as it "
         "was. Free some space, or choose another place with --out, and give the same command again.\n"
     )
 
@@ -102,10 +104,7 @@ def no_space_line(folder: Path, reason: str) -> str:
 def test_full_disk(pythons: Pythons, official: Path, folder: Path, limit: int) -> None:
     build_source(SOURCE, place=official, config="full", folder=folder)
     before = files_of(folder)
-    done = pythons.run(DISK_FULL, folder, write_official(folder.parent / "newer", word="second"), limit)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    assert done.stdout == no_space_line(folder, "File too large")
+    check_full_disk(pythons, folder, write_official(folder.parent / "newer", word="second"), limit)
     assert files_of(folder) == before
     assert not list(folder.glob(".building-*"))
 
@@ -116,10 +115,7 @@ def test_full_disk(pythons: Pythons, official: Path, folder: Path, limit: int) -
 def test_full_disk_amid_large_rows(pythons: Pythons, folder: Path, tmp_path: Path, limit: int) -> None:
     # Random, since parquet would pack a repeated word into nothing.
     official = write_official(tmp_path / "official", word=random.Random(7).randbytes(500_000).hex())
-    done = pythons.run(DISK_FULL, folder, official, limit)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    assert done.stdout == no_space_line(folder, "File too large")
+    check_full_disk(pythons, folder, official, limit)
     assert not folder.exists()
     whole = build_source(SOURCE, place=official, config="full", folder=folder)
     assert whole.rows == 9

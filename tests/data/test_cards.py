@@ -64,6 +64,8 @@ def test_header_of_a_built_folder() -> None:
     assert info["splits"] == [{"name": split, "num_bytes": 11, "num_examples": 400} for split in SPLITS]
     assert (info["download_size"], info["dataset_size"]) == (21, 33)
     assert [feature["name"] for feature in info["features"]] == [column.name for column in COLUMNS]
+    for rows, category in ((333, "n<1K"), (334, "1K<n<10K"), (333_334, "n>1M")):
+        assert card_metadata(SOURCE, {"full": built_config("full", rows)})["size_categories"] == [category]
 
 
 @pytest.mark.parametrize(
@@ -82,11 +84,6 @@ def test_default_config(names: str, default: list[str]) -> None:
         name for name in spec.configs if name in names.split()
     ]
     assert [config["config_name"] for config in metadata["configs"] if config.get("default")] == default
-
-
-@pytest.mark.parametrize(("rows", "category"), [(333, "n<1K"), (334, "1K<n<10K"), (333_334, "n>1M")])
-def test_size_category(rows: int, category: str) -> None:
-    assert card_metadata(SOURCE, {"full": built_config("full", rows)})["size_categories"] == [category]
 
 
 def test_the_text_of_a_built_folder() -> None:
@@ -171,23 +168,21 @@ def test_a_built_folder_has_it_for_the_configurations_it_holds() -> None:
     ids = [task["id"] for task in yaml.safe_load(eval_text(spec, every, built={"level2": ["test"]}))["tasks"]]
     assert ids == [name for name in tasks() if name.startswith("ehrnoteqa") and name.endswith("level2")]
     assert eval_text(dataset_spec("doclens_own"), every) == ""
+    # Configurations with the same questions.
+    assert accepted_configs(task_spec("ehrnoteqa_mc_level2"), spec) == ("level2", "all")
+    assert accepted_configs(task_spec("medcalc"), dataset_spec("medcalc_bench")) == ("v1.0",)
 
 
 def test_a_build_puts_it_beside_the_rows(tmp_path: Path) -> None:
     record = {
-        "Free_form_answer": "Late in the day it can be.",
-        "Must_have": ["Tea late in the day can disturb sleep."],
+        "Free_form_answer": "No.",
+        "Must_have": ["It is not."],
         "Nice_to_have": [],
         "Sources": "",
-        "ICD_10_diag": "Insomnia",
+        "ICD_10_diag": "",
     }
     lines = [json.dumps({"Question": f"Are {cups} cups of tea bad for sleep?", **record}) for cups in range(201)]
     (tmp_path / "questions_w_answers.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     built = build_dataset("kqa", source=tmp_path, config="answered", out=tmp_path / "kqa")
     text = (built.folder / "eval.yaml").read_text(encoding="utf-8")
     assert text == (ROOT / "dataset_builders" / "kqa" / "eval.yaml").read_text(encoding="utf-8")
-
-
-def test_configurations_with_the_same_questions() -> None:
-    assert accepted_configs(task_spec("ehrnoteqa_mc_level2"), dataset_spec("ehrnoteqa")) == ("level2", "all")
-    assert accepted_configs(task_spec("medcalc"), dataset_spec("medcalc_bench")) == ("v1.0",)

@@ -68,7 +68,9 @@ def test_it_validates_without_a_warning_and_hashes_are_those_of_the_files(folder
     assert len(named) == 6
 
 
-def test_a_changed_file_does_not_load(folder: Path, tmp_path: Path) -> None:
+def test_the_checked_in_form_loads_built_files_and_the_built_one_none_that_changed(
+    folder: Path, tmp_path: Path
+) -> None:
     import mlcroissant
 
     copy = Path(shutil.copytree(folder, tmp_path / "copy"))
@@ -76,6 +78,8 @@ def test_a_changed_file_does_not_load(folder: Path, tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes() + b"x")
     with pytest.raises(mlcroissant.GenerationError):
         list(records(copy / "croissant.json", "demo/dev"))
+    (copy / "croissant.json").write_text(croissant_text(SOURCE), encoding="utf-8")
+    assert [row["id"] for row in records(copy / "croissant.json", "full/dev")] == ["dev-0", "dev-1", "dev-2"]
 
 
 @pytest.mark.parametrize("source", [SOURCE, CREDENTIALED], ids=["open", "credentialed"])
@@ -87,9 +91,3 @@ def test_the_checked_in_form_validates_and_has_no_hash(source: Any, tmp_path: Pa
     assert [entry["@id"] for entry in json.loads(path.read_text())["recordSet"]] == [
         f"{config}/{split}" for config in ("full", "demo") for split in SPLITS
     ]
-
-
-def test_the_checked_in_form_loads_built_files_too(folder: Path, tmp_path: Path) -> None:
-    copy = Path(shutil.copytree(folder, tmp_path / "copy"))
-    (copy / "croissant.json").write_text(croissant_text(SOURCE), encoding="utf-8")
-    assert [row["id"] for row in records(copy / "croissant.json", "full/dev")] == ["dev-0", "dev-1", "dev-2"]

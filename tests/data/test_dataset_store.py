@@ -1,3 +1,5 @@
+"""Built datasets on disk, and those that are built for a while of somebody's own file."""
+
 from __future__ import annotations
 
 import json
@@ -10,16 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from medical_tasks.benchmarks.catalog import dataset_source
 from medical_tasks.data.building import build_source
-from medical_tasks.data.dataset_store import (
-    MARKER,
-    built_configs,
-    built_name,
-    built_split,
-    datasets_home,
-    read_rows,
-)
+from medical_tasks.data.dataset_store import MARKER, built_configs, built_name, built_split, datasets_home, read_rows
+from medical_tasks.data.task_data import built_from, source_configs
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.guard.private_store import private_home
 from tests.tiny_dataset import SOURCE, SPEC, make_rows, write_official
 
 
@@ -78,17 +76,13 @@ def test_looking_needs_no_heavy_library(built: Path) -> None:
     assert done.stdout.strip() == "1 []"
 
 
-def test_nothing_built(tmp_path: Path) -> None:
+def test_nothing_built_and_a_missing_config(built: Path, tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "absent"):
         assert built_configs(folder) == {}
         assert built_name(folder) is None
-    with pytest.raises(MissingError) as caught:
+    with pytest.raises(MissingError, match="config full is not built") as caught:
         read_rows(tmp_path / "absent", "full", "test", spec=SPEC)
-    assert "config full is not built" in str(caught.value)
     assert all(step in str(caught.value) for step in SPEC.how_to_get)
-
-
-def test_missing_config_names_what_there_is(built: Path) -> None:
     with pytest.raises(MissingError, match="config demo is not built; built there: full. Build it, no download needed"):
         read_rows(built, "demo", "test", spec=SPEC)
     with pytest.raises(MissingError, match="Build it: medical-tasks build tiny_notes --config other"):
@@ -122,21 +116,20 @@ def test_a_sum_of_splits_is_the_rows_of_each_in_the_order_they_were_built(
 
 def test_changed_files_are_not_read(copy: Path) -> None:
     path = copy / built_configs(copy)["full"].splits["test"].path
-    path.write_bytes(path.read_bytes()[:-1])
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1])
     with pytest.raises(
         UsageError, match=r"not the file that was built \(SHA-256 .*Build it again: medical-tasks build tiny_notes"
     ):
         read_rows(copy, "full", "test", spec=SPEC)
     assert read_rows(copy, "full", "train") == make_rows("train")
-    path.unlink()
-    with pytest.raises(MissingError, match="is gone since config full was built"):
-        read_rows(copy, "full", "test", spec=SPEC)
-
-
-def test_rows_that_the_marker_does_not_count(copy: Path) -> None:
+    path.write_bytes(whole)
     edit_marker(copy, rows=4)
     with pytest.raises(UsageError, match="has 3 rows, the marker medical_tasks.json says 4"):
         read_rows(copy, "full", "test")
+    path.unlink()
+    with pytest.raises(MissingError, match="is gone since config full was built"):
+        read_rows(copy, "full", "test", spec=SPEC)
 
 
 @pytest.mark.parametrize(
@@ -164,3 +157,49 @@ def test_a_marker_cannot_lead_out_of_its_folder(copy: Path, path: str) -> None:
     edit_marker(copy, path=path)
     with pytest.raises(UsageError, match="leaves the folder"):
         read_rows(copy, "full", "test")
+
+
+ASKED = [f"Is tea {n} fine?" for n in range(2)]
+
+
+@pytest.fixture
+def gold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
+    file = tmp_path / "gold.jsonl"
+    more = {"Free_form_answer": "Yes.", "Must_have": ["Tea is fine."], "Nice_to_have": []}
+    file.write_text("".join(f"{json.dumps({'Question': each} | more)}\n" for each in ASKED), encoding="utf-8")
+    return file
+
+
+def kept() -> list[Path]:
+    return sorted(private_home().rglob("*")) if private_home().exists() else []
+
+
+def test_built_for_a_while_where_nobody_else_can_read(gold: Path) -> None:
+    with built_from(dataset_source("kqa"), gold) as folder:
+        assert [row["question"] for row in read_rows(folder, "own", "test")] == ASKED
+        assert list(built_configs(folder)["own"].source) == ["gold.jsonl"]
+        assert folder.is_relative_to(private_home())
+        assert folder.parent.stat().st_mode & 0o077 == 0
+    assert kept() == []
+
+
+def test_nothing_stays_when_it_fails(gold: Path) -> None:
+    with pytest.raises(RuntimeError, match="in the block"), built_from(dataset_source("kqa"), gold):
+        raise RuntimeError("in the block")
+    gold.write_text("{}", encoding="utf-8")
+    for place, error, message in (
+        (gold, UsageError, "gold.jsonl: line 1 has the wrong fields"),
+        (Path("none.jsonl"), MissingError, "none.jsonl is not there"),
+        (gold.parent, UsageError, "is a folder. Give --source the file"),
+    ):
+        with pytest.raises(error, match=message), built_from(dataset_source("kqa"), place):
+            pass
+    assert kept() == []
+
+
+def test_datasets_that_are_made_of_one_file() -> None:
+    for name in ("kqa", "ehrnoteqa", "doclens_own"):
+        assert source_configs(dataset_source(name)) == ("own",)
+    with pytest.raises(UsageError, match="the dataset meqsum is not made of one file of your own"):
+        source_configs(dataset_source("meqsum"))

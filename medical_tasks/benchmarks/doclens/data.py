@@ -1,8 +1,6 @@
-"""The datasets of DocLens: ACI-BENCH, MeQSum and a user's own texts from their files, and the rows of all as items of a task.
+"""The datasets of DocLens and a user's own texts from their files, and the rows of all as items of a task.
 
-Notes are generated and evaluated for the visits of ACI-BENCH's `test1`, summaries for the 100 questions of MEDIQA 2021's test set;
-worked examples of questions come from its validation set (Xie et al. 2024, appendices). Own texts are a JSON list of records in the
-form of the authors' files; messages about them say where something is wrong and how long it is, never what stands there.
+ACI-BENCH's `test1` and MEDIQA 2021's test set are evaluated (Xie et al. 2024, appendices); no message shows a user's own texts.
 """
 
 from __future__ import annotations
@@ -257,8 +255,7 @@ MEQSUM_SOURCE = DatasetSource(
 def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
     """Makes the items of a task, one a row; for `section` four, named `ENCOUNTER/SECTION`.
 
-    Each has the fields `form`, `sentences` (what can be cited; a number is a place in it, from 0), `reference` ("" for a section
-    that the note does not have), and for `note` its `sections` in the reference.
+    `sentences` are what can be cited, a number a place in them from 0; `reference` is "" for a section that the note does not have.
     """
     items = [item for row in rows for item in _items(row, task.options["form"])]
     if len({item.id for item in items}) != len(items):
@@ -397,8 +394,7 @@ class NumberingError(ValueError):
 def source_sentences(source: str) -> list[str]:
     """Splits a source into its sentences, white space run together; a numbered one, which can be blank, loses its number.
 
-    A `NumberingError` says that the numbering does not begin at 0 with the source, or that a number where a sentence begins (on a
-    new line, or behind the end of a sentence) is not the next.
+    A `NumberingError`: it does not begin with [0], or the number where a sentence begins is not the next.
     """
     if _NUMBER.match(source.lstrip()):
         _check_numbers(source)
@@ -427,10 +423,7 @@ def _begins_sentence(source: str, place: int) -> bool:
 
 
 def read_sources(text: str) -> dict[int, str]:
-    """Reads a numbered source: number to sentence, from its first number on.
-
-    A number counts when it goes on from the one before; another one (`a dose of [5]` behind `[2]`) is part of a sentence.
-    """
+    """Reads a numbered source, number to sentence; a number that does not go on from the one before is part of a sentence."""
     marks: list[re.Match[str]] = []
     for found in _NUMBER.finditer(text):
         if not marks or int(found[1]) == int(marks[-1][1]) + 1:

@@ -1,8 +1,6 @@
 """`medical-tasks decompose doclens`: references and outputs taken apart into claims by a judge model, for a file of claims.
 
-Claims of a file are the same in every scoring, and people can mend them (Xie et al. 2024, sections 3.1 and 3.2). A file is of one
-side. It holds each text with its claims, so that scoring finds them by the text; clinical notes have claims of each section. A text
-is taken apart without its citations, a blank one has no claims and nobody is asked.
+A file is of one side and holds each text with its claims, by which scoring finds them (Xie et al. 2024, sections 3.1 and 3.2).
 """
 
 from __future__ import annotations
@@ -109,7 +107,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _parts(arguments: argparse.Namespace, task: TaskSpec, spec: DatasetSpec) -> Sequence[Part]:
-    """Reads the texts, from wherever they are."""
     source: Path | None = arguments.source
     if source is not None:
         for name in ("data", "config", "split"):

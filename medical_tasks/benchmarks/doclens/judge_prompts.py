@@ -1,8 +1,6 @@
 """What the judge of DocLens is asked (paper, sections 3.1 to 3.4 and A.2), by us or by the authors, and how replies are read.
 
-Kinds: `make` (the claims of a text), `claims` and `claim` (whether a text entails them), `question` and `same` (of two questions),
-`citation` and `summary` (of cited sentences). Shared text stands first, so that servers cache it; texts of models stand in the
-prompt as JSON strings. Replies are read strictly: what lacks the form asked for is `Unreadable`, and values are made to be kept.
+Shared text stands first, so that servers cache it; texts of models are JSON strings. What lacks the form asked for is `Unreadable`.
 """
 
 from __future__ import annotations
@@ -371,7 +369,6 @@ def _provenance(text: str) -> list[int]:
 
 
 def _cited(entailed: bool, provenance: Any, numbers: Sequence[int]) -> Cited:
-    """Checks a verdict on a sentence; the only citation of an entailed one need not be named."""
     # A number that was not shown, whatever is decided: the judge did not read what it was asked.
     numbered = isinstance(provenance, list) and all(type(number) is int for number in provenance)
     if numbered and not set(provenance) <= set(numbers):
@@ -420,10 +417,7 @@ def read_official_made(text: str) -> str:
 
 @_reader
 def read_official_batch(text: str, claims: Sequence[str]) -> Batch:
-    """Reads GPT's verdicts on several claims, each with its claim; capitals, white space and a claim's ends do not count.
-
-    A claim that was not asked about, or comes back more often than it was asked about, makes the reply unreadable.
-    """
+    """Reads GPT's verdicts on several claims, each once and with its claim, whose capitals, white space and ends do not count."""
     asked = Counter(map(_bare, claims))
     value = _known(read_json(text))
     if not isinstance(value, list) or not value:

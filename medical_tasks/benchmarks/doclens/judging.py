@@ -1,8 +1,6 @@
 """Gets the verdicts on outputs of DocLens: claims of references and outputs both ways, and sentences with what they cite.
 
-All claims are made first, then everything is judged in rounds: a line of questions is a generator, and many are asked together.
-Nobody is asked about a blank output (it entails nothing), a blank reference (it has no claims), or a sentence without valid
-citations (it is unsupported). A judge of entailment is asked claim by claim, and a text's sentences are its claims.
+A line of questions is a generator; many are asked together, in rounds. Nobody is asked about blank texts, or without citations.
 """
 
 from __future__ import annotations
@@ -66,10 +64,7 @@ def judge_units(
     output_claims: Mapping[str, Claims] | None = None,
     citations: bool = True,
 ) -> list[UnitVerdict]:
-    """Asks a judge about outputs.
-
-    `reference_claims`: claims of references that are there already, by unit's id; those of others are made.
-    """
+    """Asks a judge about outputs; claims that are there already are given by unit's id, others are made."""
     check_judging(judging, style)
     if len({unit.id for unit in units}) != len(units):
         raise UsageError("two texts to judge have the same id. Give each item one response.")
@@ -152,8 +147,7 @@ def _claims_line(unit: Unit, judging: Judging, made: Made, style: str) -> Line[U
 def claim_line(name: str, text: str, claims: Sequence[str], form: str, judging: Judging, style: str) -> Line[_Outcomes]:
     """Asks whether a text entails claims: all in one call, or one call a claim.
 
-    Claims that a batched reply leaves out are asked about again, together, then one by one, and so is a batch with no readable
-    reply or too long a prompt. One that failed for another reason (the server, the budget) leaves its claims without a verdict.
+    Claims without a readable verdict are asked about again, together, then one by one; after other failures they have none.
     """
     text = judged_text(text)
     if not text:
@@ -234,13 +228,10 @@ def _sentence_line(
 
 @dataclass(frozen=True, kw_only=True)
 class CitationVerdict:
-    """What is known of a sentence.
-
-    `supports`: for each number cited, whether it is precise: it entails the sentence alone or is needed. All False for a
-    sentence that is not entailed; None where there is no verdict.
-    """
+    """What is known of a sentence."""
 
     entailed: bool | None
+    # by number cited, whether it entails the sentence alone or is needed; all False for one that is not entailed
     supports: Mapping[int, bool | None] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
 
@@ -248,10 +239,7 @@ class CitationVerdict:
 def citation_line(
     unit: Unit, name: str, sentence: str, cited: Sequence[int], judging: Judging, style: str
 ) -> Line[CitationVerdict]:
-    """Asks whether what a sentence cites entails it, and which of it is needed; `cited`: in the order in which it is shown.
-
-    A judge that reads prompts says both in one call.
-    """
+    """Asks whether what a sentence cites, in the order shown, entails it, and which is needed; one call where prompts are read."""
     if not cited:
         return CitationVerdict(entailed=False)
     if judging.judge.reads == "pair":
@@ -266,11 +254,7 @@ def citation_line(
 
 
 def _pairs(unit: Unit, name: str, sentence: str, cited: tuple[int, ...]) -> Line[CitationVerdict]:
-    """Asks no more than the definitions need (paper, sections 3.3 and 3.5).
-
-    First about all that is cited; if that entails the sentence, about each alone; where one alone does not, about the others
-    without it: one call for one citation, three for two, and 1 + k to 1 + 2k above.
-    """
+    """Asks no more than is needed (paper, sections 3.3 and 3.5): about all that is cited, each alone, the others without it."""
     reasons: list[str] = []
 
     def ask(wanted: list[tuple[int, ...]]) -> Line[dict[tuple[int, ...], bool | None]]:

@@ -1,7 +1,6 @@
 """Claims, verdicts, and the four metrics of DocLens (paper, section 3). What is not known stays None, never False.
 
-A file of claims has the authors' form: a JSON list with one record per example: `example_id`, texts, and lists of claims
-(`subclaims_reference`, or `subclaims_reference_subjective` and so on for each section; `subclaims_output` likewise).
+A file of claims is in the authors' form: records of `example_id`, texts, `subclaims_reference` or `subclaims_reference_SECTION`.
 """
 
 from __future__ import annotations
@@ -29,9 +28,8 @@ class Tally:
     """Verdicts on a number of things, as far as they are known."""
 
     verdicts: tuple[Verdicts, ...] = ()
-    due: bool = (
-        False  # whether nothing at all is a miss (0), as of an output that had something to say and has no sentence
-    )
+    # whether nothing at all is a miss (0), as of an output that had something to say and has no sentence
+    due: bool = False
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(verdicts=self.verdicts + other.verdicts, due=self.due or other.due)
@@ -124,8 +122,7 @@ def unsupported(citations: int = 0) -> SentenceVerdict:
 
 def meqsum_section(*, recall: bool | None, precision: bool | None, same: bool | None = False) -> Section:
     """Makes the section of a question's summary: each question is one claim, judged both ways, or both are the same."""
-    found = (True if one or same else None if None in (one, same) else False for one in (recall, precision))
-    first, second = found
+    first, second = (True if one or same else None if None in (one, same) else False for one in (recall, precision))
     return Section(reference_claims=(first,), output_claims=(second,))
 
 
@@ -144,9 +141,8 @@ class ClaimRecord:
     """The claims of one example."""
 
     id: str
-    claims: Mapping[
-        str, tuple[str, ...]
-    ]  # by section, `full` where there is but one; a section without claims is there
+    # by section, `full` where there is but one; a section without claims is there
+    claims: Mapping[str, tuple[str, ...]]
     texts: Mapping[str, str] = field(default_factory=dict)  # what they were made from, as far as the file has it
     source: str = ""  # the numbered input, "" when the file has none
 

@@ -1,8 +1,6 @@
 """The numbers of DocLens for texts at hand: what `metrics/doclens` computes, without any framework.
 
-Judges that read prompts stand behind the guard of `medical-tasks run` and `score`. A caller's verdicts have the form
-
-    {"reference_claims": [1, 0, None], "output_claims": [1], "sentences": [{"entailed": 1, "supports": [1, 0]}]}
+Verdicts: `{"reference_claims": [1, 0, None], "output_claims": [1], "sentences": [{"entailed": 1, "supports": [1, 0]}]}`.
 """
 
 from __future__ import annotations
@@ -48,21 +46,9 @@ def score_texts(
     output_claims: Sequence[Claims] | None = None,
     citations: bool = True,
 ) -> dict[str, Any]:
-    """Scores generated texts.
+    """Scores generated texts, their reasoning apart: what `metrics/doclens` takes and returns, its predictions as `outputs`.
 
-    Args:
-        outputs: the texts with their citations. Reasoning that ends with `</think>` is passed over.
-        references: of each its `reference`, and `sentences`, the source's, whose places from 0 are what the output cites.
-        form: `note`, which is judged by its four sections; `question`, which is one claim; `text`, anything else.
-        verdicts: for each output what a judge said, of a note by section. Default: `judge` decides.
-        judge: `lexical`, or `nli/` and the folder of a model of entailment.
-        reference_claims: for each reference its claims, of a note by section. Default: its sentences are its claims.
-        output_claims: likewise of the outputs.
-        citations: whether the outputs were to cite; otherwise the metrics of citations are nan.
-
-    Returns:
-        For each of the four metrics, of notes also by section (`claim_recall_subjective`), its pooled value, `_ci_low`, `_ci_high`,
-        `_bound_low` and `_bound_high`, nan where there is none; `reasons` of these; `judge`; `coverage` with `texts` and `missing`.
+    `nan` stands where there is nothing to count; `coverage` has the number of `texts`, and of those with a verdict `missing`.
     """
     if form not in FORMS:
         raise ValueError(f"form must be one of {', '.join(FORMS)}; got {form!r}")

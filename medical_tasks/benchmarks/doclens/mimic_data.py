@@ -1,8 +1,6 @@
 """`mimic_rrs`: radiology reports with findings in numbered sentences, and the impression that a model is to write of them.
 
-DocLens evaluates 200 reports, drawn in proportion to modality and anatomy (Xie et al. 2024, appendix on the experiments), of those
-of Van Veen et al. 2023 (https://aclanthology.org/2023.bionlp-1.42/). This is a sample of the same kind, from the official
-`NOTEEVENTS.csv.gz` or a user's table: each id has a rank, a hash, and the lowest are taken, whatever the order of the file.
+A sample like the 200 of Xie et al. 2024 from Van Veen et al. 2023 (https://aclanthology.org/2023.bionlp-1.42/), by hashes of ids.
 """
 
 from __future__ import annotations
@@ -72,8 +70,7 @@ def largest_remainder(counts: Mapping[Kind, int], size: int) -> dict[Kind, int]:
 class Sampler:
     """Takes reports one after another and holds what may be sampled, so that memory does not grow with the file.
 
-    Of each kind these are the reports of lowest rank, as many as the whole sample has, for a kind's share is known at the end
-    alone; and for `train` that of each of so many patients that enough are left when those of `test` are taken away.
+    Of each kind as many as the whole sample has, since shares are known at the end; for `train` enough without patients of `test`.
     """
 
     def __init__(self, *, sample: int, train_each: int, train_kinds: Collection[Kind], seed: int) -> None:
@@ -259,10 +256,7 @@ _MEGABYTE = 1_000_000
 
 
 def read_note_rows(path: Path, *, sample: int = SAMPLE, train_each: int = TRAIN_EACH, seed: int = SEED) -> Rows:
-    """Reads the rows of both splits, by growing ROW_ID; the result of the last file is kept, for splits are asked for in turn.
-
-    Messages name line, field, rule and value, never the text.
-    """
+    """Reads the rows of both splits, by growing ROW_ID; the last file's are kept, for splits are asked for in turn."""
     return _drawn_notes(path, file_stamp(path), sample, train_each, seed)
 
 
@@ -376,7 +370,8 @@ def _drawn_table(path: Path, stamp: tuple[int, ...], sample: int, train_each: in
 
 def _table_lines(path: Path) -> Iterator[_Line]:
     """Checks a table line by line; there is one at least."""
-    records = _json_lines(path) if path.suffix == ".jsonl" else _csv_lines(path)
+    cells = ((row.line, row.cells) for row in read_csv(path, REQUIRED, release=_TABLE, others=True))
+    records = _json_lines(path) if path.suffix == ".jsonl" else cells
     seen: set[str] = set()
     splits: bool | None = None
     for number, values in records:
@@ -408,17 +403,11 @@ def _table_lines(path: Path) -> Iterator[_Line]:
 
 
 def _spelt(path: Path, number: int, name: str, values: Mapping[str, str]) -> str:
-    """The allowed name that a cell means whatever its case, or ''."""
     text = values.get(name, "").strip()
     found = next((each for each in _ALLOWED[name] if each.lower() == text.lower()), None)
     if text and found is None:
         raise _wrong_line(path, number, name, f"must be one of {', '.join(_ALLOWED[name])}, or empty", values)
     return found or ""
-
-
-def _csv_lines(path: Path) -> Iterator[tuple[int, Mapping[str, str]]]:
-    for row in read_csv(path, REQUIRED, release=_TABLE, others=True):
-        yield row.line, row.cells
 
 
 def _json_lines(path: Path) -> Iterator[tuple[int, Mapping[str, str]]]:

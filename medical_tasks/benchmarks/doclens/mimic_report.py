@@ -1,8 +1,6 @@
 """Radiology reports of MIMIC-III: what a report is of, its findings and its impression.
 
-The paper names two modalities and seven anatomies (appendix on the experiments) and not how a report got its own; the lists here
-are ours. A description is taken apart into words; what could be two things is neither. What counts of a note stands below `FINAL
-REPORT`, up to the next line of underscores; at the end of a page the block of the order is repeated between `(Over)` and `(Cont)`.
+The paper names modalities and anatomies (appendix on the experiments), not how a report got its own; the lists here are ours.
 """
 
 from __future__ import annotations
@@ -202,10 +200,7 @@ def _body(text: str) -> str:
 
 
 def _headings(body: str) -> list[tuple[str, int, int]]:
-    """The headings in order: what each begins (a section's name, `reading` or `examined`), its start and end.
-
-    What was examined begins nothing where it stands in findings, an impression or another reading.
-    """
+    """What headings begin (a section's name, `reading`, or `examined` where no section goes on), its start and end, in order."""
     found = {}
     for match in itertools.chain(_EXAMINATION.finditer(body), _LINE.finditer(body), _WITHIN.finditer(body)):
         name = _section_of(match[1])
@@ -253,7 +248,6 @@ def _examination(heading: str) -> bool:
 
 
 def _section(text: str) -> str:
-    """A section without who signed it."""
     signed = _SIGNED.search(text)
     return joined_lines(text[: text.rfind("\n", 0, signed.start()) + 1] if signed else text)
 

@@ -1,8 +1,6 @@
-"""A synthetic twin of MIMIC-III's `NOTEEVENTS.csv.gz`, of any size: the same columns and shape, invented patients.
+"""A synthetic twin of MIMIC-III's `NOTEEVENTS.csv.gz`, of any size, written row by row; the same seed gives the same bytes.
 
-    python -m medical_tasks.benchmarks.doclens.mimic_twin --out FOLDER --notes 20000
-
-The same seed and numbers give the same bytes. The file is written row by row, so that size costs time and no memory.
+Run: python -m medical_tasks.benchmarks.doclens.mimic_twin --out FOLDER --notes 20000
 """
 
 from __future__ import annotations
@@ -193,10 +191,7 @@ _WITHOUT_FINDINGS, _WITHOUT_IMPRESSION, _POINTING = 0.12, 0.08, 0.03
 def _write_report(
     draw: random.Random, examination: Examination, *, date: str, length: int
 ) -> tuple[str, tuple[str, ...], str]:
-    """Writes a report, with findings of so many characters at least: few sentences are repeated at other levels.
-
-    Returns its text, and what a reader should find: sentences and impression, none in a report that cannot be used.
-    """
+    """Writes a report with at least so many characters of findings; returns text, sentences and impression, none if unusable."""
     sentences, meanings = _content(draw, examination.anatomy, length)
     impression = [f"{place}. {each}" if len(meanings) > 1 else each for place, each in enumerate(meanings, start=1)]
     kind = draw.random()

@@ -1,8 +1,6 @@
-"""The authors' prompts, for models and for judges: JSON files of their repository, read as data.
+"""The authors' prompts, for models and for judges: JSON files of their repository, lists of messages, read as data.
 
-A file is a list of messages: an instruction, worked examples (`_dummy`: one pair that shows the form alone), and an empty message
-of the user that takes the input; those for Mistral are one message with places for a text and a claim. Examples are messages of the
-system with names that most servers do not know: they are sent as turns. Those of radiology show MIMIC-III, for `mimic_rrs` alone.
+Examples are the system's, under names that most servers do not know: they are sent as turns. Those of radiology show MIMIC-III.
 """
 
 from __future__ import annotations
@@ -182,7 +180,6 @@ def _is_mistral(text: str) -> bool:
 
 
 def _read(task: TaskSpec, upstream: Path | None, path: str) -> tuple[Path, str]:
-    """A file and its text, which is of their form."""
     if upstream is None:
         raise UsageError(
             f"{task.name}: the official prompts are read from the authors' files. Clone {REPOSITORY} and give its folder with "

@@ -1,9 +1,6 @@
 """The `_official` figures: how the authors' scripts read citations and replies, bug for bug, and count as `aggregate_scores.py`.
 
-With the authors' prompts every figure is their scripts' decision on the judge's first reply; what their script
-fails on, failed calls and cut replies have limits and a reason. With our prompts, and of judges of entailment, the claims are ours
-with the same verdicts, and citations are asked about once more. A share of nothing is 0, and a text whose reply about all claims
-could not be read leaves the average; of claims asked about one by one, and of citations, a missing reply ends their script.
+What their script fails on, failed calls and cut replies have limits and a reason. The rules: docs/doclens_scoring.md.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Texts in pieces: the turns of a dialogue, the sections of a note, the sentences of a question, and cited sentences.
 
-A note is divided at the headings ACI-BENCH knows (Yim et al. 2023, "division-based" summaries) and nowhere else; vital signs
-before the examination are history. A question is split by untrained Punkt with a few titles, in small letters as the authors had
-it. What is a citation and where sentences end: docs/doclens_scoring.md.
+A note is divided at ACI-BENCH's headings (Yim et al. 2023), a question by untrained Punkt; citations: docs/doclens_scoring.md.
 """
 
 from __future__ import annotations
@@ -78,10 +76,7 @@ _NO_WORD: Final = re.compile(r"[^a-z]+")
 
 
 def heading_section(line: str) -> str | None:
-    """Says which section a line begins.
-
-    A heading stands alone on its line: in capitals, with a capital first and a colon behind, or marked up (`**Plan:**`).
-    """
+    """Says which section a line begins: a heading alone on it, in capitals, with a colon behind, or marked up (`**Plan:**`)."""
     if len(line) > _LONGEST or not line.strip():
         return None
     stripped = line.strip()
@@ -214,7 +209,6 @@ def sentence_pieces(text: str) -> list[str]:
 
 
 def _blocks(text: str) -> list[str]:
-    """Puts lines together that no sentence ends between."""
     has_small = any(map(str.islower, text))
     blocks: list[list[str]] = []
     above, gap = "", False  # the last line that is not blank, and whether blank ones follow it
@@ -273,7 +267,6 @@ def _pieces(block: str) -> Iterator[str]:
 
 
 def _behind_markers(block: str, end: int, markers: dict[int, int]) -> int:
-    """The end of the markers, and of end marks behind them, that follow an end mark."""
     while (after := markers.get(_skip(block, end))) is not None:
         stop = _STOP.match(block, after)
         end = stop.end() if stop else after
@@ -281,8 +274,7 @@ def _behind_markers(block: str, end: int, markers: dict[int, int]) -> int:
 
 
 def _skip(block: str, place: int) -> int:
-    found = _SPACE.match(block, place)
-    return found.end() if found else place
+    return _SPACE.match(block, place).end()  # type: ignore[union-attr]
 
 
 def _ends(block: str, stop: re.Match[str], *, start: int, end: int, behind_marker: bool) -> bool:

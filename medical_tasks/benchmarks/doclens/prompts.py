@@ -1,8 +1,6 @@
 """Prompts of the generation tasks: a source in numbered turns or sentences, which the answer is asked to cite.
 
-Ours are one user message, written from the facts of the protocol (paper, sections 4 and A.4). Worked examples depend on ids and
-`SEED` alone; fewer are the first of more. The released texts cite nothing, so the citations of examples and gold answers follow a
-rule (docs/doclens.md, "Citations of references").
+Ours are of the protocol's facts (paper, sections 4 and A.4); the citations of examples follow a rule (docs/doclens.md).
 """
 
 from __future__ import annotations
@@ -293,10 +291,7 @@ class Source:
 
 
 def cite(text: str, source: Source) -> str:
-    """Writes citations into a text: `[3][4]` behind the last word of each sentence, before its full stop.
-
-    `remove_citations` gives the text back. A sentence that cites already stays as it is, as does a heading without text under it.
-    """
+    """Writes `[3][4]` before the full stop of sentences that cite nothing yet; `remove_citations` gives the text back."""
     pieces = sentence_pieces(text) or [text]
     return "".join(_cited(part, source) for piece in pieces for part in _parts(piece))
 

@@ -1,8 +1,6 @@
 """Scores generated texts by a judge's verdicts on their claims and citations (Xie et al. 2024, section 3).
 
-A missing verdict decides nothing: the metrics it could change are absent, with limits and the largest denominator. Claims of a file
-are joined to texts by the text: in the authors' released claims of ACI-BENCH the sections of a row are those of another visit
-(docs/doclens.md, "A trap"). Records without texts are joined by id. No `parsed` and `why` quotes a text.
+Claims of a file are joined by the text: the authors' rows have sections of another visit (docs/doclens.md, "A trap").
 """
 
 from __future__ import annotations
@@ -249,10 +247,7 @@ def read_joined(path: str | Path, units: Sequence[Unit], *, side: Side) -> dict[
 def join_claims(
     records: Sequence[ClaimRecord], units: Sequence[Unit], *, side: Side, where: str = "claims"
 ) -> dict[str, tuple[str, ...]]:
-    """Gives each text its claims; of several records with the same text that of the unit's own id counts, else the first.
-
-    A text that is not blank and has no list of claims is an error, and so are claims of a blank one.
-    """
+    """Gives each text its claims; of several records with the same text that of the unit's own id counts, else the first."""
     by_id: dict[tuple[str, str], tuple[str, ...]] = {}
     by_text: dict[tuple[str, str], dict[str, tuple[str, ...]]] = defaultdict(dict)
     for record in records:
@@ -351,7 +346,6 @@ def _radgraph_identity(folder: str) -> dict[str, Any]:
 
 
 def _referenced(name: str, values: Sequence[float], pairs: Pairs, *, cut: int = 0) -> _Computed:
-    """Of each item, nan where the reference says nothing."""
     if cut > 0:
         print(f"note: {name}: {cut} texts are longer than the checkpoint takes and were cut there", file=sys.stderr)
     return [

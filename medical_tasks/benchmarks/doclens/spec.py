@@ -1,7 +1,6 @@
 """What DocLens is: its datasets, tasks and metrics.
 
-Each family has a task without worked examples and two with some: one or two visits or questions; one or two reports of each of
-the six kinds that have a train split (paper, appendix on the evaluated methods).
+A family has a task without worked examples and two with 1 or 2 of each kind (paper, appendix on the evaluated methods).
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from medical_tasks.benchmarks.doclens.data import (
     read_own_texts,
     source_sentences,
 )
-from medical_tasks.benchmarks.doclens.pieces import SECTIONS, numbered_dialogue
+from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.benchmarks.doclens.spec import ACI_BENCH, MEQSUM, TASKS, demo_entries
 from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.errors import MissingError, UsageError
@@ -180,25 +180,10 @@ def questions_of(path: Path, split: str) -> list[dict[str, Any]]:
     return list(read_meqsum_rows("full", split, {split: path}))
 
 
-def test_a_row_of_each_split(tmp_path: Path) -> None:
-    path = tmp_path / "x.xlsx"
-    write_xlsx(path, sheet("train", [("7.txt", "Hi. Is it safe?  ", "Is it safe? ")]))
-    (row,) = questions_of(path, "train")
-    assert list(row) == MEQSUM_NAMES
-    assert row == {
-        "id": "7.txt",
-        "question": "Hi. Is it safe?  ",
-        "sentences": ["Hi.", "Is it safe?"],
-        "summary": "Is it safe? ",
-        "focus": "",
-        "types": [],
-    }
-    write_xlsx(path, sheet("validation", [("3", "Is it?", "Is it?", "gout ", "Treatment; Side Effect ;")]))
-    (row,) = questions_of(path, "validation")
-    assert (row["id"], row["focus"], row["types"]) == ("3", "gout", ["Treatment", "Side Effect"])
-    write_xlsx(path, sheet("test", [("96", "Is it?", "Is it?")]))
-    (row,) = questions_of(path, "test")
-    assert list(row.values()) == ["96", "Is it?", ["Is it?"], "Is it?", "", []]
+@pytest.mark.parametrize(("split", "cells", "row"), cases("data", "test_rows_of_questions"))
+def test_rows_of_questions(tmp_path: Path, split: str, cells: list[str], row: list[Any]) -> None:
+    path = write_xlsx(tmp_path / "x.xlsx", sheet(split, [tuple(cells)]))
+    assert [list(found.items()) for found in questions_of(path, split)] == [list(zip(MEQSUM_NAMES, row, strict=True))]
 
 
 @pytest.mark.parametrize(("row", "message"), cases("data", "test_a_wrong_row_of_questions", tuples=True))
@@ -206,10 +191,6 @@ def test_a_wrong_row_of_questions(tmp_path: Path, row: tuple[str, ...], message:
     path = write_xlsx(tmp_path / "x.xlsx", sheet("test", [("2", "a", "b"), row]))
     with pytest.raises(UsageError, match=f"x.xlsx: {message}.* Download the file again"):
         questions_of(path, "test")
-
-
-def test_one_file_in_place_of_another(tmp_path: Path) -> None:
-    path = write_xlsx(tmp_path / "x.xlsx", sheet("test", [("2", "a", "b")]))
     with pytest.raises(UsageError, match="wrong columns for the MeQSum. missing: 'File', 'CHQ'; unexpected: 'q_id'"):
         questions_of(path, "train")
 
@@ -330,52 +311,18 @@ def test_an_id_that_stands_twice(name: str) -> None:
         load_items(BY_NAME[name], [row, row])
 
 
-@needs_shared
-@pytest.mark.upstream
-def test_the_forty_visits_have_the_numbered_input_of_doclens() -> None:
-    path = SHARED / "data" / "aci_bench" / "challenge_data" / "clinicalnlp_taskB_test1.csv"
-    items = load_items(BY_NAME["aci_bench"], list(read_aci_rows("doclens", "test1", {"test1": path})))
-    file: Path = SHARED / "data" / "doclens" / "ACI-Bench-TestSet-1_clean.json"
-    released = {row["example_id"]: row for row in json.loads(file.read_text(encoding="utf-8"))}
-    assert len(items) == len(released) == 40
-    for item in items:
-        assert numbered_dialogue(item.fields["sentences"]) == released[item.id]["input"]
-    with path.open(encoding="utf-8", newline="") as lines:
-        assert [row["encounter_id"] for row in csv.DictReader(lines)] == [item.id for item in items]
-
-
-GOOD = {"example_id": "1", "input": "[0] SECRET one. [1] two.", "reference": "SECRET"}
-
-
 def write(path: Path, content: Any) -> Path:
     path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
     return path
 
 
 def test_rows(tmp_path: Path) -> None:
-    records: list[dict[str, Any]] = [
-        GOOD,
-        {"example_id": 2, "input": "No number. Two sentences.", "reference": "", "output": "passed over", "more": [1]},
-        {
-            "example_id": "note 3",
-            "input": "[0] x",
-            "reference": " #####EMPTY##### ",
-            "reference_plan": "#####EMPTY#####",
-        },
-    ]
-    rows = list(read_own_rows("own", "test", {"test": write(tmp_path / "n.json", f"\ufeff{json.dumps(records)}")}))
-    assert rows == [
-        {"id": "1", "source": GOOD["input"], "sentences": ["SECRET one.", "two."], "reference": "SECRET"},
-        {"id": "2", "source": records[1]["input"], "sentences": ["No number.", "Two sentences."], "reference": ""},
-        {"id": "note 3", "source": "[0] x", "sentences": ["x"], "reference": ""},
-    ]
-    assert all(list(row) == [column.name for column in OWN_COLUMNS] for row in rows)
-    texts = read_own_texts(tmp_path / "n.json")
-    assert [text.sections for text in texts] == [{}, {}, {"plan": ""}]
-
-
-def changed(**fields: Any) -> list[dict[str, Any]]:
-    return [{**GOOD, **fields}]
+    records, rows, sections = zip(*cases("own_data", "test_rows"), strict=True)
+    path = write(tmp_path / "n.json", f"\ufeff{json.dumps(records)}")
+    names = [column.name for column in OWN_COLUMNS]
+    found = [list(row.items()) for row in read_own_rows("own", "test", {"test": path})]
+    assert found == [list(zip(names, row, strict=True)) for row in rows]
+    assert tuple(text.sections for text in read_own_texts(path)) == sections
 
 
 @pytest.mark.parametrize(("content", "message"), cases("own_data", "test_bad_files_by_message_without_a_word_of_them"))
@@ -384,9 +331,6 @@ def test_bad_files_by_message_without_a_word_of_them(tmp_path: Path, content: An
         read_own_texts(write(tmp_path / "notes.json", content))
     assert "SECRET" not in str(caught.value)
     assert "notes.json" in str(caught.value)
-
-
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"cannot be read \(No such file"):
         read_own_texts(tmp_path / "none.json")
     (tmp_path / "latin.json").write_bytes(b'[{"example_id": 1, "input": "\xe9"}]')

@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.doclens.measures import (
-    FULL,
     MAX_CLAIMS,
     METRICS,
     ClaimRecord,
     Limits,
     Section,
     SentenceVerdict,
+    Side,
     claim_rows,
     meqsum_section,
     read_claim_file,
@@ -32,7 +32,7 @@ from medical_tasks.benchmarks.doclens.official_scoring import official_claims
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS as NOTE_SECTIONS
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Unreadable
-from tests.benchmarks.doclens.task_items import SECTION_VERDICTS, cases
+from tests.benchmarks.doclens.task_items import SECTION_VERDICTS, as_tuples, cases
 from tests.support import SHARED, needs_shared
 
 NAN = (math.nan, math.nan)
@@ -79,12 +79,9 @@ def test_by_hand(section: tuple[str, ...], wanted: list[Limits]) -> None:
     assert all(map(_same, _limits(_section(*section)), wanted))
 
 
-def test_no_citation_supports_an_unsupported_sentence() -> None:
+def test_claims_that_could_not_be_made_may_be_up_to_thirty_and_no_citation_supports_what_is_unsupported() -> None:
     with pytest.raises(ValueError, match="no citation supports a sentence that its citations do not entail"):
         SentenceVerdict(entailed=False, supports=(None,))
-
-
-def test_claims_that_could_not_be_made_may_be_up_to_thirty() -> None:
     missing = _section("t", None, "t:t")
     assert _limits(missing)[1] == (0.0, 1.0)
     # Beside two known claims of which one is entailed: 1 of 32 to 31 of 32.
@@ -110,14 +107,7 @@ def test_meqsum(recall: bool | None, precision: bool | None, same: bool | None, 
 
 @given(st.lists(SECTION_VERDICTS, max_size=4))
 @settings(deadline=None, max_examples=150)
-def test_limits_lie_in_order_between_0_and_1(sections: list[Section]) -> None:
-    for low, high in _limits(*sections):
-        assert 0 <= low <= high <= 1 or (math.isnan(low) and math.isnan(high))
-
-
-@given(st.lists(SECTION_VERDICTS, max_size=3))
-@settings(deadline=None, max_examples=100)
-def test_order_changes_nothing(sections: list[Section]) -> None:
+def test_limits_lie_in_order_between_0_and_1_whatever_the_order(sections: list[Section]) -> None:
     turned = [
         Section(
             reference_claims=_turned(section.reference_claims),
@@ -129,7 +119,9 @@ def test_order_changes_nothing(sections: list[Section]) -> None:
         )
         for section in sections[::-1]
     ]
-    assert all(_same(one, other) for one, other in zip(_limits(*sections), _limits(*turned), strict=True))
+    limits = _limits(*sections)
+    assert all(0 <= low <= high <= 1 or (math.isnan(low) and math.isnan(high)) for low, high in limits)
+    assert all(map(_same, limits, _limits(*turned)))
 
 
 def _turned(claims: tuple[bool | None, ...] | None) -> tuple[bool | None, ...] | None:
@@ -185,30 +177,10 @@ def _write(folder: Path, content: Any) -> Path:
     return path
 
 
-def test_a_text_without_sections(tmp_path: Path) -> None:
-    path = _write(
-        tmp_path, [{"example_id": 7, "reference": "A and B.", "subclaims_reference": ["A.", "B."], "other": 1}]
-    )
-    assert read_claim_file(path) == (ClaimRecord(id="7", claims={FULL: ("A.", "B.")}, texts={FULL: "A and B."}),)
-
-
-def test_claims_of_outputs_by_section(tmp_path: Path) -> None:
-    row = {
-        "example_id": "x",
-        "input": "[0] A.",
-        "output_plan": "A.",
-        "subclaims_output_plan": ["A."],
-        "subclaims_output_exam": [],
-        "subclaims_reference_plan": ["Z."],
-    }
-    (record,) = read_claim_file(_write(tmp_path, [row]), side="output")
-    assert record == ClaimRecord(id="x", claims={"plan": ("A.",), "exam": ()}, texts={"plan": "A."}, source="[0] A.")
-
-
-def test_the_mark_of_an_empty_section_is_no_text(tmp_path: Path) -> None:
-    row = {"example_id": "x", "reference_exam": "#####EMPTY#####", "subclaims_reference_exam": []}
-    (record,) = read_claim_file(_write(tmp_path, [row]))
-    assert record.texts == {"exam": ""}
+@pytest.mark.parametrize(("side", "row", "record"), cases("measures", "test_records"))
+def test_records(tmp_path: Path, side: Side, row: dict[str, Any], record: dict[str, Any]) -> None:
+    wanted = ClaimRecord(**record | {"claims": as_tuples(record["claims"])})
+    assert read_claim_file(_write(tmp_path, [row]), side=side) == (wanted,)
 
 
 @pytest.mark.upstream
@@ -229,15 +201,11 @@ def test_files_of_another_form(tmp_path: Path, content: Any, message: str) -> No
     with pytest.raises(UsageError, match=message) as error:
         read_claim_file(_write(tmp_path, content))
     assert SECRET not in str(error.value)
-
-
-def test_files_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="No such file"):
         read_claim_file(tmp_path / "none.json")
-    path = tmp_path / "text.json"
-    path.write_bytes(b"\xff\xfe")
+    (tmp_path / "claims.json").write_bytes(b"\xff\xfe")
     with pytest.raises(UsageError, match="not JSON in UTF-8"):
-        read_claim_file(path)
+        read_claim_file(tmp_path / "claims.json")
 
 
 @pytest.mark.parametrize(("reply", "claims"), cases("measures", "test_replies", tuples=True))
@@ -259,13 +227,6 @@ def test_no_claim_is_lost(claims: list[str]) -> None:
     assert read == tuple(dict.fromkeys(" ".join(claim.split()) for claim in claims))
 
 
-@pytest.mark.parametrize(
-    ("reply", "claims"),
-    [
-        ("Here they are: Claim 1: A.\nClaim 2: B.", ["A.", "B."]), ("Claim 1: over\ntwo lines", ["overtwo lines"]),
-        ("claim 1: A.", []), ("Claim 1:A.", []), ("1. A.\n2. B.", []), ("Claim 1: Claim 2: B.", ["", "B."]),
-        ("Claim 1: see Claim 12: b", ["see ", "b"]), ("", []),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("reply", "claims"), cases("measures", "test_official_claims"))
 def test_official_claims(reply: str, claims: list[str]) -> None:
     assert official_claims(reply) == claims

@@ -41,14 +41,10 @@ CRASHES = {"missing_prediction_key_citations", "gpt_citation_bad_json", "mistral
 """The cases in which their aggregation ends with a KeyError."""
 
 
-def _content() -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))
-    return content
-
-
 @pytest.fixture(scope="module")
 def expected() -> dict[str, Any]:
-    return _content()
+    content: dict[str, Any] = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))
+    return content
 
 
 @pytest.fixture(scope="module")
@@ -75,19 +71,13 @@ def test_every_case_is_one_of_these(expected: dict[str, Any]) -> None:
     assert names == {*SPLITS, "gpt_claim_recall", "gpt_meqsum_recall", "mistral_claim_never", "TRUE_claim_recall"}
 
 
-def test_citations_are_removed(expected: dict[str, Any]) -> None:
+def test_citations_are_removed_and_outputs_and_claims_split(expected: dict[str, Any]) -> None:
     for case in expected["remove_citations"]:
         assert remove_citations_official(case["text"]) == case["expected"], case
-
-
-def test_outputs_are_split_at_citations(expected: dict[str, Any]) -> None:
     for case in expected["citation_split"]:
         segments = official_segments(case["text"], method="citation")
         assert segments == case["segments"], case
         assert [official_ids(segment) for segment in segments] == case["ref_ids_per_segment"], case
-
-
-def test_claims_are_split(expected: dict[str, Any]) -> None:
     for case in expected["subclaim_split"]:
         assert official_claims(case["text"]) == case["expected"], case
 

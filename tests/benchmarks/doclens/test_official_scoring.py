@@ -38,8 +38,7 @@ from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging
 from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item
-from tests.benchmarks.doclens.doclens_judges import unit
-from tests.benchmarks.doclens.perfect_judge import PerfectJudge, said_in
+from tests.benchmarks.doclens.doclens_judges import PerfectJudge, said_in, unit
 from tests.benchmarks.doclens.task_items import cases
 from tests.benchmarks.doclens.their_scores import official_citation_scores, official_claim_scores, official_scores
 from tests.judges.scripted import TableJudge
@@ -187,18 +186,14 @@ def _judging(judge: Any, mode: Any = "batched") -> Judging:
     return Judging(judge=judge, prompts=load_judge_prompts(TASK), mode=mode)
 
 
-def _shares(unit: Unit, judge: PerfectJudge | None = None) -> list[float]:
-    (found,) = judge_official([unit], [_known()], _judging(judge or PerfectJudge()))
-    return [found.tallies[metric].limits[0] for metric in METRICS[2:]]
-
-
 SOURCES = ("No fracture.", "Heart size is normal.", "A dose of 5 mg.")
 
 
 @pytest.mark.parametrize(("form", "output", "shares", "asked"), cases("official_scoring", "test_forms"))
 def test_forms(form: str, output: str, shares: list[float], asked: int) -> None:
     judge = PerfectJudge(lambda text, said: said_in(text, said.strip(" .")))
-    assert _shares(_unit("1", output, SOURCES, form), judge) == shares
+    (found,) = judge_official([_unit("1", output, SOURCES, form)], [_known()], _judging(judge))
+    assert [found.tallies[metric].limits[0] for metric in METRICS[2:]] == shares
     assert sum(map(len, judge.asked)) == asked
 
 
@@ -317,19 +312,18 @@ def _said(*predictions: Any) -> list[dict[str, Any]]:
     return [{"entailment_prediction": prediction} for prediction in predictions]
 
 
-def _cited(prediction: Any, citations: Any, provenance: Any) -> dict[str, Any]:
-    return {"entailment_prediction": prediction, "citations": citations, "provenance": provenance}
-
-
 @pytest.mark.parametrize(("given", "message"), cases("official_reading", "test_claims_their_script_fails_on"))
 def test_claims_their_script_fails_on(given: Any, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         official_claim_scores({"full": {"7": given}})
 
 
-def test_an_empty_object_is_no_claims() -> None:
+def test_nothing_is_0_and_an_empty_object_no_claims() -> None:
     scores: Any = {"full": {"1": {}, "2": _said(1)}}
     assert official_claim_scores(scores) == {"full": 1.0, "total": 1.0}
+    assert official_claim_scores({"a": {}, "b": {"1": []}}) == {"a": 0.0, "b": 0.0, "total": 0.0}
+    names = ("claim_recall", "claim_precision", "citation_recall", "citation_precision")
+    assert official_scores() == {name: {"total": 0.0} for name in names}
 
 
 @pytest.mark.parametrize(("record", "message"), cases("official_reading", "test_citations_their_script_fails_on"))
@@ -353,9 +347,3 @@ def test_sameness_goes_by_place_and_is_looked_at_where_needed() -> None:
         official_claim_scores({"full": {"1": _said(0)}}, same={"full": {"1": [{}]}})
     with pytest.raises(UsageError, match="full, 2: not among the judgements of sameness"):
         official_claim_scores({"full": {"2": _said(1)}}, same={"full": {"1": _said(1)}})
-
-
-def test_nothing_is_0() -> None:
-    names = ("claim_recall", "claim_precision", "citation_recall", "citation_precision")
-    assert official_scores() == {name: {"total": 0.0} for name in names}
-    assert official_claim_scores({"a": {}, "b": {"1": []}}) == {"a": 0.0, "b": 0.0, "total": 0.0}

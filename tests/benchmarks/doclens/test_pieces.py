@@ -1,4 +1,4 @@
-"""Turns of a dialogue, sections of a note, sentences of a question."""
+"""Turns of a dialogue, sections of a note, sentences of a question; citation markers and cited sentences."""
 
 from __future__ import annotations
 
@@ -13,14 +13,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.doclens.data import read_meqsum_rows
+from medical_tasks.benchmarks.doclens.data import read_meqsum_rows, read_sources
 from medical_tasks.benchmarks.doclens.pieces import (
     EMPTY,
+    MAX_RANGE,
     SECTIONS,
+    Sentence,
+    cited_ids,
     divide_note,
+    find_markers,
     heading_section,
     numbered_dialogue,
     numbered_question,
+    read_sentences,
+    remove_citations,
     split_question,
     split_turns,
 )
@@ -35,7 +41,8 @@ def test_turns(dialogue: str, turns: list[str]) -> None:
 
 def test_numbers_begin_at_zero() -> None:
     assert numbered_dialogue(["[doctor] a .\nand b .", "[patient] c ."]) == "[0][doctor] a .\nand b .\n[1][patient] c ."
-    assert numbered_dialogue([]) == ""
+    assert numbered_question(["Is it safe?", "I am 61."]) == "[0] Is it safe? [1] I am 61."
+    assert numbered_dialogue([]) == numbered_question([]) == ""
 
 
 @given(
@@ -68,63 +75,14 @@ def test_joined_turns_are_the_dialogue(lines: list[str]) -> None:
     assert split_turns("\n".join(turns)) == turns
 
 
-NOTE = """\
-CHIEF COMPLAINT
-
-Cough.
-
-VITALS
-
-Blood pressure normal.
-
-PHYSICAL EXAM
-
-Lungs: Clear.
-
-RESULTS
-
-X-ray normal.
-
-ASSESSMENT
-
-1. Cold.
-
-INSTRUCTIONS
-
-Rest.
-"""
-
-
 @pytest.mark.parametrize(("line", "section"), cases("pieces", "test_headings"))
 def test_headings(line: str, section: str | None) -> None:
     assert heading_section(line) == section
 
 
-def test_a_note() -> None:
-    parts = divide_note(NOTE)
-    assert tuple(parts) == SECTIONS
-    assert parts == {
-        "subjective": "CHIEF COMPLAINT\n\nCough.\n\nVITALS\n\nBlood pressure normal.\n\n",
-        "objective_exam": "PHYSICAL EXAM\n\nLungs: Clear.\n\n",
-        "objective_results": "RESULTS\n\nX-ray normal.\n\n",
-        "assessment_and_plan": "ASSESSMENT\n\n1. Cold.\n\nINSTRUCTIONS\n\nRest.\n",
-    }
-
-
-def test_degenerate_notes() -> None:
-    nothing = dict.fromkeys(SECTIONS, "")
-    assert divide_note("") == nothing
-    assert divide_note("No heading at all.\nPlan is rest.") == {
-        **nothing,
-        "subjective": "No heading at all.\nPlan is rest.",
-    }
-    assert divide_note("PLAN") == {**nothing, "assessment_and_plan": "PLAN"}
-
-
-def test_a_section_that_comes_twice() -> None:
-    parts = divide_note("PLAN\na\nEXAM\nb\nPLAN\nc")
-    assert parts["assessment_and_plan"] == "PLAN\na\nPLAN\nc"
-    assert parts["objective_exam"] == "EXAM\nb\n"
+@pytest.mark.parametrize(("note", "parts"), cases("pieces", "test_notes"))
+def test_notes(note: str, parts: dict[str, str]) -> None:
+    assert list(divide_note(note).items()) == [(section, parts.get(section, "")) for section in SECTIONS]
 
 
 NOTE_LINES = st.lists(
@@ -137,7 +95,7 @@ NOTE_LINES = st.lists(
 
 @given(NOTE_LINES)
 @settings(deadline=None, max_examples=200)
-def test_no_text_is_lost_or_doubled(lines: list[str]) -> None:
+def test_no_text_is_lost_or_doubled_and_a_section_alone_stays_what_it_is(lines: list[str]) -> None:
     note = "\n".join(lines)
     parts = divide_note(note)
     assert sum(map(len, parts.values())) == len(note)
@@ -148,17 +106,11 @@ def test_no_text_is_lost_or_doubled(lines: list[str]) -> None:
         current = heading_section(line) or current
         assert rest[current].pop(0) == line
     assert not any(rest.values())
-
-
-@given(NOTE_LINES)
-@settings(deadline=None, max_examples=100)
-def test_a_section_alone_stays_what_it_is(lines: list[str]) -> None:
-    for section, part in divide_note("\n".join(lines)).items():
-        expected = dict.fromkeys(SECTIONS, "")
+    for section, part in parts.items():
         # Without a heading it can only be read as the first section.
         first = part.splitlines()[0] if part else ""
-        expected[section if heading_section(first) else SECTIONS[0]] = part
-        assert divide_note(part) == expected
+        read_as = section if heading_section(first) else SECTIONS[0]
+        assert divide_note(part) == dict.fromkeys(SECTIONS, "") | {read_as: part}
 
 
 def same(ours: str, official: str) -> bool:
@@ -195,11 +147,6 @@ FOLDER = SHARED / "data" / "meqsum"
 @pytest.mark.parametrize(("question", "sentences"), cases("pieces", "test_sentences"))
 def test_sentences(question: str, sentences: list[str]) -> None:
     assert split_question(question) == sentences
-
-
-def test_numbers_of_questions_begin_at_zero() -> None:
-    assert numbered_question(["Is it safe?", "I am 61."]) == "[0] Is it safe? [1] I am 61."
-    assert numbered_question([]) == ""
 
 
 PIECES = st.lists(st.sampled_from([*'aB.?! \n9)"…İΣß', "Dr. ", "it hurts. ", "..."]), max_size=40)
@@ -239,3 +186,144 @@ def test_numbers_of_questions_are_those_of_doclens() -> None:
     # "ok." is no abbreviation here (173), and "e. w. [name]" ends behind the initials (313).
     assert other == ["173", "313"]
     assert all(re.match(r"\[0\] ", numbered_question(row["sentences"])) for row in rows)
+
+
+MARKED = st.text(alphabet="aB 1205[],;-–. \n", max_size=60)
+
+
+@pytest.mark.parametrize(("text", "ids"), cases("citations", "test_markers", tuples=True))
+def test_markers(text: str, ids: tuple[int, ...]) -> None:
+    assert cited_ids(text) == ids
+
+
+@pytest.mark.parametrize("prose", cases("citations", "prose"))
+def test_prose_holds_no_marker(prose: str) -> None:
+    assert find_markers(prose) == []
+    assert remove_citations(prose) == prose
+
+
+def test_the_widest_range() -> None:
+    assert cited_ids(f"[1-{MAX_RANGE}]") == tuple(range(1, MAX_RANGE + 1))
+    assert cited_ids(f"[0-{MAX_RANGE}]") == ()
+
+
+@pytest.mark.parametrize(("text", "left"), cases("citations", "test_removal"))
+def test_removal(text: str, left: str) -> None:
+    assert remove_citations(text) == left
+
+
+@given(MARKED)
+@settings(deadline=None, max_examples=300)
+def test_markers_stand_where_they_say_and_go_with_spaces_beside_them_alone(text: str) -> None:
+    cut, end = "", 0
+    for marker in find_markers(text):
+        assert end <= marker.start
+        cut += text[end : marker.start]
+        end = marker.end
+        assert re.fullmatch(r"\[[0-9 ,;–-]+\]", text[marker.start : end])
+        numbers = {int(digits) for digits in re.findall("[0-9]+", text[marker.start : end])}
+        assert {marker.ids[0], marker.ids[-1]} <= numbers
+        assert numbers <= set(marker.ids)
+    left = remove_citations(text)
+    assert "".join(left.split()) == "".join((cut + text[end:]).split())
+    assert left.count("\n") == text.count("\n")
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_where_the_authors_remove_more_or_less() -> None:
+    cases = json.loads((SHARED / "fixtures" / "doclens" / "expected.json").read_text(encoding="utf-8"))[
+        "remove_citations"
+    ]
+    differing = {case["text"]: remove_citations(case["text"]) for case in cases}
+    assert len(differing) == 9
+    # Lists are whole markers, the space at the beginning goes with its marker, a bracket of the prose stays.
+    assert {
+        text for text, left in differing.items() if left != next(c for c in cases if c["text"] == text)["expected"]
+    } == {"List [1,2] y", " [4] lead", "keep ] bracket"}
+
+
+Read = tuple[tuple[str, tuple[int, ...]], ...]
+
+OUTPUTS = st.one_of(
+    st.text(max_size=80),
+    st.lists(
+        st.sampled_from(
+            [
+                "He has pain", " ", "\n", "\n\n", ". ", ".", "? ", "[3]", " [4-5]", "1. ", "- ", "PLAN", ":", "Dr. ",
+                "e.g. ", "5.5 mg",
+            ]
+        ),
+        max_size=25,
+    ).map("".join),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "sentences"), cases("citations", "test_sentences", tuples=True))
+def test_cited_sentences(text: str, sentences: Read) -> None:
+    assert tuple((one.text, one.citations) for one in read_sentences(text)) == sentences
+
+
+@given(OUTPUTS)
+@settings(deadline=None, max_examples=300)
+def test_nothing_is_lost_and_every_citation_is_of_one_sentence(text: str) -> None:
+    sentences = read_sentences(text)
+    assert "".join(one.raw for one in sentences) == (text if text.strip() else "")
+    assert all(one.raw.strip() for one in sentences)
+    assert [one.citations for one in sentences] == [cited_ids(one.raw) for one in sentences]
+    # A marker is never cut in two, so that together they cite what the text cites.
+    assert {number for one in sentences for number in one.citations} == set(cited_ids(text) if text.strip() else ())
+
+
+@given(OUTPUTS, st.integers(0, 9))
+@settings(deadline=None, max_examples=100)
+def test_a_number_more_leaves_the_words(text: str, number: int) -> None:
+    # The same text, cited or not, says the same.
+    cited = read_sentences(f"{text.rstrip()} [{number}]") if text.strip() else ()
+    assert _signs(cited) == _signs(read_sentences(text.rstrip()))
+
+
+def _signs(sentences: tuple[Sentence, ...]) -> str:
+    return "".join("".join(one.text.split()) for one in sentences)
+
+
+def test_long_texts_are_read_whole() -> None:
+    # Nothing but one thing, again and again: the worst for anything that looks back or ahead.
+    for part in (". ", "[1]", "[", "[1 ", "a. ", "PLAN:\n", "**a", "x"):
+        text = part * 5000
+        assert "".join(one.raw for one in read_sentences(text)) == text
+
+
+@pytest.mark.upstream
+@needs_shared
+@pytest.mark.parametrize(("name", "cited"), cases("citations", "sane", tuples=True))
+def test_the_fixture_outputs_read_sanely(name: str, cited: tuple[tuple[int, ...], ...]) -> None:
+    rows = json.loads((SHARED / "fixtures" / "doclens" / "generation.json").read_text(encoding="utf-8"))
+    assert len(rows) == 10
+    (row,) = [one for one in rows if one["example_id"] == name]
+    assert tuple(one.citations for one in read_sentences(row["output"])) == cited
+    assert list(read_sources(row["input"])) == list(range(12))
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_the_authors_worked_examples_are_read_whole() -> None:
+    paths = sorted((SHARED / "data" / "doclens" / "prompts" / "generation").glob("acibench*citation.json"))
+    assert len(paths) == 5
+    outputs = [
+        message["content"]
+        for path in paths
+        for message in json.loads(path.read_text(encoding="utf-8"))
+        if message.get("name") == "example_assistant"
+    ]
+    assert len(outputs) == 10
+    sentences = [one for output in outputs for one in read_sentences(output)]
+    assert "".join(one.raw for one in sentences) == "".join(outputs)
+    # They cite behind each sentence; what has no citation is the title of a problem ("Depression."), or was left uncited.
+    # Counted by hand: 14 titles, 8 sentences.
+    assert (len(sentences), sum(not one.citations for one in sentences)) == (204, 22)
+
+
+@pytest.mark.parametrize(("text", "sources"), cases("citations", "test_sources"))
+def test_sources(text: str, sources: list[tuple[int, str]]) -> None:
+    assert read_sources(text) == dict(sources)

@@ -7,7 +7,7 @@ import random
 import re
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example as hypothesis_example
@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.doclens import prompts as texts
-from medical_tasks.benchmarks.doclens.data import MEQSUM_SOURCE, load_items, read_aci_rows, read_meqsum_rows
+from medical_tasks.benchmarks.doclens.data import ACI_SOURCE, MEQSUM_SOURCE, load_items, read_aci_rows, read_meqsum_rows
 from medical_tasks.benchmarks.doclens.pieces import (
     SECTIONS,
     divide_note,
@@ -35,6 +35,7 @@ from medical_tasks.benchmarks.doclens.prompts import (
     numbered_source,
 )
 from medical_tasks.benchmarks.doclens.spec import TASKS
+from medical_tasks.data.dataset_source import find_files
 from medical_tasks.data.task_data import prompt_set
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import Item, PromptSet, TaskSpec
@@ -85,13 +86,6 @@ def test_every_form_whole(form: str) -> None:
             assert asked(prompts, item) == "\n\n".join(parts)
 
 
-def test_numbered_sources() -> None:
-    visit = items_of("aci_bench")[0]
-    lines = numbered_source(visit).splitlines()
-    assert lines[0].startswith("[0][doctor] ")
-    assert numbered_source(items_of("meqsum")[0]).startswith("[0] ")
-
-
 def test_what_is_said_of_citing() -> None:
     for form, said in texts.TEXTS.items():
         assert [marker.ids for marker in find_markers(said.citing)] == [(3,), (4,)]
@@ -99,6 +93,8 @@ def test_what_is_said_of_citing() -> None:
         assert ("turns" if form in ("note", "section") else "sentences") in said.citing
         assert "cite" not in said.task
     assert "15 words" in texts.TEXTS["question"].task
+    assert numbered_source(items_of("aci_bench")[0]).startswith("[0][doctor] ")
+    assert numbered_source(items_of("meqsum")[0]).startswith("[0] ")
 
 
 def test_one_worked_example() -> None:
@@ -225,20 +221,16 @@ def test_wrong_use() -> None:
         load_prompts(task)
 
 
-def golds(name: str, items: list[Item]) -> list[str]:
-    return [gold_response(BY_NAME[name], item) for item in items]
-
-
 @pytest.mark.parametrize("name", ["aci_bench", "aci_bench_section", "mimic_rrs", "meqsum", "doclens_own"])
 def test_gold_is_the_reference_and_every_sentence_cites(name: str) -> None:
-    items = items_of(name)
-    assert_gold(items, golds(name, items))
+    golds = assert_gold(BY_NAME[name], items_of(name))
     if name == "doclens_own":
-        assert golds(name, items) == ["Gout [0]. Allopurinol started [2].", "Cited already [0]. Gout [0].", ""]
+        assert golds == ["Gout [0]. Allopurinol started [2].", "Cited already [0]. Gout [0].", ""]
 
 
-def assert_gold(items: list[Item], golds: list[str]) -> None:
+def assert_gold(task: TaskSpec, items: list[Item]) -> list[str]:
     """Without markers it is the reference; its sections and all their sentences cite what the source has."""
+    golds = [gold_response(task, item) for item in items]
     for item, gold in zip(items, golds, strict=True):
         reference = item.fields["reference"]
         if not reference.strip():
@@ -253,15 +245,20 @@ def assert_gold(items: list[Item], golds: list[str]) -> None:
                 assert sentence.citations, (item.id, name)
                 assert max(sentence.citations) < len(item.fields["sentences"])
                 assert len(sentence.citations) <= 3
+    return golds
+
+
+def release(visits: str, questions: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Splits of ACI-BENCH and MeQSum as released."""
+    places = find_files(ACI_SOURCE, "doclens", SHARED / "data" / "aci_bench")
+    files = find_files(MEQSUM_SOURCE, "full", SHARED / "data" / "meqsum")
+    return list(read_aci_rows("doclens", visits, places)), list(read_meqsum_rows("full", questions, files))
 
 
 @needs_shared
 @pytest.mark.upstream
 def test_gold_of_the_release() -> None:
-    folder: Path = SHARED / "data" / "aci_bench" / "challenge_data"
-    visits = list(read_aci_rows("doclens", "test1", {"test1": folder / "clinicalnlp_taskB_test1.csv"}))
-    name = MEQSUM_SOURCE.files["full"]["test"].places[0].rpartition("/")[2]
-    questions = list(read_meqsum_rows("full", "test", {"test": SHARED / "data" / "meqsum" / name}))
+    visits, questions = release("test1", "test")
     for task, rows, count in (
         ("aci_bench", visits, 40),
         ("aci_bench_section", visits, 160),
@@ -269,7 +266,7 @@ def test_gold_of_the_release() -> None:
     ):
         items = load_items(BY_NAME[task], rows)
         assert len(items) == count
-        assert_gold(items, golds(task, items))
+        assert_gold(BY_NAME[task], items)
 
 
 @needs_shared
@@ -372,13 +369,11 @@ def test_too_few_rows_say_what_to_do(task: TaskSpec) -> None:
 
 def test_a_kind_with_too_few_reports() -> None:
     rows = [row for row in reports("train") if row["id"] not in ("140", "141")]
-    with pytest.raises(
-        MissingError, match="2 worked examples of kind MR head are needed, split train of mimic_rrs has 1"
-    ):
+    few = "2 worked examples of kind MR head are needed, split train of mimic_rrs has 1"
+    with pytest.raises(MissingError, match=few):
         ids("mimic_rrs_twelve_shot", rows)
-    with pytest.raises(
-        MissingError, match=r"of 6 kinds of reports \(modality and anatomy\), split train of mimic_rrs has 5"
-    ):
+    kinds = r"of 6 kinds of reports \(modality and anatomy\), split train of mimic_rrs has 5"
+    with pytest.raises(MissingError, match=kinds):
         ids("mimic_rrs_six_shot", [row for row in rows if row["id"] != "142"])
 
 
@@ -386,13 +381,10 @@ def test_a_kind_with_too_few_reports() -> None:
 @pytest.mark.upstream
 def test_the_examples_of_the_release() -> None:
     """Ids of the released files, which are public."""
-    train: Path = SHARED / "data" / "aci_bench" / "challenge_data" / "train.csv"
-    visits = list(read_aci_rows("doclens", "train", {"train": train}))
+    visits, questions = release("train", "validation")
     assert len(visits) == 67
     assert ids("aci_bench_two_shot", visits) == ["D2N006", "D2N008"]
     assert ids("aci_bench_section_one_shot", visits) == [f"D2N006/{section}" for section in SECTIONS]
-    name = MEQSUM_SOURCE.files["full"]["validation"].places[0].rpartition("/")[2]
-    questions = list(read_meqsum_rows("full", "validation", {"validation": SHARED / "data" / "meqsum" / name}))
     assert len(questions) == 50
     assert ids("meqsum_two_shot", questions) == ["37", "62"]
 
