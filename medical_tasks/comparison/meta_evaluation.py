@@ -1,8 +1,7 @@
 """Metrics compared with each other and with people, over single outputs: the figures of `medical-tasks meta`.
 
-DocLens (Xie et al. 2024) selects the pairs of outputs of one item on which two metrics prefer different outputs, has people score
-and choose on these alone, and asks which metric they side with (section 4.3: table 2, figure 7; appendix A.4.5: tables 11 and 12).
-Kendall's tau-b between metrics is over outputs, not over systems (section 4.4, figure 8).
+DocLens (Xie et al. 2024; section 4.3, appendix A.4.5) asks which metric people side with where two prefer different outputs of an
+item. Kendall's tau-b between metrics is over outputs, not over systems (section 4.4, figure 8).
 """
 
 from __future__ import annotations
@@ -77,13 +76,7 @@ class _Outputs:
 def meta_figures(
     table: OutputTable, options: MetaOptions, preferences: PreferenceTable | None = None
 ) -> dict[str, Any]:
-    """Computes everything that is reported; `UsageError` where no preference is about outputs of the table.
-
-    Returns:
-        JSON values: `kendall` (every two metrics), `comparisons` (two metrics on the pairs of outputs, and on those where they
-        disagree with people's preferences and scores), `alone` (each metric against people, on all pairs and outputs that were
-        annotated), `annotators` (one against the mean of the others), and how many there are of everything.
-    """
+    """Computes `kendall`, `comparisons` of metrics, `alone` (each metric against people), `annotators`, and all the counts."""
     pairs = output_pairs([row.item for row in table.rows])
     votes, elsewhere = (None, 0) if preferences is None else votes_of(preferences, table, pairs)
     human = [np.array(table.column(name)) for name in options.human]
@@ -145,7 +138,6 @@ def _kendall(outputs: _Outputs, one: str, other: str) -> dict[str, Any]:
 
 
 def _compared(outputs: _Outputs, one: str, other: str) -> dict[str, Any]:
-    """Two metrics: on all pairs, and people on those where they disagree."""
     signs = outputs.signs[one], outputs.signs[other]
     found = compare_preferences(*signs, clusters=outputs.pair_clusters)
     differ = disagreeing(*signs)
@@ -189,7 +181,6 @@ def _scored(outputs: _Outputs, name: str, among: _Marks) -> dict[str, Any]:
 
 
 def _annotators(outputs: _Outputs, among: _Marks) -> dict[str, Any] | None:
-    """One annotator against the mean of the others; None without scores."""
     if not outputs.human:
         return None
     columns = [np.where(among, column, np.nan) for column in outputs.human]
@@ -342,7 +333,6 @@ def _notes(meta: Mapping[str, Any]) -> list[str]:
 
 
 def _too_few(figures: Any) -> bool:
-    """Whether any coefficient is missing because of how few outputs it would be of."""
     if isinstance(figures, Mapping):
         if {"value", "ci_low", "n"} <= set(figures):
             return figures["value"] is None and 0 < figures["n"] < FEWEST_ROWS

@@ -1,7 +1,6 @@
 """The statistics of two runs on the same items: values, difference, interval, test, and items that changed.
 
-Each metric becomes columns, a numerator and a denominator per item, so that proportions, ratios and averages of several metrics are
-resampled alike; for a whole task, or group by group.
+Each metric becomes a numerator and a denominator per item, so that proportions, ratios and averages are resampled alike.
 """
 
 from __future__ import annotations
@@ -46,12 +45,7 @@ CHANGED: Final = 1e-12
 def compare_columns(columns: Columns, *, resamples: int = RESAMPLES, whole: bool = True) -> dict[str, Any]:
     """Compares two runs, the second minus the first; not `whole` is a group, which of few pairs gets no interval and no test.
 
-    Returns:
-        JSON values: `value_a`, `value_b`, `difference`, `ci_low`, `ci_high`, `p_value` (bootstrap), `n`, `n_clusters`,
-        `minimum_detectable_difference`; `mcnemar` for proportions; `test` and `p`, the test to read; `flips`; `notes`.
-
-    Raises:
-        ValueError: Values that the metric cannot have.
+    Returns the values, difference, interval, counts, `test` and `p` (the test to read), `flips` and `notes`, as JSON.
     """
     metric = columns.metric
     limits = metric.limits if all(map(math.isfinite, metric.limits)) else None
@@ -80,10 +74,7 @@ def compare_columns(columns: Columns, *, resamples: int = RESAMPLES, whole: bool
 
 
 def adjust(entries: Sequence[dict[str, Any]]) -> None:
-    """Adds to a family of entries their p values adjusted by Holm (`p_holm`), and how many there are (`tests`).
-
-    Those without a p value are no members of the family.
-    """
+    """Adds to a family of entries their p values adjusted by Holm (`p_holm`), and how many there are (`tests`)."""
     adjusted = holm([math.nan if entry["p"] is None else entry["p"] for entry in entries])
     tests = sum(entry["p"] is not None for entry in entries)
     for entry, value in zip(entries, adjusted, strict=True):
@@ -246,8 +237,7 @@ def compare_breakdowns(
 ) -> Breakdowns:
     """Compares every metric within every group, and adjusts its p value over the breakdown's groups.
 
-    `columns` has those of parts too, in the order of `rows`; `known` the groups of each breakdown, since a row joins its by blanks.
-    Returns breakdown to group to metric to the entry of `compare_columns`.
+    `known` has the groups of each breakdown, since a row joins its by blanks; returns breakdown to group to metric to entry.
     """
     found: Breakdowns = {}
     for by in names:

@@ -1,8 +1,7 @@
 """The board: submissions in a store with the history of their decisions, and the entries that a leaderboard shows.
 
-`submissions/ID/package.zip` is the package, `events/ID/0001.json` what happened to it, one file an event, each written once. A
-package without an event was left by a process that was killed between the two, or by a store that was full: it is pending, and gets
-its event when it is seen. Papers' results are entries too: reported, verified by nobody here, without a rank.
+`submissions/ID/package.zip` is the package, `events/ID/0001.json` what happened to it, one file an event. A package without an
+event was left by a killed process or a full store: it is pending, and gets its event when it is seen.
 """
 
 from __future__ import annotations
@@ -55,11 +54,7 @@ def event_name(submission: str, number: int) -> str:
 
 
 class Board:
-    """Submissions in a store, for several threads; other processes may use the same store.
-
-    Every call lists the store anew, so that submissions and decisions of other processes are seen. What was read is kept, since no
-    file changes.
-    """
+    """Submissions in a store, listed anew at each call, since other threads and processes may use it; its files never change."""
 
     def __init__(
         self,
@@ -150,9 +145,7 @@ class Board:
     ) -> Submission:
         """Accepts or rejects a submission; an accepted one that is rejected is withdrawn.
 
-        `verified` is a matching report, `replaces` the id of the accepted submission of the same name whose places it takes; the
-        reason may be empty only where a pending submission is accepted. Raises `UsageError` for a decision that is not allowed,
-        or when somebody else decided at the same moment.
+        `verified` is a matching report, `replaces` the id of the accepted submission of the same name whose places it takes.
         """
         at = records.timestamp(self._clock())
         wanted = Event(state=state, at=at, by=by, reason=reason, verified=verified, replaces=replaces)
@@ -179,7 +172,6 @@ class Board:
         return submission, admission.check_decision(submission, wanted, same_name)
 
     def _check_verified(self, made: Submission) -> None:
-        """Sees that every place a submission asks for becomes its own."""
         accepted = []
         for one in admission.holders(made, self.submissions("accepted")):
             with contextlib.suppress(DamagedError):  # it is not shown, and a maintainer is told of it
@@ -199,7 +191,6 @@ class Board:
         self._orphan(name, self.storage.read(package_name(name)))
 
     def _listed(self) -> tuple[set[str], dict[str, list[str]]]:
-        """Ids of all packages, and all events by id."""
         packages: set[str] = set()
         events: dict[str, list[str]] = {}
         for name in self.storage.names():
@@ -227,7 +218,6 @@ class Board:
         return found
 
     def _submission(self, name: str, events: list[str], *, has_package: bool) -> Submission:
-        """Puts a submission together from the names of its files."""
         if not (has_package and _is_whole(name, events)):
             events, has_package = self._look(name)  # others may have written while all of the store was listed
         if not has_package:
@@ -245,7 +235,6 @@ class Board:
         return Submission(id=name, submitter=submitted.submitter, tasks=submitted.tasks, history=tuple(history))
 
     def _look(self, name: str) -> tuple[list[str], bool]:
-        """Names of a submission's events, and whether its package is there."""
         # Events first: where there is one, the package was there before it.
         events = [each for each in self.storage.names(f"events/{name}/") if EVENT.fullmatch(each)]
         return events, package_name(name) in self.storage.names(f"submissions/{name}/")
@@ -294,8 +283,6 @@ class Board:
         return self._events[name]
 
     def _prefetch(self, names: list[str]) -> None:
-        """Reads events that were not read before, several at once."""
-
         def read(name: str) -> None:
             with contextlib.suppress(DamagedError):  # read again, and told, with its submission
                 self._event(name)

@@ -1,9 +1,7 @@
-"""A leaderboard's files in a dataset repository of the Hub.
+"""A leaderboard's files in a dataset repository of the Hub: each a commit, refused by the Hub where another came first.
 
-A file is a commit that must follow the head that was looked at; when another came first the Hub refuses it, and the write is tried
-again only where the name is still free. Each commit's title ends with a word of its own, by which a writer recognises its commit
-when the reply was lost. A package (`*.zip`) is an LFS object, uploaded by plain HTTP and not by Xet: a failure is then an answer
-with a status that comes in time.
+Each commit's title ends with a word of its own, by which a writer recognises its commit when the reply was lost. A package
+(`*.zip`) is uploaded by plain HTTP and not by Xet: a failure is then an answer with a status that comes in time.
 """
 
 from __future__ import annotations
@@ -32,11 +30,7 @@ _DEADLINE_S: Final = 60.0
 
 
 class HubStorage:
-    """Files of a dataset repository, which must exist. Implements `storage.Storage`; for several threads.
-
-    Without a token it is the one that huggingface_hub finds. A file may take `deadline_s`, waiting for others and retries included;
-    the wait before a retry doubles each time.
-    """
+    """Files of a dataset repository, which must exist; for several threads. Each may take `deadline_s`, retries included."""
 
     def __init__(
         self,
@@ -257,6 +251,5 @@ def _after(error: Exception) -> float:
 
 
 def _reason(error: Exception) -> str:
-    """The first line of what it says, without anything like a token in it."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     return _SECRET.sub("...", f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__)[:200]

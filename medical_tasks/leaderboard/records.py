@@ -1,7 +1,6 @@
 """What a leaderboard knows: submissions with their history, and the entries it shows; how events are written and read.
 
-The store is read without trust: a file that somebody edited is reported, not believed. A package was checked when it was submitted,
-and its first event holds its hash; so its `results.json` is read without reading all of its items again.
+The store is read without trust. A package was checked when it was submitted, and its first event holds its hash.
 """
 
 from __future__ import annotations
@@ -31,11 +30,7 @@ EntryState = Literal["unverified", "verified", "reported"]
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """Something that happened to a submission; `by` is "" for the submitter, `at` ISO 8601 in UTC.
-
-    `verified` is the report of `medical-tasks verify` behind the decision, `replaces` the id of the accepted submission of the same
-    name whose places it takes.
-    """
+    """Something that happened to a submission: `by` "" is the submitter, `verified` a report, `replaces` whose places it takes."""
 
     state: State
     at: str

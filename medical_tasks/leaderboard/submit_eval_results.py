@@ -153,10 +153,7 @@ def _check_publishable(arguments: argparse.Namespace, tasks: Sequence[TaskSpec],
 
 @dataclass(frozen=True, kw_only=True)
 class EvalResult:
-    """One number on its way to a leaderboard, `value` in percent, for a task of the dataset's `eval.yaml`.
-
-    `date` is ISO 8601, None leaves it to the commit that brings the file; `source` has `url`, and `name`, `user` or `org`.
-    """
+    """One number on its way to a leaderboard, `value` in percent; `date` None leaves it to the commit that brings the file."""
 
     file: str
     dataset_id: str
@@ -352,7 +349,6 @@ def _lacking(task: TaskSpec, entry: Mapping[str, Any]) -> str:
 
 
 def _absent(part: Any, wanted: tuple[str, ...]) -> tuple[str, ...]:
-    """The names that a part of the entry lacks; none where there is no such part."""
     if part is None:
         return ()
     return tuple(name for name in wanted if name not in part) if isinstance(part, Mapping) else wanted
@@ -438,7 +434,6 @@ def check_date(text: str) -> str:
 
 
 def _check_url(url: str) -> str:
-    """Takes the address of a page."""
     try:
         parts = urlsplit(url)
         sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.username is None

@@ -1,8 +1,7 @@
 """Which requests Gradio's server answers: those that the pages make, and none that names another host or a local file.
 
-Uploads never reach Gradio, which bounds one file of them, but neither how many there are, nor how long they take, nor what they
-hold. They are received here, into a folder with a limited total size, and deleted once they are decided on. None is refused for the
-number of others: where an address, or all together, would have too many at once, the slowest of them ends.
+Uploads never reach Gradio, which bounds neither how many there are, nor how long they take, nor what they hold. None is refused
+for the number of others: where an address, or all together, would have too many at once, the slowest of them ends.
 """
 
 from __future__ import annotations

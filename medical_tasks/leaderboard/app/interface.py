@@ -1,8 +1,4 @@
-"""The Gradio app: selection fields, an upload, and one HTML component a page, in the report's colours and fonts.
-
-What it shows is made by `pages`. Submitting a package is to check, submit or discard it; each step answers with HTML, whatever was
-uploaded.
-"""
+"""The Gradio app: selection fields, an upload, and one HTML component a page, in the report's colours and fonts."""
 
 from __future__ import annotations
 
@@ -99,7 +95,6 @@ def _select(gr: Any, label: str, typed: bool) -> Any:
 def _wire(
     gr: Any, app: Any, content: Content, *, header: Any, tabs: Any, parts: _Parts, fields: _Parts, shown: _Parts
 ) -> None:
-    """Connects the fields, tabs, links and addresses to the pages."""
     outputs = [tabs, *fields.values(), *shown.values()]
 
     def show(address: Address, *, move: bool = True) -> list[Any]:
@@ -162,7 +157,6 @@ def _wire(
 
 
 def _submit_part(gr: Any, content: Content) -> None:
-    """The upload, what is said of it, and the two answers to it."""
     from gradio.utils import get_upload_folder
 
     place = Address(view="submit")

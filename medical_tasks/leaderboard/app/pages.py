@@ -63,10 +63,7 @@ def framed(html: str, address: Address) -> Markup:
 
 
 def page_at(content: Content, address: Address) -> Page:
-    """Makes the page of an address.
-
-    What an address names and is not there falls back to what is; a store that cannot be read is reported above the last state.
-    """
+    """Makes the page of an address; what it names and is not there falls back to what is."""
     snapshot = content.snapshot()
     made = _MAKERS.get(address.view, _leaderboard)(content, snapshot, address)
     return replace(made, html=framed(markup(store_notice(snapshot), made.html), made.address))
@@ -247,7 +244,7 @@ def _compared(board: Board, task: str, a: Entry, b: Entry) -> Sequence[Markup]:
 
 @functools.lru_cache(maxsize=_KEPT_PACKAGES)
 def _package(board: Board, name: str) -> Package:
-    """A package never changes; who compares one with several others does not read it each time."""
+    """Kept: whoever compares one with several others does not read it each time."""
     return board.package(name)
 
 

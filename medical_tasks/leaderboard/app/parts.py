@@ -145,10 +145,7 @@ _LONGEST_VALUE = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Address:
-    """A place in the app. Its first part is called `view` after the `?`: Gradio keeps `page` to itself.
-
-    Empty parts stand for the default: the first task, the headline metric, the largest group. `first` and `second` are submissions.
-    """
+    """A place in the app; empty parts stand for the default. It has `view` since Gradio keeps `page` to itself."""
 
     view: str = PAGES[0]
     task: str = ""

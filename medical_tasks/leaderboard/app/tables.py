@@ -101,7 +101,6 @@ def _group_section(
 
 
 def _order(entry: Entry, rank: RankRange | None, by: MetricSpec) -> tuple[bool, int, int, float]:
-    """Ranked ones first, of the same places the better value first."""
     value = entry.metrics.get(by.name, {}).get("value") or 0.0
     places = (rank.first, rank.last) if rank else (0, 0)
     return rank is None, *places, -value if by.higher_is_better else value
@@ -257,7 +256,6 @@ def _overall_cells(row: OverallEntry, titles: list[str]) -> list[Cell]:
 
 
 def _benchmark_cell(entry: Entry | None) -> Cell:
-    """A benchmark's headline metric, with its task, interval and coverage when pointed at."""
     metrics = metrics_of(entry.task, [entry]) if entry is not None else []
     if entry is None or not metrics:
         return Cell("n/a", title="nothing comparable of this benchmark")
@@ -271,5 +269,4 @@ def _benchmark_cell(entry: Entry | None) -> Cell:
 
 
 def _unbroken(title: str) -> str:
-    """A benchmark's name as a heading that stays on one line."""
     return f"{title} %".replace("-", "\N{NON-BREAKING HYPHEN}").replace(" ", "\N{NO-BREAK SPACE}")

@@ -1,9 +1,7 @@
 """What a package may not reveal: the submitter's machine, and any text of credentialed data.
 
-Writing and verifying share the rule for `recipe` and `judge` of every task of `results.json`: keys, addresses and paths become a
-word in brackets (a path its last part), the files of a dataset their hashes, and the text of a judge's error is left out. Hashes,
-versions, revisions and numbers stay: they make two results comparable. Scrubbing twice changes nothing more, and a package that
-scrubbing would change is refused.
+Keys, addresses and paths become a word in brackets, files their hashes; versions and numbers, which make results comparable,
+stay. Scrubbing twice changes nothing more, and a package that scrubbing would change is refused.
 """
 
 from __future__ import annotations
@@ -115,7 +113,6 @@ def _files(source: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _named(name: str, identity: Mapping[str, Any]) -> str:
-    """The name of a model or judge."""
     plain = _text(name)
     kind, slash, rest = plain.partition("/")
     if slash and kind in _KINDS and "weights" in identity and "revision" not in identity:
@@ -146,7 +143,6 @@ def _word(word: str) -> str:
 
 
 def _plain(word: str) -> str:
-    """A name as it is, a path as its last part."""
     if not ("/" in word or "\\" in word or word.startswith("~")) or _HUB_NAME.fullmatch(word):
         return word
     parts = _SEPARATORS.split(word.rstrip("/\\"))

@@ -1,9 +1,7 @@
-"""A package that anybody may have sent, read without trust.
+"""A package that anybody may have sent, read without trust, sizes checked before anything is unpacked, nothing written to disk.
 
 Only the plainest zip file is accepted: members one behind the other from the first byte on, then the list of them, then the end
 record, and nothing else anywhere; so overlapping members, hidden data, zip64, links and streams of unknown length cannot occur.
-Sizes are checked before anything is unpacked, and nothing is written to disk. Every value has the stated form, hashes are right,
-and the results are those that the items give. Whether the scores are those of the answers, `verifying` finds out.
 """
 
 from __future__ import annotations
@@ -56,11 +54,7 @@ from medical_tasks.leaderboard.submission_package.values import (
 
 
 def read_package(source: Path | bytes, *, limits: ReadLimits = DEFAULT_LIMITS) -> Package:
-    """Reads a package that anybody may have sent, from a path or its bytes.
-
-    In `items` a value without a denominator is `nan`, one that is not decided None; the rows have their task's
-    columns of `items.parquet`, and the two hashes. Raises `PackageError`, whose message is for the submitter, or `MissingError`.
-    """
+    """Reads a package from a path or its bytes; in `items` a value without a denominator is `nan`, one not decided None."""
     content = source if isinstance(source, bytes) else package_bytes(source, limits)
     members = read_members(content, limits)
     for name in (contents.MANIFEST, contents.RESULTS, contents.ITEMS):

@@ -1,8 +1,7 @@
 """The results of a package: their form, and the same numbers computed again from the items.
 
-This catches every edited number without the data. What items do not show is left to `verifying`, which scores the answers again:
-the estimate where a metric is not decided on some answer, which here has to lie where every such answer may have any value; and
-intervals of metrics without a largest value. Numbers are the same within a billionth: other processors round sums otherwise.
+What items do not show (estimates of undecided answers, intervals of metrics without a largest value) is left to `verifying`.
+Numbers are the same within a billionth: other processors round sums otherwise.
 """
 
 from __future__ import annotations

@@ -250,10 +250,7 @@ def verdict_fields(*, texts: bool) -> dict[str, Field]:
 
 
 def item_of(question: str, ids: Container[str]) -> str | None:
-    """Finds the item a question is about: its name is the item's id, alone or followed by `/` and more.
-
-    Ids may hold `/` as well; the longest one that fits is meant.
-    """
+    """Finds the item a question is about: the longest id that is its name, or that `/` and more follow."""
     while question not in ids:
         question, slash, _ = question.rpartition("/")
         if not slash:

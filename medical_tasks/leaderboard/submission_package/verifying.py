@@ -1,8 +1,6 @@
 """A package checked by whoever has the same data: its answers are scored again, and everything in it is compared.
 
-Checks, each `match`, `mismatch` or `not checked`: `content` of the package; and of every task `data`, `items`, `recipe`, `answers`,
-`scores`, `results`, and with a judge `verdicts` and `judge`. No file that a package names is ever opened: such settings come from
-whoever verifies.
+No file that a package names is ever opened: such settings come from whoever verifies.
 """
 
 from __future__ import annotations

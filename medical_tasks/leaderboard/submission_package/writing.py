@@ -1,7 +1,6 @@
 """A finished run written as a package: the same run gives the same bytes.
 
-The run's answers are found again (`run_responses`) and hashed item by item. Those to open data go into the package; of credentialed
-data it holds only what the run's folder holds: ids, hashes and scores.
+Of credentialed data it holds only what the run's folder holds: ids, hashes and scores.
 """
 
 from __future__ import annotations
@@ -47,10 +46,7 @@ def write_package(
     options: VerifyOptions = DEFAULT_OPTIONS,
     allow_partial: bool = False,
 ) -> Package:
-    """Writes a finished run, or some of its `tasks`, as a package; `allow_partial` also what is not the whole official split.
-
-    `options` says where its data and answers are: `responses` for a run of `medical-tasks score`, `upstream` for official prompts.
-    """
+    """Writes a finished run, or some of its `tasks`, as a package; `allow_partial` also what is not the whole official split."""
     checked = read_submitter("the submitter", submitter_values(submitter))
     raw = read_results(folder)
     names = _chosen(folder, raw["tasks"], tasks)
@@ -106,7 +102,6 @@ def _chosen(folder: Path, entries: Mapping[str, Any], wanted: Sequence[str]) -> 
 
 
 def _check_size(folder: Path, counts: Mapping[str, int], most: int = contents.DEFAULT_LIMITS.items) -> None:
-    """Refuses a run that no reader would take, before its answers are looked for."""
     if sum(counts.values()) <= most:
         return
     largest = max(counts, key=lambda name: counts[name])
