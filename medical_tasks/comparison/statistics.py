@@ -15,15 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from medical_tasks.runs.results import weight_column
+from medical_tasks.scoring import paired
 from medical_tasks.scoring.averages import Components, average_of, components, sums
 from medical_tasks.scoring.estimates import Comparison, Floats, as_json
-from medical_tasks.scoring.paired import (
-    holm,
-    mcnemar,
-    minimum_detectable_difference,
-    paired_bootstrap,
-    paired_bootstrap_statistic,
-)
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 __all__ = [
@@ -55,7 +49,7 @@ def compare_columns(columns: Columns, *, resamples: int = RESAMPLES, whole: bool
     entry["minimum_detectable_difference"] = _detectable(columns, limits)
     entry["test"], entry["p"] = "bootstrap", entry["p_value"]
     if metric.kind == "proportion" and columns.values is not None:
-        tested = mcnemar(*columns.values, clusters=columns.clusters)
+        tested = paired.mcnemar(*columns.values, clusters=columns.clusters)
         entry["mcnemar"] = as_json(tested)
         entry["test"], entry["p"] = "McNemar", tested.p_exact if tested.n else None
     entry["flips"] = _flips(columns)
@@ -75,7 +69,7 @@ def compare_columns(columns: Columns, *, resamples: int = RESAMPLES, whole: bool
 
 def adjust(entries: Sequence[dict[str, Any]]) -> None:
     """Adds to a family of entries their p values adjusted by Holm (`p_holm`), and how many there are (`tests`)."""
-    adjusted = holm([math.nan if entry["p"] is None else entry["p"] for entry in entries])
+    adjusted = paired.holm([math.nan if entry["p"] is None else entry["p"] for entry in entries])
     tests = sum(entry["p"] is not None for entry in entries)
     for entry, value in zip(entries, adjusted, strict=True):
         entry["p_holm"], entry["tests"] = None if math.isnan(value) else value, tests
@@ -83,8 +77,8 @@ def adjust(entries: Sequence[dict[str, Any]]) -> None:
 
 def _bootstrap(columns: Columns, limits: tuple[float, float] | None, resamples: int) -> Comparison:
     if columns.metric.kind in ("proportion", "mean") and columns.values is not None:
-        return paired_bootstrap(*columns.values, clusters=columns.clusters, limits=limits, resamples=resamples)
-    return paired_bootstrap_statistic(
+        return paired.paired_bootstrap(*columns.values, clusters=columns.clusters, limits=limits, resamples=resamples)
+    return paired.paired_bootstrap_statistic(
         columns.first,
         columns.second,
         average_of(columns.shares),
@@ -102,7 +96,7 @@ def _detectable(columns: Columns, limits: tuple[float, float] | None) -> float |
         counted = np.isfinite(np.stack([*columns.first, *columns.second])).all(axis=0)
         sides = (_linear(columns.shares, columns.first, counted), _linear(columns.shares, columns.second, counted))
         ends = None
-    found = minimum_detectable_difference(*sides, clusters=columns.clusters, limits=ends)
+    found = paired.minimum_detectable_difference(*sides, clusters=columns.clusters, limits=ends)
     return None if math.isnan(found) else found
 
 

@@ -23,13 +23,7 @@ from medical_tasks.leaderboard.admission import DEFAULT_QUEUE, AlreadySubmittedE
 from medical_tasks.leaderboard.ranking import setting_of
 from medical_tasks.leaderboard.records import DamagedError, Entry, Event, State, Submission, Submitted
 from medical_tasks.leaderboard.storage import AlreadyStoredError, Storage
-from medical_tasks.leaderboard.submission_package.contents import (
-    DEFAULT_LIMITS,
-    Package,
-    PackageError,
-    ReadLimits,
-    Submitter,
-)
+from medical_tasks.leaderboard.submission_package import contents
 from medical_tasks.leaderboard.submission_package.reading import read_package
 from medical_tasks.report.published.figures import all_published
 from medical_tasks.spec import TaskSpec
@@ -61,7 +55,7 @@ class Board:
         storage: Storage,
         *,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
-        limits: ReadLimits = DEFAULT_LIMITS,
+        limits: contents.ReadLimits = contents.DEFAULT_LIMITS,
         queue: QueueLimits = DEFAULT_QUEUE,
     ) -> None:
         self.storage = storage
@@ -77,7 +71,7 @@ class Board:
     def submit(self, content: bytes) -> Submission:
         """Takes a package; whatever it raises for the submitter, nothing of it was kept, and submitting again is safe."""
         if len(content) > self._limits.package_bytes:
-            raise PackageError(
+            raise contents.PackageError(
                 f"the package has {len(content):,} bytes, {self._limits.package_bytes:,} are allowed. Submit fewer tasks at once."
             )
         package = read_package(content, limits=self._limits)
@@ -117,7 +111,7 @@ class Board:
             raise MissingError(f"{name}: no such submission. See: medical-tasks leaderboard list --store ...")
         return self._submission(name, events, has_package=has_package)
 
-    def package(self, name: str) -> Package:
+    def package(self, name: str) -> contents.Package:
         """Reads a submission's package, with every check that is made on submission."""
         self.submission(name)
         content = self.storage.read(package_name(name))
@@ -200,12 +194,12 @@ class Board:
                 events.setdefault(match[1], []).append(name)
         return packages, events
 
-    def _waiting(self) -> list[tuple[Submitter, int]]:
+    def _waiting(self) -> list[tuple[contents.Submitter, int]]:
         """Submitter and size of each pending submission; reads no others."""
         packages, events = self._listed()
         pending = [each for each in sorted(packages) if len(events.get(each, [])) <= 1]
         self._prefetch([name for each in pending for name in events.get(each, [])])
-        found: list[tuple[Submitter, int]] = []
+        found: list[tuple[contents.Submitter, int]] = []
         for each in pending:
             with contextlib.suppress(DamagedError):  # a maintainer is told of it
                 submission = self._submission(each, events.get(each, []), has_package=True)
@@ -239,16 +233,16 @@ class Board:
         events = [each for each in self.storage.names(f"events/{name}/") if EVENT.fullmatch(each)]
         return events, package_name(name) in self.storage.names(f"submissions/{name}/")
 
-    def _orphan(self, name: str, content: bytes) -> Package:
+    def _orphan(self, name: str, content: bytes) -> contents.Package:
         try:
             package = read_package(content, limits=self._limits)
-        except PackageError as error:
+        except contents.PackageError as error:
             raise DamagedError(f"{package_name(name)}: has no event, and is no package: {error}") from error
         if package.manifest.id != name:
             raise DamagedError(f"{package_name(name)}: has no event, and is the package {package.manifest.id}.")
         return package
 
-    def _record(self, name: str, package: Package, content: bytes) -> Submission:
+    def _record(self, name: str, package: contents.Package, content: bytes) -> Submission:
         """Stores the first event of a package that is in the store."""
         submitted = Submitted(
             submitter=package.manifest.submitter,

@@ -17,13 +17,6 @@ from medical_tasks.data.task_data import run_data
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile, read_text
 from medical_tasks.leaderboard.submission_package import contents
-from medical_tasks.leaderboard.submission_package.contents import (
-    DEFAULT_OPTIONS,
-    Package,
-    PackageError,
-    Submitter,
-    VerifyOptions,
-)
 from medical_tasks.leaderboard.submission_package.privacy import scrub, texts_allowed
 from medical_tasks.leaderboard.submission_package.reading import make_manifest, read_package
 from medical_tasks.leaderboard.submission_package.results import partial_facts, reported_task
@@ -40,12 +33,12 @@ _NOT_TASKS_OWN = ("asked", "response_sha256")
 def write_package(
     folder: Path,
     out: Path,
-    submitter: Submitter,
+    submitter: contents.Submitter,
     *,
     tasks: Sequence[str] = (),
-    options: VerifyOptions = DEFAULT_OPTIONS,
+    options: contents.VerifyOptions = contents.DEFAULT_OPTIONS,
     allow_partial: bool = False,
-) -> Package:
+) -> contents.Package:
     """Writes a finished run, or some of its `tasks`, as a package; `allow_partial` also what is not the whole official split."""
     checked = read_submitter("the submitter", submitter_values(submitter))
     raw = read_results(folder)
@@ -81,7 +74,7 @@ def write_package(
     try:
         # What is submitted is what a stranger would take.
         package = read_package(content)
-    except PackageError as error:
+    except contents.PackageError as error:
         raise UsageError(f"{folder}: cannot be submitted as it is: {error}") from error
     with WholeFile(out) as file:
         file.write_bytes(content)
@@ -161,7 +154,9 @@ def _lines(rows: Sequence[Mapping[str, Any]]) -> bytes:
     return "".join(json.dumps(row, ensure_ascii=True, allow_nan=False) + "\n" for row in rows).encode()
 
 
-def answers_of_run(task: TaskSpec, recipe: Mapping[str, Any], folder: Path, options: VerifyOptions) -> dict[str, str]:
+def answers_of_run(
+    task: TaskSpec, recipe: Mapping[str, Any], folder: Path, options: contents.VerifyOptions
+) -> dict[str, str]:
     """Finds the answers that a run scored, item id to answer."""
     check_recipe(folder, recipe)
     responses = options.responses if recipe["model"]["name"].startswith("responses/") else None
