@@ -118,8 +118,8 @@ def check_results(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
     for name in results["tasks"]:
         if name not in known:
             raise contents.PackageError(
-                f"{contents.RESULTS}: the task {contents.shown(name)} is not known here. Leave it out (--task NAME), or update this "
-                "suite."
+                f"{contents.RESULTS}: the task {contents.shown(name)} is not known here. Leave it out (--task NAME), or update "
+                "this suite."
             )
     if tuple(results["tasks"]) != names:
         raise contents.not_sound(f"{contents.RESULTS}: its tasks are not those that package.json names, in that order")
