@@ -231,25 +231,17 @@ def told(error: Exception, *, doing: str, repo: str) -> Trouble:
         kind = "missing" if status == 404 else "rights"
     else:
         kind = "busy" if status in _PASSING else "refused" if status else "unreached"
-    known = {"status": status, "repo": repo, "reason": _reason(error), "unsure": _UNSURE}
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    reason = _SECRET.sub("...", f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__)[:200]
+    known = {"status": status, "repo": repo, "reason": reason, "unsure": _UNSURE}
     said = f"dataset repository {repo} of the Hub, {doing}: {_TROUBLES[kind].format(**known)}"
     if kind not in ("conflict", "busy", "unreached"):
         return Trouble(said)
-    return Passing(said, after_s=_after(error) if kind == "busy" else 0.0)
+    value = str(getattr(getattr(error, "response", None), "headers", {}).get("retry-after", "0"))
+    return Passing(said, after_s=float(value) if kind == "busy" and value.isdecimal() else 0.0)
 
 
 def _status(error: BaseException) -> int:
     status = int(getattr(getattr(error, "response", None), "status_code", 0) or 0)
     # A failed upload is told as a RuntimeError whose cause has the answer.
     return status or (0 if error.__cause__ is None else _status(error.__cause__))
-
-
-def _after(error: Exception) -> float:
-    headers = getattr(getattr(error, "response", None), "headers", {})
-    value = str(headers.get("retry-after", "0"))
-    return float(value) if value.isdecimal() else 0.0
-
-
-def _reason(error: Exception) -> str:
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    return _SECRET.sub("...", f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__)[:200]

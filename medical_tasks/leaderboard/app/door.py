@@ -258,7 +258,7 @@ class Door:
         await self._make_room(spare=LONGEST_UPLOAD)
         own = [name for name, who in self._kept.items() if who == address]
         for name in own[: max(0, len(own) - self._limits.share + 1)]:
-            discard(self._folder / name)
+            (self._folder / name).unlink(missing_ok=True)
         name = await asyncio.to_thread(keep, self._folder, files[0])
         self._kept[name] = address
         return name
@@ -292,7 +292,7 @@ class Door:
     def _value(self, value: Any) -> Any:
         if value is None or isinstance(value, str):
             return value
-        if isinstance(value, dict) and isinstance(value["path"], str) and is_upload(value["path"]):
+        if isinstance(value, dict) and isinstance(value["path"], str) and _TOKEN.fullmatch(value["path"]):
             return {"path": str(self._folder / value["path"]), "meta": {"_type": "gradio.FileData"}}
         raise ValueError("neither a text nor an upload")
 
@@ -315,7 +315,7 @@ KEPT_SECONDS: Final = 3600
 _BEGINS: Final = b"PK\3\4"
 """Every zip file that has a file in it."""
 _FOLDER_NAME: Final = "medical-tasks-leaderboard"
-_TOKEN: Final = re.compile(r"[0-9a-f]{64}\.zip")
+_TOKEN: Final = re.compile(r"[0-9a-f]{64}\.zip")  # the name of an upload, which no path and no address is
 
 
 def own_folder() -> Path:
@@ -363,20 +363,15 @@ def keep(folder: Path, file: BinaryIO) -> str:
         with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as kept:
             shutil.copyfileobj(file, kept, 1 << 20)
     except OSError:
-        discard(place)
+        place.unlink(missing_ok=True)
         raise
     return place.name
-
-
-def is_upload(name: str) -> bool:
-    """Whether a text is the name of an upload, which no path and no address is."""
-    return _TOKEN.fullmatch(name) is not None
 
 
 def upload_path(value: Any, folder: Path) -> Path:
     """Finds an upload by what the browser sent, which may name anything; `MissingError` for all but an upload that is here."""
     path = Path(str(value.get("path"))) if isinstance(value, Mapping) else Path()
-    if path.parent == folder and is_upload(path.name) and path.is_file():
+    if path.parent == folder and _TOKEN.fullmatch(path.name) and path.is_file():
         return path
     raise MissingError("the uploaded file is not here any more: it is kept for an hour at most. Upload it again.")
 
@@ -396,11 +391,6 @@ def uploaded(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> bytes:
             "package: medical-tasks submit RUN --to space --task NAME"
         )
     return content
-
-
-def discard(path: Path) -> None:
-    """Deletes an uploaded file."""
-    path.unlink(missing_ok=True)
 
 
 def megabytes(count: int) -> str:

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl
 from medical_tasks.errors import MedicalTasksError, MissingError
 from medical_tasks.leaderboard.admission import AdmissionError, QueueFullError, check_admission
 from medical_tasks.leaderboard.app import parts as shared
-from medical_tasks.leaderboard.app.door import discard, megabytes, upload_path, uploaded
+from medical_tasks.leaderboard.app.door import megabytes, upload_path, uploaded
 from medical_tasks.leaderboard.app.pages import about_page, framed, page_at
 from medical_tasks.leaderboard.app.snapshot import Content, Snapshot
 from medical_tasks.leaderboard.records import Submission
@@ -166,7 +166,7 @@ def _submit_part(gr: Any, content: Content) -> None:
 
     def taken_back(value: Any) -> list[Any]:
         with contextlib.suppress(MissingError):
-            discard(upload_path(value, folder))
+            upload_path(value, folder).unlink(missing_ok=True)
         return [gr.File(value=None), "", gr.Row(visible=False)]
 
     # Gradio's own reading of the field leaves an empty file behind for every event.
@@ -226,7 +226,7 @@ def check(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Step:
         return Step(html=refused(_told(error)))
     finally:
         if step is None:
-            discard(path)
+            path.unlink(missing_ok=True)
     return step
 
 
@@ -239,7 +239,7 @@ def submit(content: Content, path: Path, limits: ReadLimits = DEFAULT_LIMITS) ->
     except MedicalTasksError as error:
         return Step(html=refused(_told(error)))
     finally:
-        discard(path)
+        path.unlink(missing_ok=True)
     content.forget()
     return Step(html=submitted(submission, content.snapshot()))
 

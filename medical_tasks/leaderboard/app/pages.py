@@ -60,7 +60,9 @@ def _chosen(offered: Choices, value: str, default: str = "") -> str:
 
 
 def _leaderboard(content: Content, snapshot: Snapshot, address: shared.Address) -> Page:
-    offered = task_choices(snapshot)
+    counts = Counter(entry.task for entry in snapshot.entries)
+    named = [(f"{shared.benchmark_title(each)}: {each} ({counts[each]:,})", each) for each in shared.task_order(counts)]
+    offered = [("All benchmarks", OVERALL), *named]
     task = _chosen(offered, address.task, _first_task(snapshot))
     entries = [] if task == OVERALL else [entry for entry in snapshot.entries if entry.task == task]
     metrics = [(metric.name, metric.name) for metric in shared.ranked_metrics(task, entries)]
@@ -68,7 +70,7 @@ def _leaderboard(content: Content, snapshot: Snapshot, address: shared.Address) 
     metric, group = _chosen(metrics, address.metric), _chosen(groups, address.group)
     html = overall_page(snapshot) if task == OVERALL else task_page(snapshot, task, metric=metric, group=group)
     # Of what is chosen by itself an address says nothing.
-    named = {
+    said = {
         "metric": "" if metric == _chosen(metrics, "") else metric,
         "group": "" if group == _chosen(groups, "") else group,
     }
@@ -77,7 +79,7 @@ def _leaderboard(content: Content, snapshot: Snapshot, address: shared.Address) 
         "metric": Field(choices=metrics, value=metric, hidden=len(metrics) < 2),
         "group": Field(choices=groups, value=group, hidden=len(groups) < 2),
     }
-    return Page(address=shared.Address(task=task, **named), html=html, fields=fields)
+    return Page(address=shared.Address(task=task, **said), html=html, fields=fields)
 
 
 def _first_task(snapshot: Snapshot) -> str:
@@ -102,7 +104,9 @@ def _model(content: Content, snapshot: Snapshot, address: shared.Address) -> Pag
 
 
 def _compare(content: Content, snapshot: Snapshot, address: shared.Address) -> Page:
-    offered = compared_task_choices(snapshot)
+    counts = Counter(entry.task for entry in snapshot.entries if entry.submission)
+    several = [each for each in shared.task_order(counts) if counts[each] > 1]
+    offered = [(f"{shared.benchmark_title(each)}: {each}", each) for each in several]
     task = _chosen(offered, address.task)
     submissions = submission_choices(snapshot, task)
     # An unknown id in an address is kept, so that the page says what is wrong with it.
@@ -134,24 +138,11 @@ _MAKERS: dict[str, Callable[[Content, Snapshot, shared.Address], Page]] = {
 Choices = list[tuple[str, str]]
 
 
-def task_choices(snapshot: Snapshot) -> Choices:
-    """The overall table, then each task with an entry, below its benchmark's title."""
-    counts = Counter(entry.task for entry in snapshot.entries)
-    named = [(f"{shared.benchmark_title(task)}: {task} ({counts[task]:,})", task) for task in shared.task_order(counts)]
-    return [("All benchmarks", OVERALL), *named]
-
-
 def group_choices(entries: Sequence[Entry]) -> Choices:
     """The task's groups, the largest first, and all of them where there are several."""
     groups = shared.groups_of(entries)
     named = [(f"{group.name} ({len(group.entries):,}): {group.words}", group.name) for group in groups]
     return [*named, ("All groups, each ranked by itself", ALL_GROUPS)] if len(named) > 1 else named
-
-
-def compared_task_choices(snapshot: Snapshot) -> Choices:
-    """Tasks with at least two submissions that could be compared."""
-    counts = Counter(entry.task for entry in snapshot.entries if entry.submission)
-    return [(f"{shared.benchmark_title(task)}: {task}", task) for task in shared.task_order(counts) if counts[task] > 1]
 
 
 def submission_choices(snapshot: Snapshot, task: str) -> Choices:
@@ -276,7 +267,7 @@ def _metrics_table(task: TaskSpec, result: Mapping[str, Any]) -> Markup:
 
 def _metric_row(metric: MetricSpec, told: Mapping[str, Any]) -> list[Cell | str]:
     unit, flips = metric.unit, told.get("flips")
-    low, high = told.get("ci_low"), told.get("ci_high")
+    low, high, p = (told.get(key) for key in ("ci_low", "ci_high", "p"))
     note = "no interval" if low is None or high is None else f"{_signed(low, unit)} to {_signed(high, unit)}"
     return [
         Cell(metric_label(metric.name, told), note="" if metric.higher_is_better else "lower is better"),
@@ -284,7 +275,7 @@ def _metric_row(metric: MetricSpec, told: Mapping[str, Any]) -> list[Cell | str]
         valued(told, "value_b"),
         Cell(_signed(told.get("difference"), unit), note=note, strong=True),
         _verdict(metric, low, high),
-        Cell(_p_value(told.get("p")), title=str(told.get("test", ""))),
+        Cell("n/a" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}", title=str(told.get("test", ""))),
         "n/a" if not flips else f"{flips['improved']} / {flips['worsened']} / {flips['same']}",
         number(told.get("minimum_detectable_difference"), unit),
         Cell(f"{told.get('n', 0):,}", note="; ".join(told.get("notes") or ())),
@@ -302,10 +293,6 @@ def _verdict(metric: MetricSpec, low: float | None, high: float | None) -> str:
     if low <= 0 <= high:
         return "no difference shown"
     return "B is better" if (low > 0) == metric.higher_is_better else "A is better"
-
-
-def _p_value(value: float | None) -> str:
-    return "n/a" if value is None else "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def _flipped(metric: MetricSpec, first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]]) -> Markup:

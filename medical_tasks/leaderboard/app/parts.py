@@ -16,7 +16,7 @@ from medical_tasks.leaderboard.ranking import group_label, measure_of
 from medical_tasks.leaderboard.records import Entry, EntryState
 from medical_tasks.report.entry_notes import warning
 from medical_tasks.report.html_parts import NOTHING, Cell, Column, Markup, Row, Toggle, escaped, html_table, markup
-from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, valued
+from medical_tasks.runs.numbers import bounds, coverage, interval, valued
 from medical_tasks.spec import MetricSpec
 
 
@@ -77,12 +77,6 @@ def metric_cell(metric: Mapping[str, Any] | None, *, state: EntryState, strong: 
     if metric.get("bound_low") is not None and metric.get("bound_high") != metric["bound_low"]:
         words.append(f"bounds, whatever is missing: {bounds({'bound_high': None, **metric})}")
     return Cell(valued(metric), sort=value, note=note, title="; ".join(words), strong=strong)
-
-
-def metric_heading(metric: MetricSpec, *, comparable: bool = True) -> Markup:
-    """Renders a metric's name with its unit, breakable over several lines."""
-    label = metric_label(metric.name, {"unit": metric.unit, "comparable": comparable})
-    return markup(escaped(label).replace("_", Markup("_<wbr>")))
 
 
 def coverage_cell(entry: Entry) -> Cell:

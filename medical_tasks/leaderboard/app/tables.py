@@ -11,7 +11,7 @@ from medical_tasks.leaderboard.ranking import OverallEntry, RankRange, group_lab
 from medical_tasks.leaderboard.records import Entry
 from medical_tasks.report.html_parts import Cell, Column, Markup, Row, escaped, markup
 from medical_tasks.report.plots import Scale, axis_ticks, interval_mark, scale_of
-from medical_tasks.runs.numbers import coverage, interval, percent
+from medical_tasks.runs.numbers import coverage, interval, metric_label, percent
 from medical_tasks.spec import MetricSpec
 
 ALL_GROUPS: Final = "all"
@@ -146,7 +146,8 @@ def reported_section(entries: Sequence[Entry], metrics: Sequence[MetricSpec], by
 
 
 def _metric_column(metric: MetricSpec, *, comparable: bool = True) -> Column:
-    label = shared.metric_heading(metric, comparable=comparable)
+    said = metric_label(metric.name, {"unit": metric.unit, "comparable": comparable})
+    label = markup(escaped(said).replace("_", Markup("_<wbr>")))
     return Column(name=metric.name, label=label, kind="number", help=metric.description)
 
 

@@ -42,9 +42,9 @@ def read_package(source: Path | bytes, *, limits: contents.ReadLimits = contents
     if manifest.partial != results_file.partial_facts(results):
         raise contents.not_sound(f"{contents.MANIFEST}, partial: is not what the recipes say")
     shown_tasks = {name: results_file.reported_task(task_spec(name), entry) for name, entry in results["tasks"].items()}
-    items = read_items(reader, files.pop(contents.ITEMS), shown_tasks, limits)
-    answers = read_answers(reader, files.pop(contents.ANSWERS, b""), items, shown_tasks, limits)
-    verdicts = read_verdicts(reader, files.pop(contents.VERDICTS, b""), shown_tasks, limits)
+    items = read_items(reader, files.pop(contents.ITEMS), shown_tasks)
+    answers = read_answers(reader, files.pop(contents.ANSWERS, b""), items, shown_tasks)
+    verdicts = read_verdicts(reader, files.pop(contents.VERDICTS, b""), shown_tasks)
     for name, task in shown_tasks.items():
         entry, rows = results["tasks"][name], items.get(name, [])
         if not rows:

@@ -231,7 +231,12 @@ def recompute(
     scores: dict[str, ItemScore] = {}
     unanswered: dict[str, str] = {}
     for row in rows:
-        groups = {by: _groups(str(row[f"group_{by}"]), entry["breakdown"].get(by, {})) for by in task.groups}
+        # A cell names one group, whose name may hold spaces, or several with spaces between.
+        groups = {
+            by: (said,) if said in entry["breakdown"].get(by, {}) else tuple(dict.fromkeys(said.split(" ")))
+            for by in task.groups
+            for said in (str(row[f"group_{by}"]),)
+        }
         if any(len(each) > limits.item_groups for each in groups.values()):
             raise contents.PackageError(
                 f"items.jsonl: an item is in more than {limits.item_groups} groups of one breakdown."
@@ -329,11 +334,6 @@ def _unknown(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> Callable[[tup
         return known or (leaf in _ESTIMATE and name in estimated)
 
     return unknown
-
-
-def _groups(said: str, known: Mapping[str, Any]) -> tuple[str, ...]:
-    """The groups that a cell names: one, whose name may hold spaces, or several with spaces between."""
-    return (said,) if said in known else tuple(dict.fromkeys(said.split(" ")))
 
 
 def _score(task: TaskSpec, row: Mapping[str, Any]) -> ItemScore:

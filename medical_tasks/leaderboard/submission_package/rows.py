@@ -10,20 +10,20 @@ from typing import Any, Final
 from medical_tasks.io.json_records import Field, optional
 from medical_tasks.leaderboard.submission_package import contents, privacy
 from medical_tasks.leaderboard.submission_package import values as forms
-from medical_tasks.leaderboard.submission_package.contents import PackageError, ReadLimits, not_sound, shown
+from medical_tasks.leaderboard.submission_package.contents import PackageError, not_sound, shown
 from medical_tasks.runs.results import weight_column
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 Rows = dict[str, list[dict[str, Any]]]
 
 
-def read_items(reader: forms.JsonReader, content: bytes, tasks: Mapping[str, TaskSpec], limits: ReadLimits) -> Rows:
+def read_items(reader: forms.JsonReader, content: bytes, tasks: Mapping[str, TaskSpec]) -> Rows:
     """Reads `items.jsonl`: task to its rows, in order. An id may stand once in a task."""
     rows: Rows = {}
     fields = {name: item_fields(task, texts=privacy.texts_allowed(task)) for name, task in tasks.items()}
     words = {name: privacy.note_words(task) for name, task in tasks.items() if not privacy.texts_allowed(task)}
     seen: set[tuple[str, str]] = set()
-    for where, value in reader.lines(contents.ITEMS, content, most=limits.items):
+    for where, value in reader.lines(contents.ITEMS, content, most=reader.limits.items):
         name = _task_of(where, value, tasks)
         row = read_item(where, value, tasks[name], fields[name])
         if name in words:
@@ -40,13 +40,12 @@ def read_answers(
     content: bytes,
     items: Mapping[str, Sequence[Mapping[str, Any]]],
     tasks: Mapping[str, TaskSpec],
-    limits: ReadLimits,
 ) -> dict[str, dict[str, str]]:
     """Reads `answers.jsonl`: of tasks on open data, exactly the answers whose hashes the items have, as task to id to answer."""
     open_tasks = {name for name, task in tasks.items() if privacy.texts_allowed(task)}
     told = {name: {row["id"]: row["answer_sha256"] for row in items.get(name, ())} for name in open_tasks}
     found: dict[str, dict[str, str]] = {name: {} for name in tasks if name in open_tasks}
-    for where, value in reader.lines(contents.ANSWERS, content, most=limits.items):
+    for where, value in reader.lines(contents.ANSWERS, content, most=reader.limits.items):
         name = _task_of(where, value, tasks)
         if name not in open_tasks:
             raise not_sound(
@@ -66,12 +65,12 @@ def read_answers(
     return found
 
 
-def read_verdicts(reader: forms.JsonReader, content: bytes, tasks: Mapping[str, TaskSpec], limits: ReadLimits) -> Rows:
+def read_verdicts(reader: forms.JsonReader, content: bytes, tasks: Mapping[str, TaskSpec]) -> Rows:
     """Reads `verdicts.jsonl`: task to its rows, in order. A question has one verdict."""
     rows: Rows = {}
     seen: dict[tuple[str, str, str], dict[str, Any]] = {}
     fields = {name: verdict_fields(texts=privacy.texts_allowed(task)) for name, task in tasks.items()}
-    for where, value in reader.lines(contents.VERDICTS, content, most=limits.verdicts):
+    for where, value in reader.lines(contents.VERDICTS, content, most=reader.limits.verdicts):
         name = _task_of(where, value, tasks)
         if isinstance(value, dict) and not privacy.texts_allowed(tasks[name]):
             privacy.check_private_verdict(where, value)
@@ -184,13 +183,12 @@ def item_fields(task: TaskSpec, *, texts: bool) -> dict[str, Field]:
     return fields
 
 
-def _is_decision(value: Any) -> bool:
-    return value is None or value == NAN or (not isinstance(value, bool) and value in (0, 1))
-
-
 def _metric_value(metric: MetricSpec) -> Field:
     if metric.kind == "proportion":
-        return Field(holds=_is_decision, rule="0, 1, null, or the text nan")
+        return Field(
+            holds=lambda value: value in (None, NAN) or (not isinstance(value, bool) and value in (0, 1)),
+            rule="0, 1, null, or the text nan",
+        )
     low, high = metric.limits
     return forms.number(max(low, -LARGEST), min(high, LARGEST), null=True, nan=True)
 
