@@ -22,15 +22,12 @@ def bits(pattern: str) -> list[float]:
     return [float(letter) for letter in pattern]
 
 
-def test_exact_mcnemar_by_hand() -> None:
+def test_exact_mcnemar_and_flips_by_hand() -> None:
     # 2 items right in A only, 9 in B only: 2 (C(11,0) + C(11,1) + C(11,2)) / 2^11 = 134 / 2048, as R's binom.test(2, 11) says.
     found = metrics(rows(bits("11" + "0" * 9 + "1" * 5)), rows(bits("00" + "1" * 9 + "1" * 5)))["right"]
     assert (found["test"], found["p"]) == ("McNemar", pytest.approx(134 / 2048))
     assert found["flips"] == {"improved": 9, "worsened": 2, "same": 5}
     assert (found["p_holm"], found["tests"]) == (found["p"], 1)
-
-
-def test_of_less_is_better_fewer_is_an_improvement() -> None:
     found = metrics(rows(bits("11" + "0" * 9)), rows(bits("00" + "1" * 9)))
     assert found["right"]["flips"] == {"improved": 9, "worsened": 2, "same": 0}
     assert found["harm"]["flips"] == {"improved": 9, "worsened": 2, "same": 0}
@@ -42,9 +39,6 @@ def test_detectable_difference_by_hand() -> None:
     # Student's t with 15 degrees of freedom: 2.1314 at 97.5 %, 0.8662 at 80 % (tables).
     found = metrics(rows(bits("1" + "0" * 6 + "1" * 9)), rows(bits("0" + "1" * 6 + "1" * 9)))["right"]
     assert found["minimum_detectable_difference"] == pytest.approx((2.1314 + 0.8662) * math.sqrt(0.3625 / 16), rel=1e-4)
-
-
-def test_an_average_detects_what_the_mean_of_its_parts_does() -> None:
     a, b = bits("1100110010"), bits("1010101011")
     found = metrics(rows(a), rows(b))["both"]
     assert found["difference"] == pytest.approx(0.1)

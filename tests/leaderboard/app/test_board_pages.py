@@ -103,18 +103,12 @@ def test_an_entry_that_is_not_ranked_says_why() -> None:
     html = task_page(board(marked, entry("A", 0.5)), "medcalc")
     assert [row[:2] for row in rows(html, "board-0")] == [["1", "A"], ["n/a", "Marked"]]
     assert "Not ranked: Only 95.0 % of the items have a score." in html
-
-
-def test_a_judge_that_compares_words_is_said_in_bold() -> None:
     judge = {"name": "lexical", "comparable": False, "votes": 1}
     metrics = {"comprehensiveness": number(0.9, comparable=False)}
     html = task_page(board(entry("A", 0.9, task="kqa", metrics=metrics, recipe={"judge": judge})), "kqa")
     assert "<strong>Not comparable: the judge lexical compares words" in html
     assert "[not comparable]" in html
     assert rows(html, "board-0")[0][0] == "n/a"
-
-
-def test_what_cannot_be_computed_is_not_zero() -> None:
     empty = {"value": None, "ci_low": None, "ci_high": None, "n": 0}
     html = task_page(board(entry("A", 0.5, metrics={"accuracy": empty}, coverage={"asked": 0, "scored": 0})), "medcalc")
     (row,) = rows(html, "board-0")

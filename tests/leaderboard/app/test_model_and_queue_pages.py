@@ -27,31 +27,19 @@ def test_a_model_has_all_its_results_of_every_task() -> None:
     assert "Somebody else" not in html
 
 
-def test_a_model_known_from_papers_alone_has_no_submitter() -> None:
+def test_a_model_of_papers_or_pending_or_of_several_submitters_or_unknown_says_so() -> None:
     html = model_page(board(reported("GPT-4", 0.379)), "GPT-4")
     assert "papers alone: nobody submitted it here" in html
     assert "model-history" not in html
-
-
-def test_a_model_that_waits_has_a_history_and_no_results() -> None:
     html = model_page(board(submissions=(submission("a" * 16, "New", "pending"),)), "New")
     assert "Nothing of this model was accepted yet." in html
     assert [row[2] for row in rows(html, "model-history")] == ["pending"]
-
-
-def test_a_name_that_nobody_has_is_quoted_harmlessly() -> None:
     html = model_page(board(entry("A", 0.5)), HOSTILE)
     assert "No model is called" in html
     assert "img" not in Cells(html).tags
     assert "Choose a model above." in model_page(board(), "")
-
-
-def test_names_are_of_entries_and_submissions() -> None:
     found = board(entry("b", 0.5), reported("C", 0.5), submissions=(submission("a" * 16, "A", "pending"),))
     assert model_names(found) == ["A", "b", "C"]
-
-
-def test_several_submitters_of_one_name_are_told() -> None:
     two = (submission("a" * 16, "A", organisation="One"), submission("b" * 16, "A", organisation="Two"))
     html = model_page(board(entry("A", 0.5), submissions=two), "A")
     assert "Also submitted by" in html

@@ -32,11 +32,8 @@ def submit(folder: Path, out: Path, *more: str) -> int:
     return main(words)
 
 
-def test_the_same_run_gives_the_same_bytes(runs: Runs, medcalc: bytes) -> None:
+def test_a_run_gives_the_same_bytes_and_its_own_rows(runs: Runs, medcalc: bytes, kqa: bytes) -> None:
     assert runs.package(*MEDCALC) == medcalc
-
-
-def test_rows_are_those_of_the_run(runs: Runs, kqa: bytes) -> None:
     package = read_package(kqa)
     written = read_items(runs.folder(*KQA))
     for row, said in zip(written, package.items, strict=True):
