@@ -9,7 +9,6 @@ import contextlib
 import hashlib
 import io
 import json
-import math
 import re
 import zipfile
 import zlib
@@ -21,7 +20,7 @@ from typing import Any, Final, Literal, get_args
 
 from medical_tasks.errors import UsageError
 from medical_tasks.leaderboard.submission_package.contents import RESULTS, SHA256, Submitter
-from medical_tasks.leaderboard.submission_package.values import is_number
+from medical_tasks.leaderboard.submission_package.values import finite, is_number
 from medical_tasks.runs.recipes import mapping
 
 State = Literal["pending", "accepted", "rejected"]
@@ -138,7 +137,7 @@ def event_bytes(event: Event, submitted: Submitted | None = None) -> bytes:
 def read_event(name: str, content: bytes, *, first: bool) -> tuple[Event, Submitted | None]:
     """Reads an event, a submission's `first` one or a later one; `DamagedError` where it is none."""
     try:
-        found = json.loads(content, parse_constant=_finite, parse_float=_finite)
+        found = json.loads(content, parse_constant=finite, parse_float=finite)
     except (ValueError, RecursionError) as error:  # of JSON or of UTF-8
         raise DamagedError(f"{name}: not valid JSON ({type(error).__name__}).") from error
     if isinstance(found, dict) and found.get("format") == _BEFORE:
@@ -199,13 +198,6 @@ def _is_time(text: str) -> bool:
     with contextlib.suppress(ValueError):
         return bool(datetime.fromisoformat(text))
     return False
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(f"{text[:20]} is no number")
-    return value
 
 
 def check_history(name: str, events: Sequence[Event]) -> None:

@@ -433,17 +433,13 @@ def check_date(text: str) -> str:
     return text
 
 
-def _check_url(url: str) -> str:
+def _is_page(url: str) -> bool:
     try:
         parts = urlsplit(url)
         sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.username is None
     except ValueError:
-        sound = False
-    if not sound or any(char.isspace() or not char.isprintable() for char in url):
-        raise UsageError(
-            f"--source-url {url!r}: not the address of a page. Write it like https://huggingface.co/OWNER/NAME."
-        )
-    return url
+        return False
+    return sound and not any(char.isspace() or not char.isprintable() for char in url)
 
 
 def check_line(option: str, text: str) -> str:
@@ -460,11 +456,13 @@ def source_of(options: Mapping[str, str | None]) -> dict[str, str]:
     if given and "url" not in given:
         raise UsageError(f"--source-{next(iter(given))}: says whose page it is; give --source-url as well.")
     for name, value in given.items():
-        if name == "url":
-            _check_url(value)
-        elif name == "name":
+        if name == "url" and not _is_page(value):
+            raise UsageError(
+                f"--source-url {value!r}: not the address of a page. Write it like https://huggingface.co/OWNER/NAME."
+            )
+        if name == "name":
             check_line("--source-name", value)
-        elif _OWNER.fullmatch(value) is None:
+        elif name != "url" and _OWNER.fullmatch(value) is None:
             raise UsageError(
                 f"--source-{name} {value!r}: not a name of the Hub. Write it as in https://huggingface.co/NAME."
             )

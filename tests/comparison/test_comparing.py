@@ -68,7 +68,7 @@ def two_kinds(odd: list[float], even: list[float]) -> list[dict[str, Any]]:
     return [row(str(place), value, group_kind=kind) for place, (kind, value) in enumerate(values)]
 
 
-def test_each_group_has_its_own_difference_and_holm_goes_over_the_groups() -> None:
+def test_holm_goes_over_the_groups_and_a_small_one_is_no_member() -> None:
     # odd: 7 items right in B only, p = 2 / 2^7. even: 1 in A only and 6 in B only, p = 2 (1 + 7) / 2^7.
     a = two_kinds([0.0] * 7 + [1.0] * 5, [1.0] + [0.0] * 6 + [1.0] * 5)
     b = two_kinds([1.0] * 12, [0.0] + [1.0] * 11)
@@ -79,9 +79,6 @@ def test_each_group_has_its_own_difference_and_holm_goes_over_the_groups() -> No
     assert (odd["p_holm"], even["p_holm"]) == (pytest.approx(0.03125), pytest.approx(0.125))
     assert odd["ci_low"] < odd["difference"] < odd["ci_high"]
     assert odd["minimum_detectable_difference"] > 0
-
-
-def test_a_small_group_has_no_interval_and_is_no_member_of_the_family() -> None:
     a, b = two_kinds([0.0] * 9, [0.0] * 10), two_kinds([1.0] * 9, [1.0] * 10)
     kind = groups(a, b)["kind"]
     few = kind["odd"]["right"]

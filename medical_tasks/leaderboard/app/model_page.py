@@ -107,8 +107,8 @@ def result_details(entry: Entry, number: int) -> Markup:
         points = [_point(metric, entry) for metric in shares]
         parts.append(intervals_svg(points, id=f"result-{number}-plot", title="Metrics with their 95 % intervals"))
     parts.append(_metrics_table(entry, metrics, number))
-    for place, (by, groups) in enumerate(entry.breakdown.items()):
-        parts.append(_breakdown_table(entry, by, groups, metrics, place=f"result-{number}-by-{place}"))
+    for place, by in enumerate(entry.breakdown):
+        parts.append(_breakdown_table(entry, by, metrics, place=f"result-{number}-by-{place}"))
     if entry.recipe:
         recipe = json.dumps(entry.recipe, indent=2, ensure_ascii=False)
         text = f'aria-label="Recipe of {escaped(entry.task)}"><code>{escaped(recipe)}</code></pre>'
@@ -158,14 +158,8 @@ def _count(told: Mapping[str, Any]) -> Cell:
     return Cell("not reported" if told.get("n") is None else f"{told['n']:,}", sort=told.get("n"))
 
 
-def _breakdown_table(
-    entry: Entry,
-    by: str,
-    groups: Mapping[str, Mapping[str, Mapping[str, Any]]],
-    metrics: Sequence[MetricSpec],
-    *,
-    place: str,
-) -> Markup:
+def _breakdown_table(entry: Entry, by: str, metrics: Sequence[MetricSpec], *, place: str) -> Markup:
+    groups = entry.breakdown[by]
     # Of the parts of an item only some metrics are told.
     told = [metric for metric in metrics if groups and all(metric.name in group for group in groups.values())]
     if not told:

@@ -196,7 +196,7 @@ class JsonReader:
                 object_pairs_hook=once,
                 parse_constant=_no_constant,
                 parse_int=lambda text: int(self._short(text)),
-                parse_float=lambda text: _finite(self._short(text)),
+                parse_float=lambda text: finite(self._short(text)),
             )
         except UnicodeDecodeError as error:
             raise not_sound(f"{where}: not UTF-8 text (byte {error.start})") from error
@@ -230,7 +230,8 @@ class JsonReader:
         return text
 
 
-def _finite(text: str) -> float:
+def finite(text: str) -> float:
+    """Reads a number; `ValueError` for one that no float can hold."""
     value = float(text)
     if not math.isfinite(value):
         raise ValueError(f"the number {shown(text)} is too large")
