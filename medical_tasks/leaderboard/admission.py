@@ -23,7 +23,6 @@ from medical_tasks.runs.recipes import mapping, one_line, short
 from medical_tasks.spec import TaskSpec
 
 LEAST_COVERAGE: Final = 0.90
-"""Share of the items that must be scored."""
 RANKED_COVERAGE: Final = 0.98
 """Share of the items that must be scored for a rank: a model that fails on the hard ones must not win by that."""
 

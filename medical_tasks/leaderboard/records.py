@@ -91,7 +91,6 @@ _ID: Final = re.compile(r"(?:[0-9a-f]{16})?")
 # Half of a surrogate pair is no character: no terminal and no page can write it.
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _LONGEST_LINE: Final = 1000
-"""No line that is submitted or decided by has more."""
 _EVENT_KEYS: Final = frozenset({"format", "state", "at", "by", "reason", "verified", "replaces"})
 
 

@@ -311,7 +311,6 @@ FOLDER_VARIABLE: Final = "GRADIO_TEMP_DIR"
 MOST_BYTES: Final = 1 << 30
 """All uploads that nobody has confirmed yet, together."""
 KEPT_SECONDS: Final = 3600
-"""How long an upload that nobody confirms is kept."""
 _BEGINS: Final = b"PK\3\4"
 """Every zip file that has a file in it."""
 _FOLDER_NAME: Final = "medical-tasks-leaderboard"

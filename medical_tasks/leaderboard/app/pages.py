@@ -51,7 +51,13 @@ def page_at(content: Content, address: shared.Address) -> Page:
     """Makes the page of an address; what it names and is not there falls back to what is."""
     snapshot = content.snapshot()
     made = _MAKERS.get(address.view, _leaderboard)(content, snapshot, address)
-    return replace(made, html=framed(markup(shared.store_notice(snapshot), made.html), made.address))
+    above = Markup("")
+    if snapshot.problem:
+        taken = snapshot.taken[:16].replace("T", " ")
+        shown = f"What is shown is of {taken} UTC." if taken else "Nothing can be shown."
+        said = f"{shown} Reload the page to try again."
+        above = shared.notice("bad", "The leaderboard's store cannot be read now", said)
+    return replace(made, html=framed(markup(above, made.html), made.address))
 
 
 def _chosen(offered: Choices, value: str, default: str = "") -> str:
@@ -66,7 +72,9 @@ def _leaderboard(content: Content, snapshot: Snapshot, address: shared.Address) 
     task = _chosen(offered, address.task, _first_task(snapshot))
     entries = [] if task == OVERALL else [entry for entry in snapshot.entries if entry.task == task]
     metrics = [(metric.name, metric.name) for metric in shared.ranked_metrics(task, entries)]
-    groups = group_choices(entries)
+    listed = shared.groups_of(entries)
+    groups = [(f"{each.name} ({len(each.entries):,}): {each.words}", each.name) for each in listed]
+    groups += [("All groups, each ranked by itself", ALL_GROUPS)] if len(groups) > 1 else []
     metric, group = _chosen(metrics, address.metric), _chosen(groups, address.group)
     html = overall_page(snapshot) if task == OVERALL else task_page(snapshot, task, metric=metric, group=group)
     # Of what is chosen by itself an address says nothing.
@@ -108,7 +116,11 @@ def _compare(content: Content, snapshot: Snapshot, address: shared.Address) -> P
     several = [each for each in shared.task_order(counts) if counts[each] > 1]
     offered = [(f"{shared.benchmark_title(each)}: {each}", each) for each in several]
     task = _chosen(offered, address.task)
-    submissions = submission_choices(snapshot, task)
+    entries = comparable_entries(snapshot, task)
+    apart = len({entry.group for entry in entries}) > 1
+    # Each is told from others of the same model.
+    words = [(each.model, f"group {each.group}" * apart, each.at[:10], each.submission[:6]) for each in entries]
+    submissions = [(" · ".join(filter(None, said)), each.submission) for said, each in zip(words, entries, strict=True)]
     # An unknown id in an address is kept, so that the page says what is wrong with it.
     html = compare_page(content.board, snapshot, task, address.first, address.second)
     if not offered:
@@ -136,24 +148,6 @@ _MAKERS: dict[str, Callable[[Content, Snapshot, shared.Address], Page]] = {
 
 
 Choices = list[tuple[str, str]]
-
-
-def group_choices(entries: Sequence[Entry]) -> Choices:
-    """The task's groups, the largest first, and all of them where there are several."""
-    groups = shared.groups_of(entries)
-    named = [(f"{group.name} ({len(group.entries):,}): {group.words}", group.name) for group in groups]
-    return [*named, ("All groups, each ranked by itself", ALL_GROUPS)] if len(named) > 1 else named
-
-
-def submission_choices(snapshot: Snapshot, task: str) -> Choices:
-    """Submissions of a task, each told from others of the same model."""
-    entries = comparable_entries(snapshot, task)
-    several = len({entry.group for entry in entries}) > 1
-
-    def words(one: Entry) -> tuple[str, ...]:
-        return one.model, f"group {one.group}" if several else "", one.at[:10], one.submission[:6]
-
-    return [(" · ".join(filter(None, words(entry))), entry.submission) for entry in entries]
 
 
 def about_page() -> Markup:

@@ -11,7 +11,6 @@ from typing import Any, Final, Literal
 from urllib.parse import urlencode
 
 from medical_tasks.benchmarks.catalog import tasks
-from medical_tasks.leaderboard.app.snapshot import Snapshot
 from medical_tasks.leaderboard.ranking import group_label, measure_of
 from medical_tasks.leaderboard.records import Entry, EntryState
 from medical_tasks.report.entry_notes import warning
@@ -186,15 +185,6 @@ def notice(kind: Literal["good", "bad", "note"], heading: str, *texts: str) -> M
         escaped(heading),
         f"</p>{paragraphs}</div>",
     )
-
-
-def store_notice(snapshot: Snapshot) -> Markup:
-    """Says that the store could not be read, if so, and of when what is shown is."""
-    if not snapshot.problem:
-        return Markup("")
-    taken = snapshot.taken[:16].replace("T", " ")
-    shown = f"What is shown is of {taken} UTC." if taken else "Nothing can be shown."
-    return notice("bad", "The leaderboard's store cannot be read now", f"{shown} Reload the page to try again.")
 
 
 def benchmark_title(task: str) -> str:

@@ -199,13 +199,13 @@ def overall_page(snapshot: Snapshot) -> Markup:
             cells.append(Cell(str(letters[row.group]) if row.group else "none"))
         made.append(Row(cells, tags=() if row.partial else ("complete",)))
     group = Column(name="group", label="Group", help="Ranks count inside one group alone", facet=True)
+    # Headings that stay on one line.
+    labels = [f"{each} %".replace("-", "\N{NON-BREAKING HYPHEN}").replace(" ", "\N{NO-BREAK SPACE}") for each in titles]
     shown = shared.table(
         "board-overall",
         made,
         axis=axis_ticks(),
-        benchmarks=[
-            Column(name=f"part-{place}", label=_unbroken(title), kind="number") for place, title in enumerate(titles)
-        ],
+        benchmarks=[Column(name=f"part-{place}", label=label, kind="number") for place, label in enumerate(labels)],
         group=[group] if several_groups else [],
     )
     several = (
@@ -251,7 +251,3 @@ def _benchmark_cell(entry: Entry | None) -> Cell:
     if told.get("ci_low") is None or told.get("ci_high") is None:
         return Cell(percent(told.get("value")), sort=told.get("value"), note="no interval", title=words)
     return Cell(percent(told["value"]), sort=told["value"], note=interval(told), title=words)
-
-
-def _unbroken(title: str) -> str:
-    return f"{title} %".replace("-", "\N{NON-BREAKING HYPHEN}").replace(" ", "\N{NO-BREAK SPACE}")

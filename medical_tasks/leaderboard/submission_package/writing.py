@@ -127,7 +127,9 @@ def _item_rows(
     by_item, _ = verdicts_of_items(verdicts, {row["id"] for row in rows})
     columns = item_columns(task)
     for row in rows:
-        made = {name: _value(row.get(name)) for name in columns}
+        made = {name: row.get(name) for name in columns}
+        # JSON has no `nan`: a value without a denominator is a text, and null stays a value that is not decided.
+        made = {name: NAN if isinstance(value, float) and value != value else value for name, value in made.items()}
         made |= {name: row[name] for name in _NOT_TASKS_OWN if row.get(name) is not None}
         answered = not str(row["unscored"] or "").startswith(contents.UNANSWERED)
         digest = (
@@ -139,11 +141,6 @@ def _item_rows(
                 "scored. Give the run's command again, then this one."
             )
         yield {**made, "answer_sha256": digest, "verdicts_sha256": contents.verdicts_sha256(by_item.get(row["id"], ()))}
-
-
-def _value(value: Any) -> Any:
-    """JSON has no `nan`: a value without a denominator is a text, and null stays a value that is not decided."""
-    return NAN if isinstance(value, float) and value != value else value
 
 
 def _json(value: Any) -> bytes:

@@ -203,8 +203,8 @@ def test_verdicts_match_by_their_texts_alone(chat_judged: bytes, runs: Runs) -> 
     assert sound.matches
     assert outcomes(sound)["judge"] == "not checked"
     assert "are what the judge's text says" in detail(sound, "verdicts")
-    sound = runs.package("kqa", "--model", "baseline/random")
-    found = verified(forged(sound, renamed("nli/org/model", kind="nli"), totals=False))
+    words = runs.package("kqa", "--model", "baseline/random")
+    found = verified(forged(words, renamed("nli/org/model", kind="nli"), totals=False))
     assert outcomes(found)["verdicts"] == "not checked"
     assert "are what the judge that compares words says" in detail(found, "verdicts")
     assert found.on_trust == ("kqa",)
