@@ -137,10 +137,7 @@ class Board:
         verified: Mapping[str, Any] | None = None,
         replaces: str = "",
     ) -> Submission:
-        """Accepts or rejects a submission; an accepted one that is rejected is withdrawn.
-
-        `verified` is a matching report, `replaces` the id of the accepted submission of the same name whose places it takes.
-        """
+        """Accepts or rejects a submission, or withdraws it; `replaces` is the id of the accepted one whose places it takes."""
         at = records.timestamp(self._clock())
         wanted = Event(state=state, at=at, by=by, reason=reason, verified=verified, replaces=replaces)
         submission, event = self.check(name, wanted)

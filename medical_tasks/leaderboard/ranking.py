@@ -178,10 +178,7 @@ class OverallEntry:
 
 
 def overall_entries(entries: Sequence[Entry]) -> list[OverallEntry]:
-    """Makes the overall table: models with all benchmarks first, best mean first, then those with more of them.
-
-    A model with several results on a headline task counts by the one in the group that most models have.
-    """
+    """Makes the overall table, complete models first; of several results on a task the one in the commonest group counts."""
     metrics = {one.task: one for one in HEADLINES}
     usable = [
         each

@@ -212,11 +212,7 @@ class Door:
         slowest.end(503, "Too many packages are uploaded at this moment, and this was the slowest. Upload it again.")
 
     def _address(self, scope: Message) -> str:
-        """Whose request it is: the connection's other end, or whom the proxies name there.
-
-        Each proxy adds at the end whom it speaks with, and a visitor can write what they like before that: the last public address
-        counts, or the last one where none is public. An IPv6 network counts as one, since one visitor has all of it.
-        """
+        """Whose request it is: the last public address that the proxies name, as visitors can write what they like before it."""
         named = [(scope.get("client") or ("",))[0]]
         if self._proxied:
             heads = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for").decode("latin-1")
@@ -228,6 +224,7 @@ class Door:
         if not known:
             return named[0]
         one = next((each for each in reversed(known) if each.is_global), known[-1])
+        # One visitor has all of an IPv6 network.
         return str(one if one.version == 4 else ipaddress.ip_network((one, 64), strict=False))
 
     async def _upload(self, scope: Message, receive: Receive, send: Send, one: _Arriving) -> None:

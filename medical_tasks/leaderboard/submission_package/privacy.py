@@ -79,7 +79,11 @@ def scrub_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
         elif name in ("model", "judge") and isinstance(value, Mapping) and "name" in value:
             made[name] = {**_mapping(value), "name": _named(str(value["name"]), value)}
         elif name == "data" and isinstance(value, Mapping) and isinstance(value.get("source"), Mapping):
-            made[name] = {**_mapping(value), "source": _files(value["source"])}
+            # Official files by their hashes alone, the options of a generated dataset as they are.
+            hashes = sorted(str(each) for each in value["source"].values() if SHA256.fullmatch(str(each)))
+            source = {key: each for key, each in value["source"].items() if not SHA256.fullmatch(str(each))}
+            files = {f"file {number}": each for number, each in enumerate(hashes, start=1)}
+            made[name] = {**_mapping(value), "source": {**_mapping(source), **files}}
         else:
             made[name] = _value(name, value)
     return made
@@ -103,13 +107,6 @@ def _value(name: str, value: Any) -> Any:
     if name in FILE_SETTINGS:
         return value if value in _OWN_WORDS else PATH
     return _text(value)
-
-
-def _files(source: Mapping[str, Any]) -> dict[str, Any]:
-    """What a dataset was built from: official files by their hashes alone, the options of a generated one as they are."""
-    hashes = sorted(str(value) for value in source.values() if SHA256.fullmatch(str(value)))
-    options = {name: _value(name, value) for name, value in source.items() if not SHA256.fullmatch(str(value))}
-    return {**options, **{f"file {number}": value for number, value in enumerate(hashes, start=1)}}
 
 
 def _named(name: str, identity: Mapping[str, Any]) -> str:
