@@ -1,8 +1,7 @@
 """Comparing runs item by item: differences, intervals, tests, and what changed.
 
-Two numbers are compared only when they measure the same thing (`recipes`): the same task version, data, metrics and scoring. Other
-differences of the recipes (prompts, judge, suite version) are reported, since they are often what is compared. Tasks that
-cannot be compared say why; the others are compared. With more than two runs, the tests of one metric are adjusted over all pairs.
+Two numbers are compared only when they measure the same thing (`recipes`); other differences of the recipes are reported. With
+more than two runs, the tests of one metric are adjusted over all pairs.
 """
 
 from __future__ import annotations
@@ -65,9 +64,8 @@ def compare_results(
 ) -> dict[str, Any]:
     """Compares every task that both results have, B (`second`) minus A (`first`); `UsageError` where none can be.
 
-    Returns:
-        Task name to `n_items`, `warnings`, `metrics` (name to the entry of `statistics.compare_columns`), `breakdown`
-        (breakdown to group to metric to such an entry) and `refused`, why the task is not compared; then the others are empty.
+    Returns task name to `n_items`, `warnings`, `metrics` (entries of `statistics.compare_columns`), `breakdown` (breakdown to group
+    to metric to such an entry) and `refused`, why the task is not compared; then the others are empty.
     """
     compared = compare_tasks(first, second, tasks, selection=selection)
     if all(entry["refused"] for entry in compared.values()):
@@ -133,7 +131,7 @@ def rows_by_task(run: Compared) -> dict[str, dict[str, Mapping[str, Any]]]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Both:
-    """A task of both runs: their entries in `results.json`, and their rows by item."""
+    """A task of both runs."""
 
     task: TaskSpec
     entries: Sequence[Mapping[str, Any]]
@@ -231,7 +229,6 @@ def _compare_task(
 def _with_figures(
     reported: Mapping[str, MetricSpec], told: Mapping[str, Any]
 ) -> tuple[dict[str, MetricSpec], list[str]]:
-    """Leaves out official metrics of which a run has no figure, and says why."""
     ended = {
         name: one_line(str(mapping(told.get(name))["reason"]), 160)
         for name, metric in reported.items()
@@ -259,7 +256,6 @@ def _unreported(both: _Both, name: str) -> str:
 
 
 def _no_average(metric: MetricSpec, both: _Both, reported: Mapping[str, MetricSpec]) -> str:
-    """Why an average is not the same measure in both runs, "" if it is."""
     from medical_tasks.scoring.averages import components
 
     reports = {each.name: (each, both.reports(each)) for each in both.task.metrics}
@@ -315,8 +311,7 @@ def compare_pairs(
 ) -> list[Pair]:
     """Compares each of two or more runs with the first, or each with each (`all_pairs`).
 
-    `p_holm` is adjusted over the pairs, for each task and metric; in breakdowns over groups and pairs. `UsageError` for fewer than
-    two runs, and where no task of any pair can be compared.
+    `p_holm` is adjusted over the pairs, for each task and metric; in breakdowns over groups and pairs.
     """
     from medical_tasks.comparison.statistics import adjust, adjust_breakdowns
 

@@ -1,8 +1,7 @@
 """Metrics compared with each other and with people, over single outputs: the figures of `medical-tasks meta`.
 
-DocLens (Xie et al. 2024) selects the pairs of outputs of one item on which two metrics prefer different outputs, has people score
-and choose on these alone, and asks which metric they side with (section 4.3: table 2, figure 7; appendix A.4.5: tables 11 and 12).
-Kendall's tau-b between metrics is over outputs, not over systems (section 4.4, figure 8).
+DocLens (Xie et al. 2024; section 4.3, appendix A.4.5) asks which metric people side with where two prefer different outputs of an
+item. Kendall's tau-b between metrics is over outputs, not over systems (section 4.4, figure 8).
 """
 
 from __future__ import annotations
@@ -17,24 +16,9 @@ import numpy.typing as npt
 
 from medical_tasks.io.table import align
 from medical_tasks.runs.output_tables import OutputTable, PreferenceTable, votes_of
-from medical_tasks.scoring.correlation import (
-    FEWEST_ROWS,
-    RankCorrelation,
-    among_annotators,
-    clustered_correlation,
-    mean_tau_within,
-)
+from medical_tasks.scoring import correlation
+from medical_tasks.scoring import preferences as pairwise
 from medical_tasks.scoring.estimates import Floats, as_json
-from medical_tasks.scoring.preferences import (
-    EPSILON,
-    OutputPairs,
-    Vote,
-    compare_preferences,
-    disagreeing,
-    human_agreement,
-    output_pairs,
-    preference_signs,
-)
 
 __all__ = ["MetaOptions", "meta_figures", "render_meta"]
 
@@ -51,7 +35,7 @@ class MetaOptions:
     human: tuple[str, ...] = ()  # columns of human scores, one an annotator
     against: str | None = None  # the metric that all others are compared with; None for every two
     kendall: Kendall = "pooled"  # `pooled`, one coefficient over all outputs; or `item`, one an item, averaged
-    epsilon: float = EPSILON  # values this close are a tie
+    epsilon: float = pairwise.EPSILON  # values this close are a tie
     seed: int = 0
     resamples: int = 2000
 
@@ -62,11 +46,11 @@ class _Outputs:
     human: list[Floats]
     mean: Floats  # of each output's human scores, `nan` where nobody scored it
     clusters: list[str]  # of each output
-    pairs: OutputPairs  # of outputs of one item
+    pairs: pairwise.OutputPairs  # of outputs of one item
     pair_items: list[str]  # item of each pair
     pair_clusters: list[str]  # cluster of each pair
     signs: dict[str, Floats]  # which output of each pair each metric prefers
-    votes: list[list[Vote]] | None  # what people say of each pair; None without preferences
+    votes: list[list[pairwise.Vote]] | None  # what people say of each pair; None without preferences
     options: MetaOptions
 
     @property
@@ -77,14 +61,8 @@ class _Outputs:
 def meta_figures(
     table: OutputTable, options: MetaOptions, preferences: PreferenceTable | None = None
 ) -> dict[str, Any]:
-    """Computes everything that is reported; `UsageError` where no preference is about outputs of the table.
-
-    Returns:
-        JSON values: `kendall` (every two metrics), `comparisons` (two metrics on the pairs of outputs, and on those where they
-        disagree with people's preferences and scores), `alone` (each metric against people, on all pairs and outputs that were
-        annotated), `annotators` (one against the mean of the others), and how many there are of everything.
-    """
-    pairs = output_pairs([row.item for row in table.rows])
+    """Computes `kendall`, `comparisons` of metrics, `alone` (each metric against people), `annotators`, and all the counts."""
+    pairs = pairwise.output_pairs([row.item for row in table.rows])
     votes, elsewhere = (None, 0) if preferences is None else votes_of(preferences, table, pairs)
     human = [np.array(table.column(name)) for name in options.human]
     columns = {name: np.array(table.column(name)) for name in options.metrics}
@@ -96,7 +74,9 @@ def meta_figures(
         pairs=pairs,
         pair_items=[table.rows[row].item for row in pairs.first],
         pair_clusters=[table.rows[row].cluster for row in pairs.first],
-        signs={name: preference_signs(column, pairs, epsilon=options.epsilon) for name, column in columns.items()},
+        signs={
+            name: pairwise.preference_signs(column, pairs, epsilon=options.epsilon) for name, column in columns.items()
+        },
         votes=votes,
         options=options,
     )
@@ -136,19 +116,18 @@ def _mean(human: Sequence[Floats], n: int) -> Floats:
 def _kendall(outputs: _Outputs, one: str, other: str) -> dict[str, Any]:
     x, y = outputs.columns[one], outputs.columns[other]
     if outputs.options.kendall == "pooled":
-        found = clustered_correlation(x, y, **outputs.draws).kendall
+        found = correlation.clustered_correlation(x, y, **outputs.draws).kendall
     else:
         draws = {**outputs.draws, "items": outputs.pair_items, "clusters": outputs.pair_clusters}
-        first, second = (preference_signs(column, outputs.pairs, epsilon=0.0) for column in (x, y))
-        found = mean_tau_within(first, second, **draws)
+        first, second = (pairwise.preference_signs(column, outputs.pairs, epsilon=0.0) for column in (x, y))
+        found = correlation.mean_tau_within(first, second, **draws)
     return {"one": one, "other": other, **as_json(found)}
 
 
 def _compared(outputs: _Outputs, one: str, other: str) -> dict[str, Any]:
-    """Two metrics: on all pairs, and people on those where they disagree."""
     signs = outputs.signs[one], outputs.signs[other]
-    found = compare_preferences(*signs, clusters=outputs.pair_clusters)
-    differ = disagreeing(*signs)
+    found = pairwise.compare_preferences(*signs, clusters=outputs.pair_clusters)
+    differ = pairwise.disagreeing(*signs)
     shares = {name: as_json(getattr(found, name)) for name in ("share_same", "share_opposite", "share_decided")}
     compared: dict[str, Any] = {"one": one, "other": other, "pairs": {**asdict(found), **shares}}
     compared |= {"preferences": None, "scores": None}
@@ -175,7 +154,7 @@ def _alone(outputs: _Outputs, name: str) -> dict[str, Any]:
 def _people(outputs: _Outputs, name: str, among: _Marks) -> dict[str, Any]:
     votes = outputs.votes or []
     chosen = np.flatnonzero(among)
-    found = human_agreement(
+    found = pairwise.human_agreement(
         outputs.signs[name][chosen],
         [votes[place] for place in chosen],
         clusters=[outputs.pair_clusters[place] for place in chosen],
@@ -185,18 +164,17 @@ def _people(outputs: _Outputs, name: str, among: _Marks) -> dict[str, Any]:
 
 def _scored(outputs: _Outputs, name: str, among: _Marks) -> dict[str, Any]:
     column = np.where(among, outputs.columns[name], np.nan)
-    return _both(clustered_correlation(column, outputs.mean, **outputs.draws))
+    return _both(correlation.clustered_correlation(column, outputs.mean, **outputs.draws))
 
 
 def _annotators(outputs: _Outputs, among: _Marks) -> dict[str, Any] | None:
-    """One annotator against the mean of the others; None without scores."""
     if not outputs.human:
         return None
     columns = [np.where(among, column, np.nan) for column in outputs.human]
-    return _both(among_annotators(columns, **outputs.draws))
+    return _both(correlation.among_annotators(columns, **outputs.draws))
 
 
-def _both(found: RankCorrelation) -> dict[str, Any]:
+def _both(found: correlation.RankCorrelation) -> dict[str, Any]:
     return {"spearman": as_json(found.spearman), "kendall": as_json(found.kendall)}
 
 
@@ -327,7 +305,7 @@ def _notes(meta: Mapping[str, Any]) -> list[str]:
         lines.append(f"Human scores: {', '.join(meta['human'])}.")
     if _too_few(meta):
         lines.append(
-            f"n/a: no correlation is computed of fewer than {FEWEST_ROWS} outputs; two are always in the "
+            f"n/a: no correlation is computed of fewer than {correlation.FEWEST_ROWS} outputs; two are always in the "
             "same order or the opposite one."
         )
     found = meta.get("preferences")
@@ -342,10 +320,9 @@ def _notes(meta: Mapping[str, Any]) -> list[str]:
 
 
 def _too_few(figures: Any) -> bool:
-    """Whether any coefficient is missing because of how few outputs it would be of."""
     if isinstance(figures, Mapping):
         if {"value", "ci_low", "n"} <= set(figures):
-            return figures["value"] is None and 0 < figures["n"] < FEWEST_ROWS
+            return figures["value"] is None and 0 < figures["n"] < correlation.FEWEST_ROWS
         return any(map(_too_few, figures.values()))
     return isinstance(figures, list) and any(map(_too_few, figures))
 

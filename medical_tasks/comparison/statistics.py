@@ -1,7 +1,6 @@
 """The statistics of two runs on the same items: values, difference, interval, test, and items that changed.
 
-Each metric becomes columns, a numerator and a denominator per item, so that proportions, ratios and averages of several metrics are
-resampled alike; for a whole task, or group by group.
+Each metric becomes a numerator and a denominator per item, so that proportions, ratios and averages are resampled alike.
 """
 
 from __future__ import annotations
@@ -16,15 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from medical_tasks.runs.results import weight_column
+from medical_tasks.scoring import paired
 from medical_tasks.scoring.averages import Components, average_of, components, sums
 from medical_tasks.scoring.estimates import Comparison, Floats, as_json
-from medical_tasks.scoring.paired import (
-    holm,
-    mcnemar,
-    minimum_detectable_difference,
-    paired_bootstrap,
-    paired_bootstrap_statistic,
-)
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 __all__ = [
@@ -46,12 +39,7 @@ CHANGED: Final = 1e-12
 def compare_columns(columns: Columns, *, resamples: int = RESAMPLES, whole: bool = True) -> dict[str, Any]:
     """Compares two runs, the second minus the first; not `whole` is a group, which of few pairs gets no interval and no test.
 
-    Returns:
-        JSON values: `value_a`, `value_b`, `difference`, `ci_low`, `ci_high`, `p_value` (bootstrap), `n`, `n_clusters`,
-        `minimum_detectable_difference`; `mcnemar` for proportions; `test` and `p`, the test to read; `flips`; `notes`.
-
-    Raises:
-        ValueError: Values that the metric cannot have.
+    Returns the values, difference, interval, counts, `test` and `p` (the test to read), `flips` and `notes`, as JSON.
     """
     metric = columns.metric
     limits = metric.limits if all(map(math.isfinite, metric.limits)) else None
@@ -61,7 +49,7 @@ def compare_columns(columns: Columns, *, resamples: int = RESAMPLES, whole: bool
     entry["minimum_detectable_difference"] = _detectable(columns, limits)
     entry["test"], entry["p"] = "bootstrap", entry["p_value"]
     if metric.kind == "proportion" and columns.values is not None:
-        tested = mcnemar(*columns.values, clusters=columns.clusters)
+        tested = paired.mcnemar(*columns.values, clusters=columns.clusters)
         entry["mcnemar"] = as_json(tested)
         entry["test"], entry["p"] = "McNemar", tested.p_exact if tested.n else None
     entry["flips"] = _flips(columns)
@@ -80,11 +68,8 @@ def compare_columns(columns: Columns, *, resamples: int = RESAMPLES, whole: bool
 
 
 def adjust(entries: Sequence[dict[str, Any]]) -> None:
-    """Adds to a family of entries their p values adjusted by Holm (`p_holm`), and how many there are (`tests`).
-
-    Those without a p value are no members of the family.
-    """
-    adjusted = holm([math.nan if entry["p"] is None else entry["p"] for entry in entries])
+    """Adds to a family of entries their p values adjusted by Holm (`p_holm`), and how many there are (`tests`)."""
+    adjusted = paired.holm([math.nan if entry["p"] is None else entry["p"] for entry in entries])
     tests = sum(entry["p"] is not None for entry in entries)
     for entry, value in zip(entries, adjusted, strict=True):
         entry["p_holm"], entry["tests"] = None if math.isnan(value) else value, tests
@@ -92,8 +77,8 @@ def adjust(entries: Sequence[dict[str, Any]]) -> None:
 
 def _bootstrap(columns: Columns, limits: tuple[float, float] | None, resamples: int) -> Comparison:
     if columns.metric.kind in ("proportion", "mean") and columns.values is not None:
-        return paired_bootstrap(*columns.values, clusters=columns.clusters, limits=limits, resamples=resamples)
-    return paired_bootstrap_statistic(
+        return paired.paired_bootstrap(*columns.values, clusters=columns.clusters, limits=limits, resamples=resamples)
+    return paired.paired_bootstrap_statistic(
         columns.first,
         columns.second,
         average_of(columns.shares),
@@ -111,7 +96,7 @@ def _detectable(columns: Columns, limits: tuple[float, float] | None) -> float |
         counted = np.isfinite(np.stack([*columns.first, *columns.second])).all(axis=0)
         sides = (_linear(columns.shares, columns.first, counted), _linear(columns.shares, columns.second, counted))
         ends = None
-    found = minimum_detectable_difference(*sides, clusters=columns.clusters, limits=ends)
+    found = paired.minimum_detectable_difference(*sides, clusters=columns.clusters, limits=ends)
     return None if math.isnan(found) else found
 
 
@@ -246,8 +231,7 @@ def compare_breakdowns(
 ) -> Breakdowns:
     """Compares every metric within every group, and adjusts its p value over the breakdown's groups.
 
-    `columns` has those of parts too, in the order of `rows`; `known` the groups of each breakdown, since a row joins its by blanks.
-    Returns breakdown to group to metric to the entry of `compare_columns`.
+    `known` has the groups of each breakdown, since a row joins its by blanks; returns breakdown to group to metric to entry.
     """
     found: Breakdowns = {}
     for by in names:

@@ -184,7 +184,6 @@ def _markdown_row(cells: Sequence[str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """A text of one line that Markdown and HTML read as nothing but itself."""
     text = html.escape(" ".join(text.split()), quote=False)
     return "".join(f"\\{char}" if char in _SPECIAL else char for char in text)
 
@@ -232,7 +231,6 @@ def change_said(entry: Mapping[str, Any], direction: str) -> str:
 
 
 def _few(metrics: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """What is said of metrics with few pairs, once for all of which the same is said."""
     found: dict[str, list[str]] = {}
     for name, entry in metrics.items():
         for said in entry["notes"]:
@@ -256,10 +254,9 @@ def flipped_items(
     most: int,
     parsed: bool,
 ) -> dict[str, list[dict[str, Any]]]:
-    """Lists the items on which a metric changed, as `improved` and `worsened` by the metric's direction.
+    """Lists the items on which a metric changed, as `improved` and `worsened`, at most `most` of either.
 
-    At most `most` of either: of proportions the first by id, of others the largest changes. Each has `id`, `a`, `b` (both
-    values), and with `parsed`, for open data alone, the answers as they were read.
+    Of proportions the first by id, of others the largest changes; `parsed`, for open data alone, adds the answers as read.
     """
     changed = []
     for a, b in zip(first, second, strict=True):
@@ -283,10 +280,7 @@ def add_flips(
     metrics: Collection[str] = (),
     parsed: Collection[str] = (),
 ) -> None:
-    """Adds to a pair's entries of metrics the items that changed, under `items`.
-
-    Without `metrics`, of the first one of each task; `parsed` names the tasks whose answers may be shown as they were read.
-    """
+    """Adds the items that changed to a pair's entries; `parsed` names the tasks whose answers may be shown as they were read."""
     sides = [rows_by_task(runs[place]) for place in (pair.first, pair.second)]
     for name, entry in pair.tasks.items():
         if not entry["metrics"]:
@@ -300,7 +294,6 @@ def add_flips(
 
 
 def _by_number(text: str) -> list[tuple[int, int, str]]:
-    """Orders 2 before 10."""
     return [
         (0, int(part[:18]), part) if part.isascii() and part.isdigit() else (1, 0, part)
         for part in _DIGITS.split(text)

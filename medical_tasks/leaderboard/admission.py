@@ -1,6 +1,5 @@
 """What this leaderboard accepts, how much may wait, what may be decided, and whose result is shown.
 
-A package that breaks a rule is refused with all of its reasons; what is accepted but cannot be ranked is marked, and has no rank.
 Whoever was accepted first under a name keeps it: a later submission whose name cannot be told apart gets places only when a
 maintainer says so (`Event.replaces`), and never one where a verified result stands and its own is not verified.
 """
@@ -24,7 +23,6 @@ from medical_tasks.runs.recipes import mapping, one_line, short
 from medical_tasks.spec import TaskSpec
 
 LEAST_COVERAGE: Final = 0.90
-"""Share of the items that must be scored."""
 RANKED_COVERAGE: Final = 0.98
 """Share of the items that must be scored for a rank: a model that fails on the hard ones must not win by that."""
 
@@ -193,10 +191,7 @@ class AlreadySubmittedError(AlreadyStoredError):
 
 
 def check_decision(submission: Submission, wanted: Event, same_name: Sequence[Submission]) -> Event:
-    """Makes the event of a decision as it is stored, or raises `UsageError` where it is not allowed.
-
-    `same_name` are the accepted submissions of its name, the first in front.
-    """
+    """Makes the event of a decision as it is stored; `same_name` are the accepted submissions of its name, the first in front."""
     before, state, verified = submission.history[-1], wanted.state, wanted.verified
     if state not in TRANSITIONS[before.state]:
         told = " or ".join(TRANSITIONS[before.state])

@@ -1,8 +1,7 @@
 """The board: submissions in a store with the history of their decisions, and the entries that a leaderboard shows.
 
-`submissions/ID/package.zip` is the package, `events/ID/0001.json` what happened to it, one file an event, each written once. A
-package without an event was left by a process that was killed between the two, or by a store that was full: it is pending, and gets
-its event when it is seen. Papers' results are entries too: reported, verified by nobody here, without a rank.
+`submissions/ID/package.zip` is the package, `events/ID/0001.json` what happened to it, one file an event. A package without an
+event was left by a killed process or a full store: it is pending, and gets its event when it is seen.
 """
 
 from __future__ import annotations
@@ -24,13 +23,7 @@ from medical_tasks.leaderboard.admission import DEFAULT_QUEUE, AlreadySubmittedE
 from medical_tasks.leaderboard.ranking import setting_of
 from medical_tasks.leaderboard.records import DamagedError, Entry, Event, State, Submission, Submitted
 from medical_tasks.leaderboard.storage import AlreadyStoredError, Storage
-from medical_tasks.leaderboard.submission_package.contents import (
-    DEFAULT_LIMITS,
-    Package,
-    PackageError,
-    ReadLimits,
-    Submitter,
-)
+from medical_tasks.leaderboard.submission_package import contents
 from medical_tasks.leaderboard.submission_package.reading import read_package
 from medical_tasks.report.published.figures import all_published
 from medical_tasks.spec import TaskSpec
@@ -55,18 +48,14 @@ def event_name(submission: str, number: int) -> str:
 
 
 class Board:
-    """Submissions in a store, for several threads; other processes may use the same store.
-
-    Every call lists the store anew, so that submissions and decisions of other processes are seen. What was read is kept, since no
-    file changes.
-    """
+    """Submissions in a store, listed anew at each call, since other threads and processes may use it; its files never change."""
 
     def __init__(
         self,
         storage: Storage,
         *,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
-        limits: ReadLimits = DEFAULT_LIMITS,
+        limits: contents.ReadLimits = contents.DEFAULT_LIMITS,
         queue: QueueLimits = DEFAULT_QUEUE,
     ) -> None:
         self.storage = storage
@@ -82,7 +71,7 @@ class Board:
     def submit(self, content: bytes) -> Submission:
         """Takes a package; whatever it raises for the submitter, nothing of it was kept, and submitting again is safe."""
         if len(content) > self._limits.package_bytes:
-            raise PackageError(
+            raise contents.PackageError(
                 f"the package has {len(content):,} bytes, {self._limits.package_bytes:,} are allowed. Submit fewer tasks at once."
             )
         package = read_package(content, limits=self._limits)
@@ -122,7 +111,7 @@ class Board:
             raise MissingError(f"{name}: no such submission. See: medical-tasks leaderboard list --store ...")
         return self._submission(name, events, has_package=has_package)
 
-    def package(self, name: str) -> Package:
+    def package(self, name: str) -> contents.Package:
         """Reads a submission's package, with every check that is made on submission."""
         self.submission(name)
         content = self.storage.read(package_name(name))
@@ -148,12 +137,7 @@ class Board:
         verified: Mapping[str, Any] | None = None,
         replaces: str = "",
     ) -> Submission:
-        """Accepts or rejects a submission; an accepted one that is rejected is withdrawn.
-
-        `verified` is a matching report, `replaces` the id of the accepted submission of the same name whose places it takes; the
-        reason may be empty only where a pending submission is accepted. Raises `UsageError` for a decision that is not allowed,
-        or when somebody else decided at the same moment.
-        """
+        """Accepts or rejects a submission, or withdraws it; `replaces` is the id of the accepted one whose places it takes."""
         at = records.timestamp(self._clock())
         wanted = Event(state=state, at=at, by=by, reason=reason, verified=verified, replaces=replaces)
         submission, event = self.check(name, wanted)
@@ -179,7 +163,6 @@ class Board:
         return submission, admission.check_decision(submission, wanted, same_name)
 
     def _check_verified(self, made: Submission) -> None:
-        """Sees that every place a submission asks for becomes its own."""
         accepted = []
         for one in admission.holders(made, self.submissions("accepted")):
             with contextlib.suppress(DamagedError):  # it is not shown, and a maintainer is told of it
@@ -199,7 +182,6 @@ class Board:
         self._orphan(name, self.storage.read(package_name(name)))
 
     def _listed(self) -> tuple[set[str], dict[str, list[str]]]:
-        """Ids of all packages, and all events by id."""
         packages: set[str] = set()
         events: dict[str, list[str]] = {}
         for name in self.storage.names():
@@ -209,12 +191,12 @@ class Board:
                 events.setdefault(match[1], []).append(name)
         return packages, events
 
-    def _waiting(self) -> list[tuple[Submitter, int]]:
+    def _waiting(self) -> list[tuple[contents.Submitter, int]]:
         """Submitter and size of each pending submission; reads no others."""
         packages, events = self._listed()
         pending = [each for each in sorted(packages) if len(events.get(each, [])) <= 1]
         self._prefetch([name for each in pending for name in events.get(each, [])])
-        found: list[tuple[Submitter, int]] = []
+        found: list[tuple[contents.Submitter, int]] = []
         for each in pending:
             with contextlib.suppress(DamagedError):  # a maintainer is told of it
                 submission = self._submission(each, events.get(each, []), has_package=True)
@@ -227,7 +209,6 @@ class Board:
         return found
 
     def _submission(self, name: str, events: list[str], *, has_package: bool) -> Submission:
-        """Puts a submission together from the names of its files."""
         if not (has_package and _is_whole(name, events)):
             events, has_package = self._look(name)  # others may have written while all of the store was listed
         if not has_package:
@@ -245,21 +226,20 @@ class Board:
         return Submission(id=name, submitter=submitted.submitter, tasks=submitted.tasks, history=tuple(history))
 
     def _look(self, name: str) -> tuple[list[str], bool]:
-        """Names of a submission's events, and whether its package is there."""
         # Events first: where there is one, the package was there before it.
         events = [each for each in self.storage.names(f"events/{name}/") if EVENT.fullmatch(each)]
         return events, package_name(name) in self.storage.names(f"submissions/{name}/")
 
-    def _orphan(self, name: str, content: bytes) -> Package:
+    def _orphan(self, name: str, content: bytes) -> contents.Package:
         try:
             package = read_package(content, limits=self._limits)
-        except PackageError as error:
+        except contents.PackageError as error:
             raise DamagedError(f"{package_name(name)}: has no event, and is no package: {error}") from error
         if package.manifest.id != name:
             raise DamagedError(f"{package_name(name)}: has no event, and is the package {package.manifest.id}.")
         return package
 
-    def _record(self, name: str, package: Package, content: bytes) -> Submission:
+    def _record(self, name: str, package: contents.Package, content: bytes) -> Submission:
         """Stores the first event of a package that is in the store."""
         submitted = Submitted(
             submitter=package.manifest.submitter,
@@ -294,8 +274,6 @@ class Board:
         return self._events[name]
 
     def _prefetch(self, names: list[str]) -> None:
-        """Reads events that were not read before, several at once."""
-
         def read(name: str) -> None:
             with contextlib.suppress(DamagedError):  # read again, and told, with its submission
                 self._event(name)

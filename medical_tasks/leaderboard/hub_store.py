@@ -1,9 +1,7 @@
-"""A leaderboard's files in a dataset repository of the Hub.
+"""A leaderboard's files in a dataset repository of the Hub: each a commit, refused by the Hub where another came first.
 
-A file is a commit that must follow the head that was looked at; when another came first the Hub refuses it, and the write is tried
-again only where the name is still free. Each commit's title ends with a word of its own, by which a writer recognises its commit
-when the reply was lost. A package (`*.zip`) is an LFS object, uploaded by plain HTTP and not by Xet: a failure is then an answer
-with a status that comes in time.
+Each commit's title ends with a word of its own, by which a writer recognises its commit when the reply was lost. A package
+(`*.zip`) is uploaded by plain HTTP and not by Xet: a failure is then an answer with a status that comes in time.
 """
 
 from __future__ import annotations
@@ -32,11 +30,7 @@ _DEADLINE_S: Final = 60.0
 
 
 class HubStorage:
-    """Files of a dataset repository, which must exist. Implements `storage.Storage`; for several threads.
-
-    Without a token it is the one that huggingface_hub finds. A file may take `deadline_s`, waiting for others and retries included;
-    the wait before a retry doubles each time.
-    """
+    """Files of a dataset repository, which must exist; for several threads. Each may take `deadline_s`, retries included."""
 
     def __init__(
         self,
@@ -237,26 +231,17 @@ def told(error: Exception, *, doing: str, repo: str) -> Trouble:
         kind = "missing" if status == 404 else "rights"
     else:
         kind = "busy" if status in _PASSING else "refused" if status else "unreached"
-    known = {"status": status, "repo": repo, "reason": _reason(error), "unsure": _UNSURE}
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    reason = _SECRET.sub("...", f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__)[:200]
+    known = {"status": status, "repo": repo, "reason": reason, "unsure": _UNSURE}
     said = f"dataset repository {repo} of the Hub, {doing}: {_TROUBLES[kind].format(**known)}"
     if kind not in ("conflict", "busy", "unreached"):
         return Trouble(said)
-    return Passing(said, after_s=_after(error) if kind == "busy" else 0.0)
+    value = str(getattr(getattr(error, "response", None), "headers", {}).get("retry-after", "0"))
+    return Passing(said, after_s=float(value) if kind == "busy" and value.isdecimal() else 0.0)
 
 
 def _status(error: BaseException) -> int:
     status = int(getattr(getattr(error, "response", None), "status_code", 0) or 0)
     # A failed upload is told as a RuntimeError whose cause has the answer.
     return status or (0 if error.__cause__ is None else _status(error.__cause__))
-
-
-def _after(error: Exception) -> float:
-    headers = getattr(getattr(error, "response", None), "headers", {})
-    value = str(headers.get("retry-after", "0"))
-    return float(value) if value.isdecimal() else 0.0
-
-
-def _reason(error: Exception) -> str:
-    """The first line of what it says, without anything like a token in it."""
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    return _SECRET.sub("...", f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__)[:200]

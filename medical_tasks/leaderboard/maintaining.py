@@ -21,10 +21,7 @@ from medical_tasks.runs.recipes import one_line
 
 
 def verified_report(board: Board, name: str, arguments: argparse.Namespace) -> Mapping[str, Any]:
-    """Verifies a submission's package and returns a report that matches.
-
-    `arguments` has the fields of `VerifyOptions`, None for its defaults, and the guard's options.
-    """
+    """Verifies a submission's package, and returns a report that matches; `arguments` are of `VerifyOptions` and the guard."""
     from medical_tasks.guard import policy
     from medical_tasks.leaderboard.submission_package.contents import VerifyOptions
     from medical_tasks.leaderboard.submission_package.verifying import verify_package
@@ -63,10 +60,7 @@ def verified_report(board: Board, name: str, arguments: argparse.Namespace) -> M
 
 @dataclass(frozen=True, kw_only=True)
 class StoreCheck:
-    """What was found in the store: how many packages and events, and its `problems`, a sentence each.
-
-    `strangers` are files that nobody reads, `waiting` ids of packages whose event a killed process did not write.
-    """
+    """What is in a store; `strangers` are files that nobody reads, `waiting` ids of packages without an event."""
 
     packages: int
     events: int

@@ -1,8 +1,7 @@
-"""Which results can stand in one ranking, their ranks as ranges, and the overall table.
+"""Which results can stand in one ranking, their ranks as ranges, and the overall table (rules: `docs/leaderboard.md`).
 
-The rules for groups, ranks and the overall table are those of `docs/leaderboard.md`. Groups follow `compare`, made strict: what it
-refuses or warns of separates them. The overall mean has the MOVER interval (method of variance estimates recovery, Zou and Donner,
-Statistics in Medicine 2008): benchmarks share no items, so the squared distances from value to limit add up.
+The overall mean has the MOVER interval (method of variance estimates recovery, Zou and Donner, Statistics in Medicine 2008):
+benchmarks share no items, so the squared distances from value to limit add up.
 """
 
 from __future__ import annotations
@@ -36,11 +35,7 @@ class RankRange:
 
 
 def rank_ranges(entries: Sequence[Entry], metric: MetricSpec) -> list[RankRange | None]:
-    """Ranks entries by one metric, those of each group among themselves.
-
-    None stands for an entry without a rank: a reported result, one marked with differences, and one whose value, interval or judge
-    does not allow it.
-    """
+    """Ranks entries by one metric, those of each group among themselves; None for one without a rank."""
     groups: dict[tuple[str, ...], list[tuple[int, float, float]]] = {}
     for index, entry in enumerate(entries):
         found = mapping(entry.metrics.get(metric.name))
@@ -96,10 +91,7 @@ def group_of(task: TaskSpec, recipe: Mapping[str, Any]) -> str:
 
 
 def measure_of(metric: MetricSpec, entry: Mapping[str, Any], recipe: Mapping[str, Any]) -> str:
-    """Names what else a metric's numbers depend on within a group: a short hash, "" for nothing.
-
-    `entry` is the metric's in a result: an average says which parts it lacked.
-    """
+    """Names what else a metric's numbers depend on within a group: a short hash, "" for nothing; `entry` is the metric's."""
     scoring = mapping(recipe.get("scoring"))
     if metric.kind == "average":
         # Of other components, or of components by other checkpoints, it is another measure.
@@ -171,11 +163,7 @@ HEADLINES: Final = tuple(
 
 @dataclass(frozen=True, kw_only=True)
 class OverallEntry:
-    """One model over all benchmarks: `value` is the mean of its headline metrics (0-1), `parts` has benchmark's title to entry.
-
-    A model that lacks one is `partial`: its mean has no interval, rank or group. Others are ranked among those of their `group`,
-    which have all benchmarks in the same groups.
-    """
+    """One model over all benchmarks: `value` is the mean of its headline metrics (0-1), without a rank where one is missing."""
 
     model: str
     organisation: str
@@ -190,11 +178,7 @@ class OverallEntry:
 
 
 def overall_entries(entries: Sequence[Entry]) -> list[OverallEntry]:
-    """Makes the overall table: models with all benchmarks first, best mean first, then those with more of them.
-
-    A model with several results on a headline task counts by the one in the group that most models have. Reported results and those
-    marked with differences do not count.
-    """
+    """Makes the overall table, complete models first; of several results on a task the one in the commonest group counts."""
     metrics = {one.task: one for one in HEADLINES}
     usable = [
         each

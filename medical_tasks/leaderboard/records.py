@@ -1,7 +1,6 @@
 """What a leaderboard knows: submissions with their history, and the entries it shows; how events are written and read.
 
-The store is read without trust: a file that somebody edited is reported, not believed. A package was checked when it was submitted,
-and its first event holds its hash; so its `results.json` is read without reading all of its items again.
+The store is read without trust. A package was checked when it was submitted, and its first event holds its hash.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import contextlib
 import hashlib
 import io
 import json
-import math
 import re
 import zipfile
 import zlib
@@ -22,7 +20,7 @@ from typing import Any, Final, Literal, get_args
 
 from medical_tasks.errors import UsageError
 from medical_tasks.leaderboard.submission_package.contents import RESULTS, SHA256, Submitter
-from medical_tasks.leaderboard.submission_package.values import is_number
+from medical_tasks.leaderboard.submission_package.values import finite, is_number
 from medical_tasks.runs.recipes import mapping
 
 State = Literal["pending", "accepted", "rejected"]
@@ -31,11 +29,7 @@ EntryState = Literal["unverified", "verified", "reported"]
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """Something that happened to a submission; `by` is "" for the submitter, `at` ISO 8601 in UTC.
-
-    `verified` is the report of `medical-tasks verify` behind the decision, `replaces` the id of the accepted submission of the same
-    name whose places it takes.
-    """
+    """Something that happened to a submission: `by` "" is the submitter, `verified` a report, `replaces` whose places it takes."""
 
     state: State
     at: str
@@ -97,7 +91,6 @@ _ID: Final = re.compile(r"(?:[0-9a-f]{16})?")
 # Half of a surrogate pair is no character: no terminal and no page can write it.
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _LONGEST_LINE: Final = 1000
-"""No line that is submitted or decided by has more."""
 _EVENT_KEYS: Final = frozenset({"format", "state", "at", "by", "reason", "verified", "replaces"})
 
 
@@ -143,7 +136,7 @@ def event_bytes(event: Event, submitted: Submitted | None = None) -> bytes:
 def read_event(name: str, content: bytes, *, first: bool) -> tuple[Event, Submitted | None]:
     """Reads an event, a submission's `first` one or a later one; `DamagedError` where it is none."""
     try:
-        found = json.loads(content, parse_constant=_finite, parse_float=_finite)
+        found = json.loads(content, parse_constant=finite, parse_float=finite)
     except (ValueError, RecursionError) as error:  # of JSON or of UTF-8
         raise DamagedError(f"{name}: not valid JSON ({type(error).__name__}).") from error
     if isinstance(found, dict) and found.get("format") == _BEFORE:
@@ -204,13 +197,6 @@ def _is_time(text: str) -> bool:
     with contextlib.suppress(ValueError):
         return bool(datetime.fromisoformat(text))
     return False
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(f"{text[:20]} is no number")
-    return value
 
 
 def check_history(name: str, events: Sequence[Event]) -> None:

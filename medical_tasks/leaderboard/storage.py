@@ -1,8 +1,7 @@
 """Where a leaderboard keeps its files: one interface, a local folder or dataset repositories of the Hub behind it.
 
-Every file is written once and never changed, so two writers can only meet at a name, and one of them gets an error. In a local
-folder a file is written under a hidden name, synced and then linked to its own name, which fails where there is one: safe between
-processes without a lock that a killed one could leave behind. What such a process leaves is removed when it is old.
+Every file is written once. In a local folder it is written under a hidden name, synced and then linked to its own name, which
+fails where there is one: safe between processes without a lock that a killed one could leave behind.
 """
 
 from __future__ import annotations
@@ -180,7 +179,7 @@ def _write(part: Path, content: bytes) -> None:
 
 
 def _make_folder(folder: Path, *, top: Path) -> None:
-    """Makes a folder and those above it, each closed to others and brought to the disk."""
+    """Makes folders, each closed to others and brought to the disk."""
     if folder.is_dir():
         return
     if folder != folder.parent:
@@ -205,7 +204,6 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _walk(top: Path, inside: str) -> Iterator[str]:
-    """Every file below, by its name from the top; a folder that is not there is empty, and links are not followed."""
     try:
         entries = list(os.scandir(top / inside))
     except (FileNotFoundError, NotADirectoryError):

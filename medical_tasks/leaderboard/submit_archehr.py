@@ -153,7 +153,6 @@ def _submit(arguments: argparse.Namespace, target: Any) -> int:
 def _task(
     folder: Path, entries: Mapping[str, Any], arguments: argparse.Namespace, target: Any
 ) -> tuple[TaskSpec, Mapping[str, Any]]:
-    """The task whose answers are submitted, and how they were made."""
     fitting = [name for name in entries if name in target.TASKS]
     wanted = fitting
     if arguments.task is not None:
@@ -169,7 +168,6 @@ def _task(
 
 
 def _check_command(out: Path, task: TaskSpec, arguments: argparse.Namespace, recipe: Mapping[str, Any]) -> str:
-    """The command that checks a submission against the data that the run was on."""
     split = recipe["data"]["split"]
     words = [f"medical-tasks submit --check {out} --to {arguments.to} --task {task.name} --split {split}"]
     if arguments.source is not None:
@@ -186,7 +184,6 @@ def _tell(notes: Sequence[Any]) -> None:
 
 
 def _told(problems: Sequence[Any]) -> str:
-    """The problems, one a line."""
     fatal = any(problem.fatal for problem in problems)
     return (
         f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"

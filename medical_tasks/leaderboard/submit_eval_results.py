@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePath
 from typing import Any, Final
@@ -86,12 +85,12 @@ def run(arguments: argparse.Namespace) -> int:
             "give the folder of a finished run: medical-tasks submit runs/my-run --to eval-results --dataset-repo OWNER/NAME"
         )
     results = _results(arguments)
-    texts = {result.file: result_text(result) for result in results}
+    texts = {file: _text(file, result) for file, result in results.items()}
     out: Path = arguments.out or DEFAULT_OUT
     written = write_results(texts, out, force=arguments.force)
-    for result in results:
-        done = "written" if out.expanduser() / result.file in written else "says so already"
-        print(f"{out / result.file}: {result.task_id} {result.value} % on {result.dataset_id}, {done}")
+    for file, result in results.items():
+        done = "written" if out.expanduser() / file in written else "says so already"
+        print(f"{out / file}: {result.task_id} {result.value} % on {result.dataset_id}, {done}")
     print(
         "Put the files into .eval_results of the model's repository on the Hub, by a commit or a pull request. Nothing was sent "
         "anywhere."
@@ -99,7 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _results(arguments: argparse.Namespace) -> list[EvalResult]:
+def _results(arguments: argparse.Namespace) -> dict[str, Any]:
     source = source_of({name: getattr(arguments, f"source_{name}") for name in ("url", "name", "user", "org")})
     date = None if arguments.date is None else check_date(arguments.date)
     notes = "" if arguments.notes is None else check_line("--notes", arguments.notes)
@@ -119,19 +118,19 @@ def _results(arguments: argparse.Namespace) -> list[EvalResult]:
             raise UsageError(
                 f"--dataset-revision {revision!r}: not a commit of the dataset's repository. Write all of its 40 digits."
             )
-    return [
-        EvalResult(
-            file=f"{task.name}_{variant}.yaml" if variant else f"{task.name}.yaml",
+    hub = _hub()
+    return {
+        f"{task.name}_{variant}.yaml" if variant else f"{task.name}.yaml": hub.EvalResultEntry(
             dataset_id=repos[task.dataset],
             task_id=task.name,
             value=round(100 * entries[task.name]["metrics"][task.metrics[0].name]["value"], _DECIMALS),
+            dataset_revision=revisions.get(task.dataset),
+            date=date,  # without one, that of the commit that brings the file
             notes=result_notes(task, entries[task.name], variant=variant, more=notes),
-            revision=revisions.get(task.dataset),
-            date=date,
-            source=source,
+            **{f"source_{name}": value for name, value in source.items()},
         )
         for task in wanted
-    ]
+    }
 
 
 def _check_publishable(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], entries: Mapping[str, Any]) -> None:
@@ -151,42 +150,14 @@ def _check_publishable(arguments: argparse.Namespace, tasks: Sequence[TaskSpec],
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class EvalResult:
-    """One number on its way to a leaderboard, `value` in percent, for a task of the dataset's `eval.yaml`.
-
-    `date` is ISO 8601, None leaves it to the commit that brings the file; `source` has `url`, and `name`, `user` or `org`.
-    """
-
-    file: str
-    dataset_id: str
-    task_id: str
-    value: float
-    notes: str
-    revision: str | None = None
-    date: str | None = None
-    source: Mapping[str, str] | None = None
-
-
-def result_text(result: EvalResult) -> str:
-    """Writes the YAML, and makes sure that huggingface_hub reads the same back."""
+def _text(file: str, entry: Any) -> str:
     hub = _hub()
-    source = result.source or {}
-    entry = hub.EvalResultEntry(
-        dataset_id=result.dataset_id,
-        task_id=result.task_id,
-        value=result.value,
-        dataset_revision=result.revision,
-        date=result.date,
-        notes=result.notes,
-        **{f"source_{name}": value for name, value in source.items()},
-    )
     # Very wide, so that notes stay in one line; one line is what the Hub shows.
     text = yaml.safe_dump(
         hub.eval_result_entries_to_yaml([entry]), sort_keys=False, allow_unicode=True, width=_MOST_BYTES
     )
     if hub.parse_eval_result_entries(yaml.safe_load(text)) != [entry]:
-        raise RuntimeError(f"{result.file}: huggingface_hub does not read back what it was to write: {text!r}")
+        raise RuntimeError(f"{file}: huggingface_hub does not read back what it was to write: {text!r}")
     return text
 
 
@@ -352,7 +323,6 @@ def _lacking(task: TaskSpec, entry: Mapping[str, Any]) -> str:
 
 
 def _absent(part: Any, wanted: tuple[str, ...]) -> tuple[str, ...]:
-    """The names that a part of the entry lacks; none where there is no such part."""
     if part is None:
         return ()
     return tuple(name for name in wanted if name not in part) if isinstance(part, Mapping) else wanted
@@ -437,18 +407,13 @@ def check_date(text: str) -> str:
     return text
 
 
-def _check_url(url: str) -> str:
-    """Takes the address of a page."""
+def _is_page(url: str) -> bool:
     try:
         parts = urlsplit(url)
         sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.username is None
     except ValueError:
-        sound = False
-    if not sound or any(char.isspace() or not char.isprintable() for char in url):
-        raise UsageError(
-            f"--source-url {url!r}: not the address of a page. Write it like https://huggingface.co/OWNER/NAME."
-        )
-    return url
+        return False
+    return sound and not any(char.isspace() or not char.isprintable() for char in url)
 
 
 def check_line(option: str, text: str) -> str:
@@ -465,11 +430,13 @@ def source_of(options: Mapping[str, str | None]) -> dict[str, str]:
     if given and "url" not in given:
         raise UsageError(f"--source-{next(iter(given))}: says whose page it is; give --source-url as well.")
     for name, value in given.items():
-        if name == "url":
-            _check_url(value)
-        elif name == "name":
+        if name == "url" and not _is_page(value):
+            raise UsageError(
+                f"--source-url {value!r}: not the address of a page. Write it like https://huggingface.co/OWNER/NAME."
+            )
+        if name == "name":
             check_line("--source-name", value)
-        elif _OWNER.fullmatch(value) is None:
+        elif name != "url" and _OWNER.fullmatch(value) is None:
             raise UsageError(
                 f"--source-{name} {value!r}: not a name of the Hub. Write it as in https://huggingface.co/NAME."
             )

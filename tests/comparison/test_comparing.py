@@ -68,7 +68,7 @@ def two_kinds(odd: list[float], even: list[float]) -> list[dict[str, Any]]:
     return [row(str(place), value, group_kind=kind) for place, (kind, value) in enumerate(values)]
 
 
-def test_each_group_has_its_own_difference_and_holm_goes_over_the_groups() -> None:
+def test_holm_goes_over_the_groups_and_a_small_one_is_no_member() -> None:
     # odd: 7 items right in B only, p = 2 / 2^7. even: 1 in A only and 6 in B only, p = 2 (1 + 7) / 2^7.
     a = two_kinds([0.0] * 7 + [1.0] * 5, [1.0] + [0.0] * 6 + [1.0] * 5)
     b = two_kinds([1.0] * 12, [0.0] + [1.0] * 11)
@@ -79,9 +79,6 @@ def test_each_group_has_its_own_difference_and_holm_goes_over_the_groups() -> No
     assert (odd["p_holm"], even["p_holm"]) == (pytest.approx(0.03125), pytest.approx(0.125))
     assert odd["ci_low"] < odd["difference"] < odd["ci_high"]
     assert odd["minimum_detectable_difference"] > 0
-
-
-def test_a_small_group_has_no_interval_and_is_no_member_of_the_family() -> None:
     a, b = two_kinds([0.0] * 9, [0.0] * 10), two_kinds([1.0] * 9, [1.0] * 10)
     kind = groups(a, b)["kind"]
     few = kind["odd"]["right"]
@@ -89,9 +86,6 @@ def test_a_small_group_has_no_interval_and_is_no_member_of_the_family() -> None:
     assert [few[key] for key in ("ci_low", "ci_high", "p", "p_holm", "minimum_detectable_difference")] == [None] * 5
     assert "mcnemar" not in few
     assert (kind["even"]["right"]["tests"], kind["even"]["right"]["p_holm"]) == (1, kind["even"]["right"]["p"])
-
-
-def test_items_of_one_note_are_one_pair() -> None:
     a = [{**each, "cluster": "n"} for each in two_kinds([0.0] * 12, [])]
     b = [{**each, "cluster": "n"} for each in two_kinds([1.0] * 12, [])]
     assert groups(a, b)["kind"]["odd"]["right"]["too_few"] is True
@@ -130,12 +124,9 @@ def test_three_runs_are_adjusted_over_their_pairs() -> None:
     assert three[0].tasks["toy"]["metrics"]["right"]["p_holm"] == pytest.approx(6 / 128)
 
 
-def test_one_run_is_no_comparison() -> None:
+def test_one_run_is_no_comparison_and_each_has_a_letter() -> None:
     with pytest.raises(UsageError, match="takes two or more runs, got 1"):
         compare_pairs([compared(rows([1.0]))], TASKS)
-
-
-def test_letters() -> None:
     assert [letter(place) for place in (0, 25, 26, 51, 52, 701, 702)] == ["A", "Z", "AA", "AZ", "BA", "ZZ", "AAA"]
 
 
@@ -221,28 +212,22 @@ def entries(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {**toy["metrics"], **groups}
 
 
-@settings(deadline=None, max_examples=8)
-@given(PAIRS)
-def test_a_run_does_not_differ_from_itself(made: Made) -> None:
-    rows = sides(made)[0]
-    found = entries(compare_results(compared(rows), compared(rows), TASKS, selection=ALL))
-    assert {"right", "words", "share", "section/top/share"} <= set(found)
-    for entry in found.values():
+@settings(deadline=None, max_examples=10)
+@given(PAIRS, st.integers(0, 99))
+def test_laws_of_every_comparison(made: Made, seed: int) -> None:
+    a, b = sides(made)
+    same = entries(compare_results(compared(a), compared(a), TASKS, selection=ALL))
+    assert {"right", "words", "share", "section/top/share"} <= set(same)
+    for entry in same.values():
         assert entry["difference"] in (0.0, None)
         assert entry["p"] in (1.0, None)
         assert entry["p_holm"] in (1.0, None)
         if entry["flips"] is not None:
             assert (entry["flips"]["improved"], entry["flips"]["worsened"]) == (0, 0)
-
-
-@settings(deadline=None, max_examples=8)
-@given(PAIRS)
-def test_swapping_turns_everything_round(made: Made) -> None:
-    a, b = map(compared, sides(made))
-    one = entries(compare_results(a, b, TASKS, selection=ALL))
-    other = entries(compare_results(b, a, TASKS, selection=ALL))
+    whole = compare_results(compared(a), compared(b), TASKS, selection=ALL)
+    one, other = entries(whole), entries(compare_results(compared(b), compared(a), TASKS, selection=ALL))
     assert set(one) == set(other)
-    for name, entry in one.items():
+    for name, entry in one.items():  # the other way round everything is turned round
         turned = other[name]
         for here, there, sign in [
             ("difference", "difference", -1),
@@ -256,29 +241,17 @@ def test_swapping_turns_everything_round(made: Made) -> None:
         if entry["flips"] is not None:
             assert entry["flips"]["improved"] == turned["flips"]["worsened"]
             assert entry["flips"]["same"] == turned["flips"]["same"]
-
-
-@settings(deadline=None, max_examples=8)
-@given(PAIRS, st.integers(0, 99))
-def test_the_order_of_rows_changes_nothing(made: Made, seed: int) -> None:
-    a, b = sides(made)
-    whole = compare_results(compared(a), compared(b), TASKS, selection=ALL)
-    random.Random(seed).shuffle(a)
-    random.Random(seed + 1).shuffle(b)
-    assert compare_results(compared(a), compared(b), TASKS, selection=ALL) == whole
-
-
-@settings(deadline=None, max_examples=8)
-@given(PAIRS)
-def test_flips_are_mcnemars_table(made: Made) -> None:
-    a, b = map(compared, sides(made))
-    metrics = compare_results(a, b, TASKS)["toy"]["metrics"]
+    metrics = whole["toy"]["metrics"]
     for name, better, worse in (("right", "only_b", "only_a"), ("harm", "only_a", "only_b")):
         flips, table = metrics[name]["flips"], metrics[name]["mcnemar"]
         assert flips["improved"] == table[better]
         assert flips["worsened"] == table[worse]
         assert flips["same"] == table["both"] + table["neither"]
     assert metrics["both"]["flips"] is None
+    # The order of the rows changes nothing.
+    random.Random(seed).shuffle(a)
+    random.Random(seed + 1).shuffle(b)
+    assert compare_results(compared(a), compared(b), TASKS, selection=ALL) == whole
 
 
 @settings(deadline=None, max_examples=8)

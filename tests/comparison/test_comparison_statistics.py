@@ -22,15 +22,12 @@ def bits(pattern: str) -> list[float]:
     return [float(letter) for letter in pattern]
 
 
-def test_exact_mcnemar_by_hand() -> None:
+def test_exact_mcnemar_and_flips_by_hand() -> None:
     # 2 items right in A only, 9 in B only: 2 (C(11,0) + C(11,1) + C(11,2)) / 2^11 = 134 / 2048, as R's binom.test(2, 11) says.
     found = metrics(rows(bits("11" + "0" * 9 + "1" * 5)), rows(bits("00" + "1" * 9 + "1" * 5)))["right"]
     assert (found["test"], found["p"]) == ("McNemar", pytest.approx(134 / 2048))
     assert found["flips"] == {"improved": 9, "worsened": 2, "same": 5}
     assert (found["p_holm"], found["tests"]) == (found["p"], 1)
-
-
-def test_of_less_is_better_fewer_is_an_improvement() -> None:
     found = metrics(rows(bits("11" + "0" * 9)), rows(bits("00" + "1" * 9)))
     assert found["right"]["flips"] == {"improved": 9, "worsened": 2, "same": 0}
     assert found["harm"]["flips"] == {"improved": 9, "worsened": 2, "same": 0}
@@ -42,9 +39,6 @@ def test_detectable_difference_by_hand() -> None:
     # Student's t with 15 degrees of freedom: 2.1314 at 97.5 %, 0.8662 at 80 % (tables).
     found = metrics(rows(bits("1" + "0" * 6 + "1" * 9)), rows(bits("0" + "1" * 6 + "1" * 9)))["right"]
     assert found["minimum_detectable_difference"] == pytest.approx((2.1314 + 0.8662) * math.sqrt(0.3625 / 16), rel=1e-4)
-
-
-def test_an_average_detects_what_the_mean_of_its_parts_does() -> None:
     a, b = bits("1100110010"), bits("1010101011")
     found = metrics(rows(a), rows(b))["both"]
     assert found["difference"] == pytest.approx(0.1)
@@ -53,13 +47,21 @@ def test_an_average_detects_what_the_mean_of_its_parts_does() -> None:
     assert (found["test"], found["flips"]) == ("bootstrap", None)
 
 
-def test_nothing_undecided_or_without_a_value_is_counted_as_zero() -> None:
+def test_nothing_undecided_or_without_a_value_or_denominator_is_counted_as_zero() -> None:
     none = metrics(rows([None, None]), rows([1.0, 0.0]))["right"]
     assert [none[key] for key in ("value_a", "value_b", "difference", "ci_low", "p", "p_holm")] == [None] * 6
     assert none["flips"] == {"improved": 0, "worsened": 0, "same": 0}
     assert none["notes"] == ["no item has a value in both runs, so that nothing can be said"]
     some = metrics(rows([math.nan, 1.0, 0.0]), rows([1.0, 1.0, math.nan]))["right"]
     assert (some["n"], some["value_a"], some["value_b"]) == (1, 1.0, 1.0)
+    a, b = rows(bits("1010")), rows(bits("1110"))
+    for each in (a[0], b[1]):
+        each |= {"share": math.nan, "share_of": 0.0}
+    as_nan = metrics(a, b)
+    for each in (a[0], b[1]):
+        each["share"] = None
+    assert metrics(a, b) == as_nan
+    assert as_nan["share"]["flips"] == {"improved": 0, "worsened": 0, "same": 2}
 
 
 def test_damaged_items_and_recipes_are_told() -> None:
@@ -85,12 +87,15 @@ def test_no_item_in_common() -> None:
     assert "kind" not in toy["breakdown"]
 
 
-def test_one_cluster_says_that_it_shows_nothing() -> None:
+def test_one_cluster_shows_nothing_and_a_task_without_needs_none() -> None:
     found = metrics(rows(bits("1100"), cluster="n"), rows(bits("1111"), cluster="n"))["right"]
     assert (found["ci_low"], found["ci_high"], found["minimum_detectable_difference"]) == (-1.0, 1.0, None)
     assert found["notes"] == [
         "only 4 pairs in 1 independent group: nothing tells how much it would vary, so that the interval is all that is possible"
     ]
+    alone = {"toy": replace(TASK, cluster=None)}
+    a, b = ([{**each, "cluster": None} for each in rows(bits(pattern))] for pattern in ("1100", "1111"))
+    assert compare_results(compared(a), compared(b), alone)["toy"]["metrics"]["right"]["n_clusters"] == 4
 
 
 @pytest.mark.parametrize(("n", "said"), [(9, ["only 9 pairs, fewer than 10: the interval is rough"]), (10, [])])
@@ -113,33 +118,13 @@ def test_values_and_clusters_that_cannot_be_are_told_with_the_next_step() -> Non
         metrics(rows([1.0] * 3, cluster=None), rows([1.0] * 3, cluster=None))
 
 
-def test_metrics_of_one_run_are_left_out() -> None:
+def test_what_words_judged_is_marked_and_metrics_of_one_run_are_left_out() -> None:
+    judge = {"name": "lexical", "comparable": False}
+    found = metrics(rows(bits("10")), rows(bits("11")), judge=judge)
+    assert [name for name, entry in found.items() if entry.get("comparable", True)] == ["words"]
     without = [{key: value for key, value in each.items() if key != "costly"} for each in rows(bits("10"))]
     assert "costly" not in metrics(without, rows(bits("11")))
     a, b = compared(rows(bits("10"))), compared(rows(bits("11")))
     told: dict[str, Any] = {name: {} for name in ("right", "harm", "share", "words")}
     b.results["tasks"]["toy"]["metrics"] = told  # its parquet has the column because of another task
     assert "costly" not in compare_results(a, b, TASKS)["toy"]["metrics"]
-
-
-def test_an_empty_denominator_written_as_null_is_read_as_one() -> None:
-    a, b = rows(bits("1010")), rows(bits("1110"))
-    for each in (a[0], b[1]):
-        each |= {"share": math.nan, "share_of": 0.0}
-    as_nan = metrics(a, b)
-    for each in (a[0], b[1]):
-        each["share"] = None
-    assert metrics(a, b) == as_nan
-    assert as_nan["share"]["flips"] == {"improved": 0, "worsened": 0, "same": 2}
-
-
-def test_a_judge_that_compares_words_marks_what_it_judged() -> None:
-    judge = {"name": "lexical", "comparable": False}
-    found = metrics(rows(bits("10")), rows(bits("11")), judge=judge)
-    assert [name for name, entry in found.items() if entry.get("comparable", True)] == ["words"]
-
-
-def test_a_task_without_clusters_needs_none() -> None:
-    alone = {"toy": replace(TASK, cluster=None)}
-    a, b = ([{**each, "cluster": None} for each in rows(bits(pattern))] for pattern in ("1100", "1111"))
-    assert compare_results(compared(a), compared(b), alone)["toy"]["metrics"]["right"]["n_clusters"] == 4

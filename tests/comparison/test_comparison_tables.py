@@ -15,7 +15,7 @@ def ids(found: dict[str, list[dict[str, Any]]]) -> dict[str, list[str]]:
     return {name: [item["id"] for item in items] for name, items in found.items()}
 
 
-def test_flips_of_right_and_wrong_in_the_order_of_their_ids() -> None:
+def test_flips_are_in_the_order_of_ids_and_those_of_other_metrics_by_size() -> None:
     keys = ["10", "9", "b2", "b10", "same"]
     a = [row(key, right) for key, right in zip(keys, (NO, NO, YES, YES, YES), strict=True)]
     b = [row(key, right) for key, right in zip(keys, (YES, YES, NO, NO, YES), strict=True)]
@@ -24,14 +24,8 @@ def test_flips_of_right_and_wrong_in_the_order_of_their_ids() -> None:
     assert found["improved"][0] == {"id": "9", "a": 0.0, "b": 1.0, "parsed_a": "answer 9", "parsed_b": "answer 9"}
     assert ids(flipped_items(HARM, a, b, most=9, parsed=True)) == ids(found)
     assert ids(flipped_items(RIGHT, a, b, most=1, parsed=True)) == {"improved": ["9"], "worsened": ["b2"]}
-
-
-def test_of_other_metrics_the_largest_changes_come_first() -> None:
     a, b = rows([0.1, 0.1, 0.9, 0.5, None, 0.2]), rows([0.2, 0.9, 0.2, 0.5, 0.5, 0.2 + 1e-15])
     assert ids(flipped_items(WORDS, a, b, most=9, parsed=False)) == {"improved": ["1", "0"], "worsened": ["2"]}
-
-
-def test_an_item_with_nothing_to_count_is_no_flip() -> None:
     a, b = rows([0.5]), [row("0", 0.0, share_of=0.0)]
     assert ids(flipped_items(SHARE, a, b, most=9, parsed=False)) == {"improved": [], "worsened": []}
 

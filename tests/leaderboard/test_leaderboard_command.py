@@ -80,7 +80,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert first["rank"] == {"first": 1, "last": 1}
 
 
-def test_an_empty_store(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_store_and_another(capsys: pytest.CaptureFixture[str]) -> None:
     for words, said in (
         (["list"], "no submissions"),
         (["history"], "no submissions"),
@@ -89,18 +89,15 @@ def test_an_empty_store(capsys: pytest.CaptureFixture[str]) -> None:
         assert run(*words) == 0
         assert capsys.readouterr().out.startswith(said)
     assert not Path("board").exists()
+    for place, message in (("hub:nowhere", "'nowhere': is not the name of a repository"), (" ", "--store is empty")):
+        assert main(["leaderboard", "list", "--store", place]) == 2
+        assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("words", "code", "message"), CASES["wrong_use_is_told"])
 def test_wrong_use_is_told(capsys: pytest.CaptureFixture[str], words: list[str], code: int, message: str) -> None:
     assert run(*words) == code
     assert message in capsys.readouterr().err
-
-
-def test_another_store_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    for place, message in (("hub:nowhere", "'nowhere': is not the name of a repository"), (" ", "--store is empty")):
-        assert main(["leaderboard", "list", "--store", place]) == 2
-        assert message in capsys.readouterr().err
 
 
 def test_check_says_what_is_not_whole(capsys: pytest.CaptureFixture[str]) -> None:

@@ -106,12 +106,7 @@ def test_thousands_of_variants_are_refused_or_the_same_name() -> None:
         assert [each for each in taken if name_key(each[1]) != name_key(text)] == []
 
 
-@pytest.mark.parametrize(
-    "name",
-    [  # of one script each, or of Latin with one of East Asia
-     "Société Générale", "通义千问 Qwen2.5-7B", "富岳 Fugaku ミニ", "카카오 AI", "Москва", "Việt Nam (v2)", "Nguyễn ẹ̀", "מדל",
-     "मॉडल २", "แพทย์ทั่วไป", "Ελλάς", "C++ / R&D", "نموذج"],
-)  # fmt: skip
+@pytest.mark.parametrize("name", CASES["names_of_one_script_or_of_latin_with_one_of_east_asia"])
 def test_names_of_all_who_write_them_so_are_taken(name: str) -> None:
     assert name_problem(name) == ""
     assert name_key(name)

@@ -11,16 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.catalog import BENCHMARKS, task_spec, tasks
-from medical_tasks.leaderboard.ranking import (
-    HEADLINES,
-    group_label,
-    group_of,
-    mover_mean,
-    overall_entries,
-    ranges,
-    rank_ranges,
-    setting_of,
-)
+from medical_tasks.leaderboard import ranking
 from medical_tasks.leaderboard.records import Entry
 from medical_tasks.runs.recipes import recipe_differences
 from medical_tasks.spec import MetricSpec
@@ -47,10 +38,10 @@ def entry(low: float | None, high: float | None, metric: MetricSpec = ACCURACY, 
 
 
 def shown(entries: list[Entry], metric: MetricSpec = ACCURACY) -> list[str]:
-    return [str(place or "n/a") for place in rank_ranges(entries, metric)]
+    return [str(place or "n/a") for place in ranking.rank_ranges(entries, metric)]
 
 
-def test_by_hand() -> None:
+def test_ranks_by_hand() -> None:
     # 70-80 is above all; 50-60 and 55-65 overlap; 20-30 is below all.
     assert shown([entry(0.5, 0.6), entry(0.7, 0.8), entry(0.2, 0.3), entry(0.55, 0.65)]) == ["2-3", "1", "4", "2-3"]
     # A chain: the first and the last do not overlap, both overlap the middle one.
@@ -59,9 +50,6 @@ def test_by_hand() -> None:
     assert shown([entry(0.5, 0.5), entry(0.5, 0.5)]) == ["1-2", "1-2"]
     assert shown([entry(0.5, 0.6)]) == ["1"]
     assert shown([]) == []
-
-
-def test_where_lower_is_better() -> None:
     assert not HALLUCINATION.higher_is_better
     entries = [entry(0.5, 0.6, HALLUCINATION), entry(0.1, 0.2, HALLUCINATION), entry(0.15, 0.55, HALLUCINATION)]
     assert shown(entries, HALLUCINATION) == ["2-3", "1-2", "1-3"]
@@ -98,32 +86,21 @@ laws = settings(deadline=None, max_examples=25, derandomize=True)
 
 @laws
 @given(Intervals, st.data())
-def test_every_rank_that_the_intervals_allow_is_in_the_range(
+def test_a_range_has_every_rank_that_the_intervals_allow_and_no_other(
     intervals: list[tuple[float, float]], data: st.DataObject
 ) -> None:
+    n, places, turned = len(intervals), ranking.ranges(intervals), ranking.ranges(intervals, higher_is_better=False)
     truth = [data.draw(st.floats(low, high)) for low, high in intervals]
-    for value, place in zip(truth, ranges(intervals), strict=True):
-        best, worst = 1 + sum(other > value for other in truth), sum(other >= value for other in truth)
-        assert place.first <= best <= worst <= place.last
-
-
-@laws
-@given(Intervals)
-def test_both_ends_of_a_range_can_be_reached(intervals: list[tuple[float, float]]) -> None:
-    for index, place in enumerate(ranges(intervals)):
+    for index, (value, place, worst) in enumerate(zip(truth, places, turned, strict=True)):
+        best_rank, worst_rank = 1 + sum(other > value for other in truth), sum(other >= value for other in truth)
+        assert place.first <= best_rank <= worst_rank <= place.last
+        # Both ends can be reached: at its own upper end with all others at their lower ends, and the other way round.
         others = [each for number, each in enumerate(intervals) if number != index]
         low, high = intervals[index]
-        # At its own upper end with all others at their lower ends, and the other way round.
         assert place.first == 1 + sum(other > high for other, _ in others)
         assert place.last == 1 + sum(other >= low for _, other in others)
-
-
-@laws
-@given(Intervals)
-def test_turned_round_the_ranks_are_turned_round(intervals: list[tuple[float, float]]) -> None:
-    n = len(intervals)
-    for best, worst in zip(ranges(intervals), ranges(intervals, higher_is_better=False), strict=True):
-        assert (best.first, best.last) == (n + 1 - worst.last, n + 1 - worst.first)
+        # Turned round the ranks are turned round.
+        assert (place.first, place.last) == (n + 1 - worst.last, n + 1 - worst.first)
 
 
 KQA, MEDCALC = task_spec("kqa"), task_spec("medcalc")
@@ -132,44 +109,41 @@ KQA, MEDCALC = task_spec("kqa"), task_spec("medcalc")
 @pytest.mark.parametrize("changes", CASES["what_belongs_to_the_model_does_not_separate"])
 def test_what_belongs_to_the_model_does_not_separate(changes: dict[str, Any]) -> None:
     task = task_spec("ehrnoteqa_open_level1")
-    assert group_of(task, recipe_of(MEDCALC)) == group_of(task, recipe_of(MEDCALC, **changes))
+    assert ranking.group_of(task, recipe_of(MEDCALC)) == ranking.group_of(task, recipe_of(MEDCALC, **changes))
     assert not recipe_differences("medcalc", recipe_of(MEDCALC), recipe_of(MEDCALC, **changes)).refused
 
 
 @pytest.mark.parametrize("changes", CASES["what_decides_the_numbers_separates"])
 def test_what_decides_the_numbers_separates(changes: dict[str, Any]) -> None:
-    assert group_of(KQA, recipe_of(MEDCALC)) != group_of(KQA, recipe_of(MEDCALC, **changes))
-    assert group_of(KQA, recipe_of(MEDCALC)) != group_of(MEDCALC, recipe_of(MEDCALC))
+    assert ranking.group_of(KQA, recipe_of(MEDCALC)) != ranking.group_of(KQA, recipe_of(MEDCALC, **changes))
+    assert ranking.group_of(KQA, recipe_of(MEDCALC)) != ranking.group_of(MEDCALC, recipe_of(MEDCALC))
     # Nothing that `compare` refuses or warns of for such a reason is ranked together.
     found = recipe_differences("medcalc", recipe_of(MEDCALC), recipe_of(MEDCALC, **changes))
     assert found.refused or found.warned or "baseline" in changes
 
 
-def test_files_are_known_by_their_hashes() -> None:
+def test_files_are_known_by_their_hashes_and_groups_in_words() -> None:
     def group(**scoring: Any) -> str:
-        return group_of(KQA, recipe_of(KQA, scoring=scoring))
+        return ranking.group_of(KQA, recipe_of(KQA, scoring=scoring))
 
     assert group(claims={"file": "a", "sha256": "b"}) == group(claims={"file": "c", "sha256": "b"})
     assert group(claims={"file": "a", "sha256": "b"}) != group(claims={"file": "a", "sha256": "c"})
     # Each model's answers have claims of their own; how they were made is another thing.
     assert group(output_claims={"sha256": "b"}) == group(output_claims={"sha256": "c"}) != group(output_claims="judge")
-
-
-def test_in_words() -> None:
     recipe = recipe_of(KQA, judge=CASES["judge"])
     said = "answered test (9595959595), prompts own (ababababab), judge openai-api/[host]/judge, 5 votes"
-    assert group_label(recipe) == setting_of(KQA, recipe) == said
+    assert ranking.group_label(recipe) == ranking.setting_of(KQA, recipe) == said
     more = {"task_args": {"tries": "3"}, "truncation": {"words_left_out": {"a": 1, "b": 2}}}
     more["generation"] = {"max_new_tokens": 99}
     longer = f"{said}, tries=3, answers of at most 99 tokens, 2 questions shortened"
-    assert setting_of(KQA, {**recipe, **more}) == longer
-    assert group_label({}) == "None None (None)"  # odd recipes never end a page
+    assert ranking.setting_of(KQA, {**recipe, **more}) == longer
+    assert ranking.group_label({}) == "None None (None)"  # odd recipes never end a page
 
 
 def headline_entry(
     number: int, value: float = 0.6, *, half: float = 0.05, model: str = "m", group: str = "g", at: str = "2026-01-01"
 ) -> Entry:
-    headline = HEADLINES[number]
+    headline = ranking.HEADLINES[number]
     told = {"value": value, "ci_low": max(0.0, value - half), "ci_high": min(1.0, value + half), "n": 100}
     return Entry(
         model=model,
@@ -185,12 +159,12 @@ def headline_entry(
 
 
 def everything(value: float, *, model: str, half: float = 0.05) -> list[Entry]:
-    return [headline_entry(number, value, model=model, half=half) for number in range(len(HEADLINES))]
+    return [headline_entry(number, value, model=model, half=half) for number in range(len(ranking.HEADLINES))]
 
 
 def test_every_benchmark_counts_once_by_a_share() -> None:
-    assert [one.benchmark for one in HEADLINES] == [benchmark.title for benchmark in BENCHMARKS]
-    for one in HEADLINES:
+    assert [one.benchmark for one in ranking.HEADLINES] == [benchmark.title for benchmark in BENCHMARKS]
+    for one in ranking.HEADLINES:
         task = tasks()[one.task]
         metric = next(each for each in task.metrics if each.name == one.metric)
         assert metric is task.metrics[0]
@@ -199,11 +173,11 @@ def test_every_benchmark_counts_once_by_a_share() -> None:
 
 def test_mover_by_hand() -> None:
     # Two: 0.5 (0.4 to 0.7) and 0.9 (0.6 to 0.94). Below: sqrt(0.1^2 + 0.3^2)/2, above: sqrt(0.2^2 + 0.04^2)/2.
-    mean, low, high = mover_mean([(0.5, 0.4, 0.7), (0.9, 0.6, 0.94)])
+    mean, low, high = ranking.mover_mean([(0.5, 0.4, 0.7), (0.9, 0.6, 0.94)])
     assert (mean, low, high) == pytest.approx((0.7, 0.7 - 0.158113883, 0.7 + 0.101980390))
-    assert mover_mean([(0.5, 0.4, 0.7)]) == pytest.approx((0.5, 0.4, 0.7))
+    assert ranking.mover_mean([(0.5, 0.4, 0.7)]) == pytest.approx((0.5, 0.4, 0.7))
     with pytest.raises(ValueError, match="the mean of no estimates"):
-        mover_mean([])
+        ranking.mover_mean([])
 
 
 shares = st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)).map(
@@ -214,7 +188,7 @@ shares = st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)).map(
 @settings(deadline=None, max_examples=25, derandomize=True)
 @given(st.lists(shares, min_size=1, max_size=6))
 def test_the_mean_of_shares_is_a_share_with_a_narrower_interval(points: list[tuple[float, float, float]]) -> None:
-    mean, low, high = mover_mean(points)
+    mean, low, high = ranking.mover_mean(points)
     k = len(points)
     assert -1e-9 <= low <= mean + 1e-12
     assert mean - 1e-12 <= high <= 1 + 1e-9
@@ -225,24 +199,20 @@ def test_the_mean_of_shares_is_a_share_with_a_narrower_interval(points: list[tup
     assert above / k**0.5 - 1e-9 <= high - mean <= above + 1e-9
 
 
-def test_models_with_all_benchmarks_are_ranked() -> None:
-    rows = overall_entries([*everything(0.5, model="b"), *everything(0.7, model="a"), *everything(0.71, model="c")])
+def test_only_models_with_all_benchmarks_are_ranked() -> None:
+    rows = ranking.overall_entries(
+        [*everything(0.5, model="b"), *everything(0.7, model="a"), *everything(0.71, model="c")]
+    )
     assert [(row.model, str(row.rank)) for row in rows] == [("c", "1-2"), ("a", "1-2"), ("b", "3")]
     row = rows[2]
     assert (row.value, row.ci_low, row.ci_high) == pytest.approx((0.5, 0.5 - 0.05 / 5**0.5, 0.5 + 0.05 / 5**0.5))
-    assert (row.missing, row.partial, list(row.parts)) == ((), False, [one.benchmark for one in HEADLINES])
-
-
-def test_a_model_that_lacks_one_is_partial_and_has_no_rank() -> None:
-    rows = overall_entries([*everything(0.5, model="a"), *everything(0.9, model="b")[:4]])
+    assert (row.missing, row.partial, list(row.parts)) == ((), False, [one.benchmark for one in ranking.HEADLINES])
+    rows = ranking.overall_entries([*everything(0.5, model="a"), *everything(0.9, model="b")[:4]])
     assert [(row.model, row.partial, row.missing) for row in rows] == [("a", False, ()), ("b", True, ("ArchEHR-QA",))]
     assert rows[1].value == pytest.approx(0.9)
     assert (rows[1].rank, rows[1].ci_low, rows[1].ci_high, rows[1].group) == (None, None, None, "")
     assert str(rows[0].rank) == "1"
-
-
-def test_what_cannot_be_ranked_does_not_count() -> None:
-    sound, (last, metric) = everything(0.5, model="a"), (HEADLINES[-1], HEADLINES[-1].metric)
+    sound, (last, metric) = everything(0.5, model="a"), (ranking.HEADLINES[-1], ranking.HEADLINES[-1].metric)
     told = sound[-1].metrics[metric]
     for odd in (
         replace(sound[-1], state="reported"),
@@ -254,32 +224,29 @@ def test_what_cannot_be_ranked_does_not_count() -> None:
         replace(sound[-1], metrics={metric: {**told, "ci_high": 1.5}}),
         replace(sound[-1], task="archehr_question"),
     ):
-        (row,) = overall_entries([*sound[:-1], odd])
+        (row,) = ranking.overall_entries([*sound[:-1], odd])
         assert row.missing == (last.benchmark,)
-    assert overall_entries([]) == []
+    assert ranking.overall_entries([]) == []
 
 
 def test_other_settings_are_other_groups_and_the_common_one_counts() -> None:
     common = [*everything(0.5, model="a"), *everything(0.6, model="b")]
     both = [*everything(0.7, model="c"), headline_entry(0, 1.0, model="c", group="other", at="2026-09-09")]
-    rows = {row.model: row for row in overall_entries([*common, *both])}
+    rows = {row.model: row for row in ranking.overall_entries([*common, *both])}
     assert rows["c"].parts["MedCalc-Bench"].group == "g0"  # not the better and newer one in a setting of its own
     alone = [headline_entry(0, 1.0, model="d", group="other"), *everything(0.9, model="d")[1:]]
-    rows = {row.model: row for row in overall_entries([*common, *alone])}
+    rows = {row.model: row for row in ranking.overall_entries([*common, *alone])}
     assert str(rows["d"].rank) == "1"
     assert rows["d"].group != rows["a"].group
     assert [str(rows[name].rank) for name in "ba"] == ["1", "2"]
 
 
-def test_names_are_one_model_however_they_are_written() -> None:
+def test_neither_spelling_nor_order_plays_a_part() -> None:
     parts = everything(0.5, model="My  Model")
     parts[2] = replace(parts[2], model="my model", at="2026-02-02")
-    (row,) = overall_entries(parts)
+    (row,) = ranking.overall_entries(parts)
     assert (row.model, row.partial) == ("my model", False)
-    assert len(overall_entries([*parts[:2], *(replace(each, organisation="other") for each in parts[2:])])) == 2
-
-
-def test_the_order_of_the_entries_plays_no_part() -> None:
+    assert len(ranking.overall_entries([*parts[:2], *(replace(each, organisation="other") for each in parts[2:])])) == 2
     entries = [
         *everything(0.5, model="a"),
         *everything(0.7, model="b")[1:],
@@ -287,6 +254,6 @@ def test_the_order_of_the_entries_plays_no_part() -> None:
         headline_entry(0, 0.9, model="a", group="y"),
     ]
 
-    expected = overall_entries(entries)
+    expected = ranking.overall_entries(entries)
     for seed in range(5):
-        assert overall_entries(random.Random(seed).sample(entries, len(entries))) == expected
+        assert ranking.overall_entries(random.Random(seed).sample(entries, len(entries))) == expected

@@ -203,7 +203,7 @@ def test_a_judge_that_compares_words_has_no_override_and_spares_the_others(
     assert submit("--tasks=medcalc", "--dataset-repo=owner/medcalc") == 0
 
 
-def test_a_part_can_be_published_as_a_part(scored: dict[str, Any]) -> None:
+def test_parts_and_settings_are_noted_and_paths_are_not(scored: dict[str, Any]) -> None:
     write(scored, changed(CASES["partial"]))
     assert submit("--tasks=medcalc", MEDCALC, "--allow-partial") == 0
     notes = read("medcalc.yaml").notes
@@ -212,9 +212,6 @@ def test_a_part_can_be_published_as_a_part(scored: dict[str, Any]) -> None:
         "scored 30/31; PARTIAL: what is missing is estimated or left out; whatever it is, the value lies in 16.0 to 19.0; "
         in notes
     )
-
-
-def test_settings_are_noted_and_paths_are_not(scored: dict[str, Any]) -> None:
     settings = {"task_args": {"documents": "/srv/secret/corpus", "top_k": "7"}, "prompts": None}
     write(
         scored,

@@ -1,8 +1,7 @@
 """Which requests Gradio's server answers: those that the pages make, and none that names another host or a local file.
 
-Uploads never reach Gradio, which bounds one file of them, but neither how many there are, nor how long they take, nor what they
-hold. They are received here, into a folder with a limited total size, and deleted once they are decided on. None is refused for the
-number of others: where an address, or all together, would have too many at once, the slowest of them ends.
+Uploads never reach Gradio, which bounds neither how many there are, nor how long they take, nor what they hold. None is refused
+for the number of others: where an address, or all together, would have too many at once, the slowest of them ends.
 """
 
 from __future__ import annotations
@@ -213,11 +212,7 @@ class Door:
         slowest.end(503, "Too many packages are uploaded at this moment, and this was the slowest. Upload it again.")
 
     def _address(self, scope: Message) -> str:
-        """Whose request it is: the connection's other end, or whom the proxies name there.
-
-        Each proxy adds at the end whom it speaks with, and a visitor can write what they like before that: the last public address
-        counts, or the last one where none is public. An IPv6 network counts as one, since one visitor has all of it.
-        """
+        """Whose request it is: the last public address that the proxies name, as visitors can write what they like before it."""
         named = [(scope.get("client") or ("",))[0]]
         if self._proxied:
             heads = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for").decode("latin-1")
@@ -229,6 +224,7 @@ class Door:
         if not known:
             return named[0]
         one = next((each for each in reversed(known) if each.is_global), known[-1])
+        # One visitor has all of an IPv6 network.
         return str(one if one.version == 4 else ipaddress.ip_network((one, 64), strict=False))
 
     async def _upload(self, scope: Message, receive: Receive, send: Send, one: _Arriving) -> None:
@@ -259,7 +255,7 @@ class Door:
         await self._make_room(spare=LONGEST_UPLOAD)
         own = [name for name, who in self._kept.items() if who == address]
         for name in own[: max(0, len(own) - self._limits.share + 1)]:
-            discard(self._folder / name)
+            (self._folder / name).unlink(missing_ok=True)
         name = await asyncio.to_thread(keep, self._folder, files[0])
         self._kept[name] = address
         return name
@@ -293,7 +289,7 @@ class Door:
     def _value(self, value: Any) -> Any:
         if value is None or isinstance(value, str):
             return value
-        if isinstance(value, dict) and isinstance(value["path"], str) and is_upload(value["path"]):
+        if isinstance(value, dict) and isinstance(value["path"], str) and _TOKEN.fullmatch(value["path"]):
             return {"path": str(self._folder / value["path"]), "meta": {"_type": "gradio.FileData"}}
         raise ValueError("neither a text nor an upload")
 
@@ -312,11 +308,10 @@ FOLDER_VARIABLE: Final = "GRADIO_TEMP_DIR"
 MOST_BYTES: Final = 1 << 30
 """All uploads that nobody has confirmed yet, together."""
 KEPT_SECONDS: Final = 3600
-"""How long an upload that nobody confirms is kept."""
 _BEGINS: Final = b"PK\3\4"
 """Every zip file that has a file in it."""
 _FOLDER_NAME: Final = "medical-tasks-leaderboard"
-_TOKEN: Final = re.compile(r"[0-9a-f]{64}\.zip")
+_TOKEN: Final = re.compile(r"[0-9a-f]{64}\.zip")  # the name of an upload, which no path and no address is
 
 
 def own_folder() -> Path:
@@ -364,20 +359,15 @@ def keep(folder: Path, file: BinaryIO) -> str:
         with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as kept:
             shutil.copyfileobj(file, kept, 1 << 20)
     except OSError:
-        discard(place)
+        place.unlink(missing_ok=True)
         raise
     return place.name
-
-
-def is_upload(name: str) -> bool:
-    """Whether a text is the name of an upload, which no path and no address is."""
-    return _TOKEN.fullmatch(name) is not None
 
 
 def upload_path(value: Any, folder: Path) -> Path:
     """Finds an upload by what the browser sent, which may name anything; `MissingError` for all but an upload that is here."""
     path = Path(str(value.get("path"))) if isinstance(value, Mapping) else Path()
-    if path.parent == folder and is_upload(path.name) and path.is_file():
+    if path.parent == folder and _TOKEN.fullmatch(path.name) and path.is_file():
         return path
     raise MissingError("the uploaded file is not here any more: it is kept for an hour at most. Upload it again.")
 
@@ -397,11 +387,6 @@ def uploaded(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> bytes:
             "package: medical-tasks submit RUN --to space --task NAME"
         )
     return content
-
-
-def discard(path: Path) -> None:
-    """Deletes an uploaded file."""
-    path.unlink(missing_ok=True)
 
 
 def megabytes(count: int) -> str:

@@ -1,8 +1,4 @@
-"""The Gradio app: selection fields, an upload, and one HTML component a page, in the report's colours and fonts.
-
-What it shows is made by `pages`. Submitting a package is to check, submit or discard it; each step answers with HTML, whatever was
-uploaded.
-"""
+"""The Gradio app: selection fields, an upload, and one HTML component a page, in the report's colours and fonts."""
 
 from __future__ import annotations
 
@@ -17,23 +13,9 @@ from urllib.parse import parse_qsl
 
 from medical_tasks.errors import MedicalTasksError, MissingError
 from medical_tasks.leaderboard.admission import AdmissionError, QueueFullError, check_admission
-from medical_tasks.leaderboard.app.door import discard, megabytes, upload_path, uploaded
+from medical_tasks.leaderboard.app import parts as shared
+from medical_tasks.leaderboard.app.door import megabytes, upload_path, uploaded
 from medical_tasks.leaderboard.app.pages import about_page, framed, page_at
-from medical_tasks.leaderboard.app.parts import (
-    Address,
-    address_of,
-    billions,
-    facts,
-    in_app_link,
-    judge_warning,
-    metric_cell,
-    notice,
-    own_assets_text,
-    page_data,
-    table,
-    task_title,
-    yes_no,
-)
 from medical_tasks.leaderboard.app.snapshot import Content, Snapshot
 from medical_tasks.leaderboard.records import Submission
 from medical_tasks.leaderboard.storage import AlreadyStoredError
@@ -69,7 +51,7 @@ def build(content: Content) -> gradio.Blocks:
         shown: dict[str, Any] = {}
         parts: dict[str, Any] = {}
         with gr.Tabs(selected="leaderboard", overflow_behavior="wrap", elem_id="pages") as tabs:
-            for name, said in page_data()["pages"].items():
+            for name, said in shared.page_data()["pages"].items():
                 with gr.Tab(said["title"], id=name, elem_id=f"page-{name}") as parts[name]:
                     selections = said.get("fields", {})
                     with gr.Row() if len(selections) > 1 else contextlib.nullcontext():
@@ -77,7 +59,7 @@ def build(content: Content) -> gradio.Blocks:
                     if name == "submit":
                         _submit_part(gr, content)
                     elif name == "about":
-                        _html(gr, name, framed(about_page(), Address(view=name)))
+                        _html(gr, name, framed(about_page(), shared.Address(view=name)))
                     else:
                         shown[name] = _html(gr, name)
         _wire(gr, app, content, header=header, tabs=tabs, parts=parts, fields=fields, shown=shown)
@@ -99,10 +81,9 @@ def _select(gr: Any, label: str, typed: bool) -> Any:
 def _wire(
     gr: Any, app: Any, content: Content, *, header: Any, tabs: Any, parts: _Parts, fields: _Parts, shown: _Parts
 ) -> None:
-    """Connects the fields, tabs, links and addresses to the pages."""
     outputs = [tabs, *fields.values(), *shown.values()]
 
-    def show(address: Address, *, move: bool = True) -> list[Any]:
+    def show(address: shared.Address, *, move: bool = True) -> list[Any]:
         page = page_at(content, address)
         updates: list[Any] = [gr.Tabs(selected=page.address.view) if move else gr.skip()]
         for name in fields:
@@ -116,7 +97,7 @@ def _wire(
         return updates
 
     def opened(request: Any) -> list[Any]:
-        return show(address_of(dict(request.query_params)))
+        return show(shared.address_of(dict(request.query_params)))
 
     # Gradio gives a function what it asks for by its annotations, which name a module imported late.
     opened.__annotations__ = {"request": gr.Request}
@@ -130,14 +111,14 @@ def _wire(
         return _at(query, move=False) if query else [gr.skip() for _ in outputs]
 
     def _at(query: str, *, move: bool) -> list[Any]:
-        return show(address_of(dict(parse_qsl(query[:_MOST_CHARACTERS].removeprefix("?")))), move=move)
+        return show(shared.address_of(dict(parse_qsl(query[:_MOST_CHARACTERS].removeprefix("?")))), move=move)
 
     def on(view: str, changed: str, **given: str) -> None:
         """Shows a view anew when a field changes, with fields as parts of its address."""
 
         def of_fields(*values: str | None) -> list[Any]:
             named = {part: value or "" for part, value in zip(given, values, strict=True)}
-            return show(Address(view=view, **named), move=False)
+            return show(shared.Address(view=view, **named), move=False)
 
         inputs = [fields[name] for name in given.values()]
         fields[changed].input(of_fields, inputs, outputs, **_QUIET, trigger_mode="always_last")
@@ -162,10 +143,9 @@ def _wire(
 
 
 def _submit_part(gr: Any, content: Content) -> None:
-    """The upload, what is said of it, and the two answers to it."""
     from gradio.utils import get_upload_folder
 
-    place = Address(view="submit")
+    place = shared.Address(view="submit")
     _html(gr, "submit", framed(introduction(), place))
     file = gr.File(label="Package (.zip)", file_count="single", file_types=[".zip"], height=150, elem_id="package")
     said = _html(gr, "said")
@@ -186,7 +166,7 @@ def _submit_part(gr: Any, content: Content) -> None:
 
     def taken_back(value: Any) -> list[Any]:
         with contextlib.suppress(MissingError):
-            discard(upload_path(value, folder))
+            upload_path(value, folder).unlink(missing_ok=True)
         return [gr.File(value=None), "", gr.Row(visible=False)]
 
     # Gradio's own reading of the field leaves an empty file behind for every event.
@@ -202,7 +182,7 @@ def _submit_part(gr: Any, content: Content) -> None:
 
 def head() -> str:
     """Makes what goes into the page's head: styles and scripts, all of them our own and written out."""
-    styles, scripts = own_assets_text("space.css"), own_assets_text("space.js")
+    styles, scripts = shared.own_assets_text("space.css"), shared.own_assets_text("space.js")
     return (
         f"<style>\n{component_styles()}\n{styles}\n</style>\n<script>\n{assets_text('table.js')}\n{scripts}\n</script>"
     )
@@ -213,7 +193,8 @@ def theme() -> gradio.themes.Base:
     import gradio as gr
     from gradio.themes.utils.fonts import Font
 
-    said = json.loads(own_assets_text("theme.json"))  # colours light and dark, the same as in the report's tokens.css
+    # Colours light and dark, the same as in the report's tokens.css.
+    said = json.loads(shared.own_assets_text("theme.json"))
     fonts, mono = (list(map(Font, said[kind])) for kind in ("sans_serif", "monospace"))
     colours = {name: light for name, (light, _) in said["colours"].items()}
     colours |= {f"{name}_dark": dark for name, (_, dark) in said["colours"].items()}
@@ -245,7 +226,7 @@ def check(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Step:
         return Step(html=refused(_told(error)))
     finally:
         if step is None:
-            discard(path)
+            path.unlink(missing_ok=True)
     return step
 
 
@@ -254,11 +235,11 @@ def submit(content: Content, path: Path, limits: ReadLimits = DEFAULT_LIMITS) ->
     try:
         submission = content.board.submit(uploaded(path, limits))
     except AlreadyStoredError as error:
-        return Step(html=notice("note", "This package was submitted before", _told(error)))
+        return Step(html=shared.notice("note", "This package was submitted before", _told(error)))
     except MedicalTasksError as error:
         return Step(html=refused(_told(error)))
     finally:
-        discard(path)
+        path.unlink(missing_ok=True)
     content.forget()
     return Step(html=submitted(submission, content.snapshot()))
 
@@ -285,7 +266,7 @@ def refused(message: str) -> Markup:
     """Says what is wrong with an upload."""
     # The heading says the same as the first line of several reasons.
     lines = [line for line in message.splitlines() if line.strip() not in ("", "not taken:")]
-    return notice("bad", "This package is not taken", *lines, "Nothing of it was kept.")
+    return shared.notice("bad", "This package is not taken", *lines, "Nothing of it was kept.")
 
 
 def checked(package: Package) -> Markup:
@@ -294,27 +275,29 @@ def checked(package: Package) -> Markup:
     warnings, rows = [], []
     for task in package.manifest.tasks:
         told = package.results["tasks"][task]
-        warnings += judge_warning(told["recipe"], f"{task}: ")
+        warnings += shared.judge_warning(told["recipe"], f"{task}: ")
         for name, metric in told["metrics"].items():
-            value = metric_cell(metric, state="unverified")
-            rows.append((Cell(task, title=task_title(task)), metric_label(name, metric), value, coverage(told, metric)))
+            value = shared.metric_cell(metric, state="unverified")
+            rows.append(
+                (Cell(task, title=shared.task_title(task)), metric_label(name, metric), value, coverage(told, metric))
+            )
     about = "Nothing was submitted yet: read below what will be shown to everybody, then confirm."
     return markup(
-        notice("good", "The package is sound", about),
-        facts(
+        shared.notice("good", "The package is sound", about),
+        shared.facts(
             [
                 ("Model", markup("<bdi>", escaped(who.model), "</bdi>")),
                 ("Organisation", who.organisation or "not named"),
                 ("Page", link(who.url, who.url) if who.url else "none"),
-                ("Open weights", yes_no(who.open_weights)),
-                ("Parameters", billions(who.parameters)),
+                ("Open weights", shared.yes_no(who.open_weights)),
+                ("Parameters", shared.billions(who.parameters)),
                 ("Notes", who.notes or "none"),
                 ("Made by", package.manifest.suite),
                 ("Id", markup("<code>", escaped(package.manifest.id), "</code>")),
             ]
         ),
         *warnings,
-        table("submit-numbers", rows),
+        shared.table("submit-numbers", rows),
     )
 
 
@@ -324,6 +307,6 @@ def submitted(submission: Submission, snapshot: Snapshot) -> Markup:
     place = ""
     if submission.id in waiting:
         place = f"It is number {waiting.index(submission.id) + 1} of {len(waiting)} in the queue. "
-    queue = in_app_link("queue and history", Address(view="queue"))
+    queue = shared.in_app_link("queue and history", shared.Address(view="queue"))
     said = f"Its id is <code>{escaped(submission.id)}</code>. {place}A maintainer decides; see {queue}."
-    return notice("good", "Submitted", markup(said))
+    return shared.notice("good", "Submitted", markup(said))

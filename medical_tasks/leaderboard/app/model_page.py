@@ -8,25 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from medical_tasks.leaderboard.admission import name_notes
-from medical_tasks.leaderboard.app.parts import (
-    Address,
-    badge,
-    billions,
-    code_cell,
-    coverage_cell,
-    day,
-    facts,
-    in_app_link,
-    judge_warning,
-    metric_cell,
-    metrics_of,
-    model_cell,
-    state_cell,
-    table,
-    task_order,
-    task_title,
-    yes_no,
-)
+from medical_tasks.leaderboard.app import parts as shared
 from medical_tasks.leaderboard.app.snapshot import Snapshot
 from medical_tasks.leaderboard.app.tables import differences
 from medical_tasks.leaderboard.records import Entry, Submission
@@ -50,7 +32,7 @@ def model_names(snapshot: Snapshot) -> list[str]:
 
 def model_page(snapshot: Snapshot, model: str) -> Markup:
     """Renders a model's page; names that cannot be told apart share one."""
-    order = {name: place for place, name in enumerate(task_order(entry.task for entry in snapshot.entries))}
+    order = {name: place for place, name in enumerate(shared.task_order(entry.task for entry in snapshot.entries))}
     mine = sorted(
         (entry for entry in snapshot.entries if name_key(entry.model) == name_key(model)),
         key=lambda entry: (order[entry.task], entry.state == "reported", entry.at),
@@ -69,7 +51,7 @@ def model_page(snapshot: Snapshot, model: str) -> Markup:
     if mine:
         differ = any(entry.differences for entry in mine)
         more = [Column(name="differences", label="How it differs")] if differ else []
-        parts.append(table("model-results", [_result(entry, differ=differ) for entry in mine], differ=more))
+        parts.append(shared.table("model-results", [_result(entry, differ=differ) for entry in mine], differ=more))
         parts.append("<h3>Each result</h3>")
         parts += [result_details(entry, number) for number, entry in enumerate(mine)]
     else:
@@ -80,31 +62,35 @@ def model_page(snapshot: Snapshot, model: str) -> Markup:
 def _facts(submissions: Sequence[Submission]) -> Markup:
     """What its submitters say of it; of a model that only papers know, nothing."""
     if not submissions:
-        return facts([("Known from", "papers alone: nobody submitted it here")])
+        return shared.facts([("Known from", "papers alone: nobody submitted it here")])
     who = submissions[0].submitter
     said = [("Organisation", who.organisation or "not named"), ("Page", link(who.url, who.url) if who.url else "")]
-    said += [("Open weights", yes_no(who.open_weights)), ("Parameters", billions(who.parameters)), ("Notes", who.notes)]
+    said += [
+        ("Open weights", shared.yes_no(who.open_weights)),
+        ("Parameters", shared.billions(who.parameters)),
+        ("Notes", who.notes),
+    ]
     others = {one.submitter.organisation for one in submissions} - {who.organisation}
     said.append(("Also submitted by", ", ".join(sorted(other or "nobody named" for other in others))))
-    shown = facts((label, text) for label, text in said if text)
+    shown = shared.facts((label, text) for label, text in said if text)
     return markup(shown, '<p class="mtl-small">As its submitter says; nobody checks these lines.</p>')
 
 
 def _result(entry: Entry, *, differ: bool) -> list[Cell | str]:
-    headline = next(iter(metrics_of(entry.task, [entry])), None)
+    headline = next(iter(shared.metrics_of(entry.task, [entry])), None)
     told = entry.metrics[headline.name] if headline else None
     shown = "" if entry.state == "reported" else entry.group
-    task = in_app_link(entry.task, Address(task=entry.task, group=shown))
+    task = shared.in_app_link(entry.task, shared.Address(task=entry.task, group=shown))
     return [
-        Cell(task, sort=entry.task, note=task_title(entry.task)),
+        Cell(task, sort=entry.task, note=shared.task_title(entry.task)),
         metric_label(headline.name, told) if headline and told else "n/a",
-        metric_cell(told, state=entry.state, strong=True),
-        coverage_cell(entry),
-        state_cell(entry.state),
+        shared.metric_cell(told, state=entry.state, strong=True),
+        shared.coverage_cell(entry),
+        shared.state_cell(entry.state),
         shown or "none (a paper)",
         entry.setting,
         Cell(entry.organisation or "not named", href=entry.url if entry.state == "reported" else ""),
-        Cell(day(entry.at), sort=entry.at),
+        Cell(shared.day(entry.at), sort=entry.at),
         *([differences(entry.differences) if entry.differences else ""] if differ else []),
     ]
 
@@ -114,15 +100,15 @@ _BREAKDOWN_METRICS = 3
 
 def result_details(entry: Entry, number: int) -> Markup:
     """Renders a result, folded below its task's name; `number` makes its ids unique on the page."""
-    metrics = metrics_of(entry.task, [entry])
+    metrics = shared.metrics_of(entry.task, [entry])
     shares = [metric for metric in metrics if not metric.unit and all(map(math.isfinite, metric.limits))]
-    parts = judge_warning(entry.recipe)
+    parts = shared.judge_warning(entry.recipe)
     if shares:
         points = [_point(metric, entry) for metric in shares]
         parts.append(intervals_svg(points, id=f"result-{number}-plot", title="Metrics with their 95 % intervals"))
     parts.append(_metrics_table(entry, metrics, number))
-    for place, (by, groups) in enumerate(entry.breakdown.items()):
-        parts.append(_breakdown_table(entry, by, groups, metrics, place=f"result-{number}-by-{place}"))
+    for place, by in enumerate(entry.breakdown):
+        parts.append(_breakdown_table(entry, by, metrics, place=f"result-{number}-by-{place}"))
     if entry.recipe:
         recipe = json.dumps(entry.recipe, indent=2, ensure_ascii=False)
         text = f'aria-label="Recipe of {escaped(entry.task)}"><code>{escaped(recipe)}</code></pre>'
@@ -130,7 +116,7 @@ def result_details(entry: Entry, number: int) -> Markup:
         parts.append(_folded(about, markup(f'<pre tabindex="0" role="region" {text}')))
     if entry.submission:
         parts.append(markup(f'<p class="mtl-small">Submission <code>{escaped(entry.submission)}</code></p>'))
-    summary = markup(escaped(entry.task), " ", badge(entry.state), " ", escaped(entry.setting))
+    summary = markup(escaped(entry.task), " ", shared.badge(entry.state), " ", escaped(entry.setting))
     return markup(f'<details class="mtl-result"><summary>{summary}</summary>', *parts, "</details>")
 
 
@@ -158,28 +144,22 @@ def _metrics_table(entry: Entry, metrics: Sequence[MetricSpec], number: int) -> 
         rows.append(
             (
                 Cell(metric_label(metric.name, told), note="" if metric.higher_is_better else "lower is better"),
-                metric_cell(told, state=entry.state),
+                shared.metric_cell(told, state=entry.state),
                 _count(told),
                 coverage(counts, told) if entry.coverage else "not reported",
                 bounds(told) if "bound_low" in told and "bound_high" in told else "n/a",
                 metric.description,
             )
         )
-    return table("metrics", rows, place=f"result-{number}-metrics", caption=f"Metrics of {entry.task}")
+    return shared.table("metrics", rows, place=f"result-{number}-metrics", caption=f"Metrics of {entry.task}")
 
 
 def _count(told: Mapping[str, Any]) -> Cell:
     return Cell("not reported" if told.get("n") is None else f"{told['n']:,}", sort=told.get("n"))
 
 
-def _breakdown_table(
-    entry: Entry,
-    by: str,
-    groups: Mapping[str, Mapping[str, Mapping[str, Any]]],
-    metrics: Sequence[MetricSpec],
-    *,
-    place: str,
-) -> Markup:
+def _breakdown_table(entry: Entry, by: str, metrics: Sequence[MetricSpec], *, place: str) -> Markup:
+    groups = entry.breakdown[by]
     # Of the parts of an item only some metrics are told.
     told = [metric for metric in metrics if groups and all(metric.name in group for group in groups.values())]
     if not told:
@@ -195,13 +175,13 @@ def _breakdown_table(
         rows.append(
             (
                 name,
-                metric_cell(head, state=entry.state, strong=True),
+                shared.metric_cell(head, state=entry.state, strong=True),
                 Cell(svg=interval_mark(*drawn, scale=scale, published=entry.state == "reported")),
-                *(metric_cell(group[metric.name], state=entry.state) for metric in shown[1:]),
+                *(shared.metric_cell(group[metric.name], state=entry.state) for metric in shown[1:]),
                 _count(head),
             )
         )
-    made = table(
+    made = shared.table(
         "breakdown",
         rows,
         place=place,
@@ -229,7 +209,7 @@ def queue_page(snapshot: Snapshot) -> Markup:
         '<h2 class="mtl-title">Queue and history</h2>',
         f'<p class="mtl-lead">{len(pending):,} pending, {len(accepted):,} accepted, {len(decided) - len(accepted):,} rejected. '
         "A maintainer decides, in the order in which packages came; a decision and its reason stay in the history.</p>",
-        table("queue", rows),
+        shared.table("queue", rows),
     )
 
 
@@ -238,14 +218,14 @@ def _submission_row(submission: Submission, place: int | None, accepted: Sequenc
     decided = "" if submission.state == "pending" else last.at
     return [
         Cell("" if place is None else str(place), sort=place),
-        model_cell(submission.submitter.model, note="; ".join(name_notes(submission, accepted))),
+        shared.model_cell(submission.submitter.model, note="; ".join(name_notes(submission, accepted))),
         submission.submitter.organisation or "not named",
         ", ".join(submission.tasks),
-        state_cell(submission.state),
+        shared.state_cell(submission.state),
         Cell(moment(first.at), sort=first.at),
         Cell(moment(decided), sort=decided),
         last.reason,
-        code_cell(submission.id),
+        shared.code_cell(submission.id),
     ]
 
 
@@ -257,8 +237,8 @@ def history(submissions: Sequence[Submission]) -> Markup:
     rows = [
         (
             Cell(moment(event.at), sort=event.at),
-            code_cell(submission.id),
-            state_cell(event.state),
+            shared.code_cell(submission.id),
+            shared.state_cell(event.state),
             ", ".join(submission.tasks),
             event.by or "submitter",
             Cell(event.reason, note=f"in place of {event.replaces}" if event.replaces else ""),
@@ -267,7 +247,7 @@ def history(submissions: Sequence[Submission]) -> Markup:
         for submission in submissions
         for event in submission.history
     ]
-    return markup("<h3>Submissions and their history</h3>", table("model-history", rows))
+    return markup("<h3>Submissions and their history</h3>", shared.table("model-history", rows))
 
 
 def moment(at: str) -> str:

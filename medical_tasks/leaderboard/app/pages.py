@@ -11,23 +11,8 @@ from typing import Any, Final
 from medical_tasks.benchmarks.catalog import BENCHMARKS, tasks
 from medical_tasks.comparison.comparing import Compared, compare_results, recipe_differences
 from medical_tasks.errors import MedicalTasksError
+from medical_tasks.leaderboard.app import parts as shared
 from medical_tasks.leaderboard.app.model_page import model_names, model_page, queue_page
-from medical_tasks.leaderboard.app.parts import (
-    Address,
-    Group,
-    badge,
-    benchmark_title,
-    groups_of,
-    in_app_link,
-    judge_warning,
-    notice,
-    own_assets_text,
-    page_data,
-    ranked_metrics,
-    store_notice,
-    table,
-    task_order,
-)
 from medical_tasks.leaderboard.app.snapshot import Content, Snapshot
 from medical_tasks.leaderboard.app.tables import ALL_GROUPS, OVERALL, overall_page, task_page
 from medical_tasks.leaderboard.board import Board
@@ -52,24 +37,27 @@ class Field:
 class Page:
     """A page: its complete address, its HTML, and its selection fields by name."""
 
-    address: Address
+    address: shared.Address
     html: Markup
     fields: dict[str, Field] = field(default_factory=dict)
 
 
-def framed(html: str, address: Address) -> Markup:
+def framed(html: str, address: shared.Address) -> Markup:
     """Puts HTML into the frame that gives it the look of the leaderboard, and its address."""
     return markup(f'<div class="mt mtl" data-address="{escaped(address.query)}">', html, "</div>")
 
 
-def page_at(content: Content, address: Address) -> Page:
-    """Makes the page of an address.
-
-    What an address names and is not there falls back to what is; a store that cannot be read is reported above the last state.
-    """
+def page_at(content: Content, address: shared.Address) -> Page:
+    """Makes the page of an address; what it names and is not there falls back to what is."""
     snapshot = content.snapshot()
     made = _MAKERS.get(address.view, _leaderboard)(content, snapshot, address)
-    return replace(made, html=framed(markup(store_notice(snapshot), made.html), made.address))
+    above = Markup("")
+    if snapshot.problem:
+        taken = snapshot.taken[:16].replace("T", " ")
+        shown = f"What is shown is of {taken} UTC." if taken else "Nothing can be shown."
+        said = f"{shown} Reload the page to try again."
+        above = shared.notice("bad", "The leaderboard's store cannot be read now", said)
+    return replace(made, html=framed(markup(above, made.html), made.address))
 
 
 def _chosen(offered: Choices, value: str, default: str = "") -> str:
@@ -77,16 +65,20 @@ def _chosen(offered: Choices, value: str, default: str = "") -> str:
     return value if value in values else default if default in values else values[0] if values else ""
 
 
-def _leaderboard(content: Content, snapshot: Snapshot, address: Address) -> Page:
-    offered = task_choices(snapshot)
+def _leaderboard(content: Content, snapshot: Snapshot, address: shared.Address) -> Page:
+    counts = Counter(entry.task for entry in snapshot.entries)
+    named = [(f"{shared.benchmark_title(each)}: {each} ({counts[each]:,})", each) for each in shared.task_order(counts)]
+    offered = [("All benchmarks", OVERALL), *named]
     task = _chosen(offered, address.task, _first_task(snapshot))
     entries = [] if task == OVERALL else [entry for entry in snapshot.entries if entry.task == task]
-    metrics = [(metric.name, metric.name) for metric in ranked_metrics(task, entries)]
-    groups = group_choices(entries)
+    metrics = [(metric.name, metric.name) for metric in shared.ranked_metrics(task, entries)]
+    listed = shared.groups_of(entries)
+    groups = [(f"{each.name} ({len(each.entries):,}): {each.words}", each.name) for each in listed]
+    groups += [("All groups, each ranked by itself", ALL_GROUPS)] if len(groups) > 1 else []
     metric, group = _chosen(metrics, address.metric), _chosen(groups, address.group)
     html = overall_page(snapshot) if task == OVERALL else task_page(snapshot, task, metric=metric, group=group)
     # Of what is chosen by itself an address says nothing.
-    named = {
+    said = {
         "metric": "" if metric == _chosen(metrics, "") else metric,
         "group": "" if group == _chosen(groups, "") else group,
     }
@@ -95,7 +87,7 @@ def _leaderboard(content: Content, snapshot: Snapshot, address: Address) -> Page
         "metric": Field(choices=metrics, value=metric, hidden=len(metrics) < 2),
         "group": Field(choices=groups, value=group, hidden=len(groups) < 2),
     }
-    return Page(address=Address(task=task, **named), html=html, fields=fields)
+    return Page(address=shared.Address(task=task, **said), html=html, fields=fields)
 
 
 def _first_task(snapshot: Snapshot) -> str:
@@ -110,17 +102,25 @@ def _field(offered: Choices, value: str) -> Field:
     return Field(choices=offered, value=value if any(value == each for _, each in offered) else "")
 
 
-def _model(content: Content, snapshot: Snapshot, address: Address) -> Page:
+def _model(content: Content, snapshot: Snapshot, address: shared.Address) -> Page:
     fields = {"model": _field([(name, name) for name in model_names(snapshot)], address.model)}
     return Page(
-        address=Address(view="model", model=address.model), html=model_page(snapshot, address.model), fields=fields
+        address=shared.Address(view="model", model=address.model),
+        html=model_page(snapshot, address.model),
+        fields=fields,
     )
 
 
-def _compare(content: Content, snapshot: Snapshot, address: Address) -> Page:
-    offered = compared_task_choices(snapshot)
+def _compare(content: Content, snapshot: Snapshot, address: shared.Address) -> Page:
+    counts = Counter(entry.task for entry in snapshot.entries if entry.submission)
+    several = [each for each in shared.task_order(counts) if counts[each] > 1]
+    offered = [(f"{shared.benchmark_title(each)}: {each}", each) for each in several]
     task = _chosen(offered, address.task)
-    submissions = submission_choices(snapshot, task)
+    entries = comparable_entries(snapshot, task)
+    apart = len({entry.group for entry in entries}) > 1
+    # Each is told from others of the same model.
+    words = [(each.model, f"group {each.group}" * apart, each.at[:10], each.submission[:6]) for each in entries]
+    submissions = [(" · ".join(filter(None, said)), each.submission) for said, each in zip(words, entries, strict=True)]
     # An unknown id in an address is kept, so that the page says what is wrong with it.
     html = compare_page(content.board, snapshot, task, address.first, address.second)
     if not offered:
@@ -130,17 +130,17 @@ def _compare(content: Content, snapshot: Snapshot, address: Address) -> Page:
         "first": _field(submissions, address.first),
         "second": _field(submissions, address.second),
     }
-    place = Address(view="compare", task=task, first=address.first, second=address.second)
+    place = shared.Address(view="compare", task=task, first=address.first, second=address.second)
     return Page(address=place, html=html, fields=fields)
 
 
-def _plain(content: Content, snapshot: Snapshot, address: Address) -> Page:
+def _plain(content: Content, snapshot: Snapshot, address: shared.Address) -> Page:
     # Submit and about do not change: their HTML is there from the start.
     html = queue_page(snapshot) if address.view == "queue" else Markup("")
-    return Page(address=Address(view=address.view), html=html)
+    return Page(address=shared.Address(view=address.view), html=html)
 
 
-_MAKERS: dict[str, Callable[[Content, Snapshot, Address], Page]] = {
+_MAKERS: dict[str, Callable[[Content, Snapshot, shared.Address], Page]] = {
     **dict.fromkeys(("queue", "submit", "about"), _plain),
     "model": _model,
     "compare": _compare,
@@ -150,47 +150,17 @@ _MAKERS: dict[str, Callable[[Content, Snapshot, Address], Page]] = {
 Choices = list[tuple[str, str]]
 
 
-def task_choices(snapshot: Snapshot) -> Choices:
-    """The overall table, then each task with an entry, below its benchmark's title."""
-    counts = Counter(entry.task for entry in snapshot.entries)
-    named = [(f"{benchmark_title(task)}: {task} ({counts[task]:,})", task) for task in task_order(counts)]
-    return [("All benchmarks", OVERALL), *named]
-
-
-def group_choices(entries: Sequence[Entry]) -> Choices:
-    """The task's groups, the largest first, and all of them where there are several."""
-    groups = groups_of(entries)
-    named = [(f"{group.name} ({len(group.entries):,}): {group.words}", group.name) for group in groups]
-    return [*named, ("All groups, each ranked by itself", ALL_GROUPS)] if len(named) > 1 else named
-
-
-def compared_task_choices(snapshot: Snapshot) -> Choices:
-    """Tasks with at least two submissions that could be compared."""
-    counts = Counter(entry.task for entry in snapshot.entries if entry.submission)
-    return [(f"{benchmark_title(task)}: {task}", task) for task in task_order(counts) if counts[task] > 1]
-
-
-def submission_choices(snapshot: Snapshot, task: str) -> Choices:
-    """Submissions of a task, each told from others of the same model."""
-    entries = comparable_entries(snapshot, task)
-    several = len({entry.group for entry in entries}) > 1
-
-    def words(one: Entry) -> tuple[str, ...]:
-        return one.model, f"group {one.group}" if several else "", one.at[:10], one.submission[:6]
-
-    return [(" · ".join(filter(None, words(entry))), entry.submission) for entry in entries]
-
-
 def about_page() -> Markup:
     """Fills the page's text (`assets/about.html`) with the states and the benchmarks."""
     states = "".join(
-        f"<div><dt>{badge(state)}</dt><dd>{escaped(words)}</dd></div>" for state, words in page_data()["states"].items()
+        f"<div><dt>{shared.badge(state)}</dt><dd>{escaped(words)}</dd></div>"
+        for state, words in shared.page_data()["states"].items()
     )
     benchmarks = "".join(
         f"<li>{link(benchmark.title, benchmark.paper)}: {escaped(', '.join(task.name for task in benchmark.tasks))}</li>"
         for benchmark in BENCHMARKS
     )
-    text = own_assets_text("about.html").replace("\n", "")
+    text = shared.own_assets_text("about.html").replace("\n", "")
     return Markup(text.replace("{states}", states).replace("{benchmarks}", benchmarks))
 
 
@@ -214,16 +184,16 @@ def compare_page(board: Board, snapshot: Snapshot, task: str, first: str, second
             f"Submission {missing[0]} is not on the board with {task}: only accepted submissions have items to compare, a paper's "
             "figures have none. Choose another above."
         )
-        return notice("bad", "These cannot be compared", why)
+        return shared.notice("bad", "These cannot be compared", why)
     if first == second:
-        return notice("note", "Choose two different submissions", "A submission equals itself.")
+        return shared.notice("note", "Choose two different submissions", "A submission equals itself.")
     a, b = entries[first], entries[second]
     if a.group != b.group:
         return _other_groups(a, b)
     try:
         compared = _compared(board, task, a, b)
     except MedicalTasksError as error:
-        return notice("bad", "These cannot be compared", *str(error).splitlines())
+        return shared.notice("bad", "These cannot be compared", *str(error).splitlines())
     return markup(_heading(a, b), *compared)
 
 
@@ -236,10 +206,10 @@ def _compared(board: Board, task: str, a: Entry, b: Entry) -> Sequence[Markup]:
         made.append(Compared(label=entry.model, results=results, rows=rows))
     result = compare_results(made[0], made[1], tasks())[task]
     if result["refused"]:
-        return [notice("bad", "These cannot be compared", *result["refused"])]
+        return [shared.notice("bad", "These cannot be compared", *result["refused"])]
     warnings = [f"{text}." if not text.endswith(".") else text for text in result["warnings"]]
-    parts = judge_warning(a.recipe)
-    parts += [notice("note", "To know about this comparison", *warnings)] if warnings else []
+    parts = shared.judge_warning(a.recipe)
+    parts += [shared.notice("note", "To know about this comparison", *warnings)] if warnings else []
     parts.append(_metrics_table(tasks()[task], result))
     headline = tasks()[task].metrics[0]
     return [*parts, _flipped(headline, made[0].rows, made[1].rows)] if headline.name in result["metrics"] else parts
@@ -247,7 +217,7 @@ def _compared(board: Board, task: str, a: Entry, b: Entry) -> Sequence[Markup]:
 
 @functools.lru_cache(maxsize=_KEPT_PACKAGES)
 def _package(board: Board, name: str) -> Package:
-    """A package never changes; who compares one with several others does not read it each time."""
+    """Kept: whoever compares one with several others does not read it each time."""
     return board.package(name)
 
 
@@ -255,7 +225,7 @@ def _heading(a: Entry, b: Entry) -> Markup:
     rows = []
     for letter, entry in (("A", a), ("B", b)):
         about = " · ".join(part for part in (entry.organisation, entry.setting, entry.at[:10]) if part)
-        model = in_app_link(entry.model, Address(view="model", model=entry.model))
+        model = shared.in_app_link(entry.model, shared.Address(view="model", model=entry.model))
         rows.append(
             f'<li><b class="mtl-letter">{letter}</b> {model} <span class="mtl-small">{escaped(about)}</span></li>'
         )
@@ -273,11 +243,11 @@ def _other_groups(a: Entry, b: Entry) -> Markup:
     differ = recipe_differences(a.task, a.recipe, b.recipe, metrics=known.metrics if known else ())
     reasons = [*differ.refused, *differ.warned]
     groups = (
-        f"{letter} is in group {entry.group}: {Group(name=entry.group, entries=(entry,)).words}."
+        f"{letter} is in group {entry.group}: {shared.Group(name=entry.group, entries=(entry,)).words}."
         for letter, entry in (("A", a), ("B", b))
     )
     head = "These are of different groups, so their difference would not be the models' alone"
-    return notice("bad", head, *groups, *reasons)
+    return shared.notice("bad", head, *groups, *reasons)
 
 
 _MOST_FLIPS: Final = 2000
@@ -286,12 +256,12 @@ _MOST_FLIPS: Final = 2000
 def _metrics_table(task: TaskSpec, result: Mapping[str, Any]) -> Markup:
     known = {metric.name: metric for metric in task.metrics}
     rows = [_metric_row(known[name], told) for name, told in result["metrics"].items() if name in known]
-    return table("comparison", rows, caption=f"{task.name}: {result['n_items']:,} items in both")
+    return shared.table("comparison", rows, caption=f"{task.name}: {result['n_items']:,} items in both")
 
 
 def _metric_row(metric: MetricSpec, told: Mapping[str, Any]) -> list[Cell | str]:
     unit, flips = metric.unit, told.get("flips")
-    low, high = told.get("ci_low"), told.get("ci_high")
+    low, high, p = (told.get(key) for key in ("ci_low", "ci_high", "p"))
     note = "no interval" if low is None or high is None else f"{_signed(low, unit)} to {_signed(high, unit)}"
     return [
         Cell(metric_label(metric.name, told), note="" if metric.higher_is_better else "lower is better"),
@@ -299,7 +269,7 @@ def _metric_row(metric: MetricSpec, told: Mapping[str, Any]) -> list[Cell | str]
         valued(told, "value_b"),
         Cell(_signed(told.get("difference"), unit), note=note, strong=True),
         _verdict(metric, low, high),
-        Cell(_p_value(told.get("p")), title=str(told.get("test", ""))),
+        Cell("n/a" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}", title=str(told.get("test", ""))),
         "n/a" if not flips else f"{flips['improved']} / {flips['worsened']} / {flips['same']}",
         number(told.get("minimum_detectable_difference"), unit),
         Cell(f"{told.get('n', 0):,}", note="; ".join(told.get("notes") or ())),
@@ -317,10 +287,6 @@ def _verdict(metric: MetricSpec, low: float | None, high: float | None) -> str:
     if low <= 0 <= high:
         return "no difference shown"
     return "B is better" if (low > 0) == metric.higher_is_better else "A is better"
-
-
-def _p_value(value: float | None) -> str:
-    return "n/a" if value is None else "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def _flipped(metric: MetricSpec, first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]]) -> Markup:
@@ -345,5 +311,5 @@ def _flipped(metric: MetricSpec, first: Sequence[Mapping[str, Any]], second: Seq
     return markup(
         f"<h3>Items that changed: {len(rows):,}</h3>",
         f'<p class="mtl-lead">By {escaped(metric.name)}, by id alone.{cut}</p>',
-        table("flips", rows[:_MOST_FLIPS]),
+        shared.table("flips", rows[:_MOST_FLIPS]),
     )

@@ -11,12 +11,11 @@ from typing import Any, Final, Literal
 from urllib.parse import urlencode
 
 from medical_tasks.benchmarks.catalog import tasks
-from medical_tasks.leaderboard.app.snapshot import Snapshot
 from medical_tasks.leaderboard.ranking import group_label, measure_of
 from medical_tasks.leaderboard.records import Entry, EntryState
 from medical_tasks.report.entry_notes import warning
 from medical_tasks.report.html_parts import NOTHING, Cell, Column, Markup, Row, Toggle, escaped, html_table, markup
-from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, valued
+from medical_tasks.runs.numbers import bounds, coverage, interval, valued
 from medical_tasks.spec import MetricSpec
 
 
@@ -79,12 +78,6 @@ def metric_cell(metric: Mapping[str, Any] | None, *, state: EntryState, strong: 
     return Cell(valued(metric), sort=value, note=note, title="; ".join(words), strong=strong)
 
 
-def metric_heading(metric: MetricSpec, *, comparable: bool = True) -> Markup:
-    """Renders a metric's name with its unit, breakable over several lines."""
-    label = metric_label(metric.name, {"unit": metric.unit, "comparable": comparable})
-    return markup(escaped(label).replace("_", Markup("_<wbr>")))
-
-
 def coverage_cell(entry: Entry) -> Cell:
     """Writes how many of the items asked were scored, and why the others were not."""
     if entry.coverage is None:
@@ -145,10 +138,7 @@ _LONGEST_VALUE = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Address:
-    """A place in the app. Its first part is called `view` after the `?`: Gradio keeps `page` to itself.
-
-    Empty parts stand for the default: the first task, the headline metric, the largest group. `first` and `second` are submissions.
-    """
+    """A place in the app; empty parts stand for the default. It has `view` since Gradio keeps `page` to itself."""
 
     view: str = PAGES[0]
     task: str = ""
@@ -195,15 +185,6 @@ def notice(kind: Literal["good", "bad", "note"], heading: str, *texts: str) -> M
         escaped(heading),
         f"</p>{paragraphs}</div>",
     )
-
-
-def store_notice(snapshot: Snapshot) -> Markup:
-    """Says that the store could not be read, if so, and of when what is shown is."""
-    if not snapshot.problem:
-        return Markup("")
-    taken = snapshot.taken[:16].replace("T", " ")
-    shown = f"What is shown is of {taken} UTC." if taken else "Nothing can be shown."
-    return notice("bad", "The leaderboard's store cannot be read now", f"{shown} Reload the page to try again.")
 
 
 def benchmark_title(task: str) -> str:

@@ -68,7 +68,8 @@ def settings_of(environment: Mapping[str, str]) -> Settings:
 def main() -> int:
     """Serves the leaderboard that the environment names until it is stopped; its exit code."""
     try:
-        _until_stopped(settings_of(os.environ))
+        here = settings_of(os.environ)
+        serve(here.store, here.host, here.port)
     except MedicalTasksError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
@@ -79,16 +80,12 @@ def serve(place: str, host: str, port: int) -> None:
     """Serves a leaderboard until it is stopped; port 0 takes a free one."""
     if not 0 <= port <= _HIGHEST_PORT:
         raise UsageError(f"--port must be from 0 to {_HIGHEST_PORT}, got {port}.")
-    _until_stopped(Settings(store=place, host=host, port=port))
-
-
-def _until_stopped(settings: Settings) -> None:
     if importlib.util.find_spec("gradio") is None:
         raise MissingError(f"the pages need Gradio: {install_command('space')}")
-    with _listening(settings) as listener:
-        server = server_of(settings.store)
+    with _listening(host, port) as listener:
+        server = server_of(place)
         host, port = listener.getsockname()
-        print(f"leaderboard: http://{host}:{port}/  store: {settings.store}", flush=True)
+        print(f"leaderboard: http://{host}:{port}/  store: {place}", flush=True)
         log = logging.StreamHandler()
         log.addFilter(Sparing())
         logging.basicConfig(
@@ -213,17 +210,17 @@ class Sparing(logging.Filter):
         return str(times).strip("0") == "1"
 
 
-def _listening(settings: Settings) -> socket.socket:
+def _listening(host: str, port: int) -> socket.socket:
     listener = socket.socket()
     try:
         # As servers do: a port whose last connection ended just now is free.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((settings.host, settings.port))
+        listener.bind((host, port))
         listener.listen()
     except OSError as error:
         listener.close()
         raise UsageError(
-            f"port {settings.port} of {settings.host} cannot be listened on ({error}). Stop what listens there, or set "
+            f"port {port} of {host} cannot be listened on ({error}). Stop what listens there, or set "
             f"{PORT_VARIABLE} (or --port) to another port."
         ) from error
     return listener

@@ -43,7 +43,6 @@ class Content:
         clock: Callable[[], float] = time.monotonic,
         read: Callable[[Board], Sequence[Entry]] = entries_of,
     ) -> None:
-        """Remembers the board; nothing is read yet, and then at most once in `lifetime` seconds."""
         self.board, self._lifetime, self._clock, self._read = board, lifetime, clock, read
         self._lock = threading.Lock()
         self._names: Sequence[str] | None = None

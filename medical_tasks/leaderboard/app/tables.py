@@ -5,29 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from medical_tasks.leaderboard.app.parts import (
-    Group,
-    coverage_cell,
-    day,
-    groups_of,
-    judge_warning,
-    measures_of,
-    metric_cell,
-    metric_heading,
-    metrics_of,
-    model_cell,
-    ranked_metrics,
-    state_cell,
-    table,
-    task_title,
-    yes_no,
-)
+from medical_tasks.leaderboard.app import parts as shared
 from medical_tasks.leaderboard.app.snapshot import Snapshot
 from medical_tasks.leaderboard.ranking import OverallEntry, RankRange, group_label, overall_entries, rank_ranges
 from medical_tasks.leaderboard.records import Entry
 from medical_tasks.report.html_parts import Cell, Column, Markup, Row, escaped, markup
 from medical_tasks.report.plots import Scale, axis_ticks, interval_mark, scale_of
-from medical_tasks.runs.numbers import coverage, interval, percent
+from medical_tasks.runs.numbers import coverage, interval, metric_label, percent
 from medical_tasks.spec import MetricSpec
 
 ALL_GROUPS: Final = "all"
@@ -38,26 +22,26 @@ _MANY: Final = 200
 def task_page(snapshot: Snapshot, task: str, *, metric: str = "", group: str = "") -> Markup:
     """Renders a task's tables: a table a group, the other groups named, and the published results."""
     entries = [entry for entry in snapshot.entries if entry.task == task]
-    metrics = ranked_metrics(task, entries)
+    metrics = shared.ranked_metrics(task, entries)
     by = next((each for each in metrics if each.name == metric), metrics[0] if metrics else None)
-    parts = [f'<h2 class="mtl-title">{escaped(task_title(task))}</h2>']
+    parts = [f'<h2 class="mtl-title">{escaped(shared.task_title(task))}</h2>']
     if by is None:
         return markup(*parts, '<p class="mtl-empty">No results of this task yet.</p>')
-    groups = groups_of(entries)
+    groups = shared.groups_of(entries)
     shown = groups if group == ALL_GROUPS else [each for each in groups if each.name == group] or groups[:1]
     parts.append(_about(by, groups, shown))
     told = [entry.metrics[by.name] for entry in entries if by.name in entry.metrics]
     scale = scale_of([metric.get(end) for metric in told for end in ("value", "ci_low", "ci_high")], by.unit)
-    ranked = [measure for each in shown for measure in measures_of(each, by)]
+    ranked = [measure for each in shown for measure in shared.measures_of(each, by)]
     for place, each in enumerate(ranked):
         parts.append(_group_section(snapshot, each, metrics, by, scale=scale, name=f"board-{place}"))
     if not shown:
         parts.append('<p class="mtl-empty">No submission of this task was accepted yet.</p>')
     papers = [entry for entry in entries if entry.state == "reported"]
-    return markup(*parts, reported_section(papers, metrics_of(task, papers), by))
+    return markup(*parts, reported_section(papers, shared.metrics_of(task, papers), by))
 
 
-def _about(by: MetricSpec, groups: Sequence[Group], shown: Sequence[Group]) -> Markup:
+def _about(by: MetricSpec, groups: Sequence[shared.Group], shown: Sequence[shared.Group]) -> Markup:
     better = "Higher" if by.higher_is_better else "Lower"
     said = [
         f"<p class='mtl-lead'><strong>{escaped(by.name)}</strong>: {escaped(by.description)} {better} is better. ",
@@ -74,7 +58,7 @@ def _about(by: MetricSpec, groups: Sequence[Group], shown: Sequence[Group]) -> M
 
 
 def _group_section(
-    snapshot: Snapshot, group: Group, metrics: Sequence[MetricSpec], by: MetricSpec, *, scale: Scale, name: str
+    snapshot: Snapshot, group: shared.Group, metrics: Sequence[MetricSpec], by: MetricSpec, *, scale: Scale, name: str
 ) -> Markup:
     def metric_column(metric: MetricSpec) -> Column:
         sample = next((entry.metrics[metric.name] for entry in group.entries if metric.name in entry.metrics), {})
@@ -83,7 +67,7 @@ def _group_section(
     ranks = rank_ranges(list(group.entries), by)
     more = [metric for metric in metrics if metric is not by][:_MORE_METRICS]
     placed = sorted(zip(group.entries, ranks, strict=True), key=lambda pair: _order(pair[0], pair[1], by))
-    made = table(
+    made = shared.table(
         "board",
         [_entry_row(snapshot, entry, rank, by, more, scale) for entry, rank in placed],
         place=name,
@@ -92,7 +76,7 @@ def _group_section(
         by=[metric_column(by)],
         more=list(map(metric_column, more)),
     )
-    parts = [*judge_warning(group.entries[0].recipe), made]
+    parts = [*shared.judge_warning(group.entries[0].recipe), made]
     if left_out := len(metrics) - 1 - len(more):
         about = f"{left_out} further metrics are not columns here: choose one above, or open a model."
         parts.append(markup(f'<p class="mtl-small">{about}</p>'))
@@ -101,7 +85,6 @@ def _group_section(
 
 
 def _order(entry: Entry, rank: RankRange | None, by: MetricSpec) -> tuple[bool, int, int, float]:
-    """Ranked ones first, of the same places the better value first."""
     value = entry.metrics.get(by.name, {}).get("value") or 0.0
     places = (rank.first, rank.last) if rank else (0, 0)
     return rank is None, *places, -value if by.higher_is_better else value
@@ -117,19 +100,19 @@ def _entry_row(
     why = " ".join(entry.differences)
     cells = [
         Cell(str(rank), sort=rank.first) if rank else Cell("n/a", title=why),
-        model_cell(entry.model),
-        metric_cell(told, state=entry.state, strong=True),
+        shared.model_cell(entry.model),
+        shared.metric_cell(told, state=entry.state, strong=True),
         Cell(svg=interval_mark(*drawn, scale=scale)),
-        coverage_cell(entry),
-        state_cell(entry.state),
+        shared.coverage_cell(entry),
+        shared.state_cell(entry.state),
         Cell(entry.organisation or "not named"),
-        Cell(yes_no(weights)),
-        *(metric_cell(entry.metrics.get(metric.name), state=entry.state) for metric in more),
+        Cell(shared.yes_no(weights)),
+        *(shared.metric_cell(entry.metrics.get(metric.name), state=entry.state) for metric in more),
         # What tells it from others of its group, and why it has no rank.
         Cell(
             entry.setting.removeprefix(group_label(entry.recipe)).lstrip(", "), note=f"Not ranked: {why}" if why else ""
         ),
-        Cell(day(entry.at), sort=entry.at),
+        Cell(shared.day(entry.at), sort=entry.at),
     ]
     return Row(cells, tags=("open",) if weights else ())
 
@@ -146,7 +129,7 @@ def reported_section(entries: Sequence[Entry], metrics: Sequence[MetricSpec], by
     first = (beside or list(metrics))[0]
     shown = [first, *(metric for metric in metrics if metric is not first)][:_PAPER_METRICS]
     scale = scale_of([entry.metrics.get(first.name, {}).get("value") for entry in entries], first.unit)
-    made = table(
+    made = shared.table(
         "board-reported",
         [_paper_row(entry, shown, scale) for entry in sorted(entries, key=lambda entry: _paper_key(entry, first))],
         axis=axis_ticks(scale),
@@ -163,19 +146,20 @@ def reported_section(entries: Sequence[Entry], metrics: Sequence[MetricSpec], by
 
 
 def _metric_column(metric: MetricSpec, *, comparable: bool = True) -> Column:
-    label = metric_heading(metric, comparable=comparable)
+    said = metric_label(metric.name, {"unit": metric.unit, "comparable": comparable})
+    label = markup(escaped(said).replace("_", Markup("_<wbr>")))
     return Column(name=metric.name, label=label, kind="number", help=metric.description)
 
 
 def _paper_row(entry: Entry, shown: Sequence[MetricSpec], scale: Scale) -> list[Cell | str]:
-    told = [metric_cell(entry.metrics.get(metric.name), state="reported") for metric in shown]
+    told = [shared.metric_cell(entry.metrics.get(metric.name), state="reported") for metric in shown]
     value = entry.metrics.get(shown[0].name, {}).get("value")
     return [
-        model_cell(entry.model),
+        shared.model_cell(entry.model),
         told[0],
         Cell(svg=interval_mark(value, None, None, scale=scale, published=True)),
         *told[1:],
-        state_cell("reported"),
+        shared.state_cell("reported"),
         entry.setting,
         Cell(entry.organisation or "the paper", href=entry.url),
         differences(entry.differences),
@@ -215,13 +199,13 @@ def overall_page(snapshot: Snapshot) -> Markup:
             cells.append(Cell(str(letters[row.group]) if row.group else "none"))
         made.append(Row(cells, tags=() if row.partial else ("complete",)))
     group = Column(name="group", label="Group", help="Ranks count inside one group alone", facet=True)
-    shown = table(
+    # Headings that stay on one line.
+    labels = [f"{each} %".replace("-", "\N{NON-BREAKING HYPHEN}").replace(" ", "\N{NO-BREAK SPACE}") for each in titles]
+    shown = shared.table(
         "board-overall",
         made,
         axis=axis_ticks(),
-        benchmarks=[
-            Column(name=f"part-{place}", label=_unbroken(title), kind="number") for place, title in enumerate(titles)
-        ],
+        benchmarks=[Column(name=f"part-{place}", label=label, kind="number") for place, label in enumerate(labels)],
         group=[group] if several_groups else [],
     )
     several = (
@@ -247,7 +231,7 @@ def _overall_cells(row: OverallEntry, titles: list[str]) -> list[Cell]:
     drawn = (None, None, None) if row.partial else (row.value, row.ci_low, row.ci_high)
     return [
         Cell(str(row.rank) if row.rank else "n/a", sort=row.rank.first if row.rank else None),
-        model_cell(row.model),
+        shared.model_cell(row.model),
         mean,
         Cell(svg=interval_mark(*drawn)),
         *(_benchmark_cell(row.parts.get(title)) for title in titles),
@@ -257,8 +241,7 @@ def _overall_cells(row: OverallEntry, titles: list[str]) -> list[Cell]:
 
 
 def _benchmark_cell(entry: Entry | None) -> Cell:
-    """A benchmark's headline metric, with its task, interval and coverage when pointed at."""
-    metrics = metrics_of(entry.task, [entry]) if entry is not None else []
+    metrics = shared.metrics_of(entry.task, [entry]) if entry is not None else []
     if entry is None or not metrics:
         return Cell("n/a", title="nothing comparable of this benchmark")
     told = entry.metrics[metrics[0].name]
@@ -268,8 +251,3 @@ def _benchmark_cell(entry: Entry | None) -> Cell:
     if told.get("ci_low") is None or told.get("ci_high") is None:
         return Cell(percent(told.get("value")), sort=told.get("value"), note="no interval", title=words)
     return Cell(percent(told["value"]), sort=told["value"], note=interval(told), title=words)
-
-
-def _unbroken(title: str) -> str:
-    """A benchmark's name as a heading that stays on one line."""
-    return f"{title} %".replace("-", "\N{NON-BREAKING HYPHEN}").replace(" ", "\N{NO-BREAK SPACE}")

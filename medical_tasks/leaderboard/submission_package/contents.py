@@ -1,7 +1,6 @@
 """What a submission package holds, a zip file of a few files (docs/submission_package.md); and what verifying one finds.
 
-The content hash, over `package.json` with the hashes of all other files, shows that nothing was changed since the package was made.
-It does not show who made it: whoever changes a number can make a new hash, and `verifying` finds that by scoring again.
+The content hash shows that nothing was changed since, not who made it: whoever changes a number can make a new hash.
 """
 
 from __future__ import annotations
@@ -30,10 +29,7 @@ MEMBERS: Final = (MANIFEST, RESULTS, ITEMS, ANSWERS, VERDICTS)
 
 @dataclass(frozen=True, kw_only=True)
 class Submitter:
-    """What a submitter says of the model, shown on the leaderboard as they wrote it; `parameters` in billions.
-
-    "" and None stand for what is not said.
-    """
+    """What a submitter says of the model, shown as they wrote it; `parameters` in billions, "" and None what is not said."""
 
     model: str
     organisation: str = ""
@@ -61,10 +57,7 @@ class Manifest:
 
 @dataclass(frozen=True, kw_only=True)
 class Package:
-    """A package that was read: of the stated form, its hashes right, every value in its limits.
-
-    `items` and `verdicts` are the rows of their files; `answers` has, for tasks on open data, item id to answer.
-    """
+    """A package that was read and is sound; `answers` has, for tasks on open data, item id to answer."""
 
     manifest: Manifest
     results: Mapping[str, Any]
@@ -80,10 +73,7 @@ _SHOWN_CHARS: Final = 60
 
 
 class PackageError(UsageError):
-    """A package that is not taken; the message names the file in it, the line, the rule, the value and the next step.
-
-    What it shows of the package is cut short and written in plain ASCII, so that it can stand on a terminal.
-    """
+    """A package that is not taken; what the message shows of it is cut short and plain ASCII, fit for a terminal."""
 
 
 def not_sound(what: str) -> PackageError:
@@ -168,10 +158,7 @@ Found = tuple[Outcome, str]
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was compared, or could not be: `content`, or the task and the part (`medcalc: scores`).
-
-    `detail` is one line, without any text of credentialed data.
-    """
+    """One thing that was compared (`medcalc: scores`); `detail` is one line without any text of credentialed data."""
 
     name: str
     outcome: Outcome

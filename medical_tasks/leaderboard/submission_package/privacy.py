@@ -1,9 +1,7 @@
 """What a package may not reveal: the submitter's machine, and any text of credentialed data.
 
-Writing and verifying share the rule for `recipe` and `judge` of every task of `results.json`: keys, addresses and paths become a
-word in brackets (a path its last part), the files of a dataset their hashes, and the text of a judge's error is left out. Hashes,
-versions, revisions and numbers stay: they make two results comparable. Scrubbing twice changes nothing more, and a package that
-scrubbing would change is refused.
+Keys, addresses and paths become a word in brackets, files their hashes; versions and numbers, which make results comparable,
+stay. Scrubbing twice changes nothing more, and a package that scrubbing would change is refused.
 """
 
 from __future__ import annotations
@@ -81,7 +79,11 @@ def scrub_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
         elif name in ("model", "judge") and isinstance(value, Mapping) and "name" in value:
             made[name] = {**_mapping(value), "name": _named(str(value["name"]), value)}
         elif name == "data" and isinstance(value, Mapping) and isinstance(value.get("source"), Mapping):
-            made[name] = {**_mapping(value), "source": _files(value["source"])}
+            # Official files by their hashes alone, the options of a generated dataset as they are.
+            hashes = sorted(str(each) for each in value["source"].values() if SHA256.fullmatch(str(each)))
+            source = {key: each for key, each in value["source"].items() if not SHA256.fullmatch(str(each))}
+            files = {f"file {number}": each for number, each in enumerate(hashes, start=1)}
+            made[name] = {**_mapping(value), "source": {**_mapping(source), **files}}
         else:
             made[name] = _value(name, value)
     return made
@@ -107,15 +109,7 @@ def _value(name: str, value: Any) -> Any:
     return _text(value)
 
 
-def _files(source: Mapping[str, Any]) -> dict[str, Any]:
-    """What a dataset was built from: official files by their hashes alone, the options of a generated one as they are."""
-    hashes = sorted(str(value) for value in source.values() if SHA256.fullmatch(str(value)))
-    options = {name: _value(name, value) for name, value in source.items() if not SHA256.fullmatch(str(value))}
-    return {**options, **{f"file {number}": value for number, value in enumerate(hashes, start=1)}}
-
-
 def _named(name: str, identity: Mapping[str, Any]) -> str:
-    """The name of a model or judge."""
     plain = _text(name)
     kind, slash, rest = plain.partition("/")
     if slash and kind in _KINDS and "weights" in identity and "revision" not in identity:
@@ -146,7 +140,6 @@ def _word(word: str) -> str:
 
 
 def _plain(word: str) -> str:
-    """A name as it is, a path as its last part."""
     if not ("/" in word or "\\" in word or word.startswith("~")) or _HUB_NAME.fullmatch(word):
         return word
     parts = _SEPARATORS.split(word.rstrip("/\\"))

@@ -1,9 +1,7 @@
-"""A package that anybody may have sent, read without trust.
+"""A package that anybody may have sent, read without trust, sizes checked before anything is unpacked, nothing written to disk.
 
 Only the plainest zip file is accepted: members one behind the other from the first byte on, then the list of them, then the end
 record, and nothing else anywhere; so overlapping members, hidden data, zip64, links and streams of unknown length cannot occur.
-Sizes are checked before anything is unpacked, and nothing is written to disk. Every value has the stated form, hashes are right,
-and the results are those that the items give. Whether the scores are those of the answers, `verifying` finds out.
 """
 
 from __future__ import annotations
@@ -23,78 +21,50 @@ from medical_tasks.errors import MissingError, system_reason
 from medical_tasks.io.files import open_file
 from medical_tasks.io.json_records import Field
 from medical_tasks.leaderboard.submission_package import contents
-from medical_tasks.leaderboard.submission_package.contents import (
-    DEFAULT_LIMITS,
-    Manifest,
-    Package,
-    PackageError,
-    ReadLimits,
-    Submitter,
-    not_sound,
-    shown,
-)
-from medical_tasks.leaderboard.submission_package.results import (
-    check_results,
-    partial_facts,
-    recompute,
-    reported_task,
-    result_differences,
-    told,
-)
+from medical_tasks.leaderboard.submission_package import results as results_file
+from medical_tasks.leaderboard.submission_package import values as forms
 from medical_tasks.leaderboard.submission_package.rows import check_verdicts, read_answers, read_items, read_verdicts
 from medical_tasks.leaderboard.submission_package.submitters import read_submitter, submitter_values
-from medical_tasks.leaderboard.submission_package.values import (
-    HASH,
-    SUITE,
-    JsonReader,
-    check_fields,
-    is_object,
-    line_text,
-    one_of,
-    whole_number,
-)
 
 
-def read_package(source: Path | bytes, *, limits: ReadLimits = DEFAULT_LIMITS) -> Package:
-    """Reads a package that anybody may have sent, from a path or its bytes.
-
-    In `items` a value without a denominator is `nan`, one that is not decided None; the rows have their task's
-    columns of `items.parquet`, and the two hashes. Raises `PackageError`, whose message is for the submitter, or `MissingError`.
-    """
+def read_package(source: Path | bytes, *, limits: contents.ReadLimits = contents.DEFAULT_LIMITS) -> contents.Package:
+    """Reads a package from a path or its bytes; in `items` a value without a denominator is `nan`, one not decided None."""
     content = source if isinstance(source, bytes) else package_bytes(source, limits)
     members = read_members(content, limits)
     for name in (contents.MANIFEST, contents.RESULTS, contents.ITEMS):
         if name not in members:
-            raise not_sound(f"the package has no {name}")
+            raise contents.not_sound(f"the package has no {name}")
     files = {name: unpack(content, member) for name, member in members.items()}
-    reader = JsonReader(limits)
+    reader = forms.JsonReader(limits)
     stated = files.pop(contents.MANIFEST)
     manifest = read_manifest(reader.whole(contents.MANIFEST, stated), files, limits)
-    results = check_results(reader.whole(contents.RESULTS, files.pop(contents.RESULTS)), manifest.tasks)
-    if manifest.partial != partial_facts(results):
-        raise not_sound(f"{contents.MANIFEST}, partial: is not what the recipes say")
-    shown_tasks = {name: reported_task(task_spec(name), entry) for name, entry in results["tasks"].items()}
-    items = read_items(reader, files.pop(contents.ITEMS), shown_tasks, limits)
-    answers = read_answers(reader, files.pop(contents.ANSWERS, b""), items, shown_tasks, limits)
-    verdicts = read_verdicts(reader, files.pop(contents.VERDICTS, b""), shown_tasks, limits)
+    results = results_file.check_results(reader.whole(contents.RESULTS, files.pop(contents.RESULTS)), manifest.tasks)
+    if manifest.partial != results_file.partial_facts(results):
+        raise contents.not_sound(f"{contents.MANIFEST}, partial: is not what the recipes say")
+    shown_tasks = {name: results_file.reported_task(task_spec(name), entry) for name, entry in results["tasks"].items()}
+    items = read_items(reader, files.pop(contents.ITEMS), shown_tasks)
+    answers = read_answers(reader, files.pop(contents.ANSWERS, b""), items, shown_tasks)
+    verdicts = read_verdicts(reader, files.pop(contents.VERDICTS, b""), shown_tasks)
     for name, task in shown_tasks.items():
         entry, rows = results["tasks"][name], items.get(name, [])
         if not rows:
-            raise not_sound(f"{contents.ITEMS}: has no items of {name}")
+            raise contents.not_sound(f"{contents.ITEMS}: has no items of {name}")
         check_verdicts(name, entry, rows, verdicts.get(name, []))
-        found = next(result_differences(task, entry, recompute(task, entry, rows, limits), rows), None)
+        found = next(
+            results_file.result_differences(task, entry, results_file.recompute(task, entry, rows, limits), rows), None
+        )
         if found is not None:
-            raise not_sound(f"{contents.RESULTS}, {name}, {told(found)} from {contents.ITEMS}")
+            raise contents.not_sound(f"{contents.RESULTS}, {name}, {results_file.told(found)} from {contents.ITEMS}")
     joined = [list(chain.from_iterable(rows.values())) for rows in (items, verdicts)]
-    return Package(manifest=manifest, results=results, items=joined[0], answers=answers, verdicts=joined[1])
+    return contents.Package(manifest=manifest, results=results, items=joined[0], answers=answers, verdicts=joined[1])
 
 
-def package_bytes(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> bytes:
+def package_bytes(path: Path, limits: contents.ReadLimits = contents.DEFAULT_LIMITS) -> bytes:
     """Reads a file no further than a package may be long; of one that is longer a byte more."""
     place = path.expanduser()
     wanted = "Give the .zip that `medical-tasks submit RUN --to space` wrote."
     if place.is_dir():
-        raise PackageError(f"{path}: is not a file. {wanted}")
+        raise contents.PackageError(f"{path}: is not a file. {wanted}")
     try:
         with open_file(place) as file:
             return file.read(limits.package_bytes + 1)
@@ -126,7 +96,7 @@ class Member:
     start: int
 
 
-def read_members(content: bytes, limits: ReadLimits) -> dict[str, Member]:
+def read_members(content: bytes, limits: contents.ReadLimits) -> dict[str, Member]:
     """Reads which files a package holds, and checks all that can be checked before they are unpacked."""
     if len(content) > limits.package_bytes:
         raise _too_large(f"the package has {len(content):,} bytes", limits.package_bytes)
@@ -173,7 +143,7 @@ def unpack(content: bytes, member: Member) -> bytes:
     return made
 
 
-def _listed(content: bytes, place: int, expected: int, limits: ReadLimits) -> tuple[Member, int, int]:
+def _listed(content: bytes, place: int, expected: int, limits: contents.ReadLimits) -> tuple[Member, int, int]:
     """Reads one entry of the list, and the header it points to, which must stand at `expected`."""
     end = len(content) - _END.size
     if place + _LISTED.size > end:
@@ -186,7 +156,7 @@ def _listed(content: bytes, place: int, expected: int, limits: ReadLimits) -> tu
         raise _bad_zip("has a list of files that is damaged")
     name = next((known for known in contents.MEMBERS if known.encode() == raw), None)
     if name is None:
-        raise _bad_zip(f"may hold {', '.join(contents.MEMBERS)} and nothing else, got the name {shown(raw)}")
+        raise _bad_zip(f"may hold {', '.join(contents.MEMBERS)} and nothing else, got the name {contents.shown(raw)}")
     mode = attributes >> 16  # no link, folder or device
     plain = stat.S_ISREG(mode) or not stat.S_IFMT(mode)
     if not plain or attributes & 0xFF & ~_DOS_PLAIN or (mode and made_by >> 8 != _UNIX):
@@ -213,16 +183,19 @@ def _listed(content: bytes, place: int, expected: int, limits: ReadLimits) -> tu
     return member, place + _LISTED.size + name_bytes, data + packed
 
 
-def _bad_zip(what: str) -> PackageError:
-    return not_sound(f"the package {what}")
+def _bad_zip(what: str) -> contents.PackageError:
+    return contents.not_sound(f"the package {what}")
 
 
-def _too_large(what: str, most: int) -> PackageError:
-    return PackageError(f"{what}, and at most {most:,} are taken. Submit fewer tasks at once (--task NAME).")
+def _too_large(what: str, most: int) -> contents.PackageError:
+    return contents.PackageError(f"{what}, and at most {most:,} are taken. Submit fewer tasks at once (--task NAME).")
 
 
 def make_manifest(
-    submitter: Submitter, tasks: Sequence[str], partial: Mapping[str, Sequence[str]], files: Mapping[str, bytes]
+    submitter: contents.Submitter,
+    tasks: Sequence[str],
+    partial: Mapping[str, Sequence[str]],
+    files: Mapping[str, bytes],
 ) -> dict[str, Any]:
     """Makes `package.json`."""
     stated: dict[str, Any] = {
@@ -236,28 +209,32 @@ def make_manifest(
     return {**stated, "content_sha256": contents.content_sha256(stated)}
 
 
-def read_manifest(value: Any, files: Mapping[str, bytes], limits: ReadLimits) -> Manifest:
+def read_manifest(value: Any, files: Mapping[str, bytes], limits: contents.ReadLimits) -> contents.Manifest:
     """Checks `package.json`, its form and its hashes, against the files beside it."""
     if isinstance(value, dict) and "format" in value and value["format"] != contents.FORMAT:
-        raise not_sound(
-            f"{contents.MANIFEST}: is of format {shown(value['format'])}, and this version reads format {contents.FORMAT}"
+        raise contents.not_sound(
+            f"{contents.MANIFEST}: is of format {contents.shown(value['format'])}, and this version reads format {contents.FORMAT}"
         )
-    read = check_fields(contents.MANIFEST, value, _MANIFEST_FIELDS)
+    read = forms.check_fields(contents.MANIFEST, value, _MANIFEST_FIELDS)
     names = read["tasks"]
     if not 0 < len(names) <= limits.tasks or len(set(names)) < len(names):
-        raise not_sound(f"{contents.MANIFEST}, tasks: must be 1 to {limits.tasks} different ones, got {len(names)}")
+        raise contents.not_sound(
+            f"{contents.MANIFEST}, tasks: must be 1 to {limits.tasks} different ones, got {len(names)}"
+        )
     if set(read["files"]) != set(files):
-        raise not_sound(
-            f"{contents.MANIFEST}, files: names {', '.join(map(shown, sorted(read['files'])))}, but the package holds "
+        raise contents.not_sound(
+            f"{contents.MANIFEST}, files: names {', '.join(map(contents.shown, sorted(read['files'])))}, but the package holds "
             f"{', '.join(sorted(files))}"
         )
     for name, content in files.items():
-        said = check_fields(f"{contents.MANIFEST}, files, {name}", read["files"][name], _FILE_FACTS)
+        said = forms.check_fields(f"{contents.MANIFEST}, files, {name}", read["files"][name], _FILE_FACTS)
         if said != contents.file_facts(content):
-            raise not_sound(f"{name}: its hash or length is not what {contents.MANIFEST} says; it was changed")
+            raise contents.not_sound(f"{name}: its hash or length is not what {contents.MANIFEST} says; it was changed")
     if read["content_sha256"] != contents.content_sha256(read):
-        raise not_sound(f"{contents.MANIFEST}, content_sha256: is not the hash of what it says; it was changed")
-    return Manifest(
+        raise contents.not_sound(
+            f"{contents.MANIFEST}, content_sha256: is not the hash of what it says; it was changed"
+        )
+    return contents.Manifest(
         suite=read["suite"],
         submitter=read_submitter(f"{contents.MANIFEST}, submitter", read["submitter"]),
         tasks=tuple(names),
@@ -267,15 +244,15 @@ def read_manifest(value: Any, files: Mapping[str, bytes], limits: ReadLimits) ->
 
 
 def _lists_of_texts(value: Any) -> bool:
-    texts, sound = line_text(300, least=1).holds, is_object(value)
+    texts, sound = forms.line_text(300, least=1).holds, forms.is_object(value)
     return sound and all(isinstance(each, list) and each and all(map(texts, each)) for each in value.values())
 
 
-_FILE_FACTS = {"bytes": whole_number(), "sha256": HASH}
+_FILE_FACTS = {"bytes": forms.whole_number(), "sha256": forms.HASH}
 _MANIFEST_FIELDS: Mapping[str, Field] = {
-    "format": one_of((contents.FORMAT,)),
-    "suite": SUITE,
-    "submitter": Field(holds=is_object, rule="an object"),
+    "format": forms.one_of((contents.FORMAT,)),
+    "suite": forms.SUITE,
+    "submitter": Field(holds=forms.is_object, rule="an object"),
     "tasks": Field(
         holds=lambda value: (
             isinstance(value, list) and all(isinstance(each, str) and len(each) <= 64 for each in value)
@@ -283,6 +260,6 @@ _MANIFEST_FIELDS: Mapping[str, Field] = {
         rule="a list of names",
     ),
     "partial": Field(holds=_lists_of_texts, rule="an object of lists of sentences"),
-    "files": Field(holds=is_object, rule="an object"),
-    "content_sha256": HASH,
+    "files": Field(holds=forms.is_object, rule="an object"),
+    "content_sha256": forms.HASH,
 }

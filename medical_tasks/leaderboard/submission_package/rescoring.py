@@ -1,9 +1,7 @@
 """Verifying: the answers scored again by the benchmark's own scorer, with the verdicts of the package or its judge.
 
-The judge that compares words is asked again; it always says the same. What any other judge said is taken from the package, each
-verdict for the very question it was given on, and where the judge's text is there it is read again: a verdict that was turned
-round then contradicts its text. That the text is the judge's own only the judge can show: `--judge` asks it about a sample.
-Verdicts that are all what the judge of words would say do not count as checked: whoever has no judge could have made them.
+A verdict is taken for the very question it was given on, and the judge's text is read again: a verdict that was turned round
+contradicts it. That the text is the judge's own only the judge can show: `--judge` asks it about a sample.
 """
 
 from __future__ import annotations
@@ -40,10 +38,7 @@ _SHOWN: Final = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Scored:
-    """What scoring again gave: rows of `results.json`, `items.parquet` and `verdicts.jsonl`.
-
-    `replay` stood in for the judge, None when it was asked again; `left` are metrics that could not be computed here.
-    """
+    """What scoring again gave: `replay` stood in for the judge, `left` are metrics that could not be computed here."""
 
     entry: Mapping[str, Any]
     rows: Sequence[Mapping[str, Any]]
@@ -74,10 +69,7 @@ def scored_again(
     options: VerifyOptions,
     scratch: Path,
 ) -> Scored:
-    """Scores answers again, in `scratch`, an empty folder.
-
-    `answered` has the settings of its scoring, `reported` the metrics that the package reports.
-    """
+    """Scores answers again, in `scratch`, an empty folder; `reported` has the metrics that the package reports."""
     private, recipe = not texts_allowed(answered.task), answered.recipe
     run = RunFolder(scratch / "run", home=scratch if private else None, private=private)
     replay: Replay | None = None

@@ -1,8 +1,7 @@
 """The results of a package: their form, and the same numbers computed again from the items.
 
-This catches every edited number without the data. What items do not show is left to `verifying`, which scores the answers again:
-the estimate where a metric is not decided on some answer, which here has to lie where every such answer may have any value; and
-intervals of metrics without a largest value. Numbers are the same within a billionth: other processors round sums otherwise.
+What items do not show (estimates of undecided answers, intervals of metrics without a largest value) is left to `verifying`.
+Numbers are the same within a billionth: other processors round sums otherwise.
 """
 
 from __future__ import annotations
@@ -14,129 +13,122 @@ from typing import Any, Final
 
 from medical_tasks.benchmarks.catalog import dataset_spec, tasks
 from medical_tasks.io.json_records import Field, optional
-from medical_tasks.leaderboard.submission_package.contents import (
-    RESULTS,
-    UNANSWERED,
-    PackageError,
-    ReadLimits,
-    not_sound,
-    shown,
-)
+from medical_tasks.leaderboard.submission_package import contents
+from medical_tasks.leaderboard.submission_package import values as forms
 from medical_tasks.leaderboard.submission_package.privacy import scrub
-from medical_tasks.leaderboard.submission_package.values import (
-    HASH,
-    SUITE,
-    TRUE_OR_FALSE,
-    check_fields,
-    is_number,
-    is_object,
-    line_text,
-    number,
-    one_of,
-    or_null,
-    plain_json,
-    text_like,
-    whole_number,
-)
 from medical_tasks.runs.estimation import NO_VERDICT
 from medical_tasks.runs.results import SCHEMA_VERSION, summarise, weight_column
 from medical_tasks.scoring.averages import components
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
-_OBJECT: Final = Field(holds=is_object, rule="an object with short names")
-_SETTING: Final = plain_json(of=dict)
-_SETTING_OR_NULL: Final = or_null(_SETTING)
+_OBJECT: Final = Field(holds=forms.is_object, rule="an object with short names")
+_SETTING: Final = forms.plain_json(of=dict)
+_SETTING_OR_NULL: Final = forms.or_null(_SETTING)
 _COUNTS: Final = Field(
-    holds=lambda value: is_object(value) and all(whole_number().holds(each) for each in value.values()),
+    holds=lambda value: forms.is_object(value) and all(forms.whole_number().holds(each) for each in value.values()),
     rule="an object of whole numbers",
 )
 _USAGE: Final = Field(
     holds=lambda value: (
-        is_object(value)
+        forms.is_object(value)
         and set(value) == {"requests", "prompt_tokens", "output_tokens", "seconds"}
-        and whole_number().holds(value["requests"])
-        and all(number(0.0, math.inf, null=True).holds(each) for each in value.values())
+        and forms.whole_number().holds(value["requests"])
+        and all(forms.number(0.0, math.inf, null=True).holds(each) for each in value.values())
     ),
     rule="an object of requests, prompt_tokens, output_tokens and seconds, numbers or null",
 )
 _ENTRY: Final[Mapping[str, Field]] = {
-    "n_items": whole_number(1),
+    "n_items": forms.whole_number(1),
     "metrics": _SETTING,
     "coverage": _OBJECT,
     "breakdown": _SETTING,
     "recipe": _SETTING,
-    "cut_at_length": whole_number(),
-    "shortened": optional(whole_number()),
+    "cut_at_length": forms.whole_number(),
+    "shortened": optional(forms.whole_number()),
     "usage": optional(_USAGE),
     "judge": optional(_OBJECT),
     "notes": optional(_COUNTS),
 }
-_COVERAGE: Final = {"asked": whole_number(1), "answered": whole_number(), "scored": whole_number(), "unscored": _COUNTS}
+_COVERAGE: Final = {
+    "asked": forms.whole_number(1),
+    "answered": forms.whole_number(),
+    "scored": forms.whole_number(),
+    "unscored": _COUNTS,
+}
 _RECIPE: Final[Mapping[str, Field]] = {
-    "suite": SUITE,
-    "task": line_text(64, least=1),
-    "task_version": line_text(16, least=1),
+    "suite": forms.SUITE,
+    "task": forms.line_text(64, least=1),
+    "task_version": forms.line_text(16, least=1),
     "data": _OBJECT,
     "prompts": _SETTING_OR_NULL,
     "generation": _SETTING_OR_NULL,
-    "max_samples": or_null(whole_number(1), "a whole number or null"),
+    "max_samples": forms.or_null(forms.whole_number(1), "a whole number or null"),
     "metrics": _SETTING,
     "statistics": _SETTING,
     "model": _SETTING,
     "judge": _SETTING_OR_NULL,
-    "python": line_text(40),
+    "python": forms.line_text(40),
     "packages": _SETTING,
     "task_args": optional(_SETTING),
     "protocol": optional(_SETTING),
     "truncation": optional(_SETTING),
     "baseline": optional(_SETTING),
-    "leaking_examples": optional(plain_json(of=list)),
+    "leaking_examples": optional(forms.plain_json(of=list)),
     "scoring": optional(_SETTING),
 }
 _DATA: Final[Mapping[str, Field]] = {
-    "name": line_text(64, least=1),
-    "config": line_text(64, least=1),
-    "split": text_like(
+    "name": forms.line_text(64, least=1),
+    "config": forms.line_text(64, least=1),
+    "split": forms.text_like(
         r"(?=.{1,64}\Z)[\w-]+(?:\+[\w-]+)*", "the name of a split, or names with + between: letters, digits, - and _"
     ),
-    "version": line_text(16, least=1),
+    "version": forms.line_text(16, least=1),
     "source": _SETTING,
-    "rows_sha256": HASH,
+    "rows_sha256": forms.HASH,
 }
-_VERDICT_COUNTS: Final = {"asked": whole_number(), "decided": whole_number(), "unscored": _COUNTS}
+_VERDICT_COUNTS: Final = {"asked": forms.whole_number(), "decided": forms.whole_number(), "unscored": _COUNTS}
 _JUDGE: Final[Mapping[str, Field]] = {
-    "name": line_text(200, least=1),
-    "comparable": TRUE_OR_FALSE,
-    "votes": whole_number(1, 99),
+    "name": forms.line_text(200, least=1),
+    "comparable": forms.TRUE_OR_FALSE,
+    "votes": forms.whole_number(1, 99),
     "verdicts": _OBJECT,
-    "from_store": whole_number(),
-    "calls": whole_number(),
-    "votes_saved": whole_number(),
-    "reasked": whole_number(),
-    "prompt_tokens": whole_number(),
-    "output_tokens": whole_number(),
-    "tokens_estimated": TRUE_OR_FALSE,
-    "check": plain_json(of=str),
-    "trouble": or_null(plain_json(of=str), "a text or null"),
+    "from_store": forms.whole_number(),
+    "calls": forms.whole_number(),
+    "votes_saved": forms.whole_number(),
+    "reasked": forms.whole_number(),
+    "prompt_tokens": forms.whole_number(),
+    "output_tokens": forms.whole_number(),
+    "tokens_estimated": forms.TRUE_OR_FALSE,
+    "check": forms.plain_json(of=str),
+    "trouble": forms.or_null(forms.plain_json(of=str), "a text or null"),
 }
-_JUDGED_BY: Final = {"name": line_text(200, least=1), "comparable": TRUE_OR_FALSE, "votes": whole_number(1, 99)}
+_JUDGED_BY: Final = {
+    "name": forms.line_text(200, least=1),
+    "comparable": forms.TRUE_OR_FALSE,
+    "votes": forms.whole_number(1, 99),
+}
 
 
 def check_results(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
     """Checks the form of `results.json`, not yet its numbers; `names` are the tasks that `package.json` names."""
-    results = check_fields(RESULTS, value, {"schema_version": one_of((SCHEMA_VERSION,)), "tasks": _OBJECT})
+    results = forms.check_fields(
+        contents.RESULTS, value, {"schema_version": forms.one_of((SCHEMA_VERSION,)), "tasks": _OBJECT}
+    )
     known = tasks()
     for name in results["tasks"]:
         if name not in known:
-            raise PackageError(
-                f"{RESULTS}: the task {shown(name)} is not known here. Leave it out (--task NAME), or update this suite."
+            raise contents.PackageError(
+                f"{contents.RESULTS}: the task {contents.shown(name)} is not known here. Leave it out (--task NAME), or update "
+                "this suite."
             )
     if tuple(results["tasks"]) != names:
-        raise not_sound(f"{RESULTS}: its tasks are not those that package.json names, in that order")
+        raise contents.not_sound(f"{contents.RESULTS}: its tasks are not those that package.json names, in that order")
     for name, entry in results["tasks"].items():
-        _check_entry(f"{RESULTS}, {name}", entry, known[name])
+        _check_entry(f"{contents.RESULTS}, {name}", entry, known[name])
     if scrub(results) != results:
-        raise not_sound(f"{RESULTS}: a recipe names a path, a file or an address of the machine it was made on")
+        raise contents.not_sound(
+            f"{contents.RESULTS}: a recipe names a path, a file or an address of the machine it was made on"
+        )
     return results
 
 
@@ -156,29 +148,31 @@ def reported_task(task: TaskSpec, entry: Mapping[str, Any]) -> TaskSpec:
 
 
 def _check_entry(where: str, value: Any, task: TaskSpec) -> None:
-    entry = check_fields(where, value, _ENTRY)
-    check_fields(f"{where}, coverage", entry["coverage"], _COVERAGE)
-    recipe = check_fields(f"{where}, recipe", entry["recipe"], _RECIPE)
-    data = check_fields(f"{where}, recipe, data", recipe["data"], _DATA)
+    entry = forms.check_fields(where, value, _ENTRY)
+    forms.check_fields(f"{where}, coverage", entry["coverage"], _COVERAGE)
+    recipe = forms.check_fields(f"{where}, recipe", entry["recipe"], _RECIPE)
+    data = forms.check_fields(f"{where}, recipe, data", recipe["data"], _DATA)
     spec = dataset_spec(task.dataset)
     if recipe["task"] != task.name or data["name"] != spec.name or data["config"] not in spec.configs:
-        raise not_sound(
+        raise contents.not_sound(
             f"{where}: its recipe must be of {task.name} on {spec.name} ({', '.join(spec.configs)}), got "
-            f"{shown(recipe['task'])} on {shown(data['name'])} ({shown(data['config'])})"
+            f"{contents.shown(recipe['task'])} on {contents.shown(data['name'])} ({contents.shown(data['config'])})"
         )
     for by, groups in entry["breakdown"].items():
-        if not is_object(groups) or not all(is_object(group) for group in groups.values()):
-            raise not_sound(f"{where}, breakdown, {shown(by)}: must be an object of objects")
+        if not forms.is_object(groups) or not all(forms.is_object(group) for group in groups.values()):
+            raise contents.not_sound(f"{where}, breakdown, {contents.shown(by)}: must be an object of objects")
     cut = recipe.get("truncation", {}).get("words_left_out", {})
     if entry["cut_at_length"] > entry["coverage"]["answered"] or entry.get("shortened", 0) != len(cut):
-        raise not_sound(f"{where}: cut_at_length or shortened is not of as many items as it can be")
-    if not line_text(300, least=1).holds(recipe["model"].get("name")):
-        raise not_sound(f"{where}, recipe, model: must have a name of one line")
+        raise contents.not_sound(f"{where}: cut_at_length or shortened is not of as many items as it can be")
+    if not forms.line_text(300, least=1).holds(recipe["model"].get("name")):
+        raise contents.not_sound(f"{where}, recipe, model: must have a name of one line")
     prompts = recipe["prompts"]
-    if prompts is not None and not (prompts.get("set") in ("own", "official") and HASH.holds(prompts.get("sha256"))):
-        raise not_sound(f"{where}, recipe, prompts: must be null, or name a set and its sha256")
+    if prompts is not None and not (
+        prompts.get("set") in ("own", "official") and forms.HASH.holds(prompts.get("sha256"))
+    ):
+        raise contents.not_sound(f"{where}, recipe, prompts: must be null, or name a set and its sha256")
     if not all(isinstance(value, str) for value in recipe.get("task_args", {}).values()):
-        raise not_sound(f"{where}, recipe, task_args: must be texts")
+        raise contents.not_sound(f"{where}, recipe, task_args: must be texts")
     _check_judge(where, entry, task)
 
 
@@ -186,21 +180,21 @@ def _check_judge(where: str, entry: Mapping[str, Any], task: TaskSpec) -> None:
     named, told = entry["recipe"]["judge"], entry.get("judge")
     if task.judge != (named is not None) or task.judge != (told is not None):
         rule = "by a judge, and both recipe and entry say which" if task.judge else "without a judge"
-        raise not_sound(f"{where}: the task is scored {rule}; that is not so here")
+        raise contents.not_sound(f"{where}: the task is scored {rule}; that is not so here")
     if named is None or told is None:
         return
-    check_fields(f"{where}, judge", told, _JUDGE)
-    check_fields(f"{where}, judge, verdicts", told["verdicts"], _VERDICT_COUNTS)
+    forms.check_fields(f"{where}, judge", told, _JUDGE)
+    forms.check_fields(f"{where}, judge, verdicts", told["verdicts"], _VERDICT_COUNTS)
     same = {name: named.get(name) for name in _JUDGED_BY}
-    check_fields(f"{where}, recipe, judge", same, _JUDGED_BY)
+    forms.check_fields(f"{where}, recipe, judge", same, _JUDGED_BY)
     prompts = named.get("prompts")
-    if not isinstance(prompts, dict) or not HASH.holds(prompts.get("sha256")):
-        raise not_sound(f"{where}, recipe, judge: must name its prompts' set and sha256")
+    if not isinstance(prompts, dict) or not forms.HASH.holds(prompts.get("sha256")):
+        raise contents.not_sound(f"{where}, recipe, judge: must name its prompts' set and sha256")
     if any(told[name] != same[name] for name in same):
-        raise not_sound(f"{where}: says one thing of the judge in its recipe, and another beside it")
+        raise contents.not_sound(f"{where}: says one thing of the judge in its recipe, and another beside it")
     words = "lexical" in (named["name"], named.get("kind"))
     if words and (named["comparable"] or named["name"] != named.get("kind")):
-        raise not_sound(f"{where}: the judge lexical is never comparable with others")
+        raise contents.not_sound(f"{where}: the judge lexical is never comparable with others")
 
 
 def partial_facts(results: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
@@ -230,29 +224,40 @@ COMPARED: Final = ("n_items", "metrics", "coverage", "breakdown")
 
 
 def recompute(
-    task: TaskSpec, entry: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], limits: ReadLimits
+    task: TaskSpec, entry: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], limits: contents.ReadLimits
 ) -> dict[str, Any]:
     """Computes a task's entry of `results.json` from its items; the package's own entry tells how groups are called."""
     items: list[Item] = []
     scores: dict[str, ItemScore] = {}
     unanswered: dict[str, str] = {}
     for row in rows:
-        groups = {by: _groups(str(row[f"group_{by}"]), entry["breakdown"].get(by, {})) for by in task.groups}
+        # A cell names one group, whose name may hold spaces, or several with spaces between.
+        groups = {
+            by: (said,) if said in entry["breakdown"].get(by, {}) else tuple(dict.fromkeys(said.split(" ")))
+            for by in task.groups
+            for said in (str(row[f"group_{by}"]),)
+        }
         if any(len(each) > limits.item_groups for each in groups.values()):
-            raise PackageError(f"items.jsonl: an item is in more than {limits.item_groups} groups of one breakdown.")
+            raise contents.PackageError(
+                f"items.jsonl: an item is in more than {limits.item_groups} groups of one breakdown."
+            )
         items.append(Item(id=row["id"], fields={}, groups=groups, cluster=row["cluster"]))
         reason = row["unscored"]
-        if reason is not None and reason.startswith(UNANSWERED):
-            unanswered[row["id"]] = reason.removeprefix(UNANSWERED)
+        if reason is not None and reason.startswith(contents.UNANSWERED):
+            unanswered[row["id"]] = reason.removeprefix(contents.UNANSWERED)
         else:
             scores[row["id"]] = _score(task, row)
     for by in task.groups:
         if len({group for item in items for group in item.groups[by]}) > limits.groups:
-            raise PackageError(f"items.jsonl, group_{by}: more than {limits.groups} groups. Is it the official data?")
+            raise contents.PackageError(
+                f"items.jsonl, group_{by}: more than {limits.groups} groups. Is it the official data?"
+            )
     try:
         made = summarise(task, items, scores, unanswered, recipe={})
     except (ValueError, OverflowError) as error:
-        raise PackageError(f"items.jsonl: no result can be computed of the items of {task.name} ({error}).") from error
+        raise contents.PackageError(
+            f"items.jsonl: no result can be computed of the items of {task.name} ({error})."
+        ) from error
     if entry["recipe"].get("judge") and not entry["recipe"]["judge"]["comparable"]:
         judged = {metric.whole or metric.name for metric in task.metrics if metric.judged}
         for place, metric in _metrics(made):
@@ -276,16 +281,16 @@ def result_differences(
     outer = dict(_metrics(made))
     for place, metric in _metrics(entry):
         for names in _ORDERED:
-            known = [end for end in map(metric.get, names) if is_number(end)]
+            known = [end for end in map(metric.get, names) if forms.is_number(end)]
             if known != sorted(known):
                 yield (*place, names[0]), metric.get(names[0]), metric.get(names[1])
         limits, value = outer.get(place, {}), metric.get("value")
         low, high = limits.get("bound_low"), limits.get("bound_high")
-        if not is_number(value) or not unknown((*place, "value")):
+        if not forms.is_number(value) or not unknown((*place, "value")):
             continue
         if metric.get("n") != limits.get("n", 0) + metric.get("estimated", 0):
             yield (*place, "n"), metric.get("n"), limits.get("n")
-        if (is_number(low) and value < low - TOLERANCE) or (is_number(high) and value > high + TOLERANCE):
+        if (forms.is_number(low) and value < low - TOLERANCE) or (forms.is_number(high) and value > high + TOLERANCE):
             yield (*place, "value"), value, low
 
 
@@ -331,11 +336,6 @@ def _unknown(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> Callable[[tup
     return unknown
 
 
-def _groups(said: str, known: Mapping[str, Any]) -> tuple[str, ...]:
-    """The groups that a cell names: one, whose name may hold spaces, or several with spaces between."""
-    return (said,) if said in known else tuple(dict.fromkeys(said.split(" ")))
-
-
 def _score(task: TaskSpec, row: Mapping[str, Any]) -> ItemScore:
     values: dict[str, float] = {}
     weights: dict[str, float] = {}
@@ -375,14 +375,14 @@ def differences(said: Any, here: Any, place: tuple[str, ...] = ()) -> Iterator[D
         if len(said) != len(here):
             yield place, said, here
             return
-        for number, (one, other) in enumerate(zip(said, here, strict=True), start=1):
-            yield from differences(one, other, (*place, str(number)))
+        for at, (one, other) in enumerate(zip(said, here, strict=True), start=1):
+            yield from differences(one, other, (*place, str(at)))
     elif not same_value(said, here):
         yield place, said, here
 
 
 def told(difference: Difference) -> str:
     """A difference in words; without any value that is more than a line of plain text."""
-    where = ", ".join(part if part.isascii() and part.isprintable() else shown(part) for part in difference[0])
-    said, here = ("nothing" if value is _ABSENT else shown(value) for value in difference[1:])
+    where = ", ".join(part if part.isascii() and part.isprintable() else contents.shown(part) for part in difference[0])
+    said, here = ("nothing" if value is _ABSENT else contents.shown(value) for value in difference[1:])
     return f"{where}: {said} in the package, {here} computed"

@@ -8,42 +8,26 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from medical_tasks.io.json_records import Field, optional
-from medical_tasks.leaderboard.submission_package import contents
-from medical_tasks.leaderboard.submission_package.contents import PackageError, ReadLimits, not_sound, shown
-from medical_tasks.leaderboard.submission_package.privacy import (
-    check_private_row,
-    check_private_verdict,
-    note_words,
-    texts_allowed,
-)
-from medical_tasks.leaderboard.submission_package.values import (
-    HASH,
-    HASH_OR_EMPTY,
-    JsonReader,
-    any_text,
-    check_fields,
-    line_text,
-    number,
-    one_of,
-    or_null,
-)
+from medical_tasks.leaderboard.submission_package import contents, privacy
+from medical_tasks.leaderboard.submission_package import values as forms
+from medical_tasks.leaderboard.submission_package.contents import PackageError, not_sound, shown
 from medical_tasks.runs.results import weight_column
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 Rows = dict[str, list[dict[str, Any]]]
 
 
-def read_items(reader: JsonReader, content: bytes, tasks: Mapping[str, TaskSpec], limits: ReadLimits) -> Rows:
+def read_items(reader: forms.JsonReader, content: bytes, tasks: Mapping[str, TaskSpec]) -> Rows:
     """Reads `items.jsonl`: task to its rows, in order. An id may stand once in a task."""
     rows: Rows = {}
-    fields = {name: item_fields(task, texts=texts_allowed(task)) for name, task in tasks.items()}
-    words = {name: note_words(task) for name, task in tasks.items() if not texts_allowed(task)}
+    fields = {name: item_fields(task, texts=privacy.texts_allowed(task)) for name, task in tasks.items()}
+    words = {name: privacy.note_words(task) for name, task in tasks.items() if not privacy.texts_allowed(task)}
     seen: set[tuple[str, str]] = set()
-    for where, value in reader.lines(contents.ITEMS, content, most=limits.items):
+    for where, value in reader.lines(contents.ITEMS, content, most=reader.limits.items):
         name = _task_of(where, value, tasks)
         row = read_item(where, value, tasks[name], fields[name])
         if name in words:
-            check_private_row(where, row, words[name])
+            privacy.check_private_row(where, row, words[name])
         if (name, row["id"]) in seen:
             raise not_sound(f"{where}: the item {shown(row['id'])} of {name} stands twice")
         seen.add((name, row["id"]))
@@ -52,24 +36,23 @@ def read_items(reader: JsonReader, content: bytes, tasks: Mapping[str, TaskSpec]
 
 
 def read_answers(
-    reader: JsonReader,
+    reader: forms.JsonReader,
     content: bytes,
     items: Mapping[str, Sequence[Mapping[str, Any]]],
     tasks: Mapping[str, TaskSpec],
-    limits: ReadLimits,
 ) -> dict[str, dict[str, str]]:
     """Reads `answers.jsonl`: of tasks on open data, exactly the answers whose hashes the items have, as task to id to answer."""
-    open_tasks = {name for name, task in tasks.items() if texts_allowed(task)}
+    open_tasks = {name for name, task in tasks.items() if privacy.texts_allowed(task)}
     told = {name: {row["id"]: row["answer_sha256"] for row in items.get(name, ())} for name in open_tasks}
     found: dict[str, dict[str, str]] = {name: {} for name in tasks if name in open_tasks}
-    for where, value in reader.lines(contents.ANSWERS, content, most=limits.items):
+    for where, value in reader.lines(contents.ANSWERS, content, most=reader.limits.items):
         name = _task_of(where, value, tasks)
         if name not in open_tasks:
             raise not_sound(
                 f"{where}: is an answer to {name}, whose data are credentialed: it may not leave the machine it was made on. "
                 "Nothing of it was kept"
             )
-        row = check_fields(where, value, ANSWER_FIELDS)
+        row = forms.check_fields(where, value, ANSWER_FIELDS)
         if row["id"] in found[name]:
             raise not_sound(f"{where}: the item {shown(row['id'])} is answered twice")
         if not told[name].get(row["id"]) or contents.answer_sha256(row["response"]) != told[name][row["id"]]:
@@ -82,16 +65,16 @@ def read_answers(
     return found
 
 
-def read_verdicts(reader: JsonReader, content: bytes, tasks: Mapping[str, TaskSpec], limits: ReadLimits) -> Rows:
+def read_verdicts(reader: forms.JsonReader, content: bytes, tasks: Mapping[str, TaskSpec]) -> Rows:
     """Reads `verdicts.jsonl`: task to its rows, in order. A question has one verdict."""
     rows: Rows = {}
     seen: dict[tuple[str, str, str], dict[str, Any]] = {}
-    fields = {name: verdict_fields(texts=texts_allowed(task)) for name, task in tasks.items()}
-    for where, value in reader.lines(contents.VERDICTS, content, most=limits.verdicts):
+    fields = {name: verdict_fields(texts=privacy.texts_allowed(task)) for name, task in tasks.items()}
+    for where, value in reader.lines(contents.VERDICTS, content, most=reader.limits.verdicts):
         name = _task_of(where, value, tasks)
-        if isinstance(value, dict) and not texts_allowed(tasks[name]):
-            check_private_verdict(where, value)
-        row = check_fields(where, value, fields[name])
+        if isinstance(value, dict) and not privacy.texts_allowed(tasks[name]):
+            privacy.check_private_verdict(where, value)
+        row = forms.check_fields(where, value, fields[name])
         if ("value" in row) == ("unscored" in row):
             raise not_sound(f"{where}: has either value, or unscored with the reason")
         before = seen.setdefault((name, row["id"], row["sha256"]), row)
@@ -158,13 +141,13 @@ LARGEST: Final = 1e9
 _LONGEST_NOTE: Final = 200_000
 _LONGEST_ANSWER: Final = 1_000_000
 
-_ID: Final = line_text(LONGEST_ID, least=1)
-_HIDDEN_TEXT: Final = any_text(_LONGEST_NOTE)
+_ID: Final = forms.line_text(LONGEST_ID, least=1)
+_HIDDEN_TEXT: Final = forms.any_text(_LONGEST_NOTE)
 
 ANSWER_FIELDS: Final[Mapping[str, Field]] = {
-    "task": line_text(64, least=1),
+    "task": forms.line_text(64, least=1),
     "id": _ID,
-    "response": any_text(_LONGEST_ANSWER, halves=True),
+    "response": forms.any_text(_LONGEST_ANSWER, halves=True),
 }
 
 
@@ -179,41 +162,40 @@ def item_columns(task: TaskSpec) -> list[str]:
 
 def item_fields(task: TaskSpec, *, texts: bool) -> dict[str, Field]:
     """The form of a task's lines in `items.jsonl`; for credentialed data without `texts`."""
-    group = line_text(2 * LONGEST_ID)
-    fields: dict[str, Field] = {"task": one_of((task.name,)), "id": _ID, "cluster": _ID}
+    group = forms.line_text(2 * LONGEST_ID)
+    fields: dict[str, Field] = {"task": forms.one_of((task.name,)), "id": _ID, "cluster": _ID}
     fields |= {f"group_{name}": group for name in task.groups}
     for metric in task.metrics:
         if metric.kind != "average":
             fields[metric.name] = _metric_value(metric)
         if metric.kind == "ratio":
-            fields[weight_column(metric.name)] = number(0.0, LARGEST, null=True)
+            fields[weight_column(metric.name)] = forms.number(0.0, LARGEST, null=True)
     fields |= {
         "parsed": _HIDDEN_TEXT,
         "why": _HIDDEN_TEXT,
-        "unscored": or_null(_ID),
-        "asked": optional(or_null(number(0, 1e6), "a number or null")),
-        "answer_sha256": HASH_OR_EMPTY,
-        "verdicts_sha256": HASH_OR_EMPTY,
+        "unscored": forms.or_null(_ID),
+        "asked": optional(forms.or_null(forms.number(0, 1e6), "a number or null")),
+        "answer_sha256": forms.HASH_OR_EMPTY,
+        "verdicts_sha256": forms.HASH_OR_EMPTY,
     }
     if not texts:
-        fields["response_sha256"] = HASH_OR_EMPTY
+        fields["response_sha256"] = forms.HASH_OR_EMPTY
     return fields
-
-
-def _is_decision(value: Any) -> bool:
-    return value is None or value == NAN or (not isinstance(value, bool) and value in (0, 1))
 
 
 def _metric_value(metric: MetricSpec) -> Field:
     if metric.kind == "proportion":
-        return Field(holds=_is_decision, rule="0, 1, null, or the text nan")
+        return Field(
+            holds=lambda value: value in (None, NAN) or (not isinstance(value, bool) and value in (0, 1)),
+            rule="0, 1, null, or the text nan",
+        )
     low, high = metric.limits
-    return number(max(low, -LARGEST), min(high, LARGEST), null=True, nan=True)
+    return forms.number(max(low, -LARGEST), min(high, LARGEST), null=True, nan=True)
 
 
 def read_item(where: str, value: Any, task: TaskSpec, fields: Mapping[str, Field]) -> dict[str, Any]:
     """Checks a line of `items.jsonl`; in the row a value without a denominator is `nan`."""
-    checked = check_fields(where, value, fields)
+    checked = forms.check_fields(where, value, fields)
     metrics = {metric.name: metric for metric in task.metrics if metric.kind != "average"}
     answered = not str(checked["unscored"] or "").startswith(contents.UNANSWERED)
     undecided = [name for name in metrics if checked[name] is None]
@@ -237,23 +219,20 @@ def read_item(where: str, value: Any, task: TaskSpec, fields: Mapping[str, Field
 def verdict_fields(*, texts: bool) -> dict[str, Field]:
     """The form of the lines of `verdicts.jsonl`; for credentialed data without the judge's `texts`."""
     fields = {
-        "task": line_text(64, least=1),
-        "id": line_text(2 * LONGEST_ID, least=1),
-        "sha256": HASH,
+        "task": forms.line_text(64, least=1),
+        "id": forms.line_text(2 * LONGEST_ID, least=1),
+        "sha256": forms.HASH,
         "votes": Field(holds=lambda value: isinstance(value, list) and len(value) <= 99, rule="a list of at most 99"),
         "value": optional(Field(holds=lambda value: value is not None, rule="JSON that is not null")),
         "unscored": optional(_ID),
         "comparable": optional(Field(holds=lambda value: value is False, rule="false, or not there")),
-        "reads": optional(one_of(("pair",))),
+        "reads": optional(forms.one_of(("pair",))),
     }
-    return {**fields, "text": any_text(_LONGEST_ANSWER, halves=True)} if texts else fields
+    return {**fields, "text": forms.any_text(_LONGEST_ANSWER, halves=True)} if texts else fields
 
 
 def item_of(question: str, ids: Container[str]) -> str | None:
-    """Finds the item a question is about: its name is the item's id, alone or followed by `/` and more.
-
-    Ids may hold `/` as well; the longest one that fits is meant.
-    """
+    """Finds the item a question is about: the longest id that is its name, or that `/` and more follow."""
     while question not in ids:
         question, slash, _ = question.rpartition("/")
         if not slash:

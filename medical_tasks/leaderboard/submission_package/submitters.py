@@ -1,9 +1,7 @@
 """What a submitter says of a model, checked in the same way where it is given and where it is read.
 
-Names that a person cannot tell apart are the same name, by Unicode Technical Standard 39: characters with
-`Identifier_Status=Allowed` and printable ASCII, "highly restrictive" in scripts, with bounded marks. They are compared by their
-looks: NFKC, case, accents, spaces and punctuation play no part, and what `confusables.txt` calls alike is one. `name_data.json` has
-Unicode's data, with its version and source.
+Names that a person cannot tell apart are the same, by Unicode Technical Standard 39: `Identifier_Status=Allowed` and printable
+ASCII, "highly restrictive" in scripts, bounded marks; compared by looks (NFKC, case, `confusables.txt`). Data: `name_data.json`.
 """
 
 from __future__ import annotations

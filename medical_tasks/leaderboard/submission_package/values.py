@@ -25,10 +25,6 @@ def is_plain(text: str) -> bool:
     return (text.isascii() and text.isprintable()) or not any(unicodedata.category(each) in _HIDDEN for each in text)
 
 
-def _encodes(text: str) -> bool:
-    return text.isascii() or not any("\ud800" <= each <= "\udfff" for each in text)
-
-
 def line_text(most: int, *, least: int = 0) -> Field:
     """A text of one line, without characters that hide something."""
     return Field(
@@ -40,7 +36,11 @@ def line_text(most: int, *, least: int = 0) -> Field:
 def any_text(most: int, *, halves: bool = False) -> Field:
     """Any text, as models write them; with `halves` also halves of surrogate pairs."""
     return Field(
-        holds=lambda value: isinstance(value, str) and len(value) <= most and (halves or _encodes(value)),
+        holds=lambda value: (
+            isinstance(value, str)
+            and len(value) <= most
+            and (halves or value.isascii() or not any("\ud800" <= each <= "\udfff" for each in value))
+        ),
         rule=f"a text of at most {most:,} characters",
     )
 
@@ -149,12 +149,12 @@ class JsonReader:
     """Reads the JSON files of one package; `ReadLimits.total_values` is counted over everything read."""
 
     def __init__(self, limits: ReadLimits) -> None:
-        self._limits = limits
+        self.limits = limits
         self._values = 0
 
     def whole(self, name: str, content: bytes) -> Any:
         """Reads a file that is one JSON value."""
-        return self._read(name, content, self._limits.values)
+        return self._read(name, content, self.limits.values)
 
     def lines(self, name: str, content: bytes, *, most: int) -> Iterator[tuple[str, Any]]:
         """Reads a file with a JSON value a line: yields where it stands (`items.jsonl, line 3`), and the value."""
@@ -170,24 +170,24 @@ class JsonReader:
             number += 1
             end = content.index(b"\n", start)
             where = f"{name}, line {number}"
-            if end - start > self._limits.line_bytes:
+            if end - start > self.limits.line_bytes:
                 raise PackageError(
-                    f"{where}: has {end - start:,} bytes, and a line has at most {self._limits.line_bytes:,}. Submit the run "
+                    f"{where}: has {end - start:,} bytes, and a line has at most {self.limits.line_bytes:,}. Submit the run "
                     "without that task, or shorten its answers."
                 )
-            yield where, self._read(where, content[start:end], self._limits.line_values)
+            yield where, self._read(where, content[start:end], self.limits.line_values)
             start = end + 1
 
     def _read(self, where: str, raw: bytes, most: int) -> Any:
         depth = raw.count(b"[") + raw.count(b"{")
         values = 1 + depth + raw.count(b",") + raw.count(b":")
-        if depth > self._limits.depth or values > most:
+        if depth > self.limits.depth or values > most:
             # Brackets and commas of texts were counted too: look closely, before a parser does.
             values = self._scan(where, raw, most)
         self._values += values
-        if self._values > self._limits.total_values:
+        if self._values > self.limits.total_values:
             raise PackageError(
-                f"{where}: the package has more than {self._limits.total_values:,} values. Submit fewer tasks at once "
+                f"{where}: the package has more than {self.limits.total_values:,} values. Submit fewer tasks at once "
                 "(--task NAME)."
             )
         try:
@@ -196,7 +196,7 @@ class JsonReader:
                 object_pairs_hook=once,
                 parse_constant=_no_constant,
                 parse_int=lambda text: int(self._short(text)),
-                parse_float=lambda text: _finite(self._short(text)),
+                parse_float=lambda text: finite(self._short(text)),
             )
         except UnicodeDecodeError as error:
             raise not_sound(f"{where}: not UTF-8 text (byte {error.start})") from error
@@ -218,21 +218,20 @@ class JsonReader:
                 values += 1
             elif token == b'"':
                 raise not_sound(f"{where}: not JSON (a text without an end)")
-            if depth > self._limits.depth:
-                raise not_sound(f"{where}: lists and objects stand more than {self._limits.depth} deep in one another")
+            if depth > self.limits.depth:
+                raise not_sound(f"{where}: lists and objects stand more than {self.limits.depth} deep in one another")
             if values > most:
                 raise not_sound(f"{where}: more than {most:,} values")
         return values
 
     def _short(self, text: str) -> str:
-        if len(text) > self._limits.number_characters:
-            raise ValueError(
-                f"a number of {len(text):,} characters; at most {self._limits.number_characters} are taken"
-            )
+        if len(text) > self.limits.number_characters:
+            raise ValueError(f"a number of {len(text):,} characters; at most {self.limits.number_characters} are taken")
         return text
 
 
-def _finite(text: str) -> float:
+def finite(text: str) -> float:
+    """Reads a number; `ValueError` for one that no float can hold."""
     value = float(text)
     if not math.isfinite(value):
         raise ValueError(f"the number {shown(text)} is too large")

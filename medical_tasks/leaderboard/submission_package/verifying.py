@@ -1,8 +1,6 @@
 """A package checked by whoever has the same data: its answers are scored again, and everything in it is compared.
 
-Checks, each `match`, `mismatch` or `not checked`: `content` of the package; and of every task `data`, `items`, `recipe`, `answers`,
-`scores`, `results`, and with a judge `verdicts` and `judge`. No file that a package names is ever opened: such settings come from
-whoever verifies.
+No file that a package names is ever opened: such settings come from whoever verifies.
 """
 
 from __future__ import annotations
@@ -18,28 +16,8 @@ from medical_tasks.data.task_data import TaskData, open_protocol, prompt_set, ru
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.lexical import LexicalJudge
 from medical_tasks.judges.session import JUDGE_KINDS
-from medical_tasks.leaderboard.submission_package.contents import (
-    DEFAULT_OPTIONS,
-    UNANSWERED,
-    Check,
-    Found,
-    Outcome,
-    Package,
-    Verification,
-    VerifyOptions,
-    answer_sha256,
-    shown,
-)
+from medical_tasks.leaderboard.submission_package import contents, rescoring
 from medical_tasks.leaderboard.submission_package.privacy import FILE_SETTINGS, PATH, scrub_recipe, texts_allowed
-from medical_tasks.leaderboard.submission_package.rescoring import (
-    ask_again,
-    check_results,
-    check_scores,
-    check_verdicts,
-    scored_again,
-    scratch_folder,
-    withheld,
-)
 from medical_tasks.leaderboard.submission_package.results import differences, reported_task, told
 from medical_tasks.leaderboard.submission_package.writing import answers_of_run
 from medical_tasks.runs.recipes import make_recipe
@@ -51,22 +29,26 @@ from medical_tasks.spec import Item, TaskSpec
 _SHOWN: Final = 3
 
 
-def verify_package(package: Package, options: VerifyOptions = DEFAULT_OPTIONS) -> Verification:
+def verify_package(
+    package: contents.Package, options: contents.VerifyOptions = contents.DEFAULT_OPTIONS
+) -> contents.Verification:
     """Scores a package's answers again and compares everything in it; raises where the judge is not the package's."""
-    checks = [Check("content", "match", f"every file has the hash told; id {package.manifest.id}")]
+    checks = [contents.Check("content", "match", f"every file has the hash told; id {package.manifest.id}")]
     for name in package.manifest.tasks:
-        checks += [Check(f"{name}: {part}", *each) for part, each in _parts(package, task_spec(name), options).items()]
-    return Verification(package=package.manifest.id, checks=tuple(checks))
+        checks += [
+            contents.Check(f"{name}: {part}", *each) for part, each in _parts(package, task_spec(name), options).items()
+        ]
+    return contents.Verification(package=package.manifest.id, checks=tuple(checks))
 
 
-def _parts(package: Package, task: TaskSpec, options: VerifyOptions) -> dict[str, Found]:
+def _parts(package: contents.Package, task: TaskSpec, options: contents.VerifyOptions) -> dict[str, contents.Found]:
     entry = package.results["tasks"][task.name]
     recipe = entry["recipe"]
     rows = [row for row in package.items if row["task"] == task.name]
     data, missing = _data(task, recipe, options)
-    compared: Found = ("not checked", missing) if data is None else check_data(recipe["data"], data.revision)
+    compared: contents.Found = ("not checked", missing) if data is None else check_data(recipe["data"], data.revision)
     answered, answers = check_answers(package, task, rows, options)
-    found: dict[str, Found] = {
+    found: dict[str, contents.Found] = {
         "data": compared,
         "items": ("not checked", "the data are not here") if data is None else check_items(task, rows, data.items),
         "recipe": check_recipe(task, recipe, data, options),
@@ -82,13 +64,13 @@ def _parts(package: Package, task: TaskSpec, options: VerifyOptions) -> dict[str
 
 
 def _scores(
-    package: Package,
+    package: contents.Package,
     task: TaskSpec,
     rows: Sequence[Mapping[str, Any]],
     data: TaskData,
     answers: Mapping[str, str],
-    options: VerifyOptions,
-) -> dict[str, Found]:
+    options: contents.VerifyOptions,
+) -> dict[str, contents.Found]:
     entry = package.results["tasks"][task.name]
     recipe, private = entry["recipe"], not texts_allowed(task)
     verdicts = [row for row in package.verdicts if row["task"] == task.name]
@@ -96,12 +78,17 @@ def _scores(
     needed = {metric.needs for metric in task.metrics if metric.needs}
     if lacking := [name for name in missing if name not in needed]:
         return _not_scored(task, entry, f"--task-args {lacking[0]}=... was used and is not given")
-    if private and recipe["judge"] is not None and recipe["judge"]["name"] != "lexical" and withheld(verdicts):
+    if (
+        private
+        and recipe["judge"] is not None
+        and recipe["judge"]["name"] != "lexical"
+        and rescoring.withheld(verdicts)
+    ):
         return _not_scored(
             task, entry, "what the judge said is more than labels, and is not told for credentialed data"
         )
     # Items without an answer, for the reasons that the package tells.
-    told = {row["id"]: str(row["unscored"] or "").removeprefix(UNANSWERED) for row in rows}
+    told = {row["id"]: str(row["unscored"] or "").removeprefix(contents.UNANSWERED) for row in rows}
     answered = AnsweredTask(
         task=task,
         items=data.items,
@@ -111,26 +98,26 @@ def _scores(
         scoring_args=values,
     )
     reported = reported_task(task, entry)
-    with scratch_folder(private=private) as scratch:
+    with rescoring.scratch_folder(private=private) as scratch:
         try:
-            made = scored_again(answered, reported, verdicts, options, scratch)
+            made = rescoring.scored_again(answered, reported, verdicts, options, scratch)
         except (MissingError, UsageError) as error:
             return _not_scored(task, entry, _first_line(error).replace(str(scratch), "the package"))
-        found = {"scores": check_scores(reported, rows, made)}
+        found = {"scores": rescoring.check_scores(reported, rows, made)}
         if recipe["judge"] is not None:
-            found["verdicts"] = check_verdicts(recipe["judge"]["name"], verdicts, made.verdicts, made.replay)
+            found["verdicts"] = rescoring.check_verdicts(recipe["judge"]["name"], verdicts, made.verdicts, made.replay)
         if made.replay is not None:
-            found["judge"] = ask_again(answered, verdicts, options, scratch)
-    return {**found, "results": check_results(reported, entry, made)}
+            found["judge"] = rescoring.ask_again(answered, verdicts, options, scratch)
+    return {**found, "results": rescoring.check_results(reported, entry, made)}
 
 
-def _not_scored(task: TaskSpec, entry: Mapping[str, Any], why: str) -> dict[str, Found]:
+def _not_scored(task: TaskSpec, entry: Mapping[str, Any], why: str) -> dict[str, contents.Found]:
     parts = ("scores", "verdicts") if entry["recipe"]["judge"] is not None else ("scores",)
-    found: dict[str, Found] = dict.fromkeys(parts, ("not checked", why))
-    return {**found, "results": check_results(reported_task(task, entry), entry, None)}
+    found: dict[str, contents.Found] = dict.fromkeys(parts, ("not checked", why))
+    return {**found, "results": rescoring.check_results(reported_task(task, entry), entry, None)}
 
 
-def _data(task: TaskSpec, recipe: Mapping[str, Any], options: VerifyOptions) -> tuple[TaskData | None, str]:
+def _data(task: TaskSpec, recipe: Mapping[str, Any], options: contents.VerifyOptions) -> tuple[TaskData | None, str]:
     try:
         with run_data(task, dataset_spec(task.dataset), recipe, data=options.data, source=options.source) as data:
             return data, ""
@@ -139,8 +126,8 @@ def _data(task: TaskSpec, recipe: Mapping[str, Any], options: VerifyOptions) -> 
 
 
 def check_answers(
-    package: Package, task: TaskSpec, rows: Sequence[Mapping[str, Any]], options: VerifyOptions
-) -> tuple[Found, Mapping[str, str] | None]:
+    package: contents.Package, task: TaskSpec, rows: Sequence[Mapping[str, Any]], options: contents.VerifyOptions
+) -> tuple[contents.Found, Mapping[str, str] | None]:
     """Compares the answers with their hashes; also returns item id to answer, None where there are none to score."""
     answers: Mapping[str, str] | None = package.answers.get(task.name)
     source = "of the package"
@@ -154,10 +141,10 @@ def check_answers(
         detail = "the data are credentialed and the package holds no answers; give them with --responses FILE or RUN"
         return ("not checked", detail), None
     told = {row["id"]: row["answer_sha256"] for row in rows}
-    wrong = [each for each in told if answer_sha256(answers.get(each)) != told[each]]
+    wrong = [each for each in told if contents.answer_sha256(answers.get(each)) != told[each]]
     wrong += [each for each in answers if each not in told]
     if wrong:
-        which = ", ".join(map(shown, wrong[:_SHOWN]))
+        which = ", ".join(map(contents.shown, wrong[:_SHOWN]))
         return ("mismatch", f"{len(wrong)} of {len(told)} {source} are not those whose hash is told: {which}"), None
     unanswered = sum(not digest for digest in told.values())
     rest = f", {unanswered} items have none" if unanswered else ""
@@ -165,7 +152,7 @@ def check_answers(
 
 
 def _given_answers(
-    task: TaskSpec, rows: Sequence[Mapping[str, Any]], place: Path, options: VerifyOptions
+    task: TaskSpec, rows: Sequence[Mapping[str, Any]], place: Path, options: contents.VerifyOptions
 ) -> Mapping[str, str]:
     if not place.is_dir():
         return read_responses(place, [row["id"] for row in rows])
@@ -175,10 +162,10 @@ def _given_answers(
     return answers_of_run(task, entries[task.name]["recipe"], place, replace(options, responses=None))
 
 
-def check_data(ran: Mapping[str, Any], here: Mapping[str, Any]) -> Found:
+def check_data(ran: Mapping[str, Any], here: Mapping[str, Any]) -> contents.Found:
     """Compares the data of a recipe with those here."""
     wrong = [
-        f"{part} {shown(ran[part])} in the package, {shown(here[part])} here"
+        f"{part} {contents.shown(ran[part])} in the package, {contents.shown(here[part])} here"
         for part in ("version", "rows_sha256")
         if ran[part] != here[part]
     ]
@@ -188,7 +175,7 @@ def check_data(ran: Mapping[str, Any], here: Mapping[str, Any]) -> Found:
     return "match", f"{where}, rows_sha256 {here['rows_sha256'][:16]}"
 
 
-def check_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Sequence[Item]) -> Found:
+def check_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Sequence[Item]) -> contents.Found:
     """Compares a package's items with those of the split."""
 
     def groups(item: Item) -> dict[str, str]:
@@ -203,7 +190,7 @@ def check_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Sequen
         "in another cluster": [each for each in both if said[each]["cluster"] != here[each].cluster],
         "in another group": [each for each in both if not groups(here[each]).items() <= said[each].items()],
     }
-    wrong = [f"{len(ids)} {what}: {', '.join(map(shown, ids[:_SHOWN]))}" for what, ids in found.items() if ids]
+    wrong = [f"{len(ids)} {what}: {', '.join(map(contents.shown, ids[:_SHOWN]))}" for what, ids in found.items() if ids]
     if not wrong and list(said) != list(here):
         wrong = ["they stand in another order"]
     if wrong:
@@ -214,29 +201,31 @@ def check_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Sequen
 _ALWAYS = ("task", "task_version", "metrics", "statistics")
 
 
-def check_recipe(task: TaskSpec, recipe: Mapping[str, Any], data: TaskData | None, options: VerifyOptions) -> Found:
+def check_recipe(
+    task: TaskSpec, recipe: Mapping[str, Any], data: TaskData | None, options: contents.VerifyOptions
+) -> contents.Found:
     """Compares a package's recipe with what this version does; `data` are for worked examples, None where they are not here."""
     found = [*_task(task, recipe), *_questions(task, recipe, data, options), *_scoring(task, recipe, options)]
     found += _judge(task, recipe, options)
     wrong = [text for outcome, text in found if outcome == "mismatch"]
     left = [text for outcome, text in found if outcome == "not checked"]
     same = [text for outcome, text in found if outcome == "match"]
-    outcome: Outcome = "mismatch" if wrong else "not checked" if left else "match"
+    outcome: contents.Outcome = "mismatch" if wrong else "not checked" if left else "match"
     parts = [("; ".join(wrong)), (f"not checked: {'; '.join(left)}" if left else ""), f"the same: {', '.join(same)}"]
     return outcome, ". ".join(part for part in parts if part)
 
 
-def _task(task: TaskSpec, recipe: Mapping[str, Any]) -> Iterator[Found]:
+def _task(task: TaskSpec, recipe: Mapping[str, Any]) -> Iterator[contents.Found]:
     own = make_recipe(task, data={}, prompts=None, model={}, max_new_tokens=task.generation_size, max_samples=None)
     for name in _ALWAYS:
         yield _compared(name, recipe[name], own[name])
     unknown = [name for name in recipe.get("task_args", {}) if name not in {*task.arguments, *task.scoring_arguments}]
     if unknown:
-        yield "mismatch", f"task_args: {shown(unknown[0])} is a setting of no such task"
+        yield "mismatch", f"task_args: {contents.shown(unknown[0])} is a setting of no such task"
     name = str(recipe["model"]["name"])
     for part, has in (("protocol", bool(task.protocol)), ("baseline", name.startswith("baseline/"))):
         if part in recipe and not has:
-            yield "mismatch", f"{part}: there is none of {task.name} with {shown(name)}"
+            yield "mismatch", f"{part}: there is none of {task.name} with {contents.shown(name)}"
     asked = not name.startswith(("responses/", "baseline/"))
     generation, prompts = recipe["generation"], recipe["prompts"]
     if asked != (prompts is not None) or asked != (generation is not None):
@@ -251,8 +240,8 @@ def _task(task: TaskSpec, recipe: Mapping[str, Any]) -> Iterator[Found]:
 
 
 def _questions(
-    task: TaskSpec, recipe: Mapping[str, Any], data: TaskData | None, options: VerifyOptions
-) -> Iterator[Found]:
+    task: TaskSpec, recipe: Mapping[str, Any], data: TaskData | None, options: contents.VerifyOptions
+) -> Iterator[contents.Found]:
     said = recipe["prompts"]
     if said is None:
         return
@@ -276,7 +265,7 @@ def _questions(
         yield "not checked", f"prompts ({_first_line(error)})"
 
 
-def _scoring(task: TaskSpec, recipe: Mapping[str, Any], options: VerifyOptions) -> Iterator[Found]:
+def _scoring(task: TaskSpec, recipe: Mapping[str, Any], options: contents.VerifyOptions) -> Iterator[contents.Found]:
     if not task.scoring_arguments:
         if "scoring" in recipe:
             yield "mismatch", "scoring: the task has no settings of its scoring"
@@ -297,7 +286,7 @@ def _scoring(task: TaskSpec, recipe: Mapping[str, Any], options: VerifyOptions) 
     yield _compared("scoring", said, own)
 
 
-def _judge(task: TaskSpec, recipe: Mapping[str, Any], options: VerifyOptions) -> Iterator[Found]:
+def _judge(task: TaskSpec, recipe: Mapping[str, Any], options: contents.VerifyOptions) -> Iterator[contents.Found]:
     said = recipe["judge"]
     if said is None:
         return
@@ -311,12 +300,12 @@ def _judge(task: TaskSpec, recipe: Mapping[str, Any], options: VerifyOptions) ->
         yield _compared("lexical judge", {name: said.get(name) for name in own}, own)
         yield _compared("votes", said["votes"], 1)
     elif (kind := said["name"].partition("/")[0]) not in JUDGE_KINDS or kind == "lexical":
-        yield "mismatch", f"judge: {shown(said['name'])} is no judge that there is"
+        yield "mismatch", f"judge: {contents.shown(said['name'])} is no judge that there is"
     if said.get("mode") not in ("single", "batched"):
         yield "mismatch", "judge, mode: must be single or batched"
 
 
-def _compared(what: str, said: Any, here: Any) -> Found:
+def _compared(what: str, said: Any, here: Any) -> contents.Found:
     found = next(differences(said, json.loads(json.dumps(here)), (what,)), None)
     return ("match", what) if found is None else ("mismatch", told(found))
 

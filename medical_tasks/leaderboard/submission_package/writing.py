@@ -1,7 +1,6 @@
 """A finished run written as a package: the same run gives the same bytes.
 
-The run's answers are found again (`run_responses`) and hashed item by item. Those to open data go into the package; of credentialed
-data it holds only what the run's folder holds: ids, hashes and scores.
+Of credentialed data it holds only what the run's folder holds: ids, hashes and scores.
 """
 
 from __future__ import annotations
@@ -18,13 +17,6 @@ from medical_tasks.data.task_data import run_data
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile, read_text
 from medical_tasks.leaderboard.submission_package import contents
-from medical_tasks.leaderboard.submission_package.contents import (
-    DEFAULT_OPTIONS,
-    Package,
-    PackageError,
-    Submitter,
-    VerifyOptions,
-)
 from medical_tasks.leaderboard.submission_package.privacy import scrub, texts_allowed
 from medical_tasks.leaderboard.submission_package.reading import make_manifest, read_package
 from medical_tasks.leaderboard.submission_package.results import partial_facts, reported_task
@@ -41,16 +33,13 @@ _NOT_TASKS_OWN = ("asked", "response_sha256")
 def write_package(
     folder: Path,
     out: Path,
-    submitter: Submitter,
+    submitter: contents.Submitter,
     *,
     tasks: Sequence[str] = (),
-    options: VerifyOptions = DEFAULT_OPTIONS,
+    options: contents.VerifyOptions = contents.DEFAULT_OPTIONS,
     allow_partial: bool = False,
-) -> Package:
-    """Writes a finished run, or some of its `tasks`, as a package; `allow_partial` also what is not the whole official split.
-
-    `options` says where its data and answers are: `responses` for a run of `medical-tasks score`, `upstream` for official prompts.
-    """
+) -> contents.Package:
+    """Writes a finished run, or some of its `tasks`, as a package; `allow_partial` also what is not the whole official split."""
     checked = read_submitter("the submitter", submitter_values(submitter))
     raw = read_results(folder)
     names = _chosen(folder, raw["tasks"], tasks)
@@ -85,7 +74,7 @@ def write_package(
     try:
         # What is submitted is what a stranger would take.
         package = read_package(content)
-    except PackageError as error:
+    except contents.PackageError as error:
         raise UsageError(f"{folder}: cannot be submitted as it is: {error}") from error
     with WholeFile(out) as file:
         file.write_bytes(content)
@@ -106,7 +95,6 @@ def _chosen(folder: Path, entries: Mapping[str, Any], wanted: Sequence[str]) -> 
 
 
 def _check_size(folder: Path, counts: Mapping[str, int], most: int = contents.DEFAULT_LIMITS.items) -> None:
-    """Refuses a run that no reader would take, before its answers are looked for."""
     if sum(counts.values()) <= most:
         return
     largest = max(counts, key=lambda name: counts[name])
@@ -139,7 +127,9 @@ def _item_rows(
     by_item, _ = verdicts_of_items(verdicts, {row["id"] for row in rows})
     columns = item_columns(task)
     for row in rows:
-        made = {name: _value(row.get(name)) for name in columns}
+        made = {name: row.get(name) for name in columns}
+        # JSON has no `nan`: a value without a denominator is a text, and null stays a value that is not decided.
+        made = {name: NAN if isinstance(value, float) and value != value else value for name, value in made.items()}
         made |= {name: row[name] for name in _NOT_TASKS_OWN if row.get(name) is not None}
         answered = not str(row["unscored"] or "").startswith(contents.UNANSWERED)
         digest = (
@@ -153,11 +143,6 @@ def _item_rows(
         yield {**made, "answer_sha256": digest, "verdicts_sha256": contents.verdicts_sha256(by_item.get(row["id"], ()))}
 
 
-def _value(value: Any) -> Any:
-    """JSON has no `nan`: a value without a denominator is a text, and null stays a value that is not decided."""
-    return NAN if isinstance(value, float) and value != value else value
-
-
 def _json(value: Any) -> bytes:
     return (json.dumps(value, ensure_ascii=True, allow_nan=False, indent=1) + "\n").encode()
 
@@ -166,7 +151,9 @@ def _lines(rows: Sequence[Mapping[str, Any]]) -> bytes:
     return "".join(json.dumps(row, ensure_ascii=True, allow_nan=False) + "\n" for row in rows).encode()
 
 
-def answers_of_run(task: TaskSpec, recipe: Mapping[str, Any], folder: Path, options: VerifyOptions) -> dict[str, str]:
+def answers_of_run(
+    task: TaskSpec, recipe: Mapping[str, Any], folder: Path, options: contents.VerifyOptions
+) -> dict[str, str]:
     """Finds the answers that a run scored, item id to answer."""
     check_recipe(folder, recipe)
     responses = options.responses if recipe["model"]["name"].startswith("responses/") else None

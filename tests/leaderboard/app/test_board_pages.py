@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-import pytest
-
 from medical_tasks.leaderboard.app.parts import metrics_of, task_order
 from medical_tasks.leaderboard.app.tables import overall_page, task_page
 from medical_tasks.leaderboard.ranking import HEADLINES
@@ -47,7 +45,7 @@ def rows(html: str, table: str) -> list[list[str]]:
     return Cells(html).tables[table][1:]
 
 
-def test_ranks_are_ranges_where_intervals_overlap() -> None:
+def test_ranks_are_ranges_and_the_metric_decides_the_order() -> None:
     # Intervals: 0.85-0.95, 0.80-0.90 and 0.35-0.45: the first two overlap, the third lies below both.
     html = task_page(board(entry("B", 0.85), entry("A", 0.9), entry("C", 0.4)), "medcalc")
     assert [row[:2] for row in rows(html, "board-0")] == [["1-2", "A"], ["1-2", "B"], ["3", "C"]]
@@ -57,9 +55,6 @@ def test_ranks_are_ranges_where_intervals_overlap() -> None:
         "40.0 %35.0 to 45.0",
     ]
     assert {row[4] for row in rows(html, "board-0")} == {"98/100"}
-
-
-def test_the_metric_decides_the_order() -> None:
     a = entry("A", 0.9, metrics={"accuracy": number(0.9), "accuracy_official": number(0.1)})
     b = entry("B", 0.5, metrics={"accuracy": number(0.5), "accuracy_official": number(0.6)})
     assert [row[1] for row in rows(task_page(board(a, b), "medcalc"), "board-0")] == ["A", "B"]
@@ -103,18 +98,12 @@ def test_an_entry_that_is_not_ranked_says_why() -> None:
     html = task_page(board(marked, entry("A", 0.5)), "medcalc")
     assert [row[:2] for row in rows(html, "board-0")] == [["1", "A"], ["n/a", "Marked"]]
     assert "Not ranked: Only 95.0 % of the items have a score." in html
-
-
-def test_a_judge_that_compares_words_is_said_in_bold() -> None:
     judge = {"name": "lexical", "comparable": False, "votes": 1}
     metrics = {"comprehensiveness": number(0.9, comparable=False)}
     html = task_page(board(entry("A", 0.9, task="kqa", metrics=metrics, recipe={"judge": judge})), "kqa")
     assert "<strong>Not comparable: the judge lexical compares words" in html
     assert "[not comparable]" in html
     assert rows(html, "board-0")[0][0] == "n/a"
-
-
-def test_what_cannot_be_computed_is_not_zero() -> None:
     empty = {"value": None, "ci_low": None, "ci_high": None, "n": 0}
     html = task_page(board(entry("A", 0.5, metrics={"accuracy": empty}, coverage={"asked": 0, "scored": 0})), "medcalc")
     (row,) = rows(html, "board-0")
@@ -142,12 +131,9 @@ def test_texts_of_submitters_are_texts() -> None:
     assert 'href="javascript' not in html
 
 
-@pytest.mark.parametrize("task", ["", "nothing", "medcalc"])
-def test_a_task_without_results_says_so(task: str) -> None:
-    assert "No results of this task yet." in task_page(board(), task)
-
-
-def test_unknown_tasks_come_last_and_have_no_metrics() -> None:
+def test_a_task_without_results_says_so_and_unknown_ones_come_last() -> None:
+    for task in ("", "nothing", "medcalc"):
+        assert "No results of this task yet." in task_page(board(), task)
     assert task_order(["zz", "kqa", "medcalc", "aa"]) == ["medcalc", "kqa", "aa", "zz"]
     assert metrics_of("zz", [entry("A", 0.5)]) == []
 

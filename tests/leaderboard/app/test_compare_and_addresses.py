@@ -120,15 +120,6 @@ def test_settings_are_of_this_machine_alone() -> None:
     assert (here.host, here.port) == ("127.0.0.1", 8001)
     space = settings_of({STORE_VARIABLE: "hub:me/board", "SPACE_ID": "me/space", PORT_VARIABLE: "9"})
     assert (space.host, space.port, space.store) == ("0.0.0.0", 7860, "hub:me/board")
-
-
-@pytest.mark.parametrize(("environment", "said"), CASES["settings_that_are_none_are_told"])
-def test_settings_that_are_none_are_told(environment: dict[str, str], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
-        settings_of(environment)
-
-
-def test_the_space_has_what_the_hub_asks_for() -> None:
     import yaml
 
     from tests.support import ROOT
@@ -141,3 +132,9 @@ def test_the_space_has_what_the_hub_asks_for() -> None:
     constraints = Path(ROOT / "constraints.txt").read_text(encoding="utf-8").split()
     assert [line for line in pinned if "==" in line and line not in constraints] == []
     assert len(facts["short_description"]) <= 60
+
+
+@pytest.mark.parametrize(("environment", "said"), CASES["settings_that_are_none_are_told"])
+def test_settings_that_are_none_are_told(environment: dict[str, str], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        settings_of(environment)

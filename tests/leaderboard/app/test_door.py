@@ -12,15 +12,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.errors import UsageError
-from medical_tasks.leaderboard.app.door import (
-    FOLDER_VARIABLE,
-    LONGEST_CALL,
-    LONGEST_UPLOAD,
-    Door,
-    Limits,
-    make_room,
-    own_folder,
-)
+from medical_tasks.leaderboard.app import door as doors
 
 BODY = b'{"data":[]}'
 EDGE = b"a-line"
@@ -33,12 +25,12 @@ def file_parts(*contents: bytes, name: str = "a.zip") -> bytes:
 
 
 def asked(
-    door: Door | Path,
+    door: doors.Door | Path,
     path: str,
     *,
     chunks: tuple[bytes, ...] = (BODY,),
     said: int = -1,
-    limits: Limits | None = None,
+    limits: doors.Limits | None = None,
     head: Any = (),
 ) -> tuple[int, bytes]:
     """Posts through a door to an app that reads all of a body and answers 200, or 500 to what breaks it off; status and answer."""
@@ -72,7 +64,7 @@ def asked(
     scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": headers}
     scope["client"] = ("10.0.0.9", 1)
     if isinstance(door, Path):
-        door = Door(app, folder=door, limits=limits)
+        door = doors.Door(app, folder=door, limits=limits)
     asyncio.run(door(scope, receive, send))
     start, *rest = told
     return start["status"], b"".join(message["body"] for message in rest)
@@ -80,17 +72,17 @@ def asked(
 
 def test_a_body_is_bounded_whatever_it_says_of_itself(tmp_path: Path) -> None:
     event, upload = "/gradio_api/queue/join", "/gradio_api/upload"
-    assert asked(tmp_path, event, said=LONGEST_CALL)[0] == 200
-    halves = (BODY.ljust(LONGEST_CALL // 2), b" " * (LONGEST_CALL // 2))
+    assert asked(tmp_path, event, said=doors.LONGEST_CALL)[0] == 200
+    halves = (BODY.ljust(doors.LONGEST_CALL // 2), b" " * (doors.LONGEST_CALL // 2))
     assert asked(tmp_path, event, chunks=halves)[0] == 200
     assert asked(tmp_path, event, chunks=(*halves, b"  "))[0] == 413
-    most = file_parts(b"PK\3\4".ljust(LONGEST_UPLOAD - len(file_parts(b""))))
+    most = file_parts(b"PK\3\4".ljust(doors.LONGEST_UPLOAD - len(file_parts(b""))))
     assert asked(tmp_path, upload, chunks=(most[:-9], most[-9:]))[0] == 200
     assert asked(tmp_path, upload, chunks=(most, b" "))[0] == 413
-    for path, longest in ((event, LONGEST_CALL), (upload, LONGEST_UPLOAD)):
+    for path, longest in ((event, doors.LONGEST_CALL), (upload, doors.LONGEST_UPLOAD)):
         assert asked(tmp_path, path, said=longest + 1)[0] == 413
         # And it comes, or its place is free again: all of it in time, and without a pause.
-        for limits in (Limits(seconds=0.0), Limits(idle=0.0)):
+        for limits in (doors.Limits(seconds=0.0), doors.Limits(idle=0.0)):
             assert asked(tmp_path, path, chunks=(), limits=limits)[0] == 408
     assert len(list(tmp_path.iterdir())) == 1
 
@@ -118,7 +110,7 @@ def test_only_a_package_is_kept_by_its_content(tmp_path: Path, body: bytes) -> N
 
 
 def test_packages_of_one_address_push_out_their_own_alone(tmp_path: Path) -> None:
-    door = Door(None, folder=tmp_path, proxied=True, limits=Limits(share=2))  # type: ignore[arg-type]
+    door = doors.Door(None, folder=tmp_path, proxied=True, limits=doors.Limits(share=2))  # type: ignore[arg-type]
 
     def sent(content: bytes, *forwarded: str) -> str:
         head = [(b"x-forwarded-for", one.encode()) for one in forwarded]
@@ -161,22 +153,22 @@ def test_old_uploads_go_and_then_the_oldest(tmp_path: Path) -> None:
         made.append(tmp_path / f"{age}.zip")
         made[-1].write_bytes(b"\0" * size)
         os.utime(made[-1], (time.time() - age,) * 2)
-    make_room(tmp_path, most_bytes=120, oldest_s=3600)
+    doors.make_room(tmp_path, most_bytes=120, oldest_s=3600)
     assert [path.exists() for path in made] == [False, True, True]
-    make_room(tmp_path, most_bytes=119, oldest_s=3600)
+    doors.make_room(tmp_path, most_bytes=119, oldest_s=3600)
     assert [path.exists() for path in made] == [False, False, True]
 
 
 def test_uploads_have_a_folder_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
-    folder = own_folder()
+    monkeypatch.setenv(doors.FOLDER_VARIABLE, str(tmp_path))
+    folder = doors.own_folder()
     assert folder.parent == tmp_path
     assert folder.stat().st_mode & 0o077 == 0
-    assert own_folder() == folder == Path(os.environ[FOLDER_VARIABLE])
+    assert doors.own_folder() == folder == Path(os.environ[doors.FOLDER_VARIABLE])
     monkeypatch.setattr(os, "getuid", lambda: folder.stat().st_uid + 1)
     with pytest.raises(UsageError, match="belongs to another user"):
-        own_folder()
+        doors.own_folder()
     (tmp_path / "file").write_bytes(b"")
-    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "file"))
+    monkeypatch.setenv(doors.FOLDER_VARIABLE, str(tmp_path / "file"))
     with pytest.raises(UsageError, match="no folder for uploads can be made"):
-        own_folder()
+        doors.own_folder()

@@ -10,7 +10,7 @@ from tests.leaderboard.app.page_samples import HOSTILE, board, entry, reported, 
 from tests.leaderboard.app.test_board_pages import Cells, rows
 
 
-def test_a_model_has_all_its_results_of_every_task() -> None:
+def test_a_model_has_all_its_results_and_its_history() -> None:
     mine = [entry("A", 0.9), entry("A", 0.4, task="medcalc_direct"), reported("A", 0.3), entry("Somebody else", 0.1)]
     known = submission(mine[0].submission, "A", url="https://example.org/a", parameters=7.5, notes="A note.")
     html = model_page(board(*mine, submissions=(known,)), "A")
@@ -25,33 +25,28 @@ def test_a_model_has_all_its_results_of_every_task() -> None:
     assert "&quot;rows_sha256&quot;" in html
     assert [row[2] for row in rows(html, "model-history")] == ["pending", "accepted"]
     assert "Somebody else" not in html
+    events = [
+        Event(state="pending", at="2026-03-01T10:00:00Z"),
+        Event(state="accepted", at="2026-03-02T10:00:00Z", by="keeper", verified={"matches": True}),
+    ]
+    one = Submission(id="a" * 16, submitter=Submitter(model="A"), tasks=("medcalc",), history=events)
+    html = model_page(board(entry("A", 0.5, state="verified"), submissions=(one,)), "A")
+    assert [row[-1] for row in rows(html, "model-history")] == ["", "yes: it matches"]
 
 
-def test_a_model_known_from_papers_alone_has_no_submitter() -> None:
+def test_a_model_of_papers_or_pending_or_of_several_submitters_or_unknown_says_so() -> None:
     html = model_page(board(reported("GPT-4", 0.379)), "GPT-4")
     assert "papers alone: nobody submitted it here" in html
     assert "model-history" not in html
-
-
-def test_a_model_that_waits_has_a_history_and_no_results() -> None:
     html = model_page(board(submissions=(submission("a" * 16, "New", "pending"),)), "New")
     assert "Nothing of this model was accepted yet." in html
     assert [row[2] for row in rows(html, "model-history")] == ["pending"]
-
-
-def test_a_name_that_nobody_has_is_quoted_harmlessly() -> None:
     html = model_page(board(entry("A", 0.5)), HOSTILE)
     assert "No model is called" in html
     assert "img" not in Cells(html).tags
     assert "Choose a model above." in model_page(board(), "")
-
-
-def test_names_are_of_entries_and_submissions() -> None:
     found = board(entry("b", 0.5), reported("C", 0.5), submissions=(submission("a" * 16, "A", "pending"),))
     assert model_names(found) == ["A", "b", "C"]
-
-
-def test_several_submitters_of_one_name_are_told() -> None:
     two = (submission("a" * 16, "A", organisation="One"), submission("b" * 16, "A", organisation="Two"))
     html = model_page(board(entry("A", 0.5), submissions=two), "A")
     assert "Also submitted by" in html
@@ -70,16 +65,6 @@ def test_the_queue_is_in_the_order_of_waiting() -> None:
     assert [row[:2] for row in rows(html, "queue")] == [["1", "Early"], ["2", "Late"], ["", "Refused"], ["", "Done"]]
     assert rows(html, "queue")[2][4:8] == ["rejected", "2026-03-03 10:00", "2026-03-03 11:00", "A reason."]
     assert "Nothing was submitted yet." in queue_page(board())
-
-
-def test_what_scoring_again_said_is_in_the_history() -> None:
-    events = [
-        Event(state="pending", at="2026-03-01T10:00:00Z"),
-        Event(state="accepted", at="2026-03-02T10:00:00Z", by="keeper", verified={"matches": True}),
-    ]
-    one = Submission(id="a" * 16, submitter=Submitter(model="A"), tasks=("medcalc",), history=events)
-    html = model_page(board(entry("A", 0.5, state="verified"), submissions=(one,)), "A")
-    assert [row[-1] for row in rows(html, "model-history")] == ["", "yes: it matches"]
 
 
 def test_texts_of_submitters_stay_texts_everywhere() -> None:

@@ -264,7 +264,7 @@ def call(space: Served, function: int, data: list[object], **more: object) -> st
     return "\n".join(told)
 
 
-def test_the_page_asks_no_other_host(space: Served) -> None:
+def test_the_page_asks_no_other_host_and_keeps_visitors_apart(space: Served) -> None:
     answer = httpx.get(space.address)
     assert answer.status_code == 200
     assert answer.headers["content-security-policy"] == PAGE_POLICY.decode()
@@ -274,9 +274,6 @@ def test_the_page_asks_no_other_host(space: Served) -> None:
     assert [address for address in fetched if re.match(r"(https?:)?//", address)] == []
     assert "fonts.googleapis" not in answer.text
     assert "medicalTasksSpace" in answer.text
-
-
-def test_settings_that_keep_visitors_apart(space: Served) -> None:
     config = config_of(space)
     assert config["analytics_enabled"] is False
     assert config["space_id"] is None
@@ -327,7 +324,7 @@ def test_what_breaks_off_leaves_nothing(emptied: Served) -> None:
     assert len(emptied.left()) == 1
 
 
-def test_a_request_is_bounded_from_its_first_line_on(space: Served) -> None:
+def test_a_request_is_bounded_from_its_first_line_on_and_a_taken_port_is_told(space: Served, tmp_path: Path) -> None:
     half = "a" * (LONGEST_HEAD // 2)
     assert send(space, f"GET /?{half}{half[:-200]}")[0] == 200
     assert send(space, f"GET /?{half}{half}")[0] == 431
@@ -335,9 +332,6 @@ def test_a_request_is_bounded_from_its_first_line_on(space: Served) -> None:
     assert send(space, f"POST /gradio_api/queue/join HTTP/1.1\r\nContent-Length: {LONGEST_CALL + 1}\r\nX:")[0] == 413
     # And the app goes on.
     assert httpx.get(space.address).status_code == 200
-
-
-def test_a_taken_port_is_told(space: Served, tmp_path: Path) -> None:
     # Before anything heavy is imported.
     with pytest.raises(UsageError, match=f"port {space.port} of 127.0.0.1 cannot be listened on"):
         serve(str(tmp_path), "127.0.0.1", space.port)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.errors import MissingError
-from medical_tasks.leaderboard.app.door import discard, upload_path, uploaded
+from medical_tasks.leaderboard.app.door import upload_path, uploaded
 from medical_tasks.leaderboard.app.interface import check, introduction, refused, submit
 from medical_tasks.leaderboard.app.snapshot import Content
 from medical_tasks.leaderboard.board import Board
@@ -112,6 +112,8 @@ def test_only_uploads_are_uploads(tmp_path: Path) -> None:
     for value in odd:
         with pytest.raises(MissingError, match="not here any more"):
             upload_path(value, tmp_path)
+    with pytest.raises(MissingError, match="Upload it again"):
+        uploaded(tmp_path / "gone.zip")
 
 
 @pytest.mark.parametrize("act", ["check", "submit"])
@@ -129,9 +131,3 @@ def test_a_fault_of_the_server_tells_no_place_and_keeps_nothing(
     assert str(tmp_path) not in step.html
     assert f"{tmp_path}: the disk is full" in caplog.text
     assert not path.exists()
-
-
-def test_an_upload_that_is_gone_says_so(tmp_path: Path) -> None:
-    with pytest.raises(MissingError, match="Upload it again"):
-        uploaded(tmp_path / "gone.zip")
-    discard(tmp_path / "gone.zip")  # twice is no fault

@@ -10,16 +10,7 @@ from typing import Any
 
 from benchmarks.package_fuzz import members_of, rehashed
 from medical_tasks.benchmarks.catalog import task_spec
-from medical_tasks.leaderboard.submission_package.contents import (
-    ANSWERS,
-    DEFAULT_LIMITS,
-    ITEMS,
-    MANIFEST,
-    RESULTS,
-    VERDICTS,
-    answer_sha256,
-    verdicts_sha256,
-)
+from medical_tasks.leaderboard.submission_package import contents
 from medical_tasks.leaderboard.submission_package.results import recompute, reported_task
 from medical_tasks.leaderboard.submission_package.rows import verdicts_of_items
 
@@ -54,9 +45,9 @@ class Opened:
         members = members_of(package)
         lines = {
             name: [json.loads(line) for line in members.get(name, b"").splitlines()]
-            for name in (ITEMS, ANSWERS, VERDICTS)
+            for name in (contents.ITEMS, contents.ANSWERS, contents.VERDICTS)
         }
-        return cls(json.loads(members[MANIFEST]), json.loads(members[RESULTS]), *lines.values())
+        return cls(json.loads(members[contents.MANIFEST]), json.loads(members[contents.RESULTS]), *lines.values())
 
     def totals(self) -> None:
         """Makes hashes of answers and verdicts, numbers of verdicts and results what they now are."""
@@ -67,29 +58,33 @@ class Opened:
             by_item, _ = verdicts_of_items(said, {row["id"] for row in rows})
             for row in rows:
                 if (name, row["id"]) in texts:
-                    row["answer_sha256"] = answer_sha256(texts[name, row["id"]])
-                row["verdicts_sha256"] = verdicts_sha256(by_item.get(row["id"], ()))
+                    row["answer_sha256"] = contents.answer_sha256(texts[name, row["id"]])
+                row["verdicts_sha256"] = contents.verdicts_sha256(by_item.get(row["id"], ()))
             if "judge" in entry:
                 decided = sum("value" in row for row in said)
                 entry["judge"]["verdicts"] |= {"asked": len(said), "decided": decided}
             read = [{key: float("nan") if value == "nan" else value for key, value in row.items()} for row in rows]
-            made = recompute(reported_task(task_spec(name), entry), entry, read, DEFAULT_LIMITS)
+            made = recompute(reported_task(task_spec(name), entry), entry, read, contents.DEFAULT_LIMITS)
             entry |= {key: made[key] for key in ("n_items", "metrics", "coverage", "breakdown")}
 
     def verdict_hashes(self) -> None:
         """Makes hashes and numbers of verdicts what they now are, of its first task; no total is touched."""
         by_item, _ = verdicts_of_items(self.verdicts, {row["id"] for row in self.items})
         for row in self.items:
-            row["verdicts_sha256"] = verdicts_sha256(by_item.get(row["id"], ()))
+            row["verdicts_sha256"] = contents.verdicts_sha256(by_item.get(row["id"], ()))
         reasons = Counter(row["unscored"] for row in self.verdicts if "unscored" in row)
         decided = len(self.verdicts) - reasons.total()
         self.entry["judge"]["verdicts"] = {"asked": len(self.verdicts), "decided": decided, "unscored": dict(reasons)}
 
     def closed(self) -> bytes:
         """The package, with the hashes of its files right."""
-        members = {MANIFEST: _json(self.manifest), RESULTS: _json(self.results), ITEMS: _lines(self.items)}
-        members |= {ANSWERS: _lines(self.answers)} if self.answers else {}
-        members |= {VERDICTS: _lines(self.verdicts)} if self.verdicts else {}
+        members = {
+            contents.MANIFEST: _json(self.manifest),
+            contents.RESULTS: _json(self.results),
+            contents.ITEMS: _lines(self.items),
+        }
+        members |= {contents.ANSWERS: _lines(self.answers)} if self.answers else {}
+        members |= {contents.VERDICTS: _lines(self.verdicts)} if self.verdicts else {}
         return rehashed(members)
 
 

@@ -198,16 +198,13 @@ def test_what_is_forged_is_found(
     assert said in detail(found, part)
 
 
-def test_verdicts_whose_texts_say_so_match(chat_judged: bytes) -> None:
+def test_verdicts_match_by_their_texts_alone(chat_judged: bytes, runs: Runs) -> None:
     sound = verified(chat_judged)
     assert sound.matches
     assert outcomes(sound)["judge"] == "not checked"
     assert "are what the judge's text says" in detail(sound, "verdicts")
-
-
-def test_verdicts_of_words_under_an_entailment_models_name_are_not_called_checked(runs: Runs) -> None:
-    sound = runs.package("kqa", "--model", "baseline/random")
-    found = verified(forged(sound, renamed("nli/org/model", kind="nli"), totals=False))
+    words = runs.package("kqa", "--model", "baseline/random")
+    found = verified(forged(words, renamed("nli/org/model", kind="nli"), totals=False))
     assert outcomes(found)["verdicts"] == "not checked"
     assert "are what the judge that compares words says" in detail(found, "verdicts")
     assert found.on_trust == ("kqa",)

@@ -32,11 +32,8 @@ def submit(folder: Path, out: Path, *more: str) -> int:
     return main(words)
 
 
-def test_the_same_run_gives_the_same_bytes(runs: Runs, medcalc: bytes) -> None:
+def test_a_run_gives_the_same_bytes_and_its_own_rows(runs: Runs, medcalc: bytes, kqa: bytes) -> None:
     assert runs.package(*MEDCALC) == medcalc
-
-
-def test_rows_are_those_of_the_run(runs: Runs, kqa: bytes) -> None:
     package = read_package(kqa)
     written = read_items(runs.folder(*KQA))
     for row, said in zip(written, package.items, strict=True):
@@ -135,16 +132,13 @@ def test_recipes_tell_nothing_of_the_machine(said: dict[str, Any], kept: dict[st
     assert scrub_recipe(kept) == kept
 
 
-def test_what_a_judge_met_is_not_told() -> None:
+def test_what_a_judge_met_is_not_told_and_every_file_setting_is_known() -> None:
     judge = {"name": "nli//data/true", "check": "judge nli//data/true was never checked", "trouble": "gpu7 is down"}
     results = {"items_sha256": "x", "tasks": {"kqa": {"recipe": {"judge": {"name": "nli//data/true"}}, "judge": judge}}}
     made = scrub(results)
     assert "items_sha256" not in made
     told = {"name": "nli/true", "check": "judge nli/true was never checked", "trouble": "[not told]"}
     assert made["tasks"]["kqa"]["judge"] == told
-
-
-def test_every_setting_that_takes_a_file_is_known() -> None:
     found = {
         name
         for task in tasks().values()
