@@ -1,8 +1,7 @@
-"""Strict reading of published CSV files: every row of a table, or a few rows out of a very large file.
+"""Strict reading of published CSV files: every row of a table (`read_csv`), or a few rows out of gigabytes (`stream_rows`).
 
-`read_csv` takes the memory of one row. `stream_rows` is for files of gigabytes, plain or gzip, of which a few megabytes are needed:
-what stands in quotes is skipped, which leaves an outline of a few dozen bytes per row, enough to tell where the row ends, how many
-fields it has and, mostly, whether it is wanted. Messages give places, never text: these files are credentialed.
+Of a large file what stands in quotes is skipped; the outline left of a row tells where it ends and, mostly, whether it is wanted.
+Messages give places, never text: these files are credentialed.
 """
 
 from __future__ import annotations
@@ -46,10 +45,7 @@ def _again(release: str) -> str:
 
 
 def read_csv(path: Path, columns: Sequence[str], *, release: str, others: bool = False) -> Iterator[CsvRow]:
-    """Reads a CSV file that must have exactly the given columns (or `others` too), in any order; wholly empty lines are no rows.
-
-    `release`: what the file should be, for messages ("MedCalc-Bench v1.0 test set").
-    """
+    """Reads a CSV file of these columns (or `others` too), in any order; `release`: what it should be, for messages."""
     csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT_BYTES))
     again = _again(release)
     try:
@@ -105,8 +101,7 @@ def stream_rows(
 ) -> Generator[StreamedRow, None, None]:
     """Yields the rows of a file that are wanted; `columns` are all that the header has, in any order.
 
-    `wanted`: column name to the texts of which a wanted row has one there; rows that are not wanted by their first fields are not
-    looked at further. `on_read`: called with the number of bytes of the file that were read so far.
+    `wanted`: column name to the texts of which a wanted row has one there. `on_read`: called with the bytes read so far.
     """
     again = _again(release)
     texts = {name: frozenset(each) for name, each in wanted.items()}
@@ -174,11 +169,9 @@ def _find_rows(
 
 
 def _wanted_if_regular(block: _Block, width: int, texts: Mapping[int, Collection[bytes]]) -> Sequence[int] | None:
-    """The numbers of the wanted rows; None where rows have to be looked at one by one.
+    """The numbers of the wanted rows; None where some row has another number of fields or a quote in its first ones.
 
-    That is where some row has another number of fields or a quote in its first ones, or where the last field decides, at which
-    a line end may have left something. It is never so in the files this is for, and looking at all rows of a block together is
-    several times as fast.
+    Looking at all rows of a block together is several times as fast. The last field cannot decide: a line end may be left in it.
     """
     deciding = max(texts, default=-1) + 1
     if set(map(_commas, block.lines)) != {width - 1} or deciding == width:
@@ -234,11 +227,9 @@ class _FoundRow(NamedTuple):
 
 
 class _Block:
-    """Whole rows and their outlines; asked for one row after another, in their order.
+    """Whole rows in `data`, `base` bytes into the unpacked file, and their outlines (`lines`), with `"` for what is quoted.
 
-    `base` is the number of bytes of the unpacked file before `data`; `begin` and `quotes` are places in `data`. `lines` are the
-    outlines, with `"` for what is quoted in a field; `rest` is where the row begins that is not whole, `inside` whether the data
-    end inside quotes.
+    `rest` is where the row begins that is not whole, `inside` whether the data end inside quotes.
     """
 
     def __init__(self, data: bytes, base: int, quotes: Places, begin: int = 0) -> None:
@@ -275,10 +266,7 @@ class _Block:
         return _FoundRow(self._base + start, self._data[start : self._place(self._begins[number + 1] - 1)])
 
     def with_quoted(self, number: int, fields: Sequence[bytes]) -> list[bytes]:
-        """The first fields of a row with what is quoted in them as it stands in the file.
-
-        From the first on that has something beside its quotes it is `_UNREAD`: there the parser says what is wrong.
-        """
+        """The first fields of a row with what is quoted in them; `_UNREAD` from the first on that has more than its quotes."""
         self._place(self._begins[number])
         place, found, damaged = self._stretch, [], False
         for field in fields:

@@ -1,8 +1,7 @@
-"""BLEURT by the user's checkpoint: how well a text says what its reference says, by a regression trained on human ratings.
+"""BLEURT by the user's checkpoint: a PyTorch conversion, or one of the authors', which their package runs with TensorFlow.
 
 Source: Sellam et al. (2020), https://aclanthology.org/2020.acl-main.704; Pu et al. (2021) for BLEURT-20; reference
-implementation https://github.com/google-research/bleurt. A folder is a PyTorch conversion (encoder, BERT's pooling of the first
-token, one linear output; layouts of `LAYOUTS`), or one of the authors' checkpoints, which their package runs with TensorFlow.
+implementation https://github.com/google-research/bleurt.
 """
 
 from __future__ import annotations
@@ -74,10 +73,7 @@ class BleurtScorer(ABC):
 
 
 def open_bleurt(folder: str | Path, *, max_length: int | None = None) -> BleurtScorer:
-    """Opens a checkpoint.
-
-    `max_length`: most tokens of a pair, special ones included, instead of what the checkpoint says.
-    """
+    """Opens a checkpoint; `max_length`: most tokens of a pair, special ones included, instead of what the checkpoint says."""
     found = _find(folder, max_length)
     if isinstance(found, Path):
         return _Authors(found)

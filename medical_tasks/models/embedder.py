@@ -1,8 +1,7 @@
-"""Text embeddings by a checkpoint on this machine, for measures of similarity.
+"""Text embeddings by a checkpoint on this machine, for measures of similarity; vectors have length 1.
 
-Vectors have length 1, so a dot product is the cosine. Longer texts are cut at their end, as Sentence-BERT does, and counted. A
-folder with `modules.json` (Reimers and Gurevych 2019, https://arxiv.org/abs/1908.10084) lists a transformer, its pooling and the
-layers after it. Any other folder is a transformer alone, whose states are averaged over the tokens.
+A folder with `modules.json` (Reimers and Gurevych 2019, https://arxiv.org/abs/1908.10084) says its pooling and layers; any
+other is a transformer alone, whose states are averaged over the tokens. Longer texts are cut at their end, and counted.
 """
 
 from __future__ import annotations
