@@ -6,7 +6,6 @@ Messages give places, never text: these files are credentialed.
 
 from __future__ import annotations
 
-import contextlib
 import csv
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -104,19 +103,23 @@ def stream_rows(
     `wanted`: column name to the texts of which a wanted row has one there. `on_read`: called with the bytes read so far.
     """
     again = _again(release)
-    texts = {name: frozenset(each) for name, each in wanted.items()}
-    with contextlib.closing(_find_rows(path, columns, wanted=wanted, release=release, on_read=on_read)) as found:
-        header = _parsed_row(path, next(found), again)
-        for row in found:
-            fields = _parsed_row(path, row, again)
-            if len(fields) != len(header):
-                raise UsageError(
-                    f"{path}: the row that begins on line {_line_at(path, row.offset)} is not whole (a quote amid a field). "
-                    f"{again}"
-                )
+    blocks = _read_blocks(path, again=again, on_read=on_read)
+    first = next(blocks, None)
+    if first is None:
+        raise UsageError(f"{path}: is empty, expected the {release}. {again}")
+    header = _parsed_row(path, _FoundRow(0, first.row(0).raw.removeprefix(_MARK)), again)
+    check_columns(path, header, columns, release=release, private=True)
+    texts = {header.index(name): frozenset(each) for name, each in wanted.items()}
+    for row in _find_rows(path, blocks, len(header), texts, again):
+        fields = _parsed_row(path, row, again)
+        if len(fields) != len(header):
+            raise UsageError(
+                f"{path}: the row that begins on line {_line_at(path, row.offset)} is not whole (a quote amid a field). "
+                f"{again}"
+            )
+        if all(fields[position] in each for position, each in texts.items()):
             cells = dict(zip(header, fields, strict=True))
-            if all(cells[name] in each for name, each in texts.items()):
-                yield StreamedRow(line=partial(_line_at, path, row.offset), cells=cells)
+            yield StreamedRow(line=partial(_line_at, path, row.offset), cells=cells)
 
 
 _MARK = b"\xef\xbb\xbf"
@@ -124,44 +127,29 @@ _commas = methodcaller("count", b",")
 
 
 def _find_rows(
-    path: Path,
-    columns: Sequence[str],
-    *,
-    wanted: Mapping[str, Collection[str]],
-    release: str,
-    on_read: Callable[[int], None],
-) -> Generator[_FoundRow, None, None]:
-    """Yields the header without byte order mark, then the rows that are, or without parsing may be, wanted."""
-    again = _again(release)
-    blocks = _read_blocks(path, again=again, on_read=on_read)
-    first = next(blocks, None)
-    if first is None:
-        raise UsageError(f"{path}: is empty, expected the {release}. {again}")
-    head = _FoundRow(0, first.row(0).raw.removeprefix(_MARK))
-    header = _parsed_row(path, head, again)
-    check_columns(path, header, columns, release=release, private=True)
-    yield head
+    path: Path, blocks: Iterator[_Block], width: int, wanted: Mapping[int, Collection[str]], again: str
+) -> Iterator[_FoundRow]:
+    """Yields the rows that are, or without parsing may be, wanted."""
     texts = {
-        header.index(name): frozenset(text.replace('"', '""').encode() for text in each)
-        for name, each in wanted.items()
+        position: frozenset(text.replace('"', '""').encode() for text in each) for position, each in wanted.items()
     }
     count = 0
     for block in blocks:
-        numbers = _wanted_if_regular(block, len(header), texts)
+        numbers = _wanted_if_regular(block, width, texts)
         if numbers is not None:
             count += len(block.lines)
             yield from map(block.row, numbers)
             continue
         for number, line in enumerate(block.lines):
             fields = line.removesuffix(b"\r").split(b",")
-            if len(fields) == len(header):
+            if len(fields) == width:
                 count += 1
                 if _may_be_wanted(block, number, fields, texts):
                     yield block.row(number)
             elif line.strip():
                 where = _line_at(path, block.row(number).offset)
                 raise UsageError(
-                    f"{path}: the row that begins on line {where} has {len(fields)} fields, the header has {len(header)}; the "
+                    f"{path}: the row that begins on line {where} has {len(fields)} fields, the header has {width}; the "
                     f"file is cut off or damaged there. {again}"
                 )
     if not count:
@@ -195,7 +183,6 @@ def _may_be_wanted(block: _Block, number: int, fields: Sequence[bytes], texts: M
 
 
 def _parsed_row(path: Path, row: _FoundRow, again: str) -> list[str]:
-    """Parses a row into the texts of its fields."""
     try:
         text = row.raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -280,7 +267,6 @@ class _Block:
         return found
 
     def _place(self, asked: int) -> int:
-        """Finds where in the data a place of the outline is."""
         self._stretch += self._outline.count(b'"', self._asked, asked)
         self._asked = asked
         return self._starts[self._stretch] + asked - self._outline.rfind(b'"', 0, asked) - 1

@@ -198,7 +198,6 @@ def _header(path: Path, line: int, cells: list[str]) -> list[str]:
 
 
 def _is_text(cells: Sequence[str]) -> bool:
-    """Whether there is something in a column, and none of it a number."""
     told = [cell for cell in cells if cell.lower() not in MISSING]
     return bool(told) and not any(_NUMBER.fullmatch(cell) for cell in told)
 

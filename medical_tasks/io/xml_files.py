@@ -97,7 +97,6 @@ def read_xlsx(path: Path, columns: Sequence[str], *, release: str) -> list[XlsxR
 
 
 def _sheet(path: Path, again: str) -> dict[int, dict[int, str]]:
-    """The cells with a text, by row and column from 1."""
     from openpyxl import load_workbook
     from openpyxl.utils.escape import unescape
 

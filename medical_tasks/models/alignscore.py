@@ -269,7 +269,6 @@ def _read_checkpoint(checkpoint: Path) -> tuple[dict[str, Any], str]:
 
 
 def _load_network(checkpoint: Path, backbone: Path, state: Mapping[str, Any], trained_on: str) -> Any:
-    """The backbone with the checkpoint's weights in it."""
     import transformers
 
     said = f" It was trained on {trained_on}." if trained_on else ""

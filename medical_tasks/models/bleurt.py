@@ -129,8 +129,6 @@ class Conversion(Measure, BleurtScorer):
 
 
 class _Authors(BleurtScorer):
-    """A checkpoint of the authors, run by their package."""
-
     def __init__(self, folder: Path) -> None:
         self.identity = _authors_identity(folder)
         self.truncated = -1
@@ -152,7 +150,6 @@ class _Authors(BleurtScorer):
 
 
 def _find(folder: str | Path, max_length: int | None) -> Checkpoint | Path:
-    """A conversion, or the path of a checkpoint of the authors."""
     place = Path(folder).expanduser()
     if (place / _AUTHORS).is_file() and not (place / "config.json").is_file():
         if importlib.util.find_spec("bleurt") is None:
@@ -342,7 +339,6 @@ def _read_weights(checkpoint: Checkpoint) -> dict[str, Any]:
 
 
 def _encoder(checkpoint: Checkpoint, layout: str, state: Mapping[str, Any]) -> Any:
-    """The encoder with the checkpoint's weights in it."""
     import transformers
 
     prefix = f"{layout}."

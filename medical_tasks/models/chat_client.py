@@ -231,7 +231,6 @@ class ChatClient:
     async def _insist(
         self, send: _Send, read: Callable[[str], Result], texts: Sequence[str], spending: Spending | None = None
     ) -> tuple[Result, int]:
-        """Returns what the request brought, and how many times it was sent."""
         async with self._slots:
             clock = asyncio.get_running_loop().time
             began = clock()

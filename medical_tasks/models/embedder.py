@@ -116,7 +116,6 @@ class Embedder(Measure):
         }
 
     def _vectors(self, rows: Sequence[Row]) -> list[Any]:
-        """Reads some rows together."""
         import torch
 
         transformer, *layers = self._loaded
@@ -134,7 +133,6 @@ class Embedder(Measure):
 
 
 def _find(target: str | Path, example: str) -> tuple[Checkpoint, Layout, int]:
-    """Finds a checkpoint and reads what it is made of, and how long its texts can be."""
     said = str(target)
     check_packages(said)
     folder = Path(target).expanduser()
@@ -149,7 +147,6 @@ def _find(target: str | Path, example: str) -> tuple[Checkpoint, Layout, int]:
 
 
 def _cached(target: str, example: str) -> Path:
-    """The folder of a repository in the Hub's cache."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
@@ -257,7 +254,6 @@ def read_layout(folder: Path) -> Layout:
 
 
 def _module(listing: Path, entry: Any) -> tuple[str, Path]:
-    """The kind of a module and its folder."""
     if not isinstance(entry, dict) or not all(isinstance(entry.get(name), str) for name in ("type", "path")):
         raise UsageError(f"{listing}: every module needs a type and a path. {_AGAIN}")
     package, _, kind = entry["type"].rpartition(".")

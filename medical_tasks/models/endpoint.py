@@ -309,8 +309,6 @@ def _collect(
 
 
 def _served_context(settings: ChatSettings) -> int | None:
-    """Asks the server's list of models; no text is sent."""
-
     async def ask(client: ChatClient, path: str) -> int | None:
         return _context_in(await _fetch(client, path), settings.model)
 

@@ -242,7 +242,6 @@ def _means(token: str, letter: str) -> bool:
 
 
 def _added(logprobs: Sequence[float]) -> float | None:
-    """Logarithm of the sum of some probabilities, None when there are none."""
     if not logprobs:
         return None
     largest = max(logprobs)
@@ -252,7 +251,6 @@ def _added(logprobs: Sequence[float]) -> float | None:
 
 
 def _logprob(value: Any) -> float:
-    """Checks a log-probability."""
     if type(value) not in (int, float) or not value <= _TOLERANCE:  # nan is not
         shown = repr(value)[:20] if type(value) in (int, float) else type(value).__name__
         raise OddScoresError(MALFORMED, f"a log-probability must be a number up to 0, got {shown}")

@@ -129,8 +129,6 @@ def _set_decoding(inner: Any, ends: frozenset[int], *, sampling: bool) -> None:
 
 
 class _HfModel(LocalModel):
-    """A model on lighteval's transformers backend; one of several processes where there are several."""
-
     def __init__(self, setup: LocalSetup, identity: Mapping[str, str], inner: Any, accelerator: Any) -> None:
         is_main = bool(accelerator.is_main_process)
         super().__init__(setup, identity, inner, context=inner.max_length, is_main=is_main)
@@ -314,8 +312,6 @@ def _load_vllm(name: str, settings: Mapping[str, Any], generation: Mapping[str, 
 
 
 class _VllmModel(LocalModel):
-    """A model on lighteval's vLLM backend."""
-
     # vLLM generates a token after what it scores, and its scheduler waits for ever for room for it.
     _spare = 1
 
@@ -353,8 +349,6 @@ def tail_logits(inner: Any) -> Iterator[None]:
 
 
 class _End:
-    """Stands for the model while texts are scored."""
-
     def __init__(self, model: Any, prepare: Callable[..., Any]) -> None:
         self._model = model
         self._prepare = prepare

@@ -142,7 +142,6 @@ def _tokenizers_as_of_old() -> Iterator[None]:
 
 
 def _encode_plus(self: Any, text: Any, text_pair: Any = None, **options: Any) -> Any:
-    """What calling a tokenizer does."""
     return self(text, text_pair, **options)
 
 

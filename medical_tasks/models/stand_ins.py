@@ -114,7 +114,6 @@ def _toy_tokenizer(texts: Sequence[str]) -> Any:
 
 
 def _toy_model(tokenizer: Any) -> Any:
-    """A two-layer Llama in float32 with random weights."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
