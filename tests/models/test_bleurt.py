@@ -114,11 +114,6 @@ def test_a_pair_loses_tokens_one_by_one(reference: int, candidate: int, room: in
     assert kept_lengths(reference, candidate, room) == (one, two)
 
 
-def test_a_row() -> None:
-    row = make_row([5, 6, 7], [8, 9], 7, first=2, between=3)
-    assert row == {"input_ids": [2, 5, 6, 3, 8, 9, 3], "token_type_ids": [0, 0, 0, 0, 1, 1, 1]}
-
-
 @pytest.mark.parametrize("layout", ["bert", "rembert"])
 def test_other_layouts_give_the_same_numbers(layout: str, tmp_path: Path) -> None:
     import torch

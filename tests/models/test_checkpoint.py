@@ -49,7 +49,13 @@ def hub_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_folder_by_any_path_is_the_same_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = folder_of(tmp_path, config={})
+    ordinary = {
+        "_attn_implementation": "sdpa",
+        "_name_or_path": "org/name",
+        "auto_map": {"AutoModel": "a.B"},
+        "n": None,
+    }
+    folder = folder_of(tmp_path, config=ordinary)
     expected = Checkpoint(folder=folder.resolve(), label="model", revision="")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -85,22 +91,16 @@ def test_a_configuration_that_names_code_elsewhere_is_refused(tmp_path: Path, co
         checkpoint_of(tmp_path, config=config)
 
 
-def test_an_ordinary_configuration_is_not(tmp_path: Path) -> None:
-    ordinary = {
-        "_attn_implementation": "sdpa",
-        "_name_or_path": "org/name",
-        "auto_map": {"AutoModel": "a.B"},
-        "n": None,
-    }
-    checkpoint_of(tmp_path, config=ordinary)
-
-
-def test_a_folder_without_a_configuration_or_with_a_revision(tmp_path: Path) -> None:
+def test_a_folder_with_a_revision_or_without_a_configuration_or_with_a_broken_one(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, tokenizer={})
     with pytest.raises(MissingError, match=r"no config\.json in .*save_pretrained"):
         find_checkpoint(str(folder), revision=None)
     with pytest.raises(UsageError, match="revision=v1: .* is a folder"):
         find_checkpoint(str(folder), revision="v1")
+    for content, message in (("{", r"config\.json: not JSON"), ("[1]", "a JSON object is expected, got list")):
+        (folder / "config.json").write_text(content, encoding="utf-8")
+        with pytest.raises(UsageError, match=message):
+            find_checkpoint(str(folder), revision=None)
 
 
 @pytest.mark.parametrize(("config", "dtype"), CASES["the_type_the_weights_were_saved_for"])
@@ -118,14 +118,6 @@ def test_end_tokens_come_from_both_files(tmp_path: Path) -> None:
     assert found.end_tokens() == {1, 2, 106}
     shutil.rmtree(found.folder)
     assert checkpoint_of(tmp_path, config={}).end_tokens() == set()
-
-
-def test_a_broken_configuration_is_told(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, config={})
-    for content, message in (("{", r"config\.json: not JSON"), ("[1]", "a JSON object is expected, got list")):
-        (folder / "config.json").write_text(content, encoding="utf-8")
-        with pytest.raises(UsageError, match=message):
-            find_checkpoint(str(folder), revision=None)
 
 
 TENSOR_BYTES = 3000
@@ -203,17 +195,13 @@ def test_every_byte_of_small_weights_counts(place: int, tmp_path_factory: pytest
     assert fingerprint(base) != before
 
 
-def test_a_change_in_any_tensor_of_large_weights_counts_and_not_all_is_read(large: Path) -> None:
+def test_any_tensor_and_the_header_of_large_weights_count_and_not_all_is_read(large: Path) -> None:
     before = fingerprint(large)
     for tensor in range(TENSORS):
         write_weights(large, changed=tensor * TENSOR_BYTES)
         assert fingerprint(large) != before
     write_weights(large, changed=TENSOR_BYTES - 1)  # the end of a tensor: outside every sample
     assert fingerprint(large) == before
-
-
-def test_the_header_of_large_weights_counts(large: Path) -> None:
-    before = fingerprint(large)
     weights = large / "model.safetensors"
     weights.write_bytes(weights.read_bytes().replace(b"layer.3", b"layer.X"))
     assert fingerprint(large) != before
@@ -228,12 +216,6 @@ def test_other_large_weights_are_sampled_from_start_to_end(large: Path) -> None:
     assert len(seen) == 4
 
 
-def test_no_weights(folder: Path) -> None:
-    (folder / "model.safetensors").unlink()
-    with pytest.raises(MissingError, match=r"no weights .*hf download"):
-        fingerprint(folder)
-
-
 @pytest.mark.parametrize(("length", "rest", "message"), CASES["broken_safetensors"])
 def test_a_broken_file_is_told(folder: Path, length: int, rest: str, message: str) -> None:
     (folder / "model.safetensors").write_bytes(length.to_bytes(8, "little") + rest.encode())
@@ -241,7 +223,7 @@ def test_a_broken_file_is_told(folder: Path, length: int, rest: str, message: st
         fingerprint(folder)
 
 
-def test_a_file_cut_off_is_told(folder: Path) -> None:
+def test_a_file_cut_off_or_missing_is_told(folder: Path) -> None:
     weights = folder / "model.safetensors"
     for kept, message in (
         (0, "no room for its header"),
@@ -251,6 +233,9 @@ def test_a_file_cut_off_is_told(folder: Path) -> None:
         weights.write_bytes(safetensors(bytes(TENSOR_BYTES * TENSORS))[:kept])
         with pytest.raises(UsageError, match=message):
             fingerprint(folder)
+    weights.unlink()
+    with pytest.raises(MissingError, match=r"no weights .*hf download"):
+        fingerprint(folder)
 
 
 def test_files_are_those_that_decide_answers(folder: Path) -> None:

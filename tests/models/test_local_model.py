@@ -68,13 +68,12 @@ def test_chunks_hold_each_prompt_once_and_none_is_cut(shapes: list[Shape], size:
 
 @settings(deadline=None, max_examples=50)
 @given(shapes=st.lists(st.tuples(st.integers(1, 400), st.integers(1, 100)), max_size=20), seed=st.randoms())
-def test_chunks_do_not_depend_on_the_order_given(shapes: list[tuple[int, int]], seed: object) -> None:
+def test_chunks_do_not_depend_on_the_order_given_and_without_a_limit_there_is_one(
+    shapes: list[tuple[int, int]], seed: object
+) -> None:
     prompts = [prompt(key, chars, tokens) for key, (chars, tokens) in enumerate(shapes)]
     shuffled = list(prompts)
     seed.shuffle(shuffled)  # type: ignore[attr-defined]
     assert list(plan_chunks(prompts, 4)) == list(plan_chunks(shuffled, 4))
-
-
-def test_one_chunk_without_a_limit() -> None:
     prompts = [prompt(key, 4 * tokens, tokens) for key, tokens in enumerate((5, 30, 12))]
     assert [[len(one.tokens) for one in chunk] for chunk in plan_chunks(prompts, None)] == [[30, 12, 5]]

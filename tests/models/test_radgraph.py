@@ -170,7 +170,7 @@ def test_scores_by_the_package(site: Path, tmp_path: Path) -> None:
     assert [path.name for path in (folder / "vocabulary").iterdir()] == ["radgraph-xl__ner_labels.txt"]
 
 
-def test_without_the_package(folder: Path) -> None:
+def test_without_the_package_or_with_an_unknown_reward(folder: Path) -> None:
     for call in (
         radgraph_identity,
         lambda place: radgraph_annotate(["a"], place),
@@ -178,9 +178,6 @@ def test_without_the_package(folder: Path) -> None:
     ):
         with pytest.raises(MissingError, match="not installed: pip install 'radgraph==0.1.18'"):
             call(folder)
-
-
-def test_there_is_no_such_reward(folder: Path) -> None:
     with pytest.raises(ValueError, match="reward must be one of simple, partial, complete; got 'all'"):
         f1_radgraph(folder, [], reward="all")  # type: ignore[arg-type]
 

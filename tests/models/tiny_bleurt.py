@@ -66,11 +66,7 @@ def shapes(config: Mapping[str, Any], prefix: str) -> dict[str, tuple[int, ...]]
 
 
 def make_bleurt(folder: Path, *, torch_file: bool = False, prefix: str = "bleurt", **changes: Any) -> dict[str, Any]:
-    """Saves a checkpoint with a sentencepiece tokenizer; returns its tensors.
-
-    Args:
-        torch_file: weights as `pytorch_model.bin`, with the buffer that old files have.
-    """
+    """Saves a checkpoint with a sentencepiece tokenizer; `torch_file`: as old ones are; returns its tensors."""
     import torch
     from safetensors.torch import save_file
 

@@ -70,11 +70,7 @@ def make_layout(
     inner: str = "",
     torch_file: bool = False,
 ) -> Path:
-    """A BERT in the layout of Sentence-Transformers.
-
-    Args:
-        dense: activation of a dense layer to 8 numbers; "" for none.
-    """
+    """A BERT in the layout of Sentence-Transformers; `dense`: activation of a dense layer to 8 numbers."""
     import torch
     from safetensors.torch import save_file
 
