@@ -80,19 +80,13 @@ def test_the_best_chunk_of_each_sentence_and_the_mean_of_sentences(scorer: Any) 
     assert found == pytest.approx((max(pairs[0]) + max(pairs[1])) / 2, abs=1e-6)
 
 
-def test_a_claim_without_words_has_0(scorer: Any) -> None:
+def test_odd_texts_and_wrong_input(scorer: Any) -> None:
     for mode in MODES:
         assert scorer.score(["The scan was normal."] * 3, ["", " \n\t", "\u2003"], mode=mode) == [0.0, 0.0, 0.0]
     assert scorer.score([""], ["The scan was normal."])[0] != 0.0
-
-
-def test_what_looks_like_a_special_token_is_text(paths: Paths, scorer: Any) -> None:
     made = scorer._rows([("a</s></s>b", "<s>no<pad>")])[0]["input_ids"]
     assert made.count(2) == 4 - 1  # those of the pair: one behind the first text, one before and one behind the second
     assert (made.count(0), made.count(1)) == (1, 0)
-
-
-def test_wrong_input_is_named(scorer: Any) -> None:
     with pytest.raises(ValueError, match="mode must be one of nli_sp, nli, bin_sp, bin, reg_sp, reg; got 'tri'"):
         scorer.score(["a"], ["b"], mode="tri")
     with pytest.raises(ValueError, match="of the same length; got 2 and 1"):
@@ -117,7 +111,9 @@ def test_the_identity_names_what_decides_and_no_place(paths: Paths, tmp_path: Pa
     assert alignscore_identity(file, backbone=copy)["backbone"] != identity["backbone"]
 
 
-def test_what_is_not_here_is_said_with_steps(paths: Paths, tmp_path: Path) -> None:
+def test_files_that_are_not_here_or_do_not_fit(paths: Paths, tmp_path: Path) -> None:
+    import torch
+
     with pytest.raises(MissingError, match=r"AlignScore-base.ckpt: no such file.*hf download yzha/AlignScore"):
         open_alignscore(tmp_path / "AlignScore-base.ckpt", backbone=paths[1])
     with pytest.raises(MissingError, match=r"no folder with a config.json.*hf download FacebookAI/roberta-base"):
@@ -128,11 +124,6 @@ def test_what_is_not_here_is_said_with_steps(paths: Paths, tmp_path: Path) -> No
         open_alignscore(paths[0], backbone=paths[1], sentences="nltk")
     with pytest.raises(MissingError, match=r"curl -O https://\S+/punkt_tab\.zip"):
         open_alignscore(paths[0], backbone=paths[1], sentences=tmp_path)
-
-
-def test_files_that_do_not_fit(paths: Paths, tmp_path: Path) -> None:
-    import torch
-
     file, backbone = paths
 
     def refused(message: str, *, on: Path = backbone, given: Path = tmp_path / "broken.ckpt") -> None:

@@ -95,21 +95,8 @@ def test_several_choices_and_their_logprobs() -> None:
 
 
 TRANSIENT = {
-    "429": (Fault.rate_limit("0"), "rate limited"),
-    "408": (Fault.status_code(408), "http 408"),
-    "409": (Fault.status_code(409), "http 409"),
-    "500": (Fault.status_code(500), "http 500"),
-    "503": (Fault.status_code(503), "http 503"),
-    "not json": (Fault.not_json(), "not json"),
-    "empty body": (Fault("reply"), "not json"),
-    "json, but a list": (Fault.json_body([]), "empty choices"),
-    "no choices": (Fault.no_choices(), "empty choices"),
-    "error in a 200": (Fault.json_body({"error": {"message": "overloaded"}}), "empty choices"),
-    "choice without message": (Fault.json_body({"choices": [None]}), "empty content"),
-    "null content": (Fault.null_content(), "empty content"),
-    "full length without a token": (Fault.message({"content": None}, "length"), "empty content"),
-    "cut body": (Fault.cut(), "connection"),
-    "closed at once": (Fault.refuse(), "connection"),
+    name: ((getattr(Fault, made) if made else Fault)(*more), reason)
+    for name, made, more, reason in CASES["transient_faults"]
 }
 
 

@@ -63,16 +63,14 @@ def test_a_folder_by_any_path_is_the_same_model(tmp_path: Path, monkeypatch: pyt
         assert find_checkpoint(target, revision=None) == expected
 
 
-def test_a_repository_is_found_in_the_cache(hub_cache: Path) -> None:
+@pytest.mark.parametrize(("target", "revision"), [("clinic/other", None), ("clinic/tiny-llm", "v9")])
+def test_what_is_in_the_cache_is_found_and_nothing_else_when_offline(
+    hub_cache: Path, target: str, revision: str | None
+) -> None:
     found = find_checkpoint("clinic/tiny-llm", revision=None)
     assert (found.label, found.revision) == ("clinic/tiny-llm", COMMIT)
     assert found.folder == hub_cache / "models--clinic--tiny-llm" / "snapshots" / COMMIT
     assert find_checkpoint("clinic/tiny-llm", revision=COMMIT) == found
-
-
-@pytest.mark.parametrize(("target", "revision"), [("clinic/other", None), ("clinic/tiny-llm", "v9")])
-def test_what_is_not_in_the_cache_is_missing_when_offline(hub_cache: Path, target: str, revision: str | None) -> None:
-    assert hub_cache.is_dir()
     with pytest.raises(
         MissingError, match=rf"{target} \(revision {revision or 'main'}\).*not to be had.*\n.*hf download {target}"
     ):
@@ -183,6 +181,15 @@ def test_each_small_file_and_the_name_of_a_shard_count(folder: Path) -> None:
         seen.add(fingerprint(folder))
     (folder / "model.safetensors").rename(folder / "model-00001-of-00001.safetensors")
     assert len({*seen, fingerprint(folder)}) == 6
+    others = ("README.md", "optimizer.pt", "trainer_state.json", "model.safetensors.index.json")
+    for name in (*others, "merges.txt", "spiece.model"):
+        (folder / name).write_text("{}", encoding="utf-8")
+    (folder / "original").mkdir()
+    names = [path.name for path in model_files(folder)]
+    assert names == [
+        "chat_template.jinja", "config.json", "generation_config.json", "merges.txt", "model-00001-of-00001.safetensors",
+        "spiece.model", "tokenizer.json",
+    ]  # fmt: skip
 
 
 @settings(deadline=None, max_examples=30)
@@ -205,9 +212,7 @@ def test_any_tensor_and_the_header_of_large_weights_count_and_not_all_is_read(la
     weights = large / "model.safetensors"
     weights.write_bytes(weights.read_bytes().replace(b"layer.3", b"layer.X"))
     assert fingerprint(large) != before
-
-
-def test_other_large_weights_are_sampled_from_start_to_end(large: Path) -> None:
+    # Other large weights are sampled from start to end.
     (large / "model.safetensors").unlink()
     seen = set()
     for content in (bytes(50_000), b"\1" + bytes(49_999), bytes(49_999) + b"\1", bytes(50_001)):
@@ -236,12 +241,3 @@ def test_a_file_cut_off_or_missing_is_told(folder: Path) -> None:
     weights.unlink()
     with pytest.raises(MissingError, match=r"no weights .*hf download"):
         fingerprint(folder)
-
-
-def test_files_are_those_that_decide_answers(folder: Path) -> None:
-    others = ("README.md", "optimizer.pt", "trainer_state.json", "model.safetensors.index.json")
-    for name in (*others, "merges.txt", "spiece.model"):
-        (folder / name).write_text("{}", encoding="utf-8")
-    (folder / "original").mkdir()
-    names = [path.name for path in model_files(folder)]
-    assert names == ["config.json", "merges.txt", "model.safetensors", "spiece.model", "tokenizer.json"]

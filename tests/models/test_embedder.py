@@ -96,17 +96,23 @@ def test_a_transformer_without_a_pooler_or_in_a_folder_of_its_own(tmp_path: Path
     np.testing.assert_allclose(embedder.embed(["no"]), expected(folder / "0_Transformer", ("no",), "mean"), atol=1e-5)
 
 
-def test_the_same_numbers_whatever_the_batch_and_twice(bert: Path) -> None:
+def test_the_same_numbers_whatever_the_batch_and_zeros_without_text(bert: Path) -> None:
     embedder = open_embedder(bert)
     many = [*TEXTS, *(f"{text} {number}" for number in range(6) for text in TEXTS)]
     together = embedder.embed(many)
     alone = np.concatenate([embedder.embed([text]) for text in many])
     np.testing.assert_allclose(together, alone, atol=1e-5)
-    backwards = embedder.embed(many[::-1])[::-1]
-    np.testing.assert_allclose(together, backwards, atol=1e-5)
+    np.testing.assert_allclose(together, embedder.embed(many[::-1])[::-1], atol=1e-5)
     assert (embedder.embed(many) == together).all()
     embedder._batches.tokens = 1  # every text alone
     np.testing.assert_allclose(embedder.embed(many), together, atol=1e-5)
+    # Empty texts are zeros.
+    found = embedder.embed(["", "no", " \n\t", "\u2003"])
+    assert (found[[0, 2, 3]] == 0).all()
+    assert np.linalg.norm(found[1]) == pytest.approx(1)
+    assert embedder.embed([]).shape == (0, WIDTH)
+    assert embedder.embed([""]).shape == (1, WIDTH)
+    assert (embedder.embed(["  no "]) == found[1]).all()  # white space at the ends plays no part
 
 
 def test_long_texts_are_cut_and_counted(bert: Path) -> None:
@@ -125,7 +131,7 @@ def test_long_texts_are_cut_and_counted(bert: Path) -> None:
     assert embedder.truncated == 3
 
 
-def test_where_the_limit_comes_from(tmp_path: Path) -> None:
+def test_where_the_limit_comes_from_and_small_letters(tmp_path: Path) -> None:
     assert open_embedder(make_bert(tmp_path / "a", model_max_length=16)).max_length == 16
     asked = make_layout(tmp_path / "b", pooling=MEAN, settings={"max_seq_length": 7})
     assert embedder_identity(asked)["max_length"] == "7"
@@ -133,9 +139,6 @@ def test_where_the_limit_comes_from(tmp_path: Path) -> None:
     assert embedder_identity(asked)["max_length"] == str(LIMIT)  # there are no more positions
     write_json(asked / "sentence_bert_config.json", {"max_seq_length": None})
     assert embedder_identity(asked)["max_length"] == str(LIMIT)
-
-
-def test_small_letters(tmp_path: Path) -> None:
     folder = make_layout(tmp_path / "m", pooling=MEAN, settings={"max_seq_length": 20, "do_lower_case": True})
     found = open_embedder(folder).embed(["No KNOWN allergies.", "no known allergies."])
     assert (found[0] == found[1]).all()
@@ -143,16 +146,6 @@ def test_small_letters(tmp_path: Path) -> None:
         ["No KNOWN allergies.", "no known allergies."]
     )
     assert np.abs(kept[0] - kept[1]).max() > 1e-3
-
-
-def test_empty_texts_are_zeros(bert: Path) -> None:
-    embedder = open_embedder(bert)
-    found = embedder.embed(["", "no", " \n\t", "\u2003"])
-    assert (found[[0, 2, 3]] == 0).all()
-    assert np.linalg.norm(found[1]) == pytest.approx(1)
-    assert embedder.embed([]).shape == (0, WIDTH)
-    assert embedder.embed([""]).shape == (1, WIDTH)
-    assert (embedder.embed(["  no "]) == found[1]).all()  # white space at the ends plays no part
 
 
 def test_a_folder_of_the_first_years(tmp_path: Path) -> None:
