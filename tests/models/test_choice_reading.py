@@ -113,8 +113,11 @@ def test_odd_prompts(name: str, said: Any, count: int | None, reason: str, detai
     assert caught.value.reason == reason
 
 
-@pytest.mark.parametrize(("name", "said", "reason", "detail"), CASES["odd_answers"])
-def test_answers_that_cannot_be_told_are_never_a_number(name: str, said: list[Any], reason: str, detail: str) -> None:
+@pytest.mark.parametrize(("name", "kept", "rest", "reason", "detail"), CASES["odd_answers"])
+def test_answers_that_cannot_be_told_are_never_a_number(
+    name: str, kept: int, rest: list[Any], reason: str, detail: str
+) -> None:
+    said = [*prompt(*CONTEXT)[:kept], *rest]
     context = read_prompt(prompt(*CONTEXT), prompt_tokens=3)
     with pytest.raises(OddScoresError, match=detail) as caught:
         read_continuation(context, read_prompt(said, prompt_tokens=None), "A")

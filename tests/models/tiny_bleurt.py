@@ -26,18 +26,7 @@ def make_pieces(path: Path) -> None:
     texts = [text for pair in PAIRS for text in pair if text]
     made = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(texts),
-        model_writer=made,
-        vocab_size=CONFIG["vocab_size"],
-        hard_vocab_limit=False,
-        pad_id=0,
-        unk_id=1,
-        bos_id=-1,
-        eos_id=-1,
-        pad_piece="[PAD]",
-        unk_piece="[UNK]",
-        control_symbols=["[CLS]", "[SEP]", "[MASK]"],
-        minloglevel=5,
+        sentence_iterator=iter(texts), model_writer=made, vocab_size=CONFIG["vocab_size"], **WORDS["pieces"]
     )
     path.write_bytes(made.getvalue())
 
