@@ -110,7 +110,6 @@ class _Pool(Generic[Job, Result]):
         return self._begun
 
     def cancel(self) -> None:
-        """Ends all calls; harmless when they have ended."""
         self._running.wait()
         if self._task is not None:
             self.tell(self._task.cancel)
@@ -181,7 +180,6 @@ class _Gate:
         self.row = 0
 
     def failed(self, failed: CallFailed) -> None:
-        """Counts a failure, and raises where it is hopeless to go on."""
         self.row = self.row + 1 if failed.reason == self.row_reason else 1
         self.row_reason = failed.reason
         # A gateway in trouble redirects now and then: only a server that redirects call after call has moved.

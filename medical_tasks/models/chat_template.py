@@ -68,7 +68,12 @@ class ChatLayout:
         self._template = _own_template(tokenizer, model) if self._templated else ""
         writes_bos = False
         if self._templated:
-            probe = self._probe(model)
+            from jinja2 import TemplateError
+
+            try:
+                probe = self._apply([_USER])
+            except (TemplateError, ValueError) as error:
+                raise UsageError(f"{model}: its chat template cannot render one user message: {error}") from error
             writes_bos = bos is not None and probe.lstrip().startswith(bos)
             self._folds = _MARK not in self._tried({"role": "system", "content": _MARK}, _USER)
             self.gap = self._template_gap(probe)
@@ -134,14 +139,6 @@ class ChatLayout:
             **self._switches,
         )
         return text
-
-    def _probe(self, model: str) -> str:
-        from jinja2 import TemplateError
-
-        try:
-            return self._apply([_USER])
-        except (TemplateError, ValueError) as error:
-            raise UsageError(f"{model}: its chat template cannot render one user message: {error}") from error
 
     def _tried(self, *messages: Message, ready: bool = True) -> str:
         """A chat as the template writes it; empty where it refuses."""

@@ -259,8 +259,5 @@ def without_cache_and_bars(module: ModuleType) -> contextlib.AbstractContextMana
     def no_bar(*args: Any, **settings: Any) -> Any:
         return bars(*args, **{**settings, "disable": True})
 
-    return mock.patch.multiple(module, SampleCache=_no_cache, tqdm=no_bar)
-
-
-def _no_cache(_: Any) -> None:
-    """Stands where the cache is made; a model without one asks no cache."""
+    # A model without a cache asks none.
+    return mock.patch.multiple(module, SampleCache=lambda _: None, tqdm=no_bar)
