@@ -1,8 +1,4 @@
-"""Columns of a built dataset, and the four forms other tools want them in.
-
-One declaration gives the `datasets` features, the YAML of the card, the fields of the Croissant file and the table in the
-card's text, so that they cannot drift apart.
-"""
+"""Columns of a built dataset: one declaration for `datasets` features, the card's YAML and table, and Croissant fields."""
 
 from __future__ import annotations
 
@@ -62,10 +58,7 @@ def yaml_features(columns: Iterable[Column]) -> list[dict[str, Any]]:
 
 
 def croissant_fields(columns: Iterable[Column], record_set: str, source: dict[str, Any]) -> list[dict[str, Any]]:
-    """Makes the Croissant fields of a table (Croissant 1.0, section on RecordSets); a struct has its members as `subField`.
-
-    `source` says where the columns are: `{"fileObject": {"@id": ...}}` or `{"fileSet": {"@id": ...}}`.
-    """
+    """Makes the Croissant 1.0 fields of a table; `source`: where they are, `{"fileObject": {"@id": ...}}` or `{"fileSet": ...}`."""
 
     def field(column: Column, path: tuple[str, ...]) -> dict[str, Any]:
         place = (*path, column.name)

@@ -1,13 +1,11 @@
-"""Strict reading of published CSV files: every row of a table, or a few rows out of a very large file.
+"""Strict reading of published CSV files: every row of a table (`read_csv`), or a few rows out of gigabytes (`stream_rows`).
 
-`read_csv` takes the memory of one row. `stream_rows` is for files of gigabytes, plain or gzip, of which a few megabytes are needed:
-what stands in quotes is skipped, which leaves an outline of a few dozen bytes per row, enough to tell where the row ends, how many
-fields it has and, mostly, whether it is wanted. Messages give places, never text: these files are credentialed.
+Of a large file what stands in quotes is skipped; the outline left of a row tells where it ends and, mostly, whether it is wanted.
+Messages give places, never text: these files are credentialed.
 """
 
 from __future__ import annotations
 
-import contextlib
 import csv
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,10 +44,7 @@ def _again(release: str) -> str:
 
 
 def read_csv(path: Path, columns: Sequence[str], *, release: str, others: bool = False) -> Iterator[CsvRow]:
-    """Reads a CSV file that must have exactly the given columns (or `others` too), in any order; wholly empty lines are no rows.
-
-    `release`: what the file should be, for messages ("MedCalc-Bench v1.0 test set").
-    """
+    """Reads a CSV file of these columns (or `others` too), in any order; `release`: what it should be, for messages."""
     csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT_BYTES))
     again = _again(release)
     try:
@@ -105,23 +100,26 @@ def stream_rows(
 ) -> Generator[StreamedRow, None, None]:
     """Yields the rows of a file that are wanted; `columns` are all that the header has, in any order.
 
-    `wanted`: column name to the texts of which a wanted row has one there; rows that are not wanted by their first fields are not
-    looked at further. `on_read`: called with the number of bytes of the file that were read so far.
+    `wanted`: column name to the texts of which a wanted row has one there. `on_read`: called with the bytes read so far.
     """
     again = _again(release)
-    texts = {name: frozenset(each) for name, each in wanted.items()}
-    with contextlib.closing(_find_rows(path, columns, wanted=wanted, release=release, on_read=on_read)) as found:
-        header = _parsed_row(path, next(found), again)
-        for row in found:
-            fields = _parsed_row(path, row, again)
-            if len(fields) != len(header):
-                raise UsageError(
-                    f"{path}: the row that begins on line {_line_at(path, row.offset)} is not whole (a quote amid a field). "
-                    f"{again}"
-                )
+    blocks = _read_blocks(path, again=again, on_read=on_read)
+    first = next(blocks, None)
+    if first is None:
+        raise UsageError(f"{path}: is empty, expected the {release}. {again}")
+    header = _parsed_row(path, _FoundRow(0, first.row(0).raw.removeprefix(_MARK)), again)
+    check_columns(path, header, columns, release=release, private=True)
+    texts = {header.index(name): frozenset(each) for name, each in wanted.items()}
+    for row in _find_rows(path, blocks, len(header), texts, again):
+        fields = _parsed_row(path, row, again)
+        if len(fields) != len(header):
+            raise UsageError(
+                f"{path}: the row that begins on line {_line_at(path, row.offset)} is not whole (a quote amid a field). "
+                f"{again}"
+            )
+        if all(fields[position] in each for position, each in texts.items()):
             cells = dict(zip(header, fields, strict=True))
-            if all(cells[name] in each for name, each in texts.items()):
-                yield StreamedRow(line=partial(_line_at, path, row.offset), cells=cells)
+            yield StreamedRow(line=partial(_line_at, path, row.offset), cells=cells)
 
 
 _MARK = b"\xef\xbb\xbf"
@@ -129,44 +127,29 @@ _commas = methodcaller("count", b",")
 
 
 def _find_rows(
-    path: Path,
-    columns: Sequence[str],
-    *,
-    wanted: Mapping[str, Collection[str]],
-    release: str,
-    on_read: Callable[[int], None],
-) -> Generator[_FoundRow, None, None]:
-    """Yields the header without byte order mark, then the rows that are, or without parsing may be, wanted."""
-    again = _again(release)
-    blocks = _read_blocks(path, again=again, on_read=on_read)
-    first = next(blocks, None)
-    if first is None:
-        raise UsageError(f"{path}: is empty, expected the {release}. {again}")
-    head = _FoundRow(0, first.row(0).raw.removeprefix(_MARK))
-    header = _parsed_row(path, head, again)
-    check_columns(path, header, columns, release=release, private=True)
-    yield head
+    path: Path, blocks: Iterator[_Block], width: int, wanted: Mapping[int, Collection[str]], again: str
+) -> Iterator[_FoundRow]:
+    """Yields the rows that are, or without parsing may be, wanted."""
     texts = {
-        header.index(name): frozenset(text.replace('"', '""').encode() for text in each)
-        for name, each in wanted.items()
+        position: frozenset(text.replace('"', '""').encode() for text in each) for position, each in wanted.items()
     }
     count = 0
     for block in blocks:
-        numbers = _wanted_if_regular(block, len(header), texts)
+        numbers = _wanted_if_regular(block, width, texts)
         if numbers is not None:
             count += len(block.lines)
             yield from map(block.row, numbers)
             continue
         for number, line in enumerate(block.lines):
             fields = line.removesuffix(b"\r").split(b",")
-            if len(fields) == len(header):
+            if len(fields) == width:
                 count += 1
                 if _may_be_wanted(block, number, fields, texts):
                     yield block.row(number)
             elif line.strip():
                 where = _line_at(path, block.row(number).offset)
                 raise UsageError(
-                    f"{path}: the row that begins on line {where} has {len(fields)} fields, the header has {len(header)}; the "
+                    f"{path}: the row that begins on line {where} has {len(fields)} fields, the header has {width}; the "
                     f"file is cut off or damaged there. {again}"
                 )
     if not count:
@@ -174,11 +157,9 @@ def _find_rows(
 
 
 def _wanted_if_regular(block: _Block, width: int, texts: Mapping[int, Collection[bytes]]) -> Sequence[int] | None:
-    """The numbers of the wanted rows; None where rows have to be looked at one by one.
+    """The numbers of the wanted rows; None where some row has another number of fields or a quote in its first ones.
 
-    That is where some row has another number of fields or a quote in its first ones, or where the last field decides, at which
-    a line end may have left something. It is never so in the files this is for, and looking at all rows of a block together is
-    several times as fast.
+    Looking at all rows of a block together is several times as fast. The last field cannot decide: a line end may be left in it.
     """
     deciding = max(texts, default=-1) + 1
     if set(map(_commas, block.lines)) != {width - 1} or deciding == width:
@@ -202,7 +183,6 @@ def _may_be_wanted(block: _Block, number: int, fields: Sequence[bytes], texts: M
 
 
 def _parsed_row(path: Path, row: _FoundRow, again: str) -> list[str]:
-    """Parses a row into the texts of its fields."""
     try:
         text = row.raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -234,11 +214,9 @@ class _FoundRow(NamedTuple):
 
 
 class _Block:
-    """Whole rows and their outlines; asked for one row after another, in their order.
+    """Whole rows in `data`, `base` bytes into the unpacked file, and their outlines (`lines`), with `"` for what is quoted.
 
-    `base` is the number of bytes of the unpacked file before `data`; `begin` and `quotes` are places in `data`. `lines` are the
-    outlines, with `"` for what is quoted in a field; `rest` is where the row begins that is not whole, `inside` whether the data
-    end inside quotes.
+    `rest` is where the row begins that is not whole, `inside` whether the data end inside quotes.
     """
 
     def __init__(self, data: bytes, base: int, quotes: Places, begin: int = 0) -> None:
@@ -275,10 +253,7 @@ class _Block:
         return _FoundRow(self._base + start, self._data[start : self._place(self._begins[number + 1] - 1)])
 
     def with_quoted(self, number: int, fields: Sequence[bytes]) -> list[bytes]:
-        """The first fields of a row with what is quoted in them as it stands in the file.
-
-        From the first on that has something beside its quotes it is `_UNREAD`: there the parser says what is wrong.
-        """
+        """The first fields of a row with what is quoted in them; `_UNREAD` from the first on that has more than its quotes."""
         self._place(self._begins[number])
         place, found, damaged = self._stretch, [], False
         for field in fields:
@@ -292,7 +267,6 @@ class _Block:
         return found
 
     def _place(self, asked: int) -> int:
-        """Finds where in the data a place of the outline is."""
         self._stretch += self._outline.count(b'"', self._asked, asked)
         self._asked = asked
         return self._starts[self._stretch] + asked - self._outline.rfind(b'"', 0, asked) - 1

@@ -1,7 +1,6 @@
-"""Reading and writing files: whole, or in chunks.
+"""Reading and writing files: whole, or in chunks; pipes, sockets and devices, which may never end, are refused.
 
-Only files are opened: a pipe, a socket or a device may never end. A file is written whole or not at all. Unpacking is most of
-the work of reading a large gzip file; zlib-ng does it two to three times as fast as Python's zlib, with the same results.
+zlib-ng unpacks large gzip files two to three times as fast as Python's zlib, with the same results.
 """
 
 from __future__ import annotations
@@ -104,10 +103,7 @@ def check_columns(
     others: bool = False,
     private: bool = False,
 ) -> None:
-    """Refuses a header without these columns, or with others; where the header is lost, texts of the first row stand in its place.
-
-    So long ones are not shown, and of a `private` file none.
-    """
+    """Refuses a header without these columns, or with others; of a `private` file no name is shown: it could be a row's text."""
     missing = [name for name in columns if name not in header]
     unexpected = [] if others else [name for name in header if name not in columns]
     twice = sorted({name for name in columns if header.count(name) > 1})
@@ -124,11 +120,9 @@ def check_columns(
 
 
 class WholeFile:
-    """A file, of UTF-8 text or of bytes, that takes its place when the `with` block ends, and not when it ends by an error.
+    """A file, of text or bytes, renamed into its place when the `with` block ends, and not when it ends by an error.
 
-    It is written beside its place under a hidden name and renamed into it, so that nobody ever reads half of it and an
-    older file of that name stays as it was until then. Folders on the way are made, a link is followed; a `private` file has mode
-    0600 from its first byte on.
+    Folders on the way are made, a link is followed; a `private` file has mode 0600 from its first byte on.
     """
 
     def __init__(self, path: Path, *, private: bool = False) -> None:
@@ -201,10 +195,9 @@ _Chunk = tuple[bytes, int]  # and how far the file was read for it
 def read_chunks(
     path: Path, *, again: str, on_read: Callable[[int], None] = lambda _: None
 ) -> Generator[bytes, None, None]:
-    """Yields the content of a plain or gzip file, told apart by content, in pieces that are not empty.
+    """Yields the content of a plain or gzip file (of several members, zeros behind each), in pieces that are not empty.
 
-    Gzip may have one member or several, and zeros behind each. `again`: the next step, for messages about a damaged file;
-    `on_read`: called with the number of bytes of the file that were read so far.
+    `again`: the next step where the file is damaged; `on_read`: called with the bytes of the file read so far.
     """
     # glibc keeps freed memory for its next use up to the largest size that was ever freed; else each chunk is handed back to
     # the system and fetched again page by page, which takes a quarter of the whole time. Never touched, it costs nothing.

@@ -1,8 +1,4 @@
-"""Strict reading of JSON records: JSON Lines with declared fields, or one JSON list of objects.
-
-Each value must be of the declared type; an error names the place, the rule and the value, or for credentialed files only its kind
-and length.
-"""
+"""Strict reading of JSON records: an error names place, rule and value; of credentialed files only the value's kind and length."""
 
 from __future__ import annotations
 
@@ -83,10 +79,7 @@ def optional(field: Field) -> Field:
 
 
 def read_records(path: Path, fields: Mapping[str, Field], *, release: str, again: str) -> Iterator[Record]:
-    """Reads a file with one JSON object a line, of these fields and no others; blank lines and a byte order mark are skipped.
-
-    `release`: what the file should be, `again`: what to do about a damaged one, one sentence; both for messages.
-    """
+    """Reads JSON Lines of these fields and no others; `release`: what it should be, `again`: what to do about a damaged file."""
     try:
         content = read_bytes(path)
     except OSError as error:

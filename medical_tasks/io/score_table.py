@@ -52,11 +52,10 @@ class _File:
 def read_scores(
     paths: Sequence[Path], *, names: Sequence[str] = (), wanted: Sequence[str] = (), others: bool = True
 ) -> ScoreTable:
-    """Reads CSV files of scores (UTF-8, comma-separated, with a header) and joins them by the names of their rows.
+    """Reads CSV files of scores and joins them by the names of their rows; a row that a file lacks has no scores from it.
 
-    A column without a single number holds text. The first such column of a file names its rows, if `names` does not say which
-    columns together do. A row that a file lacks has no scores from it. Columns that are `wanted` must be there; `others`: whether
-    to read all other columns too that do not hold text.
+    A column without a single number holds text; the first such names the rows, unless `names` does. `others`: read all
+    columns of numbers, not only those `wanted`, which must be there.
     """
     files = [_read(path, names, wanted, others=others) for path in paths]
     known = [column for file in files for column in file.columns]
@@ -199,7 +198,6 @@ def _header(path: Path, line: int, cells: list[str]) -> list[str]:
 
 
 def _is_text(cells: Sequence[str]) -> bool:
-    """Whether there is something in a column, and none of it a number."""
     told = [cell for cell in cells if cell.lower() not in MISSING]
     return bool(told) and not any(_NUMBER.fullmatch(cell) for cell in told)
 

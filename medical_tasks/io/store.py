@@ -1,8 +1,7 @@
-"""Finished work on disk: one SQLite file (WAL) of content-addressed records.
+"""Finished work on disk: one SQLite file (WAL) of content-addressed records `(kind, key, payload)`.
 
-A record is `(kind, key, payload)`: an answer of a model, a verdict of a judge. The key is a hash of everything that decides the
-payload, so a record is never stale. Each `put` is its own committed transaction, so a process killed at any moment loses at most
-what it had not yet put; several processes may use one file at once.
+The key hashes everything that decides the payload, so a record is never stale. Each `put` is its own transaction; several
+processes may use one file at once.
 """
 
 from __future__ import annotations
@@ -102,10 +101,7 @@ class Store:
             ) from error
 
     def put(self, kind: str, key: str, payload: Mapping[str, Any], *, first: bool = False) -> None:
-        """Commits one record; a second one under the same key replaces it and is counted.
-
-        `first`: keep the record that is there instead, for what several processes may get at once and should agree on.
-        """
+        """Commits one record; a second one replaces it and is counted, unless `first`, by which processes agree."""
         # ASCII JSON carries lone surrogates as escapes, which UTF-8 text cannot.
         text = json.dumps(payload, ensure_ascii=True, separators=(",", ":"))
         with self._disk():

@@ -1,8 +1,4 @@
-"""XML and XLSX files from outside, read without following anything in them.
-
-A document with a DOCTYPE, and so any entity, is refused; size and depth are bounded, also of a workbook. Error messages give
-places, since the text may be private.
-"""
+"""XML and XLSX files from outside, size and depth bounded; a DOCTYPE, and so any entity, is refused. Messages give places alone."""
 
 from __future__ import annotations
 
@@ -101,7 +97,6 @@ def read_xlsx(path: Path, columns: Sequence[str], *, release: str) -> list[XlsxR
 
 
 def _sheet(path: Path, again: str) -> dict[int, dict[int, str]]:
-    """The cells with a text, by row and column from 1."""
     from openpyxl import load_workbook
     from openpyxl.utils.escape import unescape
 

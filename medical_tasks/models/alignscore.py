@@ -1,9 +1,7 @@
 """AlignScore by the authors' checkpoint: how well a context supports a claim.
 
 Source: Zha et al. (2023), https://aclanthology.org/2023.acl-long.634; reference implementation https://github.com/yuh-zha/AlignScore.
-Pairs are read in batches of like length, not padded to 512 tokens; the numbers are the same. The checkpoint is a dictionary of
-PyTorch Lightning: `state_dict` with `base_model.*`, `bin_layer`, `tri_layer`, `reg_layer` and `mlm_head.*`, which is not used, and
-`hyper_parameters` with the backbone's name. It is read as tensors alone, which runs nothing.
+The checkpoint is PyTorch Lightning's, read as tensors alone, which runs nothing; `mlm_head.*` is not used.
 """
 
 from __future__ import annotations
@@ -54,10 +52,9 @@ _STEPS = (
 def open_alignscore(
     checkpoint: str | Path, *, backbone: str | Path, sentences: str | Path | Punkt = "medical"
 ) -> AlignScore:
-    """Opens a checkpoint; `backbone` is the folder with configuration and tokenizer of the model it was trained on.
+    """Opens a checkpoint; `backbone`: folder with configuration and tokenizer of the model it was trained on.
 
-    `sentences`: how texts are split: `medical`, `punkt` (untrained), or a folder of NLTK's `punkt_tab`, as the authors' code
-    does.
+    `sentences`: `medical`, `punkt` (untrained), or a folder of NLTK's `punkt_tab`, as the authors' code splits texts.
     """
     return AlignScore(_find(checkpoint, backbone, sentences))
 
@@ -121,10 +118,7 @@ class AlignScore(Measure):
         self._files = files
 
     def score(self, contexts: Sequence[str], claims: Sequence[str], *, mode: Mode = "nli_sp") -> list[float]:
-        """Scores claims, 0-1 (`reg` modes are unbounded); equal pairs of chunk and sentence are read once.
-
-        A claim without words has 0 in every mode. An empty context is read as it is.
-        """
+        """Scores claims, 0-1 (`reg` modes are unbounded): 0 for a claim without words; an empty context is read as it is."""
         if mode not in MODES:
             raise ValueError(f"mode must be one of {', '.join(MODES)}; got {mode!r}")
         _check(contexts, claims)
@@ -210,10 +204,7 @@ def _rules(sentences: str | Path | Punkt) -> Rules:
 
 
 def kept_lengths(context: int, claim: int, room: int) -> tuple[int, int]:
-    """How many tokens of each side stay: the context is cut at its end, down to one token.
-
-    Where the claim leaves no room for one, both are cut: the longer one until they are equal, then both.
-    """
+    """Tokens of each side that stay: the context is cut, down to one, then the longer side until both are equal, then both."""
     if context + claim <= room:
         return context, claim
     if claim < room:
@@ -278,7 +269,6 @@ def _read_checkpoint(checkpoint: Path) -> tuple[dict[str, Any], str]:
 
 
 def _load_network(checkpoint: Path, backbone: Path, state: Mapping[str, Any], trained_on: str) -> Any:
-    """The backbone with the checkpoint's weights in it."""
     import transformers
 
     said = f" It was trained on {trained_on}." if trained_on else ""

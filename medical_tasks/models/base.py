@@ -1,9 +1,7 @@
 """What every model under test offers: answers to chat requests, one by one as they finish.
 
-A result is an `Answer` or a `Failure`, never an empty text that stands for a failure. The answer to a request with
-`continuations` is a `ChoiceScores`, written as text so that it goes through the store and files of responses like any other::
-
-    {"logprobs": [-1.25, -0.5, null, -7.0, -3.125], "tokens": [1, 1, 1, 1, 1], "below": -9.5}
+A result is an `Answer` or a `Failure`, never an empty text that stands for one. With `continuations` the answer's text is a
+`ChoiceScores`: `{"logprobs": [-1.25, -0.5, null], "tokens": [1, 1, 1], "below": -9.5}`.
 """
 
 from __future__ import annotations

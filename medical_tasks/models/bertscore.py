@@ -1,8 +1,7 @@
 """BERTScore by any encoder on this machine's disk: how close the tokens of two texts are in one of its layers.
 
-Source: Zhang et al. (2020), https://arxiv.org/abs/1904.09675, sections 3 and 4; reference implementation
-https://github.com/Tiiiger/bert_score (0.3.13), without weights of rarity (idf). A text without a token scores 0 in all three
-numbers. Nothing is clamped: rescaled, that 0 is below 0, as in the reference; `floor=0` makes 0 the least.
+Source: Zhang et al. (2020), https://arxiv.org/abs/1904.09675; reference implementation https://github.com/Tiiiger/bert_score
+(0.3.13), without idf. A text without a token scores 0; rescaled, that 0 is below 0, as in the reference.
 """
 
 from __future__ import annotations
@@ -95,10 +94,7 @@ class BertScorer(Measure):
         self._lead = " " if model.config.model_type in _LEADING_SPACE else ""
 
     def score(self, predictions: Sequence[str], references: Sequence[References]) -> list[BertScore]:
-        """Compares predictions with references; of several references each number is the best one's.
-
-        Raw scores in order, the same to 1e-5 in every batch. White space at both ends is ignored.
-        """
+        """Compares texts, white space at both ends ignored; of several references each number is the best one's."""
         segments = as_segments(predictions, references)
         pairs = list(dict.fromkeys((text.strip(), one.strip()) for text, known in segments for one in known))
         rows = self._rows(list(dict.fromkeys(text for pair in pairs for text in pair)))

@@ -1,8 +1,7 @@
-"""BLEURT by the user's checkpoint: how well a text says what its reference says, by a regression trained on human ratings.
+"""BLEURT by the user's checkpoint: a PyTorch conversion, or one of the authors', which their package runs with TensorFlow.
 
 Source: Sellam et al. (2020), https://aclanthology.org/2020.acl-main.704; Pu et al. (2021) for BLEURT-20; reference
-implementation https://github.com/google-research/bleurt. A folder is a PyTorch conversion (encoder, BERT's pooling of the first
-token, one linear output; layouts of `LAYOUTS`), or one of the authors' checkpoints, which their package runs with TensorFlow.
+implementation https://github.com/google-research/bleurt.
 """
 
 from __future__ import annotations
@@ -74,10 +73,7 @@ class BleurtScorer(ABC):
 
 
 def open_bleurt(folder: str | Path, *, max_length: int | None = None) -> BleurtScorer:
-    """Opens a checkpoint.
-
-    `max_length`: most tokens of a pair, special ones included, instead of what the checkpoint says.
-    """
+    """Opens a checkpoint; `max_length`: most tokens of a pair, special ones included, instead of what the checkpoint says."""
     found = _find(folder, max_length)
     if isinstance(found, Path):
         return _Authors(found)
@@ -133,8 +129,6 @@ class Conversion(Measure, BleurtScorer):
 
 
 class _Authors(BleurtScorer):
-    """A checkpoint of the authors, run by their package."""
-
     def __init__(self, folder: Path) -> None:
         self.identity = _authors_identity(folder)
         self.truncated = -1
@@ -156,7 +150,6 @@ class _Authors(BleurtScorer):
 
 
 def _find(folder: str | Path, max_length: int | None) -> Checkpoint | Path:
-    """A conversion, or the path of a checkpoint of the authors."""
     place = Path(folder).expanduser()
     if (place / _AUTHORS).is_file() and not (place / "config.json").is_file():
         if importlib.util.find_spec("bleurt") is None:
@@ -346,7 +339,6 @@ def _read_weights(checkpoint: Checkpoint) -> dict[str, Any]:
 
 
 def _encoder(checkpoint: Checkpoint, layout: str, state: Mapping[str, Any]) -> Any:
-    """The encoder with the checkpoint's weights in it."""
     import transformers
 
     prefix = f"{layout}."

@@ -1,8 +1,7 @@
-"""Thousands of calls to one endpoint from ordinary, synchronous code.
+"""Thousands of calls to one endpoint from synchronous code, in an event loop on a thread of their own.
 
-The calls run in an event loop on a thread of their own, so this works in a script, in a notebook and under Ctrl-C: the first
-waits for the requests in flight, the second ends at once. A slot is free again when its result was taken, not when it came:
-no more than `concurrency` results are ever lost.
+The first Ctrl-C waits for the requests in flight, the second ends at once. A slot is free again when its result was taken,
+not when it came: no more than `concurrency` results are ever lost.
 """
 
 from __future__ import annotations
@@ -37,8 +36,7 @@ def run_calls(
 ) -> None:
     """Runs one call for each job, at most `settings.concurrency` at once, and delivers each outcome, in order of completion.
 
-    `call` asks the client, once or several times; `CallFailed` raised by it is that job's outcome. Raises KeyboardInterrupt after
-    Ctrl-C: what was under way was delivered, or cancelled by a second one.
+    A `CallFailed` is that job's outcome. After Ctrl-C raises KeyboardInterrupt, with what was under way delivered or cancelled.
     """
     if not jobs:
         return
@@ -65,10 +63,7 @@ def run_calls(
 
 @contextlib.contextmanager
 def _first_interrupt(act: Callable[[], int]) -> Iterator[list[int]]:
-    """Has the first Ctrl-C do something else than end the block; what is yielded has an entry then.
-
-    Only where Ctrl-C means what it means by default: who has given it another meaning keeps that.
-    """
+    """Has the first Ctrl-C act instead of ending the block, where Ctrl-C means the default; what is yielded has an entry then."""
     interrupted: list[int] = []
 
     def first(number: int, frame: object) -> None:
@@ -115,7 +110,6 @@ class _Pool(Generic[Job, Result]):
         return self._begun
 
     def cancel(self) -> None:
-        """Ends all calls; harmless when they have ended."""
         self._running.wait()
         if self._task is not None:
             self.tell(self._task.cancel)
@@ -186,7 +180,6 @@ class _Gate:
         self.row = 0
 
     def failed(self, failed: CallFailed) -> None:
-        """Counts a failure, and raises where it is hopeless to go on."""
         self.row = self.row + 1 if failed.reason == self.row_reason else 1
         self.row_reason = failed.reason
         # A gateway in trouble redirects now and then: only a server that redirects call after call has moved.

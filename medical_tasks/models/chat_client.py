@@ -1,9 +1,7 @@
 """A client for any OpenAI-compatible `/v1/chat/completions`.
 
-A call returns a `Completion` or raises `CallFailed` with the class of the failure, so an empty text is always something the
-model said. Retries are this module's own: the library's cannot be bounded in time. No redirects are followed, and requests to this
-machine never take a proxy. While credentialed text is held (`guard.protect`), a proxy must be allowed like the endpoint itself, and
-every request asks the guard again by the address really connected to.
+Retries are this module's own: the library's cannot be bounded in time. No redirects are followed, and requests to this machine
+never take a proxy. While credentialed text is held (`guard.protect`), every request asks the guard by the address connected to.
 """
 
 from __future__ import annotations
@@ -134,8 +132,7 @@ class Spending(Protocol):
 class CallFailed(Exception):  # noqa: N818 - an outcome that callers record, not a fault of the program
     """A call ended without an answer; `detail` never holds text of the question or the key.
 
-    `reason` is a short class such as `http 500`, `timeout` or `prompt too long`. `every_call`: any other call would fail in the
-    same way (wrong key, wrong model).
+    `reason`: a short class such as `http 500`. `every_call`: any other call would fail in the same way (wrong key, wrong model).
     """
 
     def __init__(self, reason: str, detail: str, *, attempts: int, every_call: bool = False) -> None:
@@ -147,10 +144,7 @@ class CallFailed(Exception):  # noqa: N818 - an outcome that callers record, not
 
 
 class ChatClient:
-    """Calls to one endpoint, at most `settings.concurrency` in flight.
-
-    Use as an async context manager, inside one event loop; leaving it closes every connection.
-    """
+    """An async context manager, inside one event loop: calls to one endpoint, at most `settings.concurrency` in flight."""
 
     def __init__(self, settings: ChatSettings) -> None:
         self.settings = settings
@@ -194,10 +188,7 @@ class ChatClient:
         extra: Mapping[str, Any] | None = None,
         spending: Spending | None = None,
     ) -> Completion:
-        """Asks once, and again while that can help and time is left.
-
-        `stop`: sequences that end the answer; not sent when there are none (some servers fail on an empty list).
-        """
+        """Asks once, and again while that can help and time is left."""
         body: dict[str, Any] = {self.settings.token_field: max_tokens}
         if temperature is not None:
             body["temperature"] = temperature
@@ -226,10 +217,7 @@ class ChatClient:
         return Completion(**vars(reply), attempts=attempts)
 
     async def fetch(self, path: str, body: Mapping[str, Any] | None = None, *, texts: Sequence[str] = ()) -> Any:
-        """Asks the server at another of its addresses; with the same guard, limits and retries as `complete`.
-
-        `path`: begins with `/`; below the base URL, or with `/../` beside the version that it ends in.
-        """
+        """Asks at `path` below the base URL, or with `/../` beside its version; guarded and retried as `complete`."""
         url = _beside(http_base_url(self.settings.base_url), path)
 
         async def send(api: AsyncOpenAI) -> str:
@@ -243,7 +231,6 @@ class ChatClient:
     async def _insist(
         self, send: _Send, read: Callable[[str], Result], texts: Sequence[str], spending: Spending | None = None
     ) -> tuple[Result, int]:
-        """Returns what the request brought, and how many times it was sent."""
         async with self._slots:
             clock = asyncio.get_running_loop().time
             began = clock()
@@ -373,11 +360,7 @@ def proxy_for(base_url: str) -> str | None:
 
 
 def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
-    """Opens a client for one endpoint.
-
-    Raises:
-        RefusedError: The environment's proxy may not see the text.
-    """
+    """Opens a client for one endpoint; raises RefusedError when the environment's proxy may not see the text."""
     from openai import DEFAULT_CONNECTION_LIMITS, DefaultAsyncHttpxClient
 
     http = http_library()
@@ -428,11 +411,7 @@ def _asks_guard(base_url: str, purpose: str) -> Callable[[Any], Awaitable[None]]
 
 
 async def check_peer(event: str, info: Mapping[str, Any]) -> None:
-    """Looks at a new connection before a byte is sent: a local name may lead elsewhere since it was last looked up.
-
-    Raises:
-        RefusedError: The connection does not lead to this machine.
-    """
+    """Refuses a new connection before a byte is sent: a local name may lead elsewhere since it was last looked up."""
     if not event.endswith("connect_tcp.complete"):
         return
     stream = info["return_value"]

@@ -187,11 +187,7 @@ def _server_message(body: object, sent: Sequence[str], secret: str) -> str:
 
 
 def quoted_from(message: str, sent: Sequence[str]) -> bool:
-    """Says whether a message quotes what was sent.
-
-    It does when three consecutive words of it (all, in a shorter one), or anything it puts between quotation marks, stand in one
-    of the texts. Case and punctuation do not matter.
-    """
+    """Says whether three consecutive words of a message (all, in a shorter one), or anything between quotation marks, were sent."""
     words = _words(message)
     size = min(_RUN, len(words))
     runs = {tuple(words[start : start + size]) for start in range(len(words) - size + 1)} if size else set()
@@ -220,11 +216,7 @@ def pause_before(retry: int, first: float, longest: float, chance: random.Random
 
 
 def requested_wait(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
-    """Reads how long the server asks to be left alone.
-
-    `headers`: response headers, lower-case names or a case-insensitive mapping. `retry-after-ms` goes before
-    `retry-after`, which may be seconds or an HTTP date (RFC 9110, section 10.2.3).
-    """
+    """Reads how long the server asks to wait: `retry-after-ms`, else `retry-after`, seconds or a date (RFC 9110, 10.2.3)."""
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         seconds = _seconds(headers.get(name))
         if seconds is not None:

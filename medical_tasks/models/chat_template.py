@@ -1,8 +1,7 @@
 """From chat messages to the one text a local model reads, by the tokenizer's own chat template.
 
-lighteval knows one system prompt a model and no dialogues, so messages are rendered here, for every prompt with exactly one
-beginning token (or none where the model has none), with the system text before the first user message where the template
-refuses or drops it, and with `TEMPLATE_DAY` for today's date, so that a run can be repeated.
+lighteval knows one system prompt a model and no dialogues, so messages are rendered here, with one beginning token (or none where
+the model has none), the system text where the template takes it, and `TEMPLATE_DAY` for today, so that a run can be repeated.
 """
 
 from __future__ import annotations
@@ -43,11 +42,7 @@ def fold_system(messages: Sequence[Message]) -> list[Message]:
 
 
 def plain_chat(messages: Sequence[Message]) -> str:
-    """Lays a chat out for a model without a chat template.
-
-    System texts stand alone, turns begin with `User:` or `Assistant:`, all parts are one blank line apart, and the text
-    ends with `Assistant:`.
-    """
+    """Lays a chat out for a model without a chat template: blank lines between parts, `User:` or `Assistant:` before each turn."""
     parts = [
         message["content"] if message["role"] == "system" else f"{PLAIN_ROLES[message['role']]}: {message['content']}"
         for message in messages
@@ -56,10 +51,8 @@ def plain_chat(messages: Sequence[Message]) -> str:
 
 
 class ChatLayout:
-    """How one model's prompts are written.
+    """How one model's prompts are written (`name`); `gap`: white space between a rendered text and an answer, mostly nothing.
 
-    `name`: `chat template`, `chat template, system text in the first user message` or `plain`. `gap`: white space between a
-    rendered text and an answer: a space in the plain layout, what the template writes there itself otherwise, mostly nothing.
     `enable_thinking`: the switch in the templates of some reasoning models; None leaves it to the template.
     """
 
@@ -75,7 +68,12 @@ class ChatLayout:
         self._template = _own_template(tokenizer, model) if self._templated else ""
         writes_bos = False
         if self._templated:
-            probe = self._probe(model)
+            from jinja2 import TemplateError
+
+            try:
+                probe = self._apply([_USER])
+            except (TemplateError, ValueError) as error:
+                raise UsageError(f"{model}: its chat template cannot render one user message: {error}") from error
             writes_bos = bos is not None and probe.lstrip().startswith(bos)
             self._folds = _MARK not in self._tried({"role": "system", "content": _MARK}, _USER)
             self.gap = self._template_gap(probe)
@@ -109,11 +107,9 @@ class ChatLayout:
         return tuple(self._tokenizer(text, add_special_tokens=self.add_special_tokens, verbose=False)["input_ids"])
 
     def answer_tokens(self, text: str, answers: Sequence[str]) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
-        """Token ids of a rendered text, and those that answers have after it.
+        """Token ids of a rendered text alone, and those that answers, `gap` before them, have after it.
 
-        The text's are those of the text alone. An answer's, `gap` before it, are those that both written together have more.
-        Where the tokenizer joins the two, they are the ids that the answer has behind a line break, if they read as the
-        answer; else the tuple is empty.
+        Where the tokenizer joins the two: the ids behind a line break, if they read as the answer, else none.
         """
         wholes = [f"{text}{self.gap}{answer}" for answer in answers]
         rows = self._tokenizer([text, *wholes], add_special_tokens=self.add_special_tokens, verbose=False)["input_ids"]
@@ -143,14 +139,6 @@ class ChatLayout:
             **self._switches,
         )
         return text
-
-    def _probe(self, model: str) -> str:
-        from jinja2 import TemplateError
-
-        try:
-            return self._apply([_USER])
-        except (TemplateError, ValueError) as error:
-            raise UsageError(f"{model}: its chat template cannot render one user message: {error}") from error
 
     def _tried(self, *messages: Message, ready: bool = True) -> str:
         """A chat as the template writes it; empty where it refuses."""

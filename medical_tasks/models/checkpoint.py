@@ -1,8 +1,7 @@
 """A model's folder on this machine: found by what the user named, identified by one hash, loaded without noise.
 
-The fingerprint covers configuration, tokenizer and weights. Small files are hashed whole; of a large safetensors file the
-size, the header and the first bytes of every tensor; of another large file, blocks spread over its length. Any training
-changes it; it does not protect against forgery on purpose.
+The fingerprint reads large files in part: of safetensors the header and the first bytes of every tensor, of others blocks spread
+over the length. Any training changes it; it does not protect against forgery on purpose.
 """
 
 from __future__ import annotations
@@ -251,8 +250,7 @@ def quiet_libraries(level: int) -> Iterator[None]:
 def without_cache_and_bars(module: ModuleType) -> contextlib.AbstractContextManager[Any]:
     """Takes the response cache and the progress bars out of one of lighteval's model modules.
 
-    lighteval's cache has no switch: it makes a folder inside the model's, re-uses answers after a prompt has changed, and is
-    overwritten by the processes of a distributed run.
+    The cache has no switch: it writes into the model's folder and re-uses answers after a prompt has changed.
     """
     from unittest import mock
 
@@ -261,8 +259,5 @@ def without_cache_and_bars(module: ModuleType) -> contextlib.AbstractContextMana
     def no_bar(*args: Any, **settings: Any) -> Any:
         return bars(*args, **{**settings, "disable": True})
 
-    return mock.patch.multiple(module, SampleCache=_no_cache, tqdm=no_bar)
-
-
-def _no_cache(_: Any) -> None:
-    """Stands where the cache is made; a model without one asks no cache."""
+    # A model without a cache asks none.
+    return mock.patch.multiple(module, SampleCache=lambda _: None, tqdm=no_bar)

@@ -1,8 +1,7 @@
-"""Text embeddings by a checkpoint on this machine, for measures of similarity.
+"""Text embeddings by a checkpoint on this machine, for measures of similarity; vectors have length 1.
 
-Vectors have length 1, so a dot product is the cosine. Longer texts are cut at their end, as Sentence-BERT does, and counted. A
-folder with `modules.json` (Reimers and Gurevych 2019, https://arxiv.org/abs/1908.10084) lists a transformer, its pooling and the
-layers after it. Any other folder is a transformer alone, whose states are averaged over the tokens.
+A folder with `modules.json` (Reimers and Gurevych 2019, https://arxiv.org/abs/1908.10084) says its pooling and layers; any
+other is a transformer alone, whose states are averaged over the tokens. Longer texts are cut at their end, and counted.
 """
 
 from __future__ import annotations
@@ -117,7 +116,6 @@ class Embedder(Measure):
         }
 
     def _vectors(self, rows: Sequence[Row]) -> list[Any]:
-        """Reads some rows together."""
         import torch
 
         transformer, *layers = self._loaded
@@ -135,7 +133,6 @@ class Embedder(Measure):
 
 
 def _find(target: str | Path, example: str) -> tuple[Checkpoint, Layout, int]:
-    """Finds a checkpoint and reads what it is made of, and how long its texts can be."""
     said = str(target)
     check_packages(said)
     folder = Path(target).expanduser()
@@ -150,7 +147,6 @@ def _find(target: str | Path, example: str) -> tuple[Checkpoint, Layout, int]:
 
 
 def _cached(target: str, example: str) -> Path:
-    """The folder of a repository in the Hub's cache."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
@@ -258,7 +254,6 @@ def read_layout(folder: Path) -> Layout:
 
 
 def _module(listing: Path, entry: Any) -> tuple[str, Path]:
-    """The kind of a module and its folder."""
     if not isinstance(entry, dict) or not all(isinstance(entry.get(name), str) for name in ("type", "path")):
         raise UsageError(f"{listing}: every module needs a type and a path. {_AGAIN}")
     package, _, kind = entry["type"].rpartition(".")

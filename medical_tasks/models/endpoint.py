@@ -1,8 +1,7 @@
 """A model behind an OpenAI-compatible endpoint: `openai-api/<host alias>/<model>`.
 
-As in inspect, the alias `my-host` reads the address from `MY_HOST_BASE_URL` and the key from `MY_HOST_API_KEY`. The endpoint
-applies the chat template. Questions are measured with a tokenizer in a folder or by the server (`/tokenize`, vLLM's), and
-the context comes from the user, the server's list of models or the folder's `config.json`; otherwise lengths are unknown.
+As in inspect, the alias `my-host` reads `MY_HOST_BASE_URL` and `MY_HOST_API_KEY`. Questions are measured with a tokenizer in a
+folder or by the server (`/tokenize`, vLLM's); where neither tells, or no context is known, lengths are unknown.
 """
 
 from __future__ import annotations
@@ -46,8 +45,7 @@ _Text = tuple[Message, ...] | str
 class EndpointModel:
     """A model under test that answers over HTTP; implements `models.base.Model`.
 
-    `sampling`: fields of the request body that decide the answer. `identity`: instead of the base URL, for servers started
-    for the run, whose port changes.
+    `sampling`: body fields that decide the answer. `identity`: instead of the base URL, for servers whose port changes.
     """
 
     def __init__(
@@ -311,8 +309,6 @@ def _collect(
 
 
 def _served_context(settings: ChatSettings) -> int | None:
-    """Asks the server's list of models; no text is sent."""
-
     async def ask(client: ChatClient, path: str) -> int | None:
         return _context_in(await _fetch(client, path), settings.model)
 

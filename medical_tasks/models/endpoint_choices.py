@@ -1,9 +1,7 @@
 """Asking a model behind HTTP how probable given answers are, and reading what it says of tokens.
 
-- `top`: one token is generated, and the server names the most probable ones. For letters; one not named is unknown, up to a bound.
-- `prompt`: the answer is sent as the assistant's, and the server (vLLM alone) says how probable each token is.
-
-The question alone decides which is taken (`auto`). Details of errors hold no token's text: it may be the question's.
+`top`: the server names the most probable first tokens, for letters. `prompt`: the answer is sent as the assistant's, and the
+server (vLLM alone) says how probable each token is. Details of errors hold no token's text: it may be the question's.
 """
 
 from __future__ import annotations
@@ -62,8 +60,7 @@ class ChoiceSettings:
 class ChoiceAsker:
     """Asks one endpoint about continuations, for `call_pool.run_calls`.
 
-    When the first question fails in a way that may be the server's fault, a chat of our own is asked: if that fails as well,
-    the run ends; otherwise only that question fails.
+    Where a failure may be the server's fault, a chat of our own is asked, once: if that fails as well, the run ends.
     """
 
     def __init__(self, settings: ChatSettings, choices: ChoiceSettings, *, sampling: Mapping[str, Any]) -> None:
@@ -204,8 +201,7 @@ def is_letter(continuation: str) -> bool:
 def read_first_token(entries: Sequence[Mapping[str, Any]] | None, letters: Sequence[str]) -> ChoiceScores:
     """Reads the log-probability that an answer begins with each of some letters as a token; None where no spelling is listed.
 
-    The probabilities of a letter's spellings are added up: alone, or with white space around it. Tokens that hold more
-    (`(A`, `A.`) and the letter in the other case do not count.
+    A letter's spellings, alone or with white space around it, are added up; `(A`, `A.` and the other case do not count.
     """
     if not entries:
         raise OddScoresError(MISSING, "the reply names no tokens and no log-probabilities")
@@ -246,7 +242,6 @@ def _means(token: str, letter: str) -> bool:
 
 
 def _added(logprobs: Sequence[float]) -> float | None:
-    """Logarithm of the sum of some probabilities, None when there are none."""
     if not logprobs:
         return None
     largest = max(logprobs)
@@ -256,7 +251,6 @@ def _added(logprobs: Sequence[float]) -> float | None:
 
 
 def _logprob(value: Any) -> float:
-    """Checks a log-probability."""
     if type(value) not in (int, float) or not value <= _TOLERANCE:  # nan is not
         shown = repr(value)[:20] if type(value) in (int, float) else type(value).__name__
         raise OddScoresError(MALFORMED, f"a log-probability must be a number up to 0, got {shown}")
@@ -264,10 +258,7 @@ def _logprob(value: Any) -> float:
 
 
 def read_prompt(entries: Sequence[Any] | None, *, prompt_tokens: int | None) -> list[Any]:
-    """Checks what a server says of a prompt's tokens: a pair of id and statement for each, None for the first.
-
-    With `prompt_logprobs=0` vLLM names the prompt's own token at each place and no other: `{"1234": {"logprob": ...}}`.
-    """
+    """Checks what a server says of a prompt's tokens, `{"1234": {"logprob": ...}}`: id and statement, None for the first."""
     if entries is None:
         raise OddScoresError(MISSING, "the reply says nothing of the prompt's tokens (prompt_logprobs)")
     if not entries or prompt_tokens not in (None, len(entries)):

@@ -1,9 +1,7 @@
 """Local models through lighteval: `hf/<folder or repository>` with transformers, `vllm/<folder or repository>` with vLLM.
 
-`hf/` runs under accelerate, in one process or several (torchrun). `vllm/` starts its own workers, never under torchrun, and
-needs the second environment (`make env-vllm`). lighteval's transformers backend computes logits over the whole vocabulary at every
-position, in the model's own type (4 GB a text for 8,000 tokens and a vocabulary of 128,000, twice); here only those of the last
-positions are computed, and in float32: half precision is off in the third digit.
+Where lighteval's transformers backend scores texts, only the logits of the last positions are computed, and in float32: the whole
+takes 4 GB a text (8,000 tokens, vocabulary of 128,000), twice, and half precision is off in the third digit.
 """
 
 from __future__ import annotations
@@ -88,10 +86,7 @@ def lighteval_settings(values: Mapping[str, Any], *, device: str) -> dict[str, A
 
 
 def generation_settings(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Turns model arguments into those of lighteval's `GenerationParameters`.
-
-    Never `max_new_tokens`: lighteval's transformers backend would cut the *prompt* to that length.
-    """
+    """Those of `GenerationParameters`, never `max_new_tokens`: lighteval's transformers backend would cut the *prompt* to it."""
     return {name: values[name] for name in SAMPLING if name in values}
 
 
@@ -114,10 +109,9 @@ def _load_transformers(name: str, settings: Mapping[str, Any], generation: Mappi
 
 
 def _set_decoding(inner: Any, ends: frozenset[int], *, sampling: bool) -> None:
-    """Makes decoding what was asked for, and ends answers at every token that ends one.
+    """Ends answers at every token that ends one; lighteval passes the tokenizer's alone.
 
-    lighteval passes the tokenizer's end token only, whereas many chat models end a turn by another. And what the model's
-    own `generation_config.json` says beyond that (a repetition penalty, beams, sampling) would be added in silence.
+    What `generation_config.json` says beyond that (a repetition penalty, beams, sampling) would be added in silence.
     """
     from transformers import GenerationConfig
 
@@ -135,8 +129,6 @@ def _set_decoding(inner: Any, ends: frozenset[int], *, sampling: bool) -> None:
 
 
 class _HfModel(LocalModel):
-    """A model on lighteval's transformers backend; one of several processes where there are several."""
-
     def __init__(self, setup: LocalSetup, identity: Mapping[str, str], inner: Any, accelerator: Any) -> None:
         is_main = bool(accelerator.is_main_process)
         super().__init__(setup, identity, inner, context=inner.max_length, is_main=is_main)
@@ -320,8 +312,6 @@ def _load_vllm(name: str, settings: Mapping[str, Any], generation: Mapping[str, 
 
 
 class _VllmModel(LocalModel):
-    """A model on lighteval's vLLM backend."""
-
     # vLLM generates a token after what it scores, and its scheduler waits for ever for room for it.
     _spare = 1
 
@@ -359,8 +349,6 @@ def tail_logits(inner: Any) -> Iterator[None]:
 
 
 class _End:
-    """Stands for the model while texts are scored."""
-
     def __init__(self, model: Any, prepare: Callable[..., Any]) -> None:
         self._model = model
         self._prepare = prepare

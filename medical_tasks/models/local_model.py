@@ -1,9 +1,7 @@
 """What models in this process share: rendering, chunks, length checks, and reading answers back.
 
-A backend only answers, or scores, a chunk of prompts with lighteval, so `hf/` and `vllm/` ask the same text, refuse the same
-prompts and end an answer at the same place. For probabilities of choices, lighteval gets one document for each continuation,
-and our token ids: its own rule differs between backends, encodes prompt and continuation apart, and hands white space at the
-prompt's end over to the continuation.
+For probabilities, lighteval gets one document for each continuation, and our token ids: its own rule differs between backends,
+encodes prompt and continuation apart, and hands white space at the prompt's end over to the continuation.
 """
 
 from __future__ import annotations
@@ -36,11 +34,10 @@ class Prompt:
 
 
 def plan_chunks(prompts: Sequence[Prompt], size: int | None) -> Iterator[list[Prompt]]:
-    """Sorts prompts by length, longest first, and cuts them into chunks of one answer length and one set of stop sequences.
+    """Cuts prompts, longest first, into chunks of one answer length and set of stop sequences, alike in every process.
 
-    The order depends on the prompts alone, so every process of a distributed run makes the same chunks. lighteval silently
-    cuts prompts at the token count of the prompt with the most *characters*, plus the answer length; prompts over that get
-    another chunk.
+    lighteval silently cuts prompts at the token count of the prompt with the most *characters*, plus the answer length; prompts
+    over that get another chunk.
     """
     groups: dict[tuple[int, tuple[str, ...]], list[Prompt]] = {}
     for prompt in prompts:
@@ -163,10 +160,7 @@ class LocalSetup:
         self.ends = frozenset(checkpoint.end_tokens() | {self.tokenizer.eos_token_id})
 
     def identity(self, *, backend: str, dtype: str, engines: Mapping[str, int], **more: str) -> dict[str, str]:
-        """Collects what makes the model's answers what they are; batches, processes and places change nothing.
-
-        `engines`: packages that compute the answer, each with how many parts of its version count.
-        """
+        """Collects what decides the model's answers; `engines`: packages, each with how many parts of its version count."""
         versions = {package: importlib.metadata.version(package).split(".") for package in engines}
         identity = {
             "backend": backend,
@@ -188,11 +182,7 @@ class LocalSetup:
 def read_answer(
     prompt: Prompt, tokens: Sequence[int], ends: frozenset[int], decode: Callable[[list[int]], str]
 ) -> Answer:
-    """Reads an answer from what was generated.
-
-    A row of a batch goes on after its end token until all rows have ended, and lighteval knows one end token where a
-    model may have several; so the end is looked for here.
-    """
+    """Reads an answer up to its first end token: rows of a batch go on after it, and lighteval knows only one."""
     kept = list(tokens)
     end = next((place for place, token in enumerate(kept) if token in ends), None)
     finish = "length" if end is None and len(kept) >= prompt.request.max_new_tokens else "stop"

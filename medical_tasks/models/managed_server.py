@@ -127,10 +127,7 @@ _SHOWN_CHARACTERS = 500
 
 
 def answers_chat(base_url: str, model: str, *, api_key: str = "", timeout: float = 120.0) -> bool:
-    """Asks a server for a one-token answer; False when it is not ready (nothing listens, or 5xx, 404 or 429 while it loads).
-
-    A chat is the only sure sign: some servers list no models, or answer their health check while the model still loads.
-    """
+    """Asks for a one-token answer, the only sure sign; False while nothing listens, or on 5xx, 404 or 429 while the model loads."""
     parts = urlsplit(base_url)
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=timeout)
     headers = {"Content-Type": "application/json"}

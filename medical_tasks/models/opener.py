@@ -1,8 +1,4 @@
-"""From a model's name and arguments to the model: `hf/`, `vllm/`, `vllm-server/`, `transformers-server/`, `openai-api/`.
-
-Arguments are `--model-args k=v,...`: their names are checked and their values read by one `Reader` each. Arguments of local
-models have lighteval's names where it has one. Each kind of model is imported when it is asked for.
-"""
+"""From a model's name and `--model-args k=v,...` to the model; arguments of local models have lighteval's names."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
 """F1-RadGraph by the user's RadGraph model, which the package `radgraph` runs; nothing is downloaded.
 
 Source: Jain et al. (2021), RadGraph, https://arxiv.org/abs/2106.14463; Delbrouck et al. (2024), RadGraph-XL; package radgraph
-0.1.18 (https://github.com/Stanford-AIMI/radgraph). By itself it fetches a model, and its encoder's tokenizer, from the Hub; here a
-folder holds what is published (config.json, which names the encoder; vocabulary/, the labels, a file a kind; weights.th, all
-weights) and encoder/ (the encoder's configuration and tokenizer).
+0.1.18 (https://github.com/Stanford-AIMI/radgraph). The folder holds what is published, and encoder/ (configuration, tokenizer).
 """
 
 from __future__ import annotations
@@ -144,7 +142,6 @@ def _tokenizers_as_of_old() -> Iterator[None]:
 
 
 def _encode_plus(self: Any, text: Any, text_pair: Any = None, **options: Any) -> Any:
-    """What calling a tokenizer does."""
     return self(text, text_pair, **options)
 
 

@@ -1,8 +1,4 @@
-"""Models served for this run, `vllm-server/<name>` and `transformers-server/<path>`, and the programs that serve them.
-
-The server starts with the first question, so a resumed run that has every answer loads no model; what can be checked
-before (program, model folder, GPU, arguments) is checked when the model is opened.
-"""
+"""Models served for this run, `vllm-server/<name>` and `transformers-server/<path>`, started with the first question."""
 
 from __future__ import annotations
 
@@ -55,10 +51,7 @@ _SILENT = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "HF_HUB_DISABLE_TELE
 
 
 class ServedModel(EndpointModel):
-    """An endpoint whose server is started with the first question.
-
-    `measures`: whether the server can tell its context and how long a question is.
-    """
+    """An endpoint whose server starts with the first question; `measures`: whether it can tell its context and lengths."""
 
     def __init__(
         self,

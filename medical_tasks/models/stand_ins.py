@@ -1,9 +1,6 @@
-"""Models that need no download: baselines, and a toy language model made on the spot.
+"""Models that need no download: baselines (`reference` must score the maximum), and a toy language model made on the spot.
 
-Of the baselines, `reference` answers with the gold and must score the maximum, `empty` says nothing, `random` gives each question
-the gold of another, seeded, question of the same kind, and `copy-example` the reply of the worked example (`runs.baselines`). The
-toy, a random Llama with its own tokenizer, lets `make demo` and the tests run the real code path; its answers are nonsense. A
-tokenizer saved by transformers 5 does not load in 4.57: make the toy in the environment that runs it.
+A tokenizer saved by transformers 5 does not load in 4.57: make the toy in the environment that runs it.
 """
 
 from __future__ import annotations
@@ -72,10 +69,7 @@ END_AT = 1.93
 
 
 def make_toy_model(folder: Path, texts: Sequence[str]) -> Path:
-    """Makes a tiny random causal language model that knows the words of `texts`, in an empty folder.
-
-    The same texts and package versions give the same files, byte for byte.
-    """
+    """Makes a tiny random causal language model that knows the words of `texts`, in an empty folder; the same bytes every time."""
     if not any(text.strip() for text in texts):
         raise UsageError("texts: the toy's tokenizer needs at least one text that is not blank; got none")
     folder.mkdir(parents=True, exist_ok=True)
@@ -120,7 +114,6 @@ def _toy_tokenizer(texts: Sequence[str]) -> Any:
 
 
 def _toy_model(tokenizer: Any) -> Any:
-    """A two-layer Llama in float32 with random weights."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 

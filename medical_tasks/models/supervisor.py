@@ -1,9 +1,7 @@
-"""Runs one command and ends it, with everything it started, when the process that asked for it is gone.
+"""`python -I supervisor.py <parent pid> <grace seconds> <command> ...`: ends a command, and all it started, with its parent.
 
-This file is a program of its own, run by path with the standard library alone: `python -I supervisor.py <parent pid> <grace
-seconds> <command> ...`. Its standard input is a pipe whose other end the parent holds. It closes however the parent ends, `kill
--9` included; then the command gets SIGTERM, time to end, and what is left of it SIGKILL. On Linux what the command leaves behind
-in sessions of its own is adopted (`PR_SET_CHILD_SUBREAPER`) and ended too; elsewhere only its process group is.
+Run by path with the standard library alone. Standard input is a pipe that closes however the parent ends, `kill -9` included. On
+Linux what the command leaves in sessions of its own is adopted (`PR_SET_CHILD_SUBREAPER`) and ended too; else its group is.
 """
 
 from __future__ import annotations

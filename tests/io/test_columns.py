@@ -6,14 +6,11 @@ from medical_tasks.io.columns import Column, croissant_fields, hub_features, yam
 from tests.tiny_dataset import COLUMNS
 
 
-def test_the_yaml_of_a_card_means_the_same_features() -> None:
+def test_features_and_those_of_a_card_keep_order_and_types() -> None:
     import datasets
 
-    assert datasets.Features._from_yaml_list(yaml_features(COLUMNS)) == hub_features(COLUMNS)
-
-
-def test_features_keep_order_and_types() -> None:
     features = hub_features(COLUMNS)
+    assert datasets.Features._from_yaml_list(yaml_features(COLUMNS)) == features
     assert list(features) == ["id", "count", "weight", "checked", "statements", "sentences"]
     assert [features[name].dtype for name in list(features)[:4]] == ["string", "int64", "float64", "bool"]
     assert features["statements"].feature.dtype == "string"
@@ -41,9 +38,6 @@ def test_type_name() -> None:
     columns = [COLUMNS[0], *COLUMNS[4:6], Column(name="a", description="", dtype="struct", fields=(COLUMNS[0],))]
     names = ["string", "list of string", "list of struct(number, text)", "struct(id)"]
     assert [column.type_name for column in columns] == names
-
-
-def test_fields_belong_to_structs_alone() -> None:
     with pytest.raises(ValueError, match="column 'a': a struct, and nothing else, has fields"):
         Column(name="a", description="", dtype="struct")
     with pytest.raises(ValueError, match="column 'b'"):

@@ -81,15 +81,12 @@ def test_a_private_file_is_closed_from_its_first_byte_on(tmp_path: Path) -> None
     assert (tmp_path / "x.txt").read_text() == "text"
 
 
-def test_other_things_than_files_are_refused(tmp_path: Path) -> None:
+def test_only_a_file_is_read_or_written(tmp_path: Path) -> None:
     for path in (tmp_path, Path("/dev/null")):
         with pytest.raises(UsageError, match="is a folder or a device; it takes the name of a file to write"):
             WholeFile(path)
     with pytest.raises(ValueError, match="not open; use it in a with block"):
         WholeFile(tmp_path / "out.txt").write("text")
-
-
-def test_only_a_file_is_read(tmp_path: Path) -> None:
     pipe, line = tmp_path / "pipe", tmp_path / "socket"
     os.mkfifo(pipe)
     with socket.socket(socket.AF_UNIX) as listener:

@@ -39,18 +39,14 @@ def test_records_come_back_and_a_second_put_replaces_and_is_counted(tmp_path: Pa
         assert store.get_many("verdict", ["k"]) == store.get_many("answer", []) == {}
     with Store(tmp_path / "s.sqlite") as store:
         found = store.get_many("answer", ["k", "absent", content_key({"q": text})])
+        keys = [f"k{number}" for number in range(1203)]  # more than one query takes
+        for key in keys:
+            store.put("verdict", key, {"text": key})
+        assert store.get_many("verdict", keys) == {key: {"text": key} for key in keys}
     assert found == {"k": {"text": "25.2", "n": None}, content_key({"q": text}): {"text": text}}
 
 
-def test_more_keys_than_one_query_takes(tmp_path: Path) -> None:
-    keys = [f"k{number}" for number in range(1203)]
-    with Store(tmp_path / "s.sqlite") as store:
-        for key in keys:
-            store.put("answer", key, {"text": key})
-        assert store.get_many("answer", keys) == {key: {"text": key} for key in keys}
-
-
-def test_a_file_of_something_else_or_of_a_newer_format_is_refused(tmp_path: Path) -> None:
+def test_a_file_of_something_else_or_a_newer_format_or_a_damaged_one_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
     path.write_bytes(b"not a database " * 100)
     with pytest.raises(UsageError, match=r"s\.sqlite: not a store of medical-tasks.* choose another --out"):
@@ -60,10 +56,8 @@ def test_a_file_of_something_else_or_of_a_newer_format_is_refused(tmp_path: Path
     connection.close()
     with pytest.raises(UsageError, match="store format 99, this one reads 1"):
         Store(tmp_path / "newer")
-
-
-def test_damage_behind_the_header_is_said(tmp_path: Path) -> None:
-    path = tmp_path / "s.sqlite"
+    # Damage behind the header.
+    path.unlink()
     with Store(path) as store:
         for number in range(200):
             store.put("answer", str(number), {"text": "x" * 500})

@@ -45,11 +45,7 @@ def scores(model: Model, requests: Sequence[Request]) -> dict[str, ChoiceScores]
 
 
 def summed(folder: Path, text: str, continuation: str) -> tuple[float, int]:
-    """By transformers alone, one text without padding: sum of log-probabilities in float32, and number of tokens.
-
-    Args:
-        continuation: what stands after it, with the white space before it.
-    """
+    """By transformers alone, one text without padding: sum of log-probabilities in float32, and number of tokens."""
     import torch
 
     model, tokenizer = reference(folder)

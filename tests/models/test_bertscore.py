@@ -109,6 +109,7 @@ def test_identical_texts_and_texts_without_words(scorer: Any) -> None:
         assert numbers(scorer.score([prediction], [reference])[0]) == [0.0, 0.0, 0.0]
     assert scorer.score([], []) == []
     # Rounding does not leave the scale, and half a character is a character.
+    assert sum(scorer._rows(["no [SEP] no"])["no [SEP] no"]["counts"]) > 3
     for text in (*TEXTS, ".", "no \ud800"):
         assert 1 - 1e-6 <= scorer.score([text], [text])[0].f1 <= 1
 
@@ -123,14 +124,9 @@ def test_rescaling_and_its_floor() -> None:
     assert numbers(nothing.rescaled(DISTILBERT_LAYER_4, floor=0)) == [0, 0, 0]
 
 
-def test_of_several_references_each_number_is_the_best(scorer: Any) -> None:
-    alone = [scorer.score([TEXTS[0]], [text])[0] for text in TEXTS[1:]]
-    found = scorer.score([TEXTS[0]], [TEXTS[1:]])[0]
-    best = [max(column) for column in zip(*map(numbers, alone), strict=True)]
-    assert numbers(found) == pytest.approx(best, abs=1e-6)
-
-
-def test_the_same_numbers_whatever_the_batch(scorer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_numbers_whatever_the_batch_and_the_best_of_several_references(
+    scorer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from medical_tasks.models import bertscore
 
     predictions = [f"{text} {number}" for number in range(4) for text in TEXTS]
@@ -139,6 +135,10 @@ def test_the_same_numbers_whatever_the_batch(scorer: Any, monkeypatch: pytest.Mo
     monkeypatch.setattr(bertscore, "_BLOCK", 3)
     for one, other in zip(together, scorer.score(predictions, references), strict=True):
         assert numbers(one) == pytest.approx(numbers(other), abs=1e-5)
+    alone = [scorer.score([TEXTS[0]], [text])[0] for text in TEXTS[1:]]
+    found = scorer.score([TEXTS[0]], [TEXTS[1:]])[0]
+    best = [max(column) for column in zip(*map(numbers, alone), strict=True)]
+    assert numbers(found) == pytest.approx(best, abs=1e-6)
 
 
 def test_long_texts_are_cut_and_counted(scorer: Any) -> None:
@@ -149,10 +149,6 @@ def test_long_texts_are_cut_and_counted(scorer: Any) -> None:
     exact = " ".join(["no"] * (LIMIT - 2))
     scorer.score([exact], ["no"])
     assert scorer.truncated == 0
-
-
-def test_a_literal_mark_is_text(scorer: Any) -> None:
-    assert sum(scorer._rows(["no [SEP] no"])["no [SEP] no"]["counts"]) > 3
 
 
 def test_wrong_input_is_named(bert: Path, scorer: Any, tmp_path: Path) -> None:

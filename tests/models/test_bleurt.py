@@ -114,11 +114,6 @@ def test_a_pair_loses_tokens_one_by_one(reference: int, candidate: int, room: in
     assert kept_lengths(reference, candidate, room) == (one, two)
 
 
-def test_a_row() -> None:
-    row = make_row([5, 6, 7], [8, 9], 7, first=2, between=3)
-    assert row == {"input_ids": [2, 5, 6, 3, 8, 9, 3], "token_type_ids": [0, 0, 0, 0, 1, 1, 1]}
-
-
 @pytest.mark.parametrize("layout", ["bert", "rembert"])
 def test_other_layouts_give_the_same_numbers(layout: str, tmp_path: Path) -> None:
     import torch
@@ -178,6 +173,8 @@ def _change(folder: Path, name: str, value: float | None) -> None:
 
 
 def test_folders_of_another_form_are_refused(changed: Path) -> None:
+    import torch
+
     def refused(message: str) -> None:
         with pytest.raises(UsageError, match=message):
             open_bleurt(changed)
@@ -202,11 +199,8 @@ def test_folders_of_another_form_are_refused(changed: Path) -> None:
     refused("its weights do not load|not a safetensors file")
     write_json(changed / "config.json", {"model_type": "t5"})
     refused("model_type 't5'; that of BLEURT is bleurt, bert, rembert")
-
-
-def test_numbers_that_are_none_and_code_that_is_not_run(changed: Path) -> None:
-    import torch
-
+    # Numbers that are none, and code that is not run.
+    make_bleurt(changed)
     _change(changed, "classifier.bias", float("nan"))
     with pytest.raises(UsageError, match="gives numbers that are not finite"):
         open_bleurt(changed).score(PAIRS)
@@ -240,16 +234,12 @@ def authors_folder(folder: Path) -> Path:
     return folder
 
 
-def test_a_checkpoint_of_the_authors_needs_their_package(tmp_path: Path) -> None:
+def test_a_checkpoint_of_the_authors_is_run_by_their_package(tmp_path: Path) -> None:
     folder = authors_folder(tmp_path / "BLEURT-20")
     with pytest.raises(
         MissingError, match="is a checkpoint for TensorFlow. .*git\\+https://github.com/google-research/bleurt"
     ):
         open_bleurt(folder).score(PAIRS)
-
-
-def test_a_checkpoint_of_the_authors_is_run_by_their_package(tmp_path: Path) -> None:
-    folder = authors_folder(tmp_path / "BLEURT-20")
     (tmp_path / "site" / "bleurt").mkdir(parents=True)
     (tmp_path / "site" / "bleurt" / "__init__.py").write_text("")
     (tmp_path / "site" / "bleurt" / "score.py").write_text(PACKAGE)

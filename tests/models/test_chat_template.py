@@ -116,24 +116,18 @@ def test_what_cannot_be_written(tokenizer: Any, template: Any, switch: bool | No
         ChatLayout(tokenizer, model="hf/toy", enable_thinking=switch)
 
 
-@pytest.mark.parametrize("chat", [[], CHAT[:1]])
-def test_a_chat_ends_with_the_user_or_the_model(tokenizer: Any, chat: list[Message]) -> None:
-    with pytest.raises(ValueError, match="must end with a message of the user or of the model"):
-        ChatLayout(tokenizer, model="hf/toy").render(chat)
-
-
-def test_a_model_that_goes_on_has_another_turn(tokenizer: Any) -> None:
+def test_turns_of_the_model_are_joined_and_a_chat_ends_with_the_user_or_the_model(tokenizer: Any) -> None:
+    for chat in ([], CHAT[:1]):
+        with pytest.raises(ValueError, match="must end with a message of the user or of the model"):
+            ChatLayout(tokenizer, model="hf/toy").render(chat)
+    text = "{{ 7 * 7 }} {% raw %} \\n"
+    assert text in ChatLayout(tokenizer, model="hf/toy").render([{"role": "user", "content": text}])
     tokenizer.chat_template = TURNS
     layout = ChatLayout(tokenizer, model="hf/toy")
     more: list[Message] = [*CHAT[:3], {"role": "assistant", "content": "More."}]
     joined: list[Message] = [*CHAT[:2], {"role": "assistant", "content": f"{CHAT[2]['content']}\n\nMore."}]
     assert layout.render(more) == layout.render(joined)
     assert layout.render(more).endswith("More.<|assistant|>")
-
-
-def test_text_with_braces_is_not_a_template(tokenizer: Any) -> None:
-    text = "{{ 7 * 7 }} {% raw %} \\n"
-    assert text in ChatLayout(tokenizer, model="hf/toy").render([{"role": "user", "content": text}])
 
 
 def message(role: str) -> st.SearchStrategy[Message]:

@@ -49,7 +49,13 @@ def hub_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_folder_by_any_path_is_the_same_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = folder_of(tmp_path, config={})
+    ordinary = {
+        "_attn_implementation": "sdpa",
+        "_name_or_path": "org/name",
+        "auto_map": {"AutoModel": "a.B"},
+        "n": None,
+    }
+    folder = folder_of(tmp_path, config=ordinary)
     expected = Checkpoint(folder=folder.resolve(), label="model", revision="")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -57,16 +63,14 @@ def test_a_folder_by_any_path_is_the_same_model(tmp_path: Path, monkeypatch: pyt
         assert find_checkpoint(target, revision=None) == expected
 
 
-def test_a_repository_is_found_in_the_cache(hub_cache: Path) -> None:
+@pytest.mark.parametrize(("target", "revision"), [("clinic/other", None), ("clinic/tiny-llm", "v9")])
+def test_what_is_in_the_cache_is_found_and_nothing_else_when_offline(
+    hub_cache: Path, target: str, revision: str | None
+) -> None:
     found = find_checkpoint("clinic/tiny-llm", revision=None)
     assert (found.label, found.revision) == ("clinic/tiny-llm", COMMIT)
     assert found.folder == hub_cache / "models--clinic--tiny-llm" / "snapshots" / COMMIT
     assert find_checkpoint("clinic/tiny-llm", revision=COMMIT) == found
-
-
-@pytest.mark.parametrize(("target", "revision"), [("clinic/other", None), ("clinic/tiny-llm", "v9")])
-def test_what_is_not_in_the_cache_is_missing_when_offline(hub_cache: Path, target: str, revision: str | None) -> None:
-    assert hub_cache.is_dir()
     with pytest.raises(
         MissingError, match=rf"{target} \(revision {revision or 'main'}\).*not to be had.*\n.*hf download {target}"
     ):
@@ -85,22 +89,16 @@ def test_a_configuration_that_names_code_elsewhere_is_refused(tmp_path: Path, co
         checkpoint_of(tmp_path, config=config)
 
 
-def test_an_ordinary_configuration_is_not(tmp_path: Path) -> None:
-    ordinary = {
-        "_attn_implementation": "sdpa",
-        "_name_or_path": "org/name",
-        "auto_map": {"AutoModel": "a.B"},
-        "n": None,
-    }
-    checkpoint_of(tmp_path, config=ordinary)
-
-
-def test_a_folder_without_a_configuration_or_with_a_revision(tmp_path: Path) -> None:
+def test_a_folder_with_a_revision_or_without_a_configuration_or_with_a_broken_one(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, tokenizer={})
     with pytest.raises(MissingError, match=r"no config\.json in .*save_pretrained"):
         find_checkpoint(str(folder), revision=None)
     with pytest.raises(UsageError, match="revision=v1: .* is a folder"):
         find_checkpoint(str(folder), revision="v1")
+    for content, message in (("{", r"config\.json: not JSON"), ("[1]", "a JSON object is expected, got list")):
+        (folder / "config.json").write_text(content, encoding="utf-8")
+        with pytest.raises(UsageError, match=message):
+            find_checkpoint(str(folder), revision=None)
 
 
 @pytest.mark.parametrize(("config", "dtype"), CASES["the_type_the_weights_were_saved_for"])
@@ -118,14 +116,6 @@ def test_end_tokens_come_from_both_files(tmp_path: Path) -> None:
     assert found.end_tokens() == {1, 2, 106}
     shutil.rmtree(found.folder)
     assert checkpoint_of(tmp_path, config={}).end_tokens() == set()
-
-
-def test_a_broken_configuration_is_told(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, config={})
-    for content, message in (("{", r"config\.json: not JSON"), ("[1]", "a JSON object is expected, got list")):
-        (folder / "config.json").write_text(content, encoding="utf-8")
-        with pytest.raises(UsageError, match=message):
-            find_checkpoint(str(folder), revision=None)
 
 
 TENSOR_BYTES = 3000
@@ -191,6 +181,15 @@ def test_each_small_file_and_the_name_of_a_shard_count(folder: Path) -> None:
         seen.add(fingerprint(folder))
     (folder / "model.safetensors").rename(folder / "model-00001-of-00001.safetensors")
     assert len({*seen, fingerprint(folder)}) == 6
+    others = ("README.md", "optimizer.pt", "trainer_state.json", "model.safetensors.index.json")
+    for name in (*others, "merges.txt", "spiece.model"):
+        (folder / name).write_text("{}", encoding="utf-8")
+    (folder / "original").mkdir()
+    names = [path.name for path in model_files(folder)]
+    assert names == [
+        "chat_template.jinja", "config.json", "generation_config.json", "merges.txt", "model-00001-of-00001.safetensors",
+        "spiece.model", "tokenizer.json",
+    ]  # fmt: skip
 
 
 @settings(deadline=None, max_examples=30)
@@ -203,35 +202,23 @@ def test_every_byte_of_small_weights_counts(place: int, tmp_path_factory: pytest
     assert fingerprint(base) != before
 
 
-def test_a_change_in_any_tensor_of_large_weights_counts_and_not_all_is_read(large: Path) -> None:
+def test_any_tensor_and_the_header_of_large_weights_count_and_not_all_is_read(large: Path) -> None:
     before = fingerprint(large)
     for tensor in range(TENSORS):
         write_weights(large, changed=tensor * TENSOR_BYTES)
         assert fingerprint(large) != before
     write_weights(large, changed=TENSOR_BYTES - 1)  # the end of a tensor: outside every sample
     assert fingerprint(large) == before
-
-
-def test_the_header_of_large_weights_counts(large: Path) -> None:
-    before = fingerprint(large)
     weights = large / "model.safetensors"
     weights.write_bytes(weights.read_bytes().replace(b"layer.3", b"layer.X"))
     assert fingerprint(large) != before
-
-
-def test_other_large_weights_are_sampled_from_start_to_end(large: Path) -> None:
+    # Other large weights are sampled from start to end.
     (large / "model.safetensors").unlink()
     seen = set()
     for content in (bytes(50_000), b"\1" + bytes(49_999), bytes(49_999) + b"\1", bytes(50_001)):
         (large / "pytorch_model.bin").write_bytes(content)
         seen.add(fingerprint(large))
     assert len(seen) == 4
-
-
-def test_no_weights(folder: Path) -> None:
-    (folder / "model.safetensors").unlink()
-    with pytest.raises(MissingError, match=r"no weights .*hf download"):
-        fingerprint(folder)
 
 
 @pytest.mark.parametrize(("length", "rest", "message"), CASES["broken_safetensors"])
@@ -241,7 +228,7 @@ def test_a_broken_file_is_told(folder: Path, length: int, rest: str, message: st
         fingerprint(folder)
 
 
-def test_a_file_cut_off_is_told(folder: Path) -> None:
+def test_a_file_cut_off_or_missing_is_told(folder: Path) -> None:
     weights = folder / "model.safetensors"
     for kept, message in (
         (0, "no room for its header"),
@@ -251,12 +238,6 @@ def test_a_file_cut_off_is_told(folder: Path) -> None:
         weights.write_bytes(safetensors(bytes(TENSOR_BYTES * TENSORS))[:kept])
         with pytest.raises(UsageError, match=message):
             fingerprint(folder)
-
-
-def test_files_are_those_that_decide_answers(folder: Path) -> None:
-    others = ("README.md", "optimizer.pt", "trainer_state.json", "model.safetensors.index.json")
-    for name in (*others, "merges.txt", "spiece.model"):
-        (folder / name).write_text("{}", encoding="utf-8")
-    (folder / "original").mkdir()
-    names = [path.name for path in model_files(folder)]
-    assert names == ["config.json", "merges.txt", "model.safetensors", "spiece.model", "tokenizer.json"]
+    weights.unlink()
+    with pytest.raises(MissingError, match=r"no weights .*hf download"):
+        fingerprint(folder)

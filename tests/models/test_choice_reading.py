@@ -9,9 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.models.endpoint_choices import (
-    APART,
-    MALFORMED,
-    MISSING,
     OddScoresError,
     is_letter,
     read_continuation,
@@ -53,29 +50,8 @@ def test_what_is_said_of_letters(
     assert found.to_text()
 
 
-FIRST_TOKENS: Mapping[str, tuple[Any, str, str]] = {
-    "none": (None, MISSING, "names no tokens"),
-    "empty": ([], MISSING, "names no tokens"),
-    "no alternatives": ([{"token": "A", "logprob": -1.0}], MISSING, "top_logprobs"),
-    "empty alternatives": ([{"token": "A", "logprob": -1.0, "top_logprobs": []}], MISSING, "top_logprobs"),
-    "alternatives of another form": ([{"top_logprobs": {"A": -1.0}}], MISSING, "top_logprobs"),
-    "alternative without text": (entries([(None, -1.0)]), MALFORMED, "no text"),
-    "alternative that is no object": ([{"top_logprobs": ["A"]}], MALFORMED, "no text"),
-    "nan": (entries([("A", math.nan)]), MALFORMED, "up to 0, got nan"),
-    "infinite": (entries([("A", math.inf)]), MALFORMED, "up to 0, got inf"),
-    "a probability": (entries([("A", 0.75)]), MALFORMED, "up to 0, got 0.75"),
-    "text": (entries([("A", "-1.0")]), MALFORMED, "up to 0, got str"),
-    "null": (entries([("A", None)]), MALFORMED, "up to 0, got NoneType"),
-    "truth": (entries([("A", True)]), MALFORMED, "up to 0, got bool"),
-    "huge": (entries([("A", 10**400)]), MALFORMED, "up to 0, got 1000"),
-    "more than 1 in all": (entries([("A", -0.1), (" A", -0.1)]), MALFORMED, "add up to more than 1"),
-    "numbers of tokens": (entries([("token_id:32", -0.1), ("token_id:33", -3.0)]), MALFORMED, "by number"),
-    "all impossible": (entries([("A", -math.inf)]), MALFORMED, "a probability above 0"),
-}
-
-
-@pytest.mark.parametrize(("said", "reason", "detail"), FIRST_TOKENS.values(), ids=FIRST_TOKENS.keys())
-def test_odd_first_tokens(said: Any, reason: str, detail: str) -> None:
+@pytest.mark.parametrize(("name", "said", "reason", "detail"), CASES["odd_first_tokens"])
+def test_odd_first_tokens(name: str, said: Any, reason: str, detail: str) -> None:
     with pytest.raises(OddScoresError, match=detail) as caught:
         read_first_token(said, LETTERS)
     assert caught.value.reason == reason
@@ -130,41 +106,18 @@ def whole_of(*answer: tuple[int, str, Any]) -> list[Any]:
     return prompt(*CONTEXT, *answer)
 
 
-PROMPTS: Mapping[str, tuple[Any, int | None, str, str]] = {
-    "none": (None, 3, MISSING, "prompt_logprobs"),
-    "empty": ([], None, MALFORMED, "0 tokens"),
-    "too few": (prompt(*CONTEXT), 9, MALFORMED, "tells of 3 tokens of a prompt that has 9"),
-    "two alternatives": ([None, {"1": {"logprob": -1.0}, "2": {"logprob": -2.0}}], 2, MALFORMED, "got 2"),
-    "no token": ([None, {}], 2, MALFORMED, "got 0"),
-    "null in the middle": ([None, None], 2, MALFORMED, "got none"),
-    "numbers alone": ([None, -1.5], 2, MALFORMED, "got none"),
-}
-
-
-@pytest.mark.parametrize(("said", "count", "reason", "detail"), PROMPTS.values(), ids=PROMPTS.keys())
-def test_odd_prompts(said: Any, count: int | None, reason: str, detail: str) -> None:
+@pytest.mark.parametrize(("name", "said", "count", "reason", "detail"), CASES["odd_prompts"])
+def test_odd_prompts(name: str, said: Any, count: int | None, reason: str, detail: str) -> None:
     with pytest.raises(OddScoresError, match=detail) as caught:
         read_prompt(said, prompt_tokens=count)
     assert caught.value.reason == reason
 
 
-ANSWERS: Mapping[str, tuple[list[Any], str, str]] = {
-    "joined with the context": (prompt(*CONTEXT[:2], (9, "?A", -1.0)), APART, "joins the end of the one"),
-    "shorter than the context": (prompt(*CONTEXT[:2]), APART, "tokens of the prompt change"),
-    "nothing behind it": (prompt(*CONTEXT), APART, "0 tokens behind the prompt"),
-    "an end token behind it": (whole_of((7, "A", -1.0), (2, "</s>", -1.0)), APART, "2 tokens behind the prompt"),
-    "thoughts before it": (whole_of((6, "<think>", -1.0), (7, "A", -1.0)), APART, "2 tokens behind the prompt"),
-    "another answer": (whole_of((7, "B", -1.0)), APART, "do not read as the answer"),
-    "nan": (whole_of((7, "A", math.nan)), MALFORMED, "got nan"),
-    "above 0": (whole_of((7, "A", 0.5)), MALFORMED, "got 0.5"),
-    "no logprob": ([*whole_of(), {"7": {"decoded_token": "A"}}], MALFORMED, "got NoneType"),
-    "no text": ([*whole_of(), {"7": {"logprob": -1.0}}], MALFORMED, "decoded_token"),
-    "no object": ([*whole_of(), {"7": -1.0}], MALFORMED, "decoded_token"),
-}
-
-
-@pytest.mark.parametrize(("said", "reason", "detail"), ANSWERS.values(), ids=ANSWERS.keys())
-def test_answers_that_cannot_be_told_are_never_a_number(said: list[Any], reason: str, detail: str) -> None:
+@pytest.mark.parametrize(("name", "kept", "rest", "reason", "detail"), CASES["odd_answers"])
+def test_answers_that_cannot_be_told_are_never_a_number(
+    name: str, kept: int, rest: list[Any], reason: str, detail: str
+) -> None:
+    said = [*prompt(*CONTEXT)[:kept], *rest]
     context = read_prompt(prompt(*CONTEXT), prompt_tokens=3)
     with pytest.raises(OddScoresError, match=detail) as caught:
         read_continuation(context, read_prompt(said, prompt_tokens=None), "A")

@@ -85,25 +85,34 @@ def test_a_dense_layer(tmp_path: Path, activation: str, torch_file: bool) -> Non
     assert found.shape == (len(TEXTS), 8)
 
 
-def test_a_transformer_in_a_folder_of_its_own(tmp_path: Path) -> None:
+def test_a_transformer_without_a_pooler_or_in_a_folder_of_its_own(tmp_path: Path) -> None:
     """As checkpoints before version 2 of Sentence-Transformers are laid out: no config.json beside modules.json."""
+    # ClinicalBERT's kind lacks only the pooler: trained to fill in words; nothing here reads the pooler.
+    folder = make_bert(tmp_path / "m", pooler=False)
+    np.testing.assert_allclose(open_embedder(folder).embed(TEXTS), expected(folder, TEXTS, "mean"), atol=1e-5)
     folder = make_layout(tmp_path / "old-one", pooling=MEAN, inner="0_Transformer", settings={"max_seq_length": 8})
     embedder = open_embedder(folder)
     assert (embedder.max_length, embedder.identity["model"]) == (8, "old-one")
     np.testing.assert_allclose(embedder.embed(["no"]), expected(folder / "0_Transformer", ("no",), "mean"), atol=1e-5)
 
 
-def test_the_same_numbers_whatever_the_batch_and_twice(bert: Path) -> None:
+def test_the_same_numbers_whatever_the_batch_and_zeros_without_text(bert: Path) -> None:
     embedder = open_embedder(bert)
     many = [*TEXTS, *(f"{text} {number}" for number in range(6) for text in TEXTS)]
     together = embedder.embed(many)
     alone = np.concatenate([embedder.embed([text]) for text in many])
     np.testing.assert_allclose(together, alone, atol=1e-5)
-    backwards = embedder.embed(many[::-1])[::-1]
-    np.testing.assert_allclose(together, backwards, atol=1e-5)
+    np.testing.assert_allclose(together, embedder.embed(many[::-1])[::-1], atol=1e-5)
     assert (embedder.embed(many) == together).all()
     embedder._batches.tokens = 1  # every text alone
     np.testing.assert_allclose(embedder.embed(many), together, atol=1e-5)
+    # Empty texts are zeros.
+    found = embedder.embed(["", "no", " \n\t", "\u2003"])
+    assert (found[[0, 2, 3]] == 0).all()
+    assert np.linalg.norm(found[1]) == pytest.approx(1)
+    assert embedder.embed([]).shape == (0, WIDTH)
+    assert embedder.embed([""]).shape == (1, WIDTH)
+    assert (embedder.embed(["  no "]) == found[1]).all()  # white space at the ends plays no part
 
 
 def test_long_texts_are_cut_and_counted(bert: Path) -> None:
@@ -122,7 +131,7 @@ def test_long_texts_are_cut_and_counted(bert: Path) -> None:
     assert embedder.truncated == 3
 
 
-def test_where_the_limit_comes_from(tmp_path: Path) -> None:
+def test_where_the_limit_comes_from_and_small_letters(tmp_path: Path) -> None:
     assert open_embedder(make_bert(tmp_path / "a", model_max_length=16)).max_length == 16
     asked = make_layout(tmp_path / "b", pooling=MEAN, settings={"max_seq_length": 7})
     assert embedder_identity(asked)["max_length"] == "7"
@@ -130,9 +139,6 @@ def test_where_the_limit_comes_from(tmp_path: Path) -> None:
     assert embedder_identity(asked)["max_length"] == str(LIMIT)  # there are no more positions
     write_json(asked / "sentence_bert_config.json", {"max_seq_length": None})
     assert embedder_identity(asked)["max_length"] == str(LIMIT)
-
-
-def test_small_letters(tmp_path: Path) -> None:
     folder = make_layout(tmp_path / "m", pooling=MEAN, settings={"max_seq_length": 20, "do_lower_case": True})
     found = open_embedder(folder).embed(["No KNOWN allergies.", "no known allergies."])
     assert (found[0] == found[1]).all()
@@ -140,22 +146,6 @@ def test_small_letters(tmp_path: Path) -> None:
         ["No KNOWN allergies.", "no known allergies."]
     )
     assert np.abs(kept[0] - kept[1]).max() > 1e-3
-
-
-def test_empty_texts_are_zeros(bert: Path) -> None:
-    embedder = open_embedder(bert)
-    found = embedder.embed(["", "no", " \n\t", "\u2003"])
-    assert (found[[0, 2, 3]] == 0).all()
-    assert np.linalg.norm(found[1]) == pytest.approx(1)
-    assert embedder.embed([]).shape == (0, WIDTH)
-    assert embedder.embed([""]).shape == (1, WIDTH)
-    assert (embedder.embed(["  no "]) == found[1]).all()  # white space at the ends plays no part
-
-
-def test_a_checkpoint_that_lacks_only_the_pooler(tmp_path: Path) -> None:
-    """ClinicalBERT's kind: trained to fill in words; nothing here reads the pooler."""
-    folder = make_bert(tmp_path / "m", pooler=False)
-    np.testing.assert_allclose(open_embedder(folder).embed(TEXTS), expected(folder, TEXTS, "mean"), atol=1e-5)
 
 
 def test_a_folder_of_the_first_years(tmp_path: Path) -> None:
@@ -221,13 +211,22 @@ def test_a_repository_in_the_cache(bert: Path, tmp_path: Path, monkeypatch: pyte
         embedder_identity("some-org/other")
 
 
-def test_what_is_not_here(tmp_path: Path) -> None:
+def test_what_is_not_here_or_no_encoder(tmp_path: Path) -> None:
+    import transformers
+
     with pytest.raises(MissingError, match="hf download emilyalsentzer/Bio_ClinicalBERT --revision d5892b39") as told:
         open_embedder(tmp_path / "nowhere", example="emilyalsentzer/Bio_ClinicalBERT")
     assert "Nothing is downloaded here" in str(told.value)
     (tmp_path / "empty").mkdir()
     with pytest.raises(MissingError, match=r"no config\.json"):
         open_embedder(tmp_path / "empty")
+    folder = make_bert(tmp_path / "m")
+    config = transformers.T5Config(
+        vocab_size=300, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, decoder_start_token_id=0
+    )
+    transformers.T5Model(config).save_pretrained(folder)
+    with pytest.raises(UsageError, match=r"a model with a decoder \(t5\)|no file of it says how long a text can be"):
+        open_embedder(folder)
 
 
 def modules(folder: Path, change: Callable[[list[dict[str, Any]]], Any]) -> None:
@@ -259,6 +258,11 @@ def not_finite(folder: Path) -> None:
     save_file({name: value / 0 for name, value in load_file(path).items()}, path, metadata={"format": "pt"})
 
 
+def dense(folder: Path, content: bytes) -> None:
+    (folder / "2_Dense" / "model.safetensors").unlink()
+    (folder / "2_Dense" / "pytorch_model.bin").write_bytes(content)
+
+
 DAMAGES: list[tuple[Callable[[Path], Any], str]] = [
     (lambda folder: modules(folder, lambda found: found[:1]), "are expected, got Transformer"),
     (
@@ -275,17 +279,13 @@ DAMAGES: list[tuple[Callable[[Path], Any], str]] = [
     (cut_weights, "Download it again"),
     (drop_weights, "its files lack 10 of its weights .* which would be random"),
     (lambda folder: (folder / "model.safetensors").unlink(), "no weights"),
+    *(
+        (partial(dense, content=content), "dense layer 2_Dense does not load")
+        for content in (b"", b"no tensors", b"\x80\x02cos\nsystem\n(S'true'\ntR.")
+    ),
     (not_finite, "m gives numbers that are not finite"),
     *((partial(write_text, file=file, text=text), message) for file, text, message in CASES["damaged_embedder"]),
 ]
-
-
-@pytest.mark.parametrize("content", [b"", b"no tensors", b"\x80\x02cos\nsystem\n(S'true'\ntR."])
-def test_a_dense_layer_that_is_no_tensors(tmp_path: Path, content: bytes) -> None:
-    folder = make_layout(tmp_path / "m", pooling=MEAN, dense="Tanh", torch_file=True)
-    (folder / "2_Dense" / "pytorch_model.bin").write_bytes(content)
-    with pytest.raises(UsageError, match="dense layer 2_Dense does not load"):
-        open_embedder(folder)
 
 
 @pytest.fixture(scope="module")
@@ -301,15 +301,3 @@ def test_a_damaged_or_unknown_checkpoint(
     damage(folder)
     with pytest.raises((UsageError, MissingError), match=message):
         open_embedder(folder).embed(TEXTS)
-
-
-def test_a_model_with_a_decoder_is_none(tmp_path: Path) -> None:
-    import transformers
-
-    folder = make_bert(tmp_path / "m")
-    config = transformers.T5Config(
-        vocab_size=300, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, decoder_start_token_id=0
-    )
-    transformers.T5Model(config).save_pretrained(folder)
-    with pytest.raises(UsageError, match=r"a model with a decoder \(t5\)|no file of it says how long a text can be"):
-        open_embedder(folder)

@@ -84,25 +84,23 @@ def test_how_long_a_text_can_be(tmp_path: Path) -> None:
         longest_text(found)
 
 
-def test_only_the_layers_that_are_needed(tmp_path: Path) -> None:
-    make_roberta(tmp_path / "m")
-    assert len(load_model("m", tmp_path / "m", layers=1).encoder.layer) == 1
-    assert len(load_model("m", tmp_path / "m").encoder.layer) == 2
+def test_only_the_layers_that_are_needed_and_only_whole_files(tmp_path: Path) -> None:
+    folder = tmp_path / "m"
+    make_roberta(folder)
+    assert len(load_model("m", folder, layers=1).encoder.layer) == 1
+    assert len(load_model("m", folder).encoder.layer) == 2
     with pytest.raises(UsageError, match="m has layers 0 to 2; got 3"):
-        load_model("m", tmp_path / "m", layers=3)
+        load_model("m", folder, layers=3)
     with pytest.raises(UsageError, match="nothing does not load with transformers"):
         load_model("nothing", tmp_path / "nothing")
-
-
-def test_a_folder_that_is_cut_off(tmp_path: Path) -> None:
-    make_roberta(tmp_path)
-    for file in tmp_path.glob("*.safetensors"):
+    # Files that are cut off.
+    for file in folder.glob("*.safetensors"):
         file.write_bytes(b"\xff" * 100)
     with pytest.raises(UsageError, match=r"tiny does not load with transformers .*header"):
-        load_model("tiny", tmp_path)
-    load_tokenizer("tiny", tmp_path)
+        load_model("tiny", folder)
+    load_tokenizer("tiny", folder)
     for name in ("tokenizer.json", "vocab.json", "merges.txt"):
-        (tmp_path / name).unlink(missing_ok=True)
+        (folder / name).unlink(missing_ok=True)
     # transformers makes one all the same, to which every word is unknown.
     with pytest.raises(UsageError, match=r"tiny: its tokenizer (knows no words|does not load)"):
-        load_tokenizer("tiny", tmp_path)
+        load_tokenizer("tiny", folder)

@@ -116,6 +116,10 @@ def test_question_alone_decides_the_way_unless_it_is_given(toy_model: Path) -> N
         with pytest.raises(UsageError, match="logprobs=top tells the answer's first token.*longer texts"):
             results(model_at(server, way="top"), [question(0)])
         assert len(server.calls) == 8
+    with ToyServer(toy_model, most=5) as server:
+        found = scores(model_at(server, alternatives=5), [question(0, LETTERS)])
+    assert server.paths(CHAT)[0]["top_logprobs"] == 5
+    assert found["q0"].below is not None
 
 
 def test_prompt_and_top_tell_the_same_of_a_letter_with_one_spelling(toy_model: Path) -> None:
@@ -236,13 +240,6 @@ def test_server_that_cannot_tell_stops_the_run_and_says_what_to_use(
     assert len({str(body["messages"]) for body in server.paths(CHAT)}) <= 4 * 6 + 6
 
 
-def test_fewer_alternatives_are_taken_when_named(toy_model: Path) -> None:
-    with ToyServer(toy_model, most=5) as server:
-        found = scores(model_at(server, alternatives=5), [question(0, LETTERS)])
-    assert server.paths(CHAT)[0]["top_logprobs"] == 5
-    assert found["q0"].below is not None
-
-
 def test_odd_reply_to_one_question_is_its_own_failure(toy_model: Path) -> None:
     def change(reply: dict[str, Any]) -> None:
         if reply["usage"]["prompt_tokens"] == longest:
@@ -265,19 +262,19 @@ def test_odd_reply_to_one_question_is_its_own_failure(toy_model: Path) -> None:
 def templated(folder: Path, opening: str, answered: str) -> Path:
     """Gives a copy of the toy another way to open an answer, and to write one that was given."""
     text = (folder / "chat_template.jinja").read_text()
-    assistant = "{% if message.role == 'assistant' %}" + answered + "{{ eos_token }}{% else %}"
+    assistant = "{% if message.role == 'assistant' %}<|assistant|>" + answered + "{{ eos_token }}{% else %}"
     body = "<|{{ message.role }}|>{{ message.content }}{{ eos_token }}"
     assert body in text
     assert "<|assistant|>{% endif %}" in text
     text = text.replace(body, f"{assistant}{body}{{% endif %}}").replace(
-        "<|assistant|>{% endif %}", f"{opening}{{% endif %}}"
+        "<|assistant|>{% endif %}", f"<|assistant|>{opening}{{% endif %}}"
     )
     (folder / "chat_template.jinja").write_text(text)
     return folder
 
 
 def test_answer_that_joins_with_the_prompt_is_a_failure_not_a_number(toy_copy: Path) -> None:
-    folder = templated(toy_copy, "<|assistant|>The pat", "<|assistant|>The pat{{ message.content }}")
+    folder = templated(toy_copy, "The pat", "The pat{{ message.content }}")
     asked = [question(0, ("ient has a fever", "Yes")), question(1, ("(no)", "!"))]
     with ToyServer(folder) as server:
         found = results(model_at(server, concurrency=1), asked)
@@ -288,10 +285,13 @@ def test_answer_that_joins_with_the_prompt_is_a_failure_not_a_number(toy_copy: P
     assert isinstance(found["q1"], Answer)  # nothing joins there
 
 
+USELESS_FOR = "no usable log-probabilities: .*"
 TEMPLATES = {
-    "empty thoughts": ("<|assistant|>", "<|assistant|>Walks without a stick.{{ message.content }}", "do not read as"),
-    "thoughts begun": ("<|assistant|>Walks", "<|assistant|>{{ message.content }}", "answered question otherwise"),
-    "answers twice": ("<|assistant|>", "<|assistant|>{{ message.content }}{{ message.content }}", "changes answers"),
+    "empty thoughts": ("", "Walks without a stick.{{ message.content }}", f"{USELESS_FOR}do not read as"),
+    "thoughts begun": ("Walks", "{{ message.content }}", f"{USELESS_FOR}answered question otherwise"),
+    "answers twice": ("", "{{ message.content }}{{ message.content }}", f"{USELESS_FOR}changes answers"),
+    # The library that renders chats refuses to go on with an answer that the template has changed.
+    "letters": ("", "{{ message.content | replace('e', 'E') }}", "a chat template that writes answers as they are"),
 }
 
 
@@ -300,22 +300,12 @@ def test_template_that_writes_answers_otherwise_stops_the_run(
     toy_copy: Path, opening: str, answered: str, message: str
 ) -> None:
     folder = templated(toy_copy, opening, answered)
-    with ToyServer(folder) as server, pytest.raises(UsageError, match=f"no usable log-probabilities: .*{message}"):
-        results(model_at(server), [question(0)])
-
-
-def test_template_that_server_and_answer_do_not_agree_on(toy_copy: Path) -> None:
-    """The library that renders chats refuses to go on with an answer that the template has changed."""
-    folder = templated(toy_copy, "<|assistant|>", "<|assistant|>{{ message.content | replace('e', 'E') }}")
-    with (
-        ToyServer(folder) as server,
-        pytest.raises(UsageError, match="a chat template that writes answers as they are"),
-    ):
+    with ToyServer(folder) as server, pytest.raises(UsageError, match=message):
         results(model_at(server), [question(0)])
 
 
 def test_template_that_trims_answers_is_no_hindrance(toy_copy: Path, toy_model: Path) -> None:
-    folder = templated(toy_copy, "<|assistant|>", "<|assistant|>{{ message.content | trim }}")
+    folder = templated(toy_copy, "", "{{ message.content | trim }}")
     with ToyServer(folder) as server:
         found = scores(model_at(server), [question(0, (" The patient", "The patient "))])
     with ToyServer(toy_model) as server:
@@ -324,11 +314,8 @@ def test_template_that_trims_answers_is_no_hindrance(toy_copy: Path, toy_model: 
     assert found["q0"].tokens[0] == plain["q0"].tokens[0]
 
 
-@pytest.mark.parametrize("blank", ["", "  "])
-def test_empty_answer_is_a_failure(toy_model: Path, blank: str) -> None:
+def test_empty_answer_is_a_failure(toy_model: Path) -> None:
     with ToyServer(toy_model) as server:
-        found = results(model_at(server), [question(0, ("The", blank)), question(1)])
-    failed = found["q0"]
-    assert isinstance(failed, Failure)
-    assert failed.reason == "empty continuation"
-    assert isinstance(found["q1"], Answer)
+        found = results(model_at(server), [question(0, ("The", "")), question(1), question(2, ("The", "  "))])
+    assert isinstance(found.pop("q1"), Answer)
+    assert [getattr(failed, "reason", "") for failed in found.values()] == ["empty continuation"] * 2

@@ -190,21 +190,14 @@ def test_arguments_name_folder_and_context(toy_model: Path) -> None:
     assert model.identity == plain.identity
 
 
-def test_folder_without_a_tokenizer(tmp_path: Path) -> None:
-    with pytest.raises(MissingError, match="no tokenizer_config.json there.*folder of the served model's tokenizer"):
-        open_endpoint("openai-api/x/m", options={"base_url": "http://127.0.0.1:1/v1", "tokenizer": str(tmp_path)})
-
-
-def test_folder_without_a_chat_template_cannot_measure_chats(toy_copy: Path) -> None:
-    (toy_copy / "chat_template.jinja").unlink()
+def test_folder_that_cannot_measure_chats(toy_copy: Path, tmp_path: Path) -> None:
     options = {"base_url": "http://127.0.0.1:1/v1", "context": "200", "tokenizer": str(toy_copy)}
+    with pytest.raises(MissingError, match="no tokenizer_config.json there.*folder of the served model's tokenizer"):
+        open_endpoint("openai-api/x/m", options={**options, "tokenizer": str(tmp_path)})
+    (toy_copy / "chat_template.jinja").unlink()
     with pytest.raises(UsageError, match="no chat template.*folder of the model that is served"):
         open_endpoint("openai-api/x/m", options=options).lengths([question(0)])
-
-
-def test_folder_whose_tokenizer_does_not_load(toy_copy: Path) -> None:
     (toy_copy / "tokenizer.json").write_text("{}")
-    options = {"base_url": "http://127.0.0.1:1/v1", "context": "200", "tokenizer": str(toy_copy)}
     with pytest.raises(UsageError, match="does not load with transformers"):
         open_endpoint("openai-api/x/m", options=options).lengths([question(0)])
 
@@ -227,18 +220,22 @@ def served(kind: str, folder: Path, tmp_path: Path, **options: str) -> ServedMod
     return model
 
 
-@pytest.mark.parametrize("kind", ["vllm-server", "transformers-server"])
-def test_folder_of_the_model_tells_without_a_server(kind: str, toy_model: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kind", "options", "context"),
+    [
+        ("vllm-server", {}, 4096),
+        ("vllm-server", {"flags": "--max-model-len 1k"}, 1000),
+        ("transformers-server", {}, 4096),
+    ],
+)
+def test_folder_of_the_model_tells_without_a_server(
+    kind: str, options: dict[str, str], context: int, toy_model: Path, tmp_path: Path
+) -> None:
     asked = [question(index) for index in range(3)]
-    model = served(kind, toy_model, tmp_path)
-    assert model.lengths(asked) == wanted(toy_model, asked)
+    model = served(kind, toy_model, tmp_path, **options)
+    assert model.lengths(asked) == wanted(toy_model, asked, context=context)
     assert model.lengths([]) == []
     assert not (tmp_path / "logs").exists()
-
-
-def test_vllm_flag_sets_the_context(toy_model: Path, tmp_path: Path) -> None:
-    model = served("vllm-server", toy_model, tmp_path, flags="--max-model-len 1k")
-    assert model.lengths([question(0)]) == wanted(toy_model, [question(0)], context=1000)
 
 
 def test_server_is_started_only_where_the_folder_does_not_tell(toy_model: Path, tmp_path: Path) -> None:

@@ -157,13 +157,19 @@ def test_every_end_token_of_the_model_ends_an_answer(toy_model: Path, toy_copy: 
     assert steps == [len(kept) + 1]
 
 
-def test_the_models_own_decoding_habits_are_not_used(
+def test_the_models_own_decoding_habits_are_not_used_and_it_needs_no_chat_template(
     toy_model: Path, toy_copy: Path, opened: Opener, default: Any
 ) -> None:
     change_json(
         toy_copy, "generation_config.json", do_sample=True, temperature=1.9, repetition_penalty=4.0, num_beams=3
     )
     assert answers(opened(toy_copy), QUESTIONS[:5]) == answers(default, QUESTIONS[:5])
+    # Without a chat template the layout is another.
+    (toy_copy / "chat_template.jinja").unlink()
+    model = opened(toy_copy)
+    assert model.identity["layout"] == "plain"
+    assert model.identity["weights"] != default.identity["weights"]
+    assert len(answers(model, QUESTIONS[:5])) == 5
 
 
 def test_a_repetition_penalty_is_used_when_asked_for(toy_model: Path, opened: Opener) -> None:
@@ -187,14 +193,6 @@ def test_sampling_is_repeatable_by_its_seed(toy_model: Path, opened: Opener, def
     assert first != other
     greedy = [answer.text for answer in answers(default, QUESTIONS).values()]
     assert greedy not in (first, other)
-
-
-def test_a_model_without_chat_template(toy_model: Path, toy_copy: Path, opened: Opener, default: Any) -> None:
-    (toy_copy / "chat_template.jinja").unlink()
-    model = opened(toy_copy)
-    assert model.identity["layout"] == "plain"
-    assert model.identity["weights"] != default.identity["weights"]
-    assert len(answers(model, QUESTIONS[:5])) == 5
 
 
 def test_different_requests_in_the_processes_are_noticed(toy_model: Path, opened: Opener) -> None:

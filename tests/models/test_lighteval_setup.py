@@ -112,6 +112,12 @@ def test_bad_options_are_told(toy_model: Path, options: dict[str, str], message:
 
 
 def test_what_is_missing_is_told(tmp_path: Path, toy_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(
+        UsageError, match=r"2 processes were started .*accelerate sees one.*ACCELERATE_USE_CPU=true torchrun"
+    ):
+        open_hf(f"hf/{toy_model}", options={})
+    monkeypatch.delenv("WORLD_SIZE")
     with pytest.raises(MissingError, match="no such folder"):
         open_hf(f"hf/{tmp_path / 'nowhere'}", options={})
     find_spec = importlib.util.find_spec
@@ -135,28 +141,17 @@ def test_a_broken_model_is_told(toy_copy: Path) -> None:
         open_hf(f"hf/{toy_copy}", options={})
 
 
-def test_processes_that_do_not_see_each_other_are_told(toy_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(
-        UsageError, match=r"2 processes were started .*accelerate sees one.*ACCELERATE_USE_CPU=true torchrun"
-    ):
-        open_hf(f"hf/{toy_model}", options={})
-
-
-def test_running_out_of_gpu_memory_says_what_to_do(toy_model: Path, opened: Opener) -> None:
-    import torch
-
-    model = opened(toy_model, batch_size="6")
-    model.inner.greedy_until = Mock(side_effect=torch.OutOfMemoryError("CUDA out of memory.\nmore"))
-    with pytest.raises(UsageError, match=r"batch_size=6: CUDA out of memory.*same command with batch_size=3; what was"):
-        model.generate(QUESTIONS, lambda _: None)
-
-
-def test_a_model_too_large_for_the_gpu_says_what_to_do(toy_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_running_out_of_gpu_memory_says_what_to_do(
+    toy_model: Path, opened: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import torch
     from lighteval.models.transformers import transformers_model as backend
 
     full = Mock(side_effect=torch.OutOfMemoryError("CUDA out of memory.\nmore"))
+    model = opened(toy_model, batch_size="6")
+    model.inner.greedy_until = full
+    with pytest.raises(UsageError, match=r"batch_size=6: CUDA out of memory.*same command with batch_size=3; what was"):
+        model.generate(QUESTIONS, lambda _: None)
     monkeypatch.setattr(backend, "TransformersModel", full)
     said = r"does not fit .*: CUDA out of memory.*model_parallel=true.*tensor_parallel_size"
     with pytest.raises(UsageError, match=said):

@@ -71,13 +71,19 @@ def test_odd_continuations_are_taken_as_they_are(toy_model: Path, default: Any) 
     assert len(set(found.logprobs)) == len(odd)
 
 
-def test_a_choice_without_tokens_is_a_failure(default: Any) -> None:
+def test_a_choice_without_tokens_or_numbers_is_a_failure(toy_model: Path, opened: Opener, default: Any) -> None:
     failure = results(default, [choose("empty", "Fever?", ("A", ""))])["empty"]
     assert isinstance(failure, Failure)
     assert failure.reason == "choice without tokens"
     assert failure.detail == "choice 2 is empty, or this tokenizer cannot tell where it begins"
     # It can be measured all the same.
     assert default.lengths([choose("empty", "Fever?", ("A", ""))]) == default.lengths([choose("a", "Fever?", ("A",))])
+    model = opened(toy_model)
+    model.inner.model.lm_head.weight.data[50] = float("nan")
+    failure = results(model, [CHOICES[0]])[CHOICES[0].key]
+    assert isinstance(failure, Failure)
+    assert failure.reason == "no number"
+    assert "dtype=bfloat16 or float32" in failure.detail
 
 
 def test_the_plain_layout_has_a_space_before_the_choice(toy_copy: Path, opened: Opener) -> None:
@@ -162,15 +168,6 @@ def test_half_precision_is_summed_in_float32(toy_model: Path, opened: Opener) ->
         assert one.logprobs == pytest.approx(expected[key].logprobs, rel=0.05)
 
 
-def test_what_the_model_cannot_compute_is_a_failure(toy_model: Path, opened: Opener) -> None:
-    model = opened(toy_model)
-    model.inner.model.lm_head.weight.data[50] = float("nan")
-    failure = results(model, [CHOICES[0]])[CHOICES[0].key]
-    assert isinstance(failure, Failure)
-    assert failure.reason == "no number"
-    assert "dtype=bfloat16 or float32" in failure.detail
-
-
 def test_answers_are_handed_over_as_soon_as_their_chunk_is_done(toy_model: Path, opened: Opener) -> None:
     model = opened(toy_model, batch_size="8")
     requests = [choose(f"q{index}", f"Fever {index}?") for index in range(6)]
@@ -190,7 +187,7 @@ def test_answers_are_handed_over_as_soon_as_their_chunk_is_done(toy_model: Path,
     assert len({key for key, _ in seen}) == 6
 
 
-def test_other_tokens_than_those_meant_are_noticed(toy_model: Path, opened: Opener) -> None:
+def test_other_tokens_than_those_meant_or_fewer_are_noticed(toy_model: Path, opened: Opener) -> None:
     model = opened(toy_model)
     inner = model.inner.loglikelihood
 
@@ -201,10 +198,7 @@ def test_other_tokens_than_those_meant_are_noticed(toy_model: Path, opened: Open
     model.inner.loglikelihood = swapped
     with pytest.raises(RuntimeError, match="lighteval changed the tokens of request q before scoring them"):
         results(model, [choose("q", "Fever?")])
-
-
-def test_a_text_that_lighteval_cuts_is_noticed(toy_model: Path, opened: Opener) -> None:
-    model = opened(toy_model)
+    model.inner.loglikelihood = inner
     model.inner._max_length = 20
     with pytest.raises(RuntimeError, match="lighteval cut a text that was measured to fit"):
         results(model, [choose("q", "Fever and cough. " * 20)])

@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.models.base import Request
 from medical_tasks.models.local_model import Prompt, plan_chunks, read_answer
-from tests.models.toy_texts import ask
+from tests.models.toy_texts import CASES, ask
 
 ENDS = frozenset({2, 9})
 
 
-@pytest.mark.parametrize(
-    ("tokens", "stop", "expected"),
-    [
-        ([], (), ("", 0, "stop")),
-        ([2], (), ("", 0, "stop")),
-        ([5, 6, 2, 2], (), ("5 6", 2, "stop")),
-        ([5, 9, 7, 2], (), ("5", 1, "stop")),
-        ([5, 6, 7, 8], (), ("5 6 7 8", 4, "length")),
-        ([5, 6, 7], (), ("5 6 7", 3, "stop")),  # its batch was ended by a stop sequence of all rows
-        ([5, 6, 7, 8], ("7", "6"), ("5 ", 4, "stop")),
-        ([5, 6, 7, 8], ("x",), ("5 6 7 8", 4, "length")),
-        ([5, 6, 7, 2], ("7",), ("5 6 ", 3, "stop")),
-        ([5, 6, 7, 2], ("5",), ("", 3, "stop")),
-    ],
-)
-def test_reading_an_answer(tokens: list[int], stop: tuple[str, ...], expected: tuple[str, int, str]) -> None:
-    prompt = Prompt(request=ask("k", "x", size=4), text="x", tokens=(1,), stop=stop)
+@pytest.mark.parametrize(("tokens", "stop", "expected"), CASES["reading_an_answer"])
+def test_reading_an_answer(tokens: list[int], stop: list[str], expected: list[Any]) -> None:
+    prompt = Prompt(request=ask("k", "x", size=4), text="x", tokens=(1,), stop=tuple(stop))
     answer = read_answer(prompt, tokens, ENDS, lambda ids: " ".join(map(str, ids)))
-    assert (answer.text, answer.output_tokens, answer.finish) == expected
+    assert [answer.text, answer.output_tokens, answer.finish] == expected
 
 
 Shape = tuple[int, int, int, bool]
@@ -68,13 +56,12 @@ def test_chunks_hold_each_prompt_once_and_none_is_cut(shapes: list[Shape], size:
 
 @settings(deadline=None, max_examples=50)
 @given(shapes=st.lists(st.tuples(st.integers(1, 400), st.integers(1, 100)), max_size=20), seed=st.randoms())
-def test_chunks_do_not_depend_on_the_order_given(shapes: list[tuple[int, int]], seed: object) -> None:
+def test_chunks_do_not_depend_on_the_order_given_and_without_a_limit_there_is_one(
+    shapes: list[tuple[int, int]], seed: object
+) -> None:
     prompts = [prompt(key, chars, tokens) for key, (chars, tokens) in enumerate(shapes)]
     shuffled = list(prompts)
     seed.shuffle(shuffled)  # type: ignore[attr-defined]
     assert list(plan_chunks(prompts, 4)) == list(plan_chunks(shuffled, 4))
-
-
-def test_one_chunk_without_a_limit() -> None:
     prompts = [prompt(key, 4 * tokens, tokens) for key, tokens in enumerate((5, 30, 12))]
     assert [[len(one.tokens) for one in chunk] for chunk in plan_chunks(prompts, None)] == [[30, 12, 5]]

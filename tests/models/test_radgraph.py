@@ -170,7 +170,7 @@ def test_scores_by_the_package(site: Path, tmp_path: Path) -> None:
     assert [path.name for path in (folder / "vocabulary").iterdir()] == ["radgraph-xl__ner_labels.txt"]
 
 
-def test_without_the_package(folder: Path) -> None:
+def test_without_the_package_or_with_an_unknown_reward(folder: Path) -> None:
     for call in (
         radgraph_identity,
         lambda place: radgraph_annotate(["a"], place),
@@ -178,9 +178,6 @@ def test_without_the_package(folder: Path) -> None:
     ):
         with pytest.raises(MissingError, match="not installed: pip install 'radgraph==0.1.18'"):
             call(folder)
-
-
-def test_there_is_no_such_reward(folder: Path) -> None:
     with pytest.raises(ValueError, match="reward must be one of simple, partial, complete; got 'all'"):
         f1_radgraph(folder, [], reward="all")  # type: ignore[arg-type]
 
@@ -193,7 +190,7 @@ def test_a_package_that_does_not_load(folder: Path, site: Path, monkeypatch: pyt
         radgraph_annotate(["a"], folder)
 
 
-def test_what_is_not_in_the_folder_is_said_with_the_steps(tmp_path: Path) -> None:
+def test_a_folder_that_lacks_something_or_has_another_form_is_refused(tmp_path: Path) -> None:
     steps = "hf download StanfordAIMI/RRG_scorers radgraph-xl.tar.gz"
     with pytest.raises(MissingError, match=f"no such folder.*{steps}"):
         find_radgraph(tmp_path / "none")
@@ -207,10 +204,7 @@ def test_what_is_not_in_the_folder_is_said_with_the_steps(tmp_path: Path) -> Non
         MissingError, match="no encoder/config.json in it.*hf download some/encoder .*--local-dir mine/encoder"
     ):
         find_radgraph(folder)
-
-
-def test_folders_of_another_form_are_refused(tmp_path: Path) -> None:
-    folder = make_radgraph(tmp_path / "mine", kind="another")
+    folder = make_radgraph(tmp_path / "other", kind="another")
     with pytest.raises(
         UsageError, match="labels of no model that the package knows; expected those of one of radgraph, "
     ):

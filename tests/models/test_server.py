@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import signal
 import stat
 import subprocess
@@ -132,18 +133,7 @@ def test_server_that_ignores_sigterm_is_killed_with_its_workers(tmp_path: Path) 
     assert not any(alive(pid) for pid in pids)
 
 
-def test_early_end_is_told_with_the_last_lines_of_the_log(tmp_path: Path) -> None:
-    script = "import sys; [print('line', i) for i in range(50)]; sys.exit(3)"
-    server = ManagedServer(
-        command=[sys.executable, "-c", script], ready=lambda: False, log=tmp_path / "log", timeout=30.0, grace=1.0
-    )
-    with pytest.raises(MissingError, match="ended with exit code 3 before it answered") as caught:
-        server.start()
-    lines = [line.strip() for line in str(caught.value).splitlines() if line.strip().startswith("line ")]
-    assert lines == [f"line {i}" for i in range(30, 50)]
-
-
-def test_server_that_is_never_ready_is_stopped_and_one_that_is_not_there(tmp_path: Path) -> None:
+def test_server_that_does_not_come_up_is_told_with_the_last_lines_of_its_log(tmp_path: Path) -> None:
     server = small_server(tmp_path, ready=False, timeout=1.5)
     with pytest.raises(MissingError, match="did not answer within 1.5 s; start_timeout=SECONDS"):
         server.start()
@@ -152,6 +142,14 @@ def test_server_that_is_never_ready_is_stopped_and_one_that_is_not_there(tmp_pat
     server = ManagedServer(command=["/no/such/program"], ready=lambda: False, log=tmp_path / "log", timeout=30.0)
     with pytest.raises(MissingError, match="(?s)exit code 127.*cannot start /no/such/program"):
         server.start()
+    script = "import sys; [print('line', i) for i in range(50)]; sys.exit(3)"
+    server = ManagedServer(
+        command=[sys.executable, "-c", script], ready=lambda: False, log=tmp_path / "log", timeout=30.0, grace=1.0
+    )
+    with pytest.raises(MissingError, match="ended with exit code 3 before it answered") as caught:
+        server.start()
+    lines = [line.strip() for line in str(caught.value).splitlines() if line.strip().startswith("line ")]
+    assert lines == [f"line {i}" for i in range(30, 50)]
 
 
 def test_error_while_waiting_stops_the_server(tmp_path: Path) -> None:
@@ -276,9 +274,6 @@ def test_vllm_is_found_in_order(nowhere: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("MEDICAL_TASKS_VLLM", str(named))
     assert find_vllm() == named
     assert find_vllm(str(on_path)) == on_path
-
-
-def test_named_vllm_that_is_no_program(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MissingError, match="executable names .*no-vllm, which is not a program"):
         find_vllm(str(nowhere / "no-vllm"))
     monkeypatch.setenv("MEDICAL_TASKS_VLLM", str(nowhere))
@@ -286,14 +281,11 @@ def test_named_vllm_that_is_no_program(nowhere: Path, monkeypatch: pytest.Monkey
         find_vllm()
 
 
-def test_vllm_version_is_read_from_its_environment(tmp_path: Path) -> None:
+def test_version_of_vllm_and_nodes_of_gpus(tmp_path: Path) -> None:
     executable = program(tmp_path / "bin" / "vllm")
     assert vllm_version(executable) == "unknown"
     (tmp_path / "lib" / "python3.11" / "site-packages" / "vllm-0.33.0.dist-info").mkdir(parents=True)
     assert vllm_version(executable) == "0.33.0"
-
-
-def test_gpu_nodes(tmp_path: Path) -> None:
     assert gpu_nodes(tmp_path) == []
     for name in ("nvidiactl", "null", "nvidia0", "nvidia1", "kfd"):
         (tmp_path / name).touch()
@@ -301,20 +293,17 @@ def test_gpu_nodes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("device", "flags", "cpu"), CASES["wants_cpu"])
-def test_wants_cpu(device: str | None, flags: list[str], cpu: bool) -> None:
-    assert wants_cpu(device, flags) is cpu
-
-
-def test_flags_are_split_as_a_shell_does() -> None:
-    assert read_flags("--max-model-len 8192 --x 'a b'") == ["--max-model-len", "8192", "--x", "a b"]
-    with pytest.raises(UsageError, match="cannot be split into words"):
-        read_flags("--x 'a")
+def test_flags_and_who_wants_the_cpu(device: str | None, flags: list[str], cpu: bool) -> None:
+    assert wants_cpu(device, read_flags(shlex.join([*flags, "--x", "a b"]))) is cpu
+    assert read_flags(shlex.join([*flags, "--x", "a b"]))[-1] == "a b"
 
 
 @pytest.mark.parametrize("flags", CASES["flags_that_would_open_the_server_or_log_questions"])
 def test_flags_that_would_open_the_server_or_log_questions(flags: str) -> None:
     with pytest.raises(UsageError, match="cannot be passed in flags"):
         read_flags(flags)
+    with pytest.raises(UsageError, match="cannot be split into words"):
+        read_flags(f"{flags} 'a")
 
 
 # Models.

@@ -64,13 +64,10 @@ def test_most_answers_end_by_themselves(toy_model: Path) -> None:
     assert len({tuple(answer) for answer in answers}) > 20  # the answer depends on the question
 
 
-@pytest.mark.parametrize("texts", [[], ["", " \n"]])
-def test_it_needs_a_text(texts: list[str], tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"texts: the toy's tokenizer needs at least one text"):
-        make_toy_model(tmp_path / "toy", texts)
-
-
-def test_it_does_not_write_over_files(tmp_path: Path) -> None:
+def test_it_needs_a_text_and_does_not_write_over_files(tmp_path: Path) -> None:
+    for texts in ([], ["", " \n"]):
+        with pytest.raises(UsageError, match=r"texts: the toy's tokenizer needs at least one text"):
+            make_toy_model(tmp_path / "toy", texts)
     (tmp_path / "notes.txt").write_text("keep me", encoding="utf-8")
     with pytest.raises(UsageError, match="goes into an empty folder"):
         make_toy_model(tmp_path, TEXTS)

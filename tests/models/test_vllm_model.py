@@ -31,22 +31,16 @@ def test_no_vllm_says_how_to_get_it(toy_model: Path) -> None:
 
 
 @needs_vllm
-def test_no_gpu_is_told_before_anything_is_read(tmp_path: Path) -> None:
+def test_what_vllm_cannot_run_on_is_told_before_anything_is_read(
+    tmp_path: Path, toy_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lighteval.utils import imports
+
     with pytest.raises(MissingError, match=r"vLLM needs a GPU, and torch finds none.*--model hf/"):
         open_vllm(f"vllm/{tmp_path / 'nowhere'}", options={})
-
-
-@needs_vllm
-def test_several_processes_are_refused(toy_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(UsageError, match=r"vLLM starts its own workers.*WORLD_SIZE=2.*tensor_parallel_size"):
         open_vllm(f"vllm/{toy_model}", options={})
-
-
-@needs_vllm
-def test_a_vllm_that_lighteval_cannot_use_is_told(toy_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lighteval.utils import imports
-
     monkeypatch.setattr(imports, "is_package_available", lambda name: False)
     with pytest.raises(MissingError, match=r"lighteval cannot use vLLM \d.*make env-vllm"):
         open_vllm(f"vllm/{toy_model}", options={})

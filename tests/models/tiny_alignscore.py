@@ -12,6 +12,7 @@ LIMIT = 48
 """Most tokens of a pair."""
 
 CONTEXTS, CLAIMS = tuple(WORDS["contexts"]), tuple(WORDS["claims"])
+ROBERTA: Any = WORDS["roberta"]
 
 
 def make_roberta(
@@ -31,24 +32,16 @@ def make_roberta(
     raw = Tokenizer(models.BPE())
     raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     raw.decoder = decoders.ByteLevel()
-    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary,
-        special_tokens=special,
+        special_tokens=ROBERTA["special"],
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
     raw.train_from_iterator(texts, trainer)
     raw.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
     transformers.PreTrainedTokenizerFast(
-        tokenizer_object=raw,
-        bos_token="<s>",
-        cls_token="<s>",
-        eos_token="</s>",
-        sep_token="</s>",
-        pad_token="<pad>",
-        unk_token="<unk>",
-        model_max_length=longest,
+        tokenizer_object=raw, model_max_length=longest, **ROBERTA["tokens"]
     ).save_pretrained(folder)
     config = transformers.RobertaConfig(
         vocab_size=vocabulary,
@@ -57,10 +50,7 @@ def make_roberta(
         num_hidden_layers=layers,
         num_attention_heads=max(2, width // 64),
         max_position_embeddings=longest + 2,
-        type_vocab_size=1,
-        pad_token_id=1,
-        bos_token_id=0,
-        eos_token_id=2,
+        **ROBERTA["config"],
         initializer_range=0.3 if width < 100 else 0.05,
     )
     with torch.random.fork_rng(devices=[]):

@@ -26,18 +26,7 @@ def make_pieces(path: Path) -> None:
     texts = [text for pair in PAIRS for text in pair if text]
     made = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(texts),
-        model_writer=made,
-        vocab_size=CONFIG["vocab_size"],
-        hard_vocab_limit=False,
-        pad_id=0,
-        unk_id=1,
-        bos_id=-1,
-        eos_id=-1,
-        pad_piece="[PAD]",
-        unk_piece="[UNK]",
-        control_symbols=["[CLS]", "[SEP]", "[MASK]"],
-        minloglevel=5,
+        sentence_iterator=iter(texts), model_writer=made, vocab_size=CONFIG["vocab_size"], **WORDS["pieces"]
     )
     path.write_bytes(made.getvalue())
 
@@ -66,11 +55,7 @@ def shapes(config: Mapping[str, Any], prefix: str) -> dict[str, tuple[int, ...]]
 
 
 def make_bleurt(folder: Path, *, torch_file: bool = False, prefix: str = "bleurt", **changes: Any) -> dict[str, Any]:
-    """Saves a checkpoint with a sentencepiece tokenizer; returns its tensors.
-
-    Args:
-        torch_file: weights as `pytorch_model.bin`, with the buffer that old files have.
-    """
+    """Saves a checkpoint with a sentencepiece tokenizer; `torch_file`: as old ones are; returns its tensors."""
     import torch
     from safetensors.torch import save_file
 

@@ -12,6 +12,7 @@ from tests.models.toy_texts import WORDS
 LIMIT = 24
 WIDTH = 32
 TEXTS: tuple[str, ...] = tuple(WORDS["notes"])
+BERT: Any = WORDS["bert"]
 _TYPES = "sentence_transformers.models"
 
 
@@ -29,31 +30,15 @@ def make_bert(folder: Path, *, pooler: bool = True, model_max_length: int = 10**
     raw = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     raw.normalizer = normalizers.BertNormalizer(lowercase=False)
     raw.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-    trainer = trainers.WordPieceTrainer(vocab_size=300, special_tokens=special, show_progress=False)
+    trainer = trainers.WordPieceTrainer(vocab_size=300, special_tokens=BERT["special"], show_progress=False)
     raw.train_from_iterator([*TEXTS, *(text.lower() for text in TEXTS)], trainer)
     raw.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
     transformers.PreTrainedTokenizerFast(
-        tokenizer_object=raw,
-        pad_token="[PAD]",
-        unk_token="[UNK]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-        model_max_length=model_max_length,
-        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
+        tokenizer_object=raw, model_max_length=model_max_length, **BERT["tokens"]
     ).save_pretrained(folder)
-    config = transformers.BertConfig(
-        vocab_size=300,
-        hidden_size=WIDTH,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        max_position_embeddings=LIMIT,
-        initializer_range=0.3,
-        hidden_dropout_prob=0.5,
-    )
+    config = transformers.BertConfig(hidden_size=WIDTH, max_position_embeddings=LIMIT, **BERT["config"])
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         transformers.BertModel(config, add_pooling_layer=pooler).save_pretrained(folder)
@@ -70,11 +55,7 @@ def make_layout(
     inner: str = "",
     torch_file: bool = False,
 ) -> Path:
-    """A BERT in the layout of Sentence-Transformers.
-
-    Args:
-        dense: activation of a dense layer to 8 numbers; "" for none.
-    """
+    """A BERT in the layout of Sentence-Transformers; `dense`: activation of a dense layer to 8 numbers."""
     import torch
     from safetensors.torch import save_file
 
