@@ -1,8 +1,6 @@
-"""What the judge of EHRNoteQA is asked (paper, appendix E.1): whether a model's answer is right.
+"""What the judge of EHRNoteQA is asked (paper, appendix E.1, figures 8 to 10): whether a model's answer is right.
 
-`open` gives the notes, the question and the right answer (figure 8); `evidence` passages of the note in place of the right answer
-(figure 10); `choice` the five choices and the right one, and no notes (figure 9). With `official` the authors' texts are read
-from the user's checkout; they released none for `evidence`. The model's answer stands last, so that servers cache the notes.
+The authors released no text for `evidence`. The model's answer stands last, so that servers cache the notes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Prompts of EHRNoteQA in four formats (paper, sections 4.1 and 4.3, appendix E; figure 11).
 
-What the formats share comes first, so that servers cache the notes. For the probability of a choice's text the question stands
-alone, as in the LM evaluation harness. Notes too long for a model lose words from the oldest on, a rule of ours. With `official`
-the authors' templates for GPT models are read from the user's checkout (`src/generation/utils.py`).
+What they share comes first, so that servers cache the notes. Notes too long lose words from the oldest on, a rule of ours.
 """
 
 from __future__ import annotations
@@ -83,11 +81,7 @@ def choice_lines(item: Item) -> str:
 
 
 def gold_response(task: TaskSpec, item: Item) -> str:
-    """Writes an item's gold as an answer.
-
-    Returns `open`: the text of the right choice; in a set without choices its evidence, a passage a line. `mc`: letter and
-    text. Probability tasks: `ChoiceScores` that are sure of the right choice. "" where the set knows no answer.
-    """
+    """Writes gold as an answer: text, letter and text, or sure `ChoiceScores`; "" where the set knows no answer."""
     form = task.options["format"]
     if not item.fields["choices"]:
         return "\n".join(item.fields["evidence"]) if form == "open" else ""

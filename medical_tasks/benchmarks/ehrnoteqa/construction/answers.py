@@ -1,8 +1,6 @@
 """Models' answers for clinicians to mark, without a name on them (paper, appendix F.2), and their marks read back.
 
-Answers come from finished runs of the open-ended tasks. Those of all models stand one below the other, in an order of each
-question's own; whose they are is in `key.json` alone, which is not handed out. From the marks come a table of scores, which
-`medical-tasks correlate` takes (tables 13 to 15), and every mark beside its answer, which `judge-check ehrnoteqa` takes.
+Whose they are is in `key.json` alone. Marks become a table of scores (tables 13 to 15) and ratings for `judge-check ehrnoteqa`.
 """
 
 from __future__ import annotations
@@ -61,10 +59,7 @@ class AnswerSheetOptions:
 
 
 def export_answers(runs: Sequence[Path], folder: Path, options: AnswerSheetOptions) -> dict[str, Any]:
-    """Writes a sheet a reviewer, the patients' notes, the answers, and the key.
-
-    Sheets that are there stay as they are, so a stopped export goes on.
-    """
+    """Writes sheets, notes, answers and key; sheets that are there stay as they are, so a stopped export goes on."""
     if options.most is not None and options.most < 1:
         raise UsageError(f"--max-samples must be 1 or more, got {options.most}.")
     items, gold, said = _collected(runs, options)
@@ -244,11 +239,7 @@ class _Marks:
 
 
 def write_scores(folder: Path, out: Path, *, partial: bool = False) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Reads the filled sheets and writes both tables.
-
-    Returns the table's header and rows as printed, percent. An answer that says nothing is wrong for everybody who has its
-    question, except those who marked none of the other answers to it.
-    """
+    """Writes both tables of the filled sheets; an empty answer is wrong for those who marked another answer to its question."""
     key = construction.read_json(folder / KEY, step="ehrnoteqa answer-sheet")
     if (folder / ANSWERS).exists() and construction.text_sha256(folder / ANSWERS) != key.get("answers_sha256"):
         raise UsageError(

@@ -1,8 +1,6 @@
 """Review sheets for clinicians: a row a question (paper, section 3.3, appendix C.3, figure 6), written, read back and merged.
 
-A sheet is never overwritten: somebody may have edited it. Edited sheets are checked row by row; all that is wrong is reported at
-once, by file, row and column and never by what stands there, and then nothing is written. What clinicians changed is counted as the
-paper counts it, and so is how far two of them agree.
+A sheet is never overwritten: it may be edited. All faults are reported at once, by place and never by what stands there.
 """
 
 from __future__ import annotations
@@ -65,10 +63,7 @@ def load_drafts(folder: Path) -> dict[str, Mapping[str, Any]]:
 
 
 def export_sheets(folder: Path, reviewers: Sequence[str], *, overlap: int = 0, seed: int = 0) -> dict[str, Any]:
-    """Writes a sheet a reviewer, and each patient's notes as one text.
-
-    `shares.json` comes first and sheets that are there stay as they are, so a stopped export goes on.
-    """
+    """Writes sheets and notes; sheets that are there stay as they are, so a stopped export goes on."""
     drafts = load_drafts(folder)
     shares = share_out(list(drafts), reviewers, overlap=overlap, seed=seed)
     made: dict[str, Any] = {
@@ -383,9 +378,7 @@ def changed_fields(before: Content, after: Content) -> list[tuple[str, str, str]
 def revision_counts(reviewed: Sequence[Reviewed]) -> dict[str, Any]:
     """Counts what the paper counts: 38 of 1,000 removed; of 962, 206 questions, 338 answers and 966 of 3,848 wrong choices revised.
 
-    An answer is revised when the right choice's text is another one, also where another letter was made the right one; a
-    wrong choice when its text was none of the draft's wrong ones, so that changing places counts for nothing. (The paper gives
-    3,842 wrong choices for 962 questions.)
+    Texts are compared, not letters: changing places counts for nothing. (The paper gives 3,842 wrong choices for 962 questions.)
     """
     names = sorted({each.reviewer for each in reviewed})
     return {
