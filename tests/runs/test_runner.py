@@ -28,7 +28,7 @@ from medical_tasks.runs.finishing import finish
 from medical_tasks.runs.folder import RunFolder, open_run_folder
 from medical_tasks.runs.responses import run_responses
 from medical_tasks.runs.results import read_items
-from medical_tasks.runs.runner import TRUNCATE, AnsweredTask, Fitted, RunOptions, Truncate, fit_items, run_model
+from medical_tasks.runs.runner import TRUNCATE, AnsweredTask, Fitted, RunOptions, fit_items, run_model
 from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, MultiStep, PromptSet, Records, TaskSpec, Turn
 from tests.support import GeneratesOnly
 
@@ -269,20 +269,13 @@ def test_every_process_is_given_every_rounds_questions(data: TaskData, folder: R
     task = cluster.run(folder)
     assert [task.responses[item.id] for item in data.items] == EXPECTED
     assert len(cluster.seen[True]) == 4
-
-
-def test_a_finished_run_of_several_processes_ends_at_once(data: TaskData, folder: RunFolder) -> None:
-    run(Scripted(data), data, folder)
-    cluster = Cluster(data)
-    cluster.run(folder)
-    assert cluster.seen == {True: [], False: []}
-
-
-def test_lone_surrogates_reach_the_other_processes(data: TaskData, folder: RunFolder) -> None:
+    finished = Cluster(data)
+    finished.run(folder)
+    assert finished.seen == {True: [], False: []}
     odd = [replace(item, fields={**item.fields, "patient_note": "\ud800"}) for item in data.items[:1]]
-    cluster = Cluster(replace(data, items=odd))
-    cluster.run(folder)
-    assert "\ud800" in cluster.seen[False][0][0].messages[0]["content"]
+    surrogates = Cluster(replace(data, items=odd))
+    surrogates.run(folder)
+    assert "\ud800" in surrogates.seen[False][0][0].messages[0]["content"]
 
 
 class Metered(Scripted):
@@ -383,14 +376,15 @@ def test_a_failure_is_unanswered_and_asked_again(medcalc: TaskData, folder: RunF
     assert len(second.asked) == failed
 
 
-def test_the_empty_answer_of_a_model_is_an_answer(medcalc: TaskData, folder: RunFolder) -> None:
+def test_answers_that_are_empty_or_cut_at_the_length_limit(medcalc: TaskData, folder: RunFolder) -> None:
     entry = finish([answered(Saying(says("")), medcalc, folder)], folder)["tasks"]["medcalc"]
     assert entry["coverage"]["scored"] == len(medcalc.items)
     assert entry["metrics"]["accuracy"]["value"] == 0
 
+    def cut(request: Request) -> Answer | Failure:
+        return Answer(key=request.key, text="so", finish="length" if request.key < "4" else "stop")
 
-def test_answers_cut_at_the_length_limit_are_counted(medcalc: TaskData, folder: RunFolder) -> None:
-    model = Saying(lambda request: Answer(key=request.key, text="so", finish="length" if request.key < "4" else "stop"))
+    model = Saying(cut, identity={"backend": "other"})
     entry = finish([answered(model, medcalc, folder)], folder)["tasks"]["medcalc"]
     assert entry["cut_at_length"] == sum(key < "4" for key in model.asked) > 0
 
@@ -485,13 +479,6 @@ def test_probabilities_are_asked_once_scored_and_found_again(home: Path, private
     assert run_responses(INDEX, data, part.recipe, private.path) == part.responses
 
 
-def test_what_does_not_fit_is_refused_before_anything_is_asked(home: Path, private: RunFolder) -> None:
-    model = Words(room=400)
-    with pytest.raises(UsageError, match=r"ehrnoteqa_open_level1: \d of 8 questions do not fit"):
-        asked_once(OPEN, data_of(OPEN, home), model, private)
-    assert model.asked == 0
-
-
 def test_a_shortened_run_is_found_again_without_the_model_s_tokenizer(home: Path, private: RunFolder) -> None:
     data = data_of(OPEN, home)
     part = asked_once(OPEN, data, Words(room=400), private, truncate="notes-from-the-oldest")
@@ -506,12 +493,16 @@ def test_a_shortened_run_is_found_again_without_the_model_s_tokenizer(home: Path
     assert [item.fields for item in part.items] == [item.fields for item in data.items]
 
 
-def test_too_long_can_be_left_unanswered(home: Path, private: RunFolder) -> None:
+def test_what_does_not_fit_is_refused_or_left_unanswered(home: Path, private: RunFolder) -> None:
     class Refusing(Words):
         def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
             super().generate([request for request in requests if self._words(request) <= self.room], on_result)
 
-    part = asked_once(OPEN, data_of(OPEN, home), Refusing(room=400), private, truncate="unanswered")
+    data, model = data_of(OPEN, home), Refusing(room=400)
+    with pytest.raises(UsageError, match=r"ehrnoteqa_open_level1: \d of 8 questions do not fit"):
+        asked_once(OPEN, data, model, private)
+    assert model.asked == 0
+    part = asked_once(OPEN, data, model, private, truncate="unanswered")
     assert part.recipe["truncation"] == {"rule": "unanswered", "measured": True, "words_left_out": {}}
     assert 0 < len(part.responses) < len(part.items)
     assert set(part.unanswered.values()) == {"not asked"}
@@ -579,11 +570,16 @@ def fit(items: Sequence[Item], model: Measuring, prompts: PromptSet = PROMPTS, *
     return fit_items(KQA, prompts, items, model, request, **options)  # type: ignore[arg-type]
 
 
-def test_what_fits_is_left_alone() -> None:
-    items = [item("a", 3), item("b", 10)]
+def test_what_is_left_as_it_is() -> None:
+    items, long = [item("a", 3), item("b", 10)], [item("a", 3), item("b", 100)]
     model = Measuring(FRAME + 20)
     assert fit(items, model) == Fitted(items=items)
     assert model.measured == 1
+    assert fit(long, Measuring(FRAME + 20), truncate="unanswered").items == long
+    # Some never fit, and some models cannot tell.
+    assert fit(items, Measuring(FRAME - 1), truncate="notes-from-the-oldest") == Fitted(items=items)
+    assert fit(long, Measuring(1, knows=False)) == Fitted(items=long, measured=False)
+    assert TRUNCATE == ("refuse", "notes-from-the-oldest", "unanswered")
 
 
 def test_too_long_is_refused_with_a_list() -> None:
@@ -598,45 +594,23 @@ def test_too_long_is_refused_with_a_list() -> None:
     assert "w1" not in said  # none of the text
 
 
-def test_left_unanswered_when_that_is_asked_for() -> None:
-    items = [item("a", 3), item("b", 100)]
-    assert fit(items, Measuring(FRAME + 20), truncate="unanswered").items == items
-
-
-def test_cut_by_as_few_words_as_possible() -> None:
+def test_cut_by_as_few_words_as_possible_and_a_replay_without_measuring() -> None:
     items = [item("a", 3), item("b", 100), item("c", 11)]
     found = fit(items, Measuring(FRAME + 20), truncate="notes-from-the-oldest")
     assert found.shortened == {"b": 90, "c": 1}
     assert [len(each.fields["text"].split()) for each in found.items] == [3, 10, 10]
     assert found.items[1].fields["text"].split()[-1] == "w99"  # the end stays
-
-
-def test_a_question_that_never_fits_stays_as_it_is() -> None:
-    items = [item("a", 3), item("b", 9)]
-    found = fit(items, Measuring(FRAME - 1), truncate="notes-from-the-oldest")
-    assert found.items == items
-    assert found.shortened == {}
-
-
-def test_nothing_is_measured_when_the_model_cannot_tell() -> None:
-    items = [item("a", 100)]
-    found = fit(items, Measuring(1, knows=False))
-    assert found.items == items
-    assert not found.measured
+    model = Measuring(1, knows=False)
+    assert fit(items, model, known=found.shortened) == found
+    assert model.measured == 0
 
 
 def test_prompts_that_cannot_shorten_are_not_measured() -> None:
-    model = Measuring(1)
-    assert fit([item("a", 100)], model, replace(PROMPTS, shorten=None)).measured
+    model, whole = Measuring(1), replace(PROMPTS, shorten=None)
+    assert fit([item("a", 100)], model, whole).measured
     assert model.measured == 0
-
-
-def test_a_replay_cuts_what_the_run_cut_without_measuring() -> None:
-    items = [item("a", 3), item("b", 100)]
-    ran = fit(items, Measuring(FRAME + 20), truncate="notes-from-the-oldest")
-    model = Measuring(1, knows=False)
-    assert fit(items, model, known=ran.shortened) == ran
-    assert model.measured == 0
+    with pytest.raises(UsageError, match="kqa: its questions have no notes to leave out"):
+        fit([item("a", 3)], model, whole, truncate="notes-from-the-oldest")
 
 
 @settings(deadline=None, max_examples=60)
@@ -646,13 +620,3 @@ def test_every_question_fits_and_loses_no_word_too_many(sizes: list[int], words:
     found = fit(items, Measuring(FRAME + 2 * words), truncate="notes-from-the-oldest")
     assert found.shortened == {str(number): size - words for number, size in enumerate(sizes) if size > words}
     assert all(len(each.fields["text"].split()) <= words for each in found.items)
-
-
-def test_rules_are_those_of_the_command_line() -> None:
-    known: tuple[Truncate, ...] = ("refuse", "notes-from-the-oldest", "unanswered")
-    assert known == TRUNCATE
-
-
-def test_cutting_questions_without_notes_is_refused() -> None:
-    with pytest.raises(UsageError, match="kqa: its questions have no notes to leave out"):
-        fit([item("a", 3)], Measuring(1), replace(PROMPTS, shorten=None), truncate="notes-from-the-oldest")
