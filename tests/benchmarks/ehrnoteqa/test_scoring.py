@@ -418,8 +418,8 @@ def test_log_probabilities_not_told(
 
 
 def test_questions_that_a_run_left_unanswered(rows: list[dict[str, object]], capfd: pytest.CaptureFixture[str]) -> None:
-    fails = iter([Fault.status_code(500)])  # a question, and not the request for the model's card
-    with FaultServer(lambda call: next(fails, None) if call.body else None, answer=lambda call: "D.") as server:
+    plan = [Fault.status_code(404), Fault.status_code(500)]  # of the request for the model's card, and of a question
+    with FaultServer(plan, answer=lambda call: "D.") as server:
         run = ["run", "--tasks", "ehrnoteqa_mc_level1", "--config", "demo", "--model", "openai-api/local/m"]
         assert main([*run, "--out", "r", "--model-args", f"base_url={server.base_url},max_retries=0"]) == 5
     assert unscored("r") == {"no answer: http 500": 1}
