@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from medical_tasks.benchmarks.ehrnoteqa.notes import prepared_text
 from medical_tasks.benchmarks.ehrnoteqa.official_prompts import (
-    REPOSITORY,
+    PROMPT_SETS,
     check_template,
     fill_template,
     read_prompt_dict,
@@ -26,8 +26,6 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.errors import UsageError
 from medical_tasks.models.base import ChoiceScores
 from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
-
-PROMPT_SETS: Final = ("own", "official")
 
 _TEXTS: Final = json.loads(Path(__file__).with_name("prompts.json").read_text(encoding="utf-8"))
 # The marker stands in a note between its header and what is left of it.
@@ -117,12 +115,7 @@ def _official_template(task: TaskSpec, upstream: Path | None) -> str:
             f"{task.name} has no official prompts: the authors asked for probabilities through the LM evaluation harness and "
             "released no prompts of it. Use --prompts own."
         )
-    if upstream is None:
-        raise UsageError(
-            f"{task.name}: the official prompts are read from the authors' files. Clone {REPOSITORY} and give its folder with "
-            "--upstream, or use --prompts own."
-        )
-    path, prompts = read_prompt_dict(upstream, "generation")
+    path, prompts = read_prompt_dict(task, upstream, "generation")
     forms = prompts.get(key)
     slots = ("note", "question", *(_OFFICIAL_CHOICES if key == "multichoice" else ()))
     return check_template(

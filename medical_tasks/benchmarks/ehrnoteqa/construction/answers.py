@@ -11,6 +11,7 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
@@ -93,9 +94,7 @@ def export_answers(runs: Sequence[Path], folder: Path, options: AnswerSheetOptio
     construction.write_json(folder / KEY, made)
     sheets = construction.make_folder(folder / files.SHEETS)
     write_notes(sheets / NOTES_FOLDER, [_patient(item) for item in chosen.values()])
-    of_question: dict[str, list[Mapping[str, Any]]] = {}
-    for each in answers:
-        of_question.setdefault(str(each["id"]), []).append(each)
+    of_question = {name: list(group) for name, group in groupby(answers, key=lambda each: str(each["id"]))}
     for reviewer in options.reviewers:
         path = sheets / f"{reviewer}.csv"
         if not path.exists():
@@ -205,17 +204,13 @@ class _Marks:
         number = row.cells["answer_number"].strip()
         answer = row.cells["id"].strip(), int(number) if _NUMBER.fullmatch(number) else 0
         if row.cells["reviewer"].strip() != self.reviewer:
-            self.problems.append(f"{row.place('reviewer')}: must be {self.reviewer}; leave that column as it was")
+            self._wrong(row, "reviewer", f"must be {self.reviewer}; leave that column as it was")
         elif answer not in self.expected:
-            self.problems.append(
-                f"{row.place('answer_number')}: no such answer in this sheet; leave id and number as they were"
-            )
+            self._wrong(row, "answer_number", "no such answer in this sheet; leave id and number as they were")
         elif answer in self.seen:
-            self.problems.append(
-                f"{row.place('answer_number')}: answer {answer[1]} to question {answer[0]} stands twice"
-            )
+            self._wrong(row, "answer_number", f"answer {answer[1]} to question {answer[0]} stands twice")
         elif row.cells["index"].strip() != str(self.index[answer[0]]):
-            self.problems.append(f"{row.place('index')}: must be {self.index[answer[0]]}; leave that column as it was")
+            self._wrong(row, "index", f"must be {self.index[answer[0]]}; leave that column as it was")
         else:
             self.seen.add(answer)
             self._mark(row, answer, row.cells["verdict"].strip().lower())
@@ -227,15 +222,14 @@ class _Marks:
         kind = next((kind for kind, marks in _KINDS.items() if mark in marks), None)
         self.kind = self.kind or kind or ""
         if kind is None:
-            self.problems.append(
-                f"{row.place('verdict')}: must be o or x (or 1 or 0), got a text of {len(mark)} characters"
-            )
+            self._wrong(row, "verdict", f"must be o or x (or 1 or 0), got a text of {len(mark)} characters")
         elif kind != self.kind:
-            self.problems.append(
-                f"{row.place('verdict')}: is of {kind}, the marks above are of {self.kind}; 0 and o mean the opposite"
-            )
+            self._wrong(row, "verdict", f"is of {kind}, the marks above are of {self.kind}; 0 and o mean the opposite")
         else:
             self.marks[answer] = _KINDS[kind][mark]
+
+    def _wrong(self, row: SheetRow, column: str, rule: str) -> None:
+        self.problems.append(f"{row.place(column)}: {rule}")
 
 
 def write_scores(folder: Path, out: Path, *, partial: bool = False) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

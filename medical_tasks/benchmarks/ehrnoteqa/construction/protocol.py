@@ -51,7 +51,7 @@ class _Drafting(Construction):
         return load_prompts(task)
 
     def open_protocol(self, task: TaskSpec, **settings: Any) -> MultiStep:
-        return open_protocol(task)
+        return TwoSteps(tries=int(task.options["tries"]))
 
 
 def drafting_task(tries: int) -> TaskSpec:
@@ -187,11 +187,6 @@ def _figures(drafts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         },
         "asked_again": sum(sum(draft["tries"]) - 2 for draft in drafts),
     }
-
-
-def open_protocol(task: TaskSpec) -> MultiStep:
-    """Opens the protocol; `options["tries"]` says how often a step may be asked."""
-    return TwoSteps(tries=int(task.options["tries"]))
 
 
 class TwoSteps:

@@ -113,14 +113,6 @@ _MARKS: Final[Mapping[str, Inclusion]] = {"o": "keep", "x": "drop"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReviewOptions:
-    """How sheets are read."""
-
-    blank_keeps: bool = False  # a row without a mark is kept, as in the paper's sheets; else it is not reviewed yet
-    partial: bool = False  # sheets of some reviewers may be missing; their questions are then left out
-
-
-@dataclass(frozen=True, kw_only=True)
 class _Opinion:
     row: SheetRow
     reviewer: str
@@ -212,8 +204,10 @@ def _content_problems(row: SheetRow, content: Content) -> Iterator[str]:
             texts[same_text(text)] = name
 
 
-def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) -> dict[str, Any]:
-    """Reads edited sheets and writes the questions, the history of edits and the figures."""
+def import_sheets(
+    folder: Path, sheets: Sequence[Path], *, blank_keeps: bool = False, partial: bool = False
+) -> dict[str, Any]:
+    """Reads edited sheets and writes questions, history and figures; as in the paper's sheets, a blank mark may keep its row."""
     drafts = load_drafts(folder)
     shares = construction.read_json(folder / files.SHARES, step="ehrnoteqa sheet")
     if shares.get("drafts_sha256") != construction.text_sha256(folder / files.DRAFTS):
@@ -225,14 +219,14 @@ def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) 
             name: Content(question=each["question"], answer=each["answer"], choices=tuple(each["choices"]))
             for name, each in drafts.items()
         },
-        blank_keeps=options.blank_keeps,
+        blank_keeps=blank_keeps,
     )
     for path in sheets:
         for row in read_sheet(path, COLUMNS):
             check.read(row)
     given = {reviewer for reviewer, _ in check.seen}
     absent = [name for name in check.sheets if name not in given and check.sheets[name]]
-    if absent and not options.partial:
+    if absent and not partial:
         check.problems.append(f"no sheet of {', '.join(absent)} is among the files; to go on without, add --partial")
     for name in sorted(given):
         check.lost(name)

@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -138,15 +138,7 @@ def make_sample(source: Path, folder: Path, counter: TokenCounter, spec: SampleS
         ),
         files.PATIENTS: construction.write_lines(
             folder / files.PATIENTS,
-            (
-                {
-                    "patient_id": patient,
-                    "level": level[patient],
-                    "num_notes": lengths[patient].num_notes,
-                    "tokens": lengths[patient].tokens,
-                }
-                for patient in level
-            ),
+            ({"patient_id": patient, "level": level[patient], **asdict(lengths[patient])} for patient in level),
         ),
     }
     made = {"schema_version": 1, "recipe": recipe, **_counts(lengths, drawn, spec), "sha256": digests}

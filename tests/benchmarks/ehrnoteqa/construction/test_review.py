@@ -15,7 +15,6 @@ from medical_tasks.benchmarks.ehrnoteqa.construction.review import (
     COLUMNS,
     Content,
     Reviewed,
-    ReviewOptions,
     agreement,
     changed_fields,
     export_sheets,
@@ -66,7 +65,7 @@ def edit(folder: Path, name: str, number: int, **cells: str) -> str:
 
 
 def take(folder: Path, **options: bool) -> dict[str, object]:
-    return import_sheets(folder, sheets(folder), ReviewOptions(**options))
+    return import_sheets(folder, sheets(folder), **options)
 
 
 def refused(folder: Path) -> str:
@@ -155,16 +154,16 @@ def test_everything_is_told_at_once_and_the_rest_counted(tmp_path: Path) -> None
     made = by_hand(tmp_path / "own", 30)
     export_sheets(made, ("ann",))
     with pytest.raises(MedicalTasksError) as caught:
-        import_sheets(made, [made / "sheets" / "ann.csv"], ReviewOptions())
+        import_sheets(made, [made / "sheets" / "ann.csv"])
     assert str(caught.value).count("is not reviewed yet") == 20
     assert "and 10 more" in str(caught.value)
 
 
 def test_a_sheet_that_is_missing(folder: Path) -> None:
     with pytest.raises(MedicalTasksError, match="no sheet of ben is among the files; .* --partial"):
-        import_sheets(folder, sheets(folder)[:1], ReviewOptions())
+        import_sheets(folder, sheets(folder)[:1])
     # The question of both waits for the one who decides about it.
-    made = import_sheets(folder, sheets(folder)[:1], ReviewOptions(partial=True))
+    made = import_sheets(folder, sheets(folder)[:1], partial=True)
     assert made["reviewed"] == 2
     assert made["without_sheets_of"] == ["ben"]
 
