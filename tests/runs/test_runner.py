@@ -491,6 +491,16 @@ def test_a_shortened_run_is_found_again_without_the_model_s_tokenizer(home: Path
     assert run_responses(OPEN, data, part.recipe, private.path) == part.responses
     # The judge reads the notes whole.
     assert [item.fields for item in part.items] == [item.fields for item in data.items]
+    # As `score --responses RUN` has it: the run's recipe, with a scoring that is not this one's.
+    data = data_of(INDEX, home)
+    part = asked_once(INDEX, data, Words(room=500), private, truncate="notes-from-the-oldest")
+    number = len(part.recipe["truncation"]["words_left_out"])
+    assert 0 < number <= len(data.items)
+    again = replace(part, recipe={**part.recipe, "scoring": {"sentence_bert": {"kind": "embedder"}}})
+    for one in (part, again):
+        entry = finish([one], private)["tasks"][INDEX.name]
+        assert entry["shortened"] == number
+        assert "scoring" not in entry["recipe"]
 
 
 def test_what_does_not_fit_is_refused_or_left_unanswered(home: Path, private: RunFolder) -> None:
@@ -506,20 +516,6 @@ def test_what_does_not_fit_is_refused_or_left_unanswered(home: Path, private: Ru
     assert part.recipe["truncation"] == {"rule": "unanswered", "measured": True, "words_left_out": {}}
     assert 0 < len(part.responses) < len(part.items)
     assert set(part.unanswered.values()) == {"not asked"}
-
-
-def test_what_was_shortened_is_still_told_when_a_run_is_scored_anew(home: Path, private: RunFolder) -> None:
-    data = data_of(INDEX, home)
-    part = asked_once(INDEX, data, Words(room=500), private, truncate="notes-from-the-oldest")
-    cut = part.recipe["truncation"]["words_left_out"]
-    assert 0 < len(cut) <= len(data.items)
-    # As `score --responses RUN` has it: the run's recipe, with a scoring that is not this one's.
-    recipe = {**part.recipe, "scoring": {"sentence_bert": {"kind": "embedder"}}}
-    again = AnsweredTask(task=INDEX, items=data.items, responses=part.responses, unanswered={}, recipe=recipe)
-    for one in (part, again):
-        entry = finish([one], private)["tasks"][INDEX.name]
-        assert entry["shortened"] == len(cut)
-        assert "scoring" not in entry["recipe"]
 
 
 FRAME = 5  # tokens of a question beside its document
