@@ -36,9 +36,8 @@ def scored(name: str, hits: float, of: float) -> ItemScore:
     return ItemScore(id=name, values={"share": value, "share_top": NAN}, weights={"share": of, "share_top": 0.0})
 
 
-def summary(scores: dict[str, ItemScore], unanswered: dict[str, str] | None = None) -> dict[str, Any]:
-    lost = unanswered or {}
-    return summarise(TASK, [item(name) for name in (*scores, *lost)], scores, lost, recipe={"model": {"name": "m"}})
+def summary(scores: dict[str, ItemScore]) -> dict[str, Any]:
+    return summarise(TASK, [item(name) for name in scores], scores, {}, recipe={"model": {"name": "m"}})
 
 
 @settings(deadline=None, max_examples=60)
@@ -64,7 +63,7 @@ def test_bounds_hold_whatever_the_missing_are(parts: list[tuple[int, int, int]])
     assert found["bound_high"] == pytest.approx(sum(hits + undecided for hits, _, undecided in parts) / total)
 
 
-def test_parts_are_told_in_their_breakdown_and_nowhere_else() -> None:
+def test_parts_are_told_in_their_breakdown_and_denominators_in_rows() -> None:
     score = ItemScore(id="a", values={"share": 0.5, "share_top": 0.25}, weights={"share": 8.0, "share_top": 4.0})
     entry = summarise(TASK, [item("a")], {"a": score}, {}, recipe={"model": {"name": "m"}})
     assert list(entry["metrics"]) == ["share"]
@@ -73,9 +72,6 @@ def test_parts_are_told_in_their_breakdown_and_nowhere_else() -> None:
     page = render_markdown({"tasks": {"toy": entry}})
     assert "### By section" in page
     assert "| top | 1 | 25.0 " in page
-
-
-def test_rows_have_the_denominator_beside_the_value() -> None:
     open_one = ItemScore(id="b", values={}, limits={"share": (0.2, 0.8)}, weights={"share": 10.0}, unscored="judge: x")
     rows = item_rows(TASK, [item("a"), item("b"), item("c")], {"a": scored("a", 1, 4), "b": open_one}, {"c": "timeout"})
     assert [(row["share"], row["share_of"]) for row in rows] == [(0.25, 4.0), (None, None), (None, None)]

@@ -72,13 +72,22 @@ def test_by_hand(
         assert there == (pytest.approx(value) if isinstance(value, float) else value), (about, place)
 
 
-def test_breakdown_has_every_group_and_adds_up() -> None:
+def test_breakdown_adds_up_and_rows_carry_scores_and_reasons() -> None:
     items = [item("0", "b"), item("1", "a"), item("2", "b")]
     scores = {"0": scored("0", 1.0), "1": scored("1", 0.0), "2": scored("2", 0.0)}
     groups = summarise(TASK, items, scores, {}, recipe={})["breakdown"]["kind"]
     assert list(groups) == ["a", "b"]
     assert groups["b"]["right"]["value"] == 0.5
     assert sum(group["right"]["n"] for group in groups.values()) == 3
+    scores = {"0": scored("0", 1.0), "1": ItemScore(id="1", values={}, unscored="unreadable")}
+    rows = item_rows(TASK, items, scores, {"2": "timeout"}, sources={"1": ("a.txt#2", "b.txt#1")})
+    assert [row.pop("sources") for row in rows] == ["", "a.txt#2\nb.txt#1", ""]
+    assert [row["right"] for row in rows] == [1.0, None, None]
+    assert [row["unscored"] for row in rows] == [None, "unreadable", "no answer: timeout"]
+    assert rows[0] == {
+        "task": "toy", "id": "0", "cluster": "0", "group_kind": "b", "right": 1.0, "share": 0.5, "parsed": "p", "why": "w",
+        "unscored": None,
+    }  # fmt: skip
 
 
 def test_shared_notes_widen_the_interval() -> None:
@@ -91,19 +100,6 @@ def test_shared_notes_widen_the_interval() -> None:
     together = summarise(clustered, shared, scores, {}, recipe={})["metrics"]["right"]
     assert together["value"] == alone["value"]
     assert together["ci_high"] - together["ci_low"] > 1.5 * (alone["ci_high"] - alone["ci_low"])
-
-
-def test_rows_carry_scores_and_reasons() -> None:
-    items = [item("0"), item("1"), item("2")]
-    scores = {"0": scored("0", 1.0), "1": ItemScore(id="1", values={}, unscored="unreadable")}
-    rows = item_rows(TASK, items, scores, {"2": "timeout"}, sources={"1": ("a.txt#2", "b.txt#1")})
-    assert [row.pop("sources") for row in rows] == ["", "a.txt#2\nb.txt#1", ""]
-    assert [row["right"] for row in rows] == [1.0, None, None]
-    assert [row["unscored"] for row in rows] == [None, "unreadable", "no answer: timeout"]
-    assert rows[0] == {
-        "task": "toy", "id": "0", "cluster": "0", "group_kind": "a", "right": 1.0, "share": 0.5, "parsed": "p", "why": "w",
-        "unscored": None,
-    }  # fmt: skip
 
 
 def run_of(value: float) -> dict[str, Any]:
