@@ -121,20 +121,17 @@ def test_answers_to_other_prompts_are_not_scored_over_those_of_another_run(
     assert "holds another run (asked:" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("part", ["data", "prompts", None])
-def test_a_damaged_recipe_is_said_to_be_damaged(
-    part: str | None, model: FaultServer, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_recipe_is_said_to_be_damaged(model: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*SERVED, "--out", "one"]) == 0
     file = Path("one/results.json")
-    results = json.loads(file.read_text(encoding="utf-8"))
-    if part is None:
-        results["tasks"]["kqa"]["recipe"] = []
-    else:
-        del results["tasks"]["kqa"]["recipe"][part]
-    file.write_text(json.dumps(results), encoding="utf-8")
-    assert main(["score", "kqa", "--responses", "one", "--out", "s"]) == 2
-    assert "the recipe is damaged" in capsys.readouterr().err
+    whole = file.read_text(encoding="utf-8")
+    for part in ("data", "prompts", None):
+        results = json.loads(whole)
+        recipe = results["tasks"]["kqa"]["recipe"]
+        results["tasks"]["kqa"]["recipe"] = {name: recipe[name] for name in recipe if name != part} if part else []
+        file.write_text(json.dumps(results), encoding="utf-8")
+        assert main(["score", "kqa", "--responses", "one", "--out", "s"]) == 2
+        assert "the recipe is damaged" in capsys.readouterr().err
 
 
 def test_verdicts_of_results_that_are_written_over_do_not_stay() -> None:

@@ -120,8 +120,8 @@ class Scripted(GeneratesOnly):
         return Answer(key=request.key, text="enough" if asked > number else f"{number}.{asked}")
 
 
-def run(model: Any, data: TaskData, folder: RunFolder, *, tasks: Sequence[TaskSpec] = (MEDCALC_CODE,)) -> AnsweredTask:
-    answered = run_model(tasks, {task.name: data for task in tasks}, model, folder, RunOptions())
+def run(model: Any, data: TaskData, folder: RunFolder) -> AnsweredTask:
+    answered = run_model([MEDCALC_CODE], {MEDCALC_CODE.name: data}, model, folder, RunOptions())
     assert answered is not None
     return answered[-1]
 
@@ -131,15 +131,20 @@ EXPECTED = ["enough", "1.1|enough", "2.1|2.2|enough", "3.1|3.2|3.3|enough", "4.1
 
 def test_each_item_goes_on_until_it_is_done(data: TaskData, folder: RunFolder, counting: Counting) -> None:
     model = Scripted(data)
-    task = run(model, data, folder)
+    answered = run_model([MEDCALC, MEDCALC_CODE], {"medcalc": data, "medcalc_code": data}, model, folder, RunOptions())
+    assert answered is not None
+    plain, task = answered
     assert [task.responses[item.id] for item in data.items] == EXPECTED
     assert task.unanswered == {}
-    # All items of a round are asked together, and only those that go on.
-    assert model.rounds == [[1] * 6, [2] * 5, [3] * 4, [4] * 3]
+    # All items of a round are asked together, of both tasks, and only those that go on.
+    assert model.rounds == [[1] * 12, [2] * 5, [3] * 4, [4] * 3]
     ids = [item.id for item in data.items]
     assert counting.looked_at == [ids, ids[1:], ids[2:], ids[3:]]
     assert task.recipe["protocol"] == {"name": "counting", "tries": 4}
     assert [task.asked[item] for item in ids] == [1, 2, 3, 4, 4, 4]
+    assert [plain.responses[item] for item in ids] == ["enough", *[f"{n}.1" for n in range(1, 6)]]
+    assert "protocol" not in plain.recipe
+    assert plain.asked == {}
 
 
 class Again(Counting):
@@ -205,18 +210,6 @@ def test_a_failure_in_a_later_round_leaves_the_item_unanswered(data: TaskData, f
     again = Scripted(data)
     assert run(again, data, folder).unanswered == {}
     assert again.rounds == [[2], [3], [4]]
-
-
-def test_a_task_of_one_question_beside_one_of_several(data: TaskData, folder: RunFolder) -> None:
-    model = Scripted(data)
-    answered = run_model([MEDCALC, MEDCALC_CODE], {"medcalc": data, "medcalc_code": data}, model, folder, RunOptions())
-    assert answered is not None
-    plain, code = answered
-    assert [len(asked) for asked in model.rounds] == [12, 5, 4, 3]
-    assert [plain.responses[item.id] for item in data.items] == ["enough", *[f"{n}.1" for n in range(1, 6)]]
-    assert "protocol" not in plain.recipe
-    assert plain.asked == {}
-    assert [code.responses[item.id] for item in data.items] == EXPECTED
 
 
 class Cluster:
