@@ -52,7 +52,7 @@ def test_what_is_written_could_be_asked() -> None:
     (shown,) = load_items(task, [item().fields])
     (sample,) = adapter.inspect_task(task, [shown], load_prompts(task), {}).dataset
     assert sample.target == "B. A marble."
-    assert "[note 2 start]" in sample.input[0].text  # type: ignore[union-attr]
+    assert "[note 2 start]" in sample.input[0].text
 
 
 def test_the_demo_is_credentialed_too(tmp_path: Path) -> None:
