@@ -151,6 +151,8 @@ class FaultServer:
     `key`: bearer token that is asked for, None takes any; `finish`: finish reason of good answers.
     """
 
+    lists_models = False  # else a request for them is none of the calls
+
     def __init__(
         self,
         plan: Plan | Sequence[Fault | None] = (),
@@ -202,6 +204,9 @@ class FaultServer:
         raw = handler.rfile.read(size)
         if len(raw) < size:
             handler.close_connection = True  # the client was killed while it asked: nobody has asked anything
+            return
+        if handler.command == "GET" and not self.lists_models:
+            handler.reply(501, {}, "")
             return
         call = self._arrived(handler, raw)
         try:

@@ -1,8 +1,4 @@
-"""Asking a model about each item of a construction: a task of no catalogue, run under the data guard like any other.
-
-Every reply is in the private store as soon as it is there, so the same command goes on where it was stopped, and another one
-is refused.
-"""
+"""Asking a model about each item of a construction, under the data guard like any run; the same command resumes."""
 
 from __future__ import annotations
 
@@ -66,11 +62,7 @@ def ask_model(
     step: str,
     what: str,
 ) -> AnsweredTask | None:
-    """Asks a model about every item; None in all but the main process.
-
-    `settings`: what decides the outcome beside the model, as JSON values. `finished`: the file that is there once an outcome was
-    written. `step`: behind `medical-tasks construct`. `what`: is made, in the plural.
-    """
+    """Asks a model about every item; None in all but the main process. `finished`: is there once an outcome was written."""
     from medical_tasks.models.opener import NEUTRAL_ARGS, open_model
     from medical_tasks.runs.folder import locked, open_run_folder
     from medical_tasks.runs.runner import RunOptions, run_model

@@ -24,10 +24,7 @@ def run_baseline(
     prompts: str = "own",
     upstream: Path | None = None,
 ) -> AnsweredTask:
-    """Answers a task with a baseline of `stand_ins.BASELINES`, or of the benchmark's own.
-
-    `task_args`: settings given. `prompts`: for `copy-example`, the set whose worked examples it copies.
-    """
+    """Answers a task with a baseline of `stand_ins.BASELINES` or of its benchmark; `copy-example` copies from the set `prompts`."""
     own = {key: value for key, value in (task_args or {}).items() if key in task.arguments}
     identity: Mapping[str, Any]
     if name == COPY_EXAMPLE:
@@ -74,7 +71,6 @@ def _copied(task: TaskSpec, data: TaskData, shown: PromptSet) -> list[str]:
 def _answered(
     name: str, task: TaskSpec, data: TaskData, arguments: Mapping[str, str]
 ) -> tuple[list[str], Mapping[str, Any]]:
-    """Responses, and what decides those of a benchmark's own baseline."""
     own = task.benchmark.baselines()
     if name in own:
         return own[name].respond(task, data.items, arguments), dict(own[name].identity(task, arguments))

@@ -66,11 +66,7 @@ def read_request(arguments: argparse.Namespace, task: TaskSpec, *, texts: str) -
 def asked(
     request: JudgeRequest, written: Written, settings: Mapping[str, Any], *, texts: str, sources: Sequence[Path]
 ) -> Iterator[Judge]:
-    """Opens the judge for the length of a `with` block; for a forecast one that is asked nothing and leaves nothing.
-
-    `settings`: what tells this command from others in the same folder, beside file and judge. `sources`: what is taken apart; what
-    stands where the outcome goes is checked against them before anybody is asked.
-    """
+    """Opens the judge, after checking that --out is none of `sources` and nobody else's; a forecast asks and leaves nothing."""
     opening: dict[str, Any] = {"args": request.args, "options": request.options, "label": texts, "must_read": True}
     if request.options.forecast:
         with tempfile.TemporaryDirectory() as scratch:

@@ -53,11 +53,7 @@ class Estimator:
         return (math.nan, 0.0) if found is None else (found.value, found.weight)
 
     def entry(self, metric: MetricSpec, items: Sequence[Item]) -> dict[str, Any]:
-        """Computes a metric's entry of `results.json`.
-
-        Where items or verdicts are missing it has also `scored`, the items on which it is decided, and `estimated`, those of `n`
-        with an estimate. What cannot be computed is None, and `reason` says why.
-        """
+        """Computes a metric's entry of `results.json`; what cannot be computed is None, and `reason` says why."""
         entry = self._average(metric, items) if metric.kind == "average" else self._single(metric, items)
         if metric.unit:
             entry["unit"] = metric.unit
@@ -256,10 +252,7 @@ class _Found:
         return _inside({**entry, **self._missing_said([]), **self._bounds()}, whole=not self.missing)
 
     def _bounds(self) -> dict[str, float | None]:
-        """The value if everything missing had been worst, or best; None when there is no end to it, or nothing at all.
-
-        What is missing is weighed by the largest denominator it can have; what has no known weight may outweigh all the others.
-        """
+        """The value if all that is missing, at its largest denominator, had been worst, or best; None without an end."""
         made: dict[str, float | None] = {}
         for name, end, worst in (("bound_low", 0, min), ("bound_high", 1, max)):
             known = [(one[end] * one[2], one[2]) for one in self.missing if one[2] < math.inf]
@@ -333,11 +326,7 @@ _ABOUT_AS_LONG: Final = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Estimated:
-    """What stands for a metric that is not decided on an answered item.
-
-    `value` is inside the metric's limits; `weight` is the denominator of a pooled metric, else 1; `own`: verdicts on
-    the item itself went into it.
-    """
+    """What stands for an undecided metric of an answered item; `own`: verdicts on the item itself went into it."""
 
     value: float
     weight: float
@@ -345,11 +334,7 @@ class Estimated:
 
 
 def estimated(metric: MetricSpec, scores: Mapping[str, ItemScore]) -> dict[str, Estimated]:
-    """Estimates a metric on each answered item that lacks verdicts, by id.
-
-    Known verdicts of a kind on an item stand for the missing ones of that kind there. Where there are none, those of all judged
-    answers do, and where nobody judged that kind, those of the kind above it. Nothing is estimated where nothing is known.
-    """
+    """Estimates undecided items by id: from verdicts of the kind on the item, else on all judged ones, else of the kind above."""
     judged = {name: score.counts[metric.name] for name, score in scores.items() if metric.name in score.counts}
     lacking = {name: one for name, one in judged.items() if metric.name not in scores[name].values}
     if not lacking or not any(one.known for one in judged.values()):
@@ -392,10 +377,7 @@ class _Rates:
         return math.fsum(hits), math.fsum(of)
 
     def any_of(self, of: int, missing: int) -> float:
-        """How probably one of an answer's missing verdicts is a hit where no known one is.
-
-        Of the judged answers about as long, so many of the known verdicts are hidden at random.
-        """
+        """How probably missing verdicts hold a hit where none is known: in answers about as long, so many hidden by chance."""
         sizes = Counter(
             (one.known, int(sum(each.hits for each in one.verdicts)))
             for one in self._judged

@@ -1,7 +1,4 @@
-"""The folder of a run: its settings, the store of its answers, its results.
-
-It belongs to one command: the same command goes on with it, and another one is refused.
-"""
+"""The folder of a run: settings, store of answers, results. The same command goes on with it; another one is refused."""
 
 from __future__ import annotations
 
@@ -61,11 +58,9 @@ def locked(folder: RunFolder) -> Iterator[None]:
 
 
 class RunFolder:
-    """Paths inside a run's folder.
+    """Paths inside a run's folder; answers, verdicts and logs of credentialed tasks lie elsewhere, at `home`.
 
-    `home`: where answers, verdicts and logs lie; the folder itself, or one of the private store for credentialed tasks.
-    `private`: whether no text of the source may stand in the folder; by default when `home` is another folder.
-    `writes`: whether this process is the one that keeps answers.
+    `private`: no text of the source may stand in the folder.
     """
 
     def __init__(
@@ -101,10 +96,7 @@ def default_folder(model: str, settings: Mapping[str, Any]) -> Path:
 
 
 def open_run_folder(path: Path, settings: Mapping[str, Any], *, private: bool = False) -> RunFolder:
-    """Makes a run's folder, or enters it again with the same settings; with others only while nothing is in it.
-
-    `settings`: JSON values that tell this run from others. `private`: whether answers are kept in the private store.
-    """
+    """Makes a run's folder, or enters it again with the same settings (JSON values); with others only while nothing is in it."""
     path = path.expanduser()
     if path.exists() and not path.is_dir():
         raise UsageError(f"{path}: is a file. Choose another --out.")

@@ -1,7 +1,6 @@
 """The judge of a run: opened once, asked by every judged task, and reported beside each of their scores.
 
-A judge that cannot be reached leaves its questions without a verdict; it never ends a run, since the answers are there and
-what it said before is kept. The next run of the same command asks for the rest.
+One that cannot be reached leaves questions without a verdict and never ends a run; the same command asks for the rest.
 """
 
 from __future__ import annotations
@@ -254,10 +253,7 @@ class TaskJudge:
         }
 
     def report(self, entry: dict[str, Any], *, private: bool) -> None:
-        """Adds to a task's entry of `results.json` how far the judge got, what it took, and its last check.
-
-        Of private data, reasons are reduced to classes that can hold no text of the source.
-        """
+        """Adds how far the judge got, what it took, and its last check; reasons are reduced to classes for private data."""
         stats, options = self._judge.stats, self._opened.request.options
         asked: dict[str, Any] = {
             "votes": options.votes,

@@ -70,10 +70,7 @@ def told(text: str) -> str:
 def read_csv_rows(
     path: Path, needed: Sequence[str], *, form: str
 ) -> tuple[list[str], list[tuple[int, dict[str, str]]], str]:
-    """Reads a UTF-8 CSV file with a header; `form` says in messages what it should look like.
-
-    Returns the header, the rows with the line each ends on (cells without blanks around them), and the file's SHA-256.
-    """
+    """Reads a UTF-8 CSV file: its header, its rows with the line each ends on (cells stripped), and its SHA-256."""
     try:
         with open_file(path) as stream:
             content = stream.read(_LARGEST_BYTES + 1)
@@ -115,11 +112,7 @@ def read_csv_rows(
 
 
 def read_outputs(path: Path) -> tuple[list[OutputRow], str]:
-    """Reads a CSV file of scores of outputs, and its SHA-256.
-
-    `path`: the file, with the columns `item` and `system`, perhaps `cluster`, and any others. A column is of numbers if it has
-    one; an empty cell, `-`, `NA`, `N/A`, `nan` or `null` is a missing number.
-    """
+    """Reads a CSV file of scores of outputs, and its SHA-256; a column is of numbers if it has one."""
     header, rows, digest = read_csv_rows(path, NAMES, form=_FORM)
     others = [name for name in header if name not in (*NAMES, _CLUSTER)]
     numeric = {name for name in others if any(_NUMBER.fullmatch(cells[name]) for _, cells in rows)}
@@ -247,10 +240,7 @@ def run_name(text: str) -> RunName | None:
 
 
 def read_runs(names: Sequence[RunName], tasks: Mapping[str, TaskSpec], *, task: str | None = None) -> RunOutputs:
-    """Reads runs on the same data.
-
-    `task`: the task to take from each; None where each run has one only. Runs may be of different tasks on the same rows.
-    """
+    """Reads runs on the same data, each its one task or `task`; they may be of different tasks on the same rows."""
     called = Counter((name.system, name.label) for name in names)
     for (system, label), _ in (each for each in called.items() if each[1] > 1):
         raise UsageError(
@@ -387,10 +377,7 @@ def read_preferences(path: Path) -> PreferenceTable:
 
 
 def votes_of(preferences: PreferenceTable, table: OutputTable, pairs: OutputPairs) -> tuple[list[list[Vote]], int]:
-    """Finds what people say of each pair of a table's outputs; which system stands first in a row makes no difference.
-
-    Returns the votes of each pair, none where nobody was asked, and how many answers are about pairs that are not there.
-    """
+    """Finds the votes on each pair of a table's outputs, whichever is named first, and counts the answers about other pairs."""
     rows = {(row.item, row.system): place for place, row in enumerate(table.rows)}
     places = {(int(a), int(b)): place for place, (a, b) in enumerate(zip(pairs.first, pairs.second, strict=True))}
     votes: list[list[Vote]] = [[] for _ in range(len(pairs))]

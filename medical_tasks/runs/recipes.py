@@ -1,8 +1,6 @@
-"""A run's recipe: what decided its numbers, and what keeps the numbers of two recipes from being compared.
+"""A run's recipe; other task versions, data, metrics or scoring forbid a comparison, other differences are reported.
 
-Two numbers measure the same thing when the task's version, the data, the metrics and the settings of their scoring are the same.
-Other differences (prompts, judge, limits) are often what is compared, so they are only reported: a difference of the numbers may
-be due to them and not to the models. Anybody can submit a recipe, so its values are shown shortened and on one line.
+Anybody can submit a recipe, so its values are shown shortened and on one line.
 """
 
 from __future__ import annotations
@@ -34,11 +32,7 @@ def make_recipe(
     max_new_tokens: int | None,
     max_samples: int | None,
 ) -> dict[str, Any]:
-    """Collects a task's recipe as JSON values; prompts and lengths are None when answers came from elsewhere.
-
-    `data`: name, configuration, split, version and hashes of the data.
-    `model`: name and identity of the model, or of the file of answers.
-    """
+    """Collects a task's recipe as JSON values; prompts and lengths are None when answers came from elsewhere."""
     from medical_tasks.runs.estimation import BOOTSTRAP_SEED
 
     return {
@@ -93,10 +87,7 @@ class RecipeDifferences:
 def recipe_differences(
     name: str, first: Mapping[str, Any], second: Mapping[str, Any], *, metrics: Sequence[MetricSpec] = ()
 ) -> RecipeDifferences:
-    """Compares the recipes of two results of one task.
-
-    `metrics`: the task's, so that a setting that only some of them need forbids these alone.
-    """
+    """Compares the recipes of two results of a task; a setting that only some of its `metrics` need forbids these alone."""
     recipes = first, second
     refused: list[str] = []
     warned: list[str] = []
@@ -208,10 +199,7 @@ def _told(name: str, key: str, first: Mapping[str, Any], second: Mapping[str, An
 
 
 def judge_differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
-    """In which way the judges of two recipes differ, and when their numbers stand for themselves alone.
-
-    Nothing for tasks without a judge, or with one judge that was asked alike and understands.
-    """
+    """In which way the judges of two recipes differ, and when their numbers stand for themselves alone."""
     judges = [mapping(recipe.get("judge")) for recipe in (first, second)]
     said: list[str] = []
     if judges[0] != judges[1]:

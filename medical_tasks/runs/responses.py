@@ -1,8 +1,6 @@
 """Reading answers people already have: JSON Lines, or a JSON list, either maybe in a zip file as `submission.json`.
 
-Lines are `{"id": "17", "response": "the raw text"}`. Records of a list are as in the authors' files of DocLens, `{"example_id":
-"17", "output": ...}`, or a submission to ArchEHR-QA's shared tasks, `{"case_id": "17", "answer": ...}` (2025) or `{"case_id":
-"17", "prediction": ...}` (2026), where a prediction may be a list. What else an object holds is passed over.
+Fields have our names, DocLens's, or those of submissions to ArchEHR-QA's shared tasks (2025 and 2026).
 """
 
 from __future__ import annotations
@@ -76,11 +74,7 @@ def read_responses(
     content: bytes | None = None,
     check: Callable[[Sequence[Any]], Sequence[str]] | None = None,
 ) -> dict[str, str]:
-    """Reads and checks a responses file; returns the model's raw text by item id, of a prediction that is a list its JSON.
-
-    A `response` that is null counts as unanswered, like an item that is not there. `check`: says what is wrong with the records of
-    a submission that has predictions.
-    """
+    """Reads the model's text by item id, of a list its JSON; null is no answer. `check`: says what is wrong with a submission."""
     known = set(known_ids)
     values = _values(path, read_file(path) if content is None else content)
     if check is not None and any(_submitted(value) and _PREDICTION in value for _, value in values):
@@ -111,10 +105,7 @@ def parse_answers(path: Path, content: bytes) -> list[Answer]:
 
 
 def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
-    """Takes the one `submission.json` out of a zip file, with the folders it stands in there ("" for none).
-
-    Content of any other kind comes back as it is.
-    """
+    """Takes the one `submission.json` and its folder ("" for none) out of a zip file; other content comes back as it is."""
     if not content.startswith(_ZIP):
         return "", content
     again = f"Zip {SUBMISSION} again; either may have at most {LARGEST:,} bytes."
@@ -190,12 +181,10 @@ def _answers(path: Path, values: Sequence[tuple[str, Any]]) -> list[Answer]:
 
 
 def _submitted(value: Any) -> bool:
-    """Whether a record is one of a submission."""
     return isinstance(value, dict) and _SUBMITTED[0][0] in value and not any(name in value for name in _NAMES[0])
 
 
 def _answer(path: Path, place: str, value: Any) -> Answer:
-    """Reads one answer."""
     listed = place.startswith("record")
     form = f"A record is like {_LIST_FORM}" if listed else f"A line is like {_FORM}"
     if not isinstance(value, dict):
@@ -294,10 +283,7 @@ def run_responses(
     responses: Path | None = None,
     upstream: Path | None = None,
 ) -> dict[str, str]:
-    """Finds the answers a run scored: item id to the model's text.
-
-    `responses`: for a run of `medical-tasks score`, the file. `upstream`: for official prompts, the authors' checkout.
-    """
+    """Finds the answers a run scored by item id; `responses`: the file of a run of `medical-tasks score`."""
     check_recipe(folder, recipe)
     check_same_data(task, data, recipe)
     name = str(recipe["model"]["name"])

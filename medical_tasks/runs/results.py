@@ -1,7 +1,6 @@
-"""Results of a run: what is computed from scored items, and the files it is written to.
+"""Results of a run: what is computed from scored items, and the files, each renamed into its place when it is whole.
 
-A value is over the items that were answered, with an estimate for missing verdicts (`estimation`); what nobody can compute is
-`null`, never 0. Files are written beside their place and renamed into it, so that one that is there is whole.
+A value is over the answered items, with an estimate for missing verdicts; what nobody can compute is `null`, never 0.
 """
 
 from __future__ import annotations
@@ -38,10 +37,7 @@ def summarise(
     recipe: Mapping[str, Any],
     unanswered_limits: Limits | None = None,
 ) -> dict[str, Any]:
-    """Computes one task's entry of `results.json`.
-
-    `unanswered`: item id to the reason. `unanswered_limits`: of metrics whose own limits are not those of such an item.
-    """
+    """Computes a task's entry of `results.json`. `unanswered`: reasons by id; `unanswered_limits`: where not the metric's own."""
     unscored = Counter(f"no answer: {reason}" for reason in unanswered.values())
     unscored.update(score.unscored for score in scores.values() if score.unscored is not None)
     n_scored = sum(score.unscored is None for score in scores.values())
@@ -85,11 +81,7 @@ def _groups(item: Item, by: str) -> tuple[str, ...]:
 
 
 def flat(entries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Metrics' entries as `evaluate` modules return them.
-
-    Each value stands under its metric's name, the ends of its interval and its bounds under that name with `_ci_low` and the
-    like, nan where there is none; `reasons` says why a metric has no value.
-    """
+    """Flattens entries for `evaluate` modules, nan where there is no number; `reasons` says why a metric has no value."""
     made: dict[str, Any] = {}
     for name, entry in entries.items():
         for end in _ENDS:
@@ -164,10 +156,7 @@ def item_rows(
     sources: Mapping[str, Sequence[str]] | None = None,
     asked: Mapping[str, int] | None = None,
 ) -> list[dict[str, Any]]:
-    """Makes the rows of `items.parquet`, in the dataset's order; a metric without a decision is null.
-
-    `sources`: item id to what its question was given beside it. `asked`: to how many questions were answered about it.
-    """
+    """Makes the rows of `items.parquet`, in the dataset's order; a metric without a decision is null."""
     rows: list[dict[str, Any]] = []
     for item in items:
         score = scores.get(item.id)

@@ -1,8 +1,6 @@
-"""Running tasks: items to questions, questions to answers.
+"""Running tasks: questions of all items in rounds; where a task has a protocol, its answers decide what is asked next.
 
-Every finished answer goes to the store before the next one is asked for, under a hash of the model and the whole question, so
-that the same command resumes. Questions are asked in rounds, those of all items together; where a task has a protocol, its
-answers decide what is asked in the next. In a distributed run the main process alone decides, and tells the others.
+Answers are stored at once under a hash of model and question, so the same command resumes; the main process alone decides.
 """
 
 from __future__ import annotations
@@ -83,7 +81,6 @@ def load_task_prompts(task: TaskSpec, options: RunOptions, data: TaskData) -> Pr
 
 
 def _own(task: TaskSpec, options: RunOptions) -> dict[str, str]:
-    """The settings given that are about the task's questions."""
     return {name: value for name, value in options.task_args.items() if name in task.arguments}
 
 
@@ -348,11 +345,7 @@ def fit_items(
     truncate: Truncate = "refuse",
     known: Mapping[str, int] | None = None,
 ) -> Fitted:
-    """Makes the questions fit the model, or refuses; the same in every process of a distributed run.
-
-    Of an item that is cut, the fewest words are left out with which it fits; one that does not fit without any of its documents is
-    given as it is, and the model leaves it unanswered. `known`: words left out in an earlier run; then nothing is measured.
-    """
+    """Makes questions fit by leaving out the fewest words, or refuses; with `known`, of an earlier run, nothing is measured."""
     shorten = prompts.shorten
     if shorten is None:
         if truncate == "notes-from-the-oldest":

@@ -46,6 +46,7 @@ class ToyServer(FaultServer):
     """
 
     model = "toy"
+    lists_models = True
 
     def __init__(
         self,

@@ -57,6 +57,8 @@ def test_sources_are_joined_by_item_and_system(tmp_path: Path) -> None:
     assert [(row.item, row.system) for row in table.rows] == [("v1", "x"), ("v1", "y"), ("v2", "x"), ("v3", "x")]
     assert table.rows[1].scores == {"a": 2.0, "human": 50.0}
     assert [row.cluster for row in table.rows] == ["p1", "p1", "p1", "v3"]  # without one, an item stands alone
+    with pytest.raises(UsageError, match="column 'a' is 9 for item 'v1' of system 'x', and 1 in .*0.csv, line 2"):
+        read(tmp_path, GOOD, "item,system,a\nv1,x,9\n")
 
 
 def test_less_is_better_is_turned_round(tmp_path: Path) -> None:
@@ -72,21 +74,13 @@ def test_what_is_no_table(text: str, message: str, tmp_path: Path) -> None:
     assert message in str(raised.value)
 
 
-def test_two_scores_under_one_name(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="column 'a' is 9 for item 'v1' of system 'x', and 1 in .*0.csv, line 2"):
-        read(tmp_path, GOOD, "item,system,a\nv1,x,9\n")
-
-
-def test_messages_quote_no_sentence(tmp_path: Path) -> None:
+def test_messages_quote_no_sentence_and_name_what_is_no_text(tmp_path: Path) -> None:
     note = "The patient in bed four is a singer."
     for text in (f"item,system,a\nv,x,1\nw,x,{note}\n", f"item,system,{note},{note}\nv,x,1,1\n"):
         with pytest.raises(UsageError) as raised:
             read(tmp_path, text)
         assert "bed four" not in str(raised.value)
         assert f"a text of {len(note)} characters" in str(raised.value)
-
-
-def test_no_file_and_no_text(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match="no such file or folder"):
         read_outputs(tmp_path / "none.csv")
     (tmp_path / "latin.csv").write_bytes(b"item,system,a\nv,\xe9,1\n")
@@ -108,6 +102,9 @@ def test_votes_of_pairs(tmp_path: Path) -> None:
     votes, elsewhere = votes_of(preferences, table, output_pairs(["v"] * 3))
     # Pairs x-y, x-z, y-z: the first output is the table's, whichever the row of preferences names first.
     assert (votes, elsewhere) == ([["first", "first", "tie"], [], ["second"]], 1)
+    others = read_preferences(stated(tmp_path, "V,x,y,ann,x\n"))
+    with pytest.raises(UsageError, match="none of its pairs is among the outputs compared; it begins with item 'V'"):
+        votes_of(others, table, output_pairs(["v"] * 3))
 
 
 @tabled("text", "message")
@@ -115,13 +112,6 @@ def test_what_are_no_preferences(text: str, message: str, tmp_path: Path) -> Non
     with pytest.raises(UsageError) as raised:
         read_preferences(stated(tmp_path, text))
     assert message in str(raised.value)
-
-
-def test_preferences_about_other_outputs(tmp_path: Path) -> None:
-    table = read(tmp_path, "item,system,a\nv,x,1\nv,y,2\n")
-    preferences = read_preferences(stated(tmp_path, "V,x,y,ann,x\n"))
-    with pytest.raises(UsageError, match="none of its pairs is among the outputs compared; it begins with item 'V'"):
-        votes_of(preferences, table, output_pairs(["v"] * 2))
 
 
 TASKS = {
@@ -175,6 +165,9 @@ def test_a_run_is_a_system_and_its_metrics_are_columns(tmp_path: Path) -> None:
     assert table.column("words")[:3] == [-9.0, -7.0, -5.0]
     assert found.tasks == {"a": "toy", "b": "toy"}
     assert set(found.digests) == {str(tmp_path / "a"), str(tmp_path / "b")}
+    # Runs may be of different tasks on the same rows.
+    shot = RunName(folder=run(tmp_path / "b", task="toy_one_shot", task_version="2-A"), system="b")
+    assert output_runs_read(RunName(folder=tmp_path / "a", system="a"), shot).tasks == {"a": "toy", "b": "toy_one_shot"}
 
 
 def test_one_system_by_two_judges(tmp_path: Path) -> None:
@@ -192,14 +185,6 @@ def test_one_system_by_two_judges(tmp_path: Path) -> None:
     run(tmp_path / "small", {key: (1.0, 0.9, values[2]) for key, values in SCORES.items()})
     with pytest.raises(UsageError, match="column 'overlap' is 0.9 for item 'v1/exam' of system 'a', and 0.25 in"):
         join_outputs(output_runs_read(*names).rows, digests={})
-
-
-def test_runs_of_different_tasks_on_the_same_rows(tmp_path: Path) -> None:
-    found = output_runs_read(
-        RunName(folder=run(tmp_path / "a"), system="a"),
-        RunName(folder=run(tmp_path / "b", task="toy_one_shot", task_version="2-A"), system="b"),
-    )
-    assert found.tasks == {"a": "toy", "b": "toy_one_shot"}
 
 
 def test_what_cannot_be_compared(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from medical_tasks.harness.judging import Weighted, metric_value, pooled_mean
 from medical_tasks.report.markdown import render_markdown
 from medical_tasks.runs.estimation import NOT_ALL
 from medical_tasks.runs.results import item_rows, summarise, write_run
+from medical_tasks.scoring.paired import minimum_detectable_difference
 from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
 from tests.support import toy_task
 
@@ -35,9 +36,8 @@ def scored(name: str, hits: float, of: float) -> ItemScore:
     return ItemScore(id=name, values={"share": value, "share_top": NAN}, weights={"share": of, "share_top": 0.0})
 
 
-def summary(scores: dict[str, ItemScore], unanswered: dict[str, str] | None = None) -> dict[str, Any]:
-    lost = unanswered or {}
-    return summarise(TASK, [item(name) for name in (*scores, *lost)], scores, lost, recipe={"model": {"name": "m"}})
+def summary(scores: dict[str, ItemScore]) -> dict[str, Any]:
+    return summarise(TASK, [item(name) for name in scores], scores, {}, recipe={"model": {"name": "m"}})
 
 
 @settings(deadline=None, max_examples=60)
@@ -63,7 +63,7 @@ def test_bounds_hold_whatever_the_missing_are(parts: list[tuple[int, int, int]])
     assert found["bound_high"] == pytest.approx(sum(hits + undecided for hits, _, undecided in parts) / total)
 
 
-def test_parts_are_told_in_their_breakdown_and_nowhere_else() -> None:
+def test_parts_are_told_in_their_breakdown_and_denominators_in_rows() -> None:
     score = ItemScore(id="a", values={"share": 0.5, "share_top": 0.25}, weights={"share": 8.0, "share_top": 4.0})
     entry = summarise(TASK, [item("a")], {"a": score}, {}, recipe={"model": {"name": "m"}})
     assert list(entry["metrics"]) == ["share"]
@@ -72,20 +72,20 @@ def test_parts_are_told_in_their_breakdown_and_nowhere_else() -> None:
     page = render_markdown({"tasks": {"toy": entry}})
     assert "### By section" in page
     assert "| top | 1 | 25.0 " in page
-
-
-def test_rows_have_the_denominator_beside_the_value() -> None:
     open_one = ItemScore(id="b", values={}, limits={"share": (0.2, 0.8)}, weights={"share": 10.0}, unscored="judge: x")
     rows = item_rows(TASK, [item("a"), item("b"), item("c")], {"a": scored("a", 1, 4), "b": open_one}, {"c": "timeout"})
     assert [(row["share"], row["share_of"]) for row in rows] == [(0.25, 4.0), (None, None), (None, None)]
 
 
-def run(folder: Path, counts: list[tuple[int, int]]) -> Path:
-    scores = {str(place): scored(str(place), *each) for place, each in enumerate(counts)}
+def written(folder: Path, scores: dict[str, ItemScore], task: TaskSpec = TASK, **entry: Any) -> Path:
     recipe = {"task_version": "1-A", "data": {"rows_sha256": "a"}, "metrics": {}, "prompts": None}
-    rows = item_rows(TASK, [item(name) for name in scores], scores, {})
-    write_run(folder, {"schema_version": 1, "tasks": {"toy": {"recipe": recipe}}}, rows)
+    rows = item_rows(task, [item(name) for name in scores], scores, {})
+    write_run(folder, {"schema_version": 1, "tasks": {"toy": {"recipe": recipe, **entry}}}, rows)
     return folder
+
+
+def run(folder: Path, counts: list[tuple[int, int]]) -> Path:
+    return written(folder, {str(place): scored(str(place), *each) for place, each in enumerate(counts)})
 
 
 def test_two_runs_are_compared_by_their_pooled_ratios(tmp_path: Path) -> None:
@@ -95,13 +95,9 @@ def test_two_runs_are_compared_by_their_pooled_ratios(tmp_path: Path) -> None:
     assert found["value_b"] == pytest.approx(6 / 14)  # with the item on which run A had nothing to count
     assert found["ci_low"] <= found["difference"] <= found["ci_high"]
     assert found["minimum_detectable_difference"] > 0
-
-
-def test_equal_weights_detect_what_a_mean_detects(tmp_path: Path) -> None:
+    # Equal weights detect what a mean detects.
     a, b = [(1, 2), (0, 2), (2, 2), (1, 2)], [(2, 2), (1, 2), (0, 2), (2, 2)]
     pooled = compare_runs(run(tmp_path / "a", a), run(tmp_path / "b", b), {"toy": TASK})["toy"]["metrics"]["share"]
-    from medical_tasks.scoring.paired import minimum_detectable_difference
-
     shares = [[top / bottom for top, bottom in each] for each in (a, b)]
     assert pooled["minimum_detectable_difference"] == pytest.approx(minimum_detectable_difference(*shares))
 
@@ -113,6 +109,8 @@ def test_a_harness_pools_what_the_runner_pools() -> None:
     assert pooled_mean(copy.deepcopy(values)) == pytest.approx(4 / 7)
     assert math.isnan(pooled_mean([metric_value(SHARE, ItemScore(id="x", values={}))]))
     assert math.isnan(pooled_mean([]))
+    with pytest.raises(TypeError, match="values with their weights; got float"):
+        pooled_mean([Weighted(0.5, 2.0), 0.5])
     # Nothing to share anywhere: the worst that an item says of that.
     due = {
         name: ItemScore(id=name, values={"share": value}, weights={"share": 0.0})
@@ -121,11 +119,6 @@ def test_a_harness_pools_what_the_runner_pools() -> None:
     assert pooled_mean([metric_value(SHARE, score) for score in due.values()]) == 0.0
     assert summary(due)["metrics"]["share"]["value"] == 0.0
     assert summary({"a": due["a"]})["metrics"]["share"]["value"] == 1.0
-
-
-def test_a_value_without_its_weight_is_refused() -> None:
-    with pytest.raises(TypeError, match="values with their weights; got float"):
-        pooled_mean([Weighted(0.5, 2.0), 0.5])
 
 
 AVERAGED = replace(
@@ -149,24 +142,13 @@ def both(name: str, hits: float, of: float, likeness: float, costly: float = 0.9
 TWO = {"a": both("a", 9, 10, 0.2), "b": both("b", 0, 2, 0.6)}
 
 
-def averaged_run(folder: Path, scores: dict[str, ItemScore], task: TaskSpec = AVERAGED) -> Path:
-    recipe = {"task_version": "1-A", "data": {"rows_sha256": "a"}, "metrics": {}, "prompts": None}
-    rows = item_rows(task, [item(name) for name in scores], scores, {})
-    write_run(folder, {"schema_version": 1, "tasks": {"toy": {"recipe": recipe}}}, rows)
-    return folder
-
-
-def test_averages_are_compared_item_by_item_too(tmp_path: Path) -> None:
+def test_averages_are_compared_item_by_item_unless_their_components_differ(tmp_path: Path) -> None:
     other = {"a": both("a", 5, 10, 0.4), "b": both("b", 2, 2, 0.6)}
-    runs = averaged_run(tmp_path / "a", TWO), averaged_run(tmp_path / "b", other)
-    found = compare_runs(*runs, {"toy": AVERAGED})["toy"]["metrics"]["overall"]
-    assert found["value_a"] == pytest.approx((9 / 12 + 0.65) / 2)
-    assert found["value_b"] == pytest.approx((7 / 12 + 0.7) / 2)
-
-
-def test_averages_of_other_components_are_not_compared(tmp_path: Path) -> None:
-    runs = averaged_run(tmp_path / "a", TWO), averaged_run(tmp_path / "b", TWO, CHEAP)
-    found = compare_runs(*runs, {"toy": AVERAGED})["toy"]
+    runs = written(tmp_path / "a", TWO, AVERAGED), written(tmp_path / "b", other, AVERAGED)
+    overall = compare_runs(*runs, {"toy": AVERAGED})["toy"]["metrics"]["overall"]
+    assert overall["value_a"] == pytest.approx((9 / 12 + 0.65) / 2)
+    assert overall["value_b"] == pytest.approx((7 / 12 + 0.7) / 2)
+    found = compare_runs(runs[0], written(tmp_path / "c", TWO, CHEAP), {"toy": AVERAGED})["toy"]
     assert "overall" not in found["metrics"]
     assert any("other components in each run" in warning for warning in found["warnings"])
 
@@ -191,9 +173,7 @@ def test_an_official_figure_that_a_run_lacks_is_not_compared(tmp_path: Path) -> 
         overall = entry["metrics"]["overall_official"]
         assert [overall[end] for end in ("value", "ci_low", "bound_low", "bound_high")] == [None] * 4
         assert overall["reason"] == (found["reason"] if silent else f"{NOT_ALL}: model_official")
-        recipe = {"task_version": "1-A", "data": {"rows_sha256": "a"}, "metrics": {}, "prompts": None}
-        told = {"schema_version": 1, "tasks": {"toy": {"recipe": recipe, "metrics": entry["metrics"]}}}
-        write_run(tmp_path / name, told, item_rows(task, [item(each) for each in scores], scores, {}))
+        written(tmp_path / name, scores, task, metrics=entry["metrics"])
     found = compare_runs(tmp_path / "a", tmp_path / "b", {"toy": task})["toy"]
     assert list(found["metrics"]) == ["share"]
     said = "share_official left out: no figure in one of the runs, official script ends: no citations (1 of 2 answers)"

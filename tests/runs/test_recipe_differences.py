@@ -48,13 +48,10 @@ def test_what_may_differ_without_a_word(change: dict[str, Any]) -> None:
     assert told(change) == ([], [])
 
 
-def test_recorded_verdicts_are_of_nobody_known() -> None:
+def test_what_is_said_of_judges_that_nobody_knows_or_that_compare_words() -> None:
     recorded = {"backend": "recorded", "name": "recorded/a", "sha256": ONE, "comparable": True}
     _, warned = told({"judge": {**recorded, "name": "recorded/b", "sha256": TWO}}, judge=recorded)
     assert [said.startswith("the verdicts of both runs were read from files") for said in warned] == [True]
-
-
-def test_a_judge_of_words_is_said_also_where_both_have_it() -> None:
     _, warned = told({}, judge={"name": "lexical", "comparable": False})
     assert warned == ["not comparable with anybody else's numbers: the judge lexical compares words"]
 
@@ -73,9 +70,7 @@ def test_a_setting_that_some_metrics_need_leaves_these_out() -> None:
     assert list(toy["metrics"]) == ["right", "harm", "words", "share"]
     assert toy["warnings"][0].startswith("costly cannot be compared: its setting differs")
     assert toy["warnings"][1] == "both is left out: costly in it cannot be compared"
-
-
-def test_a_setting_that_one_run_turned_off_is_given_by_the_other_alone() -> None:
+    # Turned off in one run, it is given by the other alone.
     off, on = ({**BASE, "scoring": {"weights": value}} for value in (False, True))
     found = recipe_differences("toy", off, on, metrics=(RIGHT, COSTLY))
     assert (found.refused, dict(found.left_out)) == ([], {})
@@ -105,9 +100,6 @@ def test_what_differs_is_named_with_words_first() -> None:
     )
     assert differing(first, second) == "a.n 1 and 2; b 2 and 3; c 3 and none; 2 more"
     assert differing({"a": None}, {}) == "what one leaves out is nothing in the other"
-
-
-def test_one_line_keeps_to_its_length() -> None:
     assert one_line("a b\tc\n d", 20) == "a b c d"
     assert len(one_line("word " * 1000, 20)) == 20
 

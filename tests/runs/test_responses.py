@@ -42,12 +42,9 @@ def test_bad_files_by_message(tmp_path: Path, lines: list[object], message: str)
         read_responses(write(tmp_path / "r.jsonl", *lines), IDS)
 
 
-def test_a_byte_order_mark_and_windows_line_ends_are_no_error(tmp_path: Path) -> None:
-    (tmp_path / "r.jsonl").write_bytes(b'\xef\xbb\xbf{"id": 1, "response": "a"}\r\n{"id": 2, "response": "b"}\r\n')
-    assert read_responses(tmp_path / "r.jsonl", IDS) == {"1": "a", "2": "b"}
-
-
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+def test_files_of_windows_and_files_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "w.jsonl").write_bytes(b'\xef\xbb\xbf{"id": 1, "response": "a"}\r\n{"id": 2, "response": "b"}\r\n')
+    assert read_responses(tmp_path / "w.jsonl", IDS) == {"1": "a", "2": "b"}
     with pytest.raises(UsageError, match=r"cannot be read \(Is a directory\)"):
         read_responses(tmp_path, IDS)
     with pytest.raises(MissingError, match=r"r\.jsonl: no such file. Give --responses"):

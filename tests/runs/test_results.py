@@ -8,6 +8,7 @@ import multiprocessing
 import resource
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,18 +72,25 @@ def test_by_hand(
         assert there == (pytest.approx(value) if isinstance(value, float) else value), (about, place)
 
 
-def test_breakdown_has_every_group_and_adds_up() -> None:
+def test_breakdown_adds_up_and_rows_carry_scores_and_reasons() -> None:
     items = [item("0", "b"), item("1", "a"), item("2", "b")]
     scores = {"0": scored("0", 1.0), "1": scored("1", 0.0), "2": scored("2", 0.0)}
     groups = summarise(TASK, items, scores, {}, recipe={})["breakdown"]["kind"]
     assert list(groups) == ["a", "b"]
     assert groups["b"]["right"]["value"] == 0.5
     assert sum(group["right"]["n"] for group in groups.values()) == 3
+    scores = {"0": scored("0", 1.0), "1": ItemScore(id="1", values={}, unscored="unreadable")}
+    rows = item_rows(TASK, items, scores, {"2": "timeout"}, sources={"1": ("a.txt#2", "b.txt#1")})
+    assert [row.pop("sources") for row in rows] == ["", "a.txt#2\nb.txt#1", ""]
+    assert [row["right"] for row in rows] == [1.0, None, None]
+    assert [row["unscored"] for row in rows] == [None, "unreadable", "no answer: timeout"]
+    assert rows[0] == {
+        "task": "toy", "id": "0", "cluster": "0", "group_kind": "b", "right": 1.0, "share": 0.5, "parsed": "p", "why": "w",
+        "unscored": None,
+    }  # fmt: skip
 
 
 def test_shared_notes_widen_the_interval() -> None:
-    from dataclasses import replace
-
     values = [1.0] * 30 + [0.0] * 30
     apart = [item(str(n)) for n in range(60)]
     shared = [item(str(n), cluster=f"note {n // 10}") for n in range(60)]
@@ -92,19 +100,6 @@ def test_shared_notes_widen_the_interval() -> None:
     together = summarise(clustered, shared, scores, {}, recipe={})["metrics"]["right"]
     assert together["value"] == alone["value"]
     assert together["ci_high"] - together["ci_low"] > 1.5 * (alone["ci_high"] - alone["ci_low"])
-
-
-def test_rows_carry_scores_and_reasons() -> None:
-    items = [item("0"), item("1"), item("2")]
-    scores = {"0": scored("0", 1.0), "1": ItemScore(id="1", values={}, unscored="unreadable")}
-    rows = item_rows(TASK, items, scores, {"2": "timeout"}, sources={"1": ("a.txt#2", "b.txt#1")})
-    assert [row.pop("sources") for row in rows] == ["", "a.txt#2\nb.txt#1", ""]
-    assert [row["right"] for row in rows] == [1.0, None, None]
-    assert [row["unscored"] for row in rows] == [None, "unreadable", "no answer: timeout"]
-    assert rows[0] == {
-        "task": "toy", "id": "0", "cluster": "0", "group_kind": "a", "right": 1.0, "share": 0.5, "parsed": "p", "why": "w",
-        "unscored": None,
-    }  # fmt: skip
 
 
 def run_of(value: float) -> dict[str, Any]:
@@ -117,20 +112,24 @@ def without_hash(results: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_written_files_come_back(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="Out of range float"):
+        write_run(tmp_path, run_of(NAN), [])
+    assert list(tmp_path.iterdir()) == []
     rows: list[dict[str, Any]] = [
         {"task": "toy", "id": "0", "right": 1.0, "parsed": "µ"},
         {"task": "toy", "id": "1", "right": None, "parsed": ""},
     ]
-    write_run(tmp_path / "run", run_of(0.5), rows)
-    assert without_hash(read_results(tmp_path / "run")) == run_of(0.5)
-    assert read_items(tmp_path / "run") == rows
-    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["items.parquet", "results.json"]
-
-
-def test_nan_never_reaches_the_file(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="Out of range float"):
-        write_run(tmp_path, run_of(NAN), [])
-    assert list(tmp_path.iterdir()) == []
+    write_run(tmp_path, run_of(0.5), rows)
+    assert without_hash(read_results(tmp_path)) == run_of(0.5)
+    assert read_items(tmp_path) == rows
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["items.parquet", "results.json"]
+    # Verdicts are written beside the items.
+    rows = item_rows(TASK, [item("0")], {}, {"0": "timeout"})
+    verdicts = [{"id": "0/must/0", "value": "neutral"}, {"id": "x", "text": "\ud800"}]
+    write_run(tmp_path, {"tasks": {}}, rows, verdicts=verdicts)
+    lines = (tmp_path / "verdicts.jsonl").read_text().splitlines()
+    assert [json.loads(line)["id"] for line in lines] == ["0/must/0", "x"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["items.parquet", "results.json", "verdicts.jsonl"]
 
 
 def test_missing_damaged_and_newer_results_by_message(tmp_path: Path) -> None:
@@ -147,9 +146,6 @@ def test_missing_damaged_and_newer_results_by_message(tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text(json.dumps({"schema_version": 1, "tasks": {"toy": {}}}))
     with pytest.raises(UsageError, match="not results that this version reads"):
         read_results(tmp_path)
-
-
-def test_items_of_another_run_are_not_taken_for_these(tmp_path: Path) -> None:
     write_run(tmp_path, run_of(0.5), [{"id": "a"}])
     (tmp_path / "items.parquet").write_text("no parquet")
     with pytest.raises(UsageError, match="is not of the same run as results.json"):
@@ -193,16 +189,6 @@ def test_a_full_disk_leaves_the_older_results_whole(tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".*.part"))
 
 
-def test_verdicts_are_written_beside_the_items(tmp_path: Path) -> None:
-    rows = item_rows(TASK, [item("0")], {}, {"0": "timeout"})
-    write_run(
-        tmp_path, {"tasks": {}}, rows, verdicts=[{"id": "0/must/0", "value": "neutral"}, {"id": "x", "text": "\ud800"}]
-    )
-    lines = (tmp_path / "verdicts.jsonl").read_text().splitlines()
-    assert [json.loads(line)["id"] for line in lines] == ["0/must/0", "x"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["items.parquet", "results.json", "verdicts.jsonl"]
-
-
 def test_an_item_that_may_be_an_abstention_cannot_hold_down_the_mean_of_the_answered() -> None:
     groups = dict.fromkeys(KQA.groups, "all")
     items = [
@@ -212,10 +198,6 @@ def test_an_item_that_may_be_an_abstention_cannot_hold_down_the_mean_of_the_answ
     values = {"hallucination_rate": 8.0, "hallucination_rate_answered": 8.0}
     scores = {"8": ItemScore(id="8", values=values)}
     entry = summarise(KQA, items, scores, {"2": "timeout"}, recipe={}, unanswered_limits=_unanswered_limits(KQA, items))
-    metrics = entry["metrics"]
     # Had the model abstained from the other, the mean of the answered would stay at 8; of all, it falls to 5 at most.
-    assert (
-        metrics["hallucination_rate_answered"]["bound_low"],
-        metrics["hallucination_rate_answered"]["bound_high"],
-    ) == (4.0, 8.0)
-    assert (metrics["hallucination_rate"]["bound_low"], metrics["hallucination_rate"]["bound_high"]) == (4.0, 5.0)
+    for name, high in (("hallucination_rate_answered", 8.0), ("hallucination_rate", 5.0)):
+        assert [entry["metrics"][name][end] for end in ("bound_low", "bound_high")] == [4.0, high]

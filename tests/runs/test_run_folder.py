@@ -11,13 +11,9 @@ from medical_tasks.errors import UsageError
 from medical_tasks.runs.folder import default_folder, locked, open_run_folder
 
 
-def test_the_same_settings_enter_again(tmp_path: Path) -> None:
-    open_run_folder(tmp_path / "run", {"model": "a", "n": None})
-    assert open_run_folder(tmp_path / "run", {"n": None, "model": "a"}).path == tmp_path / "run"
-
-
-def test_other_settings_are_refused_and_named(tmp_path: Path) -> None:
+def test_the_same_settings_enter_again_and_others_are_refused_and_named(tmp_path: Path) -> None:
     open_run_folder(tmp_path / "run", {"model": "a", "tasks": ["medcalc"]}).answers.touch()
+    assert open_run_folder(tmp_path / "run", {"tasks": ["medcalc"], "model": "a"}).path == tmp_path / "run"
     with pytest.raises(UsageError, match=r"holds another run \(model: 'a' there, 'b' now\). Choose another --out"):
         open_run_folder(tmp_path / "run", {"model": "b", "tasks": ["medcalc"]})
     assert json.loads((tmp_path / "run" / "run.json").read_text())["model"] == "a"
@@ -37,11 +33,15 @@ def test_a_command_that_was_refused_does_not_keep_the_folder(
         open_run_folder(tmp_path / "run", {"model": "third"}, private=private)
 
 
-def test_settings_are_not_replaced_while_another_command_is_at_work(tmp_path: Path) -> None:
+def test_one_command_at_a_time(tmp_path: Path) -> None:
     first = open_run_folder(tmp_path / "run", {"model": "a"})
-    with locked(first), pytest.raises(UsageError, match="another command is using this folder"):
-        open_run_folder(tmp_path / "run", {"model": "b"})
-    assert json.loads((tmp_path / "run" / "run.json").read_text())["model"] == "a"
+    with locked(first):
+        with pytest.raises(UsageError, match="another command is using this folder"):
+            open_run_folder(tmp_path / "run", {"model": "b"})
+        with pytest.raises(UsageError, match="another command is using this folder"), locked(first):
+            pass
+    with locked(first):
+        assert json.loads((tmp_path / "run" / "run.json").read_text())["model"] == "a"
 
 
 @pytest.mark.parametrize("private", [False, True])
@@ -56,12 +56,8 @@ def test_one_of_several_processes_keeps_the_answers(
     assert other.private == first.private == private
     with pytest.raises(UsageError, match=r"RANK=1.*give the plain command"):
         _ = other.answers
-
-
-def test_a_file_is_no_folder(tmp_path: Path) -> None:
-    (tmp_path / "run").write_text("x")
-    with pytest.raises(UsageError, match="is a file. Choose another --out"):
-        open_run_folder(tmp_path / "run", {})
+    open_run_folder(tmp_path / "other", {})
+    assert not (tmp_path / "other").exists()
 
 
 @pytest.mark.parametrize(
@@ -70,6 +66,8 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
 def test_damaged_settings_are_said(tmp_path: Path, text: str, message: str) -> None:
     open_run_folder(tmp_path / "run", {})
     (tmp_path / "run" / "run.json").write_text(text)
+    with pytest.raises(UsageError, match="is a file. Choose another --out"):
+        open_run_folder(tmp_path / "run" / "run.json", {})
     with pytest.raises(UsageError, match=message):
         open_run_folder(tmp_path / "run", {})
 
@@ -78,22 +76,10 @@ def test_the_default_folder_is_the_same_for_the_same_command() -> None:
     one = default_folder("hf/models/my model", {"tasks": ["medcalc"], "n": 1})
     assert one == default_folder("hf/models/my model", {"n": 1, "tasks": ["medcalc"]})
     assert one != default_folder("hf/models/my model", {"n": 2, "tasks": ["medcalc"]})
-    assert one.parent == Path("runs")
     assert one.name.startswith("hf_models_my_model-")
-
-
-def test_one_command_at_a_time(tmp_path: Path) -> None:
-    folder = open_run_folder(tmp_path / "run", {})
-    with locked(folder), pytest.raises(UsageError, match="another command is using this folder"), locked(folder):
-        pass
-    with locked(folder):
-        pass
-
-
-def test_only_the_first_of_several_processes_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RANK", "1")
-    open_run_folder(tmp_path / "run", {})
-    assert not (tmp_path / "run").exists()
+    for folder in (one, *(default_folder(name, {}) for name in ("..", "../../etc", "hf/../..", "///"))):
+        assert folder.parent == Path("runs")
+        assert ".." not in folder.parts
 
 
 def _enter(path: Path, barrier: Any) -> None:
@@ -111,10 +97,3 @@ def test_two_commands_that_begin_together(tmp_path: Path) -> None:
     for process in both:
         process.join(60)
     assert [process.exitcode for process in both] == [0, 0]
-
-
-@pytest.mark.parametrize("name", ["..", "../../etc", "hf/../..", "///"])
-def test_a_model_name_cannot_leave_the_runs_folder(name: str) -> None:
-    folder = default_folder(name, {})
-    assert folder.parent == Path("runs")
-    assert ".." not in folder.parts

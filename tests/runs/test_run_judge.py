@@ -63,26 +63,12 @@ def entry(folder: str) -> dict[str, Any]:
 
 @tabled("words", "code", "message")
 def test_what_no_judge_can_do_is_said_before_the_model_answers(
-    words: list[str], code: int, message: str, model: FaultServer, capsys: pytest.CaptureFixture[str]
+    words: list[str], code: int, message: str, model: FaultServer, authors: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    Path("v.jsonl").write_text("", encoding="utf-8")
     assert main([*SERVED, *words, "--out", "r"]) == code
     assert message in capsys.readouterr().err
     assert model.calls == []
-
-
-def test_official_prompts_batched_are_refused_before_the_model_answers(
-    model: FaultServer, authors: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words = ["--judge", "lexical", "--prompts", "official", "--upstream", str(authors), "--judging", "batched"]
-    assert main([*SERVED, *words, "--out", "r"]) == 2
-    assert "cannot be batched" in capsys.readouterr().err
-    assert model.calls == []
-
-
-def test_verdicts_from_a_file_have_no_settings(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("v.jsonl").write_text("", encoding="utf-8")
-    assert main([*REFERENCE, "--judge", "recorded/v.jsonl", "--votes", "5", "--judge-args", "a=b"]) == 2
-    assert "--judge-args, --votes: recorded/v.jsonl holds verdicts" in capsys.readouterr().err
 
 
 def test_verdicts_of_a_judge_of_entailment_give_its_scores_again() -> None:
@@ -135,20 +121,17 @@ def test_answers_to_other_prompts_are_not_scored_over_those_of_another_run(
     assert "holds another run (asked:" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("part", ["data", "prompts", None])
-def test_a_damaged_recipe_is_said_to_be_damaged(
-    part: str | None, model: FaultServer, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_recipe_is_said_to_be_damaged(model: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*SERVED, "--out", "one"]) == 0
     file = Path("one/results.json")
-    results = json.loads(file.read_text(encoding="utf-8"))
-    if part is None:
-        results["tasks"]["kqa"]["recipe"] = []
-    else:
-        del results["tasks"]["kqa"]["recipe"][part]
-    file.write_text(json.dumps(results), encoding="utf-8")
-    assert main(["score", "kqa", "--responses", "one", "--out", "s"]) == 2
-    assert "the recipe is damaged" in capsys.readouterr().err
+    whole = file.read_text(encoding="utf-8")
+    for part in ("data", "prompts", None):
+        results = json.loads(whole)
+        recipe = results["tasks"]["kqa"]["recipe"]
+        results["tasks"]["kqa"]["recipe"] = {name: recipe[name] for name in recipe if name != part} if part else []
+        file.write_text(json.dumps(results), encoding="utf-8")
+        assert main(["score", "kqa", "--responses", "one", "--out", "s"]) == 2
+        assert "the recipe is damaged" in capsys.readouterr().err
 
 
 def test_verdicts_of_results_that_are_written_over_do_not_stay() -> None:
@@ -171,13 +154,10 @@ def test_a_task_s_own_number_of_votes(name: str, args: dict[str, str], votes: in
     assert default_votes(name, args, [replace(FIVE_VOTES, judge=False), KQA]) == 1
 
 
-def test_tasks_that_take_different_numbers_of_votes_are_run_one_by_one() -> None:
-    with pytest.raises(UsageError, match=r"\(five_votes 5, kqa 1\)\. Run them one by one, or give --votes"):
-        default_votes("openai-api/h/m", {}, [FIVE_VOTES, KQA])
-
-
-def test_a_tasks_own_way_of_judging_is_taken_and_two_ways_are_refused() -> None:
+def test_tasks_that_are_judged_in_two_ways_are_run_one_by_one() -> None:
     batched = replace(KQA, name="other", judging="batched")
     assert (default_mode([KQA]), default_mode([batched]), default_mode([])) == ("single", "batched", "single")
     with pytest.raises(UsageError, match=r"kqa single, other batched.*give --judging"):
         default_mode([KQA, batched])
+    with pytest.raises(UsageError, match=r"\(five_votes 5, kqa 1\)\. Run them one by one, or give --votes"):
+        default_votes("openai-api/h/m", {}, [FIVE_VOTES, KQA])

@@ -28,7 +28,7 @@ from medical_tasks.runs.finishing import finish
 from medical_tasks.runs.folder import RunFolder, open_run_folder
 from medical_tasks.runs.responses import run_responses
 from medical_tasks.runs.results import read_items
-from medical_tasks.runs.runner import TRUNCATE, AnsweredTask, Fitted, RunOptions, Truncate, fit_items, run_model
+from medical_tasks.runs.runner import TRUNCATE, AnsweredTask, Fitted, RunOptions, fit_items, run_model
 from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, MultiStep, PromptSet, Records, TaskSpec, Turn
 from tests.support import GeneratesOnly
 
@@ -120,8 +120,8 @@ class Scripted(GeneratesOnly):
         return Answer(key=request.key, text="enough" if asked > number else f"{number}.{asked}")
 
 
-def run(model: Any, data: TaskData, folder: RunFolder, *, tasks: Sequence[TaskSpec] = (MEDCALC_CODE,)) -> AnsweredTask:
-    answered = run_model(tasks, {task.name: data for task in tasks}, model, folder, RunOptions())
+def run(model: Any, data: TaskData, folder: RunFolder) -> AnsweredTask:
+    answered = run_model([MEDCALC_CODE], {MEDCALC_CODE.name: data}, model, folder, RunOptions())
     assert answered is not None
     return answered[-1]
 
@@ -131,15 +131,20 @@ EXPECTED = ["enough", "1.1|enough", "2.1|2.2|enough", "3.1|3.2|3.3|enough", "4.1
 
 def test_each_item_goes_on_until_it_is_done(data: TaskData, folder: RunFolder, counting: Counting) -> None:
     model = Scripted(data)
-    task = run(model, data, folder)
+    answered = run_model([MEDCALC, MEDCALC_CODE], {"medcalc": data, "medcalc_code": data}, model, folder, RunOptions())
+    assert answered is not None
+    plain, task = answered
     assert [task.responses[item.id] for item in data.items] == EXPECTED
     assert task.unanswered == {}
-    # All items of a round are asked together, and only those that go on.
-    assert model.rounds == [[1] * 6, [2] * 5, [3] * 4, [4] * 3]
+    # All items of a round are asked together, of both tasks, and only those that go on.
+    assert model.rounds == [[1] * 12, [2] * 5, [3] * 4, [4] * 3]
     ids = [item.id for item in data.items]
     assert counting.looked_at == [ids, ids[1:], ids[2:], ids[3:]]
     assert task.recipe["protocol"] == {"name": "counting", "tries": 4}
     assert [task.asked[item] for item in ids] == [1, 2, 3, 4, 4, 4]
+    assert [plain.responses[item] for item in ids] == ["enough", *[f"{n}.1" for n in range(1, 6)]]
+    assert "protocol" not in plain.recipe
+    assert plain.asked == {}
 
 
 class Again(Counting):
@@ -207,18 +212,6 @@ def test_a_failure_in_a_later_round_leaves_the_item_unanswered(data: TaskData, f
     assert again.rounds == [[2], [3], [4]]
 
 
-def test_a_task_of_one_question_beside_one_of_several(data: TaskData, folder: RunFolder) -> None:
-    model = Scripted(data)
-    answered = run_model([MEDCALC, MEDCALC_CODE], {"medcalc": data, "medcalc_code": data}, model, folder, RunOptions())
-    assert answered is not None
-    plain, code = answered
-    assert [len(asked) for asked in model.rounds] == [12, 5, 4, 3]
-    assert [plain.responses[item.id] for item in data.items] == ["enough", *[f"{n}.1" for n in range(1, 6)]]
-    assert "protocol" not in plain.recipe
-    assert plain.asked == {}
-    assert [code.responses[item.id] for item in data.items] == EXPECTED
-
-
 class Cluster:
     """Two processes of one run, as threads: what the main one shares, the other one gets."""
 
@@ -269,20 +262,13 @@ def test_every_process_is_given_every_rounds_questions(data: TaskData, folder: R
     task = cluster.run(folder)
     assert [task.responses[item.id] for item in data.items] == EXPECTED
     assert len(cluster.seen[True]) == 4
-
-
-def test_a_finished_run_of_several_processes_ends_at_once(data: TaskData, folder: RunFolder) -> None:
-    run(Scripted(data), data, folder)
-    cluster = Cluster(data)
-    cluster.run(folder)
-    assert cluster.seen == {True: [], False: []}
-
-
-def test_lone_surrogates_reach_the_other_processes(data: TaskData, folder: RunFolder) -> None:
+    finished = Cluster(data)
+    finished.run(folder)
+    assert finished.seen == {True: [], False: []}
     odd = [replace(item, fields={**item.fields, "patient_note": "\ud800"}) for item in data.items[:1]]
-    cluster = Cluster(replace(data, items=odd))
-    cluster.run(folder)
-    assert "\ud800" in cluster.seen[False][0][0].messages[0]["content"]
+    surrogates = Cluster(replace(data, items=odd))
+    surrogates.run(folder)
+    assert "\ud800" in surrogates.seen[False][0][0].messages[0]["content"]
 
 
 class Metered(Scripted):
@@ -383,14 +369,15 @@ def test_a_failure_is_unanswered_and_asked_again(medcalc: TaskData, folder: RunF
     assert len(second.asked) == failed
 
 
-def test_the_empty_answer_of_a_model_is_an_answer(medcalc: TaskData, folder: RunFolder) -> None:
+def test_answers_that_are_empty_or_cut_at_the_length_limit(medcalc: TaskData, folder: RunFolder) -> None:
     entry = finish([answered(Saying(says("")), medcalc, folder)], folder)["tasks"]["medcalc"]
     assert entry["coverage"]["scored"] == len(medcalc.items)
     assert entry["metrics"]["accuracy"]["value"] == 0
 
+    def cut(request: Request) -> Answer | Failure:
+        return Answer(key=request.key, text="so", finish="length" if request.key < "4" else "stop")
 
-def test_answers_cut_at_the_length_limit_are_counted(medcalc: TaskData, folder: RunFolder) -> None:
-    model = Saying(lambda request: Answer(key=request.key, text="so", finish="length" if request.key < "4" else "stop"))
+    model = Saying(cut, identity={"backend": "other"})
     entry = finish([answered(model, medcalc, folder)], folder)["tasks"]["medcalc"]
     assert entry["cut_at_length"] == sum(key < "4" for key in model.asked) > 0
 
@@ -485,13 +472,6 @@ def test_probabilities_are_asked_once_scored_and_found_again(home: Path, private
     assert run_responses(INDEX, data, part.recipe, private.path) == part.responses
 
 
-def test_what_does_not_fit_is_refused_before_anything_is_asked(home: Path, private: RunFolder) -> None:
-    model = Words(room=400)
-    with pytest.raises(UsageError, match=r"ehrnoteqa_open_level1: \d of 8 questions do not fit"):
-        asked_once(OPEN, data_of(OPEN, home), model, private)
-    assert model.asked == 0
-
-
 def test_a_shortened_run_is_found_again_without_the_model_s_tokenizer(home: Path, private: RunFolder) -> None:
     data = data_of(OPEN, home)
     part = asked_once(OPEN, data, Words(room=400), private, truncate="notes-from-the-oldest")
@@ -504,31 +484,31 @@ def test_a_shortened_run_is_found_again_without_the_model_s_tokenizer(home: Path
     assert run_responses(OPEN, data, part.recipe, private.path) == part.responses
     # The judge reads the notes whole.
     assert [item.fields for item in part.items] == [item.fields for item in data.items]
+    # As `score --responses RUN` has it: the run's recipe, with a scoring that is not this one's.
+    data = data_of(INDEX, home)
+    part = asked_once(INDEX, data, Words(room=500), private, truncate="notes-from-the-oldest")
+    number = len(part.recipe["truncation"]["words_left_out"])
+    assert 0 < number <= len(data.items)
+    again = replace(part, recipe={**part.recipe, "scoring": {"sentence_bert": {"kind": "embedder"}}})
+    for one in (part, again):
+        entry = finish([one], private)["tasks"][INDEX.name]
+        assert entry["shortened"] == number
+        assert "scoring" not in entry["recipe"]
 
 
-def test_too_long_can_be_left_unanswered(home: Path, private: RunFolder) -> None:
+def test_what_does_not_fit_is_refused_or_left_unanswered(home: Path, private: RunFolder) -> None:
     class Refusing(Words):
         def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
             super().generate([request for request in requests if self._words(request) <= self.room], on_result)
 
-    part = asked_once(OPEN, data_of(OPEN, home), Refusing(room=400), private, truncate="unanswered")
+    data, model = data_of(OPEN, home), Refusing(room=400)
+    with pytest.raises(UsageError, match=r"ehrnoteqa_open_level1: \d of 8 questions do not fit"):
+        asked_once(OPEN, data, model, private)
+    assert model.asked == 0
+    part = asked_once(OPEN, data, model, private, truncate="unanswered")
     assert part.recipe["truncation"] == {"rule": "unanswered", "measured": True, "words_left_out": {}}
     assert 0 < len(part.responses) < len(part.items)
     assert set(part.unanswered.values()) == {"not asked"}
-
-
-def test_what_was_shortened_is_still_told_when_a_run_is_scored_anew(home: Path, private: RunFolder) -> None:
-    data = data_of(INDEX, home)
-    part = asked_once(INDEX, data, Words(room=500), private, truncate="notes-from-the-oldest")
-    cut = part.recipe["truncation"]["words_left_out"]
-    assert 0 < len(cut) <= len(data.items)
-    # As `score --responses RUN` has it: the run's recipe, with a scoring that is not this one's.
-    recipe = {**part.recipe, "scoring": {"sentence_bert": {"kind": "embedder"}}}
-    again = AnsweredTask(task=INDEX, items=data.items, responses=part.responses, unanswered={}, recipe=recipe)
-    for one in (part, again):
-        entry = finish([one], private)["tasks"][INDEX.name]
-        assert entry["shortened"] == len(cut)
-        assert "scoring" not in entry["recipe"]
 
 
 FRAME = 5  # tokens of a question beside its document
@@ -579,11 +559,16 @@ def fit(items: Sequence[Item], model: Measuring, prompts: PromptSet = PROMPTS, *
     return fit_items(KQA, prompts, items, model, request, **options)  # type: ignore[arg-type]
 
 
-def test_what_fits_is_left_alone() -> None:
-    items = [item("a", 3), item("b", 10)]
+def test_what_is_left_as_it_is() -> None:
+    items, long = [item("a", 3), item("b", 10)], [item("a", 3), item("b", 100)]
     model = Measuring(FRAME + 20)
     assert fit(items, model) == Fitted(items=items)
     assert model.measured == 1
+    assert fit(long, Measuring(FRAME + 20), truncate="unanswered").items == long
+    # Some never fit, and some models cannot tell.
+    assert fit(items, Measuring(FRAME - 1), truncate="notes-from-the-oldest") == Fitted(items=items)
+    assert fit(long, Measuring(1, knows=False)) == Fitted(items=long, measured=False)
+    assert TRUNCATE == ("refuse", "notes-from-the-oldest", "unanswered")
 
 
 def test_too_long_is_refused_with_a_list() -> None:
@@ -598,45 +583,23 @@ def test_too_long_is_refused_with_a_list() -> None:
     assert "w1" not in said  # none of the text
 
 
-def test_left_unanswered_when_that_is_asked_for() -> None:
-    items = [item("a", 3), item("b", 100)]
-    assert fit(items, Measuring(FRAME + 20), truncate="unanswered").items == items
-
-
-def test_cut_by_as_few_words_as_possible() -> None:
+def test_cut_by_as_few_words_as_possible_and_a_replay_without_measuring() -> None:
     items = [item("a", 3), item("b", 100), item("c", 11)]
     found = fit(items, Measuring(FRAME + 20), truncate="notes-from-the-oldest")
     assert found.shortened == {"b": 90, "c": 1}
     assert [len(each.fields["text"].split()) for each in found.items] == [3, 10, 10]
     assert found.items[1].fields["text"].split()[-1] == "w99"  # the end stays
-
-
-def test_a_question_that_never_fits_stays_as_it_is() -> None:
-    items = [item("a", 3), item("b", 9)]
-    found = fit(items, Measuring(FRAME - 1), truncate="notes-from-the-oldest")
-    assert found.items == items
-    assert found.shortened == {}
-
-
-def test_nothing_is_measured_when_the_model_cannot_tell() -> None:
-    items = [item("a", 100)]
-    found = fit(items, Measuring(1, knows=False))
-    assert found.items == items
-    assert not found.measured
+    model = Measuring(1, knows=False)
+    assert fit(items, model, known=found.shortened) == found
+    assert model.measured == 0
 
 
 def test_prompts_that_cannot_shorten_are_not_measured() -> None:
-    model = Measuring(1)
-    assert fit([item("a", 100)], model, replace(PROMPTS, shorten=None)).measured
+    model, whole = Measuring(1), replace(PROMPTS, shorten=None)
+    assert fit([item("a", 100)], model, whole).measured
     assert model.measured == 0
-
-
-def test_a_replay_cuts_what_the_run_cut_without_measuring() -> None:
-    items = [item("a", 3), item("b", 100)]
-    ran = fit(items, Measuring(FRAME + 20), truncate="notes-from-the-oldest")
-    model = Measuring(1, knows=False)
-    assert fit(items, model, known=ran.shortened) == ran
-    assert model.measured == 0
+    with pytest.raises(UsageError, match="kqa: its questions have no notes to leave out"):
+        fit([item("a", 3)], model, whole, truncate="notes-from-the-oldest")
 
 
 @settings(deadline=None, max_examples=60)
@@ -646,13 +609,3 @@ def test_every_question_fits_and_loses_no_word_too_many(sizes: list[int], words:
     found = fit(items, Measuring(FRAME + 2 * words), truncate="notes-from-the-oldest")
     assert found.shortened == {str(number): size - words for number, size in enumerate(sizes) if size > words}
     assert all(len(each.fields["text"].split()) <= words for each in found.items)
-
-
-def test_rules_are_those_of_the_command_line() -> None:
-    known: tuple[Truncate, ...] = ("refuse", "notes-from-the-oldest", "unanswered")
-    assert known == TRUNCATE
-
-
-def test_cutting_questions_without_notes_is_refused() -> None:
-    with pytest.raises(UsageError, match="kqa: its questions have no notes to leave out"):
-        fit([item("a", 3)], Measuring(1), replace(PROMPTS, shorten=None), truncate="notes-from-the-oldest")

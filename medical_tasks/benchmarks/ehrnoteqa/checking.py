@@ -1,13 +1,6 @@
-"""A judge checked against people's scores of models' answers, by the code and the questions that score EHRNoteQA.
+"""A judge checked against people's scores of answers (paper, section 4.1, appendix E.1), by the code that scores EHRNoteQA.
 
-The paper's clinicians scored 270 answers of 27 models as correct or incorrect (section 4.1, appendix E.1). Their sheets are not
-released, so the form is this package's: a CSV file (UTF-8, commas) with a header and a row an answer,
-
-    id,model,response,rater_a,rater_b,rater_c
-    10003400,model-1,"The patient is allergic to penicillin.",1,1,0
-
-with 1 and 0, o and x, or correct and incorrect; blank where a rater did not score. Answers may quote notes, and a cell may be
-in the wrong column: no message quotes more than a few characters.
+The form (docs/judge_check.md) is ours; as a cell may be in the wrong column, messages quote no more than a few characters.
 """
 
 from __future__ import annotations

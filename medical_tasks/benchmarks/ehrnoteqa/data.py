@@ -1,8 +1,6 @@
-"""EHRNoteQA from the user's own PhysioNet copies: questions joined with the discharge summaries they are about.
+"""EHRNoteQA from the user's own PhysioNet copies; a question without all its notes is an error, unlike in the authors' script.
 
-A question whose notes are not all there is an error; the authors' script leaves it without notes. DiSCQ: Lehman et al., "Learning
-to Ask Like a Physician", ClinicalNLP 2022, https://physionet.org/content/discq/1.0/: questions, the words that prompted each, and
-the names of their texts in the n2c2 2010 challenge; no answers (the paper's clinicians judged those of models, section 4.3).
+DiSCQ: Lehman et al., "Learning to Ask Like a Physician", ClinicalNLP 2022, https://physionet.org/content/discq/1.0/.
 """
 
 from __future__ import annotations
@@ -71,10 +69,7 @@ _VOWELS = frozenset("aeiouy")
 
 
 def read_discq_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Reads the questions with their texts, which lie in the file's folder or below it, named as `id` says, maybe with `.txt`.
-
-    The id is the row's number from 0, as the paper counts them. `clinician` is told if the file has as many rows as the paper's.
-    """
+    """Reads the questions with their texts below the file's folder; ids are row numbers from 0, as the paper counts them."""
     rows = read_csv(path, _DISCQ_COLUMNS, release=_DISCQ_RELEASE, others=True)
     asked = [_asked(path, row.line, row.cells) for row in rows]
     texts = _find_texts(path, list(dict.fromkeys(name for name, _, _ in asked)))
@@ -95,11 +90,7 @@ def read_discq_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def with_respect_to(trigger: str, question: str) -> str:
-    """Joins a question with what prompted it (paper, appendix F.1 and table 11).
-
-    The trigger stays as it is; the question loses its first capital, unless its first word is an abbreviation (`CT`, `HbA1c`,
-    `X-ray`, `Hgb`), a day or a month, or has its capital in the trigger too. White space becomes single spaces.
-    """
+    """Joins a question with what prompted it (appendix F.1, table 11), without its first capital unless that is its own."""
     trigger, question = (" ".join(text.split()) for text in (trigger, question))
     return f"With respect to {trigger}, {_within_a_sentence(question, trigger)}"
 
@@ -210,10 +201,7 @@ _LEVEL_OF = {"level1": (1,), "level2": (2,), "all": tuple(LEVELS.values())}
 
 
 def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
-    """Reads the rows of a configuration, with the names and types of `COLUMNS`, in the order of the question file.
-
-    `files`: the question file under `questions`; for `level1`, `level2` and `all` the notes under `notes`; empty for `demo`.
-    """
+    """Reads the rows of a configuration, with the names and types of `COLUMNS`, in the order of the question file."""
     if config == "demo":
         return (joined_row(question, notes) for question, notes in demo_pairs())
     if config in _READERS:

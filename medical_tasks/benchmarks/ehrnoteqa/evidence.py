@@ -1,22 +1,8 @@
-"""The paper's two sets whose gold is a passage of the note: emrQA and the MIMIC-III questions of Yue et al.
+"""The paper's two sets whose gold is a passage of the note (section 4.3, figure 10): emrQA and MIMIC-III questions.
 
-Pampari et al., "emrQA: A Large Corpus for Question Answering on Electronic Medical Records", EMNLP 2018,
-https://github.com/panushri25/emrQA. Yue et al., "CliniQG4QA: Generating Diverse Questions for Domain Adaptation of Clinical
-Question Answering", BIBM 2021, https://physionet.org/content/mimic-iii-question-answer/1.0.0/. The paper gives a judge the
-passages in the place of an answer (section 4.3, appendix E.1, figure 10).
-
-Both are SQuAD-form JSON of any size, read one note with its questions at a time, in three outer shapes:
-
-    {"data": [ENTRY, ...]}      SQuAD's own
-    [ENTRY, ...]                emrQA's files put together
-    ENTRY                       one of emrQA's files, by challenge
-
-    ENTRY        {"title": ..., "paragraphs": [PARAGRAPH, ...]}
-    PARAGRAPH    {"context": text or list of lines, "qas": [QUESTION, ...]}
-    QUESTION     {"question": text or list of paraphrases, "answers": [ANSWER, ...]}; SQuAD 2 may say "is_impossible"
-    ANSWER       {"text": text}, or emrQA's {"text": text or list, "evidence": the line, or lines, in which it stands}
-
-Other members are passed over. The files are credentialed: messages show no value.
+Pampari et al., "emrQA", EMNLP 2018, https://github.com/panushri25/emrQA; Yue et al., "CliniQG4QA", BIBM 2021,
+https://physionet.org/content/mimic-iii-question-answer/1.0.0/. Both are SQuAD-form JSON, which may hold one entry, a list of
+entries (emrQA's files put together) or `data` (SQuAD's own). The files are credentialed: messages show no value.
 """
 
 from __future__ import annotations
@@ -44,11 +30,9 @@ _TEXT = is_text(blank=True)
 
 
 def read_evidence_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Reads the questions of a SQuAD-form file; the memory is that of one note with its questions, and of all ids.
+    """Reads the questions of a SQuAD-form file of any size, one note at a time; those without a passage are counted.
 
-    A question without a passage (`is_impossible`, no answers or blank ones) is left out, and counted on standard error. Of
-    paraphrases the first is asked. The note's id is the paragraph's `note_id`, else the entry's title, with `/2`, `/3` for further
-    paragraphs and `#2`, `#3` where that title had another text before. The question's is the file's, or a hash, made unique.
+    A note's id is its `note_id`, else the entry's title, with `/2` for further paragraphs and `#2` for another text of that title.
     """
     ids = _Unique()
     found = left_out = 0
@@ -200,11 +184,7 @@ def _asked(place: _Place, question: Mapping[str, Any]) -> str:
 
 
 def _evidence(place: _Place, question: Mapping[str, Any]) -> list[str]:
-    """The distinct passages that answer a question.
-
-    Where an answer has `evidence` that is the passage, and its text is another one only if it does not stand in there
-    (emrQA's "yes" or "current smoker").
-    """
+    """The distinct passages: an answer's `evidence`, and its text where it does not stand in there (emrQA's "yes")."""
     if question.get("is_impossible") is True:
         return []
     passages: dict[str, None] = {}

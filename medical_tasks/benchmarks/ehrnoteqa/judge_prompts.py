@@ -1,8 +1,6 @@
-"""What the judge of EHRNoteQA is asked (paper, appendix E.1): whether a model's answer is right.
+"""What the judge of EHRNoteQA is asked (paper, appendix E.1, figures 8 to 10): whether a model's answer is right.
 
-`open` gives the notes, the question and the right answer (figure 8); `evidence` passages of the note in place of the right answer
-(figure 10); `choice` the five choices and the right one, and no notes (figure 9). With `official` the authors' texts are read
-from the user's checkout; they released none for `evidence`. The model's answer stands last, so that servers cache the notes.
+The authors released no text for `evidence`. The model's answer stands last, so that servers cache the notes.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from medical_tasks.benchmarks.ehrnoteqa.official_prompts import (
-    REPOSITORY,
+    PROMPT_SETS,
     check_template,
     fill_template,
     read_prompt_dict,
@@ -24,8 +22,6 @@ from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import JudgePrompts
 from medical_tasks.judges.reading import quoted
 from medical_tasks.spec import Message, TaskSpec
-
-PROMPT_SETS: Final = ("own", "official")
 
 OPEN: Final = "open"
 EVIDENCE: Final = "evidence"
@@ -57,12 +53,7 @@ def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None 
         raise UsageError(f"unknown set of judge prompts {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
     texts = dict(_OWN)
     if name == "official":
-        if upstream is None:
-            raise UsageError(
-                f"{task.name}: the official judge prompts are read from the authors' files. Clone {REPOSITORY} and give its "
-                "folder with --upstream, or use --prompts own."
-            )
-        path, prompts = read_prompt_dict(upstream, "evaluation")
+        path, prompts = read_prompt_dict(task, upstream, "evaluation")
         for kind, (key, slots) in OFFICIAL_KEYS.items():
             texts[kind] = check_template(prompts.get(key), slots, where=f"{path}, {key!r}")
     said = (AGAIN, OFFICIAL_SCORE_AGAIN, OFFICIAL_CHOICE_AGAIN)

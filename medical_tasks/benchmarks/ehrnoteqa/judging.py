@@ -1,8 +1,6 @@
 """Gets verdicts on answers: whether each is right (paper, appendix E.1: five votes, the mode counts).
 
-All questions about all answers go to the judge in one call. An empty answer is wrong, and nobody is asked; without gold nobody can
-be. A judge of entailment decides whether the right answer follows from the model's; it is asked about each passage of evidence,
-and one that follows is enough. A reply that cannot be read is not guessed at.
+An empty answer is wrong unasked. A judge of entailment is asked whether gold follows from the answer; one passage is enough.
 """
 
 from __future__ import annotations
@@ -73,10 +71,7 @@ def judge_answers(cases: Sequence[Case], judging: Judging) -> list[AnswerVerdict
 
 
 def questions(case: Case, judging: Judging) -> list[Question]:
-    """What a judge is asked about an answer: one question; nothing of an empty answer or without gold.
-
-    A judge of entailment is asked one a passage of evidence.
-    """
+    """What a judge is asked about an answer: one question, of entailment one a passage; none if it is empty or without gold."""
     gold = gold_texts(case.item)
     if not case.answer.strip() or not gold:
         return []
@@ -158,10 +153,7 @@ def read_own_choice(text: str) -> bool | Unreadable:
 
 
 def read_official_score(text: str) -> bool | Unreadable:
-    """Reads the authors' form of a score: `Score: 1` first, reasoning behind it; or as the last line, reasoning before it.
-
-    Another line that begins with another score makes the reply unreadable, and so does any score but 0 and 1.
-    """
+    """Reads the authors' form: `Score: 1` first, or as the last line behind reasoning; two that differ are unreadable."""
     lines = _spoken_lines(text)
     labelled = [_SCORE_LINE.match(line) for line in lines if _SCORE_LABEL.match(line)]
     scores = {match[1] if match else "" for match in labelled}
@@ -176,11 +168,7 @@ def read_official_score(text: str) -> bool | Unreadable:
 
 
 def read_official_choice(text: str) -> bool | Unreadable:
-    """Reads the authors' form of yes or no: the word alone, or first and a mark behind it.
-
-    Where yes and no both stand by themselves, in quotation marks too, there is no verdict; nor where a question, a condition,
-    an alternative or a doubt stands behind the word, or behind yes a denial.
-    """
+    """Reads the authors' form of yes or no: the word alone, or first and a mark behind it; nothing that is taken back."""
     spoken = "\n".join(_spoken_lines(text)).lstrip(_OPENERS)
     words = {match[1].lower() for match in _STANDS_ALONE.finditer(spoken)}
     if len(words) > 1:
@@ -220,10 +208,7 @@ def evidence_question(
     evidence: Sequence[str],
     output: str,
 ) -> Question:
-    """Asks whether an answer is right, given the passages that hold the right one.
-
-    For a judge of entailment: whether the first passage follows from it. There is one question a passage for such a judge.
-    """
+    """Asks whether an answer is right, given the passages; for a judge of entailment, whether the first follows from it."""
     passages = "\n".join(f"- {' '.join(passage.split())}" for passage in evidence)
     slots = {"note": note_blocks(notes), "question": question, "evidence": passages}
     return _question(prompts, EVIDENCE, name, slots, output=output, hypothesis=evidence[0])
@@ -232,11 +217,7 @@ def evidence_question(
 def choice_question(
     prompts: JudgePrompts, name: str, *, choices: Sequence[str], letter: str, output: str, chosen: str = ""
 ) -> Question:
-    """Asks whether an answer is the right choice.
-
-    `chosen`: text of the choice whose letter it names. A judge of entailment reads it behind the answer, since it is
-    not told what the letters stand for.
-    """
+    """Asks whether an answer is the right choice; behind it a judge of entailment reads `chosen`, the choice it names."""
     lines = [f"{name}. {choice.strip()}" for name, choice in zip(LETTERS, choices, strict=True)]
     place = LETTERS.index(letter)
     slots = {"choices": "\n".join(lines), "answer": lines[place]}

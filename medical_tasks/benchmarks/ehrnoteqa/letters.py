@@ -1,8 +1,6 @@
-"""Which choice an answer takes, read by rules and without a judge.
+"""Which choice an answer takes, read by rules and without a judge; what is not sure is None, which scores as wrong.
 
-Medicine is full of letters that are no choices (vitamin D, hepatitis B, E. coli, stage C, "A patient"), and answers are full of
-choices that they do not take. The five steps of docs/ehrnoteqa.md ("The letter") are the sections of this module. What is not
-sure is None, which scores as wrong. The words known are English. Every step takes linear time.
+The five steps of docs/ehrnoteqa.md ("The letter") are the sections of this module. Every step takes linear time.
 """
 
 from __future__ import annotations
@@ -31,10 +29,7 @@ class Letter:
 
 
 def read_letter(text: str, choices: Sequence[str]) -> Letter | None:
-    """Reads the choice that an answer takes.
-
-    Returns the letter and the rule, or None when the answer takes none, or several.
-    """
+    """Reads the choice that an answer takes, and by which rule; None when it takes none, or several."""
     if not choices:
         return None
     reading = _Answer(_mentions(_plain(spoken(text)), tuple(choices)))
@@ -335,11 +330,7 @@ class _Answer:
         return _RULES["label_alone"].fullmatch(line.strip()) is not None if not texts else 0 not in texts
 
     def only_text(self, sizes: Sequence[tuple[int, int]]) -> int | None:
-        """The only choice whose whole text stands in the answer and is not denied, supposed or asked.
-
-        Args:
-            sizes: words and signs of each choice. A text of one or two words has to stand at an end of a short answer.
-        """
+        """The only choice whose whole text is meant; one of one or two words has to stand at an end of a short answer."""
         named: set[int] = set()
         meant = denied = False
         last = 0

@@ -1,8 +1,6 @@
 """The numbers of EHRNoteQA for answers at hand: what `metrics/ehrnoteqa` computes, without any framework.
 
-Verdicts come from the caller, from the `lexical` judge (offline, not comparable with anybody's numbers) or from a local model of
-entailment. Judges that read prompts need the notes, and the guard of `medical-tasks run` and `score`, which keeps them on this
-machine; they are not offered here.
+Judges that read prompts need the notes, and with them the guard of `medical-tasks run` and `score`; none is offered here.
 """
 
 from __future__ import annotations
@@ -46,10 +44,7 @@ def score_answers(
 ) -> dict[str, Any]:
     """Scores answers; the figures are those of `runs.results.flat`, with `judge` and `coverage`.
 
-    `answers`: raw; of the probability formats `{"logprobs": [...], "tokens": [...]}` as text. `references`: the right answer of
-    each, with its choices in all formats but `open`. `verdicts`: of `open` and `mc`, for each whether it is right (None where
-    nobody said), or a list of votes of which the mode counts; by default `judge` decides: `lexical`, or `nli/` and the folder of a
-    model of entailment. `arguments`: of `open`, `sentence_bert` and `clinical_bert` with the folder of a checkpoint each.
+    `references`: the right answer of each, with its choices in all formats but `open`. `verdicts`: right or not, None, or votes.
     """
     if format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}; got {format!r}")

@@ -1,8 +1,6 @@
 """The notes: discharge summaries of the wanted patients out of MIMIC-IV-Note's `discharge.csv.gz`, as the paper prepares them.
 
-Preparation (paper, appendix C.1): white space is reduced, and each note gets a header with patient id, admission id and chart
-date, without which several notes of a patient could not be told apart. Header labels, their spacing and the date without a
-time are those of the authors' script (figure 2 of the paper shows a time as well, figure 5 does not).
+Headers (appendix C.1) are those of the authors' script; figure 2 of the paper shows a time in them as well, figure 5 does not.
 """
 
 from __future__ import annotations
@@ -41,11 +39,9 @@ class Note:
 
 
 def reduced_space(text: str) -> str:
-    """Reduces white space as appendix C.1 does, in one pass that takes time in proportion to the text.
+    """Reduces white space as appendix C.1 does, in linear time.
 
-    A run of white space becomes one line end if it begins or ends with one. Any other run of two or more becomes one space,
-    also one with a line end inside: so a line that ends in a space is joined with an indented next line. A lone character
-    stays what it is.
+    A run becomes a line end if it begins or ends with one; any other run of two or more becomes a space, even around a line end.
     """
     return _GAP.sub(_reduced_gap, text).strip()
 

@@ -1,7 +1,6 @@
 """The authors' prompts: two files `utils.py` of their repository, each with one dict of texts, read as data and never run.
 
-Their texts are filled by `str.format_map`: a slot is `{name}`, and a brace that is meant stands twice. Here all slots are filled
-at once, by parts, so that braces in notes and answers stay what they are.
+Theirs are filled by `str.format_map`; here by parts, so that braces in notes and answers stay what they are.
 """
 
 from __future__ import annotations
@@ -15,18 +14,25 @@ from typing import Any, Final, Literal
 from medical_tasks.data.dataset_source import repository_file
 from medical_tasks.data.upstream_source import parse_python
 from medical_tasks.errors import UsageError
+from medical_tasks.spec import TaskSpec
 
+PROMPT_SETS: Final = ("own", "official")
 REPOSITORY: Final = "https://github.com/ji-youn-kim/EHRNoteQA"
 
 _NAME: Final = "PROMPT_DICT"
 _AGAIN: Final = "Download it again."
 
 
-def read_prompt_dict(upstream: Path, part: Literal["generation", "evaluation"]) -> tuple[Path, Mapping[Any, Any]]:
-    """Reads the dict of prompts of one half of the authors' repository.
-
-    `part`: `generation` has the questions put to a model, `evaluation` those to the judge.
-    """
+def read_prompt_dict(
+    task: TaskSpec, upstream: Path | None, part: Literal["generation", "evaluation"]
+) -> tuple[Path, Mapping[Any, Any]]:
+    """Reads the dict of prompts of one half of the authors' repository, for models or for the judge."""
+    if upstream is None:
+        named = "official judge prompts" if part == "evaluation" else "official prompts"
+        raise UsageError(
+            f"{task.name}: the {named} are read from the authors' files. Clone {REPOSITORY} and give its folder with --upstream, "
+            "or use --prompts own."
+        )
     found = repository_file(upstream, f"src/{part}/utils.py", repository=REPOSITORY)
     tree = parse_python(found, lambda _: UsageError(f"{found}: is no Python file in UTF-8. {_AGAIN}"))
     values = [

@@ -1,8 +1,6 @@
 """Prompts of EHRNoteQA in four formats (paper, sections 4.1 and 4.3, appendix E; figure 11).
 
-What the formats share comes first, so that servers cache the notes. For the probability of a choice's text the question stands
-alone, as in the LM evaluation harness. Notes too long for a model lose words from the oldest on, a rule of ours. With `official`
-the authors' templates for GPT models are read from the user's checkout (`src/generation/utils.py`).
+What they share comes first, so that servers cache the notes. Notes too long lose words from the oldest on, a rule of ours.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from typing import Any, Final
 
 from medical_tasks.benchmarks.ehrnoteqa.notes import prepared_text
 from medical_tasks.benchmarks.ehrnoteqa.official_prompts import (
-    REPOSITORY,
+    PROMPT_SETS,
     check_template,
     fill_template,
     read_prompt_dict,
@@ -28,8 +26,6 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.errors import UsageError
 from medical_tasks.models.base import ChoiceScores
 from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
-
-PROMPT_SETS: Final = ("own", "official")
 
 _TEXTS: Final = json.loads(Path(__file__).with_name("prompts.json").read_text(encoding="utf-8"))
 # The marker stands in a note between its header and what is left of it.
@@ -83,11 +79,7 @@ def choice_lines(item: Item) -> str:
 
 
 def gold_response(task: TaskSpec, item: Item) -> str:
-    """Writes an item's gold as an answer.
-
-    Returns `open`: the text of the right choice; in a set without choices its evidence, a passage a line. `mc`: letter and
-    text. Probability tasks: `ChoiceScores` that are sure of the right choice. "" where the set knows no answer.
-    """
+    """Writes gold as an answer: text, letter and text, or sure `ChoiceScores`; "" where the set knows no answer."""
     form = task.options["format"]
     if not item.fields["choices"]:
         return "\n".join(item.fields["evidence"]) if form == "open" else ""
@@ -123,12 +115,7 @@ def _official_template(task: TaskSpec, upstream: Path | None) -> str:
             f"{task.name} has no official prompts: the authors asked for probabilities through the LM evaluation harness and "
             "released no prompts of it. Use --prompts own."
         )
-    if upstream is None:
-        raise UsageError(
-            f"{task.name}: the official prompts are read from the authors' files. Clone {REPOSITORY} and give its folder with "
-            "--upstream, or use --prompts own."
-        )
-    path, prompts = read_prompt_dict(upstream, "generation")
+    path, prompts = read_prompt_dict(task, upstream, "generation")
     forms = prompts.get(key)
     slots = ("note", "question", *(_OFFICIAL_CHOICES if key == "multichoice" else ()))
     return check_template(

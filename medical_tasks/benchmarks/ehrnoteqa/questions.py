@@ -1,8 +1,6 @@
-"""The questions, the ten categories they fall into, and the dataset's rows.
+"""The questions, the ten categories they fall into, and the dataset's rows; messages quote nothing.
 
-Questions come from the official `EHRNoteQA.jsonl` or a user's own JSON Lines, which holds notes: messages quote nothing. The
-authors categorised by hand (section 3.4, appendix D) and released no question's categories. Our rule was made with sight of the
-40 examples in tables 3 and 9; `docs/ehrnoteqa.md` has its figures.
+The authors released no categories (appendix D); our rule was made with sight of the 40 examples in tables 3 and 9.
 """
 
 from __future__ import annotations
@@ -116,10 +114,7 @@ _PATTERNS: Final = {category: re.compile("|".join(_WORDS[category])) for categor
 
 
 def question_categories(question: str) -> tuple[str, ...]:
-    """Assigns categories to a question; many questions ask about several things.
-
-    Returns one or more of `CATEGORIES`, in their order; `FALLBACK` alone where no word is found.
-    """
+    """Assigns one or more of `CATEGORIES` to a question, in their order; `FALLBACK` alone where no word is found."""
     text = " ".join(question.lower().replace("\u2019", "'").split())
     asked = _GIVEN.sub("", text, count=1) if _GIVEN.match(text) else text
     found = tuple(category for category, pattern in _PATTERNS.items() if pattern.search(asked))

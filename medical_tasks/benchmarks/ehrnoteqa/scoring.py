@@ -1,11 +1,7 @@
 """Scores answers of EHRNoteQA (Kweon et al. 2024, sections 4.1 and 4.3): by a judge, by rules, by words, by probabilities.
 
-The paper's number is the judge's: the mode of its five votes on each answer, and the mean of the modes. A missing verdict decides
-nothing: `accuracy` is absent for that item, with limits 0 and 1. Nothing in `parsed` and `why` quotes an answer.
-
-Of probabilities, the choice with the largest score is the model's: the sum of its tokens' log-probabilities, or that sum divided
-by the number of tokens or characters (Unicode code points). A tie is wrong. A choice that a server does not report ranks below
-all that it reports, and its sum is at most `below`. What is certain all the same is decided; the rest is absent, with its limits.
+A missing verdict decides nothing. Nothing in `parsed` and `why` quotes an answer. A tie of probabilities is wrong; a choice that a
+server does not report ranks below all that it reports, at most at `below`, and what is certain all the same is decided.
 """
 
 from __future__ import annotations
@@ -74,11 +70,7 @@ def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, 
 
 
 def text_metrics(answer: str, golds: Sequence[str]) -> dict[str, float]:
-    """Compares an open answer, by words, with what is right; each metric is that of the most similar of `golds`.
-
-    Of several passages all together are one more. `rouge_l` is F1 without stemming, `bleu` sacreBLEU of a sentence, `exact_match`
-    blind to case, ASCII punctuation and white space; all nan without gold.
-    """
+    """Compares an open answer by words with the most similar of `golds`, or all of them together; nan without gold."""
     if not golds:
         return dict.fromkeys(("rouge_l", "bleu", "exact_match"), math.nan)
     golds = _references(golds)
@@ -110,10 +102,7 @@ def choice_score(item: Item, verdict: AnswerVerdict, letter: Letter | None) -> I
 
 
 def probability_score(task: TaskSpec, item: Item, response: str) -> ItemScore:
-    """Scores what a model says of how probable each choice is.
-
-    `response`: a `ChoiceScores` as text; an empty one says nothing and scores 0.
-    """
+    """Scores `ChoiceScores` as text: how probable each choice is; an empty one scores 0."""
     names = [metric.name for metric in task.metrics]
     gold = item.fields["answer"]
     if not response.strip():
@@ -192,10 +181,9 @@ def _similarities(
 
 
 def similarities(name: str, folder: str | Path, pairs: Sequence[tuple[str, str]]) -> list[float]:
-    """Computes the cosine, -1 to 1, of each pair of texts' embeddings by a local checkpoint (paper, section 4.3 and table 5).
+    """Computes the cosine of each pair of texts by a local checkpoint (paper, section 4.3 and table 5).
 
-    Texts that are longer than the checkpoint takes are cut, as Sentence-BERT does; how many there are is printed on stderr. Equal
-    texts have 1. An empty text has 0: an answer that says nothing is like nothing, and leaving it out would reward not answering.
+    An empty text has 0: an answer that says nothing is like nothing, and leaving it out would reward not answering.
     """
     import numpy as np
 

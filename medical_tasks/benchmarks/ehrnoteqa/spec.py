@@ -1,8 +1,4 @@
-"""What EHRNoteQA is: its dataset here, its tasks and metrics below.
-
-Kweon et al., "EHRNoteQA: An LLM Benchmark for Real-World Clinical Practice Using Discharge Summaries", NeurIPS 2024 Datasets
-and Benchmarks, https://arxiv.org/abs/2402.16040. Reference implementation: https://github.com/ji-youn-kim/EHRNoteQA.
-"""
+"""What EHRNoteQA is: its dataset here, its tasks and metrics below."""
 
 from __future__ import annotations
 

@@ -1,10 +1,6 @@
-"""Synthetic twins of the two official files, any size: the same shape, invented people, a question with a true answer each.
+"""Synthetic twins of the two official files, any size, of invented people; the same seed and numbers give the same bytes.
 
-    python -m medical_tasks.benchmarks.ehrnoteqa.twin --out FOLDER --questions 961 --notes 331794
-
-The same seed and numbers give the same bytes. Files are written row by row, so that size costs time and no memory. A note tells one
-invented stay, filled up to a length with laboratory lines and paragraphs that are wrapped once for many notes. The questions cover
-all ten categories of the paper.
+python -m medical_tasks.benchmarks.ehrnoteqa.twin --out FOLDER --questions 961 --notes 331794
 """
 
 from __future__ import annotations
@@ -35,12 +31,7 @@ _BLANK = " \n"  # blank lines of these files hold a space
 
 @cache
 def twin_words() -> dict[str, Any]:
-    """Stays, laboratory tests, choices and sentences of the notes.
-
-    No stay's own text has one of `past` (operations of former years), `activities` (at discharge) or `advice` (for home), and
-    none has another in it. In sentences slots are filled with small numbers; quotes, commas, percent signs and abbreviations are
-    meant: files of notes have them.
-    """
+    """Words of the notes; no stay's own text has one of `past`, `activities` or `advice`, and none has another in it."""
     content: dict[str, Any] = json.loads(Path(__file__).with_name("twin_words.json").read_text(encoding="utf-8"))
     return content
 
@@ -55,10 +46,7 @@ Stay = dict[str, str]
 
 
 def draw_stays(draw: random.Random, count: int) -> list[Stay]:
-    """Draws admissions of one patient, oldest first.
-
-    Up to as many as there are kinds of stays, no two are about the same or have the same creatinine.
-    """
+    """Draws admissions of one patient, oldest first; as far as there are kinds, all differ in kind and creatinine."""
     words = twin_words()
     distinct = count <= len(known := words["stays"])
     kinds = draw.sample(known, count) if distinct else draw.choices(known, k=count)
@@ -156,11 +144,7 @@ def ask_one(draw: random.Random, stay: Stay, *, kind: int) -> _Asked:
 
 
 def ask_across(draw: random.Random, told: Sequence[Stay], *, kind: int) -> _Asked:
-    """Asks something that takes the first and the last note.
-
-    `told`: what the notes tell, the oldest first; no two about the same, nor with the same creatinine. `kind`: even:
-    the diagnoses; odd: how the creatinine changed.
-    """
+    """Asks something that takes the first and the last note; `kind` even: the diagnoses, odd: the creatinine."""
     if kind % 2 == 0:
         text = "Which primary diagnoses did the patient have in the first and in the last of the discharge summaries?"
         first, last, form = told[0]["diagnosis"], told[-1]["diagnosis"], "first {}, last {}"
@@ -310,11 +294,7 @@ def _csv_row(note: TwinNote) -> str:
 
 
 class _Asker:
-    """Asks patients in turn.
-
-    Half of the patients with several notes are asked what takes more than one of them; the others are asked about one
-    note, each kind of question once before any comes again.
-    """
+    """Asks half of the patients with several notes about more than one, and goes round the kinds of question with the others."""
 
     def __init__(self, draw: random.Random) -> None:
         self._draw = draw

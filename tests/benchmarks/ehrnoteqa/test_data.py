@@ -64,8 +64,7 @@ def test_notes_are_joined_in_the_order_of_time_and_prepared(tmp_path: Path) -> N
     assert row["notes"][2] == cases(__file__, "prepared_note")
 
 
-@pytest.mark.parametrize("packed", [True, False])
-@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize(("packed", "line_end"), [(True, "\n"), (False, "\r\n")])
 def test_packed_or_not_and_either_line_end(tmp_path: Path, packed: bool, line_end: str) -> None:
     notes = csv_bytes(note(100), note(5), line_end=line_end)
     (row,) = rows_of(write_files(tmp_path, [question()], notes, packed=packed))
@@ -187,8 +186,7 @@ def test_a_question_is_joined_with_its_trigger(trigger: str, question: str, join
     assert with_respect_to(trigger, question) == joined
 
 
-@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
-@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize(("line_end", "mark"), [("\n", ""), ("\r\n", "\ufeff")])
 def test_a_row_of_the_file_is_a_row(tmp_path: Path, line_end: str, mark: str) -> None:
     asked = [
         discq_row(question='Why\n"so, then"?', reasoning='the "fall",\r\nhere'),
@@ -205,12 +203,9 @@ def test_a_row_of_the_file_is_a_row(tmp_path: Path, line_end: str, mark: str) ->
     assert third["categories"] == ["vitals"]  # of the question, not of what prompted it
 
 
-def test_a_name_with_its_ending_is_not_that_of_another_text(tmp_path: Path) -> None:
-    path = write_discq(tmp_path, [discq_row("a"), discq_row("a.txt")], texts={"a": "one", "a.txt": "two"})
+def test_texts_are_found_by_name_and_behind_links(tmp_path: Path) -> None:
+    path = write_discq(tmp_path / "names", [discq_row("a"), discq_row("a.txt")], texts={"a": "one", "a.txt": "two"})
     assert [row["notes"][0]["text"] for row in discq_rows_of(path)] == ["one", "two"]
-
-
-def test_texts_behind_links(tmp_path: Path) -> None:
     (tmp_path / "n2c2").mkdir()
     (tmp_path / "n2c2" / "12_34.txt").write_text(NOTE)
     path = write_discq(tmp_path / "discq", [discq_row()], texts={})
@@ -246,20 +241,15 @@ def test_a_wrong_row_is_named(tmp_path: Path, changes: dict[str, str], message: 
     assert message in discq_refusal(path)
 
 
-def test_a_wrong_file_is_told(tmp_path: Path) -> None:
-    path = write_discq(tmp_path, [discq_row()], columns=("id", "question", "start_index"))
-    assert (
-        "wrong columns for the question file of DiSCQ 1.0. missing: 'reasoning'. Expected: 'id', 'question', 'reasoning'"
-        in discq_refusal(path)
-    )
-
-
-def test_the_file_is_found(tmp_path: Path) -> None:
+def test_the_file_is_found_and_has_its_columns(tmp_path: Path) -> None:
     (source,) = SOURCES
     path = write_discq(tmp_path / "discq" / "1.0", [discq_row()])
     assert find_files(source, "discq", tmp_path) == find_files(source, "discq", path) == {"questions": path}
     with pytest.raises(MissingError, match=r"DiSCQ's questions, a CSV file .*with the texts they are about"):
         find_files(source, "discq", None)
+    told = discq_refusal(write_discq(tmp_path, [discq_row()], columns=("id", "question", "start_index")))
+    wrong = "wrong columns for the question file of DiSCQ 1.0. missing: 'reasoning'. Expected: 'id', 'question', 'reasoning'"
+    assert wrong in told
 
 
 def test_the_sample_is_three_hundred_rows() -> None:
@@ -304,11 +294,8 @@ def test_laws_of_reduced_space(text: str) -> None:
     assert reduced == reduced.strip()
 
 
-def test_a_megabyte_of_spaces_is_no_trap() -> None:
+def test_a_megabyte_of_spaces_is_no_trap_and_notes_have_a_header() -> None:
     # Looking for a line end behind each of them would take hours: the suite's time limit ends it.
     assert reduced_space("a" + " " * 1_000_000 + "b") == "a b"
-
-
-def test_header() -> None:
     text = prepared_text(" x  y ", patient_id="1", hadm_id="2", charttime="2150-01-02 03:04:05")
     assert text == "Patient ID : 1\nAdmission ID : 2\nChartdate : 2150-01-02\nx y"

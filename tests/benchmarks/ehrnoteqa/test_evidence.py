@@ -76,9 +76,6 @@ def test_notes_are_named_by_note_id_or_title(tmp_path: Path) -> None:
     (named,) = (row["patient_id"] for row in rows(tmp_path, entries[-1]))
     assert len(named) == 16
     assert " " not in named
-
-
-def test_one_title_of_two_notes_is_two_names(tmp_path: Path) -> None:
     # Each challenge in emrQA numbers its notes; the same note may also come again.
     texts = ("one", "two", "one", "three")
     entries = [squad_entry("t", squad_question(number), context=text) for number, text in enumerate(texts)]
@@ -94,6 +91,11 @@ def test_ids_are_unique_and_stable(tmp_path: Path) -> None:
     assert {len(name) for name in (ids[6], ids[8], ids[9])} == {16}
     assert len(set(ids)) == len(numbers)
     assert [row["id"] for row in rows(tmp_path, entry)] == ids
+    # Every open task keeps them, and no other.
+    kept = {task.name: load_items(task, rows(tmp_path, entry)) for task in TASKS}
+    assert {name for name, items in kept.items() if items} == {"ehrnoteqa_open_level1", "ehrnoteqa_open_level2"}
+    found = [(item.id, item.cluster, item.groups["num_notes"]) for item in kept["ehrnoteqa_open_level1"]]
+    assert found == [(name, "t", "1") for name in ids]
 
 
 def test_questions_without_a_passage_are_left_out_and_counted(
@@ -123,14 +125,6 @@ def test_questions_without_a_passage_are_left_out_and_counted(
 @tabled("entry", "message")
 def test_what_is_wrong_is_told_by_its_place(tmp_path: Path, entry: Any, message: str) -> None:
     assert message in refusal(tmp_path, squad_entry("first", squad_question()), entry)
-
-
-def test_every_open_task_keeps_them_and_no_other(tmp_path: Path) -> None:
-    made = rows(tmp_path, squad_entry("t", squad_question(1), squad_question(2)))
-    kept = {task.name: load_items(task, made) for task in TASKS}
-    assert {name for name, items in kept.items() if items} == {"ehrnoteqa_open_level1", "ehrnoteqa_open_level2"}
-    items = kept["ehrnoteqa_open_level1"]
-    assert [(item.id, item.cluster, item.groups["num_notes"]) for item in items] == [("1", "t", "1"), ("2", "t", "1")]
 
 
 def test_the_file_is_found_or_given(tmp_path: Path) -> None:
@@ -206,18 +200,14 @@ def test_it_reads_what_json_reads(
         patched.undo()
 
 
-def test_the_shapes(tmp_path: Path) -> None:
+def test_the_shapes_and_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = {"title": "t", "paragraphs": [{"a": 1}]}
-    behind = {"paragraphs": [{"a": 1}], "title": "t"}
-    assert read(write(tmp_path, json.dumps({"data": [one]}))) == [(1, 1, "t", {"a": 1})]
-    assert read(write(tmp_path, json.dumps([one]))) == [(1, 1, "t", {"a": 1})]
-    assert read(write(tmp_path, json.dumps(one))) == [(1, 1, "t", {"a": 1})]
+    behind = dict(reversed(one.items()))
+    for whole in ({"data": [one]}, [one], one):
+        assert read(write(tmp_path, json.dumps(whole))) == [(1, 1, "t", {"a": 1})]
     assert read(write(tmp_path, json.dumps([behind, one]))) == [(1, 1, None, {"a": 1}), (2, 1, "t", {"a": 1})]
     assert read_titles(write(tmp_path, json.dumps([behind, one]))) == {1: "t", 2: "t"}
     assert read(write(tmp_path, "\ufeff" + json.dumps({"data": []}, indent=3).replace("\n", "\r\n") + "\r\n\r\n")) == []
-
-
-def test_lines_are_those_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evidence, "_CHUNK_BYTES", 5)
     text = '{"data": [\n{"title": "t", "paragraphs": [\n\n1,\n{"a":\n2}\n,\n 3]}]}'
     assert [each.line for each in evidence._walk(write(tmp_path, text)) if each.number] == [4, 5, 8]
@@ -237,7 +227,9 @@ def test_damage_is_told_by_its_place(tmp_path: Path, text: str, message: str) ->
     assert message in stream_refusal(tmp_path, text)
 
 
-def test_damage_is_told_without_reading_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damage_takes_neither_the_rest_of_the_file_nor_all_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(evidence, "_CHUNK_BYTES", 64)
     read_bytes: list[int] = []
     path = write(tmp_path, '[{"paragraphs": [{"a" 1' + " " * 10_000 + "}]}]")
@@ -245,10 +237,6 @@ def test_damage_is_told_without_reading_on(tmp_path: Path, monkeypatch: pytest.M
         list(evidence._walk(path, read_bytes.append))
     assert read_bytes
     assert max(read_bytes) < 1_000
-
-
-def test_a_lost_quote_does_not_take_all_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evidence, "_CHUNK_BYTES", 64)
     monkeypatch.setattr(evidence, "PARAGRAPH_LIMIT_CHARS", 1_000)
     told = stream_refusal(tmp_path, '[{"paragraphs": [{"a": "' + "x" * 10_000 + '"}]}]')
     assert "the value that begins there has more than 1,000 characters" in told

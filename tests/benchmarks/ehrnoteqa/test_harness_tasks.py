@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.benchmarks.ehrnoteqa.data import load_items
 from medical_tasks.benchmarks.ehrnoteqa.prompts import load_prompts
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
@@ -14,15 +15,14 @@ from medical_tasks.cli.entry import main
 from medical_tasks.spec import TaskSpec
 from tests.benchmarks.ehrnoteqa.tiny_items import item, task_of
 
-pytest.importorskip("inspect_ai")
+PrerequisiteError = pytest.importorskip("inspect_ai._util.error").PrerequisiteError
+_registry = pytest.importorskip("medical_tasks._registry")
+adapter = pytest.importorskip("medical_tasks.harness.inspect_adapter")
 
 NAMES = sorted(task.name for task in TASKS)
 
 
 def test_inspect_has_every_task() -> None:
-    from medical_tasks import _registry
-    from medical_tasks.benchmarks.catalog import tasks
-
     assert len(NAMES) == 8
     assert [name for name in NAMES if not hasattr(_registry, name)] == []
     assert [name for name in tasks() if not hasattr(_registry, name)] == []
@@ -30,10 +30,6 @@ def test_inspect_has_every_task() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_credentialed_tasks_are_refused_before_anything_is_read(name: str, tmp_path: Path) -> None:
-    from inspect_ai._util.error import PrerequisiteError
-
-    from medical_tasks import _registry
-
     refused = rf"(?s)EHRNoteQA.*inspect's logs.*medical-tasks run --tasks {name} --model"
     with pytest.raises(PrerequisiteError, match=refused):
         getattr(_registry, name)(config="demo", data=str(tmp_path / "nothing"))
@@ -41,35 +37,25 @@ def test_credentialed_tasks_are_refused_before_anything_is_read(name: str, tmp_p
 
 @pytest.mark.parametrize("task", [task for task in TASKS if task.asks == "choices"], ids=lambda task: task.name)
 def test_inspect_cannot_ask_for_probabilities(task: TaskSpec, tmp_path: Path) -> None:
-    from inspect_ai._util.error import PrerequisiteError
-
-    from medical_tasks.harness.inspect_adapter import inspect_task, load
-
     refused = f"{task.name}: asks how probable each choice is.*medical-tasks run --tasks {task.name} --model"
     # As if the data were open: the refusal is not the guard's.
     spec = replace(DATASET, access="open")
     with pytest.raises(PrerequisiteError, match=refused):
-        load(task, spec, config=None, data=str(tmp_path), prompts="own", upstream=None)
+        adapter.load(task, spec, config=None, data=str(tmp_path), prompts="own", upstream=None)
     with pytest.raises(PrerequisiteError, match=refused):
-        inspect_task(task, [item()], load_prompts(task), {})
+        adapter.inspect_task(task, [item()], load_prompts(task), {})
 
 
 def test_what_is_written_could_be_asked() -> None:
     """The adapter makes samples of a written task as of any other; only the guard keeps them out."""
-    from medical_tasks.harness.inspect_adapter import inspect_task
-
     task = task_of("mc")
     (shown,) = load_items(task, [item().fields])
-    (sample,) = inspect_task(task, [shown], load_prompts(task), {}).dataset
+    (sample,) = adapter.inspect_task(task, [shown], load_prompts(task), {}).dataset
     assert sample.target == "B. A marble."
-    assert "[note 2 start]" in sample.input[0].text  # type: ignore[union-attr]
+    assert "[note 2 start]" in sample.input[0].text
 
 
 def test_the_demo_is_credentialed_too(tmp_path: Path) -> None:
-    from inspect_ai._util.error import PrerequisiteError
-
-    from medical_tasks import _registry
-
     folder = tmp_path / "ehrnoteqa"
     assert main(["build", "ehrnoteqa", "--config", "demo", "--out", str(folder)]) == 0
     with pytest.raises(PrerequisiteError, match="credentialed"):

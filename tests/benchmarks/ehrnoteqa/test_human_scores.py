@@ -63,17 +63,15 @@ def test_what_is_wrong_is_told_and_not_quoted(tmp_path: Path, content: str, mess
     assert "scores.csv" in str(told.value)
 
 
-def test_raters_that_are_none(tmp_path: Path) -> None:
+def test_raters_that_are_none_and_files_that_cannot_be_read(tmp_path: Path) -> None:
     path = scores(tmp_path, "id,response,ann\n1,a,1\n")
-    with pytest.raises(UsageError, match="no column 'ben', which --raters names"):
-        read_human_scores(path, ["ann", "ben"])
-    with pytest.raises(UsageError, match="response is no rater's column"):
-        read_human_scores(path, ["response"])
-    with pytest.raises(UsageError, match="'ann' is there or named twice"):
-        read_human_scores(path, ["ann", "ann"])
-
-
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    for raters, message in {
+        ("ann", "ben"): "no column 'ben', which --raters names",
+        ("response",): "response is no rater's column",
+        ("ann", "ann"): "'ann' is there or named twice",
+    }.items():
+        with pytest.raises(UsageError, match=message):
+            read_human_scores(path, raters)
     with pytest.raises(MissingError, match="no such file"):
         read_human_scores(tmp_path / "none.csv")
     with pytest.raises(UsageError, match="cannot be read"):

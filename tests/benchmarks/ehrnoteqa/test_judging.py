@@ -63,12 +63,13 @@ def test_all_questions_go_in_one_round(tmp_path: Path) -> None:
     ("form", "about", "name"),
     [("open", ITEM, "100/open"), ("mc", ITEM, "100/choice"), ("open", PASSAGES, "100/evidence")],
 )
-def test_one_question_an_answer(tmp_path: Path, form: str, about: Any, name: str) -> None:
-    done = judge(tmp_path, form, [about], ["Some answer."], perfect)
+def test_one_question_an_answer_without_its_reasoning(tmp_path: Path, form: str, about: Any, name: str) -> None:
+    done = judge(tmp_path, form, [about], ["<think>A coin.</think>\nA marble."], perfect)
     (call,) = done.backend.calls
     assert call.question.id == name
     assert call.question.max_tokens == 600
-    assert asked(call.question).output == "Some answer."
+    assert asked(call.question).output == "A marble."
+    assert done.one.values.get("exact_match", 1.0) == float(about is ITEM)
 
 
 @pytest.mark.parametrize("response", ["", " \n", "<think>It was a marble.", "<think>A marble.</think>\n "])
@@ -81,24 +82,15 @@ def test_nobody_is_asked_about_nothing(tmp_path: Path, form: str, response: str)
     assert done.one.why.startswith("judge: not asked, empty answer")
 
 
-def test_reasoning_is_not_judged(tmp_path: Path) -> None:
-    done = judge(tmp_path, "open", [ITEM], ["<think>A coin.</think>\nA marble."], perfect)
-    assert asked(done.backend.calls[0].question).output == "A marble."
-    assert done.one.values["exact_match"] == 1.0
-
-
-def test_without_gold_people_score(tmp_path: Path) -> None:
+def test_what_counts_as_gold_and_without_it_people_score(tmp_path: Path) -> None:
+    assert gold_texts(item(choices=["a", " b ", "c", "d", "e"], evidence=["x"])) == ("b",)
+    assert gold_texts(PASSAGES) == ("Swallowed a marble.", "Well again.")
+    assert gold_texts(NO_ANSWER) == ()
     done = judge(tmp_path, "open", [NO_ANSWER], ["A marble."], perfect)
     assert done.backend.calls == []
     assert (done.one.unscored, done.one.limits) == (NO_GOLD, {"accuracy": (0.0, 1.0)})
     assert redact_reason(NO_GOLD) == NO_GOLD
     assert judge(tmp_path, "open", [NO_ANSWER], [""], perfect).one.unscored == NO_GOLD
-
-
-def test_what_counts_as_gold() -> None:
-    assert gold_texts(item(choices=["a", " b ", "c", "d", "e"], evidence=["x"])) == ("b",)
-    assert gold_texts(PASSAGES) == ("Swallowed a marble.", "Well again.")
-    assert gold_texts(NO_ANSWER) == ()
 
 
 # Votes
@@ -173,10 +165,7 @@ def test_official_prompts_are_read_in_their_form(tmp_path: Path) -> None:
     )
     assert (again.one.values["accuracy"], len(again.backend.calls)) == (1.0, 2)
     assert 'the one word "yes" or "no"' in again.backend.calls[1].messages[-1]["content"]
-
-
-def test_evidence_is_asked_in_our_words_among_official_prompts(tmp_path: Path) -> None:
-    done = judge(tmp_path, "open", [PASSAGES], ["x"], perfect, prompts="official")
+    done = judge(tmp_path, "open", [PASSAGES], ["x"], perfect, prompts="official")  # in our words
     assert asked(done.backend.calls[0].question).kind == "evidence"
     assert done.one.values["accuracy"] == 0.0
 
@@ -227,7 +216,7 @@ def test_one_passage_that_follows_is_enough(tmp_path: Path) -> None:
 # What is refused
 
 
-def test_what_cannot_be_judged_is_refused() -> None:
+def test_what_cannot_be_judged_is_refused_and_a_judge_needs_no_session() -> None:
     prompts = load_judge_prompts(task_of("open"))
     with pytest.raises(UsageError, match="--judging must be single"):
         judge_answers([_case("x")], Judging(judge=TableJudge({}), prompts=prompts, mode="batched"))
@@ -236,22 +225,11 @@ def test_what_cannot_be_judged_is_refused() -> None:
     for value in ("yes", 1, "entailment"):
         with pytest.raises(UsageError, match="of the question 100/open is neither true nor false"):
             judge_answers([_case("x")], Judging(judge=TableJudge({"100/open": value}), prompts=prompts))
-
-
-def test_a_judge_without_a_session() -> None:
-    asking = Judging(judge=TableJudge({"100/choice": True}), prompts=load_judge_prompts(task_of("mc")))
+    asking = Judging(judge=TableJudge({"100/choice": True}), prompts=prompts)
     (verdict,) = judge_answers([_case("B", form="choice", letter="B")], asking)
     assert (verdict.right, verdict.votes) == (True, (True,))
     (verdict,) = judge_answers([_case("B")], asking)
     assert (verdict.right, verdict.reason) == (None, "judge: http 500")
-
-
-def test_notes_stand_in_open_questions_alone(tmp_path: Path) -> None:
-    about = item(note("A marble was found."))
-    opened = judge(tmp_path, "open", [about], ["B"], perfect).backend.calls[0].messages[0]["content"]
-    chosen = judge(tmp_path, "mc", [about], ["B"], perfect).backend.calls[0].messages[0]["content"]
-    assert "A marble was found." in opened
-    assert "A marble was found." not in chosen
 
 
 READERS = (read_own_score, read_own_choice, read_official_score, read_official_choice)
@@ -366,14 +344,11 @@ def test_what_an_open_question_has() -> None:
     assert "{" not in content.replace("{output}", "").replace("{question}", "").replace('{"reason"', "")
 
 
-def test_the_model_s_answer_is_the_only_thing_that_differs() -> None:
+def test_the_model_s_answer_alone_differs_and_comes_last() -> None:
     one, other = _open("Fine."), _open(PLANTED)
     lines = [(a, b) for a, b in zip(one.split("\n"), other.split("\n"), strict=True) if a != b]
     assert len(lines) == 1
     assert json.loads(lines[0][1]) == PLANTED
-
-
-def test_what_items_and_answers_share_comes_first() -> None:
     one, other = _open("ab"), _open("cd")
     assert one.index('"ab"') == other.index('"cd"')
     assert one[: one.index('"ab"')] == other[: other.index('"cd"')]
@@ -392,23 +367,15 @@ def test_any_answer_comes_back_from_its_prompt(output: str, right: str) -> None:
     assert found.right == right.strip() or "\n\nRight answer:\n" in right
 
 
-def test_evidence_is_given_passage_by_passage() -> None:
-    messages = evidence_question(
-        OWN, "q", notes=NOTES, question="Q?", evidence=["a\nmarble", "a ring"], output="O"
-    ).messages
-    assert "Marked evidence:\n- a marble\n- a ring\n\nAnswer of" in _text(messages)
-    assert "Right answer" not in _text(messages)
-    question = evidence_question(OWN, "q", notes=NOTES, question="Q?", evidence=["a marble", "b"], output="O")
+def test_evidence_is_given_passage_by_passage_and_choices_without_notes() -> None:
+    question = evidence_question(OWN, "q", notes=NOTES, question="Q?", evidence=["a\nmarble", "a ring"], output="O")
+    assert "Marked evidence:\n- a marble\n- a ring\n\nAnswer of" in _text(question.messages)
+    assert "Right answer" not in _text(question.messages)
     assert question.pair is not None
-    assert (question.pair.premise, question.pair.hypothesis) == ("O", "a marble")
-
-
-def test_a_choice_is_asked_about_without_notes() -> None:
+    assert (question.pair.premise, question.pair.hypothesis) == ("O", "a\nmarble")
     content = _text(choice_question(OWN, "q", choices=CHOICES, letter="B", output="B").messages)
-    assert (
-        "Choices:\nA. A coin.\nB. A marble.\nC. A {key}.\nD. A ring.\nE. Nothing.\n\nRight choice:\nB. A marble."
-        in content
-    )
+    listed = "A. A coin.\nB. A marble.\nC. A {key}.\nD. A ring.\nE. Nothing."
+    assert f"Choices:\n{listed}\n\nRight choice:\nB. A marble." in content
     assert "note" not in content.lower()
     with pytest.raises(ValueError, match="zip"):
         choice_question(OWN, "q", choices=CHOICES[:4], letter="B", output="B")
@@ -445,12 +412,13 @@ def test_a_file_of_another_form_is_named(tmp_path: Path, source: str, message: s
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--upstream"):
-        load_judge_prompts(TASK, "official")
-    with pytest.raises(MissingError, match=r"src/evaluation/utils\.py is not there"):
-        load_judge_prompts(TASK, "official", tmp_path)
-    with pytest.raises(UsageError, match="unknown set of judge prompts 'theirs'"):
-        load_judge_prompts(TASK, "theirs")
+    for message, given_ in {
+        "--upstream": ("official",),
+        r"src/evaluation/utils\.py is not there": ("official", tmp_path),
+        "unknown set of judge prompts 'theirs'": ("theirs",),
+    }.items():
+        with pytest.raises((UsageError, MissingError), match=message):
+            load_judge_prompts(TASK, *given_)  # type: ignore[arg-type]
     (tmp_path / "utils.py").write_bytes(b"\xff")
     with pytest.raises(UsageError, match="is no Python file in UTF-8"):
         load_judge_prompts(TASK, "official", tmp_path)

@@ -71,17 +71,11 @@ def test_what_does_not_change_the_letter(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_names_with_letters_name_no_choice(name: str) -> None:
-    for form in cases(__file__, "test_names_with_letters_name_no_choice"):
-        text = form.replace("<NAME>", name)
-        assert read_letter(text, ALLERGY) is None, text
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_names_with_letters_do_not_hide_the_choice(name: str) -> None:
-    for form in cases(__file__, "test_names_with_letters_do_not_hide_the_choice"):
-        text = form.replace("<NAME>", name)
-        assert _letter(text) == "D", text
+def test_names_with_letters_neither_name_nor_hide_a_choice(name: str) -> None:
+    for taken, table in ((None, "name_no_choice"), ("D", "do_not_hide_the_choice")):
+        for form in cases(__file__, f"test_names_with_letters_{table}"):
+            text = form.replace("<NAME>", name)
+            assert _letter(text) == taken, text
 
 
 def test_two_letters_are_none_and_one_twice_is_one() -> None:
@@ -120,19 +114,16 @@ def test_every_gold_and_every_wrong_choice_of_the_twin() -> None:
                 assert _letter(form.format("ABCDE"[place], text), choices) == "ABCDE"[place]
 
 
-def test_right_answers_of_many_forms_are_read() -> None:
-    answers = right_answers()
-    assert len(answers) >= 2000
+def test_answers_of_many_forms_are_read_where_they_take_a_choice() -> None:
     assert len(set(RIGHT)) == len(RIGHT) >= 60
-    missed = [text for _, text, choices, letter in answers if _letter(text, list(choices)) != letter]
-    assert len(missed) <= len(answers) * 0.005, missed
-
-
-def test_tempting_answers_that_take_no_choice_are_not_read() -> None:
-    answers = wrong_answers()
+    answers = list(_answers(RIGHT, seed=1, each=5))
     assert len(answers) >= 2000
+    missed = [text for text, choices, letter in answers if _letter(text, choices) != letter]
+    assert len(missed) <= len(answers) * 0.005, missed
     assert len(set(WRONG)) == len(WRONG) >= 60
-    taken = [text for _, text, choices, _ in answers if _letter(text, list(choices)) is not None]
+    answers = list(_answers(WRONG, seed=2, each=5))
+    assert len(answers) >= 2000
+    taken = [text for text, choices, _ in answers if _letter(text, choices) is not None]
     assert len(taken) <= len(answers) * 0.01, taken
 
 
@@ -158,11 +149,12 @@ WRONG: list[str] = _FAMILIES["wrong"]
 _SIGNS = cases(__file__, "SIGNS")
 
 
-def _answers(forms: Sequence[str], *, seed: int, each: int) -> Iterator[tuple[str, str, tuple[str, ...], str]]:
+def _answers(forms: Sequence[str], *, seed: int, each: int) -> Iterator[tuple[str, list[str], str]]:
+    """An answer, the choices, and the letter that the answer takes, or seems to take."""
     draw = random.Random(seed)
     for form in forms:
         for _ in range(each):
-            choices = tuple(draw.sample(draw.choice(CHOICES), 5))
+            choices = draw.sample(draw.choice(CHOICES), 5)
             first, second, third = draw.sample(range(5), 3)
             letter = string.ascii_uppercase[first]
             signs = {name: chr(start + first) for name, start in _SIGNS.items()}
@@ -170,14 +162,4 @@ def _answers(forms: Sequence[str], *, seed: int, each: int) -> Iterator[tuple[st
                 l=letter, s=letter.lower(), t=choices[first], m="ABCDE"[second], u=choices[second], n="ABCDE"[third],
                 v=choices[third], **signs,
             )  # fmt: skip
-            yield form, text, choices, letter
-
-
-def right_answers(each: int = 5) -> list[tuple[str, str, tuple[str, ...], str]]:
-    """Form, answer, choices, and the letter that the answer takes."""
-    return list(_answers(RIGHT, seed=1, each=each))
-
-
-def wrong_answers(each: int = 5) -> list[tuple[str, str, tuple[str, ...], str]]:
-    """Form, answer, choices, and the letter that it seems to take and does not."""
-    return list(_answers(WRONG, seed=2, each=each))
+            yield text, choices, letter

@@ -59,15 +59,6 @@ def test_what_may_follow() -> None:
     assert value(padded) == value(item()) == ("A coin.", "A marble.", "A {key}.", "A ring.", "Nothing.")
 
 
-def test_all_can_be_shortened() -> None:
-    for task in TASKS:
-        prompts = load_prompts(task)
-        assert prompts.shorten is not None
-        text = asked(prompts, prompts.shorten(item(), 4))
-        assert "Chartdate : 2150-01-02\n[words left out here: 3]\n\n[note 1 end]" in text
-        assert "Chartdate : 2150-03-04\n[words left out here: 1]\nagain.\n[note 2 end]" in text
-
-
 def test_braces_are_only_text() -> None:
     odd = item(note("{note} {} {question} %s"), question=" {note} {0}?\n", choices=["{a}", "{}", "%d", "}{", "{{e}}"])
     text = asked(load_prompts(task_of("mc")), odd)
@@ -111,7 +102,7 @@ def test_the_authors_templates(tmp_path: Path, place: str) -> None:
         assert "[words left out here: 3]" in asked(prompts, prompts.shorten(odd, 3))
 
 
-def test_the_authors_texts_are_in_the_hash(tmp_path: Path) -> None:
+def test_the_authors_texts_are_in_the_hash_and_checked_alone(tmp_path: Path) -> None:
     one = write_checkout(tmp_path / "one", authors_source())
     two = write_checkout(tmp_path / "two", authors_source(open_template="{note} {question}"))
     digests = {
@@ -122,6 +113,11 @@ def test_the_authors_texts_are_in_the_hash(tmp_path: Path) -> None:
     assert digests["open", "one"] != digests["open", "two"]
     assert digests["mc", "one"] == digests["mc", "two"] != digests["open", "one"]
     assert load_prompts(task_of("open")).sha256 not in digests.values()
+    template = "{note} {question} {choice_a} {choice_b} {choice_c} {choice_d}"
+    folder = write_checkout(tmp_path, authors_source(choice_template=template))
+    with pytest.raises(UsageError, match=r"'multichoice', 'gpt': must have each of .*\{choice_e\} once"):
+        load_prompts(task_of("mc"), "official", folder)
+    assert load_prompts(task_of("open"), "official", folder).name == "official"
 
 
 @tabled("source", "message")
@@ -129,14 +125,6 @@ def test_damaged_files_of_the_authors(tmp_path: Path, source: str, message: str)
     with pytest.raises(UsageError, match=message) as caught:
         load_prompts(task_of("open"), "official", write_checkout(tmp_path, source))
     assert str(tmp_path / "src" / "generation" / "utils.py") in str(caught.value)
-
-
-def test_a_missing_slot_of_a_choice(tmp_path: Path) -> None:
-    template = "{note} {question} {choice_a} {choice_b} {choice_c} {choice_d}"
-    folder = write_checkout(tmp_path, authors_source(choice_template=template))
-    with pytest.raises(UsageError, match=r"'multichoice', 'gpt': must have each of .*\{choice_e\} once"):
-        load_prompts(task_of("mc"), "official", folder)
-    assert load_prompts(task_of("open"), "official", folder).name == "official"
 
 
 def test_wrong_use(tmp_path: Path) -> None:
@@ -153,7 +141,7 @@ def test_wrong_use(tmp_path: Path) -> None:
             load_prompts(task_of(form), "official", write_checkout(tmp_path, authors_source()))
 
 
-def test_gold_of_a_question_with_choices() -> None:
+def test_gold_with_and_without_choices() -> None:
     assert gold_response(task_of("open"), item()) == "A marble."
     assert gold_response(task_of("mc"), item(answer="D")) == "D. A ring."
     for form in ("mc_prob_index", "mc_prob_value"):
@@ -162,18 +150,19 @@ def test_gold_of_a_question_with_choices() -> None:
             assert scores.logprobs == tuple(0.0 if each == place else float("-inf") for each in range(5))
             assert scores.tokens == (1, 1, 1, 1, 1)
             assert scores.below is None
-
-
-def test_gold_without_choices() -> None:
     evidence = item(choices=[], answer="", evidence=["a marble", "was swallowed"])
     assert gold_response(task_of("open"), evidence) == "a marble\nwas swallowed"
     for form in FORMATS:
         assert gold_response(task_of(form), item(choices=[], answer="", evidence=[])) == ""
 
 
-def test_the_demo_through_every_task() -> None:
+def test_the_demo_and_shortened_notes_through_every_task() -> None:
     for task in TASKS:
         prompts = load_prompts(task)
+        assert prompts.shorten is not None
+        text = asked(prompts, prompts.shorten(item(), 4))
+        assert "Chartdate : 2150-01-02\n[words left out here: 3]\n\n[note 1 end]" in text
+        assert "Chartdate : 2150-03-04\n[words left out here: 1]\nagain.\n[note 2 end]" in text
         for question, notes in demo_pairs():
             shown = item(**joined_row(question, notes))
             text = asked(prompts, shown)
@@ -222,19 +211,13 @@ def test_nothing_else_changes() -> None:
     assert (cut.id, cut.groups, cut.cluster) == (whole.id, whole.groups, whole.cluster)
 
 
-def test_a_note_without_a_header_is_all_body() -> None:
+def test_notes_without_a_header_or_a_body_and_a_negative_number() -> None:
     whole = item(note("Patient ID : 7 was seen", header=False))
     assert words_of(whole) == 6
     assert texts(shortened(whole, 4)) == ["[words left out here: 4]\nwas seen"]
-
-
-def test_an_empty_body() -> None:
     whole = item(note(""), note("left", header=False))
     assert words_of(whole) == 1
     assert texts(shortened(whole, 1)) == [FIRST, "[words left out here: 1]\n"]
-
-
-def test_a_negative_number() -> None:
     with pytest.raises(ValueError, match="words must be at least 0, got -1"):
         shortened(item(), -1)
 

@@ -43,20 +43,14 @@ def write(folder: Path, *rows: dict[str, Any]) -> Path:
     return path
 
 
-def test_rows_as_they_are(tmp_path: Path) -> None:
+def test_rows_as_they_are_and_what_may_be_absent(tmp_path: Path) -> None:
     second = row(id="q2", num_notes=2, notes=[note(), note(note_id="n2")])  # another question about the patient
     assert list(read_own_rows(write(tmp_path, row(), second))) == [row(), second]
-
-
-def test_what_may_be_absent(tmp_path: Path) -> None:
     short = {name: value for name, value in row().items() if name not in ("categories", "evidence")}
     found = next(read_own_rows(write(tmp_path, short)))
     assert found["evidence"] == []
     assert "treatment" in found["categories"]
     assert tuple(found) == tuple(OWN_FIELDS)
-
-
-LATER = note(note_id="n2", charttime="2149-01-01 00:00:00")
 
 
 @tabled("changes", "message")
@@ -68,12 +62,14 @@ def test_rows_that_are_wrong(tmp_path: Path, changes: dict[str, Any], message: s
 
 
 def test_ids_are_unique_and_fields_complete(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="line 2, field 'id': must be unique, it stands on line 1 already"):
-        list(read_own_rows(write(tmp_path, row(), row())))
-    with pytest.raises(UsageError, match="missing: 'question'"):
-        list(read_own_rows(write(tmp_path, {name: value for name, value in row().items() if name != "question"})))
-    with pytest.raises(UsageError, match="is empty"):
-        list(read_own_rows(write(tmp_path)))
+    asked = {name: value for name, value in row().items() if name != "question"}
+    for message, rows in {
+        "line 2, field 'id': must be unique, it stands on line 1 already": (row(), row()),
+        "missing: 'question'": (asked,),
+        "is empty": (),
+    }.items():
+        with pytest.raises(UsageError, match=message):
+            list(read_own_rows(write(tmp_path, *rows)))
 
 
 PAPER = SHARED / "seeds" / "000_16628310939a6eff.txt"

@@ -84,16 +84,15 @@ def _full_marks(task: TaskSpec, items: Sequence[Item], scores: Sequence[ItemScor
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
-def test_gold_of_the_demo(tmp_path: Path, task: TaskSpec) -> None:
+def test_gold_of_the_demo_and_of_evidence(tmp_path: Path, task: TaskSpec) -> None:
+    form, level = task.options["format"], int(task.options["level"])
     items = _demo(task)
-    assert len(items) == {1: 8, 2: 6}[int(task.options["level"])]
-    if task.judge:
-        done = judge(
-            tmp_path, task.options["format"], items, golds(task, items), perfect, level=int(task.options["level"])
-        )
-        _full_marks(task, items, done.scores)
-    else:
+    assert len(items) == {1: 8, 2: 6}[level]
+    if not task.judge:
         _full_marks(task, items, score_items(task, items, golds(task, items)))
+        return
+    items += [EVIDENCE] if form == "open" else []
+    _full_marks(task, items, judge(tmp_path, form, items, golds(task, items), perfect, level=level).scores)
 
 
 @pytest.mark.parametrize("form", ["open", "mc", "mc_prob_index", "mc_prob_value"])
@@ -106,12 +105,6 @@ def test_gold_of_a_twin(form: str) -> None:
         _full_marks(task, items, score_items(task, items, golds(task, items), judging=judging))
         counts.append(len(items))
     assert sum(counts) == 400
-
-
-def test_gold_of_evidence(tmp_path: Path) -> None:
-    task = task_of("open")
-    done = judge(tmp_path, "open", [EVIDENCE], golds(task, [EVIDENCE]), perfect)
-    _full_marks(task, [EVIDENCE], done.scores)
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
@@ -139,25 +132,18 @@ def test_an_open_answer_by_hand() -> None:
     assert (score.parsed, score.why) == ("1", "judge: 1 of votes 1")
 
 
-@pytest.mark.parametrize("answer", ["a marble", "A  MARBLE!", "\n'A marble'\n", "A marble."])
-def test_exact_match_passes_over_case_marks_and_blanks(answer: str) -> None:
-    assert text_metrics(answer, ("A marble.",))["exact_match"] == 1.0
-
-
-def test_exact_match_is_not_more() -> None:
+def test_exact_match_passes_over_case_marks_and_blanks_and_is_not_more() -> None:
+    for answer in ("a marble", "A  MARBLE!", "\n'A marble'\n", "A marble."):
+        assert text_metrics(answer, ("A marble.",))["exact_match"] == 1.0
     for answer in ("marble", "A marble and a coin.", "Amarble", "", "A marblé"):
         assert text_metrics(answer, ("A marble.",))["exact_match"] == 0.0
 
 
-def test_short_gold_has_full_marks_too() -> None:
-    for gold in ("aspirin 81 mg", "129/72", "sepsis"):
-        assert text_metrics(gold, (gold,)) == {"rouge_l": 1.0, "bleu": pytest.approx(1.0), "exact_match": 1.0}
-
-
-def test_of_several_passages_the_most_similar_one_counts() -> None:
+def test_full_marks_of_short_gold_and_of_the_most_similar_of_several_passages() -> None:
     golds = ("He swallowed a small marble.", "It was made of glass and blue.")
-    for gold in (*golds, "\n".join(golds)):
-        assert text_metrics(gold, golds) == {"rouge_l": 1.0, "bleu": pytest.approx(1.0), "exact_match": 1.0}
+    short = [(gold, (gold,)) for gold in ("aspirin 81 mg", "129/72", "sepsis")]
+    for answer, right in (*short, *((gold, golds) for gold in (*golds, "\n".join(golds)))):
+        assert text_metrics(answer, right) == {"rouge_l": 1.0, "bleu": pytest.approx(1.0), "exact_match": 1.0}
 
 
 def test_without_gold_text_metrics_have_no_value() -> None:
@@ -309,27 +295,22 @@ def test_by_hand() -> None:
     assert [found["accuracy"][0] for found in by_gold] == [0, 1, 0, 0, 0]
     assert [found["accuracy_per_token"][0] for found in by_gold] == [0, 0, 1, 0, 0]
     assert [found["accuracy_per_character"][0] for found in by_gold] == [0, 0, 0, 0, 0]  # a tie of two
-    total = math.exp(-4) + math.exp(-3) + math.exp(-8) + math.exp(-5) + math.exp(-6)
+    total = math.fsum(map(math.exp, logprobs))
     assert by_gold[0]["gold_probability"] == pytest.approx((math.exp(-4) / total,) * 2, abs=1e-15)
     assert score_choices(_scores(logprobs, tokens), CHOICES, 0).chosen == 1
-
-
-def test_characters_are_code_points_without_white_space_around() -> None:
+    # Characters are code points, without white space around.
     texts = ("é" * 4, " " * 3 + "ab ", "🩺", "b", "c")
     scores = _scores((-4, -2.4, -1.5, -9, -9))
     found = [score_choices(scores, texts, gold).metrics["accuracy_per_character"] for gold in range(5)]
     assert found == [(1.0, 1.0), *[(0.0, 0.0)] * 4]
 
 
-def test_ties_are_wrong() -> None:
+def test_ties_are_wrong_and_what_is_impossible_or_far_away_has_its_share() -> None:
     for gold in range(5):
         found = _found((-2, -2, -2, -2, -2), gold)
         assert found["accuracy"] == found["accuracy_per_token"] == (0.0, 0.0)
         assert found["gold_probability"] == pytest.approx((0.2, 0.2))
     assert score_choices(_scores((-1, -1, -2, -2, -2)), CHOICES, 0).chosen is None
-
-
-def test_what_is_impossible_and_what_is_far_away() -> None:
     sure = [-math.inf] * 4 + [0.0]
     assert _found(sure, 4)["accuracy"] == _found(sure, 4)["gold_probability"] == (1.0, 1.0)
     assert _found(sure, 0)["gold_probability"] == (0.0, 0.0)
@@ -397,15 +378,11 @@ def test_limits_hold_whatever_the_untold_ones_are(
             assert limits[name][0] - 1e-9 <= value <= limits[name][1] + 1e-9, (name, whole)
 
 
-@pytest.mark.parametrize("field", ["logprobs", "tokens", "below"])
-def test_numbers_that_no_float_holds_are_refused(field: str) -> None:
+def test_numbers_that_no_float_holds_are_refused_and_a_bound_of_no_probability_is_not() -> None:
     record: dict[str, Any] = {"logprobs": [-1.0, None], "tokens": [1, 1], "below": -2.0}
-    record[field] = {"logprobs": [-(10**400), None], "tokens": [10**400, 1], "below": -(10**400)}[field]
-    with pytest.raises(ValueError, match=field):
-        ChoiceScores.from_text(json.dumps(record))
-
-
-def test_a_bound_of_no_probability_goes_through_text() -> None:
+    for field, value in {"logprobs": [-(10**400), None], "tokens": [10**400, 1], "below": -(10**400)}.items():
+        with pytest.raises(ValueError, match=field):
+            ChoiceScores.from_text(json.dumps(record | {field: value}))
     scores = ChoiceScores(logprobs=(-1.0, None), tokens=(1, 1), below=-math.inf)
     assert ChoiceScores.from_text(scores.to_text()) == scores
 
@@ -420,12 +397,6 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, obje
     return [row for row in built_rows(tmp_path / "data" / "ehrnoteqa", "demo", "test") if row["level"] == 1]
 
 
-def write(path: Path, answers: dict[object, object]) -> str:
-    lines = (json.dumps({"id": name, "response": json.dumps(answer)}) + "\n" for name, answer in answers.items())
-    path.write_text("".join(lines), encoding="utf-8")
-    return str(path)
-
-
 def unscored(folder: str) -> dict[str, int]:
     (entry,) = json.loads((Path(folder) / "results.json").read_text(encoding="utf-8"))["tasks"].values()
     found: dict[str, int] = entry["coverage"]["unscored"]
@@ -436,9 +407,10 @@ def test_log_probabilities_not_told(
     rows: list[dict[str, object]], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     untold = {"logprobs": [None] * 5, "tokens": [1] * 5, "below": -3.0}
-    file = write(tmp_path / "answers.jsonl", {row["id"]: untold for row in rows})
-    asked = ["score", "ehrnoteqa_mc_prob_index_level1", "--config", "demo", "--responses", file, "--out", "s"]
-    assert main(asked) == 5
+    lines = (json.dumps({"id": row["id"], "response": json.dumps(untold)}) + "\n" for row in rows)
+    (tmp_path / "answers.jsonl").write_text("".join(lines), encoding="utf-8")
+    asked = ["score", "ehrnoteqa_mc_prob_index_level1", "--config", "demo", "--responses", "answers.jsonl"]
+    assert main([*asked, "--out", "s"]) == 5
     assert unscored("s") == {"choice not among the log-probabilities told": len(rows)}
     said = capfd.readouterr().err
     assert "top_logprobs=N asks for more" in said
@@ -447,11 +419,8 @@ def test_log_probabilities_not_told(
 
 def test_questions_that_a_run_left_unanswered(rows: list[dict[str, object]], capfd: pytest.CaptureFixture[str]) -> None:
     with FaultServer([Fault.status_code(500)], answer=lambda call: "D.") as server:
-        run = [
-            "run", "--tasks", "ehrnoteqa_mc_level1", "--config", "demo", "--model", "openai-api/local/m", "--out",
-            "r",
-        ]  # fmt: skip
-        assert main([*run, "--model-args", f"base_url={server.base_url},max_retries=0"]) == 5
+        run = ["run", "--tasks", "ehrnoteqa_mc_level1", "--config", "demo", "--model", "openai-api/local/m"]
+        assert main([*run, "--out", "r", "--model-args", f"base_url={server.base_url},max_retries=0"]) == 5
     assert unscored("r") == {"no answer: http 500": 1}
     capfd.readouterr()
     assert main(["score", "ehrnoteqa_mc_level1", "--responses", "r", "--out", "s"]) == 5
@@ -488,12 +457,13 @@ def test_cosines_of_pairs(bert: Path) -> None:
     assert found == pytest.approx([cosine(bert, *pair) for pair in pairs], abs=1e-5)
     assert found[0] == found[2]
     assert all(isinstance(value, float) and -1 <= value < 1 for value in found)
-
-
-def test_the_gold_has_exactly_one_and_nothing_exactly_zero(bert: Path) -> None:
+    # The gold has exactly 1, and nothing exactly 0.
     pairs = [*((text, text) for text in TEXTS), ("", TEXTS[0]), (" \n", TEXTS[0]), (TEXTS[0], ""), ("", "")]
     assert similarities("sentence_bert", str(bert), pairs) == [1.0] * len(TEXTS) + [0.0] * 4
     assert similarities("sentence_bert", bert, []) == []
+    identity = similarity_identity(bert)
+    assert (identity["model"], identity["pooling"], len(identity["weights"])) == ("tiny-bert", "mean", 64)
+    assert str(bert.parent) not in json.dumps(identity)
 
 
 def test_opened_once_and_each_text_read_once(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -527,12 +497,6 @@ def test_texts_that_are_cut_are_told(bert: Path, capsys: pytest.CaptureFixture[s
     assert told == "note: clinical_bert: 2 of 5 texts are longer than 24 tokens and were cut there\n"
     similarities("clinical_bert", bert, [(TEXTS[0], TEXTS[1])])
     assert capsys.readouterr().err == ""
-
-
-def test_the_identity_is_for_the_recipe(bert: Path) -> None:
-    identity = similarity_identity(bert)
-    assert (identity["model"], identity["pooling"], len(identity["weights"])) == ("tiny-bert", "mean", 64)
-    assert str(bert.parent) not in json.dumps(identity)
 
 
 def test_what_is_missing_is_told_by_metric(tmp_path: Path) -> None:

@@ -43,15 +43,12 @@ def test_any_number_of_notes_and_questions(tmp_path: Path, questions: int, notes
     assert len((folder / "EHRNoteQA.jsonl").read_text().splitlines()) == questions
 
 
-def test_lengths_are_those_of_discharge_summaries() -> None:
+def test_lengths_are_those_of_discharge_summaries_and_make_the_levels() -> None:
     lengths = [len(note.text) for patient in twin_patients(seed=0, questions=1, notes=400) for note in patient.notes]
     assert len(lengths) == 400
     assert 9_000 < sum(lengths) / len(lengths) < 11_500
     assert min(lengths) < 4_000
     assert max(lengths) > 15_000
-
-
-def test_levels_are_lengths() -> None:
     for patient in twin_patients(seed=0, questions=70):
         assert patient.question is not None
         tokens = sum(len(note.text) for note in patient.notes) / 4
@@ -82,10 +79,17 @@ def has_answer(question: Question, texts: list[str], dates: list[str]) -> bool:
     return (first in texts[0], last in texts[-1], first in texts[-1], last in texts[0]) == (True, True, False, False)
 
 
-def test_the_demos_questions_can_be_answered_from_its_notes() -> None:
+def test_the_demo_has_every_shape_of_the_real_set_and_all_categories() -> None:
     pairs = list(demo_pairs())
     assert len(pairs) == DEMO_QUESTIONS == 14
+    shapes = Counter((question.level, question.num_notes) for question, _ in pairs)
+    assert shapes == {(1, 1): 4, (1, 2): 4, (2, 1): 2, (2, 2): 2, (2, 3): 2}
+    asked = [question_categories(question.question) for question, _ in pairs]
+    assert {category for each in asked for category in each} == set(CATEGORIES)
+    # By what the kinds of questions are meant to ask about, most have one category.
+    assert sum(map(len, asked)) == 17
     for question, notes in pairs:
+        assert len(notes) == question.num_notes
         assert has_answer(question, [note.text for note in notes], [note.charttime[:10] for note in notes]), question
 
 
@@ -106,21 +110,6 @@ def test_half_of_the_patients_with_several_notes_need_more_than_one() -> None:
     assert across == {(1, 2): 8, (2, 2): 4, (2, 3): 4}
 
 
-def test_the_demo_asks_about_all_categories_at_both_levels() -> None:
-    asked = [question_categories(question.question) for question, _ in demo_pairs()]
-    assert {category for each in asked for category in each} == set(CATEGORIES)
-    # By what the kinds of questions are meant to ask about, most have one category.
-    assert sum(map(len, asked)) == 17
-    assert Counter(question.level for question, _ in demo_pairs()) == {1: 8, 2: 6}
-
-
-def test_the_demo_has_every_shape_of_the_real_set() -> None:
-    shapes = Counter((question.level, question.num_notes) for question, _ in demo_pairs())
-    assert shapes == {(1, 1): 4, (1, 2): 4, (2, 1): 2, (2, 2): 2, (2, 3): 2}
-    for question, notes in demo_pairs():
-        assert len(notes) == question.num_notes
-
-
 def test_stays_can_be_told_apart() -> None:
     for name in ("diagnosis", "procedure", "drug", "clinic"):
         assert len(set(possible_answers(name))) == 14
@@ -131,14 +120,11 @@ def test_stays_can_be_told_apart() -> None:
         assert not any(one in other for one in pool for other in pool if one != other)
 
 
-def test_numbers_that_cannot_be(tmp_path: Path) -> None:
+def test_the_entry_and_numbers_that_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--out", str(tmp_path / "twin"), "--questions", "2", "--scale", "0.1"]) == 0
+    assert "discharge.csv.gz" in capsys.readouterr().out
+    assert (tmp_path / "twin" / "SHA256SUMS.txt").is_file()
     with pytest.raises(UsageError, match=r"7 questions have 12 notes in all; --notes must not be less, got 11"):
         write_twin(tmp_path, seed=0, questions=7, notes=11)
     with pytest.raises(UsageError, match="at least 1 question"):
         list(twin_patients(seed=0, questions=0))
-
-
-def test_the_entry(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--out", str(tmp_path / "twin"), "--questions", "2", "--scale", "0.1"]) == 0
-    assert "discharge.csv.gz" in capsys.readouterr().out
-    assert (tmp_path / "twin" / "SHA256SUMS.txt").is_file()

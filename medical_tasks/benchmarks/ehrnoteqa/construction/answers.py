@@ -1,8 +1,6 @@
 """Models' answers for clinicians to mark, without a name on them (paper, appendix F.2), and their marks read back.
 
-Answers come from finished runs of the open-ended tasks. Those of all models stand one below the other, in an order of each
-question's own; whose they are is in `key.json` alone, which is not handed out. From the marks come a table of scores, which
-`medical-tasks correlate` takes (tables 13 to 15), and every mark beside its answer, which `judge-check ehrnoteqa` takes.
+Whose they are is in `key.json` alone. Marks become a table of scores (tables 13 to 15) and ratings for `judge-check ehrnoteqa`.
 """
 
 from __future__ import annotations
@@ -13,6 +11,7 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
@@ -61,10 +60,7 @@ class AnswerSheetOptions:
 
 
 def export_answers(runs: Sequence[Path], folder: Path, options: AnswerSheetOptions) -> dict[str, Any]:
-    """Writes a sheet a reviewer, the patients' notes, the answers, and the key.
-
-    Sheets that are there stay as they are, so a stopped export goes on.
-    """
+    """Writes sheets, notes, answers and key; sheets that are there stay as they are, so a stopped export goes on."""
     if options.most is not None and options.most < 1:
         raise UsageError(f"--max-samples must be 1 or more, got {options.most}.")
     items, gold, said = _collected(runs, options)
@@ -98,9 +94,7 @@ def export_answers(runs: Sequence[Path], folder: Path, options: AnswerSheetOptio
     construction.write_json(folder / KEY, made)
     sheets = construction.make_folder(folder / files.SHEETS)
     write_notes(sheets / NOTES_FOLDER, [_patient(item) for item in chosen.values()])
-    of_question: dict[str, list[Mapping[str, Any]]] = {}
-    for each in answers:
-        of_question.setdefault(str(each["id"]), []).append(each)
+    of_question = {name: list(group) for name, group in groupby(answers, key=lambda each: str(each["id"]))}
     for reviewer in options.reviewers:
         path = sheets / f"{reviewer}.csv"
         if not path.exists():
@@ -210,17 +204,13 @@ class _Marks:
         number = row.cells["answer_number"].strip()
         answer = row.cells["id"].strip(), int(number) if _NUMBER.fullmatch(number) else 0
         if row.cells["reviewer"].strip() != self.reviewer:
-            self.problems.append(f"{row.place('reviewer')}: must be {self.reviewer}; leave that column as it was")
+            self._wrong(row, "reviewer", f"must be {self.reviewer}; leave that column as it was")
         elif answer not in self.expected:
-            self.problems.append(
-                f"{row.place('answer_number')}: no such answer in this sheet; leave id and number as they were"
-            )
+            self._wrong(row, "answer_number", "no such answer in this sheet; leave id and number as they were")
         elif answer in self.seen:
-            self.problems.append(
-                f"{row.place('answer_number')}: answer {answer[1]} to question {answer[0]} stands twice"
-            )
+            self._wrong(row, "answer_number", f"answer {answer[1]} to question {answer[0]} stands twice")
         elif row.cells["index"].strip() != str(self.index[answer[0]]):
-            self.problems.append(f"{row.place('index')}: must be {self.index[answer[0]]}; leave that column as it was")
+            self._wrong(row, "index", f"must be {self.index[answer[0]]}; leave that column as it was")
         else:
             self.seen.add(answer)
             self._mark(row, answer, row.cells["verdict"].strip().lower())
@@ -232,23 +222,18 @@ class _Marks:
         kind = next((kind for kind, marks in _KINDS.items() if mark in marks), None)
         self.kind = self.kind or kind or ""
         if kind is None:
-            self.problems.append(
-                f"{row.place('verdict')}: must be o or x (or 1 or 0), got a text of {len(mark)} characters"
-            )
+            self._wrong(row, "verdict", f"must be o or x (or 1 or 0), got a text of {len(mark)} characters")
         elif kind != self.kind:
-            self.problems.append(
-                f"{row.place('verdict')}: is of {kind}, the marks above are of {self.kind}; 0 and o mean the opposite"
-            )
+            self._wrong(row, "verdict", f"is of {kind}, the marks above are of {self.kind}; 0 and o mean the opposite")
         else:
             self.marks[answer] = _KINDS[kind][mark]
 
+    def _wrong(self, row: SheetRow, column: str, rule: str) -> None:
+        self.problems.append(f"{row.place(column)}: {rule}")
+
 
 def write_scores(folder: Path, out: Path, *, partial: bool = False) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Reads the filled sheets and writes both tables.
-
-    Returns the table's header and rows as printed, percent. An answer that says nothing is wrong for everybody who has its
-    question, except those who marked none of the other answers to it.
-    """
+    """Writes both tables of the filled sheets; an empty answer is wrong for those who marked another answer to its question."""
     key = construction.read_json(folder / KEY, step="ehrnoteqa answer-sheet")
     if (folder / ANSWERS).exists() and construction.text_sha256(folder / ANSWERS) != key.get("answers_sha256"):
         raise UsageError(

@@ -1,7 +1,6 @@
 """How a model is asked for a draft: first a question with its answer, then five choices (paper, appendix C.2).
 
-The texts are ours, written from the protocol's facts; replies have a strict JSON form, which the authors' plain labels have not.
-The chosen answer's place among the choices is not the model's to say in the end: `protocol.shuffled` reorders them.
+The texts are ours. The right choice's place is not left to the model: `protocol.shuffled` reorders the choices.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """A draft for each sampled patient (paper, section 3.2, appendix C.2): a question with its answer, then five choices for it.
 
-The two steps go through the runner like a task of several questions, under the data guard: replies are kept as they arrive, and
-the same command resumes. A reply that is not strict JSON of the right form is requested again, a bounded number of times per
-step. Drafts are written only when all patients have been asked.
+A reply that is not strict JSON is requested again, a bounded number of times; drafts are written when all have been asked.
 """
 
 from __future__ import annotations
@@ -53,7 +51,7 @@ class _Drafting(Construction):
         return load_prompts(task)
 
     def open_protocol(self, task: TaskSpec, **settings: Any) -> MultiStep:
-        return open_protocol(task)
+        return TwoSteps(tries=int(task.options["tries"]))
 
 
 def drafting_task(tries: int) -> TaskSpec:
@@ -73,10 +71,7 @@ def drafting_task(tries: int) -> TaskSpec:
 
 
 def generate_drafts(folder: Path, options: DraftOptions) -> dict[str, Any] | None:
-    """Drafts a question for each patient and writes them.
-
-    Returns content of `drafts.json`: recipe, figures and who has no draft, no text; None in all but the main process.
-    """
+    """Drafts a question for each patient; returns content of `drafts.json`, None in all but the main process."""
     check_counts((("--tries", options.tries), ("--max-new-tokens", options.max_new_tokens)))
     patients = load_patients(folder)
     task = drafting_task(options.tries)
@@ -151,10 +146,7 @@ def _check_sheets(folder: Path, drafts: Sequence[Mapping[str, Any]]) -> None:
 
 
 def shuffled(choices: Sequence[str], answer: str, *, key: str) -> tuple[list[str], str, str]:
-    """Puts choices into an order that a key decides: models favour places when they write choices.
-
-    Returns the choices, the right one's new letter, and the letters they had before, in the new order.
-    """
+    """Puts choices into an order that a key decides, with the right one's new letter and the old letters in the new order."""
     order = random.Random(key).sample(range(len(choices)), len(choices))  # noqa: S311  # an order, not a secret
     new = LETTERS[order.index(LETTERS.index(answer))]
     return [choices[place] for place in order], new, "".join(LETTERS[place] for place in order)
@@ -195,11 +187,6 @@ def _figures(drafts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         },
         "asked_again": sum(sum(draft["tries"]) - 2 for draft in drafts),
     }
-
-
-def open_protocol(task: TaskSpec) -> MultiStep:
-    """Opens the protocol; `options["tries"]` says how often a step may be asked."""
-    return TwoSteps(tries=int(task.options["tries"]))
 
 
 class TwoSteps:

@@ -1,8 +1,6 @@
 """Review sheets for clinicians: a row a question (paper, section 3.3, appendix C.3, figure 6), written, read back and merged.
 
-A sheet is never overwritten: somebody may have edited it. Edited sheets are checked row by row; all that is wrong is reported at
-once, by file, row and column and never by what stands there, and then nothing is written. What clinicians changed is counted as the
-paper counts it, and so is how far two of them agree.
+A sheet is never overwritten: it may be edited. All faults are reported at once, by place and never by what stands there.
 """
 
 from __future__ import annotations
@@ -65,10 +63,7 @@ def load_drafts(folder: Path) -> dict[str, Mapping[str, Any]]:
 
 
 def export_sheets(folder: Path, reviewers: Sequence[str], *, overlap: int = 0, seed: int = 0) -> dict[str, Any]:
-    """Writes a sheet a reviewer, and each patient's notes as one text.
-
-    `shares.json` comes first and sheets that are there stay as they are, so a stopped export goes on.
-    """
+    """Writes sheets and notes; sheets that are there stay as they are, so a stopped export goes on."""
     drafts = load_drafts(folder)
     shares = share_out(list(drafts), reviewers, overlap=overlap, seed=seed)
     made: dict[str, Any] = {
@@ -115,14 +110,6 @@ def _row(number: int, draft: Mapping[str, Any], reviewer: str) -> dict[str, obje
 
 _LISTED: Final = 20
 _MARKS: Final[Mapping[str, Inclusion]] = {"o": "keep", "x": "drop"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReviewOptions:
-    """How sheets are read."""
-
-    blank_keeps: bool = False  # a row without a mark is kept, as in the paper's sheets; else it is not reviewed yet
-    partial: bool = False  # sheets of some reviewers may be missing; their questions are then left out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,8 +204,10 @@ def _content_problems(row: SheetRow, content: Content) -> Iterator[str]:
             texts[same_text(text)] = name
 
 
-def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) -> dict[str, Any]:
-    """Reads edited sheets and writes the questions, the history of edits and the figures."""
+def import_sheets(
+    folder: Path, sheets: Sequence[Path], *, blank_keeps: bool = False, partial: bool = False
+) -> dict[str, Any]:
+    """Reads edited sheets and writes questions, history and figures; as in the paper's sheets, a blank mark may keep its row."""
     drafts = load_drafts(folder)
     shares = construction.read_json(folder / files.SHARES, step="ehrnoteqa sheet")
     if shares.get("drafts_sha256") != construction.text_sha256(folder / files.DRAFTS):
@@ -230,14 +219,14 @@ def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) 
             name: Content(question=each["question"], answer=each["answer"], choices=tuple(each["choices"]))
             for name, each in drafts.items()
         },
-        blank_keeps=options.blank_keeps,
+        blank_keeps=blank_keeps,
     )
     for path in sheets:
         for row in read_sheet(path, COLUMNS):
             check.read(row)
     given = {reviewer for reviewer, _ in check.seen}
     absent = [name for name in check.sheets if name not in given and check.sheets[name]]
-    if absent and not options.partial:
+    if absent and not partial:
         check.problems.append(f"no sheet of {', '.join(absent)} is among the files; to go on without, add --partial")
     for name in sorted(given):
         check.lost(name)
@@ -383,9 +372,7 @@ def changed_fields(before: Content, after: Content) -> list[tuple[str, str, str]
 def revision_counts(reviewed: Sequence[Reviewed]) -> dict[str, Any]:
     """Counts what the paper counts: 38 of 1,000 removed; of 962, 206 questions, 338 answers and 966 of 3,848 wrong choices revised.
 
-    An answer is revised when the right choice's text is another one, also where another letter was made the right one; a
-    wrong choice when its text was none of the draft's wrong ones, so that changing places counts for nothing. (The paper gives
-    3,842 wrong choices for 962 questions.)
+    Texts are compared, not letters: changing places counts for nothing. (The paper gives 3,842 wrong choices for 962 questions.)
     """
     names = sorted({each.reviewer for each in reviewed})
     return {

@@ -1,8 +1,6 @@
 """Patients of each level and number of notes, drawn by a seed (paper, section 3.1 and table 2), and their notes.
 
-Who is drawn depends on seed, ids and lengths alone, and a larger sample contains the smaller one. `sample.json` is written last:
-where it is, the other files are whole. One pass holds two numbers per patient; then the notes of the sample are read, with all
-checks. The paper does not name the tokenizer of its 3,000 and 7,000 tokens; the recipe names ours.
+A larger sample holds the smaller one. The paper names no tokenizer of its 3,000 and 7,000 tokens; the recipe names ours.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -104,10 +102,7 @@ def draw(lengths: Mapping[str, PatientLength], spec: SampleSpec) -> dict[Cell, l
 
 
 def make_sample(source: Path, folder: Path, counter: TokenCounter, spec: SampleSpec) -> dict[str, Any]:
-    """Measures all patients, draws some and writes them with their notes.
-
-    A folder whose sample is made already is left as it is; measured lengths are kept for the next draw.
-    """
+    """Measures all patients, draws some and writes them with their notes; a sample that is there is left as it is."""
     if not source.is_file():
         raise MissingError(f"{source}: no such file. Give --source the file of discharge summaries, discharge.csv.gz.")
     construction.make_folder(folder)
@@ -143,15 +138,7 @@ def make_sample(source: Path, folder: Path, counter: TokenCounter, spec: SampleS
         ),
         files.PATIENTS: construction.write_lines(
             folder / files.PATIENTS,
-            (
-                {
-                    "patient_id": patient,
-                    "level": level[patient],
-                    "num_notes": lengths[patient].num_notes,
-                    "tokens": lengths[patient].tokens,
-                }
-                for patient in level
-            ),
+            ({"patient_id": patient, "level": level[patient], **asdict(lengths[patient])} for patient in level),
         ),
     }
     made = {"schema_version": 1, "recipe": recipe, **_counts(lengths, drawn, spec), "sha256": digests}
@@ -285,11 +272,7 @@ class TokenCounter:
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimates a text's tokens without a tokenizer.
-
-    One for every six letters of a word begun, three digits of a number, four underscores, other sign and line end. Byte-pair
-    tokenizers of present models come near this on English clinical text.
-    """
+    """Estimates a text's tokens without a tokenizer; byte-pair tokenizers come near this on English clinical text."""
     return len(_PIECE.findall(text))
 
 

@@ -94,10 +94,11 @@ def _sheet(arguments: argparse.Namespace) -> int:
 
 def _import(arguments: argparse.Namespace) -> int:
     from medical_tasks.benchmarks.ehrnoteqa.construction.files import QUESTIONS
-    from medical_tasks.benchmarks.ehrnoteqa.construction.review import ReviewOptions, import_sheets
+    from medical_tasks.benchmarks.ehrnoteqa.construction.review import import_sheets
 
-    options = ReviewOptions(blank_keeps=arguments.blank_keeps, partial=arguments.partial)
-    made = import_sheets(arguments.folder, arguments.paths, options)
+    made = import_sheets(
+        arguments.folder, arguments.paths, blank_keeps=arguments.blank_keeps, partial=arguments.partial
+    )
     print(
         f"{made['reviewed']:,} questions reviewed: {made['removed']:,} removed, {made['kept']:,} kept. Of these, revised: "
         f"{made['questions_revised']:,} questions, {made['answers_revised']:,} answers, {made['wrong_choices_revised']:,} of "

@@ -15,7 +15,6 @@ from medical_tasks.benchmarks.ehrnoteqa.construction.review import (
     COLUMNS,
     Content,
     Reviewed,
-    ReviewOptions,
     agreement,
     changed_fields,
     export_sheets,
@@ -66,7 +65,7 @@ def edit(folder: Path, name: str, number: int, **cells: str) -> str:
 
 
 def take(folder: Path, **options: bool) -> dict[str, object]:
-    return import_sheets(folder, sheets(folder), ReviewOptions(**options))
+    return import_sheets(folder, sheets(folder), **options)
 
 
 def refused(folder: Path) -> str:
@@ -84,23 +83,25 @@ def shared(folder: Path) -> tuple[str, int, int]:
     return both, places[0][both], places[1][both]
 
 
-def test_untouched_sheets_change_nothing(folder: Path) -> None:
+def test_sheets_that_nobody_edited_change_nothing(folder: Path) -> None:
+    header, *rows = read_rows(sheets(folder)[0])
+    assert tuple(header) == COLUMNS
+    assert [row[0] for row in rows] == [str(number) for number in range(1, len(rows) + 1)]
+    assert rows[0][3] == f"notes/{rows[0][1]}.txt"
+    assert SECRET in (folder / "sheets" / rows[0][3]).read_text()
     made = take(folder)
     assert (made["kept"], made["unchanged"], made["removed"]) == (4, 4, 0)
     drafts = {draft["id"]: draft for draft in read_lines(folder / "drafts.jsonl")}
-    rows = list(read_own_rows(folder / "questions.jsonl"))
-    assert [row["id"] for row in rows] == list(drafts)
-    for row in rows:
+    found = list(read_own_rows(folder / "questions.jsonl"))
+    assert [row["id"] for row in found] == list(drafts)
+    for row in found:
         assert all(row[name] == drafts[row["id"]][name] for name in ("question", "choices", "answer"))
     assert (folder / "history.jsonl").read_text() == ""
-
-
-def test_as_spreadsheets_save_them(folder: Path) -> None:
-    # Semicolons, columns moved, rows sorted otherwise, white space changed: no edit.
+    # Semicolons, columns moved, rows sorted otherwise, white space changed, as spreadsheets save them: no edit.
     for path in sheets(folder):
         header, *rows = read_rows(path)
         order = list(range(len(header)))[::-1]
-        moved = [[row[place].replace(", ", ",\n ") for place in order] for row in reversed(rows)]
+        moved = [[cells[place].replace(", ", ",\n ") for place in order] for cells in reversed(rows)]
         write_rows(path, [header[place] for place in order], moved, delimiter=";")
     assert take(folder)["unchanged"] == 4
 
@@ -128,25 +129,18 @@ def test_what_is_dropped_may_hold_anything(folder: Path) -> None:
     assert take(folder)["removed"] == 1
 
 
-def test_a_changed_id_is_seen_from_both_sides(folder: Path) -> None:
+def test_ids_that_are_changed_lost_twice_or_of_another_sheet(folder: Path) -> None:
     header, *rows = read_rows(sheets(folder)[0])
-    lost = rows[0][1]
-    rows[0][1] = rows[1][1]
-    write_rows(sheets(folder)[0], header, rows)
+    ids = [row[1] for row in rows]
+    write_rows(sheets(folder)[0], header, [[rows[0][0], ids[1], *rows[0][2:]], *rows[1:]])
     said = refused(folder)
-    assert f"must be 2 for question {rows[1][1]}" in said
-    assert f"the sheet of ann: 1 rows are lost (questions {lost})" in said
-
-
-def test_rows_twice_lost_or_moved_to_another_sheet(folder: Path) -> None:
-    header, *rows = read_rows(sheets(folder)[0])
+    assert f"must be 2 for question {ids[1]}" in said
+    assert f"the sheet of ann: 1 rows are lost (questions {ids[0]})" in said
     write_rows(sheets(folder)[0], header, [*rows[1:], rows[-1]])
     said = refused(folder)
-    assert f"question {rows[-1][1]} stands in {sheets(folder)[0]}, row {len(rows)}, already" in said
-    assert f"1 rows are lost (questions {rows[0][1]})" in said
-    other = read_rows(sheets(folder)[1])
-    own = {row[1] for row in rows}
-    foreign = next(row for row in other[1:] if row[1] not in own)
+    assert f"question {ids[-1]} stands in {sheets(folder)[0]}, row {len(rows)}, already" in said
+    assert f"1 rows are lost (questions {ids[0]})" in said
+    foreign = next(row for row in read_rows(sheets(folder)[1])[1:] if row[1] not in ids)
     write_rows(sheets(folder)[0], header, [*rows, ["9", foreign[1], "ann", *foreign[3:]]])
     assert f"question {foreign[1]} is not in the sheet of ann" in refused(folder)
 
@@ -155,16 +149,16 @@ def test_everything_is_told_at_once_and_the_rest_counted(tmp_path: Path) -> None
     made = by_hand(tmp_path / "own", 30)
     export_sheets(made, ("ann",))
     with pytest.raises(MedicalTasksError) as caught:
-        import_sheets(made, [made / "sheets" / "ann.csv"], ReviewOptions())
+        import_sheets(made, [made / "sheets" / "ann.csv"])
     assert str(caught.value).count("is not reviewed yet") == 20
     assert "and 10 more" in str(caught.value)
 
 
 def test_a_sheet_that_is_missing(folder: Path) -> None:
     with pytest.raises(MedicalTasksError, match="no sheet of ben is among the files; .* --partial"):
-        import_sheets(folder, sheets(folder)[:1], ReviewOptions())
+        import_sheets(folder, sheets(folder)[:1])
     # The question of both waits for the one who decides about it.
-    made = import_sheets(folder, sheets(folder)[:1], ReviewOptions(partial=True))
+    made = import_sheets(folder, sheets(folder)[:1], partial=True)
     assert made["reviewed"] == 2
     assert made["without_sheets_of"] == ["ben"]
 
@@ -197,25 +191,14 @@ def test_the_first_reviewer_decides_and_agreement_is_told(folder: Path) -> None:
     assert first.get(both, "ben") == decides
 
 
-def test_sheets_of_other_drafts(folder: Path) -> None:
+def test_no_question_is_kept_and_drafts_that_are_others(folder: Path) -> None:
+    for path in sheets(folder):
+        edit_sheet(path, lambda row: row | {"inclusion": "x"})
+    assert "no question is kept" in refused(folder)
     path = folder / "drafts.jsonl"
     path.write_text(path.read_text().replace("What about", "How about", 1))
     with pytest.raises(MedicalTasksError, match=r"drafts.jsonl: was changed since it was written"):
         take(folder)
-
-
-def test_no_question_is_kept(folder: Path) -> None:
-    for path in sheets(folder):
-        edit_sheet(path, lambda row: row | {"inclusion": "x"})
-    assert "no question is kept" in refused(folder)
-
-
-def test_the_sheet(folder: Path) -> None:
-    header, *rows = read_rows(sheets(folder)[0])
-    assert tuple(header) == COLUMNS
-    assert [row[0] for row in rows] == [str(number) for number in range(1, len(rows) + 1)]
-    assert rows[0][3] == f"notes/{rows[0][1]}.txt"
-    assert SECRET in (folder / "sheets" / rows[0][3]).read_text()
 
 
 @pytest.mark.parametrize("damaged", ["", "[]", "{", '{"a":' * 100_000])
@@ -245,6 +228,9 @@ def test_each_kind_of_revision() -> None:
     )
     assert found == cases(__file__, "counts")
     assert counts() == dict.fromkeys(found, 0)
+    after = Content(question="q2", answer="C", choices=("a", "b", "c", "d", "e2"))
+    assert changed_fields(DRAFT, after) == [("question", "q", "q2"), ("answer", "B", "C"), ("choice_e", "e", "e2")]
+    assert changed_fields(DRAFT, DRAFT) == []
 
 
 def test_counts_by_reviewer_add_up() -> None:
@@ -265,12 +251,6 @@ def test_moving_choices_with_their_letter_revises_nothing(old: list[str], answer
     after = Content(question="q", answer="ABCDE"[new.index(before.right)], choices=tuple(new))
     found = revision_counts([Reviewed(id="1", reviewer="r", before=before, after=after)])
     assert (found["answers_revised"], found["wrong_choices_revised"]) == (0, 0)
-
-
-def test_changes_are_listed() -> None:
-    after = Content(question="q2", answer="C", choices=("a", "b", "c", "d", "e2"))
-    assert changed_fields(DRAFT, after) == [("question", "q", "q2"), ("answer", "B", "C"), ("choice_e", "e", "e2")]
-    assert changed_fields(DRAFT, DRAFT) == []
 
 
 def test_kappa_by_hand() -> None:

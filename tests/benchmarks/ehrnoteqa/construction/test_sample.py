@@ -99,16 +99,17 @@ def test_too_few_patients() -> None:
     assert draw(lengths, spec(allow_fewer=True)) == {(1, 1): ["1"], (1, 2): ["2"]}
 
 
-@pytest.mark.parametrize("text", ["", "1:1", "3:1=2", "1:1=2,1:1=3", "1:0=2", "1:1=0", "1:1=2;1:2=2"])
-def test_cells_that_are_none(text: str) -> None:
-    with pytest.raises(MedicalTasksError, match="--cells"):
-        parse_cells(text)
-
-
-@pytest.mark.parametrize("text", ["", "3000", "7000,3000", "0,5", "3000,3000", "a,b"])
-def test_bounds_that_are_none(text: str) -> None:
-    with pytest.raises(MedicalTasksError, match="--bounds"):
-        parse_bounds(text)
+@pytest.mark.parametrize(
+    ("option", "texts"),
+    [
+        ("cells", ["", "1:1", "3:1=2", "1:1=2,1:1=3", "1:0=2", "1:1=0", "1:1=2;1:2=2"]),
+        ("bounds", ["", "3000", "7000,3000", "0,5", "3000,3000", "a,b"]),
+    ],
+)
+def test_cells_and_bounds_that_are_none(option: str, texts: list[str]) -> None:
+    for text in texts:
+        with pytest.raises(MedicalTasksError, match=f"--{option}"):
+            {"cells": parse_cells, "bounds": parse_bounds}[option](text)
 
 
 def test_lengths_are_those_of_prepared_notes(tmp_path: Path) -> None:
@@ -180,7 +181,7 @@ def test_a_sample_is_whole_closed_and_the_same_again(tmp_path: Path) -> None:
     assert {each.id for each in patients} < {each.id for each in load_patients(larger)}
 
 
-def test_stopped_between_files_it_goes_on(tmp_path: Path) -> None:
+def test_stopped_between_files_it_goes_on_and_changed_files_are_told(tmp_path: Path) -> None:
     source, folder = twin_notes(tmp_path), tmp_path / "own"
     counter, wanted = open_counter(ESTIMATE), spec("1:1=3", bounds=(600, 1200))
     made = make_sample(source, folder, counter, wanted)
@@ -193,11 +194,6 @@ def test_stopped_between_files_it_goes_on(tmp_path: Path) -> None:
     (folder / "lengths.json").write_text(json.dumps(kept))
     again = make_sample(source, folder, counter, wanted)
     assert (again["beyond_bounds"], again["sha256"]) == (made["beyond_bounds"] + 1, made["sha256"])
-
-
-def test_changed_files_are_told(tmp_path: Path) -> None:
-    source, folder = twin_notes(tmp_path), tmp_path / "own"
-    make_sample(source, folder, open_counter(ESTIMATE), spec("1:1=3", bounds=(600, 1200)))
     path = folder / "notes.jsonl"
     path.write_text(path.read_text().replace("the", "The", 1))
     with pytest.raises(MedicalTasksError, match=r"notes.jsonl: was changed since it was written"):
