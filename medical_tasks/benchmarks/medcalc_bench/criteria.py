@@ -1,7 +1,6 @@
-"""The criteria of a score, with their names.
+"""The criteria of a score, with their names: each is one step of our own calculator.
 
-A criterion is one step of our own calculator, with the inputs it depends on: they are found by changing one after the other, which
-also shows what the published rule gives for any other finding or number.
+The inputs it depends on, and its points for other findings, are found by changing one input after the other.
 """
 
 from __future__ import annotations
@@ -165,6 +164,5 @@ def _head(label: str) -> str:
 
 
 def _derived(label: str) -> dict[str, tuple[float, ...]]:
-    """A number that a step works out before it is classed."""
     match = re.match(r"(?:PaO2/FiO2|MAP)[^\d]*(\d[\d.]*)", label) or re.search(r"MAP (\d[\d.]*)", label)
     return {"": (float(match[1]),)} if match else {}

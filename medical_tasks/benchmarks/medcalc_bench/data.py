@@ -1,7 +1,6 @@
-"""MedCalc-Bench from its official CSV files, and as items of a task.
+"""MedCalc-Bench from its official CSV files (v1.0, v1.1, v1.2, Verified), and as items of a task.
 
-The releases v1.0, v1.1, v1.2 and Verified have the same fourteen columns (paper, appendix B.2). A file with other columns is
-refused: silently keeping or dropping what a future release adds would give two built forms the same version.
+A file without exactly the fourteen columns (paper, appendix B.2) is refused: two built forms never have the same version.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """What is right for a row: the form and limits of its answer, its entities, and what the published rule gives for them.
 
-The form follows the calculator, not the dataset's `Output Type` column, which calls gestational age an integer (Khandekar et
-al. 2024, section 3.1). Labels of the released files come from a program with mistakes of its own (`docs/medcalc_audit.md`), so
-our calculators work a row out again from its entities, which are parsed as data: JSON, or a Python literal of plain values.
+The form follows the calculator: the `Output Type` column calls gestational age an integer (Khandekar et al. 2024, section 3.1).
 """
 
 from __future__ import annotations
@@ -171,7 +169,6 @@ MAX_ENTITIES_DEPTH = 16
 
 
 def parse_entities(text: str) -> dict[str, Any]:
-    """Parses the entities of one row, a JSON object or a Python dict literal; a `ValueError` says what is wrong."""
     if len(text) > MAX_ENTITIES_CHARS:
         raise ValueError(f"{len(text)} characters, at most {MAX_ENTITIES_CHARS} are read")
     try:
@@ -226,7 +223,6 @@ def _no_constant(name: str) -> Any:
 
 
 def _checked(value: Any, depth: int) -> Any:
-    """Checks a value and makes its tuples lists."""
     if depth > MAX_ENTITIES_DEPTH:
         raise ValueError("nested too deeply")
     if value is None or isinstance(value, bool | int | str):
