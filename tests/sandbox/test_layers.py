@@ -111,10 +111,6 @@ def test_signals_end_at_the_namespace() -> None:
     finally:
         signal.signal(signal.SIGUSR1, before)
     assert (outcome.exit, outcome.stdout, received) == ("ok", "alive\n", [])
-
-
-@pytest.mark.usefixtures("no_filter")
-def test_a_fork_bomb_meets_the_limit_of_processes() -> None:
     outcome = run_code("import os\nfor _ in range(1000): os.fork()", limits=SHORT)
     assert outcome.exit == "error"
     assert "Resource temporarily unavailable" in outcome.stderr_tail

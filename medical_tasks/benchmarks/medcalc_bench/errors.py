@@ -518,7 +518,10 @@ def date_error(calculator_id: int, result: Result, working: Working) -> Sorted:
     added = re.search(r"(?:add(?:ing)?|\+|plus)\s*(?:about )?(\d+)\s*(days|weeks)\b", working.text, re.IGNORECASE)
     if missing or (rule and added is None):
         return Sorted("undetermined", "no evidence for one type")
-    if rule and added and not re.search(rule, _without_dates(working.text), re.IGNORECASE):
+    undated = working.text
+    for part in _dates(undated):
+        undated = undated.replace(part, " ")
+    if rule and added and not re.search(rule, undated, re.IGNORECASE):
         return Sorted("A", f"{added[1]} {added[2].lower()} are added, which is not the rule")
     return Sorted("C", "the dates and the rule are right, the calendar arithmetic is not")
 
@@ -529,9 +532,3 @@ def _stated(text: str) -> list[datetime.date]:
 
 def _dates(text: str) -> list[str]:
     return re.findall(r"\d{1,4}[/-]\d{1,2}[/-]\d{2,4}|[A-Z][a-z]{2,8} \d{1,2}(?:st|nd|rd|th)?,? \d{4}", text)
-
-
-def _without_dates(text: str) -> str:
-    for part in _dates(text):
-        text = text.replace(part, " ")
-    return text

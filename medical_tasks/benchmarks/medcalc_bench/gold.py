@@ -75,11 +75,7 @@ def answer_kind(calculator_id: int, output_type: str | None = None) -> AnswerKin
 
 
 def limits(gold: Decimal, lower: str | float | None = None, upper: str | float | None = None) -> tuple[float, float]:
-    """The interval of right values, 5 % of the gold to both sides where the row lacks a limit.
-
-    Either may be the larger one, as with a negative gold. Limits that coincide ask for the gold to its last digit; a gold of 0
-    for 0.
-    """
+    """The interval of right values, 5 % where a limit is missing; limits that coincide ask for the gold to its last digit, or 0."""
     ends: list[Decimal] = []
     for given in (lower, upper):
         if given is not None and given != "":
@@ -124,11 +120,7 @@ def entities_of(row: Mapping[str, Any]) -> dict[str, object]:
 
 
 def recompute(row: Mapping[str, Any], conventions: frozenset[str] = frozenset()) -> Result:
-    """Applies the published rule to a row's entities.
-
-    Raises:
-        CalculatorInputError: No such calculator, no answer for these entities, or a unit that cannot be meant.
-    """
+    """Applies the published rule; a `CalculatorInputError` where there is none, no answer, or a unit that cannot be meant."""
     result = find(int(row["calculator_id"])).calculate(entities_of(row), conventions)
     if result.unit_doubts:
         raise CalculatorInputError(" ".join(result.unit_doubts).removesuffix("."))

@@ -35,6 +35,12 @@ def test_every_column_is_kept_and_typed(tmp_path: Path) -> None:
     (row,) = read(write_csv(tmp_path / "test_data.csv", [source]))
     assert list(row) == [column.name for column in COLUMNS]
     assert row == {**TABLES["typed_row"], "patient_note": source["Patient Note"]}
+    path, entities = tmp_path / "x.csv", '{"b": true, "a": [1.5, "mg"]}'
+    row = official_row(1, **{"Relevant Entities": entities})
+    path.write_text(csv_text([row], reversed(OFFICIAL_COLUMNS)), encoding="utf-8")
+    (made,) = read(path)
+    assert list(made) == [column.name for column in COLUMNS]
+    assert made["relevant_entities"] == '{"a":[1.5,"mg"],"b":true}'
 
 
 @pytest.mark.parametrize("config", ["v1.2", "verified"])
@@ -59,15 +65,6 @@ def test_later_releases_get_the_names_of_v1(tmp_path: Path, config: str) -> None
 def test_rows_that_are_refused(tmp_path: Path, rows: list[dict[str, str]], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         read(write_csv(tmp_path / "x.csv", rows))
-
-
-def test_column_order_does_not_matter_and_entities_may_be_json(tmp_path: Path) -> None:
-    path, entities = tmp_path / "x.csv", '{"b": true, "a": [1.5, "mg"]}'
-    row = official_row(1, **{"Relevant Entities": entities})
-    path.write_text(csv_text([row], reversed(OFFICIAL_COLUMNS)), encoding="utf-8")
-    (made,) = read(path)
-    assert list(made) == [column.name for column in COLUMNS]
-    assert made["relevant_entities"] == '{"a":[1.5,"mg"],"b":true}'
 
 
 @pytest.mark.parametrize(
@@ -142,7 +139,7 @@ def item_rows(*changes: dict[str, Any]) -> list[dict[str, Any]]:
     return [{**TABLES["item_rows"], "row_number": number, **change} for number, change in enumerate(changes, start=1)]
 
 
-def test_items_carry_id_groups_and_fields() -> None:
+def test_items_carry_id_groups_fields_and_clusters() -> None:
     rows = item_rows({}, {"row_number": 12, "category": "risk", "calculator_name": "X"})
     items = load_items(MEDCALC, rows)
     assert [item.id for item in items] == ["1", "12"]
@@ -153,17 +150,11 @@ def test_items_carry_id_groups_and_fields() -> None:
     assert set(items[0].groups) == set(MEDCALC.groups)
     assert dict(items[1].fields) == rows[1]
     assert load_items(MEDCALC, []) == []
-
-
-def test_items_share_a_cluster_exactly_when_they_share_a_note() -> None:
     items = load_items(MEDCALC, item_rows(*TABLES["clusters"]))
     clusters = [item.cluster for item in items]
     assert clusters[0] == clusters[1] == "pmc-1-1"
     assert clusters[2] == clusters[4]  # one template text under two numbers
     assert len(set(clusters)) == 3
-
-
-def test_items_refuse_a_number_twice() -> None:
     with pytest.raises(UsageError, match="medcalc: two rows of the built dataset have the same row_number"):
         load_items(MEDCALC, item_rows({}, {"row_number": 1}))
 
@@ -185,18 +176,13 @@ def v1() -> list[dict[str, Any]]:
 
 @needs_shared
 @pytest.mark.upstream
-def test_v1_counts(v1: list[dict[str, Any]]) -> None:
+def test_v1(v1: list[dict[str, Any]]) -> None:
     # Paper, table 1 and appendix A: 1,047 rows, 55 calculators.
     assert len(v1) == 1047
     assert len({row["calculator_id"] for row in v1}) == len({row["calculator_name"] for row in v1}) == 55
     assert Counter(row["category"] for row in v1) == TABLES["v1_counts"]
     assert set(CATEGORIES) == {row["category"] for row in v1}
     assert Counter(row["output_type"] for row in v1) == {"decimal": 627, "integer": 380, "date": 40}
-
-
-@needs_shared
-@pytest.mark.upstream
-def test_v1_every_cell_comes_back(v1: list[dict[str, Any]]) -> None:
     for source, row in zip(v1_cells(), v1, strict=True):
         for theirs, ours in OFFICIAL_COLUMNS.items():
             if theirs in ("Row Number", "Calculator ID"):
@@ -206,11 +192,6 @@ def test_v1_every_cell_comes_back(v1: list[dict[str, Any]]) -> None:
             else:
                 assert row[ours] == source[theirs]
         assert row["source_category"] == source["Category"]
-
-
-@needs_shared
-@pytest.mark.upstream
-def test_v1_limits_follow_the_rule_of_the_demo(v1: list[dict[str, Any]]) -> None:
     decimals = [row for row in v1 if row["output_type"] == "decimal"]
     assert len(decimals) == 627
     for row in decimals:
@@ -218,20 +199,10 @@ def test_v1_limits_follow_the_rule_of_the_demo(v1: list[dict[str, Any]]) -> None
     for row in v1:
         if row["output_type"] != "decimal":
             assert row["lower_limit"] == row["ground_truth_answer"] == row["upper_limit"]
-
-
-@needs_shared
-@pytest.mark.upstream
-def test_v1_clusters_are_the_notes(v1: list[dict[str, Any]]) -> None:
     items = load_items(MEDCALC, v1)
     notes = {item.cluster: row["patient_note"] for item, row in zip(items, v1, strict=True)}
     assert len(notes) == len(set(notes.values())) == len({row["patient_note"] for row in v1}) == 979
     assert all(notes[item.cluster] == row["patient_note"] for item, row in zip(items, v1, strict=True))
-
-
-@needs_shared
-@pytest.mark.upstream
-def test_v1_file_is_the_known_one() -> None:
     from medical_tasks.data.dataset_source import file_sha256
 
     assert file_sha256(V1) == V1_TEST_SHA256

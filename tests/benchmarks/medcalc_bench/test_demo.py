@@ -26,6 +26,10 @@ def test_there_are_enough_of_every_kind() -> None:
     assert {row["category"] for row in ROWS} == set(CATEGORIES)
     assert Counter(row["output_type"] for row in ROWS) == {"decimal": 18, "integer": 11, "date": 2}
     assert len([row for row in ROWS if row["ground_truth_answer"].startswith("(")]) == 2
+    assert [row["row_number"] for row in ROWS] == list(range(1, 32))
+    texts = {row["note_id"]: row["patient_note"] for row in ROWS}
+    assert all(texts[row["note_id"]] == row["patient_note"] for row in ROWS)
+    assert len(texts) == len(set(texts.values())) == 29  # two notes are asked about twice
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row["row_number"]))
@@ -71,13 +75,6 @@ def test_form_of_a_row(row: dict[str, Any]) -> None:
     else:
         low, gold, high = (float(row[name]) for name in ("lower_limit", "ground_truth_answer", "upper_limit"))
         assert [low, high] == pytest.approx([0.95 * gold, 1.05 * gold])
-
-
-def test_numbers_and_notes() -> None:
-    assert [row["row_number"] for row in ROWS] == list(range(1, 32))
-    texts = {row["note_id"]: row["patient_note"] for row in ROWS}
-    assert all(texts[row["note_id"]] == row["patient_note"] for row in ROWS)
-    assert len(texts) == len(set(texts.values())) == 29  # two notes are asked about twice
 
 
 @pytest.mark.parametrize(("answer", "limits"), TABLES["decimal_limits"])

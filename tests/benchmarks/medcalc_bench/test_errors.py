@@ -79,24 +79,11 @@ def test_no_answer_is_another_error(reply: str, reason: str) -> None:
     assert found.reason.startswith(reason)
 
 
-def test_right_answers_have_no_type() -> None:
+def test_rows_without_a_type() -> None:
     assert sort_error(LDL, '{"answer": "128"}') is None
     assert sort_error(LDL, '{"step_by_step_thinking": "215 - 10 - 77 = 999", "answer": "128"}') is None
     assert sort_error(DUE, '{"answer": "12/15/2023"}') is None
     assert sort_error(HAS_BLED, '{"answer": "3"}') is None
-
-
-def test_a_patch_has_no_times_a_day() -> None:
-    patch = row(
-        49,
-        {"FentANYL patch Dose": [25, "µg/h"], "OxyCODONE Dose": [10, "mg"], "OxyCODONE Dose Per Day": [3, "per day"]},
-    )
-    found = sort_error(patch, "25 × 2.4 = 60 and 10 × 3 × 1.5 = 45: 60 + 45 = 115. Answer: 155")
-    assert found is not None
-    assert found.error_type == "undetermined"
-
-
-def test_rows_with_a_label_of_their_own_are_refused() -> None:
     assert sort_error({**LDL, "ground_truth_answer": "90", "lower_limit": "85", "upper_limit": "95"}, "142") is None
     assert sort_error({**LDL, "relevant_entities": "{}"}, "142") is None
 
@@ -110,13 +97,20 @@ def test_what_counts_as_a_wrong_calculation(text: str, wrong: list[str]) -> None
 WRITTEN = json.loads((Path(__file__).parent / "written_scores.json").read_text(encoding="utf-8"))
 
 
-def test_scores_as_models_write_them() -> None:
+def test_written_scores_and_doses() -> None:
     """Rules, weights and thresholds beside the patient's data, short forms, findings without points."""
     assert len(WRITTEN) == 35
     for each in WRITTEN:
         found = sort_error(row(each["calculator_id"], each["entities"]), each["reply"])
         assert found is not None
         assert found.error_type == each["type"], (each["reply"], found.reason)
+    patch = row(
+        49,
+        {"FentANYL patch Dose": [25, "µg/h"], "OxyCODONE Dose": [10, "mg"], "OxyCODONE Dose Per Day": [3, "per day"]},
+    )
+    found = sort_error(patch, "25 × 2.4 = 60 and 10 × 3 × 1.5 = 45: 60 + 45 = 115. Answer: 155")
+    assert found is not None
+    assert found.error_type == "undetermined"
 
 
 def test_planted_errors_are_found_in_every_layout() -> None:

@@ -70,13 +70,10 @@ def number_pattern(value: Any) -> str:
     return f"{written(number)}{UNITS.get(unit, ' ' + re.escape(unit))}(?![\\w/])"
 
 
-def test_notes_are_of_the_promised_length() -> None:
+def test_length_and_templates() -> None:
     lengths = [len(row["patient_note"].split()) for row in made_rows()]
     assert min(lengths) >= SHORTEST
     assert max(lengths) <= LONGEST
-
-
-def test_no_template_is_left_open() -> None:
     for row in made_rows():
         text = row["patient_note"] + row["question"]
         assert not re.search(r"[{}|]|//|\b[fm]:|  |\.\.|,\.|\bNone\b", text), text

@@ -126,16 +126,13 @@ def test_entities_are_used_all_and_give_the_gold() -> None:
     assert insulin >= 2
 
 
-def test_scores_vary() -> None:
+def test_scores_units_and_styles_vary() -> None:
     golds: dict[str, set[str]] = {}
     for row in made_rows():
         if row["output_type"] == "integer" and row["calculator_id"] != 69:
             golds.setdefault(row["calculator_name"], set()).add(row["ground_truth_answer"])
     assert len(golds) >= 18
     assert {name: found for name, found in golds.items() if len(found) < 3} == {}
-
-
-def test_both_laboratories_units_and_missing_items_occur() -> None:
     units = Counter(
         value[1]
         for row in made_rows()
@@ -146,9 +143,6 @@ def test_both_laboratories_units_and_missing_items_occur() -> None:
         assert units[unit] > 5, unit
     missing = sum("not mentioned" in row["ground_truth_explanation"] for row in made_rows())
     assert missing > 150
-
-
-def test_every_style_is_written() -> None:
     marks = {"referral": "Dear colleague,", "soap": "\nO: ", "discharge": "Reason for admission:"}
     counts = Counter(name for row in made_rows() for name, mark in marks.items() if mark in row["patient_note"])
     counts["telegraphic"] = sum(bool(re.match(r"\d+ (y|mo) [MF] ", row["patient_note"])) for row in made_rows())
