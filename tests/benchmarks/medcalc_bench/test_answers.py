@@ -46,14 +46,11 @@ def test_the_replies_are_there() -> None:
     assert (len(answers("right")), len(answers("wrong"))) == (63 + 26 + 28, 48 + 14 + 10)
 
 
-@pytest.mark.parametrize("reply", REPLIES["right_places"])
-def test_the_answer_is_found_where_it_stands(reply: str) -> None:
-    assert _right(reply, CLEARANCE)
-
-
-@pytest.mark.parametrize("reply", REPLIES["wrong_places"])
-def test_no_answer_or_another_one(reply: str) -> None:
-    assert not _right(reply, CLEARANCE)
+@pytest.mark.parametrize(
+    ("side", "reply"), [(side, reply) for side in ("right", "wrong") for reply in REPLIES[f"{side}_places"]]
+)
+def test_the_answer_is_found_where_it_stands(side: str, reply: str) -> None:
+    assert _right(reply, CLEARANCE) is (side == "right")
 
 
 @pytest.mark.parametrize(("row", "answer"), answers("right"))

@@ -52,39 +52,37 @@ def test_later_releases_get_the_names_of_v1(tmp_path: Path, config: str) -> None
     assert rows[3]["ground_truth_answer"] == "5/9/2024"
 
 
+WIDE, TWICE = [{**official_row(1), "Difficulty": "hard"}], csv_text([official_row(1), official_row(2)])
+SHORT = [name for name in OFFICIAL_COLUMNS if name != "Note Type"]
+
+
 @pytest.mark.parametrize(
-    ("rows", "message"),
+    ("text", "message"),
     [
-        ([official_row(1, Category="x" * 500)], r"got 'x{60}\.\.\.'\. Download"),
+        (csv_text([official_row(1, Category="x" * 500)]), r"got 'x{60}\.\.\.'\. Download"),
         (
-            [official_row(4), official_row(5), official_row(4)],
+            csv_text([official_row(4), official_row(5), official_row(4)]),
             "Row Number 4 stands on line 3 and again on line 7; it must be unique",
         ),
-    ],
-)
-def test_rows_that_are_refused(tmp_path: Path, rows: list[dict[str, str]], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        read(write_csv(tmp_path / "x.csv", rows))
-
-
-@pytest.mark.parametrize(
-    ("columns", "message"),
-    [
         (
-            [*OFFICIAL_COLUMNS, "Difficulty"],
+            csv_text(WIDE, [*OFFICIAL_COLUMNS, "Difficulty"]),
             "wrong columns for the MedCalc-Bench v1.0 test set. unexpected: 'Difficulty'",
         ),
+        (csv_text(WIDE, SHORT), "missing: 'Note Type'. Expected: 'Row Number', 'Calculator ID'"),
+        (TWICE[: TWICE.rindex("sodium 140")], "unexpected end of data, line 5.*a quoted field is left open"),
         (
-            [name for name in OFFICIAL_COLUMNS if name != "Note Type"],
-            "missing: 'Note Type'. Expected: 'Row Number', 'Calculator ID'",
+            TWICE[: TWICE.rindex(",pmc-1002-1")],
+            "the row that ends on line 4 has 5 fields, the header has 14; the file is cut off",
         ),
+        ("", "x.csv: is empty"),
+        (csv_text([]), "has a header and no rows"),
+        (csv_text([official_row(1, Question="20 °C?")]), r"not UTF-8 after line \d+ \(byte 0xb0\)"),
     ],
 )
-def test_other_columns_are_refused_by_name(tmp_path: Path, columns: list[str], message: str) -> None:
-    path = tmp_path / "x.csv"
-    path.write_text(csv_text([{**official_row(1), "Difficulty": "hard"}], columns), encoding="utf-8")
+def test_files_that_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "x.csv").write_bytes(text.encode("latin-1"))
     with pytest.raises(UsageError, match=message):
-        read(path)
+        read(tmp_path / "x.csv")
 
 
 @pytest.mark.parametrize(("column", "value", "message"), TABLES["bad_cells_name_line_row_and_column"])
@@ -105,33 +103,6 @@ def test_forms_of_the_gold(tmp_path: Path, output_type: str, answer: str, good: 
         assert read(path)[0]["ground_truth_answer"] == answer
     else:
         with pytest.raises(UsageError, match=f"for output type {output_type}, got"):
-            read(path)
-
-
-@pytest.mark.parametrize(
-    ("cut", "message"),
-    [
-        ("sodium 140", "unexpected end of data, line 5.*a quoted field is left open"),
-        (",pmc-1002-1", "the row that ends on line 4 has 5 fields, the header has 14; the file is cut off"),
-    ],
-)
-def test_a_file_cut_inside_a_row(tmp_path: Path, cut: str, message: str) -> None:
-    text = csv_text([official_row(1), official_row(2)])
-    path = tmp_path / "x.csv"
-    path.write_text(text[: text.rindex(cut)], encoding="utf-8")
-    with pytest.raises(UsageError, match=message):
-        read(path)
-
-
-def test_empty_header_only_and_not_utf8(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
-    for content, message in (
-        (b"", "x.csv: is empty"),
-        (csv_text([]).encode(), "has a header and no rows"),
-        (csv_text([official_row(1, Question="20 °C?")]).encode("latin-1"), r"not UTF-8 after line \d+ \(byte 0xb0\)"),
-    ):
-        path.write_bytes(content)
-        with pytest.raises(UsageError, match=message):
             read(path)
 
 

@@ -143,16 +143,16 @@ def test_a_failure_is_shown_and_another_program_asked_for(ran: list[str], reply:
 
 
 def test_twenty_tries_and_no_more(ran: list[str]) -> None:
+    assert turn("```python\nprint(7)\n```") == Done('{"answer": "7"}')
+    assert ran == ["print(7)"]
+    assert CodeProtocol().next_turns([], Records()) == []
+    assert [answer_of(stdout) for stdout in ("", "\n\n", "  \t\n")] == [""] * 3
     assert MAX_TRIES == 20
     replies = [f"```python\nbad({n})\n```" for n in range(20)]
     assert isinstance(turn(*replies[:19]), Ask)
     assert turn(*replies) == Done("")
     assert turn(*replies[:19], "```python\nprint(7)\n```") == Done('{"answer": "7"}')
     assert turn(*replies[:2], max_tries=2) == Done("")
-    assert turn("```python\nprint(7)\n```") == Done('{"answer": "7"}')
-    assert ran == ["print(7)"]
-    assert CodeProtocol().next_turns([], Records()) == []
-    assert [answer_of(stdout) for stdout in ("", "\n\n", "  \t\n")] == [""] * 3
 
 
 def test_a_program_is_run_once(ran: list[str]) -> None:

@@ -175,7 +175,7 @@ def test_items_are_scored() -> None:
     with pytest.raises(UsageError, match="medcalc: 1 items but 2 responses"):
         score_items(MEDCALC, [_item(4, "3", "3", "3")], ["3", "3"])
     item = _item(21, "16", "16", "16", "integer")
-    item = replace(item, fields={**item.fields, "relevant_entities": json.dumps(COMA)})
+    item = replace(item, fields={**item.fields, "relevant_entities": json.dumps(TABLES["views_of_the_label"][0][1])})
     (score,) = score_items(MEDCALC, [item], ["The final answer is 12."])
     assert score.why.endswith("; by the published rule: 12 is 12")
     (score,) = score_items(MEDCALC, [_item(2, "25", "23.75", "26.25")], ["25"])
@@ -209,29 +209,17 @@ def test_a_gold_that_cannot_be_read_is_told(row: dict[str, Any], message: str) -
         decide("3 on 3/7/2021 at 4w3d", **row)
 
 
-COMA = {
-    "Best eye response": "eye opening to verbal command",
-    "Best verbal response": "confused",
-    "Best motor response": "localizes pain",
-}  # 3 + 4 + 5 = 12
-
-
-def _views(calculator_id: int, entities: object, gold: str, reply: str) -> tuple[float, float, float]:
-    """`accuracy`, `accuracy_recomputed` and `accuracy_agreed`; limits as the dataset has them."""
-    decimal = answer_kind(calculator_id) == "decimal"
-    low, high = (str(float(gold) * factor) if decimal else gold for factor in (0.95, 1.05))
-    item = _item(calculator_id, gold, low, high)
-    item = replace(item, fields={**item.fields, "relevant_entities": json.dumps(entities)})
-    (score,) = score_items(MEDCALC, [item], [json.dumps({"answer": reply})])
-    return score.values["accuracy"], score.values["accuracy_recomputed"], score.values["accuracy_agreed"]
-
-
 @pytest.mark.parametrize(("calculator_id", "entities", "gold", "reply", "views"), TABLES["views_of_the_label"])
 def test_views_of_the_label(
     calculator_id: int, entities: object, gold: str, reply: str, views: list[float | None]
 ) -> None:
     """Without a value where no rule has an answer, and `accuracy_agreed` where the label is wrong; the limit of 0 is 0."""
-    found = _views(calculator_id, entities, gold, reply)
+    decimal = answer_kind(calculator_id) == "decimal"
+    low, high = (str(float(gold) * factor) if decimal else gold for factor in (0.95, 1.05))
+    item = _item(calculator_id, gold, low, high)
+    item = replace(item, fields={**item.fields, "relevant_entities": json.dumps(entities)})
+    (score,) = score_items(MEDCALC, [item], [json.dumps({"answer": reply})])
+    found = [score.values[name] for name in ("accuracy", "accuracy_recomputed", "accuracy_agreed")]
     assert [None if math.isnan(value) else value for value in found] == views
 
 
