@@ -54,11 +54,7 @@ def blocked(code: str, *, limits: Limits | None = None) -> Outcome:
 
 
 def each_blocked(*tries: str) -> list[str]:
-    """Runs several tries in one program, each of which ends with `out()` where it got out.
-
-    Returns:
-        Name of the exception that ended each try.
-    """
+    """Runs several tries in one program, each of which ends with `out()` where it got out; the exception that ended each."""
     frame = "def out(): print('OUT', number)\nfor number, code in enumerate({tries!r}):\n"
     frame += "    try: exec(code, {{'out': out}})\n    except Exception as error: print(type(error).__name__)\n"
     frame += "    else: print('nothing')\n    finally: __import__('os').chdir('/tmp')"
@@ -117,13 +113,10 @@ def test_nothing_can_be_changed_started_or_left() -> None:
 # Environment, descriptors, other programs
 
 
-def test_the_environment_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_and_imports_show_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     outcome = run_code("import os\nprint(sorted(set(os.environ) - {'LC_CTYPE'}))")
     assert outcome.stdout == "['PYTHONHASHSEED']\n"
-
-
-def test_import_tricks() -> None:
     errors_file = str(ROOT / "medical_tasks" / "errors.py")
     ends = each_blocked(
         "import importlib\nimportlib.import_module('medical_tasks')\nout()",
@@ -239,7 +232,7 @@ def test_disk_and_descriptors_are_limited(code: str) -> None:
 # The one who asked ends first
 
 
-def test_everything_ends_with_the_process_that_asked() -> None:
+def test_ends_with_the_one_who_asked() -> None:
     adopt_orphans()
     before = descendants()  # processes that serve other tests
     code = "from medical_tasks.sandbox import run_code\nprint('started', flush=True)\nrun_code('import time; time.sleep(600)')"
@@ -253,19 +246,17 @@ def test_everything_ends_with_the_process_that_asked() -> None:
         asker.kill()
     assert wait_until_gone(10, but=before) == frozenset()
 
-
-def test_an_interrupt_ends_the_program() -> None:
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGALRM, interrupt)
+    handler = signal.signal(signal.SIGALRM, interrupt)
     signal.setitimer(signal.ITIMER_REAL, 0.7)
     try:
         with pytest.raises(KeyboardInterrupt):
             run_code("import time\ntime.sleep(600)")
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGALRM, handler)
 
 
 def test_a_crowd_of_bad_programs_at_once() -> None:

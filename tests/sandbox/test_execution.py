@@ -45,14 +45,11 @@ def test_what_is_kept_of_output_and_errors() -> None:
     assert run_code(code).stdout == run_code(code).stdout
 
 
-def test_a_program_too_long_to_be_one_is_not_run() -> None:
+def test_programs_too_long_and_beside_each_other() -> None:
     outcome = run_code("#" * (1 << 20) + "\nprint(1)")
     assert (outcome.exit, outcome.stdout, outcome.seconds) == ("error", "", 0.0)
     assert "longer than 1048576 bytes" in outcome.stderr_tail
     assert run_code("#" * 900_000 + "\nprint(1)").stdout == "1\n"
-
-
-def test_programs_run_beside_each_other() -> None:
     with ThreadPoolExecutor(max_workers=4) as pool:
         outcomes = list(pool.map(run_code, [f"open('n', 'x').write('1')\nprint({n})" for n in range(12)]))
     assert [outcome.stdout for outcome in outcomes] == [f"{n}\n" for n in range(12)]

@@ -142,12 +142,6 @@ except OSError as error:
         libc.shmctl(segment, 0, None)
 
 
-def test_the_host_name_is_another() -> None:
-    before = platform.node()
-    assert run_code("import os\nprint(os.uname().nodename)").stdout == "sandbox\n"
-    assert os.uname().nodename == before != "sandbox"
-
-
 def test_what_is_left_would_be_seen() -> None:
     """The check around every test of this folder, checked."""
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as left:
@@ -159,3 +153,6 @@ def test_what_is_left_would_be_seen() -> None:
     with pytest.raises(AssertionError), nothing_left():
         (Path(tempfile.gettempdir()) / "left").touch()
     (Path(tempfile.gettempdir()) / "left").unlink()
+    before = platform.node()
+    assert run_code("import os\nprint(os.uname().nodename)").stdout == "sandbox\n"
+    assert os.uname().nodename == before != "sandbox"

@@ -71,7 +71,7 @@ def test_the_numbers_of_the_rule_are_there(calculator: int, texts: tuple[str, ..
         assert text in PAGES[calculator]
 
 
-def test_all_coefficients_of_the_framingham_equation() -> None:
+def test_coefficients_and_rules_built_on_are_those_of_the_code() -> None:
     men, women = (next(line for line in PAGES[46].split("\n") if line.startswith(sex)) for sex in ("Men:", "Women:"))
     for line, table in ((men, MEN), (women, WOMEN)):
         numbers = {float(number) for number in re.findall(r"-?\d+\.?\d*", line)}
@@ -83,9 +83,6 @@ def test_all_coefficients_of_the_framingham_equation() -> None:
     entry = next(entry for entry in CALCULATORS if entry.id == 46)
     given = {"sex": "male", "age_years": 55, "total_cholesterol_mg_dl": 200, "hdl_mg_dl": 45, "systolic_mm_hg": 130}
     assert entry(**given, treated=False, smoker=False) == pytest.approx(100 * (1 - 0.9402 ** math.exp(total)))
-
-
-def test_rules_a_rule_builds_on_are_those_its_code_calls() -> None:
     by_id = {entry.id: entry for entry in CALCULATORS}
 
     def called(entry: object) -> set[int]:

@@ -228,15 +228,7 @@ CODE = "```python\nprint(7)\n```"
 def test_the_authors_dialogue_keeps_all_that_was_said(ran: list[str], official: OfficialCode) -> None:
     made = official_turn(official, "hm", "```python\nx\n```", CODE)
     assert isinstance(made, Ask)
-    assert [message["content"] for message in made.messages] == [
-        "question",
-        "hm",
-        "No code in hm!",
-        "```python\nx\n```",
-        "No print in ```python\nx\n```!",
-        CODE,
-        "It wrote\n                7\n\n                and {that} is all.",
-    ]
+    assert [message["content"] for message in made.messages] == TABLES["the_authors_dialogue"]
     assert len(ran) == 1
     reply = "<answer>\n1\n<\\answer>"
     made = official_turn(official, CODE, reply)

@@ -36,8 +36,6 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Grade:
-    """One class of a finding that has several."""
-
     word: str  # as the entities name it
     kind: Kind
     phrases: tuple[str, ...]  # as of a finding that is there; of the absent class what is denied

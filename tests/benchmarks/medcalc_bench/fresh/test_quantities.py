@@ -68,29 +68,6 @@ def test_every_form_is_read_back_by_the_calculators(name: str) -> None:
             assert form.grid(form.base(grid)) == grid
 
 
-def test_values_on_and_beside_thresholds() -> None:
-    counts: Counter[float] = Counter()
-    for key in range(2000):
-        reading = AMOUNTS["hemoglobin"].read(Draw(str(key)), "si", 7, 15, near=(10, 12))
-        counts[round(reading.base, 6)] += 1
-    for value in (9.9, 10.0, 10.1, 11.9, 12.0, 12.1):
-        assert counts[value] > 60, value
-    assert counts[8.0] < 40
-    units: Counter[str] = Counter()
-    on_limit: Counter[object] = Counter()
-    for key in range(1500):
-        system: System = "si" if key % 2 else "us"
-        reading = AMOUNTS["bun"].read(
-            Draw(str(key)), system, 8, 46, near=(19.0,), printed={"mg/dL": (19.0,), "mmol/L": (7.0,)}
-        )
-        assert isinstance(reading.entity, list)
-        units[reading.entity[1]] += 1
-        on_limit[tuple(reading.entity)] += 1
-    assert min(units.values()) > 600
-    assert on_limit[7.0, "mmol/L"] > 50
-    assert on_limit[19, "mg/dL"] > 50
-
-
 @settings(max_examples=200, deadline=None)
 @given(key=st.integers())
 def test_values_keep_clear_of_thresholds_that_print_rounds(key: int) -> None:
@@ -118,7 +95,7 @@ def test_draws_keep_their_bounds_and_their_key(key: str, low: int, span: int) ->
     assert low <= draw.between(low, low + 1) < low + 1
 
 
-def test_every_value_is_drawn() -> None:
+def test_draws() -> None:
     draw = Draw("even")
     counts = Counter(draw.whole(1, 4) for _ in range(2000))
     assert set(counts) == {1, 2, 3, 4}
@@ -127,6 +104,26 @@ def test_every_value_is_drawn() -> None:
     assert all(draw.chance(1.0) for _ in range(100))
     first = Counter(Draw(str(key)).shuffled("abc")[0] for key in range(900))
     assert min(first.values()) > 230
+    readings: Counter[float] = Counter()
+    for key in range(2000):
+        reading = AMOUNTS["hemoglobin"].read(Draw(str(key)), "si", 7, 15, near=(10, 12))
+        readings[round(reading.base, 6)] += 1
+    for value in (9.9, 10.0, 10.1, 11.9, 12.0, 12.1):
+        assert readings[value] > 60, value
+    assert readings[8.0] < 40
+    units: Counter[str] = Counter()
+    on_limit: Counter[object] = Counter()
+    for key in range(1500):
+        system: System = "si" if key % 2 else "us"
+        reading = AMOUNTS["bun"].read(
+            Draw(str(key)), system, 8, 46, near=(19.0,), printed={"mg/dL": (19.0,), "mmol/L": (7.0,)}
+        )
+        assert isinstance(reading.entity, list)
+        units[reading.entity[1]] += 1
+        on_limit[tuple(reading.entity)] += 1
+    assert min(units.values()) > 600
+    assert on_limit[7.0, "mmol/L"] > 50
+    assert on_limit[19, "mg/dL"] > 50
 
 
 def test_persons() -> None:
