@@ -91,7 +91,7 @@ def test_the_command_refuses_before_a_model_is_asked(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_a_python_that_does_not_start_and_no_room_to_mount(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_python_that_does_not_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     broken = tmp_path / "python"
     broken.write_text("#!/bin/sh\nexit 7\n")
     broken.chmod(0o755)
@@ -100,6 +100,9 @@ def test_a_python_that_does_not_start_and_no_room_to_mount(monkeypatch: pytest.M
     assert found is not None
     assert "does not start by itself" in found
     assert "Run medical-tasks with a Python of your distribution" in found
+
+
+def test_no_room_to_mount(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "is_dir", lambda self: False)
     assert "none of /tmp" in (probe() or "")
 
