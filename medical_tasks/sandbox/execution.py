@@ -47,7 +47,6 @@ class Limits:
     open_files: int = 32
 
     def __post_init__(self) -> None:
-        """Refuse limits under which no program could start."""
         for name, given in dataclasses.asdict(self).items():
             if not given >= (smallest := _LEAST.get(name, 1)):
                 raise UsageError(f"sandbox limit {name} must be {smallest} or more, got {given}.")
@@ -93,13 +92,7 @@ class SandboxError(MissingError):
 
 
 def run_code(code: str, *, limits: Limits | None = None) -> Outcome:
-    """Runs a Python program, closed off from this machine; nothing of it is left when this returns.
-
-    Safe to call from several threads at once.
-
-    Raises:
-        MissingError: The sandbox cannot be made on this machine; the program was not run.
-    """
+    """Runs a program, closed off, and leaves nothing; thread-safe; a `MissingError`, and not run, where no sandbox can be made."""
     chosen = limits or Limits()
     if len(code.encode("utf-8", "surrogatepass")) > MAX_PROGRAM_BYTES:
         reason = f"The program is longer than {MAX_PROGRAM_BYTES} bytes and was not run."
@@ -113,7 +106,6 @@ def run_code(code: str, *, limits: Limits | None = None) -> Outcome:
 
 @functools.cache
 def _fixed_plan() -> Mapping[str, Any]:
-    """What is the same for every program of this process."""
     machine = MACHINES.get(platform.machine())
     if platform.system() != "Linux" or machine is None:
         raise SandboxError(
@@ -226,7 +218,6 @@ class _Run:
                 raise SandboxError("start", reason if time.monotonic() < deadline else "took too long")
 
     def _entries(self) -> list[dict[str, Any]]:
-        """What has been reported; a failure is raised."""
         entries = [json.loads(line) for line in bytes(self.texts["status"]).split(b"\n")[:-1]]
         for entry in entries:
             if "failed" in entry:

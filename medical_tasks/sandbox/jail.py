@@ -1,8 +1,6 @@
-"""The process that makes the sandbox, and the one inside it that waits for the program.
+"""The process that makes the sandbox, and the one inside it that waits for the program; loaded alone by a clean interpreter.
 
-A clean interpreter loads this module alone for each program. It moves into fresh namespaces and forks; the child, process 1 of the
-sandbox, builds the file system, gives up every privilege, forks again and waits; the grandchild limits itself, installs the filter
-and becomes the program. When standard input, whose first line is the plan, closes, process 1 is killed, and all with it.
+When standard input, whose first line is the plan, closes, process 1 of the sandbox is killed, and all with it.
 """
 
 from __future__ import annotations
@@ -52,8 +50,6 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class _Filter(ctypes.Structure):
-    """`struct sock_fprog`."""
-
     _fields_ = (("length", ctypes.c_ushort), ("program", ctypes.c_void_p))
 
 
@@ -64,7 +60,6 @@ def _done(result: int, what: str) -> None:
 
 
 def mount(source: str | None, target: str, kind: str | None, flags: int, options: str | None = None) -> None:
-    """Mounts, binds or remounts."""
     texts = [None if text is None else os.fsencode(text) for text in (source, target, kind, options)]
     result = _libc.mount(texts[0], texts[1], texts[2], ctypes.c_ulong(flags), texts[3])
     _done(result, f"mount {source} on {target}" if source else f"mount on {target}")
@@ -94,7 +89,6 @@ def drop_bounding_set() -> None:
 
 
 def drop_capabilities(capset: int) -> None:
-    """Gives up every capability this process has."""
     _done(_prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL), "ambient capabilities")
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
     nothing = (ctypes.c_uint32 * 6)()
@@ -135,7 +129,6 @@ class _Report:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Tells a failure and ends the process."""
         try:
             yield
         except (OSError, ValueError) as error:
@@ -167,10 +160,7 @@ def main() -> NoReturn:
     for number in (1, 2, watch, report.pipe):
         os.close(number)
     ended = os.pidfd_open(init)
-    poll = select.poll()
-    poll.register(_LIFELINE, select.POLLIN)
-    poll.register(ended, select.POLLIN)
-    poll.poll()
+    select.select([_LIFELINE, ended], [], [])
     os.kill(init, signal.SIGKILL)
     # Returns when the kernel has killed and reaped every process of the sandbox.
     os.waitpid(init, 0)
@@ -199,9 +189,7 @@ def _init(plan: dict[str, Any], report: _Report, watch: int) -> NoReturn:
         # Forgotten by the kernel when the user id changes.
         _done(_prctl(_PR_SET_PDEATHSIG, signal.SIGKILL), "parent death signal")
         # The parent may have ended before it could be told: then nobody holds the other end of this pipe.
-        gone = select.poll()
-        gone.register(watch, select.POLLHUP)
-        if gone.poll(0):
+        if select.select([watch], [], [], 0)[0]:
             os._exit(1)
     report.send(running=True)
     with report.stage("the program's process"):

@@ -103,10 +103,7 @@ _OWN: Final = {"/", "/lib", "/usr", "/usr/bin", "/usr/lib", "/usr/lib64"}
 def attempts_program(
     machine: str, *, port: int, pid: int, files: Sequence[str] = (), folders: Sequence[str] = ()
 ) -> str:
-    """Makes the program that prints a JSON list of what could be done on a machine of `system_calls.MACHINES`.
-
-    It tries a port of this machine's loopback address, a process, and files and folders of this machine.
-    """
+    """The program that tries a port of this machine, a process, files and folders, and prints what could be done as JSON."""
     given = {
         "calls": _CALLS[machine],
         "port": port,

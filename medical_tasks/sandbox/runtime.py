@@ -1,7 +1,6 @@
 """The part of this machine's Python that a program in the sandbox sees: interpreter, standard library, their C libraries.
 
-Site packages are withheld: an empty folder is mounted over each place inside the standard library's folder where they can
-be, and nothing else of the disk is there. So a program can import the standard library and nothing else.
+An empty folder is mounted over each place inside the standard library's folder where site packages can be.
 """
 
 from __future__ import annotations

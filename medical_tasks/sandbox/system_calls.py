@@ -1,7 +1,6 @@
-"""The system calls a program in the sandbox may make, and the kernel's filter (seccomp) that allows no others.
+"""The system calls a program in the sandbox may make; the kernel's filter (classic BPF) fails all others with `EPERM`.
 
-The list is what CPython needs to start, compute, print, sleep and use files in its folder; all else fails with `EPERM`. Numbers:
-`asm/unistd_64.h` of Linux for x86_64, `asm-generic/unistd.h` for aarch64. The filter is a classic BPF program.
+Numbers: `asm/unistd_64.h` of Linux for x86_64, `asm-generic/unistd.h` for aarch64.
 """
 
 from __future__ import annotations
@@ -69,10 +68,7 @@ def refuse(number: int) -> int:
 
 
 def filter_program(machine: Machine) -> bytes:
-    """Makes the filter.
-
-    `clone3` is not implemented, so that the C library falls back to `clone`, which is not allowed.
-    """
+    """Makes the filter; `clone3` is not implemented, so that the C library falls back to `clone`, which is not allowed."""
     steps: list[tuple[int, int, int, int]] = [(_LOAD, 0, 0, _ARCH), (_EQUAL, 1, 0, machine.audit_arch), _end(KILL)]
     steps.append((_LOAD, 0, 0, _NUMBER))
     if machine.first_foreign is not None:

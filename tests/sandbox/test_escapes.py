@@ -54,11 +54,7 @@ def blocked(code: str, *, limits: Limits | None = None) -> Outcome:
 
 
 def each_blocked(*tries: str) -> list[str]:
-    """Runs several tries in one program, each of which ends with `out()` where it got out.
-
-    Returns:
-        Name of the exception that ended each try.
-    """
+    """Runs several tries in one program, each of which ends with `out()` where it got out; the exception that ended each."""
     frame = "def out(): print('OUT', number)\nfor number, code in enumerate({tries!r}):\n"
     frame += "    try: exec(code, {{'out': out}})\n    except Exception as error: print(type(error).__name__)\n"
     frame += "    else: print('nothing')\n    finally: __import__('os').chdir('/tmp')"
@@ -71,21 +67,15 @@ def each_blocked(*tries: str) -> list[str]:
 # Network
 
 
-def test_a_listener_on_loopback_is_not_reached(listener: socket.socket) -> None:
+def test_no_network(listener: socket.socket) -> None:
     port = listener.getsockname()[1]
     outcome = blocked(f"import socket\nsocket.create_connection(('127.0.0.1', {port}), 1)\nprint('OUT')")
     assert "PermissionError" in outcome.stderr_tail
     with pytest.raises(TimeoutError):
         listener.accept()
-
-
-def test_no_socket_of_any_family() -> None:
     families = ("AF_INET", "AF_INET6", "AF_UNIX", "AF_NETLINK", "AF_PACKET")
     tries = [f"import socket\nsocket.socket(socket.{name}, socket.SOCK_RAW)\nout()" for name in families]
     assert each_blocked(*tries) == ["PermissionError"] * 5
-
-
-def test_names_are_not_looked_up() -> None:
     assert each_blocked(
         "import socket\nsocket.getaddrinfo('localhost.test', 80)\nout()",
         "import urllib.request\nurllib.request.urlopen('http://127.0.0.1:9/')\nout()",
@@ -95,56 +85,38 @@ def test_names_are_not_looked_up() -> None:
 # Files
 
 
-def test_files_of_the_machine_are_not_there(witness: Path) -> None:
+def test_no_file_of_the_machine_is_reached(witness: Path) -> None:
     places = [*TABLES["places"], str(witness), str(Path.home()), str(ROOT / "setup.cfg")]
     outcome = run_code(f"import os\nprint([place for place in {places!r} if os.path.lexists(place)])")
     assert outcome.stdout == "[]\n"
-
-
-def test_no_way_around_the_root(witness: Path) -> None:
     tries = {code.replace("WITNESS", str(witness)): end for code, end in TABLES["around_the_root"].items()}
     assert each_blocked(*tries) == list(tries.values())
 
 
-def test_the_standard_library_cannot_be_changed_nor_removed() -> None:
+def test_nothing_can_be_changed_started_or_left() -> None:
     code = "import os, json\nfor act in (os.unlink, os.remove, lambda p: os.chmod(p, 0o777), lambda p: os.rename(p, p + 'x')):\n"
     code += "    try: act(json.__file__)\n    except OSError: pass\n    else: print('OUT')"
     assert blocked(code).exit == "ok"
-
-
-def test_files_are_gone_when_the_next_program_starts() -> None:
     assert run_code("open('left', 'w').write('x')\nprint('written')").stdout == "written\n"
     assert run_code("import os\nprint(os.listdir('.'), os.path.exists('/tmp/left'))").stdout == "[] False\n"
-
-
-def test_a_written_file_is_not_started() -> None:
     code = (
         "import os\nopen('own', 'wb').write(open('/usr/bin/python3', 'rb').read(8_000_000))\nos.chmod('own', 0o4755)\n"
     )
     assert "PermissionError" in blocked(code + "os.execv('own', ['own', '-c', 'print(\"OUT\")'])").stderr_tail
+    ends = each_blocked(*TABLES["starts"])
+    assert ends[:2] == ["nothing", "nothing"]
+    assert set(ends[2:]) <= {"PermissionError", "OSError", "RuntimeError"}
+    code = 'import os\nfor n in range(3, 256):\n    try: os.write(n, b\'{"code": 0, "cpu": 0}\\n\')\n    except OSError: pass\n'
+    assert run_code(code + "raise SystemExit(5)").exit == "error"
 
 
 # Environment, descriptors, other programs
 
 
-def test_the_environment_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_and_imports_show_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     outcome = run_code("import os\nprint(sorted(set(os.environ) - {'LC_CTYPE'}))")
     assert outcome.stdout == "['PYTHONHASHSEED']\n"
-
-
-def test_the_end_cannot_be_forged() -> None:
-    code = 'import os\nfor n in range(3, 256):\n    try: os.write(n, b\'{"code": 0, "cpu": 0}\\n\')\n    except OSError: pass\n'
-    assert run_code(code + "raise SystemExit(5)").exit == "error"
-
-
-def test_nothing_else_is_started() -> None:
-    ends = each_blocked(*TABLES["starts"])
-    assert ends[:2] == ["nothing", "nothing"]
-    assert set(ends[2:]) <= {"PermissionError", "OSError", "RuntimeError"}
-
-
-def test_import_tricks() -> None:
     errors_file = str(ROOT / "medical_tasks" / "errors.py")
     ends = each_blocked(
         "import importlib\nimportlib.import_module('medical_tasks')\nout()",
@@ -260,7 +232,7 @@ def test_disk_and_descriptors_are_limited(code: str) -> None:
 # The one who asked ends first
 
 
-def test_everything_ends_with_the_process_that_asked() -> None:
+def test_ends_with_the_one_who_asked() -> None:
     adopt_orphans()
     before = descendants()  # processes that serve other tests
     code = "from medical_tasks.sandbox import run_code\nprint('started', flush=True)\nrun_code('import time; time.sleep(600)')"
@@ -274,19 +246,17 @@ def test_everything_ends_with_the_process_that_asked() -> None:
         asker.kill()
     assert wait_until_gone(10, but=before) == frozenset()
 
-
-def test_an_interrupt_ends_the_program() -> None:
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGALRM, interrupt)
+    handler = signal.signal(signal.SIGALRM, interrupt)
     signal.setitimer(signal.ITIMER_REAL, 0.7)
     try:
         with pytest.raises(KeyboardInterrupt):
             run_code("import time\ntime.sleep(600)")
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGALRM, handler)
 
 
 def test_a_crowd_of_bad_programs_at_once() -> None:

@@ -24,11 +24,6 @@ def test_what_a_program_prints(code: str, printed: str) -> None:
     assert outcome.seconds > 0
 
 
-def test_the_same_set_prints_the_same_twice() -> None:
-    code = "print({str(n) for n in range(50)})"
-    assert run_code(code).stdout == run_code(code).stdout
-
-
 @pytest.mark.parametrize(("code", "told"), TABLES["fails"])
 def test_what_a_failing_program_tells(code: str, told: str) -> None:
     outcome = run_code(code)
@@ -36,32 +31,25 @@ def test_what_a_failing_program_tells(code: str, told: str) -> None:
     assert told in outcome.stderr_tail
 
 
-def test_an_error_names_the_program_and_no_place_of_the_machine() -> None:
+def test_what_is_kept_of_output_and_errors() -> None:
+    outcome = run_code("print('half', flush=True)\n1/0")
+    assert (outcome.stdout, outcome.exit) == ("half\n", "error")
     tail = run_code("import json\njson.loads('{')").stderr_tail
     assert 'File "/program.py", line 2' in tail
     assert 'File "/usr/lib' in tail
-
-
-def test_what_was_printed_before_an_error_is_kept() -> None:
-    outcome = run_code("print('half', flush=True)\n1/0")
-    assert (outcome.stdout, outcome.exit) == ("half\n", "error")
-
-
-def test_only_the_end_of_a_long_error_is_kept() -> None:
     outcome = run_code("import sys\nsys.stderr.write('x' * 30000 + 'END')\nraise SystemExit(1)")
     assert outcome.exit == "error"
     assert len(outcome.stderr_tail) <= 4000
     assert outcome.stderr_tail.endswith("END")
+    code = "print({str(n) for n in range(50)})"
+    assert run_code(code).stdout == run_code(code).stdout
 
 
-def test_a_program_too_long_to_be_one_is_not_run() -> None:
+def test_programs_too_long_and_beside_each_other() -> None:
     outcome = run_code("#" * (1 << 20) + "\nprint(1)")
     assert (outcome.exit, outcome.stdout, outcome.seconds) == ("error", "", 0.0)
     assert "longer than 1048576 bytes" in outcome.stderr_tail
     assert run_code("#" * 900_000 + "\nprint(1)").stdout == "1\n"
-
-
-def test_programs_run_beside_each_other() -> None:
     with ThreadPoolExecutor(max_workers=4) as pool:
         outcomes = list(pool.map(run_code, [f"open('n', 'x').write('1')\nprint({n})" for n in range(12)]))
     assert [outcome.stdout for outcome in outcomes] == [f"{n}\n" for n in range(12)]

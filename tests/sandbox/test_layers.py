@@ -111,10 +111,6 @@ def test_signals_end_at_the_namespace() -> None:
     finally:
         signal.signal(signal.SIGUSR1, before)
     assert (outcome.exit, outcome.stdout, received) == ("ok", "alive\n", [])
-
-
-@pytest.mark.usefixtures("no_filter")
-def test_a_fork_bomb_meets_the_limit_of_processes() -> None:
     outcome = run_code("import os\nfor _ in range(1000): os.fork()", limits=SHORT)
     assert outcome.exit == "error"
     assert "Resource temporarily unavailable" in outcome.stderr_tail
@@ -146,12 +142,6 @@ except OSError as error:
         libc.shmctl(segment, 0, None)
 
 
-def test_the_host_name_is_another() -> None:
-    before = platform.node()
-    assert run_code("import os\nprint(os.uname().nodename)").stdout == "sandbox\n"
-    assert os.uname().nodename == before != "sandbox"
-
-
 def test_what_is_left_would_be_seen() -> None:
     """The check around every test of this folder, checked."""
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as left:
@@ -163,3 +153,6 @@ def test_what_is_left_would_be_seen() -> None:
     with pytest.raises(AssertionError), nothing_left():
         (Path(tempfile.gettempdir()) / "left").touch()
     (Path(tempfile.gettempdir()) / "left").unlink()
+    before = platform.node()
+    assert run_code("import os\nprint(os.uname().nodename)").stdout == "sandbox\n"
+    assert os.uname().nodename == before != "sandbox"

@@ -1,9 +1,6 @@
-"""Checks the labels of MedCalc-Bench against the published rules.
+"""Checks the labels of MedCalc-Bench against the published rules, by the dataset's own tolerance (`docs/medcalc_audit.md`).
 
-    medical-tasks audit medcalc --source test_data.csv --out audit.csv
-
-Each row's own entities go through the published calculator; the answer is compared with the label by the dataset's own tolerance.
-A wrong label gets what it did, by the rules that reproduce those of v1.0 (`calculators.v1_labels`). See `docs/medcalc_audit.md`.
+A wrong label gets what it did, by the rules that reproduce those of v1.0 (`calculators.v1_labels`).
 """
 
 from __future__ import annotations
@@ -46,8 +43,6 @@ COLUMNS: Final = ("row", "calculator", "label", "recomputed", "verdict", "reason
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditedRow:
-    """A row's label and what the published rule makes of its entities."""
-
     row: int
     calculator_id: int
     calculator: str
@@ -93,7 +88,6 @@ def _audited(row: Mapping[str, Any], result: Result | None, verdict: Verdict, re
 
 
 def _convention(row: Mapping[str, Any]) -> str | None:
-    """The convention under which the label is right, in words."""
     for convention in find(int(row["calculator_id"])).conventions:
         try:
             result = recompute(row, frozenset({convention.name}))
@@ -105,7 +99,6 @@ def _convention(row: Mapping[str, Any]) -> str | None:
 
 
 def _without_answer(row: Mapping[str, Any], error: CalculatorInputError) -> tuple[Verdict, str]:
-    """The verdict where the published rule has no answer."""
     problem = str(error).removeprefix(f"{row['calculator_name']}: ")
     why = f"The published rule has no answer: {problem}"
     try:
@@ -212,8 +205,6 @@ _MOVED: Final = 0.01
 
 @dataclass(frozen=True, slots=True)
 class ScoreItem:
-    """One item of a score as the published rule counted it."""
-
     what: str  # the finding or the class of the value, in words
     points: float
 
@@ -225,10 +216,7 @@ def score_items(result: Result) -> list[ScoreItem]:
 
 
 def derivation(result: Result, *, named: frozenset[str] = frozenset()) -> str:
-    """How the published rule comes to its answer, in one line: the items that count, or the last lines of an equation.
-
-    `named` are folded first words of items to show although they give no point.
-    """
+    """The way to the answer, in one line; `named` are folded first words of items to show although they give no point."""
     entry = find(result.calculator_id)
     answer = f"{answer_text(result.answer)} {entry.unit}".strip()
     counted = score_items(result)
@@ -240,7 +228,6 @@ def derivation(result: Result, *, named: frozenset[str] = frozenset()) -> str:
 
 
 def _equation(entry: AnyCalculator, result: Result) -> str:
-    """The last two lines of the rule itself: without the inputs it read, and without the line that repeats the answer."""
     read = tuple(f"{item.name}{sign}" for item in entry.inputs for sign in (" =", ":"))
     lines = [
         line for line in result.explanation.splitlines()[:-1] if not line.startswith((*read, "Not used:", "Warning:"))
@@ -253,10 +240,7 @@ def _first_word(text: str) -> str:
 
 
 def label_quirks(row: Mapping[str, Any], result: Result | None = None) -> list[str] | None:
-    """What made the label, where the label rules of v1.0 reproduce it; None where they do not, empty where they are as published.
-
-    With the published `result`, quirks that change nothing on this row are left out, and its points stand beside the label's.
-    """
+    """What made the label, by the label rules of v1.0; None where they do not give it. Quirks that change nothing are left out."""
     entities = entities_of(row)
     try:
         made = v1_label(int(row["calculator_id"]), entities)
@@ -273,7 +257,6 @@ def label_quirks(row: Mapping[str, Any], result: Result | None = None) -> list[s
 
 
 def _compared(note: str, result: Result) -> str | None:
-    """The note with the published points beside the label's; None when the rule does the same."""
     finding = _COUNTED.fullmatch(note)
     if finding is not None:
         item = find(result.calculator_id).input_named(finding["name"])

@@ -1,7 +1,6 @@
-"""The criteria of a score, with their names.
+"""The criteria of a score, with their names: each is one step of our own calculator.
 
-A criterion is one step of our own calculator, with the inputs it depends on: they are found by changing one after the other, which
-also shows what the published rule gives for any other finding or number.
+The inputs it depends on, and its points for other findings, are found by changing one input after the other.
 """
 
 from __future__ import annotations
@@ -96,6 +95,7 @@ def criteria_of(result: Result, accepted: Mapping[str, tuple[float, ...]]) -> li
     found = []
     for place, (label, points) in enumerate(own):
         names = sorted(inputs[place])
+        head = re.split(r"\s[-\d(]|: |, ", label.removesuffix(" present").removesuffix(" absent"), maxsplit=1)[0]
         finding = label.endswith((" present", " absent")) and all(isinstance(used[name], bool) for name in names)
         found.append(
             Criterion(
@@ -103,12 +103,12 @@ def criteria_of(result: Result, accepted: Mapping[str, tuple[float, ...]]) -> li
                 points=points,
                 present=label.endswith(" present") if finding else None,
                 inputs=tuple(names),
-                names=_compiled(calculator.id, tuple(names), _head(label)),
+                names=_compiled(calculator.id, tuple(names), head),
                 possible=frozenset(possible[place]),
                 accepted={
                     name: accepted.get(name) or (float(used[name]),)
                     for name in names
-                    if _is_number(used[name]) and name not in words
+                    if isinstance(used[name], int | float) and not isinstance(used[name], bool) and name not in words
                 }
                 | _derived(label),
                 choices={name: words[name] for name in names if name in words},
@@ -138,10 +138,6 @@ def _others(value: object, words: Mapping[str, object] | None) -> list[object]:
     return []
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _pattern(name: str, calculator: Any) -> str:
     item = next((each for each in calculator.inputs if each.parameter == name), None)
     own = [re.escape(each) for each in (item.name, *item.aliases) if len(each) > 2] if item is not None else []
@@ -159,12 +155,6 @@ def _compiled(calculator_id: int, names: tuple[str, ...], head: str) -> tuple[re
     return tuple(re.compile(rf"(?<![A-Za-z0-9])(?:{form})(?![A-Za-z])", re.IGNORECASE) for form in dict.fromkeys(forms))
 
 
-def _head(label: str) -> str:
-    label = label.removesuffix(" present").removesuffix(" absent")
-    return re.split(r"\s[-\d(]|: |, ", label, maxsplit=1)[0]
-
-
 def _derived(label: str) -> dict[str, tuple[float, ...]]:
-    """A number that a step works out before it is classed."""
     match = re.match(r"(?:PaO2/FiO2|MAP)[^\d]*(\d[\d.]*)", label) or re.search(r"MAP (\d[\d.]*)", label)
     return {"": (float(match[1]),)} if match else {}

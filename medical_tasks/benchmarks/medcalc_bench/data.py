@@ -1,7 +1,6 @@
-"""MedCalc-Bench from its official CSV files, and as items of a task.
+"""MedCalc-Bench from its official CSV files (v1.0, v1.1, v1.2, Verified), and as items of a task.
 
-The releases v1.0, v1.1, v1.2 and Verified have the same fourteen columns (paper, appendix B.2). A file with other columns is
-refused: silently keeping or dropping what a future release adds would give two built forms the same version.
+A file without exactly the fourteen columns (paper, appendix B.2) is refused: two built forms never have the same version.
 """
 
 from __future__ import annotations
@@ -159,18 +158,13 @@ def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
     items = []
     for row in rows:
         groups = {"category": row["category"], "calculator": row["calculator_name"]}
-        items.append(Item(id=str(row["row_number"]), fields=dict(row), groups=groups, cluster=_note_cluster(row)))
+        cluster = str(row["note_id"])
+        if cluster.isdigit():  # no Open-Patients id, which names one note: every calculator counts such notes from 1
+            cluster = "note-" + hashlib.sha256(str(row["patient_note"]).encode()).hexdigest()[:16]
+        items.append(Item(id=str(row["row_number"]), fields=dict(row), groups=groups, cluster=cluster))
     if len({item.id for item in items}) != len(items):
         raise UsageError(f"{task.name}: two rows of the built dataset have the same row_number. Build it again.")
     return items
-
-
-def _note_cluster(row: Mapping[str, Any]) -> str:
-    """Open-Patients ids name one note each; the bare numbers of other notes do not, every calculator counts from 1."""
-    note_id = str(row["note_id"])
-    if not note_id.isdigit():
-        return note_id
-    return "note-" + hashlib.sha256(str(row["patient_note"]).encode()).hexdigest()[:16]
 
 
 def _test_file(*places: str) -> dict[str, OfficialFile]:

@@ -1,7 +1,6 @@
 """The `demo` configuration: synthetic records that run every MedCalc-Bench task without a download.
 
-Notes, people and dates are invented. Names of calculators and entities are those of v1.0; golds were worked out by hand
-from the published formulas.
+Names of calculators and entities are those of v1.0; golds were worked out by hand from the published formulas.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Sorts wrong answers into the error types of the paper without a judge, from what the reply itself shows.
+"""Sorts wrong answers into the error types of the paper (Khandekar et al. 2024, section 4.1) without a judge.
 
-A knowledge (formula, constants, points), B extraction (a value of the note), C computation, D all others (Khandekar et al. 2024,
-section 4.1); the earliest counts. A type is given only on evidence in the reply, compared with our own steps for the row; all else
-is `undetermined`. Rows whose label the published rule does not bear out are refused. The rules: `docs/medcalc_errors.md`.
+A type is given only on evidence in the reply; the earliest counts (`docs/medcalc_errors.md`).
 """
 
 from __future__ import annotations
@@ -55,8 +53,6 @@ class Sorted:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A number the calculation needs."""
-
     parameter: str
     name: str
     used: float  # in the formula's unit
@@ -66,8 +62,6 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A row's own calculation beside the reply's working."""
-
     calculator_id: int
     result: Result
     values: tuple[Value, ...]
@@ -78,7 +72,6 @@ class Case:
 
 
 def values_of(row: Mapping[str, Any], result: Result) -> tuple[Value, ...]:
-    """The numbers among a row's entities that its calculation takes."""
     calculator = find(result.calculator_id)
     found = []
     for key, raw in entities_of(row).items():
@@ -108,12 +101,10 @@ def _doses(result: Result) -> list[float]:
 
 
 def among(accepted: Sequence[float], numbers: Sequence[float]) -> bool:
-    """Whether one of the accepted values is among the numbers; signs do not count."""
     return any(close(one, abs(number)) for number in numbers for one in accepted)
 
 
 def short(text: str) -> str:
-    """A quotation that fits a line."""
     text = " ".join(text.split())
     return text if len(text) <= 80 else text[:77] + "..."
 
@@ -147,17 +138,17 @@ def sort_error(row: Mapping[str, Any], response: str) -> Sorted | None:
     final = None if answer is None else float(answer)
     case = Case(calculator_id, result, values_of(row, result), working, final, low, high)
     criteria = criteria_of(result, {each.parameter: each.accepted for each in case.values})
-    found = score_error(case, criteria) if criteria else equation_error(case)
+    found = (
+        score_error(case, criteria)
+        if criteria
+        else _right_until_computed(case) or _knowledge(case) or _extraction(case) or _computation(case)
+    )
     shown = working.equations or len(working.pieces) > 2 or len(working.numbers) > 2
     return found or Sorted("undetermined", "no evidence for one type" if shown else "no working is shown")
 
 
 def score_error(case: Case, criteria: Sequence[Criterion]) -> Sorted | None:
-    """The earliest error that the points and findings of a reply show.
-
-    A difference from our own points is evidence only where all differences together make the answer what it is, or where
-    every criterion that counts has been read.
-    """
+    """The earliest error that points show: differences count that together explain the answer, or where every criterion is read."""
     found = read_score(case.working, criteria)
     gold = (case.low + case.high) / 2
     clear = {place: each for place, each in found.readings.items() if each.given is not None}
@@ -178,7 +169,6 @@ def score_error(case: Case, criteria: Sequence[Criterion]) -> Sorted | None:
 
 
 def _difference(reading: Reading) -> Sorted:
-    """What a criterion with other points than ours is a sign of."""
     own, given = reading.criterion, reading.given
     same, open_points = other_points(reading)
     said = f"{own.label}: gives {own.points:+g}, the reply gives {given:+g}"
@@ -244,8 +234,6 @@ def _wrong_sum(case: Case, found: ScoreReading, gold: float, *, count: int, comp
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A constant of a formula and its equivalents."""
-
     name: str  # in reasons
     values: tuple[float, ...]
     words: str = ""  # a pattern of words that say the same
@@ -268,7 +256,6 @@ _BY_SEX: Final[Mapping[int, Mapping[str, Constant]]] = {
 
 
 def constants_of(calculator_id: int, used: Mapping[str, Any]) -> tuple[Constant, ...]:
-    """The constants that the formula needs for this patient, whose arguments are `used`."""
     for_sex = _BY_SEX.get(calculator_id, {}).get(str(used.get("sex")))
     found = (*CONSTANTS.get(calculator_id, ()), *([for_sex] if for_sex else []))
     if calculator_id == 49:
@@ -310,11 +297,6 @@ FEET = re.compile(r"(\d)\s?(?:'|ft\b|feet\b|foot\b)\s?(?:and )?(\d{1,2}(?:\.\d+)
 """A height in feet and inches."""
 
 
-def equation_error(case: Case) -> Sorted | None:
-    """The earliest error that the reply's own numbers and calculations show; None without evidence."""
-    return _right_until_computed(case) or _knowledge(case) or _extraction(case) or _computation(case)
-
-
 def _right_until_computed(case: Case) -> Sorted | None:
     """C: a calculation stands there whose true result is the right answer, so formula and values were right."""
     constants = [each for each in constants_of(case.calculator_id, case.result.used) if not each.by_sex]
@@ -344,7 +326,6 @@ _CONTRADICTING: Final = "a calculation gives the right answer after one that is 
 
 
 def _uses_the_values(place: int, case: Case) -> bool:
-    """Whether the values are in a calculation, or in those that lead to it."""
     before = (number for each in case.working.equations[:place] for number in (*each.numbers, each.value))
     numbers = [*case.working.equations[place].numbers, *before]
     needed = [value for value in case.values if value.parameter not in _UNUSED.get(case.calculator_id, ())]
@@ -375,7 +356,6 @@ def _knowledge(case: Case) -> Sorted | None:
 
 
 def _stands(constant: Constant, case: Case) -> bool:
-    """Whether a constant is stated, in words too, or could have gone into a number that is."""
     numbers = case.working.numbers
     if _is_stated(constant, case):
         return True
@@ -401,14 +381,13 @@ _MOST_DOSES: Final = 60
 
 
 def _is_stated(constant: Constant, case: Case) -> bool:
-    """Whether a constant stands there, to as many digits as are written, or in words."""
-    words = constant.words and re.search(constant.words, case.working.text, re.IGNORECASE)
-    return bool(words) or any(_same_constant(number, one) for number in case.working.numbers for one in constant.values)
-
-
-def _same_constant(number: float, constant: float) -> bool:
-    digits = len(repr(number).partition(".")[2])
-    return close(number, constant, 1e-4) or (abs(constant) >= 0.1 and digits >= 2 and number == round(constant, digits))
+    if constant.words and re.search(constant.words, case.working.text, re.IGNORECASE):
+        return True
+    for number, one in itertools.product(case.working.numbers, constant.values):
+        digits = len(repr(number).partition(".")[2])
+        if close(number, one, 1e-4) or (abs(one) >= 0.1 and digits >= 2 and number == round(one, digits)):
+            return True
+    return False
 
 
 _CHOOSES: Final = frozenset({9, 22, 24, 38, 46, 49})
@@ -466,13 +445,10 @@ def _extraction(case: Case) -> Sorted | None:
 
 
 def _is_told(value: Value, case: Case) -> bool:
-    """Whether a value stands in the reply in any of its forms."""
-    return among(value.accepted, [*case.working.numbers, *_heights(case.working.text)])
-
-
-def _heights(text: str) -> list[float]:
-    inches = [float(match[1]) * 12 + float(match[2] or 0) for match in FEET.finditer(text)]
-    return [*inches, *(each * 2.54 for each in inches), *(each * 0.0254 for each in inches)]
+    inches = [float(match[1]) * 12 + float(match[2] or 0) for match in FEET.finditer(case.working.text)]
+    return among(
+        value.accepted, [*case.working.numbers, *(each * unit for each in inches for unit in (1, 2.54, 0.0254))]
+    )
 
 
 _ADULT = re.compile(
@@ -524,7 +500,6 @@ _COUNTED = {13: r"\b(?:280|40|naegele|nine|9|7|seven)\b", 68: r"\b(?:14|2|two|fo
 
 
 def date_error(calculator_id: int, result: Result, working: Working) -> Sorted:
-    """The earliest error that the dates and the number of days in a reply show."""
     needed = [value for value in result.used.values() if isinstance(value, datetime.date)]
     stated = {day for piece in working.pieces for day in _stated(piece.text)}
     stated |= {day for part in _dates(working.text) for day in _stated(part)}
@@ -543,7 +518,10 @@ def date_error(calculator_id: int, result: Result, working: Working) -> Sorted:
     added = re.search(r"(?:add(?:ing)?|\+|plus)\s*(?:about )?(\d+)\s*(days|weeks)\b", working.text, re.IGNORECASE)
     if missing or (rule and added is None):
         return Sorted("undetermined", "no evidence for one type")
-    if rule and added and not re.search(rule, _without_dates(working.text), re.IGNORECASE):
+    undated = working.text
+    for part in _dates(undated):
+        undated = undated.replace(part, " ")
+    if rule and added and not re.search(rule, undated, re.IGNORECASE):
         return Sorted("A", f"{added[1]} {added[2].lower()} are added, which is not the rule")
     return Sorted("C", "the dates and the rule are right, the calendar arithmetic is not")
 
@@ -554,9 +532,3 @@ def _stated(text: str) -> list[datetime.date]:
 
 def _dates(text: str) -> list[str]:
     return re.findall(r"\d{1,4}[/-]\d{1,2}[/-]\d{2,4}|[A-Z][a-z]{2,8} \d{1,2}(?:st|nd|rd|th)?,? \d{4}", text)
-
-
-def _without_dates(text: str) -> str:
-    for part in _dates(text):
-        text = text.replace(part, " ")
-    return text

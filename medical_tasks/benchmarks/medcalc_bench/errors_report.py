@@ -1,8 +1,6 @@
 """The report of a run's errors: types by rules and by a judge model, a line an error, accuracy by number of attributes.
 
-The judge (Khandekar et al. 2024, sections 4.1 and 4.2) sees question, gold derivation and reply, the reply as a JSON string whose
-quotes and line ends cannot end it. An attribute (appendix E.1, figures 2 and 3) is an entity that the row gives for its
-calculator; each number of attributes has its accuracy with an interval, and nothing is fitted.
+The judge (Khandekar et al. 2024, sections 4.1, 4.2) sees the reply as JSON. Attributes: appendix E.1, figures 2 and 3.
 """
 
 from __future__ import annotations
@@ -83,10 +81,7 @@ def _row(wrong: WrongAnswer, error_type: str, reason: str, source: str) -> Error
 
 
 def distribution(rows: Sequence[ErrorRow]) -> dict[str, Any]:
-    """The share of each type among wrong answers, with 95 % interval (Wilson's, at the effective sample size) and bounds.
-
-    The bounds are its share of all answers, had those without a type been all of another type, or all of this.
-    """
+    """The share of each type, with 95 % interval (Wilson) and bounds: those without a type all of another, or all of this."""
     typed = [row for row in rows if row.error_type in _GIVEN]
     types: dict[str, Any] = {}
     for name in _GIVEN:
@@ -165,8 +160,6 @@ _KEYS: Final = {"error_type": one_of("A", "B", "C", "D"), "reason": free_text}
 
 @dataclass(frozen=True, slots=True)
 class ErrorVerdict:
-    """What the judge says of one wrong answer."""
-
     error_type: str | None  # `A` to `D`; None when unscored
     reason: str  # the judge's reason, or why there is no verdict
 
@@ -225,8 +218,6 @@ KINDS: Mapping[Kind, frozenset[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class AttributePoint:
-    """The answers to questions of one kind with the same number of attributes."""
-
     kind: Kind
     attributes: int
     n: int  # answers that are scored

@@ -1,8 +1,6 @@
-"""Works out the arithmetic of a reply with a small interpreter; text is never run as code.
+"""Works out the arithmetic of a reply, which the authors' scorer hands to Python, with a bounded interpreter of our own.
 
-The authors' scorer hands model text to Python. What that gives for arithmetic is worked out here by a parser of our own over fixed
-tables of names, with bounds on length, nesting and size: `EXTRACTION` for a `str(...)` answer, `CHECK` for what is evaluated once
-more, `FORMULA` for the sane reading. NumPy's functions are scalar ones: an undefined result is `nan` or `inf`, as there.
+Text is never run as code. NumPy's functions are scalar ones: an undefined result is `nan` or `inf`, as there.
 """
 
 from __future__ import annotations
@@ -31,10 +29,7 @@ def inside_str(text: str) -> str | None:
 
 
 def formula_value(text: str) -> float | None:
-    """The value of an arithmetic expression as a model writes it; None when it is none or has no finite value.
-
-    Units after numbers and a comment behind `#` do not count, `^` is a power, missing brackets are added.
-    """
+    """The value of arithmetic as a model writes it (units, `^`, a comment, brackets left open); None without a finite one."""
     expression = _UNITS.sub("", text.split("#")[0].translate(_SIGNS)).replace("^", "**")
     missing = expression.count("(") - expression.count(")")
     try:
@@ -94,11 +89,7 @@ _UNARY: Mapping[str, Callable[[Value], Value]] = {"-": operator.neg, "+": operat
 
 
 def evaluate(text: str, names: Mapping[str, Value]) -> Value:
-    """Works out an arithmetic expression, whose `names` are constants and functions, by plain or dotted name.
-
-    Raises:
-        ExpressionError: The text is not in the language, is out of bounds, or has no value.
-    """
+    """Works out an expression, whose `names` are constants and functions; `ExpressionError` where it has no value."""
     if len(text) > MAX_CHARACTERS:
         raise ExpressionError(f"longer than {MAX_CHARACTERS} characters")
     value = _Parser(tokens(text), names).whole()
@@ -136,7 +127,6 @@ class _Parser:
         return value
 
     def operation(self, level: int) -> Value:
-        """Everything that binds at least as tightly as `level`."""
         if level <= _NOT and self.take("not"):
             left = _apply(operator.not_, self.nested(lambda: self.operation(_NOT)))
         else:
@@ -253,7 +243,6 @@ class _Parser:
         return _apply(operator.getitem, value, index) if isinstance(value, list | tuple) else _FAILED
 
     def nested(self, part: Callable[[], Value]) -> Value:
-        """Runs a part that may hold itself again, one level deeper."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise ExpressionError(f"nested deeper than {MAX_DEPTH}")
@@ -289,7 +278,6 @@ def _number(written: str) -> Value:
 
 
 def _compute(sign: str, function: Callable[[Value, Value], Value], left: Value, right: Value) -> Value:
-    """One arithmetic step, refused before it grows without bound."""
     if isinstance(left, str) and isinstance(right, str) and sign == "+":
         return left + right
     if not isinstance(left, int | float | complex) or not isinstance(right, int | float | complex):
@@ -339,7 +327,6 @@ _KEYWORDS = frozenset({"and", "or", "not", "if", "else", "in", "is", "lambda", "
 
 
 def tokens(text: str) -> list[tuple[str, str]]:
-    """Kind and spelling of each token; the last is `END`."""
     found_tokens: list[tuple[str, str]] = []
     position, depth = 0, 0
     text = text.lstrip(" \t").lstrip("\r\n").rstrip(" \t\f\r\n")
@@ -416,10 +403,6 @@ def _flat(values: Iterable[Any] | float) -> list[Any]:
     return [member for value in values for member in _flat(value)]
 
 
-def _clip(a: float, a_min: float, a_max: float) -> float:
-    return min(max(a, a_min), a_max)
-
-
 _NUMPY_SCALAR = (
     *("cbrt", "ceil", "cos", "cosh", "exp", "exp2", "expm1", "fabs", "floor", "hypot", "log", "log10", "log1p", "log2"),
     *("sin", "sinh", "sqrt", "tan", "tanh", "trunc"),
@@ -441,7 +424,7 @@ _NUMPY |= {
     "absolute": abs,
     "around": _np_round,
     "array": list,
-    "clip": _clip,
+    "clip": lambda a, a_min, a_max: min(max(a, a_min), a_max),
     "float64": float,
     "int64": int,
     "max": lambda values: max(_flat(values)),

@@ -1,8 +1,6 @@
 """What is right for a row: the form and limits of its answer, its entities, and what the published rule gives for them.
 
-The form follows the calculator, not the dataset's `Output Type` column, which calls gestational age an integer (Khandekar et
-al. 2024, section 3.1). Labels of the released files come from a program with mistakes of its own (`docs/medcalc_audit.md`), so
-our calculators work a row out again from its entities, which are parsed as data: JSON, or a Python literal of plain values.
+The form follows the calculator: the `Output Type` column calls gestational age an integer (Khandekar et al. 2024, section 3.1).
 """
 
 from __future__ import annotations
@@ -77,11 +75,7 @@ def answer_kind(calculator_id: int, output_type: str | None = None) -> AnswerKin
 
 
 def limits(gold: Decimal, lower: str | float | None = None, upper: str | float | None = None) -> tuple[float, float]:
-    """The interval of right values, 5 % of the gold to both sides where the row lacks a limit.
-
-    Either may be the larger one, as with a negative gold. Limits that coincide ask for the gold to its last digit; a gold of 0
-    for 0.
-    """
+    """The interval of right values, 5 % where a limit is missing; limits that coincide ask for the gold to its last digit, or 0."""
     ends: list[Decimal] = []
     for given in (lower, upper):
         if given is not None and given != "":
@@ -126,11 +120,7 @@ def entities_of(row: Mapping[str, Any]) -> dict[str, object]:
 
 
 def recompute(row: Mapping[str, Any], conventions: frozenset[str] = frozenset()) -> Result:
-    """Applies the published rule to a row's entities.
-
-    Raises:
-        CalculatorInputError: No such calculator, no answer for these entities, or a unit that cannot be meant.
-    """
+    """Applies the published rule; a `CalculatorInputError` where there is none, no answer, or a unit that cannot be meant."""
     result = find(int(row["calculator_id"])).calculate(entities_of(row), conventions)
     if result.unit_doubts:
         raise CalculatorInputError(" ".join(result.unit_doubts).removesuffix("."))
@@ -171,7 +161,6 @@ MAX_ENTITIES_DEPTH = 16
 
 
 def parse_entities(text: str) -> dict[str, Any]:
-    """Parses the entities of one row, a JSON object or a Python dict literal; a `ValueError` says what is wrong."""
     if len(text) > MAX_ENTITIES_CHARS:
         raise ValueError(f"{len(text)} characters, at most {MAX_ENTITIES_CHARS} are read")
     try:
@@ -226,7 +215,6 @@ def _no_constant(name: str) -> Any:
 
 
 def _checked(value: Any, depth: int) -> Any:
-    """Checks a value and makes its tuples lists."""
     if depth > MAX_ENTITIES_DEPTH:
         raise ValueError("nested too deeply")
     if value is None or isinstance(value, bool | int | str):

@@ -1,9 +1,6 @@
-"""The decision of the authors' own scorer, bug for bug, without its evaluation of model text as code.
+"""The decision of the authors' own scorer, bug for bug, without Python beyond the arithmetic of `expression`.
 
-Reference: https://github.com/ncbi-nlp/MedCalc-Bench at 20b10f9, `evaluation/run.py` (how an answer is read), `evaluate.py` (how
-it is checked), `table_stats.py`, `generate_code_prompt.py`. What it does, in short: `docs/medcalc_scoring.md`. Not reproduced,
-and wrong here: Python beyond the arithmetic of `expression`. A reply longer than `MAX_REPLY` is read from its end, or from its
-last answer on.
+Reference: github.com/ncbi-nlp/MedCalc-Bench at 20b10f9, `evaluation/` run.py, evaluate.py, table_stats.py, generate_code_prompt.py.
 """
 
 from __future__ import annotations
@@ -14,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from medical_tasks.benchmarks.medcalc_bench.expression import CHECK, EXTRACTION, ExpressionError, evaluate
+from medical_tasks.benchmarks.medcalc_bench.expression import CHECK, EXTRACTION, ExpressionError, evaluate, inside_str
 from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY, AnswerKind, Decision, known_kind, within
 
 __all__ = ["official_answer", "official_check", "official_code_decision", "official_decision", "tagged_answer"]
@@ -154,7 +151,6 @@ def _average(results: list[bool], divisor: int) -> dict[str, float]:
 
 
 def _one_line(response: str) -> str:
-    """A reply as the authors' client hands it on: the end that is read, with single spaces."""
     text = response
     if len(text) > MAX_REPLY:
         start = len(text) - MAX_REPLY
@@ -206,10 +202,9 @@ def _integer(text: str) -> str:
 
 
 def _decimal(text: str) -> str:
-    start, end = text.find("str("), text.rfind(")")
-    if start >= 0 and end >= start + len("str("):
+    if (inside := inside_str(text)) is not None:
         try:
-            return str(_expression(text[start + len("str(") : end], EXTRACTION))
+            return str(_expression(inside, EXTRACTION))
         except ValueError:
             return NOT_FOUND
     for unit in _ML.finditer(text):
@@ -228,10 +223,7 @@ def _decimal(text: str) -> str:
 
 
 def _last_of_chain(found: re.Match[str] | None, *, ends: bool = False) -> str:
-    """The last number of a chain of digits and dots found in reversed text.
-
-    "1.2.3" reads from the left as 1.2 and 3; where a unit follows, it `ends` with 2.3.
-    """
+    """Of "1.2.3", found in reversed text, the authors read 1.2 and 3 from the left; where a unit follows, it `ends` with 2.3."""
     runs = found[1][::-1].split(".") if found else []
     taken = 2 if ends or len(runs) % 2 == 0 else 1
     number = ".".join(runs[-taken:])

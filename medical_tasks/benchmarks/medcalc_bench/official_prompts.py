@@ -1,7 +1,6 @@
 """The authors' own questions, read as data from a checkout of their repository: nothing of it is imported or run.
 
-Functions of `evaluation/run.py` and `evaluation/generate_code_prompt.py` that join literals become templates (`upstream_source`).
-What joins them (which argument goes where, the order of the checks) is compared with what is known here: other files are refused.
+What joins the literals is compared with what is known here: other files are refused.
 """
 
 from __future__ import annotations
@@ -168,8 +167,6 @@ def of_calculator(examples: Mapping[str, Shown], item: Item) -> Shown:
 
 
 class _Source:
-    """One of the authors' Python files, parsed."""
-
     def __init__(self, path: Path) -> None:
         self.path = path
         self.tree = parse_python(path, self.unknown)
@@ -206,7 +203,6 @@ class _Source:
         }
 
     def returned(self, name: str, known: Mapping[str, Template]) -> tuple[Template, Template]:
-        """The two texts that a function returns."""
         *before, last = self.function(name).body
         if not (isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple) and len(last.value.elts) == 2):
             raise self.unknown(f"that {name} ends by returning two texts")
@@ -291,7 +287,6 @@ class _Source:
 
 
 def _assigned(statements: Sequence[ast.AST], name: str) -> ast.expr | None:
-    """What the statements of one block assign to a name."""
     found = [node.value for node in statements if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name]
     return found[0] if len(found) == 1 else None
 

@@ -1,8 +1,6 @@
 """Prompts of MedCalc-Bench: direct, chain of thought, one-shot (paper, section 3.1), open book, code (appendix D).
 
-Ours are one user message, so that lighteval (which has no system prompt of a task's own), inspect and our own runner send the
-same text. Worked examples are drawn with keys (`exemplar:<calculator id>`) that no seed of the `fresh` configuration can give.
-Specifications of the open book are rendered from the calculators' docstrings, inputs and units, never from an item.
+Ours are one user message, as lighteval has no system prompt of a task's own. Exemplars' keys are no seed of `fresh`.
 """
 
 from __future__ import annotations
@@ -45,8 +43,6 @@ JUDGE_TEXTS: Final[Mapping[str, str]] = _DATA["judge"]
 
 @dataclass(frozen=True, kw_only=True)
 class Exemplar:
-    """A worked example: the note, what is asked about it, and what a model should reply."""
-
     note: str
     question: str
     reply: str
@@ -110,7 +106,6 @@ def _digest(texts: list[str]) -> str:
 
 @functools.cache
 def own_exemplars() -> Mapping[str, Exemplar]:
-    """Our worked example of every calculator, by its id as text; the same on every machine."""
     from medical_tasks.benchmarks.medcalc_bench.fresh import draw_item
 
     exemplars = {}
@@ -163,13 +158,11 @@ _RESULT_FORMS: Final = {"decimal": "a number", "integer": "a whole number", "dat
 
 
 def specifications() -> dict[int, str]:
-    """Renders every calculator's specification, by id."""
     return {entry.id: render_specification(entry.id) for entry in CALCULATORS}
 
 
 @functools.cache
 def render_specification(calculator_id: int) -> str:
-    """Renders one calculator's specification; an unknown one is a `UsageError`."""
     entries = {entry.id: entry for entry in CALCULATORS}
     if calculator_id not in entries:
         raise UsageError(
@@ -257,7 +250,6 @@ def _when_missing(item: Input) -> str:
 
 
 def _units(measure: Measure) -> str:
-    """The unit the rule takes, and what other units are multiplied with to get there."""
     if not measure.unit:
         return "a number"
     others: list[str] = []

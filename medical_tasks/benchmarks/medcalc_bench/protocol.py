@@ -1,8 +1,6 @@
-"""`medcalc_code`: the model writes a program, the program is run in the sandbox, and so it comes to an answer.
+"""`medcalc_code`: the model writes a program, the program is run in the sandbox (Khandekar et al. 2024, appendix D.1).
 
-Khandekar et al. 2024, appendix D.1: up to 20 tries. With our prompts an answer printed is final, and a new try sees the question,
-the last program and its error. With the authors' the whole dialogue stays in the chat, and the answer is what the model says in
-tags.
+With our prompts a printed answer is final; with the authors' the whole dialogue stays and the answer stands in tags.
 """
 
 from __future__ import annotations
@@ -64,8 +62,6 @@ def open_protocol(task: TaskSpec, *, prompts: str = "own", upstream: Path | None
 
 
 class _Programs:
-    """Runs programs, each once."""
-
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         python, allowed = find_runtime().version, dataclasses.asdict(limits)
@@ -193,11 +189,7 @@ def _their_program(reply: str) -> str:
 
 
 def program_of(reply: str) -> str:
-    """The program of a reply, "" when there is none.
-
-    Its blocks marked as Python, one after the other; else its unmarked blocks that print something; without any block the reply
-    itself if it is Python that prints. Thoughts before the reply do not count.
-    """
+    """The program of a reply: its blocks marked as Python, else unmarked ones that print, else the reply; thoughts left out."""
     text = reply.rpartition(_THOUGHTS_END)[2]
     blocks = _blocks(text)
     if not blocks:

@@ -1,7 +1,6 @@
-"""Makes a text plain and finds the quantities in it: numbers with their units, dates, gestational ages.
+"""Makes a text plain and finds its numbers with units, dates and gestational ages.
 
-What quantities mean there (stated, denied, a bound ...) is for `statements` to say. Not a quantity of its own: a digit inside a
-name or a unit (CHA2DS2-VASc), what numbers something (stage 4, day 7), the denominator of a score (3/9, 3 out of 9).
+No quantity: digits inside a name or unit, what numbers something (stage 4, day 7), the denominator of a score (3/9).
 """
 
 from __future__ import annotations
@@ -272,7 +271,6 @@ def _blank(pattern: re.Pattern[str], text: str) -> str:
 
 
 def _number(text: str, match: re.Match[str], *, score: bool) -> Quantity | None:
-    """The number whose digits these are, or None when they are none of their own."""
     start, end = match.span()
     if not _stands_alone(text, start):
         return None
@@ -437,10 +435,7 @@ _WEEKDAY: Final = re.compile(r"\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:u
 
 
 def dates(text: str) -> list[Quantity]:
-    """The calendar dates of a plain text: M/D/Y as the questions ask for, ISO 8601, and written out in English.
-
-    A day-first date is another one, or none of the calendar. Two-digit years are 1970 to 2069.
-    """
+    """The calendar dates of a plain text: M/D/Y as asked for, ISO 8601, or in English. Two-digit years are 1970 to 2069."""
     found: list[Quantity] = []
     named = _MONTH_WORD.search(text.lower()) is not None
     for match in _ANY_DATE.finditer(_blank(_WEEKDAY, text)) if named else _DATE.finditer(text):

@@ -1,9 +1,4 @@
-r"""Finds where a reply states its answer, and reads it there; what a place states is for `statements` to say.
-
-Reasoning goes. Then the last complete `"answer"` field of an object counts, unless a final statement or a correction follows it;
-else the last of `\boxed{}`, "the final answer is", "Answer:", `<answer>` and `####`; any other "answer is"; the last lines.
-`docs/medcalc_scoring.md` has the rules with examples and their measured errors.
-"""
+"""Finds where a reply states its answer (`docs/medcalc_scoring.md`); what a place states is for `statements` to say."""
 
 from __future__ import annotations
 
@@ -107,7 +102,6 @@ def _read_field(field: str, subject: Subject) -> Statement:
 
 
 def _unless_taken_back(reading: Statement, tail: str, subject: Subject) -> Statement:
-    """The reading, or what a correction behind its place says."""
     if not tail.strip(" \n`}]'\"") or _SAID["retraction"].search(tail[:MAX_LINE]) is None:
         return reading
     corrected = _read_prose(tail, _words(tail), subject)
@@ -115,7 +109,6 @@ def _unless_taken_back(reading: Statement, tail: str, subject: Subject) -> State
 
 
 def _read_place(text: str, place: int, piece: tuple[int, int], subject: Subject) -> Statement:
-    """What is stated where an answer is named, with what stands before it on its line."""
     start = max(text.rfind("\n", 0, place) + 1, place - MAX_LINE)
     before, after = text[start : piece[0]].replace("\n", " "), text[slice(*piece)]
     if not after.strip():
@@ -124,7 +117,6 @@ def _read_place(text: str, place: int, piece: tuple[int, int], subject: Subject)
 
 
 def _read_prose(text: str, words: list[int], subject: Subject) -> Statement:
-    """Running text: where the answer is named, else the last lines."""
     for strong in (True, False):
         for place, piece in sorted(_named(text, words, strong=strong), reverse=True):
             reading = _read_place(text, place, piece, subject)
@@ -161,14 +153,12 @@ def _read_lines(lines: list[str], subject: Subject) -> Statement:
 
 
 def _ends_without(line: str) -> bool:
-    """Whether a line says that there is no answer, or takes back the one before it."""
     return _DIGIT.search(line) is None and (
         _SAID["no_answer"].search(line) is not None or _SAID["retraction"].search(line) is not None
     )
 
 
 def _is_cut_off(text: str) -> bool:
-    """Whether the reply ends inside an object, before it gets to its answer."""
     if text.lstrip(" \r\n\t`jsonJSON").startswith("{") and "}" not in text:
         return True
     start = text.rfind("{")
@@ -176,7 +166,6 @@ def _is_cut_off(text: str) -> bool:
 
 
 def _words(text: str) -> list[int]:
-    """Where the word "answer" stands, the last first."""
     lowered = text.lower()
     places: list[int] = []
     place = lowered.rfind(_WORD)

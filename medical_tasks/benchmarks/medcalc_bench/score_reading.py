@@ -224,7 +224,6 @@ def _points(text: str, mentions: Sequence[tuple[int, int, int]]) -> tuple[set[fl
 
 
 def _apart(between: str) -> bool:
-    """Whether another thing is named between two numbers of points."""
     return (
         _P["break"].search(between) is not None
         and re.search(r"[A-Za-z]{4}|_{3}", _P["each"].sub("", between)) is not None

@@ -1,8 +1,6 @@
-"""Scores answers of MedCalc-Bench: `accuracy` (sane), `accuracy_official` (the authors' decision), and two more views.
+"""Scores answers of MedCalc-Bench: sane, as the authors do, by the published rule's answer, and where that bears the label out.
 
-`accuracy` reads the final answer in whatever form a model writes it; no reply is evaluated as code, and none raises. Labels can be
-wrong (`docs/medcalc_audit.md`): `accuracy_recomputed` judges the same reading by the published rule's answer, `accuracy_agreed` is
-`accuracy` on the rows whose label that answer bears out. Both are nan where the rule has no answer.
+No reply is evaluated as code, and none raises. `accuracy_recomputed` and `accuracy_agreed` are nan without a rule's answer.
 """
 
 from __future__ import annotations
@@ -105,7 +103,6 @@ def _decided(
     lower: str | float | None = None,
     upper: str | float | None = None,
 ) -> Decision:
-    """Compares what a reply states with a gold."""
     if kind == "date":
         days = [each.value for each in dates(str(gold))]
         if len(days) != 1 or days[0] is None:
@@ -135,7 +132,6 @@ def _decided(
 
 
 def _same(statement: Statement, wanted: object, what: str, written: Callable[[Any], str]) -> Decision:
-    """Whether all that is stated is what is wanted."""
     if not statement.stated:
         return _nothing(statement, what)
     parsed = " or ".join(written(each.value) for each in statement.stated)
@@ -165,7 +161,6 @@ def _notes(stated: Sequence[Quantity], subject: Subject) -> tuple[str, ...]:
 
 @cache
 def _subject(calculator_id: int, kind: AnswerKind) -> Subject:
-    """What a calculator gives, for the reader."""
     if kind == "date":
         return Subject(scan=dates)
     if kind == "gestational_age":

@@ -105,13 +105,11 @@ class MedCalcBench(Benchmark):
     datasets = (DATASET,)
 
     def sources(self) -> tuple[DatasetSource, ...]:
-        """See `data`."""
         from medical_tasks.benchmarks.medcalc_bench.data import SOURCES
 
         return SOURCES
 
     def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
-        """See `data`."""
         from medical_tasks.benchmarks.medcalc_bench.data import load_items
 
         return load_items(task, rows)
@@ -125,13 +123,11 @@ class MedCalcBench(Benchmark):
         arguments: Mapping[str, str] | None = None,
         exemplars: Sequence[Mapping[str, Any]] = (),
     ) -> PromptSet:
-        """See `prompts`."""
         from medical_tasks.benchmarks.medcalc_bench.prompts import load_prompts
 
         return load_prompts(task, name, upstream)
 
     def gold_response(self, task: TaskSpec, item: Item) -> str:
-        """See `prompts`."""
         from medical_tasks.benchmarks.medcalc_bench.prompts import gold_response
 
         return gold_response(task, item)
@@ -145,7 +141,6 @@ class MedCalcBench(Benchmark):
         judging: Judging | None = None,
         arguments: Mapping[str, str] | None = None,
     ) -> list[ItemScore]:
-        """See `scoring`."""
         from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
 
         return score_items(task, items, responses)
@@ -158,7 +153,6 @@ class MedCalcBench(Benchmark):
         prompts: str = "own",
         upstream: Path | None = None,
     ) -> MultiStep:
-        """See `protocol`."""
         from medical_tasks.benchmarks.medcalc_bench.protocol import open_protocol
 
         return open_protocol(task, prompts=prompts, upstream=upstream)
@@ -172,7 +166,6 @@ class MedCalcBench(Benchmark):
         )
 
     def plots(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Mapping[str, Item]) -> list[Plot]:
-        """See `attributes`."""
         from medical_tasks.benchmarks.medcalc_bench.errors_report import attribute_plots
 
         return attribute_plots(rows, items)

@@ -1,8 +1,6 @@
 """The grammar of statements: which quantity a passage states as the answer.
 
-Each quantity is stated unless it is denied, a bound, asked, under a condition, behind a refusal, taken back, an operand, or of
-something else. Of what is stated the first counts, in running text the last; one behind "is", "=", ":" or at the beginning goes
-before others. Alternatives, lists, ranges and spreads ("12.9 or 23.7", "12.9 to 23.7", "12.9 ± 11") count as all their values.
+What is denied, a bound, asked, conditional, taken back or an operand is not; alternatives and ranges count as all their values.
 """
 
 from __future__ import annotations
@@ -158,8 +156,6 @@ def _other_unit(one: Quantity, other: Quantity) -> bool:
 
 
 class _Passage:
-    """A masked text with its quantities, and what voids each of them."""
-
     def __init__(self, text: str, quantities: list[Quantity], subject: Subject) -> None:
         self.text = text
         self.quantities = quantities
@@ -174,7 +170,6 @@ class _Passage:
             self.hints.add("denied")
 
     def statement(self, *, last: bool) -> Statement:
-        """What the passage states."""
         self._void_by_words()
         here = self.text.find(HERE)
         best: list[int] = []
@@ -198,7 +193,6 @@ class _Passage:
         return Statement(self._without_parts([self.quantities[at] for at in best]), strength=strength, settled=True)
 
     def _groups(self) -> list[list[int]]:
-        """The quantities, together with those that are offered beside them."""
         groups = [[0]]
         for at in range(1, len(self.places)):
             between = self.text[self.places[at - 1] + 1 : self.places[at]]
@@ -228,7 +222,6 @@ class _Passage:
         return tuple(chosen)
 
     def _void_by_words(self) -> None:
-        """Finds denials, bounds, questions, conditions, refusals and corrections."""
         start, refused = 0, False
         spoken_of = self.hints & {"denied", "bound", "condition", "refused"}
         ends: list[int] = []
@@ -333,7 +326,6 @@ class _Passage:
         return ""
 
     def _has(self, kind: str, part: str) -> bool:
-        """Whether a part of the passage has one of the hints of a kind."""
         return kind in self.hints and _has(HINTS[kind], part)
 
     def _fit(self, at: int) -> float:

@@ -149,7 +149,6 @@ def _spoken(key: str, value: object) -> str:
 
 
 def _column(heads: list[str]) -> int | None:
-    """The column that says how many points the patient gets."""
     fitting = [place for place, head in enumerate(heads) if _POINTS.search(head) and not _TOTAL.search(head)]
     given = [place for place in fitting if _GIVEN.search(heads[place])]
     plainly = [place for place in fitting if not _POSSIBLE.search(heads[place])]

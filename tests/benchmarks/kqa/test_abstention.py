@@ -26,27 +26,21 @@ def test_an_answer_is_classified(text: str, kind: str) -> None:
     assert abstention(text) == kind
 
 
-def test_abstentions_of_many_forms_are_sure() -> None:
+def test_families_of_many_forms() -> None:
     texts = abstaining()
     assert len(texts) >= 500
     missed = [text for text in texts if abstention(text) != "sure"]
     assert len(missed) <= len(texts) * 0.03, missed
-
-
-def test_answers_with_such_wordings_in_passing_are_no_abstentions() -> None:
     texts = answering()
     assert len(texts) >= 500
     taken = [text for text in texts if abstention(text) == "sure"]
     assert len(taken) <= len(texts) * 0.01, taken
 
 
-def test_a_long_refusal_is_not_sure() -> None:
+def test_how_long_an_abstention_may_be() -> None:
     refusals = [f"I cannot answer question number {word} of yours." for word in map(str, range(40))]
     assert len(" ".join(refusals).split()) > LONGEST
     assert abstention(" ".join(refusals)) == "unsure"
-
-
-def test_enough_words_that_say_something_make_an_answer() -> None:
     filling = "Ibuprofen " + "helps " * (ANSWER_WORDS - 1)
     assert abstention(f"I don't know. {filling}") == "none"
     assert abstention(f"I don't know. {filling.removesuffix('helps ')}") == "unsure"
@@ -81,17 +75,12 @@ def test_no_pattern_runs_away(piece: str) -> None:
 
 @pytest.mark.upstream
 @needs_shared
-def test_physicians_never_abstain() -> None:
+def test_texts_of_the_release() -> None:
     with (SHARED / "data" / "kqa" / "questions_w_answers.jsonl").open(encoding="utf-8") as lines:
         answers = [json.loads(line)["Free_form_answer"] for line in lines]
     assert len(answers) == 201
     assert [answer for answer in answers if abstention(answer) != "none"] == []
-
-
-@pytest.mark.upstream
-@needs_shared
-def test_recorded_answers_of_a_model() -> None:
-    """The authors' example file: 48 answers of GPT-3.5, none of which abstains."""
+    # The authors' example file: 48 answers of GPT-3.5, none of which abstains.
     results = json.loads((SHARED / "data" / "kqa" / "dummy_res.json").read_text(encoding="utf-8"))
     assert len(results) == 48
     assert [one["result"] for one in results if abstention(one["result"]) == "sure"] == []

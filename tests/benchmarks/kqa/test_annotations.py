@@ -27,7 +27,7 @@ from tests.judges.scripted import ScriptedBackend, TableJudge
 from tests.support import SHARED, needs_shared
 
 
-def test_a_row_as_it_is_read(tmp_path: Path) -> None:
+def test_rows_as_they_are_read(tmp_path: Path) -> None:
     found = read_annotations(write(tmp_path / "labels.csv", rows()))
     assert len(found) == 10
     entry = found[1]
@@ -38,9 +38,6 @@ def test_a_row_as_it_is_read(tmp_path: Path) -> None:
     assert entry.importance == "Nice_to_have"
     assert found[0].cluster == entry.cluster != found[3].cluster
     assert len({entry.id for entry in found}) == 10
-
-
-def test_ids_do_not_depend_on_the_order_of_rows(tmp_path: Path) -> None:
     there = read_annotations(write(tmp_path / "a.csv", rows()))
     back = read_annotations(write(tmp_path / "b.csv", rows()[::-1]))
     assert [entry.id for entry in there] == [entry.id for entry in back[::-1]]
@@ -143,15 +140,12 @@ def test_a_judge_of_two_classes(
     assert labels == wanted
 
 
-def test_what_has_no_verdict_has_a_reason(labelled: list[Annotation]) -> None:
+def test_what_has_no_verdict_has_a_reason(labelled: list[Annotation], tmp_path: Path) -> None:
     silent = TableJudge(lambda question: None if "Remedy 1" in question.pair.hypothesis else by_pair(question))  # type: ignore[union-attr]
     labels = judge_annotations(labelled, Judging(judge=silent, prompts=load_judge_prompts(KQA)))
     missing = [label for label in labels if isinstance(label, Unscored)]
     assert [label.reason for label in missing] == ["judge: http 500"] * 3
     assert [label.id for label in missing] == [entry.id for entry in labelled if "Remedy 1" in entry.statement]
-
-
-def test_both_questions_of_the_authors_said_yes(labelled: list[Annotation], tmp_path: Path) -> None:
     labels = judge_annotations(labelled, Judging(judge=TableJudge(lambda question: True), prompts=official(tmp_path)))
     assert {label.reason for label in labels if isinstance(label, Unscored)} == {BOTH}
     assert len(labels) == 10

@@ -78,7 +78,7 @@ def rows_of(config: str, path: Path) -> list[dict[str, Any]]:
     return list(read_rows(config, "test", {"test": path}))
 
 
-def test_an_answered_line(tmp_path: Path) -> None:
+def test_lines_as_they_are_read(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "x.jsonl", [answered_line(), answered_line(2, ICD_10_diag="Cough", Nice_to_have=[])])
     first, second = rows_of("answered", path)
     assert list(first) == list(second) == NAMES
@@ -96,9 +96,6 @@ def test_an_answered_line(tmp_path: Path) -> None:
         "entity_tag": [],
     }
     assert (second["icd_10_diag"], second["nice_to_have"]) == ("Cough", [])
-
-
-def test_a_question_line(tmp_path: Path) -> None:
     nothing = question_line(2, ICD_10_diag=None, entity_text=None, matched_entity=None, entity_tag=None)
     first, second = rows_of("questions", write_jsonl(tmp_path / "x.jsonl", [question_line(), nothing]))
     assert list(first) == list(second) == NAMES
@@ -107,7 +104,7 @@ def test_a_question_line(tmp_path: Path) -> None:
     assert (second["icd_10_diag"], second["entity_text"], second["matched_entity"]) == ("", [], "")
 
 
-def test_ids_of_repeated_questions(tmp_path: Path) -> None:
+def test_ids(tmp_path: Path) -> None:
     lines = [question_line(1, ICD_10_diag=diagnosis) for diagnosis in ("Cough", "Fever", None)]
     ids = [row["id"] for row in rows_of("questions", write_jsonl(tmp_path / "x.jsonl", lines))]
     plain = question_id("Is invented question 1 fine?")
@@ -117,9 +114,6 @@ def test_ids_of_repeated_questions(tmp_path: Path) -> None:
     # Not the position: the same repeat has the same id without the others.
     again = rows_of("questions", write_jsonl(tmp_path / "y.jsonl", [lines[0], lines[2]]))
     assert [row["id"] for row in again] == [ids[0], ids[2]]
-
-
-def test_an_id_is_sixteen_digits_of_sha256_without_regard_to_white_space() -> None:
     import hashlib
 
     assert question_id("Is it?") == hashlib.sha256(b"Is it?").hexdigest()[:16]
@@ -153,9 +147,12 @@ def test_a_file_that_is_none(tmp_path: Path, content: str, message: str) -> None
         rows_of("answered", path)
 
 
-def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+def test_files_that_cannot_be_used(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"cannot be read \(Is a directory\)"):
         rows_of("answered", tmp_path)
+    path = write_jsonl(tmp_path / "questions_w_answers.jsonl", [answered_line(number) for number in range(200)])
+    with pytest.raises(UsageError, match=r"config answered: split test has 200 rows, 201 were published"):
+        build_dataset("kqa", source=path, config="answered", out=tmp_path / "out")
 
 
 def test_line_separators_within_texts_end_no_line(tmp_path: Path) -> None:
@@ -185,15 +182,9 @@ def test_items(tmp_path: Path) -> None:
     assert {item.groups["question_form"] for item in items} == {"yes or no"}
     assert all(item.cluster == item.id for item in items)
     assert set(items[0].groups) == set(KQA.groups)
-
-
-def test_questions_without_statements_are_no_items(tmp_path: Path) -> None:
     rows = rows_of("questions", write_jsonl(tmp_path / "x.jsonl", [question_line()]))
     with pytest.raises(UsageError, match=r"kqa: question [0-9a-f]{16} has no statements .*--config answered or"):
         load_items(KQA, rows)
-
-
-def test_the_same_row_twice_is_refused(tmp_path: Path) -> None:
     (row,) = rows_of("answered", write_jsonl(tmp_path / "x.jsonl", [answered_line()]))
     with pytest.raises(UsageError, match="two rows of the built dataset have the same id"):
         load_items(KQA, [row, row])
@@ -213,22 +204,11 @@ def test_every_text_has_a_form_and_an_id(text: str) -> None:
     assert len(question_id(text)) == 16
 
 
-def test_a_cut_off_file_is_not_built(tmp_path: Path) -> None:
-    path = write_jsonl(tmp_path / "questions_w_answers.jsonl", [answered_line(number) for number in range(200)])
-    with pytest.raises(UsageError, match=r"config answered: split test has 200 rows, 201 were published"):
-        build_dataset("kqa", source=path, config="answered", out=tmp_path / "out")
-
-
 @needs_shared
 @pytest.mark.upstream
-def test_the_real_files_are_the_known_ones() -> None:
+def test_the_release(tmp_path: Path) -> None:
     assert (file_sha256(ANSWERED), file_sha256(QUESTIONS)) == (ANSWERED_SHA256, QUESTIONS_SHA256)
-
-
-@needs_shared
-@pytest.mark.upstream
-def test_counts_of_the_release() -> None:
-    """201 answers, 892 and 697 statements, 1,212 questions (paper, table 2)."""
+    # 201 answers, 892 and 697 statements, 1,212 questions (paper, table 2).
     answered, questions = rows_of("answered", ANSWERED), rows_of("questions", QUESTIONS)
     assert (len(answered), len(questions)) == (201, 1212)
     assert sum(len(row["must_have"]) for row in answered) == 892
@@ -240,53 +220,29 @@ def test_counts_of_the_release() -> None:
     assert len({row["id"] for row in questions}) == 1212
     assert sum("-" in row["id"] for row in questions) == 1212 - 1167
     assert {row["id"] for row in answered} <= {row["id"] for row in questions}
-
-
-@needs_shared
-@pytest.mark.upstream
-def test_texts_are_as_released() -> None:
     official = [json.loads(line) for line in ANSWERED.read_text(encoding="utf-8").splitlines()]
-    rows = rows_of("answered", ANSWERED)
     for name, column in (
         ("Question", "question"),
         ("Free_form_answer", "answer"),
         ("Must_have", "must_have"),
         ("Nice_to_have", "nice_to_have"),
     ):
-        assert [line[name] for line in official] == [row[column] for row in rows]
-    for line, row in zip(official, rows, strict=True):
+        assert [line[name] for line in official] == [row[column] for row in answered]
+    for line, row in zip(official, answered, strict=True):
         assert row["sources"]
         assert "".join(row["sources"]) == "".join(line["Sources"].split())
         assert all(address.startswith("http") for address in row["sources"])
-
-
-@needs_shared
-@pytest.mark.upstream
-def test_groups_of_the_release() -> None:
-    items = load_items(KQA, rows_of("answered", ANSWERED))
+    items = load_items(KQA, answered)
     # In the file 27 and 32 questions have one and two must-have statements, 34 and 26 have three and four; of the blank ones
     # each stands among more than three, and leaves its question in its group.
     assert Counter(item.groups["must_haves"] for item in items) == {"up to 2": 59, "3 to 4": 60, "5 or more": 82}
     assert Counter(item.groups["question_form"] for item in items) == {"yes or no": 90, "open": 56, "other": 55}
-
-
-@needs_shared
-@pytest.mark.upstream
-def test_built_from_the_folder_of_the_release(tmp_path: Path) -> None:
-    for config, path, count in (("answered", ANSWERED, 201), ("questions", QUESTIONS, 1212)):
+    for config, rows, other in (("answered", answered, QUESTIONS), ("questions", questions, ANSWERED)):
         built = build_dataset("kqa", source=FOLDER, config=config, out=tmp_path / "kqa")
-        assert (built.rows, built.notes) == (count, ())
-        assert built_rows(built.folder, config, "test", spec=DATASET) == rows_of(config, path)
-
-
-@needs_shared
-@pytest.mark.upstream
-@pytest.mark.parametrize(
-    ("path", "config", "true"), [(ANSWERED, "questions", "answered"), (QUESTIONS, "answered", "questions")]
-)
-def test_a_mix_up_is_refused(tmp_path: Path, path: Path, config: str, true: str) -> None:
-    with pytest.raises(UsageError, match=f"is the official file of config {true}, not of {config}"):
-        build_dataset("kqa", source=path, config=config, out=tmp_path / "out")
+        assert (built.rows, built.notes) == (len(rows), ())
+        assert built_rows(built.folder, config, "test", spec=DATASET) == rows
+        with pytest.raises(UsageError, match=f"is the official file of config (answered|questions), not of {config}"):
+            build_dataset("kqa", source=other, config=config, out=tmp_path / "out")
 
 
 def test_questions_of_a_user_are_built_and_run_like_any_other(
@@ -307,7 +263,7 @@ DEMO_ROWS = demo_rows()
 DEMO_ITEMS = load_items(KQA, DEMO_ROWS)
 
 
-def test_rows_of_the_demo_have_the_columns() -> None:
+def test_the_demo(tmp_path: Path) -> None:
     assert len(DEMO_ROWS) == 13
     for row in DEMO_ROWS:
         assert list(row) == [column.name for column in COLUMNS]
@@ -315,9 +271,6 @@ def test_rows_of_the_demo_have_the_columns() -> None:
             assert isinstance(row[column.name], list if column.repeated else str)
     assert demo_ids() == {item.id for item in DEMO_ITEMS}
     assert len(demo_ids()) == 13
-
-
-def test_shapes_of_the_demo() -> None:
     sizes = [(len(row["must_have"]), len(row["nice_to_have"])) for row in DEMO_ROWS]
     assert (1, 0) in sizes
     assert any(must > 1 and nice == 0 for must, nice in sizes)
@@ -326,9 +279,6 @@ def test_shapes_of_the_demo() -> None:
     assert any(not row["question"].isascii() for row in DEMO_ROWS)
     assert {item.groups["must_haves"] for item in DEMO_ITEMS} == {"up to 2", "3 to 4", "5 or more"}
     assert {item.groups["question_form"] for item in DEMO_ITEMS} == {"yes or no", "open", "other"}
-
-
-def test_statements_are_whole_sentences_that_stand_once() -> None:
     checked = 0
     for row in DEMO_ROWS:
         statements = [*row["must_have"], *row["nice_to_have"]]
@@ -339,17 +289,11 @@ def test_statements_are_whole_sentences_that_stand_once() -> None:
             assert statement.endswith(".")
             assert "\n" not in statement
     assert checked >= 80
-
-
-def test_the_corpus_of_the_demo() -> None:
     assert len(demo_documents()) == 9
     assert len({document.name for document in demo_documents()}) == 9
     for document in demo_documents():
         assert document.name.startswith("demo/")
         assert 30 <= len(document.text.split()) <= 150
-
-
-def test_the_demo_builds(tmp_path: Path) -> None:
     built = build_dataset("kqa", source=None, config="demo", out=tmp_path / "kqa")
     assert (built.rows, built.notes) == (13, ())
     assert built_rows(built.folder, "demo", "test", spec=DATASET) == DEMO_ROWS

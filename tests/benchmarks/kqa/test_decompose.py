@@ -37,12 +37,9 @@ def problem(value: Any, importance: Any = "must") -> str:
     return found.problem
 
 
-def test_a_list_of_statements() -> None:
+def test_lists_of_statements() -> None:
     value = read({"statements": ["Tea is  fine.\n", "Avoid tea late at night."]})
     assert json.loads(value) == [["Tea is fine.", "must_have"], ["Avoid tea late at night.", "must_have"]]
-
-
-def test_a_list_that_the_judge_sorted() -> None:
     given_list = [{"text": "Tea is fine.", "importance": "must_have"}, {"text": "B", "importance": "nice_to_have"}]
     assert json.loads(read({"statements": given_list}, "judge")) == [
         ["Tea is fine.", "must_have"],
@@ -84,9 +81,6 @@ def test_the_answer_is_material_and_the_question_has_no_pair() -> None:
     assert '"importance"' not in content
     assert '"importance"' in decompose_question(SOURCE, "judge").messages[0]["content"]
     assert template_sha256("must") != template_sha256("judge")
-
-
-def test_the_example_follows_its_own_form() -> None:
     # What the judge is shown must be readable by what reads its reply.
     for importance, kinds in (("must", {"must_have"}), ("judge", {"must_have", "nice_to_have"})):
         content = decompose_question(SOURCE, importance).messages[0]["content"]  # type: ignore[arg-type]
@@ -139,16 +133,12 @@ def test_reading_answers(tmp_path: Path) -> None:
 
 @pytest.mark.upstream
 @needs_shared
-def test_the_released_answers_can_be_taken_apart_anew() -> None:
-    found = read_answers(SHARED / "data" / "kqa" / "questions_w_answers.jsonl")
-    assert len(found) == 201
-    assert len({decompose_question(entry).messages[0]["content"] for entry in found}) == 201
-
-
-@pytest.mark.upstream
-@needs_shared
-def test_no_statement_of_the_physicians_is_taken_for_a_refusal() -> None:
-    with (SHARED / "data" / "kqa" / "questions_w_answers.jsonl").open(encoding="utf-8") as lines:
+def test_the_release() -> None:
+    path = SHARED / "data" / "kqa" / "questions_w_answers.jsonl"
+    answers = read_answers(path)
+    assert len(answers) == 201
+    assert len({decompose_question(entry).messages[0]["content"] for entry in answers}) == 201
+    with path.open(encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
     texts = [
         text for row in rows for text in (*row["Must_have"], *(row["Nice_to_have"] or ())) if text and text.strip()

@@ -82,42 +82,31 @@ def test_other_encodings_are_read_with_a_note(
     assert f"read as {encoding}. Convert it if" in said
 
 
-def test_a_name_that_no_folder_can_have() -> None:
+def test_places_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"documents=a+: cannot be read \(.*too long.*\)\. Give another folder\."):
         read_documents(Path("a" * 5000))
     with pytest.raises(UsageError, match=r"kqa_rag: documents=~no-such-user/x: there is no such user\."):
         open_retriever("kqa_rag", {"documents": "~no-such-user/x"})
-
-
-def test_no_such_folder(tmp_path: Path) -> None:
     with pytest.raises(
         MissingError, match=r"documents=.*absent: there is no such folder. Give the folder that holds your"
     ):
         open_retriever("kqa_rag", {"documents": str(tmp_path / "absent")})
 
 
-def test_an_unreadable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_file_or_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.txt").write_text("x")
-
-    def refuse(path: Path) -> bytes:
-        raise PermissionError(13, "Permission denied", str(path))
-
-    monkeypatch.setattr("medical_tasks.benchmarks.kqa.documents.read_bytes", refuse)
-    with pytest.raises(UsageError, match=r"a.txt: cannot be read \(Permission denied\)"):
-        read_documents(tmp_path)
-
-
-def test_a_folder_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "a.txt").write_text("x")
-    (tmp_path / "closed").mkdir()
     listed = os.scandir
 
     def refuse(place: Any) -> Any:
-        if str(place).endswith("closed"):
+        if str(place).endswith(("a.txt", "closed")):
             raise PermissionError(13, "Permission denied", str(place))
         return listed(place)
 
+    monkeypatch.setattr("medical_tasks.benchmarks.kqa.documents.read_bytes", refuse)
     monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(UsageError, match=r"a.txt: cannot be read \(Permission denied\)"):
+        read_documents(tmp_path)
+    (tmp_path / "closed").mkdir()
     with pytest.raises(UsageError, match=r"closed: cannot be read \(Permission denied\)"):
         read_documents(tmp_path)
 

@@ -82,16 +82,25 @@ def test_any_answer_comes_back_from_its_prompt(answer: str, statement: str) -> N
     assert prompt.endswith("Statement:\n" + " ".join(statement.split()))
 
 
-def test_everything_shared_by_an_answers_statements_comes_first() -> None:
-    one, other = (_text(single_question(OWN, "q", question="Q?", answer="A.", statement=text)) for text in ("ab", "cd"))
-    assert one[:-2] == other[:-2]
-
-
-def test_a_batch_names_every_statement_on_a_line() -> None:
+def test_questions_about_several_statements() -> None:
     prompt = _text(
         batched_question(OWN, "q", question="Q?", answer="A.", statements=[("s1", "One\nline."), ("s3", "Two.")])
     )
     assert prompt.endswith("Statements, each behind its id:\ns1: One line.\ns3: Two.")
+    one, other = (_text(single_question(OWN, "q", question="Q?", answer="A.", statement=text)) for text in ("ab", "cd"))
+    assert one[:-2] == other[:-2]
+    sizes = [
+        batched_question(
+            OWN, "b", question="Q?", answer="A.", statements=[(f"s{i}", "S.") for i in range(n)]
+        ).max_tokens
+        for n in (1, 20)
+    ]
+    assert sizes[1] - sizes[0] >= 19 * 60
+    question = single_question(OWN, "i/must/0", question="Q?", answer="A.", statement=" S. ")
+    assert question.pair is not None
+    assert (question.pair.premise, question.pair.hypothesis) == ("A.", "S.")
+    assert question.pair.values == {name: name for name in ("entailment", "neutral", "contradiction", "not_entailment")}
+    assert batched_question(OWN, "b", question="Q?", answer="A.", statements=[("s1", "S.")]).pair is None
 
 
 @pytest.mark.parametrize(("text", "label"), REPLIES["verdicts"])
@@ -104,13 +113,10 @@ def test_what_is_no_verdict_is_not_guessed(text: str) -> None:
     assert isinstance(read_single(text), Unreadable)
 
 
-def test_abstention_is_read() -> None:
+def test_abstention_and_batches_are_read() -> None:
     assert read_answered('{"reason": "x", "answered": true}') is True
     assert read_answered('{"reason": "x", "answered": false}') is False
     assert isinstance(read_answered('{"reason": "x", "answered": "false"}'), Unreadable)
-
-
-def test_a_batch_is_read_by_id() -> None:
     read = read_batched(["s1", "s2", "s3"])
     value = read(verdicts({"s3": "neutral", "s1": "entailment"}))
     assert value == (("s1", "entailment"), ("s3", "neutral"))
@@ -132,24 +138,6 @@ def test_readers_never_raise(value: Any) -> None:
         assert isinstance(read(text), Unreadable)  # none of these has a full verdict
 
 
-def test_the_same_question_for_a_model_of_entailment() -> None:
-    question = single_question(OWN, "i/must/0", question="Q?", answer="A.", statement=" S. ")
-    assert question.pair is not None
-    assert (question.pair.premise, question.pair.hypothesis) == ("A.", "S.")
-    assert question.pair.values == {name: name for name in ("entailment", "neutral", "contradiction", "not_entailment")}
-    assert batched_question(OWN, "b", question="Q?", answer="A.", statements=[("s1", "S.")]).pair is None
-
-
-def test_longer_batches_get_longer_replies() -> None:
-    sizes = [
-        batched_question(
-            OWN, "b", question="Q?", answer="A.", statements=[(f"s{i}", "S.") for i in range(n)]
-        ).max_tokens
-        for n in (1, 20)
-    ]
-    assert sizes[1] - sizes[0] >= 19 * 60
-
-
 # The authors' prompts
 
 
@@ -169,14 +157,6 @@ def test_official_prompts_are_found_in_a_checkout(tmp_path: Path, place: str) ->
     assert prompts.sha256 != OWN.sha256
 
 
-def test_slots_are_filled_all_at_once(tmp_path: Path) -> None:
-    prompts = load_judge_prompts(KQA, "official", _checkout(tmp_path, "{x} {question} P {llm_answer} H {answer}"))
-    text = _text(
-        official_question(prompts, "q", "entails", question="{answer}", answer="{question}", statement="{0}")[0]
-    )
-    assert text == "{x} {answer} P {question} H {0}"
-
-
 def test_bad_official_prompts_are_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--upstream"):
         load_judge_prompts(KQA, "official")
@@ -189,11 +169,16 @@ def test_bad_official_prompts_are_named(tmp_path: Path) -> None:
         load_judge_prompts(KQA, "official", tmp_path)
     with pytest.raises(UsageError, match="unknown set of judge prompts 'theirs'"):
         load_judge_prompts(KQA, "theirs")
+    prompts = load_judge_prompts(KQA, "official", _checkout(tmp_path, "{x} {question} P {llm_answer} H {answer}"))
+    text = _text(
+        official_question(prompts, "q", "entails", question="{answer}", answer="{question}", statement="{0}")[0]
+    )
+    assert text == "{x} {answer} P {question} H {0}"
 
 
 @pytest.mark.upstream
 @needs_shared
-def test_the_authors_own_files() -> None:
+def test_the_authors_files_and_labels() -> None:
     prompts = load_judge_prompts(KQA, "official", PROMPTS)
     for kind, name in OFFICIAL_FILES.items():
         raw = (PROMPTS / name).read_text(encoding="utf-8")
@@ -202,11 +187,6 @@ def test_the_authors_own_files() -> None:
         head, _, tail = raw.partition("{question}")
         assert filled.startswith(head)
         assert filled.endswith("QQ" + tail.replace("{llm_answer}", "AA").replace("{answer}", "SS"))
-
-
-@pytest.mark.upstream
-@needs_shared
-def test_the_authors_labels_of_single_replies() -> None:
     units = json.loads((SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8"))["kqa"]["label_units"]
     assert len(units) == 10
     for unit in units:

@@ -49,6 +49,12 @@ def test_one_call_a_statement_and_what_it_says(tmp_path: Path) -> None:
     assert {asked(call).answer for call in done.backend.calls} == {ANSWER}
     assert done.one.parsed == "must 1/2, nice 1/2, contradicted 0"
     assert done.one.why == "missed: must/1; official: by label"
+    done = judge(tmp_path, [ITEM], [f"<think>Drink. Sleep.</think>\n{ANSWER}"], saying(by_lines))
+    assert {asked(call).answer for call in done.backend.calls} == {ANSWER}
+    done = judge(tmp_path, [item("q", ["Rest.", " "], ["", "Sleep."])], [ANSWER], saying(by_lines))
+    assert [call.question.id for call in done.backend.calls] == ["q/must/0", "q/nice/1"]
+    assert done.one.values["comprehensiveness"] == done.one.values["comprehensiveness_official"] == 1.0
+    assert "blank: must/1 nice/0" in done.one.why
 
 
 @pytest.mark.parametrize(
@@ -61,18 +67,6 @@ def test_nobody_is_asked_about_nothing(tmp_path: Path, response: str) -> None:
         assert done.one.unscored is None
         assert (done.one.values["comprehensiveness"], done.one.values["hallucination_rate"]) == (0.0, 0.0)
         assert done.one.values["answered"] == 0.0
-
-
-def test_reasoning_is_not_judged(tmp_path: Path) -> None:
-    done = judge(tmp_path, [ITEM], [f"<think>Drink. Sleep.</think>\n{ANSWER}"], saying(by_lines))
-    assert {asked(call).answer for call in done.backend.calls} == {ANSWER}
-
-
-def test_blank_statements_are_left_out(tmp_path: Path) -> None:
-    done = judge(tmp_path, [item("q", ["Rest.", " "], ["", "Sleep."])], [ANSWER], saying(by_lines))
-    assert [call.question.id for call in done.backend.calls] == ["q/must/0", "q/nice/1"]
-    assert done.one.values["comprehensiveness"] == done.one.values["comprehensiveness_official"] == 1.0
-    assert "blank: must/1 nice/0" in done.one.why
 
 
 def test_items_with_one_id_are_refused() -> None:
@@ -96,12 +90,6 @@ def test_where_the_rule_is_not_sure_the_judge_is_asked_in_the_same_round(tmp_pat
     assert ("abstained by the judge" in done.one.why) is not answered
 
 
-def test_to_a_judge_of_entailment_it_is_an_answer(tmp_path: Path) -> None:
-    for mode in ("single", "batched"):
-        done = judge(tmp_path, [ITEM], [MIXED], lambda call: "neutral", reads="pair", mode=mode)
-        assert (done.one.values["answered"], done.one.unscored) == (1.0, None)
-
-
 def test_an_abstention_that_stays_open(tmp_path: Path) -> None:
     def script(call: Call) -> str | NoReply:
         if call.question.id.endswith("/answered"):
@@ -114,6 +102,9 @@ def test_an_abstention_that_stays_open(tmp_path: Path) -> None:
     assert {"answered", "words", "comprehensiveness_answered", "hallucination_rate_answered"} == set(score.limits)
     assert score.limits["answered"] == score.limits["comprehensiveness_answered"] == (0.0, 1.0)
     assert score.limits["hallucination_rate_answered"] == (0.0, 4.0)
+    for mode in ("single", "batched"):
+        done = judge(tmp_path, [ITEM], [MIXED], lambda call: "neutral", reads="pair", mode=mode)
+        assert (done.one.values["answered"], done.one.unscored) == (1.0, None)
 
 
 # Batches
@@ -149,6 +140,9 @@ def test_what_a_batch_leaves_out_is_asked_again_then_singly(tmp_path: Path) -> N
     ]
     assert done.one.parsed == "must 2/2, nice 1/2, contradicted 1"
     assert "contradicted: nice/1" in done.one.why
+    done = judge(tmp_path, [ITEM], [ANSWER], saying(by_lines), mode="batched", votes=3)
+    assert len(done.backend.calls) == 2  # the second agreed
+    assert done.one.parsed == "must 1/2, nice 1/2, contradicted 0"
 
 
 @pytest.mark.parametrize(
@@ -172,12 +166,6 @@ def test_a_batch_that_fails(tmp_path: Path, reply: str | NoReply, rounds: list[i
         assert done.one.limits["comprehensiveness"] == (0.0, 1.0)
     else:
         assert done.one.values["comprehensiveness"] == 1.0
-
-
-def test_batches_with_votes(tmp_path: Path) -> None:
-    done = judge(tmp_path, [ITEM], [ANSWER], saying(by_lines), mode="batched", votes=3)
-    assert len(done.backend.calls) == 2  # the second agreed
-    assert done.one.parsed == "must 1/2, nice 1/2, contradicted 0"
 
 
 # Judges that know less, and judges that are fooled

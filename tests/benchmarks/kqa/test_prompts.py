@@ -32,13 +32,10 @@ def other_item(**columns: Any) -> Item:
     return item
 
 
-def test_the_question_alone() -> None:
+def test_the_four_forms() -> None:
     for item in ITEMS:
         assert asked(load_prompts(KQA), item) == item.fields["question"]
     assert asked(load_prompts(KQA), other_item(question=" Can it?\n")) == "Can it?"
-
-
-def test_worked_examples() -> None:
     assert len(EXEMPLARS) == 3
     text = asked(load_prompts(KQA_ICL), MOLE)
     assert text.startswith(TEXTS["instructions"])
@@ -48,9 +45,6 @@ def test_worked_examples() -> None:
         assert text.count(whole.format_map(exemplar)) == 1
     assert text.count("Question: ") == 4
     assert "Sources:" not in text
-
-
-def test_retrieved_passages_are_numbered_and_named() -> None:
     prompts = load_prompts(KQA_RAG)
     text = asked(prompts, MOLE)
     assert text.startswith(TEXTS["sources_only"])
@@ -61,9 +55,6 @@ def test_retrieved_passages_are_numbered_and_named() -> None:
     assert text.count("\n[") == len(ids)
     assert text.endswith(f"Question: {MOLE.fields['question']}\nAnswer:")
     assert TEXTS["instructions"] not in text
-
-
-def test_everything_together() -> None:
     text = asked(load_prompts(KQA_ICL_RAG), MOLE)
     places = [
         text.index(part)
@@ -79,12 +70,16 @@ def test_whoever_cannot_answer_is_told_what_to_say(task: TaskSpec) -> None:
     assert "I don't know" in asked(load_prompts(task), MOLE)
 
 
-def test_braces_and_marks_in_texts_are_only_text(tmp_path: Path) -> None:
+def test_sources_of_the_users_own(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# {title}\n\n{text} mole {0} %s", encoding="utf-8")
     item = other_item(question="mole {number} %d {}?")
     text = asked(load_prompts(KQA_ICL_RAG, arguments={"documents": str(tmp_path)}), item)
     assert "[1] {title}\n# {title}\n\n{text} mole {0} %s" in text
     assert "Question: mole {number} %d {}?\nAnswer:" in text
+    line = '{"text": "A mole may itch.", "title": "On\\nmoles", "url": "https://x.example/m"}'
+    (tmp_path / "a.jsonl").write_text(line, encoding="utf-8")
+    text = asked(load_prompts(KQA_RAG, arguments={"documents": str(tmp_path)}), MOLE)
+    assert "[1] On moles (https://x.example/m)\nA mole may itch." in text
 
 
 def test_no_passage_fits(tmp_path: Path) -> None:
@@ -93,13 +88,6 @@ def test_no_passage_fits(tmp_path: Path) -> None:
     assert TEXTS["no_source"] in asked(prompts, MOLE)
     assert prompts.sources is not None
     assert prompts.sources(MOLE) == ()
-
-
-def test_a_source_with_an_address(tmp_path: Path) -> None:
-    line = '{"text": "A mole may itch.", "title": "On\\nmoles", "url": "https://x.example/m"}'
-    (tmp_path / "a.jsonl").write_text(line, encoding="utf-8")
-    text = asked(load_prompts(KQA_RAG, arguments={"documents": str(tmp_path)}), MOLE)
-    assert "[1] On moles (https://x.example/m)\nA mole may itch." in text
 
 
 def test_without_documents_only_the_demo_is_asked() -> None:
@@ -151,9 +139,6 @@ def lines_of(item: Item) -> list[str]:
 def test_gold_has_each_statement_on_its_own_line() -> None:
     for item in ITEMS:
         assert lines_of(item) == [*item.fields["must_have"], *item.fields["nice_to_have"]]
-
-
-def test_gold_of_odd_statements() -> None:
     item = other_item(must_have=[" first ", "", "in\ntwo\r\nlines"], nice_to_have=["\t", "last"])
     assert lines_of(item) == ["first", "in two lines", "last"]
 

@@ -73,21 +73,18 @@ def test_the_best_passages_are_those_of_the_formula(texts: list[str], question: 
         assert min(scores[place] for place in found) >= max(left_out) - 1e-5
 
 
-def test_ties_go_by_order() -> None:
+def test_ties_go_by_order_and_a_title_counts() -> None:
     index = index_of("zebra", *["a mole"] * 40, "mole", "other")
     assert ids(index.best("mole", 5)) == [f"d{number}#1" for number in range(1, 6)]
     assert len(index.best("mole", 50)) == 41
     assert ids(index.best("zebra mole", 2)) == ["d0#1", "d1#1"]
+    chunks = list(chunk_documents([document("flu"), document("text", "e", "Mole")], 150))
+    assert ids(Index(chunks).best("mole", 5)) == ["e#1"]
 
 
 @pytest.mark.parametrize("question", ["", "?", "what is it", "giraffe", "giraffe and lion"])
 def test_a_question_that_shares_no_word_finds_nothing(question: str) -> None:
     assert index_of("a mole", "a flu").best(question, 5) == []
-
-
-def test_a_title_counts() -> None:
-    chunks = list(chunk_documents([document("flu"), document("text", "e", "Mole")], 150))
-    assert ids(Index(chunks).best("mole", 5)) == ["e#1"]
 
 
 def test_the_demo_finds_what_its_questions_are_about() -> None:
@@ -217,12 +214,9 @@ def test_passages(why: str, text: str, parts: list[str]) -> None:
     assert passages(text, 20) == parts, why
 
 
-def test_ids_name_document_and_place() -> None:
+def test_ids_and_text_without_spaces() -> None:
     chunks = list(chunk_documents([document("w " * 50, "f/a.txt"), document("x", "b.jsonl:3")], 20))
     assert [chunk.id for chunk in chunks] == ["f/a.txt#1", "f/a.txt#2", "f/a.txt#3", "b.jsonl:3#1"]
-
-
-def test_text_without_spaces_is_cut() -> None:
     parts = passages("x" * 10_000, 20)
     assert max(map(len, parts)) == 800
     assert len(parts) == math.ceil((250 - 20) / 16) + 1

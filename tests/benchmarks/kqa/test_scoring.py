@@ -64,9 +64,6 @@ def test_by_hand() -> None:
     assert score.parsed == "must 2/4, nice 1/3, contradicted 2"
     assert score.why == "missed: must/2 must/3; contradicted: must/3 nice/1; official: by label"
     assert (score.unscored, score.limits) == (None, {})
-
-
-def test_an_abstention_counts_over_all_and_not_over_answered() -> None:
     score = _score("ee", "c", answer="I don't know.")
     assert (score.values["comprehensiveness"], score.values["hallucination_rate"], score.values["contradicted"]) == (
         0,
@@ -77,23 +74,14 @@ def test_an_abstention_counts_over_all_and_not_over_answered() -> None:
     for name in ("comprehensiveness_answered", "hallucination_rate_answered", "words"):
         assert math.isnan(score.values[name])
     assert score.why.startswith("abstained by the rule")
-
-
-def test_without_must_have_statements() -> None:
     score = _score("", "c")
     assert math.isnan(score.values["comprehensiveness"])
     assert math.isnan(score.values["comprehensiveness_norm_official"])
     assert (score.values["comprehensiveness_official"], score.values["hallucination_rate"]) == (0.0, 1.0)
-
-
-def test_without_any_statement() -> None:
     score = _score("")
     for name in ("comprehensiveness", "hallucination_rate", "contradicted"):
         assert math.isnan(score.values[name])
     assert (score.values["hallucination_official"], score.values["words"], score.unscored) == (0.0, 3.0, None)
-
-
-def test_missing_verdicts() -> None:
     score = _score("ee?n", "c?")
     assert score.unscored == "judge: http 500"
     assert score.limits["comprehensiveness"] == score.limits["comprehensiveness_norm_official"] == (0.5, 0.75)
@@ -201,9 +189,6 @@ def test_an_item_without_an_answer() -> None:
     }
     endless = {metric.name for metric in METRICS if math.isinf(metric.limits[1])}
     assert endless == {*limits, "words"}
-
-
-def test_as_many_responses_as_items() -> None:
     judging = Judging(judge=TableJudge({}), prompts=load_judge_prompts(KQA))
     with pytest.raises(UsageError, match="kqa: 1 items but 0 responses"):
         score_items(KQA, [item("i", ["a"])], [], judging=judging)
@@ -240,15 +225,7 @@ def test_gold_of_the_demo(tmp_path: Path, mode: str) -> None:
 
 @pytest.mark.upstream
 @needs_shared
-def test_gold_of_every_row_with_the_lexical_judge(tmp_path: Path) -> None:
-    items, answers = _released()
-    assert len(items) == 201
-    _full_marks(judge(tmp_path, items, answers, LexicalJudge()).scores)
-
-
-@pytest.mark.upstream
-@needs_shared
-def test_gold_of_every_row_with_a_perfect_judge(tmp_path: Path) -> None:
+def test_gold_of_every_row(tmp_path: Path) -> None:
     items, answers = _released()
     assert [line for answer in answers for line in answer.split("\n")] == [
         text.strip()
@@ -261,3 +238,6 @@ def test_gold_of_every_row_with_a_perfect_judge(tmp_path: Path) -> None:
     assert len(done.backend.calls) == 201
     asked_about = sum(len(asked(call).statements) for call in done.backend.calls)
     assert asked_about == 892 + 697 - 3  # three blank ones
+    items, answers = _released()
+    assert len(items) == 201
+    _full_marks(judge(tmp_path, items, answers, LexicalJudge()).scores)

@@ -45,9 +45,6 @@ def test_by_hand() -> None:
     assert weighted_score(labels, [1, 2, 4, 8], "is not neutral").value == 11
     assert weighted_score(labels, [1, 1, 1, 1], "entails", normalised=True).value == 0.5
     assert weighted_score(labels, [3, -2, 0, -1], lambda label: label != "neutral").value == 0
-
-
-def test_missing_verdicts_leave_limits() -> None:
     score = weighted_score(["entailment", None, None], [2, 3, -1])
     assert math.isnan(score.value)
     assert (score.low, score.high, score.missing) == (1, 5, 2)
@@ -56,9 +53,6 @@ def test_missing_verdicts_leave_limits() -> None:
     assert weighted_score(["not_entailment", "entailment"], [1, 1]).value == 1
     # What weighs nothing decides nothing.
     assert weighted_score(["entailment", None], [1, 0], normalised=True).value == 1
-
-
-def test_nothing_to_weigh() -> None:
     assert weighted_score([], []).value == 0
     empty = weighted_score([], [], normalised=True)
     assert math.isnan(empty.value)
@@ -111,7 +105,7 @@ def test_a_relation_and_its_negation_make_the_sum(rows: list[tuple[Label, float]
     assert one.value + other.value == pytest.approx(math.fsum(weights))
 
 
-def test_weights_by_importance_and_one_by_one() -> None:
+def test_weights_and_bad_input() -> None:
     assert statement_weights(2, 1, {"must_have": 1, "nice_to_have": 0.5}) == (1, 1, 0.5)
     assert statement_weights(1, 2, [3, 2, 1]) == (3, 2, 1)
     with pytest.raises(ValueError, match="need the keys must_have and nice_to_have; got \\['must'\\]"):
@@ -120,9 +114,6 @@ def test_weights_by_importance_and_one_by_one() -> None:
         statement_weights(1, 1, [1, 2, 3])
     with pytest.raises(ValueError, match="weights must be finite numbers"):
         statement_weights(1, 0, [math.nan])
-
-
-def test_bad_input_is_named() -> None:
     with pytest.raises(ValueError, match="relation must be one of entails, .* got 'implies'"):
         weighted_score(["neutral"], [1], "implies")
     with pytest.raises(ValueError, match="a normalised score needs weights of at least 0; got -1"):

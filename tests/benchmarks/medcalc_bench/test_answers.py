@@ -46,14 +46,11 @@ def test_the_replies_are_there() -> None:
     assert (len(answers("right")), len(answers("wrong"))) == (63 + 26 + 28, 48 + 14 + 10)
 
 
-@pytest.mark.parametrize("reply", REPLIES["right_places"])
-def test_the_answer_is_found_where_it_stands(reply: str) -> None:
-    assert _right(reply, CLEARANCE)
-
-
-@pytest.mark.parametrize("reply", REPLIES["wrong_places"])
-def test_no_answer_or_another_one(reply: str) -> None:
-    assert not _right(reply, CLEARANCE)
+@pytest.mark.parametrize(
+    ("side", "reply"), [(side, reply) for side in ("right", "wrong") for reply in REPLIES[f"{side}_places"]]
+)
+def test_the_answer_is_found_where_it_stands(side: str, reply: str) -> None:
+    assert _right(reply, CLEARANCE) is (side == "right")
 
 
 @pytest.mark.parametrize(("row", "answer"), answers("right"))
@@ -69,26 +66,20 @@ def test_wrong_answers(row: str, answer: str) -> None:
     assert not _right(json.dumps({"answer": answer}, ensure_ascii=False), ROWS[row])
 
 
-def test_ages_as_json() -> None:
-    for answer in (["4 weeks", "3 days"], [4, 3], {"weeks": 4, "days": 3}):
-        assert _right(json.dumps({"answer": answer}), ROWS["AGE"])
-
-
 @pytest.mark.parametrize(("text", "expected"), TABLES["plain_text"])
 def test_plain_text(text: str, expected: str) -> None:
     assert plain(text) == expected
 
 
-def test_a_long_reply_is_read_from_its_end() -> None:
+def test_long_replies_and_long_fields() -> None:
     assert _right("99 " * MAX_REPLY + '{"answer": "25.2"}', CLEARANCE)
     assert not _right('{"answer": "25.2"}' + " " * MAX_REPLY, CLEARANCE)
-
-
-def test_a_long_field_is_running_text() -> None:
-    """In a short field the first number plainly stated is the answer, in running text the last."""
+    # In a short field the first number plainly stated is the answer, in running text the last.
     text = "The anion gap is 99. The clearance is 25.2."
     assert not _right(json.dumps({"answer": text}), CLEARANCE)
     assert _right(json.dumps({"answer": "word " * MAX_VALUE + text}), CLEARANCE)
+    for answer in (["4 weeks", "3 days"], [4, 3], {"weeks": 4, "days": 3}):
+        assert _right(json.dumps({"answer": answer}), ROWS["AGE"])
 
 
 @given(st.floats(min_value=-1e6, max_value=1e6, allow_nan=False).map(lambda value: round(value, 3)))

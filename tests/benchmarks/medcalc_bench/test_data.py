@@ -35,6 +35,12 @@ def test_every_column_is_kept_and_typed(tmp_path: Path) -> None:
     (row,) = read(write_csv(tmp_path / "test_data.csv", [source]))
     assert list(row) == [column.name for column in COLUMNS]
     assert row == {**TABLES["typed_row"], "patient_note": source["Patient Note"]}
+    path, entities = tmp_path / "x.csv", '{"b": true, "a": [1.5, "mg"]}'
+    row = official_row(1, **{"Relevant Entities": entities})
+    path.write_text(csv_text([row], reversed(OFFICIAL_COLUMNS)), encoding="utf-8")
+    (made,) = read(path)
+    assert list(made) == [column.name for column in COLUMNS]
+    assert made["relevant_entities"] == '{"a":[1.5,"mg"],"b":true}'
 
 
 @pytest.mark.parametrize("config", ["v1.2", "verified"])
@@ -46,48 +52,37 @@ def test_later_releases_get_the_names_of_v1(tmp_path: Path, config: str) -> None
     assert rows[3]["ground_truth_answer"] == "5/9/2024"
 
 
+WIDE, TWICE = [{**official_row(1), "Difficulty": "hard"}], csv_text([official_row(1), official_row(2)])
+SHORT = [name for name in OFFICIAL_COLUMNS if name != "Note Type"]
+
+
 @pytest.mark.parametrize(
-    ("rows", "message"),
+    ("text", "message"),
     [
-        ([official_row(1, Category="x" * 500)], r"got 'x{60}\.\.\.'\. Download"),
+        (csv_text([official_row(1, Category="x" * 500)]), r"got 'x{60}\.\.\.'\. Download"),
         (
-            [official_row(4), official_row(5), official_row(4)],
+            csv_text([official_row(4), official_row(5), official_row(4)]),
             "Row Number 4 stands on line 3 and again on line 7; it must be unique",
         ),
-    ],
-)
-def test_rows_that_are_refused(tmp_path: Path, rows: list[dict[str, str]], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        read(write_csv(tmp_path / "x.csv", rows))
-
-
-def test_column_order_does_not_matter_and_entities_may_be_json(tmp_path: Path) -> None:
-    path, entities = tmp_path / "x.csv", '{"b": true, "a": [1.5, "mg"]}'
-    row = official_row(1, **{"Relevant Entities": entities})
-    path.write_text(csv_text([row], reversed(OFFICIAL_COLUMNS)), encoding="utf-8")
-    (made,) = read(path)
-    assert list(made) == [column.name for column in COLUMNS]
-    assert made["relevant_entities"] == '{"a":[1.5,"mg"],"b":true}'
-
-
-@pytest.mark.parametrize(
-    ("columns", "message"),
-    [
         (
-            [*OFFICIAL_COLUMNS, "Difficulty"],
+            csv_text(WIDE, [*OFFICIAL_COLUMNS, "Difficulty"]),
             "wrong columns for the MedCalc-Bench v1.0 test set. unexpected: 'Difficulty'",
         ),
+        (csv_text(WIDE, SHORT), "missing: 'Note Type'. Expected: 'Row Number', 'Calculator ID'"),
+        (TWICE[: TWICE.rindex("sodium 140")], "unexpected end of data, line 5.*a quoted field is left open"),
         (
-            [name for name in OFFICIAL_COLUMNS if name != "Note Type"],
-            "missing: 'Note Type'. Expected: 'Row Number', 'Calculator ID'",
+            TWICE[: TWICE.rindex(",pmc-1002-1")],
+            "the row that ends on line 4 has 5 fields, the header has 14; the file is cut off",
         ),
+        ("", "x.csv: is empty"),
+        (csv_text([]), "has a header and no rows"),
+        (csv_text([official_row(1, Question="20 °C?")]), r"not UTF-8 after line \d+ \(byte 0xb0\)"),
     ],
 )
-def test_other_columns_are_refused_by_name(tmp_path: Path, columns: list[str], message: str) -> None:
-    path = tmp_path / "x.csv"
-    path.write_text(csv_text([{**official_row(1), "Difficulty": "hard"}], columns), encoding="utf-8")
+def test_files_that_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "x.csv").write_bytes(text.encode("latin-1"))
     with pytest.raises(UsageError, match=message):
-        read(path)
+        read(tmp_path / "x.csv")
 
 
 @pytest.mark.parametrize(("column", "value", "message"), TABLES["bad_cells_name_line_row_and_column"])
@@ -111,38 +106,11 @@ def test_forms_of_the_gold(tmp_path: Path, output_type: str, answer: str, good: 
             read(path)
 
 
-@pytest.mark.parametrize(
-    ("cut", "message"),
-    [
-        ("sodium 140", "unexpected end of data, line 5.*a quoted field is left open"),
-        (",pmc-1002-1", "the row that ends on line 4 has 5 fields, the header has 14; the file is cut off"),
-    ],
-)
-def test_a_file_cut_inside_a_row(tmp_path: Path, cut: str, message: str) -> None:
-    text = csv_text([official_row(1), official_row(2)])
-    path = tmp_path / "x.csv"
-    path.write_text(text[: text.rindex(cut)], encoding="utf-8")
-    with pytest.raises(UsageError, match=message):
-        read(path)
-
-
-def test_empty_header_only_and_not_utf8(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
-    for content, message in (
-        (b"", "x.csv: is empty"),
-        (csv_text([]).encode(), "has a header and no rows"),
-        (csv_text([official_row(1, Question="20 °C?")]).encode("latin-1"), r"not UTF-8 after line \d+ \(byte 0xb0\)"),
-    ):
-        path.write_bytes(content)
-        with pytest.raises(UsageError, match=message):
-            read(path)
-
-
 def item_rows(*changes: dict[str, Any]) -> list[dict[str, Any]]:
     return [{**TABLES["item_rows"], "row_number": number, **change} for number, change in enumerate(changes, start=1)]
 
 
-def test_items_carry_id_groups_and_fields() -> None:
+def test_items_carry_id_groups_fields_and_clusters() -> None:
     rows = item_rows({}, {"row_number": 12, "category": "risk", "calculator_name": "X"})
     items = load_items(MEDCALC, rows)
     assert [item.id for item in items] == ["1", "12"]
@@ -153,17 +121,11 @@ def test_items_carry_id_groups_and_fields() -> None:
     assert set(items[0].groups) == set(MEDCALC.groups)
     assert dict(items[1].fields) == rows[1]
     assert load_items(MEDCALC, []) == []
-
-
-def test_items_share_a_cluster_exactly_when_they_share_a_note() -> None:
     items = load_items(MEDCALC, item_rows(*TABLES["clusters"]))
     clusters = [item.cluster for item in items]
     assert clusters[0] == clusters[1] == "pmc-1-1"
     assert clusters[2] == clusters[4]  # one template text under two numbers
     assert len(set(clusters)) == 3
-
-
-def test_items_refuse_a_number_twice() -> None:
     with pytest.raises(UsageError, match="medcalc: two rows of the built dataset have the same row_number"):
         load_items(MEDCALC, item_rows({}, {"row_number": 1}))
 
@@ -185,18 +147,13 @@ def v1() -> list[dict[str, Any]]:
 
 @needs_shared
 @pytest.mark.upstream
-def test_v1_counts(v1: list[dict[str, Any]]) -> None:
+def test_v1(v1: list[dict[str, Any]]) -> None:
     # Paper, table 1 and appendix A: 1,047 rows, 55 calculators.
     assert len(v1) == 1047
     assert len({row["calculator_id"] for row in v1}) == len({row["calculator_name"] for row in v1}) == 55
     assert Counter(row["category"] for row in v1) == TABLES["v1_counts"]
     assert set(CATEGORIES) == {row["category"] for row in v1}
     assert Counter(row["output_type"] for row in v1) == {"decimal": 627, "integer": 380, "date": 40}
-
-
-@needs_shared
-@pytest.mark.upstream
-def test_v1_every_cell_comes_back(v1: list[dict[str, Any]]) -> None:
     for source, row in zip(v1_cells(), v1, strict=True):
         for theirs, ours in OFFICIAL_COLUMNS.items():
             if theirs in ("Row Number", "Calculator ID"):
@@ -206,11 +163,6 @@ def test_v1_every_cell_comes_back(v1: list[dict[str, Any]]) -> None:
             else:
                 assert row[ours] == source[theirs]
         assert row["source_category"] == source["Category"]
-
-
-@needs_shared
-@pytest.mark.upstream
-def test_v1_limits_follow_the_rule_of_the_demo(v1: list[dict[str, Any]]) -> None:
     decimals = [row for row in v1 if row["output_type"] == "decimal"]
     assert len(decimals) == 627
     for row in decimals:
@@ -218,20 +170,10 @@ def test_v1_limits_follow_the_rule_of_the_demo(v1: list[dict[str, Any]]) -> None
     for row in v1:
         if row["output_type"] != "decimal":
             assert row["lower_limit"] == row["ground_truth_answer"] == row["upper_limit"]
-
-
-@needs_shared
-@pytest.mark.upstream
-def test_v1_clusters_are_the_notes(v1: list[dict[str, Any]]) -> None:
     items = load_items(MEDCALC, v1)
     notes = {item.cluster: row["patient_note"] for item, row in zip(items, v1, strict=True)}
     assert len(notes) == len(set(notes.values())) == len({row["patient_note"] for row in v1}) == 979
     assert all(notes[item.cluster] == row["patient_note"] for item, row in zip(items, v1, strict=True))
-
-
-@needs_shared
-@pytest.mark.upstream
-def test_v1_file_is_the_known_one() -> None:
     from medical_tasks.data.dataset_source import file_sha256
 
     assert file_sha256(V1) == V1_TEST_SHA256

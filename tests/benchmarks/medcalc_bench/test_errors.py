@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from benchmarks import medcalc_errors
 from medical_tasks.benchmarks.medcalc_bench.data import read_rows
-from medical_tasks.benchmarks.medcalc_bench.errors import TYPES, sort_error
+from medical_tasks.benchmarks.medcalc_bench.errors import TYPES, Sorted, sort_error
 from medical_tasks.benchmarks.medcalc_bench.gold import (
     answer_kind,
     answer_text,
@@ -44,6 +44,12 @@ def row(calculator_id: int, entities: Mapping[str, Any], **cells: Any) -> dict[s
     }
 
 
+def sort(case: Mapping[str, Any], reply: str) -> Sorted:
+    found = sort_error(case, reply)
+    assert found is not None
+    return found
+
+
 PLANTED: dict[str, Any] = json.loads((Path(__file__).parent / "planted_errors.json").read_text(encoding="utf-8"))
 ROWS = {name: row(calculator_id, entities) for name, (calculator_id, entities) in PLANTED["rows"].items()}
 LDL, DUE, HAS_BLED = ROWS["LDL"], ROWS["DUE"], ROWS["HAS_BLED"]
@@ -57,8 +63,7 @@ CASES = [(each["type"], ROWS[each["row"]], each["reasoning"], each["answer"]) fo
 @pytest.mark.parametrize("form", ["json", "text"])
 def test_constructed_replies(wanted: str, case: Mapping[str, Any], reasoning: str, answer: str, form: str) -> None:
     reply = json.dumps({"step_by_step_thinking": reasoning, "answer": answer})
-    found = sort_error(case, reply if form == "json" else f"{reasoning}\n\nFinal answer: {answer}")
-    assert found is not None
+    found = sort(case, reply if form == "json" else f"{reasoning}\n\nFinal answer: {answer}")
     assert found.error_type == wanted, found.reason
     assert found.reason
     assert "\n" not in found.reason
@@ -73,30 +78,16 @@ def test_there_are_cases_of_each_type() -> None:
 
 @pytest.mark.parametrize(("reply", "reason"), TABLES["no_answer_is_another_error"])
 def test_no_answer_is_another_error(reply: str, reason: str) -> None:
-    found = sort_error(LDL, reply)
-    assert found is not None
+    found = sort(LDL, reply)
     assert found.error_type == "D"
     assert found.reason.startswith(reason)
 
 
-def test_right_answers_have_no_type() -> None:
+def test_rows_without_a_type() -> None:
     assert sort_error(LDL, '{"answer": "128"}') is None
     assert sort_error(LDL, '{"step_by_step_thinking": "215 - 10 - 77 = 999", "answer": "128"}') is None
     assert sort_error(DUE, '{"answer": "12/15/2023"}') is None
     assert sort_error(HAS_BLED, '{"answer": "3"}') is None
-
-
-def test_a_patch_has_no_times_a_day() -> None:
-    patch = row(
-        49,
-        {"FentANYL patch Dose": [25, "µg/h"], "OxyCODONE Dose": [10, "mg"], "OxyCODONE Dose Per Day": [3, "per day"]},
-    )
-    found = sort_error(patch, "25 × 2.4 = 60 and 10 × 3 × 1.5 = 45: 60 + 45 = 115. Answer: 155")
-    assert found is not None
-    assert found.error_type == "undetermined"
-
-
-def test_rows_with_a_label_of_their_own_are_refused() -> None:
     assert sort_error({**LDL, "ground_truth_answer": "90", "lower_limit": "85", "upper_limit": "95"}, "142") is None
     assert sort_error({**LDL, "relevant_entities": "{}"}, "142") is None
 
@@ -110,13 +101,18 @@ def test_what_counts_as_a_wrong_calculation(text: str, wrong: list[str]) -> None
 WRITTEN = json.loads((Path(__file__).parent / "written_scores.json").read_text(encoding="utf-8"))
 
 
-def test_scores_as_models_write_them() -> None:
+def test_written_scores_and_doses() -> None:
     """Rules, weights and thresholds beside the patient's data, short forms, findings without points."""
     assert len(WRITTEN) == 35
     for each in WRITTEN:
-        found = sort_error(row(each["calculator_id"], each["entities"]), each["reply"])
-        assert found is not None
+        found = sort(row(each["calculator_id"], each["entities"]), each["reply"])
         assert found.error_type == each["type"], (each["reply"], found.reason)
+    patch = row(
+        49,
+        {"FentANYL patch Dose": [25, "µg/h"], "OxyCODONE Dose": [10, "mg"], "OxyCODONE Dose Per Day": [3, "per day"]},
+    )
+    found = sort(patch, "25 × 2.4 = 60 and 10 × 3 × 1.5 = 45: 60 + 45 = 115. Answer: 155")
+    assert found.error_type == "undetermined"
 
 
 def test_planted_errors_are_found_in_every_layout() -> None:
@@ -145,12 +141,9 @@ def test_a_threshold_is_never_the_patients_value(heart_rate: int, threshold: str
     }
     case = row(51, entities)
     rest = "Temperature 37 °C: 0 points\n{}\nRespiratory rate 18: 0 points\nWBC 9,000: 0 points\nTotal: 0"
-    seen = sort_error(case, rest.format(f"Heart rate {threshold}: the pulse is {heart_rate}, 0 points"))
-    assert seen is not None
-    assert seen.error_type == "A"
-    unseen = sort_error(case, rest.format(f"Heart rate {threshold}: 0 points"))
-    assert unseen is not None
-    assert unseen.error_type == "undetermined"
+    seen = rest.format(f"Heart rate {threshold}: the pulse is {heart_rate}, 0 points")
+    assert sort(case, seen).error_type == "A"
+    assert sort(case, rest.format(f"Heart rate {threshold}: 0 points")).error_type == "undetermined"
 
 
 def test_hostile_texts_end() -> None:
@@ -164,8 +157,7 @@ def test_hostile_texts_end() -> None:
         "1 point, " * 2000,
     ):
         for case in (LDL, HAS_BLED):
-            found = sort_error(case, text + '\n{"answer": "5"}')
-            assert found is not None
+            found = sort(case, text + '\n{"answer": "5"}')
             assert found.error_type in TYPES
 
 

@@ -145,9 +145,6 @@ def test_points_by_kind_and_number() -> None:
     assert left_out == 1
     assert points[0].accuracy == pytest.approx(0.6)
     assert (points[0].ci_low, points[0].ci_high) == pytest.approx(wilson_interval(3, 5))
-
-
-def test_answers_on_one_note_widen_the_interval() -> None:
     alone, _ = accuracy_by_attributes([(row("lab", 2), place < 10, str(place)) for place in range(20)])
     shared, _ = accuracy_by_attributes([(row("lab", 2), place < 10, str(place // 5)) for place in range(20)])
     assert shared[0].ci_high - shared[0].ci_low > alone[0].ci_high - alone[0].ci_low
@@ -172,7 +169,7 @@ def plot(*points: IntervalPoint, title: str = "T") -> ElementTree.Element:
     return ElementTree.fromstring(interval_plot(points, title=title, x_label="Number", y_label="Accuracy"))
 
 
-def test_a_plot_shows_each_point_and_says_it() -> None:
+def test_plots_say_what_they_show() -> None:
     found = plot(IntervalPoint(7, 0.5, 0.25, 0.75, 12), IntervalPoint(3, 1.0, 0.6, 1.0, 4))
     assert len(found.findall(f".//{SVG}circle")) == 2
     assert found.findtext(f"{SVG}title") == "T"
@@ -183,9 +180,6 @@ def test_a_plot_shows_each_point_and_says_it() -> None:
     assert float(first.get("cx", "")) < float(second.get("cx", ""))
     assert float(first.get("cy", "")) < float(second.get("cy", ""))  # higher is further up
     assert {each.text for each in found.findall(f"{SVG}text")} >= {"0%", "100%", "3", "7", "Number", "Accuracy"}
-
-
-def test_titles_are_text_and_a_plot_without_points_says_so() -> None:
     found = plot(title="<script>alert(1)</script> & more")
     assert found.findall(f".//{SVG}script") == []
     assert found.findtext(f"{SVG}title") == "<script>alert(1)</script> & more"

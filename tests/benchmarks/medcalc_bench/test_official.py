@@ -43,7 +43,7 @@ def _row(case: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.upstream
 @needs_shared
-def test_recorded_answers_and_published_summary() -> None:
+def test_decisions_of_the_reference() -> None:
     """All 1,047 recorded decisions, and the authors' table to the last digit."""
     golds = {row["Row Number"]: gold_of(row) for row in v1_cells()}
     with (MEDCALC / "recorded/gpt-4o-mini_direct_answer.csv").open(encoding="utf-8", newline="") as lines:
@@ -56,12 +56,7 @@ def test_recorded_answers_and_published_summary() -> None:
         results.append((row["Category"], decision.correct))
     published = json.loads((MEDCALC / "recorded/gpt-4o-mini_direct_answer.results.json").read_text(encoding="utf-8"))
     assert official_summary(results) == published
-
-
-@pytest.mark.upstream
-@needs_shared
-def test_raw_replies_of_the_reference() -> None:
-    """Decisions and read answers that the authors' script gave on invented replies (fixtures/README.md)."""
+    # Decisions and read answers that the authors' script gave on invented replies (fixtures/README.md).
     cases = _fixture("raw_outputs")
     assert len(cases) >= 142
     for case in cases:
@@ -75,20 +70,10 @@ def test_raw_replies_of_the_reference() -> None:
         else:
             with pytest.raises(ValueError, match="no two numbers"):
                 official_answer(case["raw"], kind)
-
-
-@pytest.mark.upstream
-@needs_shared
-def test_checks_of_the_reference() -> None:
     cases = _fixture("direct_checks")
     assert len(cases) >= 27
     for case in cases:
         assert official_check(case["answer"], **_row(case)).correct == bool(case["reference"]["decision"]), case
-
-
-@pytest.mark.upstream
-@needs_shared
-def test_gold_in_full_marks_out() -> None:
     for row in v1_cells():
         reply = {"step_by_step_thinking": row["Ground Truth Explanation"], "answer": row["Ground Truth Answer"]}
         decision = official_decision(json.dumps(reply), **gold_of(row))
@@ -117,12 +102,15 @@ def test_the_answer_of_a_dialogue_about_code_is_checked_as_it_is(reply: str, cor
     assert decision.correct is correct
 
 
-def test_dates_and_ages_of_a_dialogue_about_code() -> None:
+def test_dates_ages_and_unknown_calculators() -> None:
     day: dict[str, Any] = {"calculator_id": 13, "gold": "05/04/2021", "lower": "", "upper": ""}
     assert official_code_decision("5/4/2021", **day).correct
     assert not official_code_decision("5/4/2021 or so", **day).correct  # which the other reader takes
     age: dict[str, Any] = {"calculator_id": 69, "gold": AGE, "lower": "", "upper": ""}
     assert official_code_decision("(4 weeks, 3 days)", **age).correct
+    decision = official_decision('{"answer": "3"}', calculator_id=99, gold="3", lower="3", upper="3")
+    assert not decision.correct
+    assert "no calculator 99" in decision.why
 
 
 @pytest.mark.parametrize(
@@ -142,19 +130,6 @@ def test_checks(calculator_id: int, answer: object, gold: object, lower: str, up
     assert decision.correct is correct
 
 
-def test_an_evaluated_text_is_evaluated_once_more() -> None:
-    """Their check evaluates the answer with their own variables around it, so this reply counts as right."""
-    row = {"gold": "25.238", "lower": "23.9761", "upper": "26.4999"}
-    assert official_decision("{\"answer\": str('float(lower_limit)')}", calculator_id=2, **row).correct
-    assert official_decision("{\"answer\": str('12.5+12.5')}", calculator_id=2, **row).correct
-
-
-def test_an_unknown_calculator_is_wrong() -> None:
-    decision = official_decision('{"answer": "3"}', calculator_id=99, gold="3", lower="3", upper="3")
-    assert not decision.correct
-    assert "no calculator 99" in decision.why
-
-
 def test_summary_by_hand() -> None:
     results = [("lab", True), ("lab", False), ("lab", False), ("date", True)]
     # lab: p = 1/3, sqrt(1/3 * 2/3 / 3) = 0.272; overall: p = 1/2, sqrt(1/4 / 1047) = 0.0155, whatever the size
@@ -167,6 +142,10 @@ def test_a_long_reply_is_read_from_its_last_answer() -> None:
     assert official_decision("x" * MAX_REPLY + '{"answer": "3"}', calculator_id=4, **row).correct
     assert official_decision('{"answer": "3"}' + "x" * 2 * MAX_REPLY, calculator_id=4, **row).correct
     assert not official_decision("x" * 2 * MAX_REPLY, calculator_id=4, **row).correct
+    # Their check evaluates the answer with their own variables around it, so this reply counts as right.
+    row = {"gold": "25.238", "lower": "23.9761", "upper": "26.4999"}
+    assert official_decision("{\"answer\": str('float(lower_limit)')}", calculator_id=2, **row).correct
+    assert official_decision("{\"answer\": str('12.5+12.5')}", calculator_id=2, **row).correct
 
 
 @given(

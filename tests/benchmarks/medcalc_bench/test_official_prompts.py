@@ -147,7 +147,15 @@ def test_examples_of_another_form(tmp_path: Path, content: Any, message: str) ->
         load_prompts(MEDCALC_ONE_SHOT, "official", tmp_path)
 
 
-def test_a_file_that_is_no_text(tmp_path: Path) -> None:
+def test_no_file_no_folder_no_example_and_no_such_set(tree: Path, tmp_path: Path) -> None:
+    for task in ASKED:
+        with pytest.raises(MissingError, match="--prompts official needs --upstream DIR"):
+            load_prompts(task, "official")
+        with pytest.raises(MissingError, match=r"the authors. evaluation/\w+\.py is not there"):
+            load_prompts(task, "official", tmp_path)
+        assert load_prompts(task, "official", tree / "evaluation").sha256 == load_prompts(task, "official", tree).sha256
+    with pytest.raises(UsageError, match="medcalc_open_book has no official prompts: the authors do not ask with"):
+        load_prompts(MEDCALC_OPEN_BOOK, "official", tree)
     place = write_tree(tmp_path) / "evaluation"
     for name, task in (
         ("run.py", MEDCALC),
@@ -158,20 +166,6 @@ def test_a_file_that_is_no_text(tmp_path: Path) -> None:
         with pytest.raises(MissingError, match=re.escape(name)):
             load_prompts(task, "official", tmp_path)
         write_tree(tmp_path)
-
-
-def test_no_file_no_folder_and_no_such_set(tree: Path, tmp_path: Path) -> None:
-    for task in ASKED:
-        with pytest.raises(MissingError, match="--prompts official needs --upstream DIR"):
-            load_prompts(task, "official")
-        with pytest.raises(MissingError, match=r"the authors. evaluation/\w+\.py is not there"):
-            load_prompts(task, "official", tmp_path)
-        assert load_prompts(task, "official", tree / "evaluation").sha256 == load_prompts(task, "official", tree).sha256
-    with pytest.raises(UsageError, match="medcalc_open_book has no official prompts: the authors do not ask with"):
-        load_prompts(MEDCALC_OPEN_BOOK, "official", tree)
-
-
-def test_a_calculator_without_an_example(tmp_path: Path) -> None:
     prompts = load_prompts(MEDCALC_ONE_SHOT, "official", write_tree(tmp_path, examples={"999": EXAMPLES["2"]}))
     with pytest.raises(
         MissingError, match=r"item 1: no worked example for calculator \d+ .*there is one for each of 999"

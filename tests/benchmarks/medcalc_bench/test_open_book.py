@@ -40,10 +40,28 @@ def items(tmp_path_factory: pytest.TempPathFactory) -> list[Item]:
     return load_task_data(MEDCALC_OPEN_BOOK, DATASET, data=home, config="demo").items
 
 
-def test_every_calculator_has_a_page() -> None:
+def test_every_calculator_has_a_page_that_names_every_input() -> None:
     assert sorted(PAGES) == sorted(entry.id for entry in CALCULATORS)
     assert len(PAGES) == len(set(PAGES.values())) == 55
     assert all(150 < len(text) < 3000 for text in PAGES.values())
+    count = 0
+    for entry in CALCULATORS:
+        for item in entry.inputs:
+            assert item.name in PAGES[entry.id]
+            count += 1
+    assert count > 250
+    assert "µmol/L × 0.011312; mmol/L × 11.312" in PAGES[3]
+    assert "degrees fahrenheit − 32, × 0.555556" in PAGES[51]
+    assert "in × 2.54" in PAGES[6]
+    for entry in CALCULATORS:
+        for line in PAGES[entry.id].split("\n"):
+            assert not line.endswith(("()", ": in", ";"))
+    code = re.compile(
+        r"`|\bsay\b|\bArgs\b|\bRaises\b|\bkeyword\b|CalculatorInputError|\bv1\.0\b|\w+_\w+|\bNone\b(?! or|,)|dataset"
+    )
+    assert {number: found for number, text in PAGES.items() if (found := code.findall(text))} == {}
+    with pytest.raises(UsageError, match=r"no calculator 1, so the open book has no page for it. Ids: 2, 3, 4"):
+        render_specification(1)
 
 
 # The thresholds as the publications print them.
@@ -53,7 +71,7 @@ def test_the_numbers_of_the_rule_are_there(calculator: int, texts: tuple[str, ..
         assert text in PAGES[calculator]
 
 
-def test_all_coefficients_of_the_framingham_equation() -> None:
+def test_coefficients_and_rules_built_on_are_those_of_the_code() -> None:
     men, women = (next(line for line in PAGES[46].split("\n") if line.startswith(sex)) for sex in ("Men:", "Women:"))
     for line, table in ((men, MEN), (women, WOMEN)):
         numbers = {float(number) for number in re.findall(r"-?\d+\.?\d*", line)}
@@ -65,34 +83,6 @@ def test_all_coefficients_of_the_framingham_equation() -> None:
     entry = next(entry for entry in CALCULATORS if entry.id == 46)
     given = {"sex": "male", "age_years": 55, "total_cholesterol_mg_dl": 200, "hdl_mg_dl": 45, "systolic_mm_hg": 130}
     assert entry(**given, treated=False, smoker=False) == pytest.approx(100 * (1 - 0.9402 ** math.exp(total)))
-
-
-def test_conversions_are_those_the_calculators_use() -> None:
-    assert "µmol/L × 0.011312; mmol/L × 11.312" in PAGES[3]
-    assert "degrees fahrenheit − 32, × 0.555556" in PAGES[51]
-    assert "in × 2.54" in PAGES[6]
-    for entry in CALCULATORS:
-        for line in PAGES[entry.id].split("\n"):
-            assert not line.endswith(("()", ": in", ";"))
-
-
-def test_every_input_is_named() -> None:
-    count = 0
-    for entry in CALCULATORS:
-        for item in entry.inputs:
-            assert item.name in PAGES[entry.id]
-            count += 1
-    assert count > 250
-
-
-def test_no_word_of_the_code() -> None:
-    code = re.compile(
-        r"`|\bsay\b|\bArgs\b|\bRaises\b|\bkeyword\b|CalculatorInputError|\bv1\.0\b|\w+_\w+|\bNone\b(?! or|,)|dataset"
-    )
-    assert {number: found for number, text in PAGES.items() if (found := code.findall(text))} == {}
-
-
-def test_rules_a_rule_builds_on_are_those_its_code_calls() -> None:
     by_id = {entry.id: entry for entry in CALCULATORS}
 
     def called(entry: object) -> set[int]:
@@ -104,11 +94,6 @@ def test_rules_a_rule_builds_on_are_those_its_code_calls() -> None:
     assert {key: set(others) for key, others in BUILDS_ON.items()} == {
         entry.id: found for entry in CALCULATORS if (found := called(entry))
     }
-
-
-def test_an_unknown_calculator_is_told() -> None:
-    with pytest.raises(UsageError, match=r"no calculator 1, so the open book has no page for it. Ids: 2, 3, 4"):
-        render_specification(1)
 
 
 def test_the_page_stands_before_the_note_and_nothing_of_the_answer_does(items: list[Item]) -> None:

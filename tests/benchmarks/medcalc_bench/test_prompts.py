@@ -41,6 +41,8 @@ def test_zero_shot_styles_ask_for_their_form() -> None:
     assert direct == "\n\n".join([TEXTS["introduction"], TEXTS["answer_form"], TEXTS["direct"], tail])
     thought = asked(load_prompts(MEDCALC), item)
     assert thought == "\n\n".join([TEXTS["introduction"], TEXTS["answer_form"], TEXTS["chain_of_thought"], tail])
+    with pytest.raises(UsageError, match="unknown prompt set 'theirs' for medcalc. Sets: own, official."):
+        load_prompts(MEDCALC, "theirs")
 
 
 def test_the_hash_covers_our_worked_examples(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,9 +66,6 @@ def test_one_shot_shows_our_example_of_the_same_calculator() -> None:
         assert f"{example.note}\n\nQuestion:\n{example.question}\n\nReply:\n{example.reply}" in head
         assert item.fields["patient_note"] in tail
         assert item.fields["patient_note"] not in head
-
-
-def test_our_examples_are_right_and_of_the_form_asked_for() -> None:
     exemplars = own_exemplars()
     assert set(exemplars) == {str(entry.id) for entry in CALCULATORS}
     fresh = {row["patient_note"] for seed in (0, 1, 7) for row in fresh_rows(seed, 110)}
@@ -85,11 +84,6 @@ def test_our_examples_are_right_and_of_the_form_asked_for() -> None:
             assert float(numbers[0]) == pytest.approx(float(gold), rel=1e-5)
         assert decide(example.reply, calculator_id=entry.id, gold=gold).correct
         assert example.note not in fresh
-
-
-def test_sets_that_do_not_exist() -> None:
-    with pytest.raises(UsageError, match="unknown prompt set 'theirs' for medcalc. Sets: own, official."):
-        load_prompts(MEDCALC, "theirs")
 
 
 @pytest.mark.parametrize("task", [MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT])

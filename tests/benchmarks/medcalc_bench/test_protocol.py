@@ -120,13 +120,6 @@ def turn(*answers: str, records: Records | None = None, **options: Any) -> Turn:
     return made
 
 
-def test_what_a_program_prints_is_the_answer(ran: list[str]) -> None:
-    assert turn("```python\nprint(7)\n```") == Done('{"answer": "7"}')
-    assert ran == ["print(7)"]
-    assert CodeProtocol().next_turns([], Records()) == []
-    assert [answer_of(stdout) for stdout in ("", "\n\n", "  \t\n")] == [""] * 3
-
-
 @pytest.mark.parametrize(
     ("reply", "told"),
     [
@@ -150,6 +143,10 @@ def test_a_failure_is_shown_and_another_program_asked_for(ran: list[str], reply:
 
 
 def test_twenty_tries_and_no_more(ran: list[str]) -> None:
+    assert turn("```python\nprint(7)\n```") == Done('{"answer": "7"}')
+    assert ran == ["print(7)"]
+    assert CodeProtocol().next_turns([], Records()) == []
+    assert [answer_of(stdout) for stdout in ("", "\n\n", "  \t\n")] == [""] * 3
     assert MAX_TRIES == 20
     replies = [f"```python\nbad({n})\n```" for n in range(20)]
     assert isinstance(turn(*replies[:19]), Ask)
@@ -189,7 +186,7 @@ def test_the_recipe_says_what_decides_an_outcome() -> None:
     json.dumps(identity, allow_nan=False)
 
 
-def test_real_programs() -> None:
+def test_real_programs(official: OfficialCode) -> None:
     if (missing := probe()) is not None:
         pytest.skip(f"no sandbox on this machine: {missing}")
     records = Records()
@@ -202,6 +199,16 @@ def test_real_programs() -> None:
     assert isinstance(prose, Ask)
     assert prose.messages[-1]["content"].startswith(TEXTS["no_program"])
     assert len(records.kept) == 2
+    if (missing := probe()) is not None:
+        pytest.skip(f"no sandbox on this machine: {missing}")
+    program = "import sys\nif __name__ == '__main__':\n    print(1)\nprint('e', file=sys.stderr)\nprint('µ')\n1 / 0"
+    made = official_turn(official, f"```python\n{program}\n```")
+    assert isinstance(made, Ask)
+    said = made.messages[-1]["content"]
+    assert said.startswith("It wrote\n                e\nµ\nTraceback (most recent call last):\n")
+    assert said.endswith("ZeroDivisionError: division by zero\n\n                and {that} is all.")
+    assert '  File "<string>", line 6, in <module>\n' in said
+    assert program not in said
 
 
 @pytest.fixture(scope="module")
@@ -221,25 +228,8 @@ CODE = "```python\nprint(7)\n```"
 def test_the_authors_dialogue_keeps_all_that_was_said(ran: list[str], official: OfficialCode) -> None:
     made = official_turn(official, "hm", "```python\nx\n```", CODE)
     assert isinstance(made, Ask)
-    assert [message["content"] for message in made.messages] == [
-        "question",
-        "hm",
-        "No code in hm!",
-        "```python\nx\n```",
-        "No print in ```python\nx\n```!",
-        CODE,
-        "It wrote\n                7\n\n                and {that} is all.",
-    ]
+    assert [message["content"] for message in made.messages] == TABLES["the_authors_dialogue"]
     assert len(ran) == 1
-
-
-@pytest.mark.parametrize(("reply", "text"), TABLES["ends"])
-def test_what_ends_the_authors_dialogue(ran: list[str], official: OfficialCode, reply: str, text: str) -> None:
-    assert official_turn(official, "hm", reply) == Done(text)
-    assert ran == []
-
-
-def test_tags_on_different_lines_are_answered_with_nothing(ran: list[str], official: OfficialCode) -> None:
     reply = "<answer>\n1\n<\\answer>"
     made = official_turn(official, CODE, reply)
     assert isinstance(made, Ask)
@@ -248,23 +238,13 @@ def test_tags_on_different_lines_are_answered_with_nothing(ran: list[str], offic
     made = official_turn(official, "<answer>1</answer>")
     assert isinstance(made, Ask)
     assert made.messages[-1]["content"] == "No code in <answer>1</answer>!"
-
-
-def test_the_authors_dialogue_ends_after_their_number_of_tries(ran: list[str], official: OfficialCode) -> None:
     for reply in (CODE, "hm", "<answer>\n<\\answer>"):
         assert isinstance(official_turn(official, *[reply] * 19), Ask)
         assert official_turn(official, *[reply] * 20) == Done("")
     assert official_turn(official, *[CODE] * 19, "<answer>3<\\answer>") == Done('{"answer": "3"}')
 
 
-def test_programs_are_run_as_the_authors_run_them(official: OfficialCode) -> None:
-    if (missing := probe()) is not None:
-        pytest.skip(f"no sandbox on this machine: {missing}")
-    program = "import sys\nif __name__ == '__main__':\n    print(1)\nprint('e', file=sys.stderr)\nprint('µ')\n1 / 0"
-    made = official_turn(official, f"```python\n{program}\n```")
-    assert isinstance(made, Ask)
-    said = made.messages[-1]["content"]
-    assert said.startswith("It wrote\n                e\nµ\nTraceback (most recent call last):\n")
-    assert said.endswith("ZeroDivisionError: division by zero\n\n                and {that} is all.")
-    assert '  File "<string>", line 6, in <module>\n' in said
-    assert program not in said
+@pytest.mark.parametrize(("reply", "text"), TABLES["ends"])
+def test_what_ends_the_authors_dialogue(ran: list[str], official: OfficialCode, reply: str, text: str) -> None:
+    assert official_turn(official, "hm", reply) == Done(text)
+    assert ran == []

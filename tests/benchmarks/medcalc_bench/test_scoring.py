@@ -59,17 +59,11 @@ FORMS: dict[str, Callable[[dict[str, str]], str]] = {
 
 @pytest.mark.upstream
 @needs_shared
-@pytest.mark.parametrize("form", list(FORMS))
-def test_gold_in_full_marks_out(form: str) -> None:
-    """1,047 of 1,047, also when the gold is only in the authors' explanation."""
-    decided = ((row["Row Number"], decide(FORMS[form](row), **gold_of(row))) for row in v1_cells())
-    assert [pair for pair in decided if not pair[1].correct] == []
-
-
-@pytest.mark.upstream
-@needs_shared
-def test_sane_decisions_on_invented_replies() -> None:
+def test_v1() -> None:
     """All of them, the policy choices included (fixtures/README.md)."""
+    for form, reply_of in FORMS.items():  # 1,047 of 1,047, also when the gold is only in the authors' explanation
+        decided = ((row["Row Number"], decide(reply_of(row), **gold_of(row))) for row in v1_cells())
+        assert [pair for pair in decided if not pair[1].correct] == [], form
     cases = json.loads((SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8"))["medcalc"]
     assert len(cases["raw_outputs"]) >= 142
     assert len(cases["direct_checks"]) >= 27
@@ -84,6 +78,27 @@ def test_sane_decisions_on_invented_replies() -> None:
         )
         # The file takes "3%" for a score of 3; a share of something is no number of points.
         assert decision.correct == (bool(case["sane"]) and reply != '{"answer": "3%"}'), (case, decision)
+    # Who repeats the labels, and who follows the published rules: 839 rows are common to both (docs/medcalc_audit.md).
+    items = load_items(MEDCALC, list(read_rows("v1.0", "test", {"test": V1})))
+    computed = [recompute_or_none(item.fields) for item in items]
+    labels = [item.fields["ground_truth_answer"] for item in items]
+    rules = [
+        label if result is None else answer_text(result.answer) for label, result in zip(labels, computed, strict=True)
+    ]
+    means = {}
+    for name, replies in (("labels", labels), ("rules", rules)):
+        scores = score_items(MEDCALC, items, [json.dumps({"answer": reply}) for reply in replies])
+        for metric in ("accuracy", "accuracy_recomputed", "accuracy_agreed"):
+            values = [score.values[metric] for score in scores if not math.isnan(score.values[metric])]
+            means[name, metric] = (sum(values), len(values))
+    assert means == {
+        ("labels", "accuracy"): (1047, 1047),
+        ("labels", "accuracy_recomputed"): (839, 1025),
+        ("labels", "accuracy_agreed"): (839, 839),
+        ("rules", "accuracy"): (861, 1047),  # 839, and the 22 labels that stand in where no rule has an answer
+        ("rules", "accuracy_recomputed"): (1025, 1025),
+        ("rules", "accuracy_agreed"): (839, 839),
+    }
 
 
 def test_replies_that_state_the_gold_and_replies_that_only_mention_it() -> None:
@@ -151,6 +166,16 @@ def test_items_are_scored() -> None:
     assert scores[0].why == "25.2 is within 23.9761 to 26.4999"
     assert scores[1].why == "3 is 3; official: the authors' reader finds no answer"
     assert not [score for score in scores if score.unscored is not None]
+    with pytest.raises(UsageError, match="medcalc: 1 items but 2 responses"):
+        score_items(MEDCALC, [_item(4, "3", "3", "3")], ["3", "3"])
+    item = _item(21, "16", "16", "16", "integer")
+    item = replace(item, fields={**item.fields, "relevant_entities": json.dumps(TABLES["views_of_the_label"][0][1])})
+    (score,) = score_items(MEDCALC, [item], ["The final answer is 12."])
+    assert score.why.endswith("; by the published rule: 12 is 12")
+    (score,) = score_items(MEDCALC, [_item(2, "25", "23.75", "26.25")], ["25"])
+    assert [
+        task.name for task in BENCHMARK.tasks if {metric.name for metric in task.metrics} != set(score.values)
+    ] == []
 
 
 @pytest.mark.parametrize("response", ["", " \n", "hello", "\x00", "\ud800"])
@@ -159,11 +184,6 @@ def test_an_unreadable_reply_is_wrong_and_scored(response: str) -> None:
     assert (score.values["accuracy"], score.values["accuracy_official"]) == (0.0, 0.0)
     assert (score.parsed, score.unscored) == ("", None)
     assert score.why == "no final number found"
-
-
-def test_as_many_responses_as_items() -> None:
-    with pytest.raises(UsageError, match="medcalc: 1 items but 2 responses"):
-        score_items(MEDCALC, [_item(4, "3", "3", "3")], ["3", "3"])
 
 
 @pytest.mark.parametrize(("reply", "row", "reason"), TABLES["reasons"])
@@ -183,29 +203,17 @@ def test_a_gold_that_cannot_be_read_is_told(row: dict[str, Any], message: str) -
         decide("3 on 3/7/2021 at 4w3d", **row)
 
 
-COMA = {
-    "Best eye response": "eye opening to verbal command",
-    "Best verbal response": "confused",
-    "Best motor response": "localizes pain",
-}  # 3 + 4 + 5 = 12
-
-
-def _views(calculator_id: int, entities: object, gold: str, reply: str) -> tuple[float, float, float]:
-    """`accuracy`, `accuracy_recomputed` and `accuracy_agreed`; limits as the dataset has them."""
-    decimal = answer_kind(calculator_id) == "decimal"
-    low, high = (str(float(gold) * factor) if decimal else gold for factor in (0.95, 1.05))
-    item = _item(calculator_id, gold, low, high)
-    item = replace(item, fields={**item.fields, "relevant_entities": json.dumps(entities)})
-    (score,) = score_items(MEDCALC, [item], [json.dumps({"answer": reply})])
-    return score.values["accuracy"], score.values["accuracy_recomputed"], score.values["accuracy_agreed"]
-
-
 @pytest.mark.parametrize(("calculator_id", "entities", "gold", "reply", "views"), TABLES["views_of_the_label"])
 def test_views_of_the_label(
     calculator_id: int, entities: object, gold: str, reply: str, views: list[float | None]
 ) -> None:
     """Without a value where no rule has an answer, and `accuracy_agreed` where the label is wrong; the limit of 0 is 0."""
-    found = _views(calculator_id, entities, gold, reply)
+    decimal = answer_kind(calculator_id) == "decimal"
+    low, high = (str(float(gold) * factor) if decimal else gold for factor in (0.95, 1.05))
+    item = _item(calculator_id, gold, low, high)
+    item = replace(item, fields={**item.fields, "relevant_entities": json.dumps(entities)})
+    (score,) = score_items(MEDCALC, [item], [json.dumps({"answer": reply})])
+    found = [score.values[name] for name in ("accuracy", "accuracy_recomputed", "accuracy_agreed")]
     assert [None if math.isnan(value) else value for value in found] == views
 
 
@@ -227,43 +235,3 @@ def test_a_unit_of_another_dimension_is_noted() -> None:
         recipe={},
     )
     assert entry["notes"] == {"unit_mismatch": 2}
-
-
-def test_a_decision_that_differs_says_why() -> None:
-    item = _item(21, "16", "16", "16", "integer")
-    item = replace(item, fields={**item.fields, "relevant_entities": json.dumps(COMA)})
-    (score,) = score_items(MEDCALC, [item], ["The final answer is 12."])
-    assert score.why.endswith("; by the published rule: 12 is 12")
-
-
-def test_the_specs_name_what_is_scored() -> None:
-    (score,) = score_items(MEDCALC, [_item(2, "25", "23.75", "26.25")], ["25"])
-    assert [
-        task.name for task in BENCHMARK.tasks if {metric.name for metric in task.metrics} != set(score.values)
-    ] == []
-
-
-@pytest.mark.upstream
-@needs_shared
-def test_the_views_of_v1() -> None:
-    """Who repeats the labels, and who follows the published rules: 839 rows are common to both (docs/medcalc_audit.md)."""
-    items = load_items(MEDCALC, list(read_rows("v1.0", "test", {"test": V1})))
-    computed = [recompute_or_none(item.fields) for item in items]
-    labels = [item.fields["ground_truth_answer"] for item in items]
-    rules = [
-        label if result is None else answer_text(result.answer) for label, result in zip(labels, computed, strict=True)
-    ]
-    means = {}
-    for name, replies in (("labels", labels), ("rules", rules)):
-        scores = score_items(MEDCALC, items, [json.dumps({"answer": reply}) for reply in replies])
-        for metric in ("accuracy", "accuracy_recomputed", "accuracy_agreed"):
-            values = [score.values[metric] for score in scores if not math.isnan(score.values[metric])]
-            means[name, metric] = (sum(values), len(values))
-    assert means == {
-        ("labels", "accuracy"): (1047, 1047),
-        ("labels", "accuracy_recomputed"): (839, 1025),
-        ("labels", "accuracy_agreed"): (839, 839),
-        ("rules", "accuracy"): (861, 1047),  # 839, and the 22 labels that stand in where no rule has an answer
-        ("rules", "accuracy_recomputed"): (1025, 1025),
-        ("rules", "accuracy_agreed"): (839, 839),
-    }

@@ -1,7 +1,6 @@
 """Fresh MedCalc questions: a seeded generator for all 55 calculators (`docs/medcalc_fresh.md`).
 
-`fresh_rows(seed, n)` makes questions that nobody has read before. `cases` draws the chart's entities and statements together,
-`remarks` adds distractors, `chart` writes the note, `rows` the row. The n-th row depends on seed and n alone.
+The n-th row depends on seed and n alone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Cases: how the patient of each calculator is drawn.
+"""Cases: how the patient of each calculator is drawn, by the steps that `cases.json` names in order.
 
-`cases.json` has for each case its calculators, the patient's ages, where and why they are seen, and the steps: calls of a
-`Chart` in order. A step that draws several values which depend on one another is a function of this module.
+A step that draws several values which depend on one another is a function of this module.
 """
 
 from __future__ import annotations
@@ -39,7 +38,6 @@ def draw_chart(calculator: AnyCalculator, draw: Draw) -> Chart:
 
 
 def _opened(calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any]) -> Chart:
-    """A chart with the patient and the scene of a case; what an opening has drawn already stands in it."""
     scene = ""
     setting: Any = case.get("setting")
     reason: Any = case.get("reason")
@@ -113,7 +111,6 @@ _OPENINGS: Final[Mapping[str, Callable[[AnyCalculator, Draw, Mapping[str, Any]],
 
 
 def drinks(chart: Chart) -> None:
-    """Alcoholic drinks a week, often about the limit of 8."""
     draw = chart.draw
     count = draw.pick((7, 8, 9)) if draw.chance(0.35) else draw.whole(0, 21)
     chart.concepts.add("alcohol")
@@ -128,7 +125,6 @@ def surgery_or_bed(chart: Chart) -> None:
 
 
 def hormones(chart: Chart) -> None:
-    """Hormones, of women before the menopause."""
     woman = chart.person.sex == "female" and chart.person.age < 52
     chart.find("hormone_use", "hormones", present=0.4 if woman else 0.0, known=0.7 if woman else 0.3)
 
@@ -185,7 +181,6 @@ _SMALLEST_DELTA: Final = 0.6
 
 
 def gap(chart: Chart) -> None:
-    """The anion gap, the delta gap and ratio, each with or without albumin."""
     draw = chart.draw
     corrected = any(item.parameter == "albumin_g_dl" for item in chart.calculator.inputs)
     sodium, bicarbonate = draw.whole(128, 150), draw.whole(6, 22)
@@ -202,7 +197,6 @@ def gap(chart: Chart) -> None:
 
 
 def lipids(chart: Chart) -> None:
-    """A lipid profile that adds up."""
     draw = chart.draw
     hdl, triglycerides, rest = draw.between(29, 82), draw.between(58, 388), draw.between(58, 214)
     total = rest + hdl + triglycerides / 5
@@ -212,7 +206,6 @@ def lipids(chart: Chart) -> None:
 
 
 def child_pugh(chart: Chart) -> None:
-    """The clotting and the two findings."""
     draw = chart.draw
     # Tables end the middle class at 2.2 or at 2.3: values there would divide their readers.
     chart.measure("inr", "inr", *((1.0, 2.18) if draw.chance(0.7) else (2.35, 3.1)), near=(1.7,))
@@ -226,7 +219,6 @@ def child_pugh(chart: Chart) -> None:
 
 
 def dialysis(chart: Chart) -> None:
-    """Dialysis, or not, and a creatinine that goes with it."""
     dialyzed = chart.find("dialysis_twice", present=0.15, known=0.5)
     if not dialyzed:
         dialyzed = chart.find("continuous_hemodialysis", "cvvhd", present=0.1, known=0.4)
@@ -234,14 +226,12 @@ def dialysis(chart: Chart) -> None:
 
 
 def transaminases(chart: Chart) -> None:
-    """Two enzymes that rise together."""
     ast = chart.draw.between(21, 168)
     chart.measure("ast_u_l", "ast", ast, ast)
     chart.measure("alt_u_l", "alt", ast * 0.6, ast * 1.7)
 
 
 def bleeding_hemoglobin(chart: Chart) -> None:
-    """A hemoglobin, near the thresholds for the patient's sex."""
     near = (10, 12, 13) if chart.person.sex == "male" else (10, 12)
     chart.measure("hemoglobin_g_dl", "hemoglobin", 7.2, 14.6, near=near)
 
@@ -260,7 +250,6 @@ def burden(chart: Chart) -> None:
 
 
 def coma(chart: Chart) -> None:
-    """Eye, verbal and motor response, which fall and rise together."""
     depth = chart.draw.between(0, 1)
     for parameter in ("eye_response", "verbal_response", "motor_response"):
         share = min(max(depth + chart.draw.between(-0.3, 0.3), 0), 1)
@@ -287,7 +276,6 @@ def oxygen(chart: Chart) -> None:
 
 
 def renal_failure(chart: Chart) -> None:
-    """A creatinine, and whether the kidneys fail acutely, chronically or not."""
     failing = chart.draw.chance(0.3)
     low, high = (1.6, 5.2) if failing else (0.6, 1.9)
     chart.measure("creatinine_mg_dl", "coarse_creatinine", low, high, near=(2.0, 3.5) if failing else (1.5,))
@@ -297,7 +285,6 @@ def renal_failure(chart: Chart) -> None:
 
 
 def admission(chart: Chart) -> None:
-    """Kind of admission to intensive care."""
     if chart.scene == "surgical":
         chart.choose("surgery", "admission", 1, 2)
     elif chart.draw.chance(0.6):
@@ -305,7 +292,6 @@ def admission(chart: Chart) -> None:
 
 
 def ventilation(chart: Chart) -> None:
-    """Ventilation, or else CPAP."""
     if not chart.find("mechanical_ventilation", "ventilation", present=0.5, known=0.7):
         chart.find("cpap", present=0.3, known=0.5)
 

@@ -23,7 +23,6 @@ _BMI_BELT: Final = 0.25
 
 
 def draw_height(chart: Chart) -> Reading:
-    """States a height that fits the patient's sex, and enters it."""
     low, high = (160, 194) if chart.person.sex == "male" else (148, 180)
     height = (chart.draw.between(low, high) + chart.draw.between(low, high)) / 2
     return chart.measure("height_cm", "height", height, height)
@@ -50,7 +49,6 @@ def size_on_a_bound(chart: Chart) -> None:
 
 
 def body_size(chart: Chart) -> None:
-    """What body mass index, body surface area, ideal or adjusted weight take."""
     parameters = {item.parameter for item in chart.calculator.inputs}
     if "sex" in parameters:
         chart.sex()
@@ -62,7 +60,6 @@ def body_size(chart: Chart) -> None:
 
 
 def target_weight(chart: Chart) -> None:
-    """A height and a wanted BMI."""
     draw_height(chart)
     reading = AMOUNTS["bmi"].read(chart.draw, chart.system, 18.5, 25)
     chart.enter("bmi_kg_m2", reading.entity)
@@ -100,7 +97,6 @@ def steroid_words(name: str) -> str:
 
 
 def steroids(chart: Chart) -> None:
-    """A change from one glucocorticoid to another."""
     draw = chart.draw
     source, target = draw.some(tuple(_STEROIDS), 2)
     drug, route, doses = _STEROIDS[source]
@@ -114,7 +110,6 @@ def steroids(chart: Chart) -> None:
 
 
 def opioids(chart: Chart) -> None:
-    """One to three opioids, each with dose and times a day; a patch with its rate."""
     draw = chart.draw
     for name in draw.some(tuple(_OPIOIDS), draw.pick((1, 2, 2, 3))):
         drug, doses, unit, times = _OPIOIDS[name]
@@ -151,7 +146,6 @@ def _written_date(draw: Draw, day: datetime.date) -> str:
 
 
 def last_period(chart: Chart) -> datetime.date:
-    """The day on which the last period began."""
     day = _FIRST_DAY + datetime.timedelta(days=chart.draw.whole(0, _SPAN_DAYS))
     chart.enter("last_menstrual_date", f"{day:%m/%d/%Y}")
     chart.say("story", chart.draw.pick(_TEXTS["last_period"]).replace("{day}", _written_date(chart.draw, day)))
@@ -159,7 +153,6 @@ def last_period(chart: Chart) -> datetime.date:
 
 
 def cycle(chart: Chart) -> None:
-    """The length of the cycle, stated or left out."""
     draw = chart.draw
     if draw.chance(0.8):
         length = draw.pick((27, 28, 29)) if draw.chance(0.3) else draw.whole(22, 36)
@@ -168,13 +161,11 @@ def cycle(chart: Chart) -> None:
 
 
 def regular_cycle(chart: Chart) -> None:
-    """That the cycle is regular, stated or left out."""
     if chart.draw.chance(0.5):
         chart.say("story", chart.draw.pick(_TEXTS["regular_cycle"]))
 
 
 def visit(chart: Chart) -> None:
-    """The last period and the day of the visit."""
     draw, last = chart.draw, last_period(chart)
     days = draw.whole(3, 40) * 7 + draw.pick((-1, 0, 1)) if draw.chance(0.35) else draw.whole(24, _LONGEST_PREGNANCY)
     today = last + datetime.timedelta(days=days)

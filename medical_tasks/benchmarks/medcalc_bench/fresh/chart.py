@@ -109,10 +109,7 @@ _SENTENCE_SHARE = 0.5  # of the findings that have sentences of their own, how m
 
 
 class Chart:
-    """One patient's statements; sentences and phrases are templates.
-
-    `entities` are what the dataset has of them, `concepts` what the calculator needs to know of, stated or left out.
-    """
+    """One patient's statements; `entities` are the dataset's, `concepts` what the calculator must know of, stated or left out."""
 
     def __init__(
         self,
@@ -125,11 +122,7 @@ class Chart:
         voice: Voice = "self",
         blocks: str = "",
     ) -> None:
-        """Open a chart.
-
-        Of the templates of `reason` one is taken; after `//` follow sentences of the story. `blocks` are further concepts that
-        the scene speaks of, with blanks between them.
-        """
+        """One template of `reason` is taken, after `//` sentences of the story; `blocks` are concepts that the scene speaks of."""
         self.calculator = calculator
         self.draw = draw
         self.person = person
@@ -251,11 +244,7 @@ class Chart:
         forced: bool | None = None,
         clouds: bool = False,
     ) -> bool | None:
-        """States a finding, denies it, or leaves it out of note and entities.
-
-        `present` is the probability that it is there, unless that is `forced`; `known` that the note speaks of it when it is
-        absent; a patient who has one that `clouds` tells nothing.
-        """
+        """States a finding, denies it with probability `known`, or leaves it out; who has one that `clouds` tells nothing."""
         finding = FINDINGS[name or parameter]
         self.concepts |= finding.concepts
         there = self.draw.chance(present) if forced is None else forced

@@ -24,10 +24,7 @@ Kind: TypeAlias = str
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """Something that is there or not. Phrases are noun phrases for lists; sentences stand alone.
-
-    `f:` or `m:` before a wording keeps it to women or men. Sentences may use {He}, {he}, {His}, {his}, {him}, {side} and {other}.
-    """
+    """Something that is there or not: phrases for lists, sentences that stand alone; `f:` or `m:` keeps one to women or men."""
 
     kind: Kind
     yes: tuple[str, ...]  # phrases when it is there
@@ -39,8 +36,6 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Grade:
-    """One class of a finding that has several."""
-
     word: str  # as the entities name it
     kind: Kind
     phrases: tuple[str, ...]  # as of a finding that is there; of the absent class what is denied

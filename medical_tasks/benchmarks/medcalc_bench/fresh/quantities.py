@@ -1,8 +1,6 @@
-"""The values of the notes: bedside and laboratory values, their units, names and usual range, and how one is drawn.
+"""The values of the notes, drawn on the grid they are printed on from `random()` alone, which is the same in every Python.
 
-Draws are made from `random()` alone, which Python promises to be the same in every version. A value is drawn on the grid it is
-printed on, so that note and entities hold the same number. Where tables print a rounded threshold for a unit (creatinine 2.0
-mg/dL is 177 µmol/L in print, 176.8 by arithmetic) no value is drawn close to it: both readings would be right.
+Close to a threshold that print rounds (creatinine 2.0 mg/dL: 177 µmol/L, 176.8 by arithmetic) no value is drawn.
 """
 
 from __future__ import annotations
@@ -27,7 +25,6 @@ class Draw:
     __slots__ = ("_next",)
 
     def __init__(self, key: str) -> None:
-        """Equal keys, any text, give equal streams."""
         self._next = random.Random(key).random  # noqa: S311 - reproducible on purpose, keeps no secret
 
     def chance(self, probability: float) -> bool:
@@ -71,8 +68,6 @@ MARGIN = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class Form:
-    """One way to write a quantity."""
-
     unit: str  # as it stands in the entities; "" for a pure number, `ft in` for feet and inches
     texts: tuple[str, ...]  # what may follow the number in a note, its own blank included
     digits: int = 0  # decimals printed
@@ -86,7 +81,6 @@ class Form:
     grouped: bool = False  # whether thousands are set off by a comma
 
     def grid(self, base: float) -> int:
-        """Number of the grid point next to a value in the base unit."""
         shown: float = (base * self.factor + self.shift) * 10**self.digits / self.step
         return round(shown)
 
@@ -96,11 +90,9 @@ class Form:
         return counted / 10**self.digits if self.digits else counted
 
     def base(self, grid: int) -> float:
-        """A grid point in the base unit."""
         return (self.number(grid) - self.shift) / self.factor
 
     def entity(self, grid: int) -> object:
-        """A grid point as an entity's value."""
         if self.unit == "ft in":
             return [grid // 12, "ft", grid % 12, "in"]
         return [self.number(grid), self.unit] if self.unit else self.number(grid)
@@ -149,10 +141,7 @@ class Amount:
         near: Sequence[float] = (),
         printed: Mapping[str, Sequence[float]] | None = None,
     ) -> Reading:
-        """Draws a value on the grid of one of the system's forms; `low`, `high` and the thresholds `near` are in the base unit.
-
-        `printed` has the thresholds that the publication prints for a unit of its own, by that unit.
-        """
+        """Draws a value on a form's grid; `printed` has the publication's thresholds by unit, all else is in the base unit."""
         form = draw.pick([form for form in self.forms if form.system in (None, system)])
         own = (printed or {}).get(form.unit)
         close = draw.chance(NEAR_SHARE) if near else False
@@ -177,7 +166,6 @@ class Amount:
 
 
 def _clear(draw: Draw, form: Form, grid: int, near: Sequence[float]) -> int:
-    """Moves a value out of the belt around a threshold."""
     for bound in near:
         if abs(form.base(grid) - bound) < MARGIN * bound:
             side = 1 if draw.chance(0.5) else -1

@@ -108,7 +108,6 @@ def add_background(chart: Chart, words: int, least: int) -> None:
 
 
 def _add_values(chart: Chart, *, room: bool) -> int:
-    """Adds usual bedside and laboratory values; returns how many words they take."""
     draw = chart.draw
     taken = set(chart.concepts)
     added = 0

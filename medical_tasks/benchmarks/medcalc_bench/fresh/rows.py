@@ -1,7 +1,6 @@
-"""Rows of the `fresh` configuration: a calculator's case and question, the note and the answer, put together.
+"""Rows of the `fresh` configuration: case, question, note and answer, put together.
 
-Where published variants of a rule give different answers, every wording of the question names the variant of the dataset, so that
-the gold is the only right answer.
+Where published variants of a rule differ, every wording of the question names the variant of the dataset.
 """
 
 from __future__ import annotations

@@ -41,6 +41,18 @@ def test_every_quantity_is_checked() -> None:
     by_the_way = set("crp magnesium tsh ferritin alkaline_phosphatase lipase".split())  # no calculator asks for these
     assert set(AMOUNTS) == set(MEASURES) | private | by_the_way
     assert (len(background("vitals")), len(background("labs"))) == (6, 25)
+    (celsius, fahrenheit) = AMOUNTS["temperature"].forms
+    assert celsius.text(384, Draw("a")).startswith("38.4 ")
+    assert fahrenheit.grid(38.0) == 1004
+    assert fahrenheit.entity(1004) == [100.4, "degrees fahrenheit"]
+    feet = AMOUNTS["height"].forms[-1]
+    assert feet.entity(70) == [5, "ft", 10, "in"]
+    assert feet.text(70, Draw("a")) == "5 ft 10 in"
+    per_microlitre = next(form for form in AMOUNTS["platelets"].forms if form.unit == "/µL")
+    assert per_microlitre.entity(per_microlitre.grid(149)) == [149_000, "/µL"]
+    assert per_microlitre.text(per_microlitre.grid(149), Draw("a")).startswith("149,000")
+    assert AMOUNTS["inr"].forms[0].entity(17) == 1.7
+    assert AMOUNTS["inr"].forms[0].text(20, Draw("a")) == "2.0"
 
 
 @pytest.mark.parametrize("name", sorted(MEASURES))
@@ -56,31 +68,6 @@ def test_every_form_is_read_back_by_the_calculators(name: str) -> None:
             assert form.grid(form.base(grid)) == grid
 
 
-def test_texts() -> None:
-    (celsius, fahrenheit) = AMOUNTS["temperature"].forms
-    assert celsius.text(384, Draw("a")).startswith("38.4 ")
-    assert fahrenheit.grid(38.0) == 1004
-    assert fahrenheit.entity(1004) == [100.4, "degrees fahrenheit"]
-    feet = AMOUNTS["height"].forms[-1]
-    assert feet.entity(70) == [5, "ft", 10, "in"]
-    assert feet.text(70, Draw("a")) == "5 ft 10 in"
-    per_microlitre = next(form for form in AMOUNTS["platelets"].forms if form.unit == "/µL")
-    assert per_microlitre.entity(per_microlitre.grid(149)) == [149_000, "/µL"]
-    assert per_microlitre.text(per_microlitre.grid(149), Draw("a")).startswith("149,000")
-    assert AMOUNTS["inr"].forms[0].entity(17) == 1.7
-    assert AMOUNTS["inr"].forms[0].text(20, Draw("a")) == "2.0"
-
-
-def test_values_stand_on_and_beside_thresholds_that_convert_exactly() -> None:
-    counts: Counter[float] = Counter()
-    for key in range(2000):
-        reading = AMOUNTS["hemoglobin"].read(Draw(str(key)), "si", 7, 15, near=(10, 12))
-        counts[round(reading.base, 6)] += 1
-    for value in (9.9, 10.0, 10.1, 11.9, 12.0, 12.1):
-        assert counts[value] > 60, value
-    assert counts[8.0] < 40
-
-
 @settings(max_examples=200, deadline=None)
 @given(key=st.integers())
 def test_values_keep_clear_of_thresholds_that_print_rounds(key: int) -> None:
@@ -91,22 +78,6 @@ def test_values_keep_clear_of_thresholds_that_print_rounds(key: int) -> None:
     assert unit == "µmol/L"
     exact = convert(number, unit, "mg/dL", substance=units.CREATININE)
     assert abs(exact - 2.0) > 2.0 * MARGIN * 0.99
-
-
-def test_printed_thresholds_of_a_unit_are_used_as_they_are() -> None:
-    units: Counter[str] = Counter()
-    on_limit: Counter[object] = Counter()
-    for key in range(1500):
-        system: System = "si" if key % 2 else "us"
-        reading = AMOUNTS["bun"].read(
-            Draw(str(key)), system, 8, 46, near=(19.0,), printed={"mg/dL": (19.0,), "mmol/L": (7.0,)}
-        )
-        assert isinstance(reading.entity, list)
-        units[reading.entity[1]] += 1
-        on_limit[tuple(reading.entity)] += 1
-    assert min(units.values()) > 600
-    assert on_limit[7.0, "mmol/L"] > 50
-    assert on_limit[19, "mg/dL"] > 50
 
 
 @settings(max_examples=50, deadline=None)
@@ -124,7 +95,7 @@ def test_draws_keep_their_bounds_and_their_key(key: str, low: int, span: int) ->
     assert low <= draw.between(low, low + 1) < low + 1
 
 
-def test_every_value_is_drawn() -> None:
+def test_draws() -> None:
     draw = Draw("even")
     counts = Counter(draw.whole(1, 4) for _ in range(2000))
     assert set(counts) == {1, 2, 3, 4}
@@ -133,18 +104,35 @@ def test_every_value_is_drawn() -> None:
     assert all(draw.chance(1.0) for _ in range(100))
     first = Counter(Draw(str(key)).shuffled("abc")[0] for key in range(900))
     assert min(first.values()) > 230
+    readings: Counter[float] = Counter()
+    for key in range(2000):
+        reading = AMOUNTS["hemoglobin"].read(Draw(str(key)), "si", 7, 15, near=(10, 12))
+        readings[round(reading.base, 6)] += 1
+    for value in (9.9, 10.0, 10.1, 11.9, 12.0, 12.1):
+        assert readings[value] > 60, value
+    assert readings[8.0] < 40
+    units: Counter[str] = Counter()
+    on_limit: Counter[object] = Counter()
+    for key in range(1500):
+        system: System = "si" if key % 2 else "us"
+        reading = AMOUNTS["bun"].read(
+            Draw(str(key)), system, 8, 46, near=(19.0,), printed={"mg/dL": (19.0,), "mmol/L": (7.0,)}
+        )
+        assert isinstance(reading.entity, list)
+        units[reading.entity[1]] += 1
+        on_limit[tuple(reading.entity)] += 1
+    assert min(units.values()) > 600
+    assert on_limit[7.0, "mmol/L"] > 50
+    assert on_limit[19, "mg/dL"] > 50
 
 
-def test_ages_on_and_beside_the_limits() -> None:
+def test_persons() -> None:
     ages = Counter(draw_person(Draw(str(key)), 20, 95, near=(65, 75)).age for key in range(3000))
     assert min(ages) == 20
     assert max(ages) == 95
     for age in (64, 65, 66, 74, 75, 76):
         assert ages[age] > 2 * ages[40], age
     assert ages[65] > ages[64]
-
-
-def test_a_person_is_described_by_sex_and_age() -> None:
     woman = draw_person(Draw("a"), 82, 82, sex="female")
     assert (woman.article, woman.described, woman.brief) == ("An", "82-year-old woman", "82 y F")
     assert woman.title.startswith("Ms ")

@@ -42,15 +42,12 @@ def digest(rows: list[Row], *columns: str) -> str:
     return hashlib.sha256(json.dumps(content, ensure_ascii=True).encode()).hexdigest()
 
 
-def test_what_a_seed_gives_is_pinned() -> None:
+def test_what_a_seed_gives_is_pinned_and_the_same_in_another_process() -> None:
     # When this fails, the same seed gives other questions than before: raise the version of the dataset's spec, say so in
     # CHANGELOG.md, and only then record the new value. Golds are left out: their last digit is the C library's.
     rows = list(fresh_rows(1, 110))
     assert rows[:60] == list(fresh_rows(1, 60))
     assert digest(rows, "note_id", "patient_note", "question", "relevant_entities") == PINNED
-
-
-def test_the_same_seed_gives_the_same_rows_in_another_process() -> None:
     code = (
         "import json, sys; from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_rows; "
         "sys.stdout.write(json.dumps(list(fresh_rows(4711, 110))))"
@@ -79,7 +76,7 @@ def test_a_row_depends_on_seed_and_number_alone(seed: int, n: int) -> None:
     assert row["row_number"] == n
 
 
-def test_rows_have_the_dataset_s_form() -> None:
+def test_rows_have_the_dataset_s_form_and_its_gold() -> None:
     for row in made_rows():
         assert list(row) == [column.name for column in COLUMNS]
         for column in COLUMNS:
@@ -92,9 +89,6 @@ def test_rows_have_the_dataset_s_form() -> None:
     assert set(counts.values()) == {28}
     assert len({row["patient_note"] for row in made_rows()}) == len(made_rows())
     assert len({item.cluster for item in load_items(MEDCALC, made_rows())}) == len(made_rows())
-
-
-def test_gold_in_full_marks_out() -> None:
     items = load_items(MEDCALC, made_rows())
     for task in (MEDCALC, MEDCALC_DIRECT):
         scores = score_items(task, items, [gold_response(task, item) for item in items])
@@ -126,16 +120,13 @@ def test_entities_are_used_all_and_give_the_gold() -> None:
     assert insulin >= 2
 
 
-def test_scores_vary() -> None:
+def test_scores_units_and_styles_vary() -> None:
     golds: dict[str, set[str]] = {}
     for row in made_rows():
         if row["output_type"] == "integer" and row["calculator_id"] != 69:
             golds.setdefault(row["calculator_name"], set()).add(row["ground_truth_answer"])
     assert len(golds) >= 18
     assert {name: found for name, found in golds.items() if len(found) < 3} == {}
-
-
-def test_both_laboratories_units_and_missing_items_occur() -> None:
     units = Counter(
         value[1]
         for row in made_rows()
@@ -146,9 +137,6 @@ def test_both_laboratories_units_and_missing_items_occur() -> None:
         assert units[unit] > 5, unit
     missing = sum("not mentioned" in row["ground_truth_explanation"] for row in made_rows())
     assert missing > 150
-
-
-def test_every_style_is_written() -> None:
     marks = {"referral": "Dear colleague,", "soap": "\nO: ", "discharge": "Reason for admission:"}
     counts = Counter(name for row in made_rows() for name, mark in marks.items() if mark in row["patient_note"])
     counts["telegraphic"] = sum(bool(re.match(r"\d+ (y|mo) [MF] ", row["patient_note"])) for row in made_rows())

@@ -16,12 +16,24 @@ from medical_tasks.calculators import CALCULATORS
 PLACEHOLDERS = {"He", "he", "His", "his", "him", "side", "other"}
 
 
-def test_the_stock_is_found() -> None:
+def test_the_stock() -> None:
     assert len(FINDINGS) == 102
     assert len(GRADES) == 14
     assert len(REMARKS) == 164
     assert len(ASIDES) == 24
     assert set(QUESTIONS) == set(CASE_OF) == {entry.id for entry in CALCULATORS}
+    for finding in FINDINGS.values():
+        for sex in "fm":
+            for wordings in (finding.yes, finding.no):
+                assert [text for text in wordings if not text.startswith(("f:", "m:")) or text.startswith(sex)]
+    for remark in REMARKS:
+        assert remark.concepts, remark.text
+        assert remark.text.endswith(".")
+        assert remark.brief.endswith(".")
+        assert len(remark.brief.split()) <= len(remark.text.split())
+    for questions in QUESTIONS.values():
+        assert len(set(questions)) >= 2
+        assert all(text[-1] in ".?" for text in questions)
 
 
 @pytest.mark.parametrize("name", sorted(FINDINGS))
@@ -52,24 +64,6 @@ def test_grades(name: str) -> None:
         assert entry.told or entry.kind not in STATEMENTS
         assert entry.told or not entry.absent
         assert all(sentence.endswith(".") for sentence in entry.told)
-
-
-def test_both_sexes_have_a_wording_for_everything() -> None:
-    for finding in FINDINGS.values():
-        for sex in "fm":
-            for wordings in (finding.yes, finding.no):
-                assert [text for text in wordings if not text.startswith(("f:", "m:")) or text.startswith(sex)]
-
-
-def test_remarks_and_questions() -> None:
-    for remark in REMARKS:
-        assert remark.concepts, remark.text
-        assert remark.text.endswith(".")
-        assert remark.brief.endswith(".")
-        assert len(remark.brief.split()) <= len(remark.text.split())
-    for wordings in QUESTIONS.values():
-        assert len(set(wordings)) >= 2
-        assert all(text[-1] in ".?" for text in wordings)
 
 
 @pytest.mark.parametrize("brief", [True, False])
