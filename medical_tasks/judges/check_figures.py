@@ -1,8 +1,6 @@
 """How well a judge's labels agree with people's: the figures of `medical-tasks judge-check`, and the page that it prints.
 
-Classes are data (`judges.checks.View`). A pair without a verdict counts in no share; it is in the coverage, in a column of
-its own in the confusion matrix, and in the bounds of the accuracy. A pair without a majority of people is in the figures of
-each rater alone.
+A pair without a verdict counts in no share; one without a majority of people is in the figures of each rater alone.
 """
 
 from __future__ import annotations

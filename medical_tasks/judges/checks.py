@@ -1,8 +1,6 @@
-"""The record of checks: how well each judge did when it was last compared with people.
+"""The record of checks: how well each judge did when it was last compared with people (docs/judge_check.md).
 
-`medical-tasks judge-check` writes it to one JSON file in the user's data home; `run` and `score` show it. A judge is known
-by its identity, votes, judging mode and prompts, and a check belongs to a set of labelled pairs. A `View` is the classes in
-which judge and people are compared.
+A judge is known by its identity, votes, judging mode and prompts, and a check belongs to a set of labelled pairs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """A judge by its name, opened and asked: votes, re-asks, the store of finished replies and the budget.
 
-Each kind of judge is imported when it is asked for. Every reply is stored the moment it arrives, under a hash of what decides it,
-and is never asked for again; the store holds no prompt. What got no reply is `Unscored` with its reason, and the next run asks
-anew; what stayed unreadable is kept as it is, since the same judge would say the same again.
+Every reply is stored the moment it arrives, under a hash of what decides it, and is never asked for again; no prompt is stored.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""Splits a text into sentences, without a model or a download, by one of two sets of rules.
+"""Splits a text into sentences, without a model or a download, by one of two sets of rules; no word is lost or doubled.
 
-Under both, no word is lost or doubled: between two sentences there is only white space. `medical` is this package's own: it knows
-the abbreviations of English notes, keeps the number of a list with its line and ends a sentence at a blank line. `punkt` makes the
-decisions of NLTK's `PunktSentenceTokenizer`, which other people's metrics are computed with: Kiss and Strunk (2006), Unsupervised
-multilingual sentence boundary detection, Computational Linguistics 32(4). `UNTRAINED` is that class without training; `read_punkt`
-reads the parameters that NLTK distributes as `punkt_tab` and uses in `sent_tokenize`.
+`medical` knows English notes. `punkt` decides as NLTK's `PunktSentenceTokenizer` does (Kiss and Strunk 2006, Computational
+Linguistics 32(4)): `UNTRAINED` is that class without training, `read_punkt` reads NLTK's `punkt_tab`, used in `sent_tokenize`.
 """
 
 from __future__ import annotations
