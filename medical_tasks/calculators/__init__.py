@@ -8,8 +8,8 @@
     result.source        # Lip GYH et al. Chest 2010;137:263-272.
 
 `calculate` takes a calculator (id, slug, name or alias) and the dataset's `Relevant Entities`: names of v1.0 and v1.2 in any case
-and spacing, `[value, unit]` pairs or bare numbers. Missing findings count as absent and are listed; missing required inputs, unknown
-units and impossible values are a `CalculatorInputError`. See docs/calculators.md.
+and spacing, `[value, unit]` pairs or bare numbers. Missing findings count as absent and are listed; missing required inputs,
+unknown units and impossible values are a `CalculatorInputError`. See docs/calculators.md.
 
 How to add a calculator
 -----------------------
