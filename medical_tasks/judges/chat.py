@@ -148,8 +148,6 @@ def _reply(call: Call, completion: Completion, number: int) -> Reply:
 
 @dataclass
 class _Desk:
-    """The budget as one round of calls sees it."""
-
     budget: RunBudget
     under_way: int = 0
     ended: asyncio.Event = field(default_factory=asyncio.Event)

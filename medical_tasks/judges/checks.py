@@ -138,7 +138,6 @@ def describe(
 
 
 def _people(check: Mapping[str, Any]) -> str:
-    """What people reached themselves, as far as it is known."""
     said = [f"{kappa:.2f}" for kappa in check.get("judge_kappas", ()) if kappa is not None]
     if said:
         theirs = [kappa for kappa in check.get("among_kappas", ()) if kappa is not None]
@@ -155,7 +154,6 @@ def _figure(estimate: Mapping[str, Any]) -> str:
 
 
 def _read(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
-    """The checks by key and set."""
     try:
         content = json.loads(read_text(path))
     except FileNotFoundError:
@@ -176,18 +174,9 @@ def _read(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
 def _is_check(check: Any) -> bool:
     if not isinstance(check, dict):
         return False
-    kinds = {
-        "pairs": int,
-        "scored": int,
-        "ways": int,
-        "set": str,
-        "date": str,
-        "judge": str,
-        "accuracy": dict,
-        "kappa": dict,
-    }
+    kinds = {int: ("pairs", "scored", "ways"), str: ("set", "date", "judge"), dict: ("accuracy", "kappa")}
     lists = [check.get(name, []) for name in ("judge_kappas", "among_kappas")]
-    if not all(isinstance(check.get(name), kind) for name, kind in kinds.items()):
+    if not all(isinstance(check.get(name), kind) for kind, names in kinds.items() for name in names):
         return False
     estimates = [check[name].get(end) for name in ("accuracy", "kappa") for end in ("value", "ci_low", "ci_high")]
     return all(isinstance(each, list) for each in lists) and all(

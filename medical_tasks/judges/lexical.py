@@ -104,8 +104,6 @@ def _decide(premise: _Premise, text: str) -> Label:
 
 @dataclass(frozen=True)
 class _Premise:
-    """A premise, read once for all hypotheses."""
-
     text: str
 
     @cached_property

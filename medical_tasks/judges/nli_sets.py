@@ -85,7 +85,6 @@ def read_mednli(path: Path) -> list[LabelledPair]:
 
 
 def _read(files: Mapping[Path, str], fields: Sequence[str], labels: Mapping[str, Label]) -> list[LabelledPair]:
-    """Reads files, each with the group of its pairs; the fields' names are those of id, premise, hypothesis and label."""
     form = f'{{"{fields[0]}", "{fields[1]}", "{fields[2]}", "{fields[3]}": "{"|".join(labels)}"}}'
     pairs = [pair for path, group in files.items() for pair in _read_file(path, fields, labels, group, form)]
     seen: set[str] = set()

@@ -233,7 +233,6 @@ def _claim(sentence: str, pattern: re.Pattern[str], *, alone: bool = False) -> b
 
 
 def _with_reason(sentence: str, pattern: re.Pattern[str]) -> re.Match[str] | None:
-    """A claim whose reason stands behind it."""
     if (why := _WHY.search(sentence)) and not _OPEN.search(sentence, why.end()):
         return pattern.search(sentence[: why.start()])
     why = _SAYING_WHY.search(sentence)

@@ -121,5 +121,4 @@ class RecordedJudge:
 
 
 def _frozen(value: Any) -> Any:
-    """The value as readers give it: sequences are tuples there."""
     return tuple(_frozen(each) for each in value) if isinstance(value, list) else value

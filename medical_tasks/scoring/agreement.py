@@ -148,7 +148,6 @@ def leave_one_out(ratings: Sequence[Sequence[str]]) -> LeaveOneOut:
 
 
 def _agreed_pairs(counts: Counts) -> Floats:
-    """Share of agreeing pairs of raters on each item, shape (items,)."""
     table = np.asarray(counts, dtype=np.float64)
     raters = table.sum(axis=1)
     if table.size and (raters.min() < 2 or raters.min() != raters.max()):
@@ -171,7 +170,6 @@ def _fleiss_of_sums(agreement: npt.ArrayLike, *shares: npt.ArrayLike) -> Floats:
 
 
 def _codes(name: str, labels: Sequence[str | None], classes: Sequence[str]) -> npt.NDArray[np.intp]:
-    """The number of each label's class; the number of classes for None."""
     numbers: dict[str | None, int] = {label: number for number, label in enumerate(classes)}
     if len(numbers) < len(classes):
         raise ValueError(f"classes must differ; got {list(classes)}")
@@ -231,7 +229,6 @@ def among_raters(
 
 
 def _columns(ratings: Sequence[Labels]) -> list[list[str | None]]:
-    """The labels of each rater."""
     raters = {len(labels) for labels in ratings}
     if len(raters) > 1:
         raise ValueError(f"every item must have the same number of raters; got {sorted(raters)}")

@@ -107,14 +107,12 @@ def bootstrap_statistic(
 
 
 def _estimate(table: SumTable, function: Statistic, limits: Limits | None, **drawing: Unpack[Drawing]) -> Estimate:
-    """The statistic of the table with its interval."""
     draws, (low, high) = draw_interval(table, function, limits, **drawing)
     value = draws.value if limits is None or math.isnan(draws.value) else min(max(draws.value, limits[0]), limits[1])
     return Estimate(value, low, high, table.n)
 
 
 def _check_ratios(above: Floats, below: Floats, limits: Limits | None) -> None:
-    """Each item's numerator and denominator can belong together."""
     if (below < 0.0).any():
         raise ValueError(f"denominators must be at least 0; got {below[below < 0.0][0]:g}")
     astray = (below == 0.0) & (above != 0.0) & ~np.isnan(above)

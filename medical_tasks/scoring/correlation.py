@@ -180,7 +180,6 @@ def _averaged(columns: Sequence[Floats]) -> Floats:
 
 
 def _cells(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[_Column, Floats, int]:
-    """The distinct pairs of values, whichever comes first, how many rows have each, and how many rows are not complete."""
     one, other = as_column("x", x), as_column("y", y)
     check_same_length(x=one, y=other)
     complete = ~(np.isnan(one) | np.isnan(other))
@@ -269,7 +268,6 @@ def _firsts(codes: _Codes) -> npt.NDArray[np.intp]:
 
 
 def _tied(counts: Floats, codes: _Codes) -> Floats:
-    """How many rows have each value, shape (draws, values); every value from 0 to the highest is in `codes`."""
     if not len(codes):
         return np.zeros((len(counts), 0))
     order = np.argsort(codes, kind="stable")

@@ -184,7 +184,6 @@ def student_tail(t: float, df: float) -> float:
 
 
 def _log_density(x: float, a: float, b: float) -> float:
-    """Logarithm of the beta density at 0 < x < 1."""
     log_beta = math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
     return (a - 1.0) * math.log(x) + (b - 1.0) * math.log1p(-x) - log_beta
 

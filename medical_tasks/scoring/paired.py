@@ -51,7 +51,6 @@ def paired_bootstrap(
 
 
 def _sides(a: npt.ArrayLike, b: npt.ArrayLike, limits: Limits | None) -> tuple[Floats, Floats, Floats]:
-    """Both runs' values, and which items count."""
     check_limits(limits)
     first, second = as_column("a", a, limits=limits), as_column("b", b, limits=limits)
     check_same_length(a=first, b=second)
@@ -132,14 +131,12 @@ def _orientation(
 
 
 def _value(totals: list[float], function: Statistic) -> float:
-    """One run's statistic."""
     with np.errstate(divide="ignore", invalid="ignore"):
         value = float(np.asarray(function(*np.array([totals]).T), dtype=np.float64)[0])
     return value if math.isfinite(value) else math.nan
 
 
 def _p_value(draws: Draws, span: Limits | None) -> float:
-    """The two-sided p-value that belongs to `interval_of`."""
     if math.isnan(draws.value):
         return math.nan
     if not draws.values.size or (abs(draws.value) <= ROUNDING and draws.all_same):

@@ -129,5 +129,4 @@ def human_agreement(signs: Floats, votes: Sequence[Sequence[Vote]], *, clusters:
 
 
 def _share(part: npt.NDArray[np.bool_], whole: npt.NDArray[np.bool_], clusters: Clusters) -> Estimate:
-    """How many of the whole are in the part; `nan` and n = 0 where there is no whole."""
     return proportion_interval(np.where(whole, part.astype(np.float64), np.nan), clusters=clusters)

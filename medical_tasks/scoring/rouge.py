@@ -83,8 +83,6 @@ def rouge_corpus(
 
 
 class _Text:
-    """One side of the comparison."""
-
     def __init__(self, text: str, stem: bool) -> None:
         # Line breaks separate tokens too, so the tokens of the lines are the tokens of the text.
         self.lines = [rouge_tokens(line, stem=stem) for line in text.split("\n")]

@@ -136,7 +136,6 @@ def _words(context: str) -> list[str]:
 
 
 def _ends(word: str, after: str, punkt: Punkt) -> bool:
-    """Whether a sentence ends behind a word that another one follows (section 4 of the source)."""
     if word in ("?", "!"):
         return True
     if not word.endswith("."):
@@ -160,7 +159,6 @@ def _ends(word: str, after: str, punkt: Punkt) -> bool:
 
 
 def _is_known(plain: str, punkt: Punkt) -> bool:
-    """Whether a word without its full stop, or what is behind its last hyphen, is an abbreviation."""
     return plain in punkt.abbreviations or plain.split("-")[-1] in punkt.abbreviations
 
 
@@ -256,7 +254,6 @@ def _medical_spans(text: str) -> list[tuple[int, int]]:
 
 
 def _divides(text: str, words: list[tuple[int, int]], place: int) -> bool:
-    """Whether a sentence ends between a word and the next."""
     word, following = (text[slice(*words[number])] for number in (place, place + 1))
     gap = text[words[place][1] : words[place + 1][0]]
     if gap.count("\n") > 1:

@@ -23,11 +23,8 @@ def test_tokens_are_reserved_before_and_settled_after() -> None:
     assert not budget.admit(prompt_tokens=1, output_tokens=0)
 
 
-def test_nothing_is_admitted_with_a_limit_of_zero() -> None:
+def test_limits_of_zero_and_below() -> None:
     assert not RunBudget(max_calls=0).admit(prompt_tokens=0, output_tokens=0)
-
-
-def test_bad_limits_are_refused_by_the_options_name() -> None:
     with pytest.raises(UsageError, match="--max-judge-calls must be 0 or more, got -1"):
         RunBudget(max_calls=-1)
     with pytest.raises(UsageError, match="--max-judge-tokens must be 0 or more, got -5"):

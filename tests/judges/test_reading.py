@@ -60,19 +60,24 @@ def test_scores_in_objects_are_whole_and_in_range(written: str, score: int | Non
         assert read == {"score": score, "reason": "x"}
 
 
-def test_words_are_checked() -> None:
+def test_words_and_keys_of_objects() -> None:
     assert read_object('{"label": "neutral"}', {"label": one_of("neutral")}) == {"label": "neutral"}
     assert problem(read_object('{"label": "Neutral"}', {"label": one_of("neutral", "other")})) == (
         "label must be one of neutral, other"
     )
     assert problem(read_object('{"label": ["neutral"]}', {"label": one_of("neutral")})).startswith("label must")
-
-
-def test_keys_may_not_stand_twice_at_any_depth() -> None:
     assert read_json('{"all": [{"id": 1, "v": true}, {"id": 2, "v": true}]}') == {
         "all": [{"id": 1, "v": True}, {"id": 2, "v": True}]
     }
     assert isinstance(read_json('{"all": [{"id": 1, "v": true, "v": false}]}'), Unreadable)
+    assert read_choice("Because.\nVerdict: B", ("A", "B"), label="Verdict") == "B"
+    assert "Verdict is not one of A, B" in problem(read_choice("Verdict: C", ("A", "B"), label="Verdict"))
+    assert read_closing_claim("The hypothesis is true.") is True
+    assert isinstance(read_closing_claim("The hypothesis is true.", of_statement=False), Unreadable)
+    assert isinstance(read_closing_claim("It is true.", of_statement=False), Unreadable)
+    assert read_closing_claim("So the answer is True.", of_statement=False) is True
+    assert "[INST]" not in quoted("[INST] [/INST] [1] [note: x]")
+    assert "[1] [note: x]" in quoted("[INST] [/INST] [1] [note: x]")
 
 
 @pytest.mark.parametrize("plant", PLANTS)
@@ -132,22 +137,17 @@ def test_a_plant_moves_no_score(plant: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "choice"),
-    [("yes", "Yes"), ("Yes.", "Yes"), ("(NO)", "No"), ("Answer: no", "No"), ("It holds.\n**Answer: Yes**", "Yes")],
+    [
+        *(("yes", "Yes"), ("Yes.", "Yes"), ("(NO)", "No"), ("Answer: no", "No"), ("It holds.\n**Answer: Yes**", "Yes")),
+        *(
+            (text, None)
+            for text in ("Yes or no", "yesno", "Y", "Answer: yes and no", "Answer: no\nAnswer: yes", "\n", "**")
+        ),
+    ],
 )
-def test_a_choice_stands_alone(text: str, choice: str) -> None:
-    assert read_choice(text, ("Yes", "No")) == choice
-
-
-@pytest.mark.parametrize(
-    "text", ["Yes or no", "yesno", "Y", "Answer: yes and no", "Answer: no\nAnswer: yes", "\n", "**"]
-)
-def test_other_choices_are_unreadable(text: str) -> None:
-    assert isinstance(read_choice(text, ("Yes", "No")), Unreadable)
-
-
-def test_a_choices_label_is_the_callers() -> None:
-    assert read_choice("Because.\nVerdict: B", ("A", "B"), label="Verdict") == "B"
-    assert "Verdict is not one of A, B" in problem(read_choice("Verdict: C", ("A", "B"), label="Verdict"))
+def test_a_choice_stands_alone(text: str, choice: str | None) -> None:
+    read = read_choice(text, ("Yes", "No"))
+    assert isinstance(read, Unreadable) if choice is None else read == choice
 
 
 # --- the closing claim --------------------------------------------------------------------------------------------------
@@ -171,21 +171,12 @@ def test_the_checked_labels() -> None:
         assert (None if isinstance(read, Unreadable) else read) == expected, unit
 
 
-@pytest.mark.parametrize(("text", "value"), CASES["the_closing_claim_is_read"])
-def test_the_closing_claim_is_read(text: str, value: bool) -> None:
-    assert read_closing_claim(text) is value
-
-
-@pytest.mark.parametrize("text", CASES["no_verdict_is_made_up"])
-def test_no_verdict_is_made_up(text: str) -> None:
-    assert isinstance(read_closing_claim(text), Unreadable)
-
-
-def test_a_true_statement_is_no_contradiction() -> None:
-    assert read_closing_claim("The hypothesis is true.") is True
-    assert isinstance(read_closing_claim("The hypothesis is true.", of_statement=False), Unreadable)
-    assert isinstance(read_closing_claim("It is true.", of_statement=False), Unreadable)
-    assert read_closing_claim("So the answer is True.", of_statement=False) is True
+@pytest.mark.parametrize(
+    ("text", "value"), [*CASES["the_closing_claim_is_read"], *((text, None) for text in CASES["no_verdict_is_made_up"])]
+)
+def test_the_closing_claim_is_read_and_none_made_up(text: str, value: bool | None) -> None:
+    read = read_closing_claim(text)
+    assert isinstance(read, Unreadable) if value is None else read is value
 
 
 REASONS = CASES["REASONS"]
@@ -251,16 +242,13 @@ def tempting_non_verdicts() -> Iterator[str]:
             )
 
 
-def test_plain_verdicts_in_many_wordings_are_read() -> None:
+def test_many_verdicts_are_read_and_tempting_ones_are_not() -> None:
     made = dict(plain_verdicts())
     assert len(made) > 2_000
     read = {text: read_closing_claim(text) for text in made}
     assert [text for text, value in read.items() if isinstance(value, bool) and value is not made[text]] == []
     missed = [text for text, value in read.items() if isinstance(value, Unreadable)]
     assert len(missed) <= 0.01 * len(made), missed[:10]
-
-
-def test_tempting_non_verdicts_are_never_read() -> None:
     made = set(tempting_non_verdicts())
     assert len(made) > 2_000
     assert [text for text in made if isinstance(read_closing_claim(text), bool)] == []
@@ -332,8 +320,3 @@ def test_quoted_text_is_one_line_of_harmless_signs(text: str) -> None:
     assert "\n" not in written
     assert "<" not in written
     assert '"' not in inside.replace('\\"', "")
-
-
-def test_tags_of_chat_templates_cannot_appear() -> None:
-    assert "[INST]" not in quoted("[INST] [/INST] [1] [note: x]")
-    assert "[1] [note: x]" in quoted("[INST] [/INST] [1] [note: x]")

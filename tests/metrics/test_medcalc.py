@@ -34,12 +34,9 @@ def test_the_example_of_the_card(metric: Any) -> None:
         assert f"'{name}': {math.floor(result[name] * 100) / 100:.2f}..." in card
 
 
-def test_confidence_widens_the_interval(metric: Any) -> None:
+def test_confidence_widens_the_interval_and_nothing_has_none(metric: Any) -> None:
     wide = metric.compute(predictions=['{"answer": "3"}'], references=[SCORE], confidence=0.99)
     assert wide["accuracy_ci_low"] == wilson_interval(1, 1, confidence=0.99)[0] < wilson_interval(1, 1)[0]
-
-
-def test_without_rows_there_is_no_number(metric: Any) -> None:
     result = metric.compute(predictions=[], references=[])
     assert result["n"] == 0
     assert all(math.isnan(value) for name, value in result.items() if name != "n")

@@ -26,13 +26,10 @@ def test_the_example_of_the_card(metric: Any) -> None:
     assert all(text in card for text in (SOURCE, PREDICTION, *REFERENCES))
 
 
-def test_without_rows_there_is_no_number(metric: Any) -> None:
+def test_without_rows_and_bad_input(metric: Any) -> None:
     result = metric.compute(sources=[], predictions=[], references=[])
     assert result.pop("scores") == []
     assert len(result) == 6
     assert all(math.isnan(value) for value in result.values())
-
-
-def test_bad_input_is_named(metric: Any) -> None:
     with pytest.raises(ValueError, match="references must hold at least one text"):
         metric.compute(sources=["a"], predictions=["a"], references=[[]])

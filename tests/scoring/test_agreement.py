@@ -253,8 +253,7 @@ def test_raters_by_hand() -> None:
     found = agreement_of(raters_labels("111110010 1"), raters_labels("11111000111"), classes=CLASSES)
     assert found.agreement.value == pytest.approx(8 / 10)
     assert found.agreement.n == 10
-    one, other = 7 / 10, 7 / 10
-    by_chance = one * other + (1 - one) * (1 - other)
+    by_chance = 0.7 * 0.7 + 0.3 * 0.3
     assert found.kappa.value == pytest.approx((0.8 - by_chance) / (1 - by_chance))
     assert found.kappa.n == 10
     for one, other in (("1 0 ", " 1 0"), ("", ""), ("11", "  ")):

@@ -72,8 +72,8 @@ def test_right_and_wrong_items_give_binomial_quantiles() -> None:
 def test_few_clusters_and_other_scales_give_the_t_interval() -> None:
     # Four values: the bootstrap standard error is sd / sqrt(4), with the sd over n; freed of narrowness it is the
     # usual one, so the interval is the t interval, up to the draws' noise.
-    values = [0.4, 0.5, 0.55, 0.65]
-    half = student_quantile(0.975, 3) * float(np.std(values, ddof=1)) / 2
+    values = np.array([0.4, 0.5, 0.55, 0.65])
+    half = student_quantile(0.975, 3) * float(values.std(ddof=1)) / 2
     estimate = bootstrap_interval(values, resamples=50_000)
     assert ends(estimate) == pytest.approx((0.525 - half, 0.525 + half), rel=0.02)
     values = np.random.default_rng(4).normal(120.0, 15.0, 80)
@@ -224,21 +224,16 @@ def test_wrong_input_is_told(values: Any, options: dict[str, Any], message: str)
         bootstrap_interval(values, **options)
 
 
-@pytest.mark.parametrize(("numerators", "denominators", "message"), CASES["impossible_ratios_are_told"])
-def test_impossible_ratios_are_told(numerators: Any, denominators: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        bootstrap_ratio(numerators, denominators)
-
-
 @pytest.mark.parametrize(
     ("columns", "function", "message"),
     [
+        *((case[:2], None, case[2]) for case in CASES["impossible_ratios_are_told"]),
         ([], f1, "columns must hold at least one column; got none"),
         ([[1, 2], [1]], lambda a, b: a / b, r"columns\[0\] and columns\[1\] must have the same length, .*"),
         ([[1, 2], [1, 2]], lambda a, b: 0.5, r"function must return one value a draw, shape \(1,\); got shape \(\)"),
         ([[3, 2], [1, 2]], lambda a, b: a / b, "the statistic must lie in its limits, 0 to 1; got 1 to 3"),
     ],
 )
-def test_impossible_statistics_are_told(columns: Any, function: Any, message: str) -> None:
+def test_impossible_ratios_and_statistics_are_told(columns: Any, function: Any, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
-        bootstrap_statistic(columns, function)
+        bootstrap_statistic(columns, function) if function else bootstrap_ratio(*columns)

@@ -122,10 +122,9 @@ def test_runs_that_hardly_vary() -> None:
 
 
 def test_p_values_are_those_of_the_t_test() -> None:
-    a, b = [0.5, 0.5, 0.5], [0.55, 0.6, 0.62]
+    a, b = np.array([0.5, 0.5, 0.5]), np.array([0.55, 0.6, 0.62])
     result = paired_bootstrap(a, b, resamples=50_000)
-    differences = np.array(b) - np.array(a)
-    t = float(differences.mean() / differences.std(ddof=1)) * math.sqrt(3)
+    t = float((b - a).mean() / (b - a).std(ddof=1)) * math.sqrt(3)
     assert result.p_value == pytest.approx(2 * student_tail(t, 2), rel=0.02)
     generator = np.random.default_rng(1)
     for mean in (0.02, 0.03, 0.04, 0.06):
