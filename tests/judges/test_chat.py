@@ -81,9 +81,6 @@ def test_only_greedy_votes_are_all_the_same(sampling: dict[str, Any], samples: b
     assert judge_with("http://127.0.0.1:9/v1", sampling=sampling).samples is samples
 
 
-# ---- budget ----
-
-
 def test_every_request_is_admitted_and_settled() -> None:
     with FaultServer(first(2, Fault.status_code(503))) as server:
         budget = RunBudget()
@@ -141,9 +138,6 @@ def test_limits_hold_and_every_call_has_one_outcome(
     assert max_calls is None or len(server.calls) <= max_calls
     assert max_tokens is None or budget.tokens <= max_tokens
     assert budget._reserved == 0
-
-
-# ---- several votes in one request ----
 
 
 def numbered(call: Received) -> list[str]:
@@ -207,9 +201,6 @@ def test_a_server_that_rejects_n_is_asked_one_by_one(status: int) -> None:
     assert sum("n" in call.body for call in server.calls) <= 8  # those under way when the first was rejected
 
 
-# ---- what ends everything ----
-
-
 @pytest.mark.parametrize(
     ("fault", "error", "message"),
     [
@@ -249,10 +240,7 @@ def test_what_was_answered_is_delivered_and_the_budget_given_back() -> None:
     with FaultServer(plan) as server, pytest.raises(MissingError):
         ask(judge_with(server.base_url), calls(20), budget)
     assert budget._reserved == 0
-
-
-def test_a_slot_is_free_when_its_reply_was_taken() -> None:
-    """However slow the caller is, no more than `concurrency` replies are not yet kept."""
+    # However slow the caller is, no more than `concurrency` replies are not yet kept.
     kept = 0
 
     def slow(reply: Reply | NoReply) -> None:
@@ -264,9 +252,6 @@ def test_a_slot_is_free_when_its_reply_was_taken() -> None:
     with FaultServer() as server:
         judge_with(server.base_url, concurrency=3).answer(calls(30), RunBudget(), slow)
     assert kept == 30
-
-
-# ---- opening ----
 
 
 def test_identity_is_what_makes_the_reply_and_holds_no_secret(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -307,6 +292,3 @@ def test_a_judge_is_asked_wider_than_a_model_unless_told() -> None:
 def test_malformed_argument(options: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         open_chat("openai-api/x/m", {"base_url": "http://127.0.0.1:1/v1"} | options, log_dir=Path())
-
-
-# ---- a server started for the judge ----

@@ -82,7 +82,7 @@ def test_a_judge_of_two_classes_with_missing_pairs() -> None:
     )
 
 
-def test_what_is_another_judge() -> None:
+def test_which_check_is_the_last() -> None:
     record_check(check_key(IDENTITY, votes=3, mode="batched", prompts="official"), check())
     assert last_check(IDENTITY, votes=3, mode="batched", prompts="official") == check()
     assert last_check(dict(reversed(IDENTITY.items())), votes=3, mode="batched", prompts="official") == check()
@@ -90,9 +90,6 @@ def test_what_is_another_judge() -> None:
     assert last_check(IDENTITY, votes=1, mode="batched", prompts="official") is None
     assert last_check(IDENTITY, votes=3, mode="single", prompts="official") is None
     assert last_check(IDENTITY, votes=3, mode="batched") is None
-
-
-def test_k_qa_goes_before_other_sets_and_more_before_less() -> None:
     key = check_key(IDENTITY)
     record_check(key, check(set="anli", date="2026-12-01"))
     record_check(key, check(set="mednli", date="2026-12-02"))

@@ -81,7 +81,7 @@ def test_replies_come_with_their_tokens(mock: Callable[..., InspectJudge]) -> No
     assert asyncio.run(notebook()) == 3
 
 
-def test_no_more_are_under_way_than_allowed(mock: Callable[..., InspectJudge]) -> None:
+def test_limits_errors_of_the_receiver_and_empty_replies(mock: Callable[..., InspectJudge]) -> None:
     under_way, most = 0, 0
 
     async def slowly(text: str) -> str:
@@ -95,6 +95,23 @@ def test_no_more_are_under_way_than_allowed(mock: Callable[..., InspectJudge]) -
     judge = mock(lambda text, config: slowly(text), concurrency=3)
     assert len(answered(judge, calls(12))) == 12
     assert most == 3
+    judge = mock(lambda text, config: "yes", concurrency=2)
+
+    def full(outcome: Reply | NoReply) -> None:
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        judge.answer(calls(50), RunBudget(), full)
+    assert len(answered(judge, calls(3))) == 3
+    empty = output("x")
+    empty.choices, empty.completion = [], ""
+    outcome = answered(mock(lambda text, config: empty), calls(1))["key 0"]
+    assert isinstance(outcome, NoReply)
+    assert outcome.reason == "empty choices"
+    outcomes = answered(mock(lambda text, config: "yes"), calls(10), RunBudget(max_calls=4))
+    refused = [outcome for outcome in outcomes.values() if isinstance(outcome, NoReply)]
+    assert len(refused) == 6
+    assert {(outcome.reason, outcome.attempts) for outcome in refused} == {("budget spent", 0)}
 
 
 def test_every_message_and_vote_arrives(mock: Callable[..., InspectJudge]) -> None:
@@ -151,18 +168,6 @@ def test_failures_have_a_class_and_no_text(
     assert "secret" not in repr(failed)
 
 
-def test_no_choices_and_a_spent_budget_are_no_empty_reply(mock: Callable[..., InspectJudge]) -> None:
-    empty = output("x")
-    empty.choices, empty.completion = [], ""
-    outcome = answered(mock(lambda text, config: empty), calls(1))["key 0"]
-    assert isinstance(outcome, NoReply)
-    assert outcome.reason == "empty choices"
-    outcomes = answered(mock(lambda text, config: "yes"), calls(10), RunBudget(max_calls=4))
-    refused = [outcome for outcome in outcomes.values() if isinstance(outcome, NoReply)]
-    assert len(refused) == 6
-    assert {(outcome.reason, outcome.attempts) for outcome in refused} == {("budget spent", 0)}
-
-
 def test_only_a_judge_that_never_answers_is_given_up(mock: Callable[..., InspectJudge]) -> None:
     tried: list[str] = []
 
@@ -180,17 +185,6 @@ def test_only_a_judge_that_never_answers_is_given_up(mock: Callable[..., Inspect
     judge.close()  # nothing is left running that would keep it
     judge = mock(lambda text, config: "yes" if text == "q0" else StatusError(403), concurrency=1)
     assert len(answered(judge, calls(30))) == 30
-
-
-def test_an_error_of_the_receiver_ends_it_cleanly(mock: Callable[..., InspectJudge]) -> None:
-    judge = mock(lambda text, config: "yes", concurrency=2)
-
-    def full(outcome: Reply | NoReply) -> None:
-        raise OSError("disk full")
-
-    with pytest.raises(OSError, match="disk full"):
-        judge.answer(calls(50), RunBudget(), full)
-    assert len(answered(judge, calls(3))) == 3
 
 
 def test_a_provider_with_an_address(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -12,6 +13,7 @@ from medical_tasks.judges.check_figures import CheckPair, check_figures, labels_
 from medical_tasks.judges.checks import CORRECTNESS, NLI, VIEWS
 from medical_tasks.scoring.intervals import wilson_interval
 
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("judge_check.json").read_text(encoding="utf-8"))
 GOLD: tuple[Label, ...] = ("entailment", "neutral", "contradiction", "neutral", "entailment", "neutral")
 
 
@@ -37,7 +39,7 @@ def rendered(figures: dict[str, object], **changes: object) -> str:
     return render_check(json.loads(json.dumps(check, allow_nan=False)))
 
 
-def test_perfect_labels() -> None:
+def test_perfect_labels_and_none_at_all() -> None:
     figures = check_figures(pairs(people=True), GOLD)
     # The third physician says neutral six times: right on three pairs, and on the contradiction too when it is but not entailed.
     for way, third in (("three_way", 3 / 6), ("two_way", 4 / 6)):
@@ -49,9 +51,6 @@ def test_perfect_labels() -> None:
     assert "judge with each person, agreement  three classes      0.833" in rendered(figures)
     assert "2 votes saved of 3 each" in rendered(figures)
     assert "10 tokens (partly estimated)" in rendered(figures)
-
-
-def test_no_label_at_all_is_no_zero() -> None:
     figures = check_figures(pairs(people=True), [None] * 6)
     three = figures["three_way"]
     assert three["accuracy"]["value"] is None
@@ -187,21 +186,8 @@ def test_views_and_labels() -> None:
     assert reasons == {"x": 2}
 
 
-@pytest.mark.parametrize(
-    ("kappa", "said", "interval"),
-    [
-        (
-            (0.1, 0.0, 0.2),
-            "no better than chance as far as these pairs show",
-            "the interval, 0.000 to 0.200, includes 0",
-        ),
-        ((-0.3, -0.5, -0.1), "worse than chance", "the interval, -0.500 to -0.100, is below 0"),
-        ((0.2, None, None), "no better than chance as far as these pairs show", "no interval is known"),
-        ((0.3, 0.01, 0.5), "", ""),
-        ((None, None, None), "", ""),
-    ],
-)
-def test_a_judge_at_chance_is_named(kappa: tuple[float | None, ...], said: str, interval: str) -> None:
+@pytest.mark.parametrize(("kappa", "said", "interval"), CASES["a_judge_at_chance"])
+def test_a_judge_at_chance_is_named(kappa: list[float | None], said: str, interval: str) -> None:
     figures = check_figures(pairs(people=True), GOLD)
     figures["two_way"]["kappa"] |= {"ci_low": 0.2}
     figures["three_way"]["kappa"] |= dict(zip(("value", "ci_low", "ci_high"), kappa, strict=True))

@@ -63,9 +63,6 @@ def test_a_models_answers_are_replies() -> None:
     assert (judge.name, judge.identity, judge.endpoint, judge.reads) == ("hf/scripted", GREEDY, None, "prompt")
     judge.close()
     assert model.closed
-
-
-def test_how_an_answer_ended_and_failed() -> None:
     model = ScriptedModel(lambda request: Answer(key=request.key, text="yes", finish="length"), identity=GREEDY)
     assert asked(LocalJudge(model), 1) == [Reply(key="key 0", text="yes", finish="length")]
 

@@ -29,7 +29,6 @@ CASES = json.loads(Path(__file__).with_name("cases").joinpath("nli.json").read_t
 # Probabilities are compared with those of one pair alone: on a GPU as well, they are made on the CPU.
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
-NAMELESS = {"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"}
 TWO = {0: "entailment", 1: "not_entailment"}
 ASKED = pairs(60, seed=1)
 LONG = pairs(4, seed=2, longest=90)
@@ -197,15 +196,12 @@ def test_an_entailing_sentence_is_seen_wherever_it_stands(premise: str) -> None:
     assert labels_of(judge, [(premise, "Rest helps most."), (premise, "Rest harms most.")]) == ["entailment", "neutral"]
 
 
-def test_a_hypothesis_that_leaves_no_room_gets_no_reply() -> None:
+def test_hypotheses_without_room_and_nothing_to_ask(models: dict[str, Path]) -> None:
     judge = NliJudge("nli/stub", {}, StubForm(max_length=64))
     long_hypothesis = "word " * 40
     got = answers(judge, [(FILLER, long_hypothesis), None, (FILLER, "Rest helps."), ("Short.", long_hypothesis)])
     assert [getattr(outcome, "reason", "") for outcome in got] == ["prompt too long", "no pair", "", ""]
     assert [getattr(outcome, "label", None) for outcome in got[2:]] == ["neutral", "neutral"]
-
-
-def test_nothing_to_ask_is_no_trouble(models: dict[str, Path]) -> None:
     judge = open_it(models["bert"])
     assert answers(judge, []) == []
     assert [outcome.key for outcome in answers(judge, [None])] == ["key 0"]
@@ -442,18 +438,7 @@ def _changed(model: Path, folder: Path, **config: Any) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    ("config", "message"),
-    [
-        (
-            {"architectures": ["LlamaForCausalLM"], "model_type": "llama"},
-            "neither a T5 in the TRUE form .* model_type 'llama' and LlamaForCausalLM",
-        ),
-        ({"id2label": NAMELESS}, "labels=contradiction,neutral,entailment"),
-        ({"num_hidden_layers": 3}, r"lack 16 of its weights \(bert\.encoder\.layer\.2.*would be random"),
-        ({"hidden_size": 16}, "does not load with transformers"),
-    ],
-)
+@pytest.mark.parametrize(("config", "message"), CASES["models_that_do_not_fit"])
 def test_models_that_do_not_fit(models: dict[str, Path], tmp_path: Path, config: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         open_nli(f"nli/{_changed(models['bert'], tmp_path / 'changed', **config)}", {})

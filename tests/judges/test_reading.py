@@ -38,9 +38,6 @@ def problem(value: Any) -> str:
     return value.problem
 
 
-# --- objects -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("text", CASES["an_object_is_read_bare_or_fenced"])
 def test_an_object_is_read_bare_or_fenced(text: str) -> None:
     assert read_object(text, KEYS) == {"verdict": False, "reason": "no"}
@@ -106,9 +103,6 @@ def test_a_plant_in_the_reason_moves_no_object(plant: str) -> None:
         assert isinstance(read, Unreadable) or read["verdict"] is False
 
 
-# --- lines -------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "text", ["4", " 4\n", "4.", "**4**", "Score: 4", "score : 4", "**Score:** 4", "Because it is.\n\nScore: 4.\n",
              "<think>Score: 2\nor\nScore: 3</think>Score: 4", "I thought of 3.\n</think>\n4", "Score = 4", "# Score: 4"],
@@ -150,8 +144,6 @@ def test_a_choice_stands_alone(text: str, choice: str | None) -> None:
     assert isinstance(read, Unreadable) if choice is None else read == choice
 
 
-# --- the closing claim --------------------------------------------------------------------------------------------------
-
 # What was read as true or false where the verdict word stands elsewhere than in the closing claim.
 STRICTER = {
     "The answer is True. xxxxxxxxxxxxxxx",
@@ -179,15 +171,10 @@ def test_the_closing_claim_is_read_and_none_made_up(text: str, value: bool | Non
     assert isinstance(read, Unreadable) if value is None else read is value
 
 
-REASONS = CASES["REASONS"]
-LEADS = CASES["LEADS"]
-SUBJECTS = CASES["SUBJECTS"]
-LINKS = [" is ", " is: ", " is clearly ", " is therefore ", " is definitely "]
-LABELS = CASES["LABELS"]
-MARKED = ["{}", "**{}**", '"{}"', "'{}'", "“{}”", "`{}`", "({})", "\\boxed{{{}}}"]
-ENDS = ["", ".", "!", ".\n", " .", ".  \n\n"]
+REASONS, LEADS, SUBJECTS, LINKS, LABELS, MARKED, ENDS, WHYS = (
+    CASES[name] for name in ("REASONS", "LEADS", "SUBJECTS", "LINKS", "LABELS", "MARKED", "ENDS", "WHYS")
+)
 WORDS = [("True", True), ("true", True), ("TRUE", True), ("False", False), ("false", False), ("FALSE", False)]
-WHYS = ["", " because the premise names it", ", since both say so", ": the premise names it"]
 
 
 def _sentence(text: str) -> str:
@@ -249,9 +236,9 @@ def test_many_verdicts_are_read_and_tempting_ones_are_not() -> None:
     assert [text for text, value in read.items() if isinstance(value, bool) and value is not made[text]] == []
     missed = [text for text, value in read.items() if isinstance(value, Unreadable)]
     assert len(missed) <= 0.01 * len(made), missed[:10]
-    made = set(tempting_non_verdicts())
-    assert len(made) > 2_000
-    assert [text for text in made if isinstance(read_closing_claim(text), bool)] == []
+    tempting = set(tempting_non_verdicts())
+    assert len(tempting) > 2_000
+    assert [text for text in tempting if isinstance(read_closing_claim(text), bool)] == []
 
 
 @settings(deadline=None, max_examples=200)
@@ -260,8 +247,6 @@ def test_what_follows_a_verdict_takes_it_back_or_says_it_again(claim: str, more:
     value, read = read_closing_claim(claim), read_closing_claim(f"{claim}\n{more}")
     assert isinstance(read, Unreadable) or read is value
 
-
-# --- anything ----------------------------------------------------------------------------------------------------------
 
 # What takes quadratic time takes longer at this length than a test may.
 N = 300_000

@@ -59,12 +59,12 @@ def test_a_sessions_rows_come_back_as_they_were(tmp_path: Path) -> None:
             session.ask([task])
     judge = recorded(tmp_path, *session.rows)
     assert [outcome.value for outcome in judge.ask(tasks) if isinstance(outcome, Verdict)] == ["yes", "no"]
-    asked = question("a", pair=Pair(premise="p", hypothesis="h", values={"entailment": True}))
+    pair = question("a", pair=Pair(premise="p", hypothesis="h", values={"entailment": True}))
     backend = ScriptedBackend(lambda call: "entailment", reads="pair", samples=False)
     with Store(tmp_path / "store.sqlite") as store:
         session = JudgeSession(backend, JudgeOptions(), store, quiet=True)
-        session.ask([asked])
-    (outcome,) = recorded(tmp_path, *session.rows).ask([asked])
+        session.ask([pair])
+    (outcome,) = recorded(tmp_path, *session.rows).ask([pair])
     assert isinstance(outcome, Verdict)
     assert outcome.value is True
 

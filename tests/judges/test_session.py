@@ -49,9 +49,6 @@ def questions(count: int) -> list[Question]:
     return [question(f"q{number}") for number in range(count)]
 
 
-# --- one vote ----------------------------------------------------------------------------------------------------------
-
-
 def test_verdicts_come_in_the_order_of_the_questions(store: Store) -> None:
     backend = ScriptedBackend(
         lambda call: "yes" if call.question.id in ("q0", "q2") else "no", order=lambda calls: reversed(calls)
@@ -111,9 +108,6 @@ def test_any_value_and_any_signs_are_kept(store: Store) -> None:
         )
 
 
-# --- replies that cannot be read ---------------------------------------------------------------------------------------
-
-
 def test_an_unreadable_reply_is_asked_again_in_its_conversation(store: Store) -> None:
     replies = {1: "Maybe.", 3: "Hm {problem}", 5: "yes"}
     backend = ScriptedBackend(lambda call: replies[len(call.messages)])
@@ -146,9 +140,6 @@ def test_what_stays_unreadable_is_unscored(reasks: int, store: Store) -> None:
     assert len(backend.calls) == reasks + 2
 
 
-# --- votes -------------------------------------------------------------------------------------------------------------
-
-
 def voting(ballots: dict[str, str]) -> Callable[[Call], str]:
     return lambda call: {"y": "yes", "n": "no", "?": "hm"}[ballots[call.question.id][call.vote]]
 
@@ -162,22 +153,17 @@ def test_votes_stop_once_the_majority_is_certain(store: Store) -> None:
     assert backend.rounds == [9, 2, 1]
     assert (judge.stats.saved, judge.stats.replies) == (3, 12)
     assert outcomes[2].text == "no"  # type: ignore[union-attr]
-
-
-def test_more_votes_use_those_that_are_there(store: Store) -> None:
-    backend = ScriptedBackend(voting({"q0": "nyyyy"}))
-    assert values(session(backend, store).ask(questions(1))) == ["no"]
-    assert values(session(backend, store, votes=5).ask(questions(1))) == ["yes"]
-    assert [call.vote for call in backend.calls] == [0, 1, 2, 3]
-
-
-def test_a_vote_that_stays_unreadable_counts_for_nobody(store: Store) -> None:
-    backend = ScriptedBackend(voting({"q0": "?yyy", "q1": "??y", "q2": "?yn"}))
+    # A vote that stays unreadable counts for nobody.
+    backend = ScriptedBackend(voting({"q0": "?yyy", "q1": "??y", "q2": "?yn"}), version="2")
     judge = session(backend, store, votes=3, reasks=0)
     assert values(judge.ask(questions(3))) == ["yes", "judge: unreadable reply", "judge: unreadable reply"]
     first = judge.rows[0]
     assert first["votes"] == ["yes", "yes"]
     assert judge.rows[2]["votes"] == ["yes", "no"]
+    backend = ScriptedBackend(voting({"q0": "nyyyy"}), version="3")
+    assert values(session(backend, store).ask(questions(1))) == ["no"]
+    assert values(session(backend, store, votes=5).ask(questions(1))) == ["yes"]
+    assert [call.vote for call in backend.calls] == [0, 1, 2, 3]
 
 
 def test_votes_of_a_judge_that_never_changes_its_mind_are_refused(store: Store) -> None:
@@ -192,10 +178,7 @@ def test_votes_of_a_judge_that_never_changes_its_mind_are_refused(store: Store) 
         session(backend, store, reasks=-1)
 
 
-# --- failures ----------------------------------------------------------------------------------------------------------
-
-
-def test_budget_and_its_end(store: Store) -> None:
+def test_budget_requests_and_tokens_are_counted(store: Store) -> None:
     backend = ScriptedBackend(lambda call: "yes")
     judge = session(backend, store, max_calls=2)
     assert values(judge.ask(questions(3))) == ["yes", "yes", "judge: budget spent"]
@@ -203,25 +186,18 @@ def test_budget_and_its_end(store: Store) -> None:
     assert judge.budget.calls == 2
     assert values(session(backend, store, max_calls=2).ask(questions(3))) == ["yes"] * 3
     assert len(backend.calls) == 3
-
-
-def test_requests_are_counted_with_their_attempts(store: Store) -> None:
     down = NoReply(key="", reason="http 500", attempts=7)
-    judge = session(ScriptedBackend(lambda call: down if call.question.id == "q1" else "yes"), store)
+    backend = ScriptedBackend(lambda call: down if call.question.id == "q1" else "yes", version="4")
+    judge = session(backend, store)
     assert values(judge.ask(questions(3))) == ["yes", "judge: http 500", "yes"]
     assert (judge.stats.calls, judge.stats.replies, judge.stats.decided) == (9, 2, 2)
-
-
-def test_tokens_are_counted_and_estimated_where_nobody_says(store: Store) -> None:
-    judge = session(ScriptedBackend(lambda call: Reply(key="", text="yes", prompt_tokens=5, output_tokens=2)), store)
+    reply = Reply(key="", text="yes", prompt_tokens=5, output_tokens=2)
+    judge = session(ScriptedBackend(lambda call: reply, version="5"), store)
     judge.ask(questions(2))
     assert (judge.stats.prompt_tokens, judge.stats.output_tokens, judge.stats.estimated) == (10, 4, False)
     silent = session(ScriptedBackend(lambda call: Reply(key="", text="yes"), version="2"), store)
     silent.ask([question("abc")])
     assert (silent.stats.prompt_tokens, silent.stats.output_tokens, silent.stats.estimated) == (9, 1, True)
-
-
-# --- judges of entailment ----------------------------------------------------------------------------------------------
 
 
 def pair(hypothesis: str, values: dict[Any, Any] | None = None) -> Pair:
@@ -253,9 +229,6 @@ def test_a_question_that_is_none_of_entailment_is_unscored(store: Store) -> None
     outcomes = session(backend, store).ask([question("a"), question("b", pair=pair("b"))])
     assert values(outcomes) == ["judge: no question of entailment", True]
     assert len(backend.calls) == 1
-
-
-# --- rows, forecast, store ---------------------------------------------------------------------------------------------
 
 
 def test_the_store_holds_no_prompt(store: Store) -> None:
@@ -350,8 +323,6 @@ def test_thousands_of_stored_verdicts_take_a_few_queries(store: Store, monkeypat
     assert (again.stats.replies, again.stats.from_store) == (0, 3 * 1589)
 
 
-# --- processes ---------------------------------------------------------------------------------------------------------
-
 _CHILD = """
 import sys, time
 from pathlib import Path
@@ -425,9 +396,6 @@ def test_two_processes_that_ask_at_once_go_by_the_same_reply(tmp_path: Path) -> 
         assert again == outcome
 
 
-# Replies that the judge did not end itself
-
-
 ENDS = ["stop", "STOP", "eos", "eos_token", "stop_sequence", "end_turn", "COMPLETE", "", "unknown"]
 ENDED = {*map(str.casefold, ENDS), "completed", "finished"}
 CUTS = CASES["CUTS"]
@@ -468,9 +436,6 @@ def test_replies_kept_without_their_finish_reason_are_asked_anew(store: Store, m
     monkeypatch.undo()
     session(backend, store).ask(questions(1))
     assert len(backend.calls) == 2
-
-
-# Questions that are asked once
 
 
 def test_a_question_asked_once_has_one_vote_and_no_second_reply(store: Store) -> None:

@@ -80,7 +80,7 @@ def test_a_right_answer_may_be_text_or_letter(metric: Any) -> None:
     assert by_text["judge"] == "lexical (not comparable)"
 
 
-def test_votes_and_nothing() -> None:
+def test_votes_and_what_is_not_told() -> None:
     def accuracy(votes: Any, answer: str = "B") -> float:
         result = score_answers([answer], ["B"], verdicts=[votes])
         return float(result["accuracy"])
@@ -96,9 +96,6 @@ def test_votes_and_nothing() -> None:
     assert result.pop("judge")
     assert set(result.pop("reasons").values()) == {"nothing to count on any item"}
     assert all(math.isnan(value) for value in result.values())
-
-
-def test_what_is_not_told_leaves_bounds() -> None:
     result = score_answers([UNTOLD, PROBABILITIES], [_lettered("A"), _lettered("B")], format="prob_index")
     assert (result["accuracy"], result["coverage"]) == (1.0, {"answers": 2, "missing": 1})
     known = score_answers([PROBABILITIES], [_lettered("B")], format="prob_index")["gold_probability"]

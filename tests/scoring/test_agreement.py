@@ -61,7 +61,7 @@ def fleiss_kappa(counts: Counts) -> float:
     return fleiss_interval(counts).value
 
 
-def test_kappas_of_published_tables() -> None:
+def test_kappas_of_published_tables_and_of_nothing() -> None:
     # Kappa 0.430 and the kappas of each diagnosis against the rest, as the paper's example is quoted with (R's irr,
     # `kappam.fleiss(diagnoses, detail=TRUE)`).
     assert round(fleiss_kappa(DIAGNOSES), 3) == 0.430
@@ -73,9 +73,6 @@ def test_kappas_of_published_tables() -> None:
     assert round(cohen_kappa([[75, 1, 4], [5, 4, 1], [0, 0, 10]]), 2) == 0.68
     # By hand: 50 items, observed 35/50, expected (25*30 + 25*20)/2500 = 0.5, so (0.7 - 0.5) / 0.5.
     assert cohen_kappa([[20, 5], [10, 15]]) == pytest.approx(0.4)
-
-
-def test_kappa_where_nothing_can_be_said() -> None:
     assert math.isnan(cohen_kappa([[7, 0], [0, 0]]))  # expected agreement is 1
     assert math.isnan(cohen_kappa([[0, 0], [0, 0]]))
     assert cohen_kappa([[0, 7], [0, 0]]) == 0.0  # each in one class, but not the same
@@ -86,7 +83,7 @@ def test_kappa_where_nothing_can_be_said() -> None:
     assert fleiss_kappa(rating_counts([["a", "b"], ["b", "a"]], classes=ABC)) == -1.0
 
 
-def test_confusion_matrix_and_class_figures_by_hand() -> None:
+def test_labels_by_hand() -> None:
     table = confusion_matrix(["a", "a", "b", "c", "c"], ["a", None, "a", "c", None], classes=ABC)
     assert table.tolist() == [[1, 0, 0, 1], [1, 0, 0, 0], [0, 0, 1, 1]]
     # a: of 2 with a label 1 found, of 3 said 1 right; b: none said; c: 1 of 1; the item without a label counts nowhere.
@@ -99,9 +96,6 @@ def test_confusion_matrix_and_class_figures_by_hand() -> None:
     assert (c.recall, c.precision, c.f1) == (1.0, 1 / 2, 2 / 3)
     empty = class_figures(confusion_matrix([], [], classes=ABC), ABC)["a"]
     assert [name for name, value in empty.items() if math.isnan(value)] == ["recall", "precision", "f1"]
-
-
-def test_majority_and_leave_one_out() -> None:
     assert majority(["a", "b", "a"]) == "a"
     assert majority(["a"]) == "a"
     assert majority(["a", "b"]) is None

@@ -156,7 +156,7 @@ def test_without_smoothing_the_library_is_evaluates_bleu(prediction: str, refere
     assert 100 * bleu(prediction, reference).score == pytest.approx(expected.score, abs=1e-9)
 
 
-def test_sari_by_hand() -> None:
+def test_sari_by_hand_and_bad_input() -> None:
     # One word each. Order 1: kept nothing (precision 0/0 = 1, recall of 0 keepable = 1); a deleted, rightly; x added, wrongly.
     # Orders 2-4 are empty: 1 throughout.
     found = sari("a", "x", "b")
@@ -179,6 +179,10 @@ def test_sari_by_hand() -> None:
     # As in the reference implementation.
     found = sari("a a", "a", "a")
     assert (found.keep, found.delete, found.add) == (100.0, 75.0, 100.0)
+    with pytest.raises(ValueError, match=r"sources must hold one text a prediction \(1\); got 2"):
+        sari_corpus(["a", "b"], ["a"], ["a"])
+    with pytest.raises(ValueError, match="source must be a text; got NoneType"):
+        sari(None, "a", "a")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("empty", EMPTY)
@@ -188,13 +192,6 @@ def test_empty_texts(empty: str) -> None:
     assert sari(source, empty, "The incision was clean and dry.").score == pytest.approx(42.91666666666667, abs=1e-9)
     assert sari(empty, empty, empty).score == 100.0
     assert 0 <= sari(empty, source, "Clean.").score <= 100
-
-
-def test_bad_input_is_named() -> None:
-    with pytest.raises(ValueError, match=r"sources must hold one text a prediction \(1\); got 2"):
-        sari_corpus(["a", "b"], ["a"], ["a"])
-    with pytest.raises(ValueError, match="source must be a text; got NoneType"):
-        sari(None, "a", "a")  # type: ignore[arg-type]
 
 
 @settings(deadline=None, max_examples=60)

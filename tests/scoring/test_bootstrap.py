@@ -101,6 +101,22 @@ def test_clusters_widen_and_every_item_weighs_the_same() -> None:
     assert ratio == pytest.approx(math.sqrt(5), rel=0.12)
     # Two clusters, three items with 1 and one with 0: the mean is 3/4, not the mean of the clusters' means, 1/2.
     assert bootstrap_interval([1, 1, 1, 0], clusters=["a", "a", "a", "b"]).value == 0.75
+    # Source of the width: 1 - 0.025^(1/20) is the exact upper bound of 0 out of 20 (0.1684, Newcombe 1998, table I).
+    assert pytest.approx(0.1684, abs=5e-5) == UNSEEN_20
+    assert ends(bootstrap_interval([1.0] * 20)) == pytest.approx((1 - UNSEEN_20, 1.0), abs=1e-12)
+    assert ends(bootstrap_interval([0.0] * 20)) == pytest.approx((0.0, UNSEEN_20), abs=1e-12)
+    assert ends(bootstrap_interval([0.3] * 20)) == pytest.approx(
+        (0.3 - 0.3 * UNSEEN_20, 0.3 + 0.7 * UNSEEN_20), abs=1e-12
+    )
+    # Sixty items, but only twenty clusters of them.
+    tripled = bootstrap_interval([0.3] * 60, clusters=[i // 3 for i in range(60)])
+    assert (*ends(tripled), tripled.n) == pytest.approx((0.3 - 0.3 * UNSEEN_20, 0.3 + 0.7 * UNSEEN_20, 60), abs=1e-12)
+    assert bootstrap_interval([0.25, 0.5], clusters=["a", "a"]) == Estimate(0.375, 0.0, 1.0, 2)
+    assert bootstrap_interval([0.2]) == Estimate(0.2, 0.0, 1.0, 1)
+    unlimited = bootstrap_interval([20.0, 40.0], clusters=["a", "a"], limits=None)
+    assert (unlimited.value, unlimited.n) == (30.0, 2)
+    assert all(map(math.isnan, ends(unlimited)))
+    assert all(map(math.isnan, ends(bootstrap_interval([3.0] * 9, limits=None))))
 
 
 finite = st.floats(0, 1).map(lambda v: round(v, 3))
@@ -136,25 +152,6 @@ def test_clusters_of_one_are_no_clusters(values: list[float]) -> None:
     assert bootstrap_interval(values, clusters=names, resamples=200) == bootstrap_interval(values, resamples=200)
 
 
-def test_alike_items_leave_room_for_the_unseen() -> None:
-    # Source of the width: 1 - 0.025^(1/20) is the exact upper bound of 0 out of 20 (0.1684, Newcombe 1998, table I).
-    assert pytest.approx(0.1684, abs=5e-5) == UNSEEN_20
-    assert ends(bootstrap_interval([1.0] * 20)) == pytest.approx((1 - UNSEEN_20, 1.0), abs=1e-12)
-    assert ends(bootstrap_interval([0.0] * 20)) == pytest.approx((0.0, UNSEEN_20), abs=1e-12)
-    assert ends(bootstrap_interval([0.3] * 20)) == pytest.approx(
-        (0.3 - 0.3 * UNSEEN_20, 0.3 + 0.7 * UNSEEN_20), abs=1e-12
-    )
-    # Sixty items, but only twenty clusters of them.
-    tripled = bootstrap_interval([0.3] * 60, clusters=[i // 3 for i in range(60)])
-    assert (*ends(tripled), tripled.n) == pytest.approx((0.3 - 0.3 * UNSEEN_20, 0.3 + 0.7 * UNSEEN_20, 60), abs=1e-12)
-    assert bootstrap_interval([0.25, 0.5], clusters=["a", "a"]) == Estimate(0.375, 0.0, 1.0, 2)
-    assert bootstrap_interval([0.2]) == Estimate(0.2, 0.0, 1.0, 1)
-    unlimited = bootstrap_interval([20.0, 40.0], clusters=["a", "a"], limits=None)
-    assert (unlimited.value, unlimited.n) == (30.0, 2)
-    assert all(map(math.isnan, ends(unlimited)))
-    assert all(map(math.isnan, ends(bootstrap_interval([3.0] * 9, limits=None))))
-
-
 def test_ratio_pools_its_parts() -> None:
     numerators, denominators = [1, 0, 3, 2, 0, math.nan, 5], [2, 4, 3, 2, 0, 1, math.nan]
     estimate = bootstrap_ratio(numerators, denominators)
@@ -182,14 +179,11 @@ def test_micro_f1_is_that_of_the_sums() -> None:
     columns = [generator.integers(0, 5, 30).astype(float) for _ in range(3)]
     padded = [np.concatenate([column, [0.0, math.nan, 0.0]]) for column in columns]
     assert bootstrap_statistic(padded, f1) == bootstrap_statistic(columns, f1)
-
-
-def test_undefined_draws_reach_beyond_both_ends() -> None:
     # Precision, where 18 of 20 items predict nothing but miss something: on (18/20)^20 = 12 % of draws it is 0 / 0.
-    tp, fp, fn = [3, 0] + [0] * 18, [1, 4] + [0] * 18, [0, 0] + [1] * 18
-    estimate = bootstrap_statistic([tp, fp, fn], lambda tp, fp, fn: tp / (tp + fp))
+    counts = [[3, 0] + [0] * 18, [1, 4] + [0] * 18, [0, 0] + [1] * 18]
+    estimate = bootstrap_statistic(counts, lambda tp, fp, fn: tp / (tp + fp))
     assert estimate == Estimate(3 / 8, 0.0, 1.0, 20)
-    unlimited = bootstrap_statistic([tp, fp, fn], lambda tp, fp, fn: tp / (tp + fp), limits=None)
+    unlimited = bootstrap_statistic(counts, lambda tp, fp, fn: tp / (tp + fp), limits=None)
     assert all(map(math.isnan, ends(unlimited)))
     # The defined draws are all alike: still no certainty.
     alike = bootstrap_statistic([[3] + [0] * 19, [1] + [0] * 19, [1] * 20], lambda tp, fp, fn: tp / (tp + fp))

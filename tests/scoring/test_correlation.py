@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -70,25 +71,11 @@ def test_published_examples_and_ties_by_hand() -> None:
         ([1, 1, 2], [3, 4, NAN]),
     ],
 )
-def test_not_defined_is_nan(coefficient: object, x: list[float], y: list[float]) -> None:
-    assert callable(coefficient)
+def test_not_defined_is_nan(coefficient: Callable[..., float], x: list[float], y: list[float]) -> None:
     assert math.isnan(coefficient(np.array(x, dtype=float), y))
     found = rank_correlation(np.array(x, dtype=float), y)
     for estimate in (found.spearman, found.kendall):
         assert [math.isnan(end) for end in (estimate.value, estimate.ci_low, estimate.ci_high)] == [True] * 3
-
-
-def test_same_order_and_missing_values() -> None:
-    generator = random.Random(3)
-    for n in (2, 3, 19, 400):
-        x = sorted(generator.random() for _ in range(n))
-        assert (spearman_rho(x, np.exp(x)), kendall_tau(x, np.exp(x))) == (1.0, 1.0)
-        assert (spearman_rho(x, np.negative(x)), kendall_tau(x, np.negative(x))) == (-1.0, -1.0)
-    x, y = [1, 2, NAN, 4, 5, 6, 7], [2, 1, 3, NAN, 6, 5, NAN]
-    found = rank_correlation(x, y)
-    assert (found.spearman.n, found.kendall.n, found.missing) == (4, 4, 3)
-    assert found.spearman.value == spearman_rho([1, 2, 5, 6], [2, 1, 6, 5]) == pytest.approx(0.6)
-    assert found == rank_correlation(*zip(*[(1, 2), (NAN, 9), (2, 1), (5, 6), (6, 5), (9, NAN), (9, NAN)], strict=True))
 
 
 @settings(deadline=None, max_examples=300)
@@ -106,8 +93,7 @@ def test_agrees_with_an_outside_library(table: list[tuple[float, float]]) -> Non
 @BOTH
 @settings(deadline=None, max_examples=100)
 @given(table=tables)
-def test_laws(coefficient: object, table: list[tuple[float, float]]) -> None:
-    assert callable(coefficient)
+def test_laws(coefficient: Callable[..., float], table: list[tuple[float, float]]) -> None:
     x, y = np.array(table, dtype=float).reshape(-1, 2).T
     value = coefficient(x, y)
     assert math.isnan(value) or -1.0 <= value <= 1.0
@@ -156,6 +142,20 @@ def test_the_interval_is_that_of_a_plain_loop() -> None:
         assert estimate.value == pytest.approx(plain(x, y), abs=1e-12)
         assert estimate.ci_low == pytest.approx(np.quantile(values, level), abs=0.05)
         assert estimate.ci_high == pytest.approx(np.quantile(values, 1 - level), abs=0.03)
+    generator = random.Random(11)
+    clusters = [k // 4 for k in range(80)]
+    shift = [generator.gauss(0, 1) for _ in range(20)]
+    x = [round(shift[c] + generator.gauss(0, 1), 1) for c in clusters]  # with ties
+    y = [value + shift[c] + generator.gauss(0, 1) for value, c in zip(x, clusters, strict=True)]
+    drawn = [generator.choices(range(20), k=20) for _ in range(400)]
+    members = [[k for k, c in enumerate(clusters) if c == cluster] for cluster in range(20)]
+    found = clustered_correlation(x, y, clusters=clusters, resamples=10_000)
+    level = normal_cdf(-math.sqrt(20 / 19) * student_quantile(0.975, 19))
+    for estimate, plain in ((found.spearman, spearman_rho), (found.kendall, kendall_tau)):
+        draws = [[k for cluster in each for k in members[cluster]] for each in drawn]
+        those = [plain([x[k] for k in each], [y[k] for k in each]) for each in draws]
+        assert estimate.ci_low == pytest.approx(np.quantile(those, level), abs=0.05)
+        assert estimate.ci_high == pytest.approx(np.quantile(those, 1 - level), abs=0.05)
 
 
 def test_intervals_where_the_draws_do_not_vary() -> None:
@@ -237,23 +237,6 @@ def test_laws_of_clustered_correlation(table: list[tuple[str, float, float]], sh
     assert same(away.kendall.value, -found.kendall.value)
 
 
-def test_the_interval_is_that_of_a_plain_loop_over_clusters() -> None:
-    generator = random.Random(11)
-    clusters = [k // 4 for k in range(80)]
-    shift = [generator.gauss(0, 1) for _ in range(20)]
-    x = [round(shift[c] + generator.gauss(0, 1), 1) for c in clusters]  # with ties
-    y = [value + shift[c] + generator.gauss(0, 1) for value, c in zip(x, clusters, strict=True)]
-    drawn = [generator.choices(range(20), k=20) for _ in range(400)]
-    members = [[k for k, c in enumerate(clusters) if c == cluster] for cluster in range(20)]
-    found = clustered_correlation(x, y, clusters=clusters, resamples=10_000)
-    level = normal_cdf(-math.sqrt(20 / 19) * student_quantile(0.975, 19))
-    for estimate, plain in ((found.spearman, spearman_rho), (found.kendall, kendall_tau)):
-        draws = [[k for cluster in each for k in members[cluster]] for each in drawn]
-        those = [plain([x[k] for k in each], [y[k] for k in each]) for each in draws]
-        assert estimate.ci_low == pytest.approx(np.quantile(those, level), abs=0.05)
-        assert estimate.ci_high == pytest.approx(np.quantile(those, 1 - level), abs=0.05)
-
-
 def test_annotators_by_hand() -> None:
     ann, ben, cy = [10.0, 20, 30, 40], [10.0, 30, 20, 40], [40.0, 20, 30, 10]
     found = among_annotators([ann, ben, cy], clusters="abcd")
@@ -280,6 +263,16 @@ def test_annotators_by_hand() -> None:
         for own in scores[:3]
     ]
     assert found.kendall.value == pytest.approx(np.mean(others))
+    generator = random.Random(3)
+    for n in (2, 3, 19, 400):
+        x = sorted(generator.random() for _ in range(n))
+        assert (spearman_rho(x, np.exp(x)), kendall_tau(x, np.exp(x))) == (1.0, 1.0)
+        assert (spearman_rho(x, np.negative(x)), kendall_tau(x, np.negative(x))) == (-1.0, -1.0)
+    x, y = [1, 2, NAN, 4, 5, 6, 7], [2, 1, 3, NAN, 6, 5, NAN]
+    found = rank_correlation(x, y)
+    assert (found.spearman.n, found.kendall.n, found.missing) == (4, 4, 3)
+    assert found.spearman.value == spearman_rho([1, 2, 5, 6], [2, 1, 6, 5]) == pytest.approx(0.6)
+    assert found == rank_correlation(*zip(*[(1, 2), (NAN, 9), (2, 1), (5, 6), (6, 5), (9, NAN), (9, NAN)], strict=True))
 
 
 @settings(deadline=None, max_examples=50)

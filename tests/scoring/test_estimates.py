@@ -30,8 +30,8 @@ def test_sums_by_hand() -> None:
     assert table.rows.tolist() == [[0.0, 1.0], [0.0, 2.0]]
 
 
-@pytest.mark.parametrize("values", [[True, False], [1, 0], np.array([1, 0], dtype=np.uint8), (1.0, 0.0)])
-def test_numbers_of_all_kinds(values: list[float]) -> None:
-    column = as_column("values", values)
-    assert column.dtype == np.float64
-    assert column.tolist() == [1.0, 0.0]
+def test_numbers_of_all_kinds() -> None:
+    for values in ([True, False], [1, 0], np.array([1, 0], dtype=np.uint8), (1.0, 0.0)):
+        column = as_column("values", values)
+        assert column.dtype == np.float64
+        assert column.tolist() == [1.0, 0.0]

@@ -4,7 +4,6 @@ import json
 import math
 import random
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -44,20 +43,6 @@ def test_intervals_agree_with_scipy(n: int, confidence: float) -> None:
         assert found == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
-def test_nothing_counted_is_nan() -> None:
-    assert all(map(math.isnan, wilson_interval(0, 0)))
-    for values in ([], [math.nan, math.nan]):
-        estimate = proportion_interval(values, clusters=["a"] * len(values))
-        assert estimate.n == 0
-        assert all(map(math.isnan, (estimate.value, estimate.ci_low, estimate.ci_high)))
-
-
-@pytest.mark.parametrize(("successes", "n", "confidence", "message"), CASES["wrong_counts_are_told"])
-def test_wrong_counts_are_told(successes: Any, n: int, confidence: float, message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        wilson_interval(successes, n, confidence=confidence)
-
-
 @settings(deadline=None, max_examples=150)
 @given(st.integers(1, 3000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), st.floats(0.5, 0.999))
 def test_laws_of_count_intervals(counts: tuple[int, int], confidence: float) -> None:
@@ -89,6 +74,11 @@ def test_what_stands_alone_gets_wilsons_interval() -> None:
     # 1 and "1" are two clusters: had they been made one, the interval would be 0 to 1.
     estimate = proportion_interval([1, 1, 0, 0], clusters=[1, 1, "1", "1"])
     assert (estimate.ci_low, estimate.ci_high) != (0.0, 1.0)
+    assert all(map(math.isnan, wilson_interval(0, 0)))
+    for values in ([], [math.nan, math.nan]):
+        estimate = proportion_interval(values, clusters=["a"] * len(values))
+        assert estimate.n == 0
+        assert all(map(math.isnan, (estimate.value, estimate.ci_low, estimate.ci_high)))
 
 
 def naive_clustered_wilson(values: list[float], clusters: list[str], t_ratio: float) -> tuple[float, float]:
@@ -108,7 +98,7 @@ def naive_clustered_wilson(values: list[float], clusters: list[str], t_ratio: fl
     return (middle - root) / scale, (middle + root) / scale
 
 
-def test_clustered_formula_against_plain_loops() -> None:
+def test_alike_clusters_count_as_one_item() -> None:
     generator = np.random.default_rng(7)
     clusters = [f"note {i % 12}" for i in range(48)]
     chance = generator.random(12)
@@ -117,9 +107,6 @@ def test_clustered_formula_against_plain_loops() -> None:
     estimate = proportion_interval(values, clusters=clusters)
     expected = naive_clustered_wilson(values, clusters, t_ratio)
     assert (estimate.ci_low, estimate.ci_high) == pytest.approx(expected, abs=1e-12)
-
-
-def test_alike_clusters_count_as_one_item() -> None:
     # 100 clusters of five copies each: the interval must be about that of 100 items, far from that of 500.
     copies = np.repeat([1] * 60 + [0] * 40, 5)
     estimate = proportion_interval(copies, clusters=[str(i // 5) for i in range(500)])
@@ -169,10 +156,16 @@ def test_laws_of_clustered_proportions(items: list[tuple[float, int]], shuffler:
     assert (1 - mirrored.ci_high, 1 - mirrored.ci_low) == pytest.approx((estimate.ci_low, estimate.ci_high), abs=1e-9)
 
 
-@pytest.mark.parametrize(("values", "clusters", "message"), CASES["wrong_values_are_told"])
-def test_wrong_values_are_told(values: Any, clusters: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        proportion_interval(values, clusters=clusters)
+def test_wrong_input_is_told() -> None:
+    for successes, n, confidence, message in CASES["wrong_counts_are_told"]:
+        with pytest.raises(ValueError, match=f"^{message}$"):
+            wilson_interval(successes, n, confidence=confidence)
+    for values, clusters, message in CASES["wrong_values_are_told"]:
+        with pytest.raises(ValueError, match=message):
+            proportion_interval(values, clusters=clusters)
+    for values, asked, message in CASES["wrong_bounds_are_told"]:
+        with pytest.raises(ValueError, match=f"^{message}$"):
+            bounds(values, asked)
 
 
 def test_bounds_by_hand() -> None:
@@ -194,12 +187,6 @@ def test_bounds_hold_whatever_the_missing_are(scored: list[float], missing: list
         mean = sum(scored + missing) / len(scored + missing)
         assert 0.0 <= low <= high <= 1.0
         assert low - 1e-12 <= mean <= high + 1e-12
-
-
-@pytest.mark.parametrize(("values", "asked", "message"), CASES["wrong_bounds_are_told"])
-def test_wrong_bounds_are_told(values: Any, asked: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        bounds(values, asked)
 
 
 # Two-sided 95 % and one-sided 80 % points of Student's t as printed in statistical tables (three decimals).

@@ -119,6 +119,15 @@ def test_runs_that_hardly_vary() -> None:
     result = paired_bootstrap([0, 0, 0], [1, 1, 1], clusters=["a"] * 3)
     assert (result.difference, result.ci_low, result.ci_high, result.p_value) == (1.0, -1.0, 1.0, 1.0)
     assert (result.n, result.n_clusters) == (3, 1)
+    result = paired_bootstrap([0.5, math.nan], [math.nan, 0.5])
+    assert (result.n, result.n_clusters) == (0, 0)
+    numbers = (result.value_a, result.difference, result.ci_low, result.ci_high, result.p_value)
+    assert all(map(math.isnan, numbers))
+    assert json.loads(json.dumps(as_json(result), allow_nan=False))["difference"] is None
+    generator = np.random.default_rng(3)
+    one, other = generator.random(30), generator.random(30)
+    longer = paired_bootstrap([*one, math.nan, 1.0], [*other, 1.0, math.nan])
+    assert longer == paired_bootstrap(one, other)
 
 
 def test_p_values_are_those_of_the_t_test() -> None:
@@ -148,18 +157,6 @@ def test_p_value_goes_on_where_the_count_of_draws_ends() -> None:
     assert min(found) < 1e-7
     assert all(later <= earlier for earlier, later in itertools.pairwise(found))
     assert all(later >= earlier * 0.6 for earlier, later in itertools.pairwise(found))
-
-
-def test_only_what_both_runs_have_counts() -> None:
-    result = paired_bootstrap([0.5, math.nan], [math.nan, 0.5])
-    assert (result.n, result.n_clusters) == (0, 0)
-    numbers = (result.value_a, result.difference, result.ci_low, result.ci_high, result.p_value)
-    assert all(map(math.isnan, numbers))
-    assert json.loads(json.dumps(as_json(result), allow_nan=False))["difference"] is None
-    generator = np.random.default_rng(3)
-    a, b = generator.random(30), generator.random(30)
-    longer = paired_bootstrap([*a, math.nan, 1.0], [*b, 1.0, math.nan])
-    assert longer == paired_bootstrap(a, b)
 
 
 def test_micro_f1_of_two_runs() -> None:
@@ -368,9 +365,6 @@ def test_detectable_differences_by_hand() -> None:
     multiplier = student_quantile(0.975, 99) + student_quantile(0.8, 99)
     assert minimum_detectable_difference(values, values) == pytest.approx(multiplier * math.sqrt(share / 100), rel=1e-9)
     assert math.isnan(minimum_detectable_difference(values, values, limits=None))
-
-
-def test_fewer_than_two_clusters_is_nan() -> None:
     assert math.isnan(minimum_detectable_difference([0.5, 0.7], [0.5, 0.7], clusters=["a", "a"]))
     assert math.isnan(minimum_detectable_difference([0.5], [0.5]))
     assert math.isnan(minimum_detectable_difference([], []))

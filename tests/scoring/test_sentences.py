@@ -141,7 +141,7 @@ def test_the_library_with_parameters(tmp_path: Path) -> None:
         assert punkt_spans(text, read) == list(theirs.span_tokenize(text)), text
 
 
-def test_files_that_are_not_there_or_damaged(tmp_path: Path) -> None:
+def test_files_that_are_not_there_or_damaged_and_long_runs(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match=r"abbrev_types.txt: No such file.*curl -O https://\S+/punkt_tab\.zip"):
         read_punkt(tmp_path)
     for name in ("abbrev_types.txt", "sent_starters.txt", "collocations.tab"):
@@ -152,9 +152,6 @@ def test_files_that_are_not_there_or_damaged(tmp_path: Path) -> None:
     (tmp_path / "ortho_context.tab").write_bytes(b"\xff")
     with pytest.raises(UsageError, match="ortho_context.tab: not UTF-8"):
         read_punkt(tmp_path)
-
-
-def test_long_runs_of_marks_take_no_long() -> None:
     # Quadratic work on these would take minutes.
     for text in ("!" * 100_000, "a." * 50_000, '."' * 50_000, "\u00a0." * 50_000, ". " * 20_000):
         assert punkt_spans(text)
