@@ -7,42 +7,28 @@
     result.explanation   # one step a line
     result.source        # Lip GYH et al. Chest 2010;137:263-272.
 
-`calculate` takes a calculator (id, slug, name or alias) and the dataset's `Relevant Entities`: names of v1.0 and
-v1.2 in any case and spacing, `[value, unit]` pairs or bare numbers (taken in the parameter's own unit, which the
-steps say). Missing findings count as absent and are listed; missing required inputs, unknown units and impossible
-values are a `CalculatorInputError`. Entities that a calculator does not use are ignored, listed in `Result.ignored`
-and in the steps; from a person (`from_arguments`, a batch) an unknown name is an error. What to know before the answer is used
-is in `Result.warnings` and in the steps: a value outside the published range, a unit that cannot be meant.
-
-The modules: `units` converts; `measures` and `inputs` read a value; `shared_inputs` holds the inputs that many calculators
-share; `base` is the `Calculator`, `steps` what it tells and counts; the clinical families hold one pure function for each
-rule; `index` lists them.
+`calculate` takes a calculator (id, slug, name or alias) and the dataset's `Relevant Entities`: names of v1.0 and v1.2 in any case
+and spacing, `[value, unit]` pairs or bare numbers. Missing findings count as absent and are listed; missing required inputs,
+unknown units and impossible values are a `CalculatorInputError`. See docs/calculators.md.
 
 How to add a calculator
 -----------------------
-1. Write a keyword-only function in the module of its family: units at the end of parameter names (`creatinine_mg_dl`), in the
-   order of the steps, `say: Say = quiet` last, the rule with its thresholds in the docstring. The function's name is the
-   slug. It returns `float` (decimal), `int` (integer), `datetime.date`, or `(weeks, days)`. It is pure: same
-   inputs, same answer; `say` only receives lines. It rounds nothing unless the published rule does.
+1. Write a pure keyword-only function in the module of its family: its name is the slug, units end the parameters' names
+   (`creatinine_mg_dl`), in the order of the steps, `say: Say = quiet` last, the rule with its thresholds in the docstring. It
+   returns `float` (decimal), `int` (integer), `datetime.date`, or `(weeks, days)`, and rounds only where the published rule does.
 2. Decorate it with `@calculator(source=)`, the paper, and describe it in `catalog.json` under its slug: `id`, `name`, `category`,
    `output` and `unit` are the dataset's; `aliases`; `unused`, what the dataset gives beside the inputs; `findings`, for each
    parameter that is a finding (absent when not mentioned) the dataset's name and aliases. A parameter of `shared_inputs.json`
-   needs no more. What is read otherwise stands in `inputs=`: `quantity("systolic_mm_hg")` is shared, which `.named("Dataset name",
-   *aliases, parameter=)` renames, `.optional(value, "what is assumed")` makes optional (`optional(None)` for `float | None`) and
-   `.within(low, high)` limits otherwise; `Choice(parameter=, name=, words={word: value})` is for classes, the first word of a
-   value being its label. `valid=` lists the ranges of inputs that the rule was published for (`Valid`, with who says so). An input
-   is found by its name, parameter and aliases; case, spaces, punctuation, subscripts and the misspellings of `inputs.fold` need
-   no alias. Entities that are not one to one with parameters go through `adapt=` (see `drugs`).
-3. Values are already said when the function is called; it says what it does with them. Scores: `points = Points(say)`,
-   `points.add("Age 72 is 65 to 74", 1)` for a class and `points.flag("Hypertension", hypertension)` for a finding, also
-   when it gives 0; return `points.score` (whole points) or `points.total` (halves). Equations say formula, numbers and
-   result in one line. Use f-strings, and no loops over names: a calculation with its steps should take well under 50
-   microseconds.
+   needs no more. What is read otherwise stands in `inputs=` (`quantity("systolic_mm_hg")`, which `.named()`, `.optional()` and
+   `.within()` change, or a `Choice`). `valid=` lists the ranges that the rule was published for. Entities that are not one to one
+   with parameters go through `adapt=` (see `drugs`).
+3. Values are already said when the function is called; it says what it does with them: `points = Points(say)`,
+   `points.add("Age 72 is 65 to 74", 1)`, `points.flag("Hypertension", hypertension)`, also when it gives 0; equations say formula,
+   numbers and result in one line. Use f-strings, and no loops over names: a calculation should take well under 50 microseconds.
 4. What cannot be answered is `raise CalculatorInputError("<input>: <rule>; got <value>. <next step>")`.
 5. A named departure from the rule is a `Convention` in `conventions=`; it is off unless asked for.
-6. List a new family in `index.py`, and write `tests/golden/calculators/<slug>.json`: three
-   cases or more, one on a threshold, each with its derivation (the form stands in `tests/calculators/test_golden.py`), until
-   `python -m benchmarks.calculator_mutations MODULE.FUNCTION` says that every constant is noticed.
+6. List a new family in `index.py`, and write `tests/golden/calculators/<slug>.json` (its form: `tests/calculators/test_golden.py`)
+   until `python -m benchmarks.calculator_mutations MODULE.FUNCTION` says that every constant is noticed.
 """
 
 from __future__ import annotations
@@ -70,11 +56,7 @@ __all__ = [
 def calculate(
     calculator: int | str | AnyCalculator, entities: Mapping[str, object], *, conventions: frozenset[str] = frozenset()
 ) -> Result:
-    """Apply a calculator to a patient's entities.
-
-    `calculator` is the dataset's id, a slug, name or alias; `entities` are as in the dataset's `Relevant Entities`;
-    `conventions` names departures from the published rules to follow.
-    """
+    """Apply a calculator to a patient's entities; `conventions` names departures from the published rules to follow."""
     entry = calculator if isinstance(calculator, Calculator) else find(calculator)
     if conventions:
         _check(conventions)

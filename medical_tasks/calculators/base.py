@@ -30,24 +30,17 @@ _NONE: Final[frozenset[str]] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a calculator made of a patient's entities.
-
-    Attributes:
-        missing_taken_absent: names of inputs that were not given and what the steps say was taken instead.
-        warnings: what to know before the answer is used, which the steps say too: a value outside the range that the rule
-            was published for, a unit that cannot be meant, a conversion that laboratories do not agree on.
-        unit_doubts: those of the warnings that are about a unit; the answer is of the unit as given.
-    """
+    """What a calculator made of a patient's entities."""
 
     calculator_id: int  # the dataset's id of the calculator
     answer: Answer  # a number; a date as `MM/DD/YYYY`; or `("15 weeks", "1 days")` for a gestational age
     explanation: str  # the steps, one a line: every value used, every conversion, every point, every assumption
     used: Mapping[str, Any]  # parameter to the value the function got, in the parameter's unit
-    missing_taken_absent: tuple[str, ...]
+    missing_taken_absent: tuple[str, ...]  # names of inputs that were not given
     ignored: tuple[str, ...]  # names among the entities that this calculator does not use
     source: str  # the rule's guideline or paper
-    warnings: tuple[str, ...] = ()
-    unit_doubts: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()  # what to know before the answer is used, which the steps say too
+    unit_doubts: tuple[str, ...] = ()  # those of the warnings that are about a unit; the answer is of the unit as given
 
     @property
     def answer_text(self) -> str:
@@ -57,15 +50,11 @@ class Result:
 
 @dataclass(frozen=True, kw_only=True)
 class Convention:
-    """A named departure from the published rule that a caller may ask for; never on by itself.
-
-    Attributes:
-        absent: parameter to the value taken when its input is missing, instead of the input's own.
-    """
+    """A named departure from the published rule that a caller may ask for; never on by itself."""
 
     name: str  # how it is asked for
     description: str  # what it changes, for a person and for the steps
-    absent: Mapping[str, object] = field(default_factory=dict)
+    absent: Mapping[str, object] = field(default_factory=dict)  # parameter to the value taken when its input is missing
     options: Mapping[str, object] = field(default_factory=dict)  # parameters set for the function
 
 
@@ -105,28 +94,21 @@ class Valid:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Calculator(Generic[P, R_co]):
-    """One calculator of the index. Calling it calls its function.
-
-    Attributes:
-        function: the rule, a pure keyword-only function whose last parameter `say` receives its steps.
-        adapt: joins inputs that belong together, for functions whose parameters are not one to one with entities.
-        valid: the published ranges of its inputs; empty where the publication limits none of them.
-        unused: entities that the dataset gives beside the rule's inputs; a person may name them too.
-    """
+    """One calculator of the index. Calling it calls its function."""
 
     id: int  # the dataset's calculator id
     name: str  # the dataset's calculator name
     category: Category  # the dataset's category
     output: Output  # the dataset's output type; a gestational age is an `integer` there
-    function: Callable[P, R_co]
+    function: Callable[P, R_co]  # the rule, pure and keyword-only; its last parameter `say` receives its steps
     inputs: tuple[Input, ...]  # what it needs, in the order of the steps
     source: str  # guideline or paper of the rule
     unit: str = ""  # unit of the answer, "" for scores
     aliases: tuple[str, ...] = ()  # further names it is found by
-    adapt: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    adapt: Callable[[dict[str, Any]], dict[str, Any]] | None = None  # joins inputs that belong together
     conventions: tuple[Convention, ...] = ()  # named departures it offers
-    valid: tuple[Valid, ...] = ()
-    unused: tuple[str, ...] = ()
+    valid: tuple[Valid, ...] = ()  # the published ranges of its inputs; empty where the publication limits none of them
+    unused: tuple[str, ...] = ()  # entities that the dataset gives beside the rule's inputs; a person may name them too
     _table: Mapping[str, Input] = field(init=False, repr=False)
     _ranges: tuple[tuple[Valid, Quantity], ...] = field(init=False, repr=False)
     _rivals: tuple[Quantity, ...] = field(init=False, repr=False)
@@ -167,10 +149,7 @@ class Calculator(Generic[P, R_co]):
         return self._table.get(name) or self._table.get(fold(name))
 
     def named(self, inputs: Iterable[tuple[str, object]]) -> dict[str, object]:
-        """Entities for `calculate` from what a person names, whose slip must not pass for a missing finding.
-
-        Names are those of the inputs, their parameters or aliases, in any case and spacing.
-        """
+        """Entities for `calculate` from what a person names, whose slip must not pass for a missing finding."""
         entities: dict[str, object] = {}
         unused = {fold(name) for name in self.unused}
         for name, value in inputs:
@@ -193,10 +172,7 @@ class Calculator(Generic[P, R_co]):
         return f"no input {name!r}{f'; did you mean {hint}?' if hint else ';'} Inputs: {known}"
 
     def calculate(self, entities: Mapping[str, object], conventions: frozenset[str] = _NONE) -> Result:
-        """Read a patient's entities and apply the rule.
-
-        Conventions of other calculators have no effect here.
-        """
+        """Read a patient's entities and apply the rule; conventions of other calculators have no effect here."""
         try:
             return self._calculate(entities, conventions)
         except CalculatorInputError as error:

@@ -1,8 +1,4 @@
-"""Thrombosis, embolism and bleeding.
-
-The risk of clots around surgery and in hospital, how likely a clot or an embolism is and how it is ruled out, the risk of bleeding
-under anticoagulation, and whether bleeding of the upper gut needs treatment.
-"""
+"""Thrombosis, embolism and bleeding."""
 
 from __future__ import annotations
 

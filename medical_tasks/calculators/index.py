@@ -1,7 +1,4 @@
-"""All calculators in the order of the dataset's ids, and the ways to look one up.
-
-The index holds every calculator that a family listed here defines.
-"""
+"""All calculators in the order of the dataset's ids, and the ways to look one up."""
 
 from __future__ import annotations
 

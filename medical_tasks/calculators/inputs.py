@@ -31,16 +31,11 @@ REQUIRED: Final = _Required()
 
 @dataclass(frozen=True, kw_only=True)
 class Input:
-    """One input: where it comes from and which parameter it feeds.
-
-    Attributes:
-        aliases: further names it is found by. Case, spacing, punctuation and subscripts never matter.
-        absent_line: the step that says the input is not given, and what is taken in its place.
-    """
+    """One input: where it comes from and which parameter it feeds."""
 
     parameter: str  # keyword of the calculator's function, with the unit at its end where there is one
     name: str  # the dataset's name for it, used in steps and messages
-    aliases: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()  # further names; case, spacing, punctuation and subscripts never matter
     absent: object = REQUIRED  # value taken when it is not given, or `REQUIRED`
     absent_text: str = ""  # what that value means, for the steps; the value itself when empty
     silent: bool = False  # whether a missing value is no assumption and needs no step (a drug that is not taken)

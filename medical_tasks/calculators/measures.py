@@ -18,21 +18,16 @@ _PART = re.compile(rf"{_NUMBER}\s*([a-z]+|''|['\"])?\s*(?:,|and\b)?\s*", re.IGNO
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """How one kind of quantity is read.
-
-    Attributes:
-        usual: what hospitals see, in `unit`. A value outside it was given with a wrong unit when another accepted unit makes
-            it usual, or when it did not come in `unit` itself.
-        accepts: other units to name in messages; every spelling and prefix of the same dimensions is read.
-        spellings: unit spellings that mean another unit for this quantity alone (folded).
-    """
+    """How one kind of quantity is read."""
 
     unit: str  # the unit of the function's parameter; "" for a pure number
     low: float  # smallest value accepted, in `unit`. Limits are those of the possible, not of the normal
     high: float  # largest value accepted, in `unit`
-    accepts: tuple[str, ...] = ()
+    accepts: tuple[str, ...] = ()  # other units to name in messages; every spelling and prefix is read
     substance: Substance | None = None  # what is measured, when mass and molar units may both occur
-    spellings: Mapping[str, str] = field(default_factory=dict)
+    spellings: Mapping[str, str] = field(default_factory=dict)  # those that mean another unit here alone (folded)
+    # What hospitals see, in `unit`. A value outside it was given with a wrong unit when another accepted unit makes it usual, or
+    # when it did not come in `unit` itself.
     usual: tuple[float, float] | None = None
     per_volume: bool = False  # whether a bare volume unit means a count per that volume (`µL` for a platelet count)
     compound: bool = False  # whether values may be sums of parts (`5 ft 10 in`, `3 years 2 months`)
@@ -44,11 +39,7 @@ class Measure:
         return (self.unit or "a plain number", *self.accepts)
 
     def read(self, raw: object, name: str) -> tuple[float, str]:
-        """Value in `unit`, and the step that shows how it came about.
-
-        `raw` is `[value, unit]`, a bare number (taken in `unit`), a text such as `"1.2 mg/dL"`, or for compound
-        measures a longer list `[5, "ft", 10, "in"]`.
-        """
+        """Value in `unit`, and the step that shows how it came about; of a compound measure `raw` may be `[5, "ft", 10, "in"]`."""
         try:
             if (type(raw) is list or type(raw) is tuple) and len(raw) == 2:
                 number, unit = raw

@@ -1,8 +1,6 @@
-"""Inputs that many calculators share: the person, vital signs, blood gases, dates, laboratory values (`shared_inputs.json`).
+"""Inputs that many calculators share (`shared_inputs.json`); a first name is the dataset's, a first unit the parameter's.
 
-`possible` are limits of the possible, not of the normal: they stop a wrong unit or a slipped digit, never a rare patient. `usual`,
-what hospitals see, is wide too; it serves only to find a number that fits another unit than the one it came with. The first name is
-the dataset's, the first unit the parameter's own.
+`possible` are limits of the possible: they stop wrong units and slipped digits. `usual` only finds a number that fits another unit.
 """
 
 from __future__ import annotations

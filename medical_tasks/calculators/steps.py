@@ -1,8 +1,4 @@
-"""How a calculator shows its steps and counts its points.
-
-`say(line)` receives one finished line, and is cheap enough to be always on. `Points` is a running total; `Bands` are the classes
-of a measured value that severity scores are made of.
-"""
+"""How a calculator shows its steps and counts its points; `say(line)` is cheap enough to be always on."""
 
 from __future__ import annotations
 
@@ -20,10 +16,7 @@ def quiet(line: str, /) -> None:
 
 
 class Points:
-    """A running total of a score that says every item as it is counted.
-
-    The total is a float, because some scores count halves.
-    """
+    """A running total of a score that says every item as it is counted."""
 
     __slots__ = ("_say", "total")
 
@@ -55,10 +48,7 @@ Step: TypeAlias = tuple[Literal[">=", ">"], float, int]
 
 
 class Bands:
-    """The classes of one measured value.
-
-    The bounds stand as the publication prints them, so that a value on a bound falls where the table puts it.
-    """
+    """The classes of one measured value; bounds stand as the publication prints them."""
 
     __slots__ = ("_lowest", "_points", "_tails", "_what")
 
@@ -78,10 +68,7 @@ class Bands:
         )
 
     def find(self, value: float) -> tuple[int, str]:
-        """Points of a value, and the words for its class.
-
-        The words are a sentence without its end, `"Bilirubin 2.4 mg/dL is 2 to 3"`.
-        """
+        """Points of a value, and the words for its class: `"Bilirubin 2.4 mg/dL is 2 to 3"`."""
         index = bisect_right(self._lowest, value)
         return self._points[index], f"{self._what} {value:.6g}{self._tails[index]}"
 

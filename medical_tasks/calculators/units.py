@@ -1,11 +1,7 @@
 """Exact conversion between the units of clinical data, and the error of an input that cannot be read.
 
-A unit is read into powers of a few base dimensions with an exact rational factor: `mg/dL` is mass over volume,
-`10^9/L` a count over volume, `mcg/kg/min` mass over mass over time. Mass, moles, equivalents and activity of a known
-substance are worth each other through its molar mass and valence. Factors are fractions and become floats once, at the
-end; nothing is rounded.
-
-Case, spaces and the two characters for micro do not matter (`MG/DL`, `mm hg`, `mcg`, `µg`); `per` reads as `/`.
+A unit is powers of a few base dimensions with an exact rational factor; amounts of a known substance meet through its molar mass
+and valence. Factors become floats once, at the end; nothing is rounded. Case, spaces and both characters for micro do not matter.
 """
 
 from __future__ import annotations
@@ -36,15 +32,11 @@ class UnitError(CalculatorInputError):
 
 @dataclass(frozen=True)
 class Substance:
-    """A measured substance and the constants that join its units.
-
-    Attributes:
-        worth: dimension (`mass`, `mole`, `equivalent`, `activity`, `katal`) to what one gram, mole, equivalent, U or
-            katal is worth in a common measure; dimensions that are not listed cannot be converted.
-    """
+    """A measured substance and the constants that join its units."""
 
     name: str  # for messages
     note: str  # the constant a reader wants to see beside a conversion, such as the molar mass
+    # Dimension (`mass`, `mole`, `equivalent`, `activity`, `katal`) to what one gram, mole, ... is worth in a common measure.
     worth: Mapping[str, Fraction] = field(hash=False)
 
 
@@ -209,11 +201,7 @@ def _read(folded: str, substance: Substance | None) -> tuple[Fraction, dict[str,
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """A way from one unit to another: `(value + shift) * factor`.
-
-    `shift` is for temperatures only; `text` is the same as a step, to print between the unit and the equals sign, ""
-    when the number stays.
-    """
+    """A way from one unit to another: `(value + shift) * factor`; `text` is the same as a step."""
 
     shift: float
     factor: float
@@ -253,11 +241,7 @@ def conversion(
     what: str = "value",
     shown: str | None = None,
 ) -> Conversion:
-    """The way from `unit` to `to`.
-
-    `substance` is what is measured, when mass, moles, equivalents or activity may have to meet; `accepted`, `what` and
-    `shown` are for the message of a refused unit.
-    """
+    """The way from `unit` to `to`; `accepted`, `what` and `shown` are for the message of a refused unit."""
     found = _conversion(fold_unit(unit), fold_unit(to), substance)
     if found is None:
         raise UnitError(f"{what}: unit {shown or unit!r} is not accepted; give one of: {', '.join(accepted or (to,))}")

@@ -1,8 +1,6 @@
 """What a benchmark asks of a judge, and what every kind of judge offers.
 
-A benchmark puts `Question`s to a `Judge` and gets, for each, a `Verdict` or `Unscored` with its reason; there is no third
-outcome, and neither of them is a score. Between the two stands `session.JudgeSession`, which knows about votes, re-asks,
-the store of finished replies and the budget. What it asks is a `Backend`: one call in, one reply out.
+A `Question` gets a `Verdict` or `Unscored` with its reason; there is no third outcome, and neither of them is a score.
 """
 
 from __future__ import annotations
@@ -86,7 +84,6 @@ class Judge(Protocol):
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
         """Decides all questions, in order. May be called several times, when what is asked depends on what was said."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,11 +154,8 @@ class Backend(Protocol):
     def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
         """Calls `on_reply` exactly once for each call, in the calling thread, as soon as its outcome is known.
 
-        Raises:
-            MissingError: No call can be answered (nothing listens, key refused); those that were answered were delivered.
-            UsageError: The judge can answer none of these calls (unknown model).
+        MissingError or UsageError when no call can be answered (key refused, unknown model); what was answered is delivered.
         """
-        ...
 
     def close(self) -> None:
         """Frees what it holds."""

@@ -1,7 +1,4 @@
-"""What a run may spend on its judge, and what a round of judging will cost.
-
-Calls and tokens are counted against the budget before they are spent; the forecast is made before the first call.
-"""
+"""What a run may spend on its judge, counted before it is spent, and what a round of judging will cost."""
 
 from __future__ import annotations
 
@@ -19,11 +16,7 @@ _AROUND_A_MESSAGE = 8
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimates a text's tokens without its tokenizer, rather above than below.
-
-    A token for every three ASCII letters or blanks (English has four to five), and one for every other byte of UTF-8: no
-    tokenizer in use cuts digits, signs or bytes any smaller.
-    """
+    """Estimates a text's tokens without its tokenizer, rather above: one for 3 ASCII letters or blanks, or 1 other byte."""
     raw = text.encode("utf-8", "surrogatepass")
     others = len(raw.translate(None, _LETTERS))
     return others - (others - len(raw)) // _LETTERS_A_TOKEN
@@ -74,8 +67,7 @@ _MILLION = 1_000_000
 def forecast(cases: Sequence[Case], *, judge: str, label: str, prices: tuple[float, float] | None) -> str:
     """Says in one line what is about to be asked; the cases have already taken in what the store knows.
 
-    What depends on these verdicts is not foreseen. Each span goes from what is certain to every vote, and for calls every re-ask,
-    with the longest replies that are allowed. `prices` are USD for a million tokens read and written.
+    Each span goes from what is certain to every vote and re-ask. `prices` are USD for a million tokens read and written.
     """
     calls, prompts, outputs = [0, 0], [0, 0], [0, 0]
     seen: set[str] = set()

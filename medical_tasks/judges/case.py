@@ -1,8 +1,6 @@
-"""One question on its way to a decision: its votes, and the conversation behind each of them.
+"""One question on its way to a decision, the mode of its votes; a tie goes to the value that was voted for first.
 
-The decision is the mode of the votes. A tie goes to the value that was voted for first, by number of the vote. A missing vote may
-turn out to be anything, and a decision is certain when no missing vote could change it; so stopping early decides exactly as
-asking on.
+A decision is certain when no missing vote could change it; so stopping early decides exactly as asking on.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Judges that are chat models: behind an OpenAI-compatible `/v1/chat/completions`, or in this process.
 
-An endpoint is an API, a running server, or a server started for the run; a model in this process is `hf/...`, `vllm/...` or any
-other `models.base.Model`. A call returns the text the model wrote, or `NoReply` with the class of the failure; which text is a
-verdict is for the question to say. Every request, retries included, asks the budget before it is sent.
+Every request, retries included, asks the budget before it is sent.
 """
 
 from __future__ import annotations
@@ -64,10 +62,7 @@ class ChatJudge:
         self._shares = n_choices
 
     def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
-        """Asks for all replies, delivered in order of completion.
-
-        A call ends with `budget spent` when nothing in flight can free any.
-        """
+        """Asks for all replies; a call ends with `budget spent` when nothing in flight can free any."""
         if not calls:
             return
         with self._place.asking() as settings:
@@ -153,8 +148,6 @@ def _reply(call: Call, completion: Completion, number: int) -> Reply:
 
 @dataclass
 class _Desk:
-    """The budget as one round of calls sees it."""
-
     budget: RunBudget
     under_way: int = 0
     ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -162,10 +155,7 @@ class _Desk:
 
 @dataclass
 class _Spending:
-    """One call's requests. Implements `models.chat_client.Spending`.
-
-    A refusal is final only when none of the round's own requests is in flight.
-    """
+    """One call's requests; a refusal is final only when none of the round's own is in flight."""
 
     desk: _Desk
     prompt: int

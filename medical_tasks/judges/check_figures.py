@@ -1,8 +1,6 @@
 """How well a judge's labels agree with people's: the figures of `medical-tasks judge-check`, and the page that it prints.
 
-Classes are data (`judges.checks.View`). A pair without a verdict counts in no share; it is in the coverage, in a column of
-its own in the confusion matrix, and in the bounds of the accuracy. A pair without a majority of people is in the figures of
-each rater alone.
+A pair without a verdict counts in no share; one without a majority of people is in the figures of each rater alone.
 """
 
 from __future__ import annotations
@@ -113,7 +111,6 @@ def same_labels(pairs: Sequence[CheckPair], one: Sequence[str | None], other: Se
 
 
 def _compared(pairs: Sequence[CheckPair], labels: Sequence[str | None], view: View) -> dict[str, Any]:
-    """The judge against the label of people."""
     decided = [(pair, label) for pair, label in zip(pairs, labels, strict=True) if pair.gold is not None]
     gold = [view.of(pair.gold) for pair, _ in decided if pair.gold is not None]
     given = _merged([label for _, label in decided], view)
@@ -157,7 +154,6 @@ def _average(
 
 
 def _mean_share(*sums: npt.ArrayLike) -> npt.ArrayLike:
-    """Mean over groups of right over counted."""
     table = np.asarray(sums, dtype=np.float64)
     return np.asarray((table[0::2] / table[1::2]).mean(axis=0))
 
@@ -176,7 +172,6 @@ def _hits(
 
 
 def _with_people(pairs: Sequence[CheckPair], given: Sequence[str | None], view: View) -> dict[str, Any]:
-    """The judge in a person's place: beside each of them, and against the others when one is left out."""
     ratings = _ratings(pairs, view)
     left_out = agreement.leave_one_out(ratings)
     each = [_share(given, labels) for labels in zip(*ratings, strict=True)]
@@ -190,7 +185,6 @@ def _with_people(pairs: Sequence[CheckPair], given: Sequence[str | None], view: 
 
 
 def _people(pairs: Sequence[CheckPair], view: View) -> dict[str, Any]:
-    """How people agree among themselves: the ceiling."""
     ratings = _ratings(pairs, view)
     counts = agreement.rating_counts(ratings, classes=view.classes)
     clusters = [pair.cluster for pair in pairs]
@@ -213,7 +207,6 @@ def _people(pairs: Sequence[CheckPair], view: View) -> dict[str, Any]:
 def _raters(
     pairs: Sequence[CheckPair], given: Sequence[str | None], view: View, names: Sequence[str]
 ) -> dict[str, Any]:
-    """Each rater beside the judge and beside each other, over the pairs that both sides labelled."""
     ratings = [pair.ratings for pair in pairs]
     clusters = [pair.cluster for pair in pairs]
     beside = agreement.with_raters(_merged(given, view), ratings, classes=view.classes, clusters=clusters)
@@ -237,7 +230,6 @@ def _rated(pairs: Sequence[CheckPair]) -> bool:
 
 
 def _share(given: Sequence[str | None], wanted: Iterable[str | None]) -> float:
-    """Share of equal labels where both sides have one."""
     equal = [a == b for a, b in zip(given, wanted, strict=True) if a is not None and b is not None]
     return sum(equal) / len(equal) if equal else math.nan
 

@@ -1,8 +1,6 @@
-"""The record of checks: how well each judge did when it was last compared with people.
+"""The record of checks: how well each judge did when it was last compared with people (docs/judge_check.md).
 
-`medical-tasks judge-check` writes it to one JSON file in the user's data home; `run` and `score` show it. A judge is known
-by its identity, votes, judging mode and prompts, and a check belongs to a set of labelled pairs. A `View` is the classes in
-which judge and people are compared.
+A judge is known by its identity, votes, judging mode and prompts, and a check belongs to a set of labelled pairs.
 """
 
 from __future__ import annotations
@@ -140,7 +138,6 @@ def describe(
 
 
 def _people(check: Mapping[str, Any]) -> str:
-    """What people reached themselves, as far as it is known."""
     said = [f"{kappa:.2f}" for kappa in check.get("judge_kappas", ()) if kappa is not None]
     if said:
         theirs = [kappa for kappa in check.get("among_kappas", ()) if kappa is not None]
@@ -157,7 +154,6 @@ def _figure(estimate: Mapping[str, Any]) -> str:
 
 
 def _read(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
-    """The checks by key and set."""
     try:
         content = json.loads(read_text(path))
     except FileNotFoundError:
@@ -178,18 +174,9 @@ def _read(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
 def _is_check(check: Any) -> bool:
     if not isinstance(check, dict):
         return False
-    kinds = {
-        "pairs": int,
-        "scored": int,
-        "ways": int,
-        "set": str,
-        "date": str,
-        "judge": str,
-        "accuracy": dict,
-        "kappa": dict,
-    }
+    kinds = {int: ("pairs", "scored", "ways"), str: ("set", "date", "judge"), dict: ("accuracy", "kappa")}
     lists = [check.get(name, []) for name in ("judge_kappas", "among_kappas")]
-    if not all(isinstance(check.get(name), kind) for name, kind in kinds.items()):
+    if not all(isinstance(check.get(name), kind) for kind, names in kinds.items() for name in names):
         return False
     estimates = [check[name].get(end) for name in ("accuracy", "kappa") for end in ("value", "ci_low", "ci_high")]
     return all(isinstance(each, list) for each in lists) and all(

@@ -1,7 +1,6 @@
-"""Judges behind inspect_ai's model providers: `inspect/<provider>/<model>`.
+"""Judges behind inspect_ai's model providers: `inspect/<provider>/<model>`. No inspect log is written.
 
-For providers that have no OpenAI-compatible endpoint. inspect retries by itself and does not say how often, so the budget
-counts calls and not their retries; every other limit holds. No inspect log is written.
+inspect retries by itself and does not say how often, so the budget counts calls and not their retries.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""`lexical`: entailment by word overlap. Offline, deterministic, no download; **its numbers are not comparable**.
-
-It lets everything run anywhere. It compares English words, numbers with their units, negations and opposites, and understands
-nothing; docs/judges_local.md reports how well it agrees with physicians.
-"""
+"""`lexical`: entailment by word overlap. Offline, deterministic; **its numbers are not comparable** (docs/judges_local.md)."""
 
 from __future__ import annotations
 
@@ -80,12 +76,8 @@ class LexicalJudge:
 def decide(premise: str, hypothesis: str) -> Label:
     """Says whether a text entails another, as far as words tell, in this order.
 
-    1. The hypothesis is a line or whole sentences of the premise, up to case, white space, bullets, quotes and end
-    punctuation: entailment.
-    2. Its content overlaps with the most similar sentence by `SAME_FROM`, and the two clash (negation, opposites, numbers):
-    contradiction.
-    3. All of its numbers and `ENTAILS_FROM` of its content are in the premise, on average of the best window and the whole:
-    entailment.
+    Entailment: the hypothesis is a line or whole sentences of the premise. Contradiction: it clashes with the likest sentence.
+    Entailment: its numbers and `ENTAILS_FROM` of its content are in the premise, on average of the best window and the whole.
     """
     return _decide(_Premise(premise), hypothesis)
 
@@ -112,8 +104,6 @@ def _decide(premise: _Premise, text: str) -> Label:
 
 @dataclass(frozen=True)
 class _Premise:
-    """A premise, read once for all hypotheses."""
-
     text: str
 
     @cached_property

@@ -1,8 +1,4 @@
-"""`nli/<folder or repository>`: a local model of natural language inference as judge.
-
-Two families, told apart by the model's config: T5 in the TRUE form, and sequence classifiers with two or three labels. Long
-premises are read in windows, not cut; docs/judges_local.md describes forms, windows and options.
-"""
+"""`nli/<folder or repository>`: a local model of natural language inference as judge; docs/judges_local.md describes its forms."""
 
 from __future__ import annotations
 
@@ -208,11 +204,7 @@ def _config_names(config: Mapping[str, object]) -> list[str]:
 
 
 def combine(windows: Sequence[Sequence[float]], labels: Sequence[Label]) -> Label:
-    """Combines the windows of a premise into one label.
-
-    Each window votes for its most likely label (at a tie the more cautious). Entailment wins if a window is at least as sure
-    of it as any is of contradiction; then contradiction; then neutral.
-    """
+    """Combines a premise's windows, each voting for its most likely label: entailment if at least as sure as contradiction."""
     surest: dict[Label, float] = {}
     for row in windows:
         chances = dict(zip(labels, row, strict=True))

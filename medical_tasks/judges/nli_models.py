@@ -1,8 +1,6 @@
 """How models of natural language inference read pairs: the form of the input, batches, and probabilities.
 
-A pair is one row where it fits, else one row for each window of the premise. The TRUE form is T5 reading `premise: ... hypothesis:
-...` and writing `1` for entailment (DocLens, section 4; Honovich et al. 2022): ours is one pass of the encoder and one step of the
-decoder; `official` cuts the premise at 500 words, generates at most three tokens greedily and compares the text with `1`.
+TRUE form: `premise: ... hypothesis: ...`, answered by `1` or `0` (DocLens, section 4; Honovich et al. 2022).
 """
 
 from __future__ import annotations
@@ -151,10 +149,7 @@ _TRUE_LABELS: tuple[Label, ...] = ("entailment", "not_entailment")
 
 
 def answer_tokens(tokenizer: Any, *, model: str) -> tuple[list[int], int, int]:
-    """Finds the step at which `1` and `0` part: the tokens both begin with, and the next token of each.
-
-    T5's own vocabulary has one token for `1` and two for `0`, a blank and the digit: then the first tokens decide.
-    """
+    """Finds the step at which `1` and `0` part: the tokens both begin with, and the next token of each."""
     yes, no = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("1", "0"))
     shared = len(list(itertools.takewhile(lambda pair: pair[0] == pair[1], zip(yes, no, strict=False))))
     unknown = tokenizer.unk_token_id

@@ -1,9 +1,6 @@
-"""ANLI and MedNLI, the labelled pairs to check a judge on, and the plain question of entailment about them.
+"""ANLI and MedNLI, the labelled pairs to check a judge on (docs/judge_check.md), and the plain question about them.
 
-    ANLI    Nie et al. (2020), https://github.com/facebookresearch/anli: anli_v1.0/R1|R2|R3/train|dev|test.jsonl
-    MedNLI  Romanov and Shivade (2018), https://physionet.org/content/mednli/: mli_train|dev|test_v1.jsonl; credentialed
-
-DocLens reports its judges on both (appendix A.1, tables 4 and 5), in the four styles of reply that there are here.
+Nie et al. (2020); Romanov and Shivade (2018). DocLens reports its judges on both (appendix A.1, tables 4 and 5).
 """
 
 from __future__ import annotations
@@ -88,7 +85,6 @@ def read_mednli(path: Path) -> list[LabelledPair]:
 
 
 def _read(files: Mapping[Path, str], fields: Sequence[str], labels: Mapping[str, Label]) -> list[LabelledPair]:
-    """Reads files, each with the group of its pairs; the fields' names are those of id, premise, hypothesis and label."""
     form = f'{{"{fields[0]}", "{fields[1]}", "{fields[2]}", "{fields[3]}": "{"|".join(labels)}"}}'
     pairs = [pair for path, group in files.items() for pair in _read_file(path, fields, labels, group, form)]
     seen: set[str] = set()
@@ -160,10 +156,7 @@ def template_sha256(style: str) -> str:
 
 
 def nli_question(pair: LabelledPair, *, ways: int = 3, style: str = STYLE) -> Question:
-    """Makes the question whether a premise entails a hypothesis; the values of its verdicts are labels.
-
-    A judge of two classes may answer the question of three with `not_entailment`.
-    """
+    """Makes the question whether a premise entails a hypothesis; the values of its verdicts are labels."""
     labels = _LABELS[ways]
     in_json = style.startswith("json")
     shown = " or ".join(f'"{label}"' for label in labels) if in_json else " or ".join(labels)

@@ -1,8 +1,6 @@
-"""Strict readers of a judge's reply. What does not have the form asked for is `Unreadable`; nothing is guessed.
+"""Strict readers of a judge's reply: nothing is guessed, none ever raises, and none takes more than linear time.
 
-A judge's reply may quote the text it judges, and that text may hold a planted verdict. So a verdict counts only where the
-form puts it, alone, and two of them that differ are none. No reader ever raises, whatever the reply holds, and none takes
-more than linear time.
+A reply may quote judged text that holds a planted verdict: one counts only alone where the form puts it; two that differ are none.
 """
 
 from __future__ import annotations
@@ -89,11 +87,7 @@ _OF_EITHER = _claim_pattern(_ANY["said"], _ASKED, "entail(?:s|ed|ment)")
 
 
 def quoted(text: str) -> str:
-    """Writes judged text as one JSON string, for a prompt.
-
-    Everything outside ASCII is escaped, and so are tags of chat templates (`<`, `[INST]`): nothing inside can look like the
-    end of the string, of the turn or of a reasoning part.
-    """
+    """Writes judged text as one JSON string, for a prompt: nothing in it can look like the end of the string or turn."""
     return _TAG.sub(r"\\u005b", json.dumps(text).replace("<", "\\u003c"))
 
 
@@ -120,10 +114,7 @@ def whole_number(low: int, high: int) -> Checker:
 
 
 def read_json(text: str) -> Any | Unreadable:
-    """Reads a reply that is one JSON object or array and nothing else, bare or in one fenced block, after any `</think>`.
-
-    `Unreadable` for text around it, duplicate keys at any depth, `NaN`, and numbers too large.
-    """
+    """Reads a reply that is one JSON object or array and nothing else, bare or in one fenced block, after any `</think>`."""
     # An object can hold the end mark of reasoning inside a string: what begins as JSON has no reasoning before it.
     spoken = text if text.lstrip().startswith(("{", "[", "```")) else _spoken(text)
     if spoken is None:
@@ -186,9 +177,7 @@ def read_closing_claim(text: str, *, of_statement: bool = True) -> bool | Unread
     A claim is a verdict word, alone or said of the answer ("the answer is True", "verdict: false"), maybe with a reason
     before or after it. "not true" and "untrue" are false. Everything else is unreadable: another negation ("not false"), a
     hedge, a question, a condition, an alternative, a quotation, a verdict word in another sentence, two claims that differ.
-
-    `of_statement`: whether the statement may be called true in place of the answer; not in questions of contradiction, which
-    a true statement denies.
+    `of_statement`: whether the statement may be called true in place of the answer.
     """
     if (spoken := _spoken(text)) is None:
         return _NO_ANSWER
@@ -244,7 +233,6 @@ def _claim(sentence: str, pattern: re.Pattern[str], *, alone: bool = False) -> b
 
 
 def _with_reason(sentence: str, pattern: re.Pattern[str]) -> re.Match[str] | None:
-    """A claim whose reason stands behind it."""
     if (why := _WHY.search(sentence)) and not _OPEN.search(sentence, why.end()):
         return pattern.search(sentence[: why.start()])
     why = _SAYING_WHY.search(sentence)

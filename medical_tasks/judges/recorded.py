@@ -1,9 +1,6 @@
 """A judge that is a file of verdicts: a run's `verdicts.jsonl`, or somebody's judgements from elsewhere.
 
-One JSON object a line: `id`, and `value` or, where there is none, `unscored` with the reason. A line with `sha256` belongs
-to the question with that hash alone, so that a verdict on one answer is never taken for another's; one whose `finish` says that
-the reply was cut is no verdict. Other keys are passed over, save `"comparable": false`, and `"reads": "pair"` of a judge of
-entailment, who is not asked everything.
+A line with `sha256` belongs to the question with that hash alone, so that no verdict is taken for another answer's.
 """
 
 from __future__ import annotations
@@ -124,5 +121,4 @@ class RecordedJudge:
 
 
 def _frozen(value: Any) -> Any:
-    """The value as readers give it: sequences are tuples there."""
     return tuple(_frozen(each) for each in value) if isinstance(value, list) else value

@@ -1,8 +1,6 @@
 """A judge by its name, opened and asked: votes, re-asks, the store of finished replies and the budget.
 
-Each kind of judge is imported when it is asked for. Every reply is stored the moment it arrives, under a hash of what decides it,
-and is never asked for again; the store holds no prompt. What got no reply is `Unscored` with its reason, and the next run asks
-anew; what stayed unreadable is kept as it is, since the same judge would say the same again.
+Every reply is stored the moment it arrives, under a hash of what decides it, and is never asked for again; no prompt is stored.
 """
 
 from __future__ import annotations
@@ -134,6 +132,7 @@ def open_judge(name: str, options: Mapping[str, str], *, votes: int = 1, log_dir
 
 VERDICT = "verdict"
 """Kind of the store's records: one reply each."""
+_KEPT = ("text", "label", "finish", "prompt_tokens", "output_tokens")
 FORECAST_ONLY = "judge: forecast only"
 
 _Waiting = dict[str, list[tuple[Case, Thread]]]
@@ -247,7 +246,6 @@ class JudgeSession:
             print(line, file=sys.stderr, flush=True)
 
     def _send(self, waiting: _Waiting) -> None:
-        """Asks the judge for every reply that is wanted, and hands them on when all are there."""
         calls = {
             key: Call(key=key, question=case.question, messages=thread.messages, vote=thread.vote)
             for key, ((case, thread), *_) in waiting.items()
@@ -279,23 +277,11 @@ class JudgeSession:
                     case.hear(thread, kept[key])
 
     def _book(self, call: Call, reply: Reply | NoReply) -> None:
-        """Keeps a reply, and counts what it took."""
         stats = self.stats
         if isinstance(reply, NoReply):
             return
+        self._store.put(VERDICT, reply.key, {name: getattr(reply, name) for name in _KEPT}, first=True)
         prompt, output = reply.prompt_tokens, reply.output_tokens
-        self._store.put(
-            VERDICT,
-            reply.key,
-            {
-                "text": reply.text,
-                "label": reply.label,
-                "finish": reply.finish,
-                "prompt_tokens": prompt,
-                "output_tokens": output,
-            },
-            first=True,
-        )
         stats.replies += 1
         if self._backend.reads == "prompt" and (prompt is None or output is None):
             stats.estimated = True

@@ -1,9 +1,6 @@
-"""Agreement of labels: of a judge with the truth, of raters among themselves, of a judge with raters.
+"""Agreement of labels: of a judge with the truth, of raters among themselves; over the items that both sides have a label for.
 
-A label is a word out of `classes`; `None` stands for an item without one, which is in no share and has a column of its own in the
-confusion matrix. With all labels in one class the expected agreement is 1, and kappa is `nan`. Every figure is over the items that
-both sides have a label for (so EHRNoteQA reports its judge and its clinicians: paper, section 4.1). Sources: Cohen (1960), Educ
-Psychol Meas 20:37 (kappa of two raters); Fleiss (1971), Psychol Bull 76:378 (kappa of many).
+Sources: Cohen (1960), Educ Psychol Meas 20:37 (kappa of two raters); Fleiss (1971), Psychol Bull 76:378 (kappa of many).
 """
 
 from __future__ import annotations
@@ -137,8 +134,7 @@ def fleiss_interval(counts: Counts, *, clusters: Clusters | None = None, seed: i
 def leave_one_out(ratings: Sequence[Sequence[str]]) -> LeaveOneOut:
     """Compares each rater with the majority of the others; raters stand in the same order for each item.
 
-    Items on which the others have no majority are left out for that rater. What is left is easier than the whole; a judge is
-    fairly compared on the same items (`LeaveOneOut.references`).
+    Items without a majority of the others are left out for that rater; a judge is fairly compared on the same items.
     """
     raters = len(ratings[0]) if ratings else 0
     references, accuracy, counted = [], [], []
@@ -152,7 +148,6 @@ def leave_one_out(ratings: Sequence[Sequence[str]]) -> LeaveOneOut:
 
 
 def _agreed_pairs(counts: Counts) -> Floats:
-    """Share of agreeing pairs of raters on each item, shape (items,)."""
     table = np.asarray(counts, dtype=np.float64)
     raters = table.sum(axis=1)
     if table.size and (raters.min() < 2 or raters.min() != raters.max()):
@@ -175,7 +170,6 @@ def _fleiss_of_sums(agreement: npt.ArrayLike, *shares: npt.ArrayLike) -> Floats:
 
 
 def _codes(name: str, labels: Sequence[str | None], classes: Sequence[str]) -> npt.NDArray[np.intp]:
-    """The number of each label's class; the number of classes for None."""
     numbers: dict[str | None, int] = {label: number for number, label in enumerate(classes)}
     if len(numbers) < len(classes):
         raise ValueError(f"classes must differ; got {list(classes)}")
@@ -226,10 +220,7 @@ def with_raters(
 def among_raters(
     ratings: Sequence[Labels], *, classes: Sequence[str], clusters: Clusters | None = None
 ) -> dict[tuple[int, int], Agreement]:
-    """Compares every two raters.
-
-    By the numbers of the two, the smaller first.
-    """
+    """Compares every two raters, by their numbers, the smaller first."""
     columns = _columns(ratings)
     return {
         (one, other): agreement_of(columns[one], columns[other], classes=classes, clusters=clusters)
@@ -238,7 +229,6 @@ def among_raters(
 
 
 def _columns(ratings: Sequence[Labels]) -> list[list[str | None]]:
-    """The labels of each rater."""
     raters = {len(labels) for labels in ratings}
     if len(raters) > 1:
         raise ValueError(f"every item must have the same number of raters; got {sorted(raters)}")

@@ -1,8 +1,4 @@
-"""Averages of metrics, such as an overall score: which metrics they are made of, and what their sums are.
-
-An average is taken of its metrics' own totals, not of the items: one of them may be pooled. So it is a statistic of sums, and its
-interval comes from drawing items for all of them together.
-"""
+"""Averages of metrics, such as an overall score: of the metrics' own totals, not of items, since one of them may be pooled."""
 
 from __future__ import annotations
 

@@ -1,13 +1,8 @@
-"""BLEU as `evaluate` and as sacreBLEU compute it, SARI, and the 13a tokenizer that they share.
+"""BLEU as `evaluate` (TensorFlow's NMT tutorial) and as sacreBLEU 2.6.0 compute it, SARI, and NIST's 13a tokenizer.
 
-- `bleu`: the form of TensorFlow's NMT tutorial, no smoothing by default, 0-1. Papineni et al. (2002), BLEU: a method for automatic
-  evaluation of machine translation, section 2.
-- `sacrebleu_*`: standard settings (13a, mixed case, exponential smoothing), 0-1 instead of 0-100. Post (2018), A call for clarity
-  in reporting BLEU scores; the library's 2.6.0 gives the same numbers. Smoothing: Chen and Cherry (2014), method 3.
-- `sari`: what a rewriting keeps, deletes and adds, 0-100 as usually reported. Xu et al. (2016), Optimizing statistical machine
-  translation for text simplification, section 4, in the form of `evaluate` (keep recall over all n-grams that source and
-  reference share; corpus value = mean of the sentences').
-- 13a: mteval-v13a.pl of NIST (Western languages), as sacrebleu and `evaluate` run it.
+BLEU: Papineni et al. (2002), section 2; sacreBLEU: Post (2018), with smoothing 3 of Chen and Cherry (2014). SARI: Xu et al. (2016),
+section 4, in the form of `evaluate` (keep recall over all n-grams that source and reference share; corpus value = mean of the
+sentences'). The scale is 0-1, SARI's 0-100.
 """
 
 from __future__ import annotations
@@ -48,12 +43,9 @@ class Bleu:
 
 
 def bleu(prediction: str, references: References, *, smooth: bool = False) -> Bleu:
-    """BLEU of one prediction: `bleu_corpus` of a corpus of one.
+    """BLEU of one prediction: `bleu_corpus` of a corpus of one. Case counts.
 
-    A prediction that shares no run of four tokens with a reference scores exactly 0 unless `smooth`; so does every text of
-    fewer than four tokens, the reference itself included.
-
-    `smooth` adds one to matches and n-grams of every order. Case counts.
+    Without four tokens in a row in common it is exactly 0 unless `smooth`, which adds one to matches and n-grams of every order.
     """
     return bleu_corpus([prediction], [as_references(prediction, references)], smooth=smooth)
 
@@ -115,11 +107,7 @@ def _share(hits: int, total: int, smooth: bool) -> float:
 
 
 def sacrebleu_sentence(prediction: str, references: References) -> Bleu:
-    """SacreBLEU of one prediction, over the orders that it is long enough for ("effective order").
-
-    So a one-word prediction can score 1 here and 0 in `sacrebleu_corpus`. Nothing in common scores 0, an empty text on
-    either side too.
-    """
+    """SacreBLEU of one prediction, over the orders that it is long enough for ("effective order")."""
     return _sacrebleu([(prediction, as_references(prediction, references))], effective_order=True)
 
 
@@ -162,10 +150,7 @@ class Sari:
 
 
 def sari(source: str, prediction: str, references: References) -> Sari:
-    """SARI of one prediction. Case does not count.
-
-    0/0 is 1: nothing kept where nothing was to be kept is right. So short and empty texts score high: an empty prediction of an
-    empty reference 100, an empty prediction of anything around 40.
+    """SARI of one prediction. Case does not count; 0/0 is 1, so short and empty texts score high.
 
     `source` is the text that is rewritten (ArchEHR-QA: the question); several references are pooled.
     """

@@ -1,17 +1,13 @@
 """Seeded cluster bootstrap intervals: of a mean, of a pooled ratio, of any statistic of sums per cluster.
 
-The interval is the expanded percentile interval of Hesterberg (2015), What Teachers Should Know about the Bootstrap, Am Stat
-69:371: the tail level a/2 is replaced by Φ(-sqrt(K / (K-1)) t(K-1)), with t the (1 - a/2) quantile of Student's t and K the number
-of clusters of equal weight. With fewer than eight clusters no resample leaves their range, which holds the median with probability
-1 - 2^(1-K) only, so it is the same paper's t interval, value ± t(K-1) sqrt(K / (K-1)) se. No interval has zero width:
+The expanded percentile interval of Hesterberg (2015), What Teachers Should Know about the Bootstrap, Am Stat 69:371: the tail level
+a/2 is replaced by Φ(-sqrt(K / (K-1)) t(K-1)), with K clusters of equal weight. With fewer than eight no resample leaves their
+range, so it is the paper's t interval, value ± t(K-1) sqrt(K / (K-1)) se. No interval has zero width (`nan` ends without limits):
 
 - one cluster only: from one end of the statistic's limits to the other
 - every draw gave the same value v: had a share q of all clusters been different, K clusters would all be alike with probability
   (1-q)^K at most. That is a/2 for q = 1 - (a/2)^(1/K). So the value lies between v - q (v - low) and v + q (high - v).
 - a draw in which the statistic is not defined (0 / 0) counts as lying beyond both ends
-
-Without limits these cases have `nan` ends. Near its limits, with fewer than about fifty clusters that mostly agree, 95 % intervals
-hold the truth in 85 to 90 % of cases (`benchmarks/coverage.py`); `intervals.proportion_interval` does better there.
 """
 
 from __future__ import annotations
@@ -111,14 +107,12 @@ def bootstrap_statistic(
 
 
 def _estimate(table: SumTable, function: Statistic, limits: Limits | None, **drawing: Unpack[Drawing]) -> Estimate:
-    """The statistic of the table with its interval."""
     draws, (low, high) = draw_interval(table, function, limits, **drawing)
     value = draws.value if limits is None or math.isnan(draws.value) else min(max(draws.value, limits[0]), limits[1])
     return Estimate(value, low, high, table.n)
 
 
 def _check_ratios(above: Floats, below: Floats, limits: Limits | None) -> None:
-    """Each item's numerator and denominator can belong together."""
     if (below < 0.0).any():
         raise ValueError(f"denominators must be at least 0; got {below[below < 0.0][0]:g}")
     astray = (below == 0.0) & (above != 0.0) & ~np.isnan(above)

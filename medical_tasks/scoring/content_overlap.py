@@ -1,13 +1,8 @@
 """Overlap in content: MEDCON, F1-RadGraph and AlignScore, from what a model or an index found in both texts.
 
-MEDCON (Yim et al., ACI-BENCH, 2023, https://www.nature.com/articles/s41597-023-02487-3): the reference's formula counts terms of
-the reference text on both sides, so that several synonyms of one concept there can bring precision and F1 above 1, and swapping
-the texts changes the number. The F1 of the two sets of concepts, given beside it, is bounded and symmetric.
-F1-RadGraph (Delbrouck et al. 2022, Improving the factual correctness of radiology report generation with semantic rewards,
-https://aclanthology.org/2022.findings-emnlp.319, section 3; reference implementation: the package radgraph, 0.1.18), of annotations
-`{"entities": {"1": {"tokens": "effusion", "label": "Observation::definitely absent", "relations": [["located_at", "2"]]}, ...}}`.
-AlignScore (Zha et al. 2023, Evaluating factual consistency with a unified alignment function, section 3.3, in the form of the
-authors' code): every sentence of the claim against every chunk of the context, the best chunk of each, the mean over sentences.
+MEDCON: Yim et al., ACI-BENCH (2023); its formula counts terms of the reference text on both sides, so it can exceed 1.
+F1-RadGraph: Delbrouck et al. (2022), section 3, as in radgraph 0.1.18. AlignScore: Zha et al. (2023), section 3.3: every sentence
+of the claim against every chunk of the context, the best chunk of each, the mean over sentences.
 """
 
 from __future__ import annotations
@@ -79,8 +74,7 @@ def radgraph_reward(
 ) -> RadGraphReward:
     """Compares the annotations of two reports; 0 where either side has no entity, as in the package.
 
-    With `exact_case`, `Effusion` is not `effusion`, as in the released package, which folds the case of entities with
-    relations in `complete` and nowhere else.
+    `exact_case` is the released package, which folds the case of entities with relations in `complete` and nowhere else.
     """
     sides = (_entities(reference, "reference"), _entities(output, "output"))
     if not all(sides):
@@ -133,10 +127,7 @@ CHUNK_WORDS: Final = 350
 
 
 def chunk_context(context: str, sentences: Sequence[str]) -> list[str]:
-    """Joins the sentences of a context to chunks, each of the same number of sentences, the last one what is left.
-
-    So there can be more chunks than `words // 350 + 1`; a context without sentences is one empty chunk.
-    """
+    """Joins the sentences of a context to chunks, all of one number of sentences but the last; of none it is one empty chunk."""
     known = list(sentences) or [""]
     step = max(1, len(known) // (len(context.split()) // CHUNK_WORDS + 1))
     return [" ".join(known[start : start + step]) for start in range(0, len(known), step)]

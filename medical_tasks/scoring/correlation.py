@@ -1,12 +1,8 @@
-"""Rank correlation of two scores, Spearman's rho and Kendall's tau-b, with bootstrap intervals.
+"""Rank correlation of two scores, Spearman's rho (1904, Am J Psychol 15:72) and Kendall's tau-b (1945, Biometrika 33:239).
 
-Spearman's rho is Pearson's correlation of the ranks, equal values sharing the mean of their ranks (Spearman 1904, Am J Psychol
-15:72). Kendall's tau-b is (C - D) / sqrt((P - Tx) (P - Ty)), with C and D the pairs of rows in the same and in opposite order, P
-all pairs, Tx and Ty those tied in the one and in the other score (Kendall 1945, Biometrika 33:239). Both are computed in whole
-numbers up to the last root and division, so that the same order gives exactly 1. Rows that lack a score do not count. For the
-intervals rows are drawn with replacement and ranked anew (`bootstrap`); they do not account for the uncertainty of each score
-itself, and rows that are alike make them too narrow (`benchmarks/correlation.py`): where outputs of one item are alike, whole
-clusters are drawn. Source of that: DocLens (Xie et al. 2024), section 4.3 (table 2), 4.4 (figure 8), appendix A.4.5 (table 12).
+Both are computed in whole numbers up to the last root and division, so that the same order gives exactly 1. For the intervals rows
+are drawn with replacement and ranked anew; where outputs of one item are alike, whole clusters are. Source of that: DocLens (Xie et
+al. 2024), section 4.3 (table 2), 4.4 (figure 8), appendix A.4.5 (table 12).
 """
 
 from __future__ import annotations
@@ -72,10 +68,7 @@ def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 def rank_correlation(
     x: npt.ArrayLike, y: npt.ArrayLike, *, seed: int = 0, resamples: int = 2000, confidence: float = 0.95
 ) -> RankCorrelation:
-    """Both coefficients of two scores (`nan` where there is none) with bootstrap intervals over the rows.
-
-    The order of the rows, the scores' scales and which of them comes first do not matter.
-    """
+    """Both coefficients of two scores (`nan` where there is none) with bootstrap intervals over the rows."""
     seed, resamples = check_whole("seed", seed, least=0), check_whole("resamples", resamples, least=100)
     column, counts, missing = _cells(x, y)
     n = int(counts.sum())
@@ -95,9 +88,8 @@ def among_annotators(
 ) -> RankCorrelation:
     """Each annotator's scores against the mean of the others' (table 12); the coefficients are averaged over annotators.
 
-    `scores` holds for each annotator one number an output, `nan` where it was not scored. An output counts for an annotator who
-    scored it, if another one did too; `n` are the outputs that two or more scored. An annotator whose coefficient is not defined
-    is in no mean.
+    `scores` holds for each annotator one number an output, `nan` where it was not scored; `n` are the outputs that two or more
+    scored. An annotator whose coefficient is not defined is in no mean.
     """
     columns = [as_column(f"scores[{place}]", column) for place, column in enumerate(scores)]
     check_same_length(**{f"scores[{place}]": column for place, column in enumerate(columns)}, clusters=clusters)
@@ -116,8 +108,8 @@ def mean_tau_within(
 ) -> Estimate:
     """Kendall's tau-b among the outputs of each item, averaged over items.
 
-    `one` and `other` say which output of each pair a metric prefers (`preferences.preference_signs` with `epsilon=0`; `nan` does
-    not count); `items` and `clusters` are those of each pair. `n` are the items for which neither metric is always the same.
+    `one` and `other` are `preferences.preference_signs` with `epsilon=0`, `items` and `clusters` those of each pair. `n` are the
+    items for which neither metric is always the same.
     """
     check_same_length(one=one, other=other, items=items, clusters=clusters)
     numbers: dict[Hashable, int] = {}
@@ -188,7 +180,6 @@ def _averaged(columns: Sequence[Floats]) -> Floats:
 
 
 def _cells(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[_Column, Floats, int]:
-    """The distinct pairs of values, whichever comes first, how many rows have each, and how many rows are not complete."""
     one, other = as_column("x", x), as_column("y", y)
     check_same_length(x=one, y=other)
     complete = ~(np.isnan(one) | np.isnan(other))
@@ -277,7 +268,6 @@ def _firsts(codes: _Codes) -> npt.NDArray[np.intp]:
 
 
 def _tied(counts: Floats, codes: _Codes) -> Floats:
-    """How many rows have each value, shape (draws, values); every value from 0 to the highest is in `codes`."""
     if not len(codes):
         return np.zeros((len(counts), 0))
     order = np.argsort(codes, kind="stable")

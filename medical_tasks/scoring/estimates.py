@@ -1,7 +1,6 @@
 """What the statistics take and return: checked columns in, frozen values of plain Python numbers out.
 
-A column has one number per item. Items that share a note, a patient or an answer form a cluster; whatever draws samples draws
-whole clusters, so all it needs of the items is their sums per cluster.
+Whatever draws samples draws whole clusters, so all it needs of the items is their sums per cluster.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Intervals of a proportion, and what unscored items could change.
+"""Intervals of a proportion, accurate to 1e-9 for up to ten million items, and what unscored items could change.
 
-The quantiles and tail probabilities are accurate to at least 1e-9 for sample sizes up to ten million. Sources: Wilson (1927), J Am
-Stat Assoc 22:209; compared with others by Newcombe (1998), Stat Med 17:857 and Brown, Cai and DasGupta (2001), Stat Sci 16:101, who
-recommend Wilson's. Clustered: Franco, Little, Louis and Slud (2019), J Surv Stat Methodol 7:334 (Wilson's interval at the effective
-sample size is among the best); Korn and Graubard (1998), Survey Methodology 24:193 (degrees of freedom).
+Wilson (1927), J Am Stat Assoc 22:209; compared by Newcombe (1998), Stat Med 17:857. Clustered: Franco et al.
+(2019), J Surv Stat Methodol 7:334 (effective sample size); Korn and Graubard (1998), Survey Methodology 24:193 (their t).
 """
 
 from __future__ import annotations
@@ -30,10 +28,7 @@ from medical_tasks.scoring.estimates import (
 
 
 def wilson_interval(successes: int, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
-    """Wilson's score interval of `successes` out of `n`, without continuity correction.
-
-    (nan, nan) for n = 0.
-    """
+    """Wilson's score interval of `successes` out of `n`, without continuity correction; (nan, nan) for n = 0."""
     n, successes = check_whole("n", n, least=0), check_whole("successes", successes, least=0)
     if successes > n:
         raise ValueError(f"successes must be at most n, {n}; got {successes}")
@@ -55,13 +50,8 @@ def proportion_interval(
     The design effect is the variance of the proportion (a ratio of sums over clusters), over the variance that n
     independent items would have; at least 1. It is estimated with one more cluster of average size, half of it all
     right and half of it all wrong: near 0 and 1 a few clusters hide how alike their items are, and this assumes that
-    they are alike. Without it 95 % intervals held the truth in as few as 88 % of simulations; `benchmarks/coverage.py`
-    shows what is left.
-
-    What the data do not tell at all:
-
-    - all items right, or all wrong: each cluster counts as one item (n is replaced by K)
-    - a single cluster of several items: 0 to 1, it says nothing about other clusters
+    they are alike. Without it 95 % intervals held the truth in as few as 88 % of simulations (`benchmarks/coverage.py`).
+    With all items right, or all wrong, each cluster counts as one item; a single cluster of several items gives 0 to 1.
     """
     column = as_binary("values", values)
     level = check_probability("confidence", confidence)
@@ -83,8 +73,7 @@ def proportion_interval(
 def bounds(values_scored: npt.ArrayLike, n_asked: int) -> tuple[float, float]:
     """The lowest and highest mean there could have been, had the unscored items come out all 0 or all 1.
 
-    `nan` among the scored (the metric has no denominator there) is in neither mean nor `n_asked`. (nan, nan) when
-    nothing counts.
+    `nan` among the scored (the metric has no denominator there) is in neither mean nor `n_asked`.
     """
     column = as_column("values_scored", values_scored, limits=UNIT)
     asked = check_whole("n_asked", n_asked, least=0)
@@ -143,10 +132,7 @@ def normal_cdf(z: float) -> float:
 
 
 def beta_cdf(x: float, a: float, b: float) -> float:
-    """Regularised incomplete beta function I_x(a, b), for a > 0, b > 0 and x in 0-1.
-
-    By the continued fraction DLMF 8.17.22, on the side of the mean where it converges fast.
-    """
+    """Regularised incomplete beta function I_x(a, b), for a > 0, b > 0 and x in 0-1."""
     if x <= 0.0:
         return 0.0
     if x >= 1.0:
@@ -198,7 +184,6 @@ def student_tail(t: float, df: float) -> float:
 
 
 def _log_density(x: float, a: float, b: float) -> float:
-    """Logarithm of the beta density at 0 < x < 1."""
     log_beta = math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
     return (a - 1.0) * math.log(x) + (b - 1.0) * math.log1p(-x) - log_beta
 

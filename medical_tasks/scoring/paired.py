@@ -1,13 +1,9 @@
-"""Two runs on the same items: differences, McNemar's test, detectable differences, families of tests.
+"""Two runs on the same items: differences (b minus a), McNemar's test, detectable differences, families of tests.
 
-The difference is always b minus a, and swapping the runs mirrors the result exactly. Each bootstrap draw takes the same clusters
-for both runs. The p-value belongs to the interval (see `bootstrap`): it is the smallest a for which the interval at confidence 1
-- a leaves out zero. Where fewer than a hundredth of the draws, at most ten, lie beyond zero, the draws' own tail is continued
-with the shape of Student's t, so that p has no floor. Sources: McNemar (1947), Psychometrika 12:153; its mid-p form, which
-counts the observed split by half: Fagerland, Lydersen and Laake (2013), BMC Med Res Methodol 13:91. Items of one cluster are not
-independent, so whole clusters are exchanged between the runs (sign flips of the clusters' differences); the exact distribution
-is the product of cos(m t) over the clusters' differences m, transformed back. Power: Bloom (1995), Minimum detectable effects,
-Evaluation Review 19:547; the standard error is that of the paired difference between clusters.
+A p-value is the smallest a for which the interval at confidence 1 - a leaves out zero; the far tail has the shape of Student's t,
+so p has no floor. McNemar (1947), Psychometrika 12:153; mid-p: Fagerland, Lydersen and Laake (2013), BMC Med Res Methodol 13:91;
+clusters are exchanged whole (sign flips of their differences m, with the product of cos(m t) transformed back). Power: Bloom
+(1995), Minimum detectable effects, Evaluation Review 19:547.
 """
 
 from __future__ import annotations
@@ -55,7 +51,6 @@ def paired_bootstrap(
 
 
 def _sides(a: npt.ArrayLike, b: npt.ArrayLike, limits: Limits | None) -> tuple[Floats, Floats, Floats]:
-    """Both runs' values, and which items count."""
     check_limits(limits)
     first, second = as_column("a", a, limits=limits), as_column("b", b, limits=limits)
     check_same_length(a=first, b=second)
@@ -136,14 +131,12 @@ def _orientation(
 
 
 def _value(totals: list[float], function: Statistic) -> float:
-    """One run's statistic."""
     with np.errstate(divide="ignore", invalid="ignore"):
         value = float(np.asarray(function(*np.array([totals]).T), dtype=np.float64)[0])
     return value if math.isfinite(value) else math.nan
 
 
 def _p_value(draws: Draws, span: Limits | None) -> float:
-    """The two-sided p-value that belongs to `interval_of`."""
     if math.isnan(draws.value):
         return math.nan
     if not draws.values.size or (abs(draws.value) <= ROUNDING and draws.all_same):
@@ -176,10 +169,7 @@ def _p_value(draws: Draws, span: Limits | None) -> float:
 
 
 def mcnemar(a: npt.ArrayLike, b: npt.ArrayLike, *, clusters: Clusters | None = None) -> McNemar:
-    """Whether two runs differ in how many of the same items they have right.
-
-    `a` and `b` hold 1 (right), 0 (wrong) or `nan` (does not count). Both p-values are 1 when the runs never differ.
-    """
+    """Whether two runs differ in how many of the same items they have right: 1, or 0 for wrong, or `nan`, which does not count."""
     first, second = as_binary("a", a), as_binary("b", b)
     check_same_length(a=first, b=second)
     counted = np.where(np.isnan(first) | np.isnan(second), np.nan, 1.0)
@@ -237,8 +227,7 @@ def minimum_detectable_difference(
 
     A two-sided test at `ALPHA` finds it with probability `POWER`. Where all clusters show the same difference, the spread is not
     known to be zero: the share of clusters that may still differ (see `bootstrap`) is then taken to differ as far as the
-    limits allow. More than the limits allow means that no difference is found so surely. `nan` for fewer than two clusters,
-    and for differences all alike without limits.
+    limits allow. More than the limits allow means that no difference is found so surely.
     """
     first, second, counted = _sides(a, b, limits)
     table = sum_table([second - first, counted], counted, clusters)
@@ -261,10 +250,7 @@ def minimum_detectable_difference(
 def holm(p_values: npt.ArrayLike) -> list[float]:
     """Holm's adjusted p-values: those at most alpha may be called significant, with family-wise error at most alpha.
 
-    The smallest p is multiplied by the number of tests, the next by one less, and so on, never falling and at most 1.
-    Source: Holm (1979), Scand J Stat 6:65.
-
-    `nan` (a test that could not be made) is no member of the family and stays `nan`.
+    Source: Holm (1979), Scand J Stat 6:65. `nan` (a test that could not be made) is no member of the family and stays `nan`.
     """
     array = np.asarray(p_values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iuf"):

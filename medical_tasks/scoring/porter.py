@@ -1,8 +1,4 @@
-"""Porter's stemmer with NLTK's additions, which is what ROUGE with stemming compares.
-
-Source: Porter (1980), An algorithm for suffix stripping, Program 14:130; the additions are those of NLTK's default mode (a short
-list of irregular words, "ies" and "ied" of short words, y after a consonant, "alli", "fulli", "logi"; one or two letters stay).
-"""
+"""Porter's stemmer (1980, Program 14:130) with the additions of NLTK's default mode, which ROUGE with stemming compares."""
 
 from __future__ import annotations
 
@@ -60,10 +56,7 @@ _STEP_4 = tuple(
 
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
-    """The stem of a word.
-
-    The word is in lower case; what is not one of a, e, i, o, u, y counts as a consonant, digits too.
-    """
+    """The stem of a word in lower case."""
     if word in _IRREGULAR:
         return _IRREGULAR[word]
     if len(word) <= 2:

@@ -1,9 +1,6 @@
-"""Which of two outputs a metric or a person prefers, and how often two of them prefer the same one.
+"""Which of two outputs of an item a metric or a person prefers, and how often two of them prefer the same one.
 
-All pairs are of outputs of one item. A metric prefers the output with the larger value; values no further apart than `epsilon` are
-a tie. People choose one of two outputs or say that none is better; what counts is what most of those who were asked about a pair
-say. Pairs of one item share outputs, and items of one visit are alike: intervals take clusters whole. Source: DocLens (Xie et al.
-2024), section 4.3 and appendix A.4.5: figure 7, table 11.
+Values no further apart than `epsilon` are a tie. Source: DocLens (Xie et al. 2024), section 4.3, figure 7, table 11.
 """
 
 from __future__ import annotations
@@ -132,5 +129,4 @@ def human_agreement(signs: Floats, votes: Sequence[Sequence[Vote]], *, clusters:
 
 
 def _share(part: npt.NDArray[np.bool_], whole: npt.NDArray[np.bool_], clusters: Clusters) -> Estimate:
-    """How many of the whole are in the part; `nan` and n = 0 where there is no whole."""
     return proportion_interval(np.where(whole, part.astype(np.float64), np.nan), clusters=clusters)

@@ -1,14 +1,7 @@
 """What of a model's reply is its answer: everything but the reasoning that a server left in it.
 
-| written as | by |
-|---|---|
-| `<think>`, `<thinking>`, `<reasoning>`, `<seed:think>` ..., `◁think▷`, `[THINK]`; closed with `/` | most models |
-| `<|begin_of_thought|>`, `<|START_THINKING|>`; closed by `end` | OpenThinker, Command A |
-| `<unused94>` to `<unused95>`; `<|channel>` to `<channel|>` | MedGemma; Gemma 4 |
-| `<|channel|>analysis<|message|>` up to `<|channel|>final<|message|>` | gpt-oss |
-| the same without its marks, `analysisWe ...assistantfinal` | gpt-oss |
-| `## Thinking` up to `## Final Response` | HuatuoGPT-o1 |
-| `Here is my thought process:` up to `Here is my response:` | Granite 3 |
+Marks of `<think>` and its like, of OpenThinker and Command A (`<|...|>`), MedGemma (`<unused94>`), Gemma 4 (`<|channel>`), gpt-oss
+(`<|channel|>analysis`, or bare `analysisWe ...assistantfinal`), HuatuoGPT-o1 (`## Thinking`) and Granite 3 (a sentence).
 """
 
 from __future__ import annotations
@@ -60,10 +53,7 @@ def spoken(text: str) -> str:
 
     A block ends at the first mark that closes its kind, so reasoning may mention its own opening mark. What follows an opening
     mark that is never closed is reasoning. So is everything before a closing mark without an opening one: chat templates
-    open the reasoning themselves, and blocks are nested.
-
-    A line break stands where a block stood between two parts of the answer. A reply without marks comes back unchanged;
-    one of reasoning alone is blank.
+    open the reasoning themselves, and blocks are nested. A reply of reasoning alone is blank.
     """
     for opening, closing in _PLAIN:
         if opening.match(text):

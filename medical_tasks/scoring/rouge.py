@@ -1,9 +1,7 @@
-"""ROUGE-1 to ROUGE-9, ROUGE-L and ROUGE-Lsum, number for number those of the `rouge_score` library (0.1.2).
+"""ROUGE-1 to ROUGE-9, ROUGE-L and ROUGE-Lsum, number for number those of `rouge_score` 0.1.2 (docs/text_metrics.md).
 
-Source: Lin (2004), ROUGE: a package for automatic evaluation of summaries, sections 2 and 3; docs/text_metrics.md lists what the
-library decides beyond it. Longest common subsequences are found one row of the usual table at a time: a row grows by 0 or 1 from
-each column to the next, so one bit a column holds it, and the next row follows by an addition of integers (Crochemore et al.
-2001, Inf Process Lett 80:279; Hyyrö 2004, AWOCA 16).
+Source: Lin (2004), sections 2 and 3. Longest common subsequences by bits: a row of the table grows by 0 or 1 from each column to
+the next (Crochemore et al. 2001, Inf Process Lett 80:279; Hyyrö 2004, AWOCA 16).
 """
 
 from __future__ import annotations
@@ -74,10 +72,7 @@ def rouge_corpus(
     variants: Sequence[str] = VARIANTS,
     stem: bool = False,
 ) -> dict[str, Overlap]:
-    """Plain means over the predictions of what `rouge` finds; `nan` for no predictions.
-
-    `evaluate` gives by default the middle of 1,000 unseeded bootstrap means instead, which differs from run to run.
-    """
+    """Plain means over the predictions of what `rouge` finds, where `evaluate` has the middle of 1,000 bootstrap means."""
     rows = [rouge(text, known, variants=variants, stem=stem) for text, known in as_segments(predictions, references)]
     return {
         variant: Overlap(
@@ -88,8 +83,6 @@ def rouge_corpus(
 
 
 class _Text:
-    """One side of the comparison."""
-
     def __init__(self, text: str, stem: bool) -> None:
         # Line breaks separate tokens too, so the tokens of the lines are the tokens of the text.
         self.lines = [rouge_tokens(line, stem=stem) for line in text.split("\n")]
@@ -109,10 +102,7 @@ class _Text:
 
 
 def _summary_hits(prediction: _Text, reference: _Text) -> int:
-    """Tokens of the reference that are in a line's longest common subsequence with any line of the prediction.
-
-    Each word counts at most as often as the prediction has it (the paper would count it in every line).
-    """
+    """Tokens of the reference that are in a line's longest common subsequence with any of the prediction's; as often as there."""
     lines = [Columns(line) for line in prediction.lines if line]
     found = Counter[str]()
     for line in reference.lines:
@@ -138,11 +128,7 @@ class Columns:
         return self.width - flat.bit_count()
 
     def positions_in(self, rows: Sequence[str]) -> list[int]:
-        """Places in `rows` of one longest common subsequence, the last first.
-
-        There can be several; ROUGE-Lsum depends on which one is taken. It is the one found from the end of both lists: a match
-        is always taken; otherwise the row is left, unless that loses length, and then the column is.
-        """
+        """Places in `rows` of one longest common subsequence, the last first; ROUGE-Lsum depends on which one is taken."""
         whole = (1 << self.width) - 1
         # Rows without any match equal the row before: the way back passes them without a choice.
         matching = [(row, self._places[token]) for row, token in enumerate(rows) if token in self._places]

@@ -1,10 +1,7 @@
-"""Splits a text into sentences, without a model or a download, by one of two sets of rules.
+"""Splits a text into sentences, without a model or a download, by one of two sets of rules; no word is lost or doubled.
 
-Under both, no word is lost or doubled: between two sentences there is only white space. `medical` is this package's own: it knows
-the abbreviations of English notes, keeps the number of a list with its line and ends a sentence at a blank line. `punkt` makes the
-decisions of NLTK's `PunktSentenceTokenizer`, which other people's metrics are computed with: Kiss and Strunk (2006), Unsupervised
-multilingual sentence boundary detection, Computational Linguistics 32(4). `UNTRAINED` is that class without training; `read_punkt`
-reads the parameters that NLTK distributes as `punkt_tab` and uses in `sent_tokenize`.
+`medical` knows English notes. `punkt` decides as NLTK's `PunktSentenceTokenizer` does (Kiss and Strunk 2006, Computational
+Linguistics 32(4)): `UNTRAINED` is that class without training, `read_punkt` reads NLTK's `punkt_tab`, used in `sent_tokenize`.
 """
 
 from __future__ import annotations
@@ -139,7 +136,6 @@ def _words(context: str) -> list[str]:
 
 
 def _ends(word: str, after: str, punkt: Punkt) -> bool:
-    """Whether a sentence ends behind a word that another one follows (section 4 of the source)."""
     if word in ("?", "!"):
         return True
     if not word.endswith("."):
@@ -163,7 +159,6 @@ def _ends(word: str, after: str, punkt: Punkt) -> bool:
 
 
 def _is_known(plain: str, punkt: Punkt) -> bool:
-    """Whether a word without its full stop, or what is behind its last hyphen, is an abbreviation."""
     return plain in punkt.abbreviations or plain.split("-")[-1] in punkt.abbreviations
 
 
@@ -259,7 +254,6 @@ def _medical_spans(text: str) -> list[tuple[int, int]]:
 
 
 def _divides(text: str, words: list[tuple[int, int]], place: int) -> bool:
-    """Whether a sentence ends between a word and the next."""
     word, following = (text[slice(*words[number])] for number in (place, place + 1))
     gap = text[words[place][1] : words[place + 1][0]]
     if gap.count("\n") > 1:

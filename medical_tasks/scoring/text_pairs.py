@@ -67,10 +67,7 @@ def exact_match(
 ) -> float:
     """1.0 when the prediction is a reference, else 0.0. Two empty texts match.
 
-    What is to be ignored is deleted from both sides, in the order of the arguments.
-
-    `ignore` holds regular expressions; punctuation and numbers are the ASCII ones. `evaluate` takes one reference; here
-    any of several will do.
+    What is to be ignored is deleted from both sides, in the order of the arguments; `ignore` holds regular expressions.
     """
     known = as_references(prediction, references)
     patterns = [_compiled(pattern) for pattern in ignore]
@@ -116,10 +113,7 @@ def shared(some: Ngrams, others: Ngrams) -> int:
 
 
 def clipped_matches(prediction: Sequence[str], references: Sequence[Sequence[str]], n: int) -> int:
-    """BLEU's numerator: n-grams of the prediction, each at most as often as the reference that has it most often.
-
-    Source: Papineni et al. (2002), ACL, section 2.1.1.
-    """
+    """BLEU's numerator: n-grams of the prediction, each at most as often as the reference that has it most often."""
     most, *rest = (count_ngrams(reference, n) for reference in references)
     for counts in rest:
         most |= counts

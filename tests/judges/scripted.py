@@ -7,11 +7,12 @@ backend.calls                 # every call it was asked for, in order
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from medical_tasks.judges.base import LABELS, Call, NoReply, OnReply, Pair, Question, Reply, Unscored, Verdict
+from medical_tasks.judges.base import LABELS, Backend, Call, NoReply, OnReply, Pair, Question, Reply, Unscored, Verdict
 from medical_tasks.judges.base import Unreadable as Unreadable
 from medical_tasks.judges.budget import RunBudget, estimate_chat
 
@@ -128,3 +129,24 @@ def question(
         max_tokens=max_tokens,
         pair=pair,
     )
+
+
+def calls(count: int) -> list[Call]:
+    """One call a question, `q0` and so on."""
+    asked = [question(f"q{number}") for number in range(count)]
+    return [Call(key=f"key {place}", question=each, messages=each.messages, vote=0) for place, each in enumerate(asked)]
+
+
+def answered(judge: Backend, wanted: Sequence[Call], budget: RunBudget | None = None) -> dict[str, Reply | NoReply]:
+    """Asks a backend; each outcome comes once, in this thread."""
+    found: dict[str, Reply | NoReply] = {}
+    here = threading.get_ident()
+
+    def keep(reply: Reply | NoReply) -> None:
+        assert reply.key not in found
+        assert threading.get_ident() == here
+        found[reply.key] = reply
+
+    judge.answer(wanted, budget or RunBudget(), keep)
+    assert set(found) == {call.key for call in wanted}
+    return found

@@ -21,17 +21,12 @@ def test_tokens_are_reserved_before_and_settled_after() -> None:
     assert budget.tokens == 90
     assert budget.admit(prompt_tokens=10, output_tokens=0)
     assert not budget.admit(prompt_tokens=1, output_tokens=0)
-
-
-def test_nothing_is_admitted_with_a_limit_of_zero() -> None:
     assert not RunBudget(max_calls=0).admit(prompt_tokens=0, output_tokens=0)
-
-
-def test_bad_limits_are_refused_by_the_options_name() -> None:
     with pytest.raises(UsageError, match="--max-judge-calls must be 0 or more, got -1"):
         RunBudget(max_calls=-1)
     with pytest.raises(UsageError, match="--max-judge-tokens must be 0 or more, got -5"):
         RunBudget(max_tokens=-5)
+    assert estimate_chat([{"role": "system", "content": "abc"}, {"role": "user", "content": "abcdef"}]) == 3 + 16
 
 
 def test_threads_never_exceed_it_together() -> None:
@@ -76,10 +71,6 @@ def test_used_tokens_stay_below_the_limit_while_estimates_hold(
 def test_estimates_by_hand(text: str, tokens: int) -> None:
     # a third of the letters and blanks, rounded up, and each other byte
     assert estimate_tokens(text) == tokens
-
-
-def test_a_chat_costs_its_texts_and_their_frames() -> None:
-    assert estimate_chat([{"role": "system", "content": "abc"}, {"role": "user", "content": "abcdef"}]) == 3 + 16
 
 
 @settings(deadline=None, max_examples=100)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from medical_tasks.models.endpoint import EndpointModel
 from medical_tasks.spec import Message
 from tests.fault_server import Call as Received
 from tests.fault_server import Fault, FaultServer, echo_answer, first
+from tests.judges.scripted import answered as ask
 
 CASES = json.loads(Path(__file__).with_name("cases").joinpath("chat.json").read_text(encoding="utf-8"))
 
@@ -47,10 +48,6 @@ def calls(count: int, *, votes: int = 1, size: int = SIZE) -> list[Call]:
     ]
 
 
-def judge_at(server: FaultServer, *, n_choices: bool = False, sampling: Mapping[str, Any] | None = None) -> ChatJudge:
-    return judge_with(server.base_url, n_choices=n_choices, sampling=sampling)
-
-
 def judge_with(
     url: str, *, n_choices: bool = False, sampling: Mapping[str, Any] | None = None, **limits: Any
 ) -> ChatJudge:
@@ -61,27 +58,10 @@ def judge_with(
     return ChatJudge(EndpointModel("openai-api/h/m", chat, sampling=sampling or {}), n_choices=n_choices)
 
 
-def ask(judge: ChatJudge, wanted: Sequence[Call], budget: RunBudget | None = None) -> dict[str, Reply | NoReply]:
-    found: dict[str, Reply | NoReply] = {}
-    here = threading.get_ident()
-
-    def keep(reply: Reply | NoReply) -> None:
-        assert reply.key not in found
-        assert threading.get_ident() == here
-        found[reply.key] = reply
-
-    judge.answer(wanted, budget or RunBudget(), keep)
-    return found
-
-
-def said(call: Received) -> str:
-    return echo_answer(call)
-
-
 def test_each_call_gets_the_reply_to_its_own_chat() -> None:
     with FaultServer() as server:
-        found = ask(judge_at(server, sampling={"temperature": 0.0}), calls(20))
-    by_prompt = {call.prompt: said(call) for call in server.calls}
+        found = ask(judge_with(server.base_url, sampling={"temperature": 0.0}), calls(20))
+    by_prompt = {call.prompt: echo_answer(call) for call in server.calls}
     assert len(found) == len(server.calls) == 20
     for name in range(20):
         reply = found[f"{name}/0"]
@@ -101,23 +81,17 @@ def test_only_greedy_votes_are_all_the_same(sampling: dict[str, Any], samples: b
     assert judge_with("http://127.0.0.1:9/v1", sampling=sampling).samples is samples
 
 
-# ---- budget ----
-
-
-def test_every_request_is_admitted_and_settled_retries_included() -> None:
+def test_every_request_is_admitted_and_settled() -> None:
     with FaultServer(first(2, Fault.status_code(503))) as server:
         budget = RunBudget()
-        found = ask(judge_at(server), calls(5), budget)
+        found = ask(judge_with(server.base_url), calls(5), budget)
     assert all(isinstance(reply, Reply) and reply.attempts == 3 for reply in found.values())
     assert budget.calls == len(server.calls) == 15
     assert budget.tokens == 5 * 4  # a refused request took nothing; a good one the server's own count
     assert budget._reserved == 0
-
-
-def test_what_may_have_been_worked_on_is_booked_with_its_estimate() -> None:
     with FaultServer(first(1, Fault.cut())) as server:
         budget = RunBudget()
-        ask(judge_at(server), calls(1), budget)
+        ask(judge_with(server.base_url), calls(1), budget)
     assert budget.tokens == estimate_chat(question("0").messages) + SIZE + 4
 
 
@@ -126,15 +100,12 @@ def test_tokens_under_way_delay_but_do_not_end_the_spending() -> None:
     wanted = estimate_chat(question("39").messages) + 400
     with FaultServer(latency=0.005) as server:
         budget = RunBudget(max_tokens=wanted + 30 * 4)
-        found = ask(judge_at(server), calls(40, size=400), budget)
+        found = ask(judge_with(server.base_url), calls(40, size=400), budget)
     answered = [reply for reply in found.values() if isinstance(reply, Reply)]
     # While 30 have taken 4 tokens each, one more fits exactly.
     assert len(answered) == len(server.calls) == 31
     assert budget.tokens == 31 * 4 <= wanted + 30 * 4
     assert {reply.reason for reply in found.values() if isinstance(reply, NoReply)} == {"budget spent"}
-
-
-def test_waiting_for_leave_is_not_the_servers_time() -> None:
     wanted = estimate_chat(question("0").messages) + 400
     with FaultServer(latency=0.2) as server:
         judge = judge_with(server.base_url, total_time=0.9)
@@ -162,15 +133,11 @@ def test_limits_hold_and_every_call_has_one_outcome(
     wanted = calls(6, votes=votes)
     with FaultServer(plan) as server:
         budget = RunBudget(max_calls=max_calls, max_tokens=max_tokens)
-        found = ask(judge_at(server, n_choices=n_choices), wanted, budget)
-    assert set(found) == {call.key for call in wanted}
+        ask(judge_with(server.base_url, n_choices=n_choices), wanted, budget)
     assert budget.calls == len(server.calls)
     assert max_calls is None or len(server.calls) <= max_calls
     assert max_tokens is None or budget.tokens <= max_tokens
     assert budget._reserved == 0
-
-
-# ---- several votes in one request ----
 
 
 def numbered(call: Received) -> list[str]:
@@ -180,7 +147,7 @@ def numbered(call: Received) -> list[str]:
 def test_votes_on_a_question_share_a_request() -> None:
     with FaultServer(answer=numbered) as server:
         budget = RunBudget()
-        found = ask(judge_at(server, n_choices=True, sampling={"seed": 5}), calls(4, votes=3), budget)
+        found = ask(judge_with(server.base_url, n_choices=True, sampling={"seed": 5}), calls(4, votes=3), budget)
     assert [call.body["n"] for call in server.calls] == [3] * 4
     assert {call.body["seed"] for call in server.calls} == {5}
     assert {key: reply.text for key, reply in found.items() if isinstance(reply, Reply)} == {
@@ -190,9 +157,6 @@ def test_votes_on_a_question_share_a_request() -> None:
     assert sum(reply.attempts for reply in found.values()) == 4
     replies = [reply for reply in found.values() if isinstance(reply, Reply)]
     assert sum((reply.prompt_tokens or 0) + (reply.output_tokens or 0) for reply in replies) == budget.tokens
-
-
-def test_a_vote_asked_again_does_not_share_with_the_others() -> None:
     wanted = calls(1, votes=3)
     again = Call(
         key="again",
@@ -201,9 +165,18 @@ def test_a_vote_asked_again_does_not_share_with_the_others() -> None:
         vote=1,
     )
     with FaultServer(answer=numbered) as server:
-        found = ask(judge_at(server, n_choices=True), [wanted[0], again, wanted[2]])
+        found = ask(judge_with(server.base_url, n_choices=True), [wanted[0], again, wanted[2]])
     assert sorted(call.body.get("n", 1) for call in server.calls) == [1, 2]
     assert [reply.text for reply in [found["again"]] if isinstance(reply, Reply)] == ["once more #0"]
+    with FaultServer(answer=lambda call: ["a", "b", "c", "d"]) as server:
+        found = ask(judge_with(server.base_url, n_choices=True), calls(1, votes=2))
+    assert [reply.text for reply in found.values() if isinstance(reply, Reply)] == ["a", "b"]
+    assert len(server.calls) == 1
+    one = estimate_chat(question("0").messages) + SIZE
+    with FaultServer(answer=numbered) as server:
+        found = ask(judge_with(server.base_url, n_choices=True), calls(1, votes=4), RunBudget(max_tokens=one + 5))
+    assert [call.body.get("n", 1) for call in server.calls] == [1, 1]  # 5 tokens each
+    assert sorted(type(reply).__name__ for reply in found.values()) == ["NoReply"] * 2 + ["Reply"] * 2
 
 
 def test_a_server_that_ignores_n_is_asked_one_by_one() -> None:
@@ -222,28 +195,10 @@ def test_a_server_that_ignores_n_is_asked_one_by_one() -> None:
 def test_a_server_that_rejects_n_is_asked_one_by_one(status: int) -> None:
     plan = lambda call: Fault.status_code(status, "n must be 1") if "n" in call.body else None  # noqa: E731
     with FaultServer(plan) as server:
-        found = ask(judge_at(server, n_choices=True), calls(20, votes=2))
+        found = ask(judge_with(server.base_url, n_choices=True), calls(20, votes=2))
     assert len(found) == 40
     assert all(isinstance(reply, Reply) for reply in found.values())
     assert sum("n" in call.body for call in server.calls) <= 8  # those under way when the first was rejected
-
-
-def test_more_choices_than_asked_for_are_left_alone() -> None:
-    with FaultServer(answer=lambda call: ["a", "b", "c", "d"]) as server:
-        found = ask(judge_at(server, n_choices=True), calls(1, votes=2))
-    assert [reply.text for reply in found.values() if isinstance(reply, Reply)] == ["a", "b"]
-    assert len(server.calls) == 1
-
-
-def test_shared_requests_that_do_not_fit_the_budget_are_asked_singly_as_far_as_it_goes() -> None:
-    one = estimate_chat(question("0").messages) + SIZE
-    with FaultServer(answer=numbered) as server:
-        found = ask(judge_at(server, n_choices=True), calls(1, votes=4), RunBudget(max_tokens=one + 5))
-    assert [call.body.get("n", 1) for call in server.calls] == [1, 1]  # 5 tokens each
-    assert sorted(type(reply).__name__ for reply in found.values()) == ["NoReply"] * 2 + ["Reply"] * 2
-
-
-# ---- what ends everything ----
 
 
 @pytest.mark.parametrize(
@@ -258,7 +213,7 @@ def test_shared_requests_that_do_not_fit_the_budget_are_asked_singly_as_far_as_i
 @pytest.mark.parametrize("n_choices", [False, True])
 def test_what_fails_every_call_is_raised(fault: Fault, error: type[Exception], message: str, n_choices: bool) -> None:
     with FaultServer(lambda call: fault) as server, pytest.raises(error, match=message):
-        ask(judge_at(server, n_choices=n_choices), calls(30, votes=2))
+        ask(judge_with(server.base_url, n_choices=n_choices), calls(30, votes=2))
     assert len(server.calls) < 60
 
 
@@ -269,29 +224,23 @@ def test_the_data_guard_is_asked_and_told_that_it_is_a_judge(tmp_path: Path) -> 
         with pytest.raises(RefusedError, match=r"notes.*judge-api\.example.*\(judge\)"):
             ask(judge_with("https://judge-api.example/v1"), calls(3))
         with FaultServer() as server:
-            assert len(ask(judge_at(server), calls(3))) == 3
+            assert len(ask(judge_with(server.base_url), calls(3))) == 3
     assert [json.loads(line)["purpose"] for line in log.read_text().splitlines()] == ["judge", "judge"]
 
 
-def test_what_was_answered_before_the_end_is_delivered() -> None:
+def test_what_was_answered_is_delivered_and_the_budget_given_back() -> None:
     found: list[str] = []
     with FaultServer([None] * 5 + [Fault.status_code(401)] * 20) as server:
         judge = judge_with(server.base_url, concurrency=1)
         with pytest.raises(MissingError):
             judge.answer(calls(20), RunBudget(), lambda reply: found.append(reply.key))
     assert found == [f"{name}/0" for name in range(5)]
-
-
-def test_budget_is_given_back_when_all_ends() -> None:
     budget = RunBudget()
     plan = lambda call: Fault.hang() if call.prompt != "statement 7" else Fault.status_code(401)  # noqa: E731
     with FaultServer(plan) as server, pytest.raises(MissingError):
-        ask(judge_at(server), calls(20), budget)
+        ask(judge_with(server.base_url), calls(20), budget)
     assert budget._reserved == 0
-
-
-def test_a_slot_is_free_when_its_reply_was_taken() -> None:
-    """However slow the caller is, no more than `concurrency` replies are not yet kept."""
+    # However slow the caller is, no more than `concurrency` replies are not yet kept.
     kept = 0
 
     def slow(reply: Reply | NoReply) -> None:
@@ -303,9 +252,6 @@ def test_a_slot_is_free_when_its_reply_was_taken() -> None:
     with FaultServer() as server:
         judge_with(server.base_url, concurrency=3).answer(calls(30), RunBudget(), slow)
     assert kept == 30
-
-
-# ---- opening ----
 
 
 def test_identity_is_what_makes_the_reply_and_holds_no_secret(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -346,6 +292,3 @@ def test_a_judge_is_asked_wider_than_a_model_unless_told() -> None:
 def test_malformed_argument(options: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         open_chat("openai-api/x/m", {"base_url": "http://127.0.0.1:1/v1"} | options, log_dir=Path())
-
-
-# ---- a server started for the judge ----

@@ -42,6 +42,16 @@ def test_a_judge_that_was_never_checked() -> None:
     assert describe(None, judge="x/y", votes=5, mode="batched", prompts="official").endswith(
         "--judge x/y --votes 5 --judging batched --prompts official"
     )
+    assert describe(None, judge="j", votes=5, name="ehrnoteqa_open") == (
+        "judge j was never checked: medical-tasks judge-check ehrnoteqa --judge j --source SCORES.csv"
+    )
+    assert describe(None, judge="j", votes=3, prompts="official", name="ehrnoteqa_mc") == (
+        "judge j was never checked: medical-tasks judge-check ehrnoteqa --judge j --format mc --source SCORES.csv --votes 3 "
+        "--prompts official"
+    )
+    assert describe(None, judge="j", name="another") == "judge j was never checked"
+    assert check_set_of(KQA) == "kqa"
+    assert {check_set_of(task) for task in TASKS if task.judge} == {"ehrnoteqa_open", "ehrnoteqa_mc"}
 
 
 def test_the_last_check_is_told_in_one_line(home: Path) -> None:
@@ -50,6 +60,15 @@ def test_the_last_check_is_told_in_one_line(home: Path) -> None:
     assert describe(last_check(IDENTITY), judge="openai-api/h/m") == (
         "judge openai-api/h/m: checked on kqa (399 pairs, 2026-11-21): accuracy 0.83 (0.79 to 0.87), kappa 0.70 (0.63 to "
         "0.77); physicians agree pairwise 0.855"
+    )
+    kept = check(
+        set="ehrnoteqa_open", ways=2, view="correctness", pairs=270, scored=270, pairwise=0.95,
+        judge_kappas=[0.757, 0.855, 0.88, None], among_kappas=[0.808, None, 0.903],
+    )  # fmt: skip
+    record_check(check_key(IDENTITY), kept)
+    assert describe(last_check(IDENTITY, name="ehrnoteqa_open"), judge="j", name="ehrnoteqa_open") == (
+        "judge j: checked on ehrnoteqa_open (270 pairs, 2026-11-21): accuracy 0.83 (0.79 to 0.87), kappa 0.70 (0.63 to 0.77); "
+        "kappa with each rater 0.76, 0.85, 0.88, theirs with each other 0.81 to 0.90"
     )
 
 
@@ -63,7 +82,7 @@ def test_a_judge_of_two_classes_with_missing_pairs() -> None:
     )
 
 
-def test_what_is_another_judge() -> None:
+def test_which_check_is_the_last() -> None:
     record_check(check_key(IDENTITY, votes=3, mode="batched", prompts="official"), check())
     assert last_check(IDENTITY, votes=3, mode="batched", prompts="official") == check()
     assert last_check(dict(reversed(IDENTITY.items())), votes=3, mode="batched", prompts="official") == check()
@@ -71,9 +90,6 @@ def test_what_is_another_judge() -> None:
     assert last_check(IDENTITY, votes=1, mode="batched", prompts="official") is None
     assert last_check(IDENTITY, votes=3, mode="single", prompts="official") is None
     assert last_check(IDENTITY, votes=3, mode="batched") is None
-
-
-def test_k_qa_goes_before_other_sets_and_more_before_less() -> None:
     key = check_key(IDENTITY)
     record_check(key, check(set="anli", date="2026-12-01"))
     record_check(key, check(set="mednli", date="2026-12-02"))
@@ -101,34 +117,6 @@ def test_each_benchmark_has_its_own_check() -> None:
     record_check(check_key(IDENTITY, votes=5), check(set="anli"))
     assert (last_check(IDENTITY, votes=5, name="ehrnoteqa_open") or {})["set"] == "anli"
     assert (last_check(IDENTITY, votes=5, name="ehrnoteqa_mc") or {})["set"] == "ehrnoteqa_mc"
-
-
-def test_tasks_know_their_set() -> None:
-    assert check_set_of(KQA) == "kqa"
-    assert {check_set_of(task) for task in TASKS if task.judge} == {"ehrnoteqa_open", "ehrnoteqa_mc"}
-
-
-def test_the_command_that_would_check_it() -> None:
-    assert describe(None, judge="j", votes=5, name="ehrnoteqa_open") == (
-        "judge j was never checked: medical-tasks judge-check ehrnoteqa --judge j --source SCORES.csv"
-    )
-    assert describe(None, judge="j", votes=3, prompts="official", name="ehrnoteqa_mc") == (
-        "judge j was never checked: medical-tasks judge-check ehrnoteqa --judge j --format mc --source SCORES.csv --votes 3 "
-        "--prompts official"
-    )
-    assert describe(None, judge="j", name="another") == "judge j was never checked"
-
-
-def test_raters_are_told_one_by_one() -> None:
-    kept = check(
-        set="ehrnoteqa_open", ways=2, view="correctness", pairs=270, scored=270, pairwise=0.95,
-        judge_kappas=[0.757, 0.855, 0.88, None], among_kappas=[0.808, None, 0.903],
-    )  # fmt: skip
-    record_check(check_key(IDENTITY), kept)
-    assert describe(last_check(IDENTITY, name="ehrnoteqa_open"), judge="j", name="ehrnoteqa_open") == (
-        "judge j: checked on ehrnoteqa_open (270 pairs, 2026-11-21): accuracy 0.83 (0.79 to 0.87), kappa 0.70 (0.63 to 0.77); "
-        "kappa with each rater 0.76, 0.85, 0.88, theirs with each other 0.81 to 0.90"
-    )
 
 
 @pytest.mark.parametrize(

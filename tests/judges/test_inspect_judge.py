@@ -17,7 +17,7 @@ from medical_tasks.judges.base import Call, NoReply, Reply
 from medical_tasks.judges.budget import RunBudget
 from medical_tasks.judges.inspect_judge import GIVE_UP_AFTER, InspectJudge, open_inspect
 from tests.fault_server import Fault, FaultServer
-from tests.judges.scripted import question
+from tests.judges.scripted import answered, calls, question
 from tests.support import ROOT
 
 CASES = json.loads(Path(__file__).with_name("cases").joinpath("inspect_judge.json").read_text(encoding="utf-8"))
@@ -59,35 +59,29 @@ def mock() -> Iterator[Callable[..., InspectJudge]]:
         judge.close()
 
 
-def calls(count: int, *, max_tokens: int = 16) -> list[Call]:
-    questions = [question(f"q{number}", max_tokens=max_tokens) for number in range(count)]
-    return [Call(key=f"key {each.id}", question=each, messages=each.messages, vote=0) for each in questions]
-
-
-def asked(judge: InspectJudge, wanted: list[Call], budget: RunBudget | None = None) -> dict[str, Reply | NoReply]:
-    heard: list[Reply | NoReply] = []
-    judge.answer(wanted, budget or RunBudget(), heard.append)
-    assert len({outcome.key for outcome in heard}) == len(heard)
-    return {outcome.key: outcome for outcome in heard}
-
-
 def test_replies_come_with_their_tokens(mock: Callable[..., InspectJudge]) -> None:
     judge = mock(lambda text, config: f"{text} {config.max_tokens} {config.temperature}")
     budget = RunBudget()
-    outcomes = asked(judge, calls(20), budget)
+    outcomes = answered(judge, calls(20), budget)
     assert outcomes == {
-        f"key q{number}": Reply(
-            key=f"key q{number}", text=f"q{number} 16 0.0", finish="stop", prompt_tokens=7, output_tokens=3
+        f"key {number}": Reply(
+            key=f"key {number}", text=f"q{number} 16 0.0", finish="stop", prompt_tokens=7, output_tokens=3
         )
         for number in range(20)
     }
     assert (budget.calls, budget.tokens) == (20, 200)
     assert judge.identity == {"backend": "inspect", "model": "mockllm/model", "temperature": "0.0"}
     assert (judge.endpoint, judge.samples, judge.reads) == (None, False, "prompt")
-    assert asked(judge, calls(2))["key q1"] == outcomes["key q1"]  # a second round, the same clients
+    assert answered(judge, calls(2))["key 1"] == outcomes["key 1"]  # a second round, the same clients
+    judge = mock(lambda text, config: "yes")
+
+    async def notebook() -> int:
+        return len(answered(judge, calls(3)))
+
+    assert asyncio.run(notebook()) == 3
 
 
-def test_no_more_are_under_way_than_allowed(mock: Callable[..., InspectJudge]) -> None:
+def test_limits_errors_of_the_receiver_and_empty_replies(mock: Callable[..., InspectJudge]) -> None:
     under_way, most = 0, 0
 
     async def slowly(text: str) -> str:
@@ -99,8 +93,25 @@ def test_no_more_are_under_way_than_allowed(mock: Callable[..., InspectJudge]) -
         return text
 
     judge = mock(lambda text, config: slowly(text), concurrency=3)
-    assert len(asked(judge, calls(12))) == 12
+    assert len(answered(judge, calls(12))) == 12
     assert most == 3
+    judge = mock(lambda text, config: "yes", concurrency=2)
+
+    def full(outcome: Reply | NoReply) -> None:
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        judge.answer(calls(50), RunBudget(), full)
+    assert len(answered(judge, calls(3))) == 3
+    empty = output("x")
+    empty.choices, empty.completion = [], ""
+    outcome = answered(mock(lambda text, config: empty), calls(1))["key 0"]
+    assert isinstance(outcome, NoReply)
+    assert outcome.reason == "empty choices"
+    outcomes = answered(mock(lambda text, config: "yes"), calls(10), RunBudget(max_calls=4))
+    refused = [outcome for outcome in outcomes.values() if isinstance(outcome, NoReply)]
+    assert len(refused) == 6
+    assert {(outcome.reason, outcome.attempts) for outcome in refused} == {("budget spent", 0)}
 
 
 def test_every_message_and_vote_arrives(mock: Callable[..., InspectJudge]) -> None:
@@ -118,7 +129,7 @@ def test_every_message_and_vote_arrives(mock: Callable[..., InspectJudge]) -> No
         {"role": "assistant", "content": "a"},
         {"role": "user", "content": "lone \ud800 sign"},
     )
-    asked(judge, [Call(key="k", question=question("q"), messages=chat, vote=2)])
+    answered(judge, [Call(key="k", question=question("q"), messages=chat, vote=2)])
     assert seen == [("lone ? sign", 7)]
 
 
@@ -149,23 +160,15 @@ def test_failures_have_a_class_and_no_text(
 ) -> None:
     limit = 1.0 if reason == "timeout" else 60.0
     judge = mock(lambda text, config: say() if text == "q1" else "yes", total_time=limit, max_retries=0)
-    outcomes = asked(judge, calls(3))
-    assert [type(outcomes[f"key q{number}"]) for number in range(3)] == [Reply, NoReply, Reply]
-    failed = outcomes["key q1"]
+    outcomes = answered(judge, calls(3))
+    assert [type(outcomes[f"key {number}"]) for number in range(3)] == [Reply, NoReply, Reply]
+    failed = outcomes["key 1"]
     assert isinstance(failed, NoReply)
     assert failed.reason == reason
     assert "secret" not in repr(failed)
 
 
-def test_no_choices_are_no_empty_reply(mock: Callable[..., InspectJudge]) -> None:
-    empty = output("x")
-    empty.choices, empty.completion = [], ""
-    outcome = asked(mock(lambda text, config: empty), calls(1))["key q0"]
-    assert isinstance(outcome, NoReply)
-    assert outcome.reason == "empty choices"
-
-
-def test_a_judge_that_never_answers_is_given_up(mock: Callable[..., InspectJudge]) -> None:
+def test_only_a_judge_that_never_answers_is_given_up(mock: Callable[..., InspectJudge]) -> None:
     tried: list[str] = []
 
     def say(text: str, config: Any) -> Exception:
@@ -180,38 +183,8 @@ def test_a_judge_that_never_answers_is_given_up(mock: Callable[..., InspectJudge
     assert len(tried) < 200
     assert {outcome.reason for outcome in heard if isinstance(outcome, NoReply)} == {"http 401"}
     judge.close()  # nothing is left running that would keep it
-
-
-def test_one_that_answered_once_is_not_given_up(mock: Callable[..., InspectJudge]) -> None:
     judge = mock(lambda text, config: "yes" if text == "q0" else StatusError(403), concurrency=1)
-    assert len(asked(judge, calls(30))) == 30
-
-
-def test_the_budget_ends_it(mock: Callable[..., InspectJudge]) -> None:
-    outcomes = asked(mock(lambda text, config: "yes"), calls(10), RunBudget(max_calls=4))
-    refused = [outcome for outcome in outcomes.values() if isinstance(outcome, NoReply)]
-    assert len(refused) == 6
-    assert {(outcome.reason, outcome.attempts) for outcome in refused} == {("budget spent", 0)}
-
-
-def test_it_works_inside_a_running_loop(mock: Callable[..., InspectJudge]) -> None:
-    judge = mock(lambda text, config: "yes")
-
-    async def notebook() -> int:
-        return len(asked(judge, calls(3)))
-
-    assert asyncio.run(notebook()) == 3
-
-
-def test_an_error_of_the_receiver_ends_it_cleanly(mock: Callable[..., InspectJudge]) -> None:
-    judge = mock(lambda text, config: "yes", concurrency=2)
-
-    def full(outcome: Reply | NoReply) -> None:
-        raise OSError("disk full")
-
-    with pytest.raises(OSError, match="disk full"):
-        judge.answer(calls(50), RunBudget(), full)
-    assert len(asked(judge, calls(3))) == 3
+    assert len(answered(judge, calls(30))) == 30
 
 
 def test_a_provider_with_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,12 +194,12 @@ def test_a_provider_with_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
         judge = open_inspect(
             "inspect/openai-api/localx/m", {"base_url": server.base_url, "concurrency": "1", "max_retries": "0"}
         )
-        outcomes = asked(judge, calls(3))
+        outcomes = answered(judge, calls(3))
         judge.close()
-    failed = outcomes["key q0"]
+    failed = outcomes["key 0"]
     assert isinstance(failed, NoReply)
     assert failed.reason in ("http 400", "inspect ModelGenerateError")
-    assert outcomes["key q2"] == Reply(key="key q2", text="yes", finish="stop", prompt_tokens=1, output_tokens=1)
+    assert outcomes["key 2"] == Reply(key="key 2", text="yes", finish="stop", prompt_tokens=1, output_tokens=1)
     assert judge.endpoint == server.base_url
     assert judge.identity["base_url"] == server.base_url
     assert {call.body["max_tokens"] for call in server.calls} == {16}

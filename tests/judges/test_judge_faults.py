@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,17 +27,11 @@ from tests.judges.scripted_judge import (
     values,
 )
 
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("judge_faults.json").read_text(encoding="utf-8"))
+
 COUNT = 200
 # Seeds are such that no vote is unreadable three times in a row, which would leave it unscored, and rightly so.
-TEXTS = (
-    "prose",
-    "two verdicts",
-    "empty text",
-    "out of range",
-    "cut at length",
-    "cut by a filter",
-    "length spent on reasoning",
-)
+TEXTS = CASES["TEXTS"]
 
 
 @pytest.fixture
@@ -82,18 +77,7 @@ def test_votes_decide_the_same_with_and_without_faults(tmp_path: Path, n_choices
     assert len({outcome.votes for outcome in clean if isinstance(outcome, Verdict)}) > 3  # the votes do differ
 
 
-HOPELESS = {
-    0: ("judge: http 500", "500"),
-    1: ("judge: rate limited", "429"),
-    2: ("judge: not json", "not json"),
-    3: ("judge: empty choices", "bare verdict for a body"),
-    4: ("judge: empty content", "null content, verdict in the reasoning"),
-    5: ("judge: unreadable reply", "prose"),
-    6: ("judge: cut reply", "cut at length"),
-    7: ("judge: unreadable reply", "two verdicts"),
-    8: ("judge: timeout", "hang"),
-    9: ("judge: connection", "cut"),
-}
+HOPELESS = dict(enumerate(CASES["HOPELESS"]))
 
 
 def hopeless(call: Call) -> Fault | None:

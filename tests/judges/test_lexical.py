@@ -40,9 +40,12 @@ def test_a_line_or_sentence_that_is_the_hypothesis_entails_it(premise: str) -> N
     assert decide(premise, "Aspirin thins the blood.") == "entailment"
 
 
-def test_a_part_of_a_sentence_is_no_sentence() -> None:
+def test_a_part_of_a_sentence_is_no_sentence_and_long_texts_are_read() -> None:
     assert decide("It is not true that aspirin thins the blood.", "Aspirin thins the blood.") == "contradiction"
     assert decide("You never need aspirin 5 mg.", "need aspirin 5") != "entailment"
+    # What takes quadratic time takes longer here than a test may.
+    assert decide("a" * 500_000 + " ." * 25_000, "a " * 15_000) in ("entailment", "neutral")
+    assert decide("a. " * 25_000, "a. " * 15_000 + "b") in ("entailment", "neutral")
 
 
 @LAWS
@@ -74,19 +77,8 @@ def test_law_any_text_gets_a_label_and_always_the_same(premise: str, hypothesis:
     assert label in ("entailment", "neutral", "contradiction")
     assert decide(premise, hypothesis) == label
     assert decide("", hypothesis) == "neutral"
-
-
-@LAWS
-@given(one=TEXT, other=TEXT)
-def test_law_words_and_clashes_are_read_from_any_text(one: str, other: str) -> None:
-    assert not Sentence(one).clashes(Sentence(one))
-    assert isinstance(Sentence(one).clashes(Sentence(other)), bool)
-
-
-def test_a_text_of_half_a_million_letters_is_read() -> None:
-    """What takes quadratic time takes longer here than a test may."""
-    assert decide("a" * 500_000 + " ." * 25_000, "a " * 15_000) in ("entailment", "neutral")
-    assert decide("a. " * 25_000, "a. " * 15_000 + "b") in ("entailment", "neutral")
+    assert not Sentence(premise).clashes(Sentence(premise))
+    assert isinstance(Sentence(premise).clashes(Sentence(hypothesis)), bool)
 
 
 def test_labels_do_not_depend_on_the_hash_seed() -> None:

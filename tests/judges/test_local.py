@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.judges.base import Call, NoReply, Reply
+from medical_tasks.judges.base import NoReply, Reply
 from medical_tasks.judges.budget import RunBudget, estimate_chat
 from medical_tasks.judges.chat import LocalJudge
 from medical_tasks.models.base import Answer, Failure, OnResult, Request
-from tests.judges.scripted import question
+from tests.judges.scripted import answered, calls
 from tests.support import GeneratesOnly
 
 CASES = json.loads(Path(__file__).with_name("cases").joinpath("local.json").read_text(encoding="utf-8"))
@@ -48,24 +48,14 @@ def answering(text: str, tokens: int | None = 2) -> Callable[[Request], Answer]:
 GREEDY = {"backend": "hf", "decoding": "greedy"}
 
 
-def calls(count: int) -> list[Call]:
-    return [
-        Call(key=f"key {number}", question=question(f"q{number}"), messages=question(f"q{number}").messages, vote=0)
-        for number in range(count)
-    ]
-
-
-def asked(judge: LocalJudge, wanted: list[Call], budget: RunBudget | None = None) -> list[Reply | NoReply]:
-    heard: list[Reply | NoReply] = []
-    judge.answer(wanted, budget or RunBudget(), heard.append)
-    assert {outcome.key for outcome in heard} == {call.key for call in wanted}
-    return sorted(heard, key=lambda outcome: outcome.key)
+def asked(judge: LocalJudge, count: int, budget: RunBudget | None = None) -> list[Reply | NoReply]:
+    return [outcome for _, outcome in sorted(answered(judge, calls(count), budget).items())]
 
 
 def test_a_models_answers_are_replies() -> None:
     model = ScriptedModel(answering("yes"), identity=GREEDY)
     judge = LocalJudge(model)
-    assert asked(judge, calls(2)) == [Reply(key=f"key {number}", text="yes", output_tokens=2) for number in range(2)]
+    assert asked(judge, 2) == [Reply(key=f"key {number}", text="yes", output_tokens=2) for number in range(2)]
     (batch,) = model.batches
     assert [(request.key, request.max_new_tokens, request.messages) for request in batch] == [
         (f"key {number}", 16, ({"role": "user", "content": f"q{number}"},)) for number in range(2)
@@ -73,18 +63,13 @@ def test_a_models_answers_are_replies() -> None:
     assert (judge.name, judge.identity, judge.endpoint, judge.reads) == ("hf/scripted", GREEDY, None, "prompt")
     judge.close()
     assert model.closed
-
-
-def test_why_an_answer_ended_is_handed_on() -> None:
     model = ScriptedModel(lambda request: Answer(key=request.key, text="yes", finish="length"), identity=GREEDY)
-    assert asked(LocalJudge(model), calls(1)) == [Reply(key="key 0", text="yes", finish="length")]
+    assert asked(LocalJudge(model), 1) == [Reply(key="key 0", text="yes", finish="length")]
 
-
-def test_a_failure_is_no_reply() -> None:
     def say(request: Request) -> Answer | Failure:
         return Failure(key=request.key, reason="prompt too long", detail="9 tokens")
 
-    (outcome,) = asked(LocalJudge(ScriptedModel(say, identity=GREEDY)), calls(1))
+    (outcome,) = asked(LocalJudge(ScriptedModel(say, identity=GREEDY)), 1)
     assert outcome == NoReply(key="key 0", reason="prompt too long", attempts=1)
 
 
@@ -95,23 +80,17 @@ def test_only_a_temperature_makes_votes_differ(identity: Mapping[str, str], samp
 
 def test_the_budget_is_used_up_and_no_further() -> None:
     model = ScriptedModel(answering("yes"), identity=GREEDY)
-    outcomes = asked(LocalJudge(model), calls(5), RunBudget(max_calls=3))
+    outcomes = asked(LocalJudge(model), 5, RunBudget(max_calls=3))
     assert [isinstance(outcome, Reply) for outcome in outcomes] == [True, True, True, False, False]
     assert outcomes[-1] == NoReply(key="key 4", reason="budget spent")
-
-
-def test_what_was_reserved_for_longer_replies_is_used_for_others() -> None:
+    budget = RunBudget()
+    asked(LocalJudge(ScriptedModel(answering("yes", None), identity=GREEDY)), 1, budget)
+    assert budget.tokens == estimate_chat(calls(1)[0].messages) + 16
     model = ScriptedModel(answering("yes"), identity=GREEDY)
     assert estimate_chat(calls(1)[0].messages) == 10
     budget = RunBudget(max_tokens=64)
-    outcomes = asked(LocalJudge(model), calls(5), budget)
+    outcomes = asked(LocalJudge(model), 5, budget)
     # Each reserves 26 and takes 12. 52 are reserved; then 24 used and 26 reserved; then 36 and 26; 48 leave no room for 26.
     assert [len(batch) for batch in model.batches] == [2, 1, 1]
     assert budget.tokens == 48
     assert [type(outcome) for outcome in outcomes].count(NoReply) == 1
-
-
-def test_unknown_lengths_are_booked_as_estimated() -> None:
-    budget = RunBudget()
-    asked(LocalJudge(ScriptedModel(answering("yes", None), identity=GREEDY)), calls(1), budget)
-    assert budget.tokens == estimate_chat(calls(1)[0].messages) + 16

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
@@ -28,7 +29,6 @@ CASES = json.loads(Path(__file__).with_name("cases").joinpath("nli.json").read_t
 # Probabilities are compared with those of one pair alone: on a GPU as well, they are made on the CPU.
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
-NAMELESS = {"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"}
 TWO = {0: "entailment", 1: "not_entailment"}
 ASKED = pairs(60, seed=1)
 LONG = pairs(4, seed=2, longest=90)
@@ -121,7 +121,9 @@ def test_batch_size_moves_no_label(models: dict[str, Path], kind: str, size: str
     assert sized.identity == plain.identity
 
 
-def test_long_premises_are_read_in_windows_of_which_each_fits(models: dict[str, Path]) -> None:
+def test_long_premises_are_read_in_windows_without_a_warning(
+    models: dict[str, Path], capfd: pytest.CaptureFixture[str]
+) -> None:
     judge = open_it(models["bert"])
     assert judge.identity["max_length"] == "128"
     form = judge._loaded
@@ -132,11 +134,6 @@ def test_long_premises_are_read_in_windows_of_which_each_fits(models: dict[str, 
     assert len(seen) > 3 * len(LONG)
     assert max(len(row["input_ids"]) for row in seen) <= 128
     assert all(isinstance(outcome, Reply) and outcome.prompt_tokens for outcome in got)
-
-
-def test_the_longest_premise_of_all_raises_no_warning(
-    models: dict[str, Path], capfd: pytest.CaptureFixture[str]
-) -> None:
     judge = open_it(models["true"], max_length="256")
     assert labels_of(judge, [("The patient walks without a stick. " * 400, "An infant walks.")]) != [None]
     out, err = capfd.readouterr()
@@ -199,15 +196,12 @@ def test_an_entailing_sentence_is_seen_wherever_it_stands(premise: str) -> None:
     assert labels_of(judge, [(premise, "Rest helps most."), (premise, "Rest harms most.")]) == ["entailment", "neutral"]
 
 
-def test_a_hypothesis_that_leaves_no_room_gets_no_reply() -> None:
+def test_hypotheses_without_room_and_nothing_to_ask(models: dict[str, Path]) -> None:
     judge = NliJudge("nli/stub", {}, StubForm(max_length=64))
     long_hypothesis = "word " * 40
     got = answers(judge, [(FILLER, long_hypothesis), None, (FILLER, "Rest helps."), ("Short.", long_hypothesis)])
     assert [getattr(outcome, "reason", "") for outcome in got] == ["prompt too long", "no pair", "", ""]
     assert [getattr(outcome, "label", None) for outcome in got[2:]] == ["neutral", "neutral"]
-
-
-def test_nothing_to_ask_is_no_trouble(models: dict[str, Path]) -> None:
     judge = open_it(models["bert"])
     assert answers(judge, []) == []
     assert [outcome.key for outcome in answers(judge, [None])] == ["key 0"]
@@ -279,18 +273,11 @@ def test_windows_are_whole_sentences_with_overlap() -> None:
     assert len(windows) == 8  # 5 sentences each, of which one is shared
 
 
-@pytest.mark.parametrize(
-    ("windows", "label"), CASES["three_way_windows"].values(), ids=CASES["three_way_windows"].keys()
-)
-def test_three_way_windows(windows: list[tuple[float, ...]], label: str) -> None:
-    assert combine(windows, ("entailment", "neutral", "contradiction")) == label
-    turned = [tuple(reversed(row)) for row in reversed(windows)]
-    assert combine(turned, ("contradiction", "neutral", "entailment")) == label
-
-
-@pytest.mark.parametrize(("windows", "label"), CASES["two_way_windows"])
-def test_two_way_windows(windows: list[tuple[float, ...]], label: str) -> None:
-    assert combine(windows, ("entailment", "not_entailment")) == label
+@pytest.mark.parametrize(("windows", "label"), [*CASES["three_way_windows"].values(), *CASES["two_way_windows"]])
+def test_windows_are_combined(windows: list[list[float]], label: str) -> None:
+    labels = LABELS[:3] if len(windows[0]) == 3 else ("entailment", "not_entailment")
+    assert combine(windows, labels) == label
+    assert len(labels) == 2 or combine([row[::-1] for row in windows[::-1]], labels[::-1]) == label
 
 
 @pytest.mark.parametrize(("name", "label"), CASES["label_names"])
@@ -333,16 +320,13 @@ class _Tokens:
         ([209], [3, 632], ([], 209, 3)),  # as T5's own vocabulary has it
         ([10], [11], ([], 10, 11)),
         ([3, 17], [3, 18], ([3], 17, 18)),  # a blank before each: the step after it decides
+        *((yes, no, None) for yes, no in (([2], [2]), ([5], [2]), ([5], [5]), ([5, 6], [5]), ([], [5]))),
     ],
 )
-def test_where_the_answers_part(yes: list[int], no: list[int], found: tuple[list[int], int, int]) -> None:
-    assert answer_tokens(_Tokens(yes, no), model="nli/m") == found
-
-
-@pytest.mark.parametrize(("yes", "no"), [([2], [2]), ([5], [2]), ([5], [5]), ([5, 6], [5]), ([], [5])])
-def test_answers_that_cannot_be_told_apart(yes: list[int], no: list[int]) -> None:
-    with pytest.raises(UsageError, match="cannot tell the answers 1 and 0 apart"):
-        answer_tokens(_Tokens(yes, no), model="nli/m")
+def test_where_the_answers_part(yes: list[int], no: list[int], found: tuple[list[int], int, int] | None) -> None:
+    cannot = pytest.raises(UsageError, match="cannot tell the answers 1 and 0 apart")
+    with contextlib.nullcontext() if found else cannot:
+        assert answer_tokens(_Tokens(yes, no), model="nli/m") == found
 
 
 def test_the_official_way_is_the_authors(models: dict[str, Path]) -> None:
@@ -424,7 +408,9 @@ def test_bad_options(models: dict[str, Path], kind: str, options: dict[str, str]
         open_nli(f"nli/{models[kind]}", options)
 
 
-def test_models_that_are_not_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_models_and_packages_that_are_not_here(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, models: dict[str, Path]
+) -> None:
     from huggingface_hub import constants
 
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
@@ -437,9 +423,6 @@ def test_models_that_are_not_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     for name in ("nli/", "bert"):
         with pytest.raises(UsageError, match="name the judge nli/"):
             open_nli(name, {})
-
-
-def test_packages_that_are_not_here(models: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     import importlib.util
 
     find = importlib.util.find_spec
@@ -455,24 +438,13 @@ def _changed(model: Path, folder: Path, **config: Any) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    ("config", "message"),
-    [
-        (
-            {"architectures": ["LlamaForCausalLM"], "model_type": "llama"},
-            "neither a T5 in the TRUE form .* model_type 'llama' and LlamaForCausalLM",
-        ),
-        ({"id2label": NAMELESS}, "labels=contradiction,neutral,entailment"),
-        ({"num_hidden_layers": 3}, r"lack 16 of its weights \(bert\.encoder\.layer\.2.*would be random"),
-        ({"hidden_size": 16}, "does not load with transformers"),
-    ],
-)
+@pytest.mark.parametrize(("config", "message"), CASES["models_that_do_not_fit"])
 def test_models_that_do_not_fit(models: dict[str, Path], tmp_path: Path, config: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         open_nli(f"nli/{_changed(models['bert'], tmp_path / 'changed', **config)}", {})
 
 
-def test_models_that_lack_a_file(models: dict[str, Path], tmp_path: Path) -> None:
+def test_models_that_lack_a_file_or_bring_code(models: dict[str, Path], tmp_path: Path) -> None:
     empty, mute = _changed(models["bert"], tmp_path / "empty"), _changed(models["true"], tmp_path / "mute")
     (empty / "model.safetensors").unlink()
     with pytest.raises(MissingError, match="no weights"):
@@ -480,9 +452,6 @@ def test_models_that_lack_a_file(models: dict[str, Path], tmp_path: Path) -> Non
     (mute / "tokenizer.json").write_text("{}")
     with pytest.raises(UsageError, match="its tokenizer does not load"):
         open_nli(f"nli/{mute}", {})
-
-
-def test_code_of_a_repository_never_runs(models: dict[str, Path], tmp_path: Path) -> None:
     mark = tmp_path / "it ran"
     code = {"AutoConfig": "evil.Config", "AutoModelForSequenceClassification": "evil.Model"}
     folder = _changed(models["bert"], tmp_path / "own", model_type="own", auto_map=code)

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -32,13 +33,26 @@ def test_unknown_judge_is_told_every_kind_with_a_line_each(name: str) -> None:
         assert told.count(f"\n  {line}") == 1
 
 
-def test_lexical() -> None:
+def test_every_kind_is_opened_by_its_own_module(tmp_path: Path) -> None:
     judge = open_judge("lexical", {}, log_dir=Path())
     assert (judge.name, judge.comparable, judge.samples, judge.endpoint) == ("lexical", False, False, None)
     with pytest.raises(UsageError, match="takes no arguments, got temperature, x"):
         open_judge("lexical", {"temperature": "1", "x": "2"}, log_dir=Path())
     # Votes do not slip it an argument.
     assert open_judge("lexical", {}, votes=5, log_dir=Path()).samples is False
+    judge = open_judge("vllm-server/m", URL | {"n_choices": "true"}, log_dir=Path())
+    assert judge.name == "vllm-server/m"
+    assert judge.endpoint == URL["base_url"]
+    with pytest.raises(UsageError, match="unknown judge argument 'base_url' for transformers-server/x"):
+        open_judge("transformers-server/x", URL, log_dir=Path())
+    with pytest.raises(UsageError, match="openai-api/<host alias>/<model>"):
+        open_judge("openai-api/only-a-host", URL, log_dir=Path())
+    with pytest.raises(MissingError, match="no such folder"):
+        open_judge(f"nli/{tmp_path}/nowhere", {}, log_dir=tmp_path)
+    with pytest.raises(UsageError, match="inspect/<provider>/<model>"):
+        open_judge("inspect/only-a-provider", {}, log_dir=tmp_path)
+    with pytest.raises(UsageError, match="read without opening a judge"):
+        open_judge("recorded/verdicts.jsonl", {}, log_dir=Path())
 
 
 def test_several_votes_sample_unless_told_otherwise() -> None:
@@ -56,23 +70,6 @@ def test_several_votes_sample_unless_told_otherwise() -> None:
     assert "varies" in NEUTRAL_JUDGE_ARGS
 
 
-def test_chat_kinds_share_their_arguments() -> None:
-    judge = open_judge("vllm-server/m", URL | {"n_choices": "true"}, log_dir=Path())
-    assert judge.name == "vllm-server/m"
-    assert judge.endpoint == URL["base_url"]
-    with pytest.raises(UsageError, match="unknown judge argument 'base_url' for transformers-server/x"):
-        open_judge("transformers-server/x", URL, log_dir=Path())
-    with pytest.raises(UsageError, match="openai-api/<host alias>/<model>"):
-        open_judge("openai-api/only-a-host", URL, log_dir=Path())
-
-
-def test_other_kinds_are_opened_by_their_own_modules(tmp_path: Path) -> None:
-    with pytest.raises(MissingError, match="no such folder"):
-        open_judge(f"nli/{tmp_path}/nowhere", {}, log_dir=tmp_path)
-    with pytest.raises(UsageError, match="inspect/<provider>/<model>"):
-        open_judge("inspect/only-a-provider", {}, log_dir=tmp_path)
-
-
 @pytest.mark.parametrize(("votes", "passed"), [(1, {"dtype": "auto"}), (3, {"dtype": "auto", "temperature": "1"})])
 @pytest.mark.parametrize("name", ["hf/some/model", "vllm/some/model"])
 def test_local_chat_models_are_wrapped(
@@ -80,27 +77,14 @@ def test_local_chat_models_are_wrapped(
 ) -> None:
     opened: list[tuple[str, dict[str, str], Path]] = []
 
-    class Local:
-        identity: Mapping[str, str] = {"backend": "hf", "decoding": "temperature=1"}
-        endpoint: str | None = None
-        is_main = True
-
-        def __init__(self, name: str) -> None:
-            self.name = name
-
-    def open_it(name: str, options: Mapping[str, str], *, log_dir: Path) -> Local:
+    def open_it(name: str, options: Mapping[str, str], *, log_dir: Path) -> SimpleNamespace:
         opened.append((name, dict(options), log_dir))
-        return Local(name)
+        return SimpleNamespace(name=name, identity={"backend": "hf", "decoding": "temperature=1"}, endpoint=None)
 
     monkeypatch.setattr("medical_tasks.models.opener.open_model", open_it)
     judge = open_judge(name, {"dtype": "auto"}, votes=votes, log_dir=tmp_path)
     assert opened == [(name, passed, tmp_path)]
     assert (judge.name, judge.reads, judge.samples) == (name, "prompt", True)
-
-
-def test_recorded_verdicts_are_no_backend() -> None:
-    with pytest.raises(UsageError, match="read without opening a judge"):
-        open_judge("recorded/verdicts.jsonl", {}, log_dir=Path())
 
 
 def test_what_changes_no_verdict_is_neutral_and_what_does_is_not() -> None:
@@ -129,10 +113,7 @@ def test_a_judge_is_opened_asked_and_kept(tmp_path: Path) -> None:
             assert isinstance(outcome, Verdict)
             assert outcome.value == "entailment"
             assert session.stats.from_store == from_store
-
-
-def test_one_that_reads_no_prompts_is_refused_where_they_are_needed(tmp_path: Path) -> None:
-    store = tmp_path / "s.sqlite"
+    store = tmp_path / "other.sqlite"
     with (
         pytest.raises(UsageError, match="the judge lexical compares two texts and reads no instructions"),
         open_session("lexical", {}, JudgeOptions(), store=store, log_dir=tmp_path, must_read=True),

@@ -38,9 +38,6 @@ def problem(value: Any) -> str:
     return value.problem
 
 
-# --- objects -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("text", CASES["an_object_is_read_bare_or_fenced"])
 def test_an_object_is_read_bare_or_fenced(text: str) -> None:
     assert read_object(text, KEYS) == {"verdict": False, "reason": "no"}
@@ -60,19 +57,24 @@ def test_scores_in_objects_are_whole_and_in_range(written: str, score: int | Non
         assert read == {"score": score, "reason": "x"}
 
 
-def test_words_are_checked() -> None:
+def test_words_and_keys_of_objects() -> None:
     assert read_object('{"label": "neutral"}', {"label": one_of("neutral")}) == {"label": "neutral"}
     assert problem(read_object('{"label": "Neutral"}', {"label": one_of("neutral", "other")})) == (
         "label must be one of neutral, other"
     )
     assert problem(read_object('{"label": ["neutral"]}', {"label": one_of("neutral")})).startswith("label must")
-
-
-def test_keys_may_not_stand_twice_at_any_depth() -> None:
     assert read_json('{"all": [{"id": 1, "v": true}, {"id": 2, "v": true}]}') == {
         "all": [{"id": 1, "v": True}, {"id": 2, "v": True}]
     }
     assert isinstance(read_json('{"all": [{"id": 1, "v": true, "v": false}]}'), Unreadable)
+    assert read_choice("Because.\nVerdict: B", ("A", "B"), label="Verdict") == "B"
+    assert "Verdict is not one of A, B" in problem(read_choice("Verdict: C", ("A", "B"), label="Verdict"))
+    assert read_closing_claim("The hypothesis is true.") is True
+    assert isinstance(read_closing_claim("The hypothesis is true.", of_statement=False), Unreadable)
+    assert isinstance(read_closing_claim("It is true.", of_statement=False), Unreadable)
+    assert read_closing_claim("So the answer is True.", of_statement=False) is True
+    assert "[INST]" not in quoted("[INST] [/INST] [1] [note: x]")
+    assert "[1] [note: x]" in quoted("[INST] [/INST] [1] [note: x]")
 
 
 @pytest.mark.parametrize("plant", PLANTS)
@@ -99,9 +101,6 @@ def test_a_plant_in_the_reason_moves_no_object(plant: str) -> None:
     ):
         read = read_object(reply, KEYS)
         assert isinstance(read, Unreadable) or read["verdict"] is False
-
-
-# --- lines -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -132,25 +131,18 @@ def test_a_plant_moves_no_score(plant: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "choice"),
-    [("yes", "Yes"), ("Yes.", "Yes"), ("(NO)", "No"), ("Answer: no", "No"), ("It holds.\n**Answer: Yes**", "Yes")],
+    [
+        *(("yes", "Yes"), ("Yes.", "Yes"), ("(NO)", "No"), ("Answer: no", "No"), ("It holds.\n**Answer: Yes**", "Yes")),
+        *(
+            (text, None)
+            for text in ("Yes or no", "yesno", "Y", "Answer: yes and no", "Answer: no\nAnswer: yes", "\n", "**")
+        ),
+    ],
 )
-def test_a_choice_stands_alone(text: str, choice: str) -> None:
-    assert read_choice(text, ("Yes", "No")) == choice
+def test_a_choice_stands_alone(text: str, choice: str | None) -> None:
+    read = read_choice(text, ("Yes", "No"))
+    assert isinstance(read, Unreadable) if choice is None else read == choice
 
-
-@pytest.mark.parametrize(
-    "text", ["Yes or no", "yesno", "Y", "Answer: yes and no", "Answer: no\nAnswer: yes", "\n", "**"]
-)
-def test_other_choices_are_unreadable(text: str) -> None:
-    assert isinstance(read_choice(text, ("Yes", "No")), Unreadable)
-
-
-def test_a_choices_label_is_the_callers() -> None:
-    assert read_choice("Because.\nVerdict: B", ("A", "B"), label="Verdict") == "B"
-    assert "Verdict is not one of A, B" in problem(read_choice("Verdict: C", ("A", "B"), label="Verdict"))
-
-
-# --- the closing claim --------------------------------------------------------------------------------------------------
 
 # What was read as true or false where the verdict word stands elsewhere than in the closing claim.
 STRICTER = {
@@ -171,32 +163,18 @@ def test_the_checked_labels() -> None:
         assert (None if isinstance(read, Unreadable) else read) == expected, unit
 
 
-@pytest.mark.parametrize(("text", "value"), CASES["the_closing_claim_is_read"])
-def test_the_closing_claim_is_read(text: str, value: bool) -> None:
-    assert read_closing_claim(text) is value
+@pytest.mark.parametrize(
+    ("text", "value"), [*CASES["the_closing_claim_is_read"], *((text, None) for text in CASES["no_verdict_is_made_up"])]
+)
+def test_the_closing_claim_is_read_and_none_made_up(text: str, value: bool | None) -> None:
+    read = read_closing_claim(text)
+    assert isinstance(read, Unreadable) if value is None else read is value
 
 
-@pytest.mark.parametrize("text", CASES["no_verdict_is_made_up"])
-def test_no_verdict_is_made_up(text: str) -> None:
-    assert isinstance(read_closing_claim(text), Unreadable)
-
-
-def test_a_true_statement_is_no_contradiction() -> None:
-    assert read_closing_claim("The hypothesis is true.") is True
-    assert isinstance(read_closing_claim("The hypothesis is true.", of_statement=False), Unreadable)
-    assert isinstance(read_closing_claim("It is true.", of_statement=False), Unreadable)
-    assert read_closing_claim("So the answer is True.", of_statement=False) is True
-
-
-REASONS = CASES["REASONS"]
-LEADS = CASES["LEADS"]
-SUBJECTS = CASES["SUBJECTS"]
-LINKS = [" is ", " is: ", " is clearly ", " is therefore ", " is definitely "]
-LABELS = CASES["LABELS"]
-MARKED = ["{}", "**{}**", '"{}"', "'{}'", "“{}”", "`{}`", "({})", "\\boxed{{{}}}"]
-ENDS = ["", ".", "!", ".\n", " .", ".  \n\n"]
+REASONS, LEADS, SUBJECTS, LINKS, LABELS, MARKED, ENDS, WHYS = (
+    CASES[name] for name in ("REASONS", "LEADS", "SUBJECTS", "LINKS", "LABELS", "MARKED", "ENDS", "WHYS")
+)
 WORDS = [("True", True), ("true", True), ("TRUE", True), ("False", False), ("false", False), ("FALSE", False)]
-WHYS = ["", " because the premise names it", ", since both say so", ": the premise names it"]
 
 
 def _sentence(text: str) -> str:
@@ -251,19 +229,16 @@ def tempting_non_verdicts() -> Iterator[str]:
             )
 
 
-def test_plain_verdicts_in_many_wordings_are_read() -> None:
+def test_many_verdicts_are_read_and_tempting_ones_are_not() -> None:
     made = dict(plain_verdicts())
     assert len(made) > 2_000
     read = {text: read_closing_claim(text) for text in made}
     assert [text for text, value in read.items() if isinstance(value, bool) and value is not made[text]] == []
     missed = [text for text, value in read.items() if isinstance(value, Unreadable)]
     assert len(missed) <= 0.01 * len(made), missed[:10]
-
-
-def test_tempting_non_verdicts_are_never_read() -> None:
-    made = set(tempting_non_verdicts())
-    assert len(made) > 2_000
-    assert [text for text in made if isinstance(read_closing_claim(text), bool)] == []
+    tempting = set(tempting_non_verdicts())
+    assert len(tempting) > 2_000
+    assert [text for text in tempting if isinstance(read_closing_claim(text), bool)] == []
 
 
 @settings(deadline=None, max_examples=200)
@@ -272,8 +247,6 @@ def test_what_follows_a_verdict_takes_it_back_or_says_it_again(claim: str, more:
     value, read = read_closing_claim(claim), read_closing_claim(f"{claim}\n{more}")
     assert isinstance(read, Unreadable) or read is value
 
-
-# --- anything ----------------------------------------------------------------------------------------------------------
 
 # What takes quadratic time takes longer at this length than a test may.
 N = 300_000
@@ -332,8 +305,3 @@ def test_quoted_text_is_one_line_of_harmless_signs(text: str) -> None:
     assert "\n" not in written
     assert "<" not in written
     assert '"' not in inside.replace('\\"', "")
-
-
-def test_tags_of_chat_templates_cannot_appear() -> None:
-    assert "[INST]" not in quoted("[INST] [/INST] [1] [note: x]")
-    assert "[1] [note: x]" in quoted("[INST] [/INST] [1] [note: x]")

@@ -50,9 +50,6 @@ def test_a_sessions_rows_come_back_as_they_were(tmp_path: Path) -> None:
     (other,) = judge.ask([question("a", content="another answer")])
     assert isinstance(other, Unscored)
     assert other.reason == "judge: recorded for another question"
-
-
-def test_two_tasks_may_use_the_same_names(tmp_path: Path) -> None:
     with Store(tmp_path / "store.sqlite") as store:
         session = JudgeSession(
             ScriptedBackend(lambda call: call.messages[0]["content"]), JudgeOptions(), store, quiet=True
@@ -62,20 +59,17 @@ def test_two_tasks_may_use_the_same_names(tmp_path: Path) -> None:
             session.ask([task])
     judge = recorded(tmp_path, *session.rows)
     assert [outcome.value for outcome in judge.ask(tasks) if isinstance(outcome, Verdict)] == ["yes", "no"]
-
-
-def test_hashes_of_pairs_are_known_too(tmp_path: Path) -> None:
-    asked = question("a", pair=Pair(premise="p", hypothesis="h", values={"entailment": True}))
+    pair = question("a", pair=Pair(premise="p", hypothesis="h", values={"entailment": True}))
     backend = ScriptedBackend(lambda call: "entailment", reads="pair", samples=False)
     with Store(tmp_path / "store.sqlite") as store:
         session = JudgeSession(backend, JudgeOptions(), store, quiet=True)
-        session.ask([asked])
-    (outcome,) = recorded(tmp_path, *session.rows).ask([asked])
+        session.ask([pair])
+    (outcome,) = recorded(tmp_path, *session.rows).ask([pair])
     assert isinstance(outcome, Verdict)
     assert outcome.value is True
 
 
-def test_a_verdict_of_a_cut_reply_is_none(tmp_path: Path) -> None:
+def test_cut_replies_and_foreign_reasons(tmp_path: Path) -> None:
     judge = recorded(
         tmp_path, {"id": "a", "value": True, "finish": "length"}, {"id": "b", "value": True, "finish": "stop"}
     )
@@ -83,9 +77,6 @@ def test_a_verdict_of_a_cut_reply_is_none(tmp_path: Path) -> None:
     assert isinstance(cut, Unscored)
     assert cut.reason == "judge: cut reply"
     assert isinstance(whole, Verdict)
-
-
-def test_a_foreign_reason_is_counted_as_one_class(tmp_path: Path) -> None:
     judge = recorded(tmp_path, {"id": "a", "unscored": "the note says\nX"}, {"id": "b", "unscored": "judge: http 500"})
     outcomes = judge.ask([question("a"), question("b")])
     assert [outcome.reason for outcome in outcomes if isinstance(outcome, Unscored)] == [
@@ -94,11 +85,8 @@ def test_a_foreign_reason_is_counted_as_one_class(tmp_path: Path) -> None:
     ]
 
 
-def test_rows_that_say_so_are_not_comparable(tmp_path: Path) -> None:
+def test_what_makes_a_file_another_judge(tmp_path: Path) -> None:
     assert not recorded(tmp_path, {"id": "a", "value": 1}, {"id": "b", "value": 1, "comparable": False}).comparable
-
-
-def test_another_file_is_another_judge(tmp_path: Path) -> None:
     first = recorded(tmp_path, {"id": "a", "value": 1}).identity
     assert first == recorded(tmp_path, {"id": "a", "value": 1}).identity
     assert first != recorded(tmp_path, {"id": "a", "value": 2}).identity
@@ -112,15 +100,12 @@ def test_other_files_are_refused(rows: list[Any], message: str, tmp_path: Path) 
         recorded(tmp_path, *rows)
 
 
-def test_a_missing_file_and_one_that_is_no_text(tmp_path: Path) -> None:
+def test_files_and_values_that_do_not_fit(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match="nope.jsonl: cannot read the recorded verdicts"):
         RecordedJudge(tmp_path / "nope.jsonl")
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
     with pytest.raises(UsageError, match="are UTF-8 text"):
         RecordedJudge(tmp_path / "bytes")
-
-
-def test_a_value_of_another_kind_is_refused(tmp_path: Path) -> None:
     judge = recorded(tmp_path, {"id": "a", "value": "true"})
     asked = question("a", pair=Pair(premise="p", hypothesis="h", values={"entailment": True, "neutral": False}))
     with pytest.raises(

@@ -49,9 +49,6 @@ def questions(count: int) -> list[Question]:
     return [question(f"q{number}") for number in range(count)]
 
 
-# --- one vote ----------------------------------------------------------------------------------------------------------
-
-
 def test_verdicts_come_in_the_order_of_the_questions(store: Store) -> None:
     backend = ScriptedBackend(
         lambda call: "yes" if call.question.id in ("q0", "q2") else "no", order=lambda calls: reversed(calls)
@@ -88,39 +85,27 @@ def test_what_decides_the_reply_is_in_its_key(change: Callable[..., Any], store:
     assert len(other_backend.calls) == before + 1
 
 
-def test_equal_questions_share_a_reply(store: Store) -> None:
-    backend = ScriptedBackend(lambda call: "yes")
-    same = [question("a", content="same"), question("b", content="same", read=lambda text: text.upper())]
-    judge = session(backend, store)
-    assert values(judge.ask(same)) == ["yes", "YES"]
-    assert (len(backend.calls), judge.stats.replies, judge.stats.decided) == (1, 1, 2)
-
-
-def test_two_questions_of_one_name_are_a_fault(store: Store) -> None:
-    with pytest.raises(ValueError, match="the same id"):
-        session(ScriptedBackend(lambda call: "yes"), store).ask(
-            [question("a", content="1"), question("a", content="2")]
-        )
-
-
-def test_a_verdict_may_be_any_value(store: Store) -> None:
+def test_any_value_and_any_signs_are_kept(store: Store) -> None:
     given_values = [None, False, 0, (1, 2), "", 2.5]
     asked = [question(str(place), read=lambda text: given_values[int(text)]) for place in range(len(given_values))]
     outcomes = session(ScriptedBackend(lambda call: call.question.id), store).ask(asked)
     assert all(isinstance(outcome, Verdict) for outcome in outcomes)
     assert values(outcomes) == given_values
-
-
-def test_replies_of_any_signs_are_kept(store: Store) -> None:
     text = 'lone \ud800, "quotes", \x00 and \u2028'
     backend = ScriptedBackend(lambda call: text)
     asked = [question("q", content="also \udfff here", read=lambda reply: reply)]
     assert values(session(backend, store).ask(asked)) == [text]
     assert values(session(backend, store).ask(asked)) == [text]
     assert len(backend.calls) == 1
-
-
-# --- replies that cannot be read ---------------------------------------------------------------------------------------
+    backend = ScriptedBackend(lambda call: "yes")
+    same = [question("a", content="same"), question("b", content="same", read=lambda text: text.upper())]
+    judge = session(backend, store)
+    assert values(judge.ask(same)) == ["yes", "YES"]
+    assert (len(backend.calls), judge.stats.replies, judge.stats.decided) == (1, 1, 2)
+    with pytest.raises(ValueError, match="the same id"):
+        session(ScriptedBackend(lambda call: "yes"), store).ask(
+            [question("a", content="1"), question("a", content="2")]
+        )
 
 
 def test_an_unreadable_reply_is_asked_again_in_its_conversation(store: Store) -> None:
@@ -131,19 +116,8 @@ def test_an_unreadable_reply_is_asked_again_in_its_conversation(store: Store) ->
     assert isinstance(outcome, Verdict)
     assert (outcome.value, outcome.votes, outcome.text) == ("yes", ("yes",), "yes")
     again = 'Not read: neither yes nor no. Say yes or no, not {"verdict": "yes"}.'
-    assert [message["content"] for message in backend.calls[-1].messages] == [
-        "q",
-        "Maybe.",
-        again,
-        "Hm {problem}",
-        again,
-    ]
-    assert [message["role"] for message in backend.calls[-1].messages] == [
-        "user",
-        "assistant",
-        "user",
-        "assistant",
-        "user",
+    assert [(message["role"], message["content"]) for message in backend.calls[-1].messages] == [
+        *(("user", "q"), ("assistant", "Maybe."), ("user", again), ("assistant", "Hm {problem}"), ("user", again)),
     ]
     assert (judge.stats.reasked, judge.stats.replies, backend.rounds) == (2, 3, [1, 1, 1])
     # A second run goes the same way through the store.
@@ -166,9 +140,6 @@ def test_what_stays_unreadable_is_unscored(reasks: int, store: Store) -> None:
     assert len(backend.calls) == reasks + 2
 
 
-# --- votes -------------------------------------------------------------------------------------------------------------
-
-
 def voting(ballots: dict[str, str]) -> Callable[[Call], str]:
     return lambda call: {"y": "yes", "n": "no", "?": "hm"}[ballots[call.question.id][call.vote]]
 
@@ -182,22 +153,17 @@ def test_votes_stop_once_the_majority_is_certain(store: Store) -> None:
     assert backend.rounds == [9, 2, 1]
     assert (judge.stats.saved, judge.stats.replies) == (3, 12)
     assert outcomes[2].text == "no"  # type: ignore[union-attr]
-
-
-def test_more_votes_use_those_that_are_there(store: Store) -> None:
-    backend = ScriptedBackend(voting({"q0": "nyyyy"}))
-    assert values(session(backend, store).ask(questions(1))) == ["no"]
-    assert values(session(backend, store, votes=5).ask(questions(1))) == ["yes"]
-    assert [call.vote for call in backend.calls] == [0, 1, 2, 3]
-
-
-def test_a_vote_that_stays_unreadable_counts_for_nobody(store: Store) -> None:
-    backend = ScriptedBackend(voting({"q0": "?yyy", "q1": "??y", "q2": "?yn"}))
+    # A vote that stays unreadable counts for nobody.
+    backend = ScriptedBackend(voting({"q0": "?yyy", "q1": "??y", "q2": "?yn"}), version="2")
     judge = session(backend, store, votes=3, reasks=0)
     assert values(judge.ask(questions(3))) == ["yes", "judge: unreadable reply", "judge: unreadable reply"]
     first = judge.rows[0]
     assert first["votes"] == ["yes", "yes"]
     assert judge.rows[2]["votes"] == ["yes", "no"]
+    backend = ScriptedBackend(voting({"q0": "nyyyy"}), version="3")
+    assert values(session(backend, store).ask(questions(1))) == ["no"]
+    assert values(session(backend, store, votes=5).ask(questions(1))) == ["yes"]
+    assert [call.vote for call in backend.calls] == [0, 1, 2, 3]
 
 
 def test_votes_of_a_judge_that_never_changes_its_mind_are_refused(store: Store) -> None:
@@ -212,10 +178,7 @@ def test_votes_of_a_judge_that_never_changes_its_mind_are_refused(store: Store) 
         session(backend, store, reasks=-1)
 
 
-# --- failures ----------------------------------------------------------------------------------------------------------
-
-
-def test_budget_and_its_end(store: Store) -> None:
+def test_budget_requests_and_tokens_are_counted(store: Store) -> None:
     backend = ScriptedBackend(lambda call: "yes")
     judge = session(backend, store, max_calls=2)
     assert values(judge.ask(questions(3))) == ["yes", "yes", "judge: budget spent"]
@@ -223,25 +186,18 @@ def test_budget_and_its_end(store: Store) -> None:
     assert judge.budget.calls == 2
     assert values(session(backend, store, max_calls=2).ask(questions(3))) == ["yes"] * 3
     assert len(backend.calls) == 3
-
-
-def test_requests_are_counted_with_their_attempts(store: Store) -> None:
     down = NoReply(key="", reason="http 500", attempts=7)
-    judge = session(ScriptedBackend(lambda call: down if call.question.id == "q1" else "yes"), store)
+    backend = ScriptedBackend(lambda call: down if call.question.id == "q1" else "yes", version="4")
+    judge = session(backend, store)
     assert values(judge.ask(questions(3))) == ["yes", "judge: http 500", "yes"]
     assert (judge.stats.calls, judge.stats.replies, judge.stats.decided) == (9, 2, 2)
-
-
-def test_tokens_are_counted_and_estimated_where_nobody_says(store: Store) -> None:
-    judge = session(ScriptedBackend(lambda call: Reply(key="", text="yes", prompt_tokens=5, output_tokens=2)), store)
+    reply = Reply(key="", text="yes", prompt_tokens=5, output_tokens=2)
+    judge = session(ScriptedBackend(lambda call: reply, version="5"), store)
     judge.ask(questions(2))
     assert (judge.stats.prompt_tokens, judge.stats.output_tokens, judge.stats.estimated) == (10, 4, False)
     silent = session(ScriptedBackend(lambda call: Reply(key="", text="yes"), version="2"), store)
     silent.ask([question("abc")])
     assert (silent.stats.prompt_tokens, silent.stats.output_tokens, silent.stats.estimated) == (9, 1, True)
-
-
-# --- judges of entailment ----------------------------------------------------------------------------------------------
 
 
 def pair(hypothesis: str, values: dict[Any, Any] | None = None) -> Pair:
@@ -273,9 +229,6 @@ def test_a_question_that_is_none_of_entailment_is_unscored(store: Store) -> None
     outcomes = session(backend, store).ask([question("a"), question("b", pair=pair("b"))])
     assert values(outcomes) == ["judge: no question of entailment", True]
     assert len(backend.calls) == 1
-
-
-# --- rows, forecast, store ---------------------------------------------------------------------------------------------
 
 
 def test_the_store_holds_no_prompt(store: Store) -> None:
@@ -313,7 +266,7 @@ def test_a_forecast_sends_nothing(store: Store, capsys: pytest.CaptureFixture[st
     )
 
 
-def test_a_forecast_uses_what_is_there(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_forecast_uses_what_is_there_and_closing_closes(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     backend = ScriptedBackend(lambda call: "yes")
     session(backend, store).ask(questions(2))
     judge = session(backend, store, forecast=True)
@@ -322,9 +275,13 @@ def test_a_forecast_uses_what_is_there(store: Store, capsys: pytest.CaptureFixtu
     assert (
         "3 verdicts, 2 in the store; 1 to 3 calls, about 10 prompt tokens, at most 16 output" in capsys.readouterr().err
     )
+    backend = ScriptedBackend(lambda call: "yes")
+    with session(backend, store) as judge:
+        judge.ask(questions(1))
+    assert backend.closed == 1
 
 
-def test_large_numbers_are_rounded(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_forecasts_of_other_kinds(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     content = "the premise and the statement " * 57  # 1,710 letters and blanks: 570 tokens
     asked = [question(f"q{number:04}", content=f"{content}{number:04}", max_tokens=512) for number in range(1589)]
     backend = ScriptedBackend(lambda call: "yes", endpoint="https://api.example.org/v1", name="openai-api/example/m")
@@ -334,6 +291,9 @@ def test_large_numbers_are_rounded(store: Store, capsys: pytest.CaptureFixture[s
         "judge openai-api/example/m: 1,589 verdicts, 0 in the store; 1,589 to 4,767 calls, about 0.9 million prompt tokens, "
         "at most 0.8 million output tokens\n"
     )
+    backend = ScriptedBackend(lambda call: "entailment", reads="pair", samples=False)
+    session(backend, store, forecast=True).ask([question("a", pair=pair("a")), question("b", pair=pair("b"))])
+    assert capsys.readouterr().err == "judge scripted/judge: 2 verdicts, 0 in the store; 2 calls\n"
 
 
 def test_only_judges_with_an_address_are_announced(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
@@ -344,19 +304,6 @@ def test_only_judges_with_an_address_are_announced(store: Store, capsys: pytest.
         assert capsys.readouterr().err.count("in the store") == told  # once an `ask`, not once a round
         judge.ask(questions(2))
         assert "in the store" not in capsys.readouterr().err  # nothing left to ask
-
-
-def test_a_judge_of_entailment_has_no_tokens(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    backend = ScriptedBackend(lambda call: "entailment", reads="pair", samples=False)
-    session(backend, store, forecast=True).ask([question("a", pair=pair("a")), question("b", pair=pair("b"))])
-    assert capsys.readouterr().err == "judge scripted/judge: 2 verdicts, 0 in the store; 2 calls\n"
-
-
-def test_closing_closes_the_backend(store: Store) -> None:
-    backend = ScriptedBackend(lambda call: "yes")
-    with session(backend, store) as judge:
-        judge.ask(questions(1))
-    assert backend.closed == 1
 
 
 def test_thousands_of_stored_verdicts_take_a_few_queries(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -375,8 +322,6 @@ def test_thousands_of_stored_verdicts_take_a_few_queries(store: Store, monkeypat
     assert queries == [2 * 1589, 1589]
     assert (again.stats.replies, again.stats.from_store) == (0, 3 * 1589)
 
-
-# --- processes ---------------------------------------------------------------------------------------------------------
 
 _CHILD = """
 import sys, time
@@ -451,9 +396,6 @@ def test_two_processes_that_ask_at_once_go_by_the_same_reply(tmp_path: Path) -> 
         assert again == outcome
 
 
-# Replies that the judge did not end itself
-
-
 ENDS = ["stop", "STOP", "eos", "eos_token", "stop_sequence", "end_turn", "COMPLETE", "", "unknown"]
 ENDED = {*map(str.casefold, ENDS), "completed", "finished"}
 CUTS = CASES["CUTS"]
@@ -472,19 +414,19 @@ def test_a_reply_that_did_not_end_by_itself_is_no_verdict(finish: str) -> None:
         assert "it was cut off before its end" in str(backend.calls[1].messages[2]["content"])
 
 
-@pytest.mark.parametrize("finish", ENDS)
-def test_a_reply_that_ended_by_itself_is_read(store: Store, finish: str) -> None:
-    said = Reply(key="", text="yes", finish=finish, output_tokens=3)
-    assert values(session(ScriptedBackend(lambda call: said), store).ask(questions(1))) == ["yes"]
-
-
 @pytest.mark.parametrize(
-    ("finish", "tokens", "cut"), [("", 15, False), ("", 16, True), ("unknown", 16, True), ("stop", 16, False)]
+    ("finish", "tokens", "read"),
+    [
+        *((end, 3, ["yes"]) for end in ENDS),
+        ("", 15, ["yes"]),
+        ("", 16, [CUT]),
+        ("unknown", 16, [CUT]),
+        ("stop", 16, ["yes"]),
+    ],
 )
-def test_without_a_finish_reason_the_tokens_tell(store: Store, finish: str, tokens: int, cut: bool) -> None:
+def test_without_a_finish_reason_the_tokens_tell(store: Store, finish: str, tokens: int, read: list[str]) -> None:
     said = Reply(key="", text="yes", finish=finish, output_tokens=tokens)
-    (outcome,) = session(ScriptedBackend(lambda call: said), store, reasks=0).ask(questions(1))
-    assert isinstance(outcome, Unscored) is cut
+    assert values(session(ScriptedBackend(lambda call: said), store, reasks=0).ask(questions(1))) == read
 
 
 def test_replies_kept_without_their_finish_reason_are_asked_anew(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -494,9 +436,6 @@ def test_replies_kept_without_their_finish_reason_are_asked_anew(store: Store, m
     monkeypatch.undo()
     session(backend, store).ask(questions(1))
     assert len(backend.calls) == 2
-
-
-# Questions that are asked once
 
 
 def test_a_question_asked_once_has_one_vote_and_no_second_reply(store: Store) -> None:

@@ -5,6 +5,7 @@ Random weights give every pair nearly the same label; so the heads are set such 
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,17 +15,7 @@ from medical_tasks.judges.base import LABELS, Call, NoReply, Pair, Question, Rep
 
 NLI_LABELS = {0: "contradiction", 1: "neutral", 2: "entailment"}
 
-_SUBJECTS = ("The patient", "An infant", "A retired teacher", "The second twin", "A marathon runner", "Her neighbour")
-_FINDINGS = (
-    "reports chest pain on exertion",
-    "has a creatinine of 1.4 mg/dL",
-    "was given 500 mg of amoxicillin",
-    "denies fever, cough or weight loss",
-    "walks without a stick",
-    "needs a follow-up scan in six weeks",
-    "should not take ibuprofen with lithium",
-    "may drink coffee before 1 o'clock",
-)
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("tiny_nli.json").read_text(encoding="utf-8"))
 
 
 def pairs(count: int, *, seed: int = 0, longest: int = 6) -> list[tuple[str, str]]:
@@ -32,7 +23,7 @@ def pairs(count: int, *, seed: int = 0, longest: int = 6) -> list[tuple[str, str
     chance = random.Random(seed)
 
     def sentence() -> str:
-        return f"{chance.choice(_SUBJECTS)} {chance.choice(_FINDINGS)}."
+        return f"{chance.choice(CASES['SUBJECTS'])} {chance.choice(CASES['FINDINGS'])}."
 
     return [(" ".join(sentence() for _ in range(chance.randint(1, longest))), sentence()) for _ in range(count)]
 

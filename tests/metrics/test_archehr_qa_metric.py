@@ -44,24 +44,18 @@ def test_with_a_metric_that_has_no_least_value(example: dict[str, Any]) -> None:
     assert result["overall_relevance"] == pytest.approx(sum(parts) / 4)
 
 
-def test_an_answer_that_cites_nothing_has_no_official_figure(example: dict[str, Any]) -> None:
+def test_answers_without_citation_key_or_row(example: dict[str, Any]) -> None:
     row = example["references"][0]
     result = score_answers(["It is so."], [row], official=True)
     assert math.isnan(result["factuality_official"])
     assert (result["factuality"], result["factuality_recall"]) == (0.0, 0.0)
     assert math.isnan(result["factuality_precision"])
     assert result["coverage"] == {"answers": 1, "cited": 0, "valid": 0}
-
-
-def test_without_key_or_answer(example: dict[str, Any]) -> None:
     row = {**example["references"][0], "relevance": [], "clinician_answer": ""}
     result = score_answers(example["predictions"], [row], official=True)
     for name in ("factuality", "factuality_official", "bleu", "bleu_notes", "overall_score"):
         assert math.isnan(result[name]), name
     assert (result["valid"], result["words"]) == (1.0, 13.0)
-
-
-def test_nothing() -> None:
     result = score_answers([], [])
     assert result["coverage"] == {"answers": 0, "cited": 0, "valid": 0}
     assert math.isnan(result["factuality"])

@@ -53,7 +53,7 @@ def test_from_texts_words_are_counted_and_the_result_says_so(metric: Any, exampl
     assert bare["claim_recall"] == 0.75
 
 
-def test_notes_by_section() -> None:
+def test_notes_questions_and_nothing() -> None:
     note = "CHIEF COMPLAINT\nCough [0].\n\nEXAM\nLungs are clear [1].\n"
     reference = {
         "reference": "CHIEF COMPLAINT\nCough.\n\nEXAM\nLungs are clear.\n",
@@ -68,15 +68,9 @@ def test_notes_by_section() -> None:
     assert more["claim_recall"] == pytest.approx(2 / 3)
     given = score_texts([note], [reference], form="note", verdicts=[{"subjective": {"reference_claims": [1, 0]}}])
     assert given["claim_recall_subjective"] == given["claim_recall"] == 0.5
-
-
-def test_questions_are_one_claim() -> None:
     reference = {"reference": "Is the flu contagious?", "sentences": ["is it contagious, the flu?"]}
     result = score_texts(["Is the flu contagious? [0]"], [reference], form="question")
     assert [result[name] for name in METRICS] == [1.0] * 4
-
-
-def test_nothing() -> None:
     result = score_texts([], [])
     assert result["coverage"] == {"texts": 0, "missing": 0}
     assert all(math.isnan(result[name]) for name in METRICS)

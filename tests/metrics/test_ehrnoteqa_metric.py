@@ -80,7 +80,7 @@ def test_a_right_answer_may_be_text_or_letter(metric: Any) -> None:
     assert by_text["judge"] == "lexical (not comparable)"
 
 
-def test_votes() -> None:
+def test_votes_and_what_is_not_told() -> None:
     def accuracy(votes: Any, answer: str = "B") -> float:
         result = score_answers([answer], ["B"], verdicts=[votes])
         return float(result["accuracy"])
@@ -91,23 +91,17 @@ def test_votes() -> None:
     assert math.isnan(accuracy([1, 1, None, 0, 0]))
     assert math.isnan(accuracy([None, None]))
     assert accuracy(1, answer=" ") == 0.0
-
-
-def test_what_is_not_told_leaves_bounds() -> None:
+    result = score_answers([], [])
+    assert result.pop("coverage") == {"answers": 0, "missing": 0}
+    assert result.pop("judge")
+    assert set(result.pop("reasons").values()) == {"nothing to count on any item"}
+    assert all(math.isnan(value) for value in result.values())
     result = score_answers([UNTOLD, PROBABILITIES], [_lettered("A"), _lettered("B")], format="prob_index")
     assert (result["accuracy"], result["coverage"]) == (1.0, {"answers": 2, "missing": 1})
     known = score_answers([PROBABILITIES], [_lettered("B")], format="prob_index")["gold_probability"]
     assert result["gold_probability"] == result["gold_probability_bound_low"]  # as near to the other's as it can be
     assert result["gold_probability_bound_low"] == pytest.approx((known + 1 / (1 + 4 * math.exp(-8.5))) / 2)
     assert result["gold_probability_bound_high"] == (known + 1.0) / 2
-
-
-def test_without_rows_there_is_no_number() -> None:
-    result = score_answers([], [])
-    assert result.pop("coverage") == {"answers": 0, "missing": 0}
-    assert result.pop("judge")
-    assert set(result.pop("reasons").values()) == {"nothing to count on any item"}
-    assert all(math.isnan(value) for value in result.values())
 
 
 @pytest.mark.parametrize("form", ["open", "mc", "mc_prob_index", "mc_prob_value"])

@@ -41,22 +41,6 @@ def test_the_example_of_the_card(metric: Any) -> None:
     assert holed["coverage"] == {"answers": 2, "statements": 4, "missing": 1}
 
 
-def test_every_metric_of_the_task_is_there_with_its_ends(metric: Any) -> None:
-    result = metric.compute(predictions=ANSWERS, references=REFERENCES, verdicts=VERDICTS)
-    assert len(METRICS) == 11
-    for one in METRICS:
-        ends = [result[f"{one.name}{end}"] for end in ("_bound_low", "", "_bound_high")]
-        assert ends == sorted(ends)
-    assert len(result) == 11 * 5 + 3
-
-
-def test_by_default_words_are_counted_and_the_result_says_so(metric: Any) -> None:
-    result = metric.compute(predictions=ANSWERS, references=REFERENCES)
-    assert result["judge"] == "lexical (not comparable)"
-    assert (result["comprehensiveness_answered"], result["answered"]) == (1.0, 0.5)
-    assert result["comprehensiveness"] == 0.5
-
-
 def test_the_general_score(metric: Any) -> None:
     weights = {"must_have": 1, "nice_to_have": 0.5}
     result = metric.compute(
@@ -74,7 +58,7 @@ def test_the_general_score(metric: Any) -> None:
     assert as_comp["weighted"] == as_comp["comprehensiveness"]
 
 
-def test_a_two_way_judge(metric: Any) -> None:
+def test_two_way_judges_words_and_nothing(metric: Any) -> None:
     result = metric.compute(
         predictions=ANSWERS[:1],
         references=REFERENCES[:1],
@@ -85,14 +69,21 @@ def test_a_two_way_judge(metric: Any) -> None:
     assert (result["hallucination_rate_bound_low"], result["hallucination_rate_bound_high"]) == (0.0, 2.0)
     assert result["coverage"]["missing"] == 2
     assert result["reasons"]["hallucination_rate"] == "nothing to estimate from: judge: cannot tell contradiction"
-
-
-def test_without_rows_there_is_no_number(metric: Any) -> None:
+    result = metric.compute(predictions=ANSWERS, references=REFERENCES)
+    assert result["judge"] == "lexical (not comparable)"
+    assert (result["comprehensiveness_answered"], result["answered"]) == (1.0, 0.5)
+    assert result["comprehensiveness"] == 0.5
     result = metric.compute(predictions=[], references=[])
     assert result.pop("coverage") == {"answers": 0, "statements": 0, "missing": 0}
     assert result.pop("judge")
     assert set(result.pop("reasons").values()) == {"nothing to count on any item"}
     assert all(math.isnan(value) for value in result.values())
+    result = metric.compute(predictions=ANSWERS, references=REFERENCES, verdicts=VERDICTS)
+    assert len(METRICS) == 11
+    for one in METRICS:
+        ends = [result[f"{one.name}{end}"] for end in ("_bound_low", "", "_bound_high")]
+        assert ends == sorted(ends)
+    assert len(result) == 11 * 5 + 3
 
 
 @pytest.mark.parametrize(("given", "message"), CASES["bad_input_is_named"])

@@ -23,6 +23,11 @@ def test_both_accuracies_and_intervals(metric: Any) -> None:
     assert result["accuracy_official"] == 0.25
     assert (result["accuracy_official_ci_low"], result["accuracy_official_ci_high"]) == wilson_interval(1, 4)
     assert result["n"] == 4
+    wide = metric.compute(predictions=['{"answer": "3"}'], references=[SCORE], confidence=0.99)
+    assert wide["accuracy_ci_low"] == wilson_interval(1, 1, confidence=0.99)[0] < wilson_interval(1, 1)[0]
+    result = metric.compute(predictions=[], references=[])
+    assert result["n"] == 0
+    assert all(math.isnan(value) for name, value in result.items() if name != "n")
 
 
 def test_the_example_of_the_card(metric: Any) -> None:
@@ -32,14 +37,3 @@ def test_the_example_of_the_card(metric: Any) -> None:
     card = (FOLDER / "README.md").read_text(encoding="utf-8")
     for name in ("accuracy_ci_low", "accuracy_official_ci_low", "accuracy_official_ci_high"):
         assert f"'{name}': {math.floor(result[name] * 100) / 100:.2f}..." in card
-
-
-def test_confidence_widens_the_interval(metric: Any) -> None:
-    wide = metric.compute(predictions=['{"answer": "3"}'], references=[SCORE], confidence=0.99)
-    assert wide["accuracy_ci_low"] == wilson_interval(1, 1, confidence=0.99)[0] < wilson_interval(1, 1)[0]
-
-
-def test_without_rows_there_is_no_number(metric: Any) -> None:
-    result = metric.compute(predictions=[], references=[])
-    assert result["n"] == 0
-    assert all(math.isnan(value) for name, value in result.items() if name != "n")

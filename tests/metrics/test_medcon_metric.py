@@ -81,15 +81,12 @@ def test_the_numbers_of_the_package_on_the_recorded_pairs(variant: str, metric: 
     assert result["concept_recall"] == pytest.approx(sum(score.concept_recall for score in wanted) / len(wanted))
 
 
-def test_without_rows_there_is_no_number(metric: Any, index: str) -> None:
+def test_without_rows_and_bad_input(metric: Any, index: str, tmp_path: Path) -> None:
     result = metric.compute(predictions=[], references=[], index=index)
     assert (result["scores"], result["concept_scores"], result["without_concepts"]) == ([], [], 0)
     assert all(
         math.isnan(result[name]) for name in ("medcon", "recall", "concept_f1", "medcon_ci_low", "concept_f1_ci_high")
     )
-
-
-def test_bad_input_is_named(metric: Any, index: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds no UMLS index"):
         metric.compute(predictions=["a"], references=["a"], index=str(tmp_path))
     with pytest.raises(UsageError, match="variant must be one of aci-bench, archehr, got 'mine'"):

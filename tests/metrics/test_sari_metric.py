@@ -15,7 +15,7 @@ PREDICTION = "He got furosemide to treat leg swelling."
 REFERENCES = ["He was given furosemide to treat his leg swelling.", "Furosemide was given for swollen legs."]
 
 
-def test_the_example_of_the_card(metric: Any) -> None:
+def test_the_example_of_the_card_and_other_input(metric: Any) -> None:
     result = metric.compute(sources=[SOURCE], predictions=[PREDICTION], references=[REFERENCES])
     card = (FOLDER / "README.md").read_text(encoding="utf-8")
     shown = card.split("gives\n")[1].split("```")[1]
@@ -24,15 +24,9 @@ def test_the_example_of_the_card(metric: Any) -> None:
     assert (result["sari_ci_low"], result["sari_ci_high"]) == (0, 100)
     assert result["sari"] == pytest.approx((result["keep"] + result["delete"] + result["add"]) / 3)
     assert all(text in card for text in (SOURCE, PREDICTION, *REFERENCES))
-
-
-def test_without_rows_there_is_no_number(metric: Any) -> None:
     result = metric.compute(sources=[], predictions=[], references=[])
     assert result.pop("scores") == []
     assert len(result) == 6
     assert all(math.isnan(value) for value in result.values())
-
-
-def test_bad_input_is_named(metric: Any) -> None:
     with pytest.raises(ValueError, match="references must hold at least one text"):
         metric.compute(sources=["a"], predictions=["a"], references=[[]])

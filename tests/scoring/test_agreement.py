@@ -61,43 +61,31 @@ def fleiss_kappa(counts: Counts) -> float:
     return fleiss_interval(counts).value
 
 
-def test_fleiss_kappa_of_fleiss_1971() -> None:
+def test_kappas_of_published_tables_and_of_nothing() -> None:
     # Kappa 0.430 and the kappas of each diagnosis against the rest, as the paper's example is quoted with (R's irr,
     # `kappam.fleiss(diagnoses, detail=TRUE)`).
     assert round(fleiss_kappa(DIAGNOSES), 3) == 0.430
     assert pairwise_interval(DIAGNOSES).value == pytest.approx(0.556, abs=5e-4)  # the paper's mean P
     alone = [fleiss_kappa(np.stack([column, 6 - column], axis=1)) for column in DIAGNOSES.T]
     assert [round(value, 3) for value in alone] == [0.245, 0.245, 0.520, 0.471, 0.566]
-
-
-def test_cohen_kappa_of_published_tables() -> None:
     assert round(cohen_kappa(COHEN_1968), 3) == 0.492  # stated there as the unweighted kappa
     # Fleiss, Statistical Methods for Rates and Proportions (2nd ed. 1981), table 13.1, in hundredths: 0.68.
     assert round(cohen_kappa([[75, 1, 4], [5, 4, 1], [0, 0, 10]]), 2) == 0.68
     # By hand: 50 items, observed 35/50, expected (25*30 + 25*20)/2500 = 0.5, so (0.7 - 0.5) / 0.5.
     assert cohen_kappa([[20, 5], [10, 15]]) == pytest.approx(0.4)
-
-
-def test_cohen_kappa_where_nothing_can_be_said() -> None:
     assert math.isnan(cohen_kappa([[7, 0], [0, 0]]))  # expected agreement is 1
     assert math.isnan(cohen_kappa([[0, 0], [0, 0]]))
     assert cohen_kappa([[0, 7], [0, 0]]) == 0.0  # each in one class, but not the same
     assert cohen_kappa([[0, 5], [5, 0]]) == -1.0
-
-
-def test_fleiss_kappa_where_nothing_can_be_said() -> None:
     assert math.isnan(fleiss_kappa(rating_counts([["a", "a"], ["a", "a"]], classes=ABC)))
     assert math.isnan(fleiss_kappa(rating_counts([], classes=ABC)))
     assert math.isnan(pairwise_interval(rating_counts([], classes=ABC)).value)
     assert fleiss_kappa(rating_counts([["a", "b"], ["b", "a"]], classes=ABC)) == -1.0
 
 
-def test_a_confusion_matrix_has_a_column_for_no_label() -> None:
+def test_labels_by_hand() -> None:
     table = confusion_matrix(["a", "a", "b", "c", "c"], ["a", None, "a", "c", None], classes=ABC)
     assert table.tolist() == [[1, 0, 0, 1], [1, 0, 0, 0], [0, 0, 1, 1]]
-
-
-def test_class_figures_by_hand() -> None:
     # a: of 2 with a label 1 found, of 3 said 1 right; b: none said; c: 1 of 1; the item without a label counts nowhere.
     gold, given = ["a", "a", "a", "b", "b", "c"], ["a", "c", None, "a", "a", "c"]
     figures = class_figures(confusion_matrix(gold, given, classes=ABC), ABC)
@@ -108,18 +96,12 @@ def test_class_figures_by_hand() -> None:
     assert (c.recall, c.precision, c.f1) == (1.0, 1 / 2, 2 / 3)
     empty = class_figures(confusion_matrix([], [], classes=ABC), ABC)["a"]
     assert [name for name, value in empty.items() if math.isnan(value)] == ["recall", "precision", "f1"]
-
-
-def test_the_majority_is_never_drawn() -> None:
     assert majority(["a", "b", "a"]) == "a"
     assert majority(["a"]) == "a"
     assert majority(["a", "b"]) is None
     assert majority(["a", "b", "c"]) is None
     assert majority(["a", "a", "b", "b", "c"]) is None
     assert majority([]) is None
-
-
-def test_leave_one_out_leaves_out_what_the_others_differ_on() -> None:
     found = leave_one_out([["a", "a", "b"], ["b", "b", "b"], ["a", "b", "c"]])
     # The first rater: the others say (a, b), (b, b), (b, c), so one item counts and it agrees there. The third: (a, a) no,
     # (b, b) yes.
@@ -129,14 +111,11 @@ def test_leave_one_out_leaves_out_what_the_others_differ_on() -> None:
     assert found.mean == pytest.approx(2.5 / 3)
 
 
-def test_accuracy_counts_only_what_has_a_label() -> None:
+def test_accuracy_counts_what_has_a_label_and_clusters_widen_it() -> None:
     found = accuracy_interval(["a", "b", "c", "a"], ["a", "b", "a", None])
     assert (found.value, found.n) == (2 / 3, 3)
     assert (found.ci_low, found.ci_high) == wilson_interval(2, 3)
     assert math.isnan(accuracy_interval(["a"], [None]).value)
-
-
-def test_clusters_widen_intervals() -> None:
     # 20 answers of 10 statements each, all right or all wrong: worth 20 items, not 200.
     gold = [name for i in range(20) for name in (["a"] * 5 + ["b"] * 5)]
     given = [name if i // 10 % 2 else ("b" if name == "a" else "a") for i, name in enumerate(gold)]
@@ -164,6 +143,12 @@ def test_bad_input_is_named() -> None:
         rating_counts([["a", "b"], ["a", "b", "c"]], classes=ABC)
     with pytest.raises(ValueError, match="same number of raters"):
         pairwise_interval(np.array([[1, 1], [2, 1]]))
+    with pytest.raises(ValueError, match="length"):
+        agreement_of(raters_labels("11"), raters_labels("1"), classes=CLASSES)
+    with pytest.raises(ValueError, match=r"same number of raters; got \[2, 3\]"):
+        among_raters([raters_labels("11"), raters_labels("111")], classes=CLASSES)
+    with pytest.raises(ValueError, match="must be of the classes"):
+        agreement_of(["maybe"], ["correct"], classes=CLASSES)
 
 
 @settings(deadline=None, max_examples=60)
@@ -257,18 +242,14 @@ def raters_labels(marks: str) -> Labels:
     return [{"1": "correct", "0": "incorrect", " ": None}[mark] for mark in marks]
 
 
-def test_by_hand_with_blanks() -> None:
+def test_raters_by_hand() -> None:
     # Ten that both scored: 1-1 six times, 0-0 twice, 1-0 and 0-1 once each.
     found = agreement_of(raters_labels("111110010 1"), raters_labels("11111000111"), classes=CLASSES)
     assert found.agreement.value == pytest.approx(8 / 10)
     assert found.agreement.n == 10
-    one, other = 7 / 10, 7 / 10
-    by_chance = one * other + (1 - one) * (1 - other)
+    by_chance = 0.7 * 0.7 + 0.3 * 0.3
     assert found.kappa.value == pytest.approx((0.8 - by_chance) / (1 - by_chance))
     assert found.kappa.n == 10
-
-
-def test_nothing_in_common_and_nothing_at_all() -> None:
     for one, other in (("1 0 ", " 1 0"), ("", ""), ("11", "  ")):
         found = agreement_of(raters_labels(one), raters_labels(other), classes=CLASSES)
         assert math.isnan(found.agreement.value)
@@ -276,9 +257,6 @@ def test_nothing_in_common_and_nothing_at_all() -> None:
         assert found.agreement.n == found.kappa.n == 0
     assert with_raters([], [], classes=CLASSES) == []
     assert among_raters([], classes=CLASSES) == {}
-
-
-def test_three_raters() -> None:
     ratings = [raters_labels(marks) for marks in ("111", "110", "000", "10 ", " 11")]
     given_labels = raters_labels("1101 ")
     beside = with_raters(given_labels, ratings, classes=CLASSES)
@@ -289,15 +267,6 @@ def test_three_raters() -> None:
     assert list(among) == [(0, 1), (0, 2), (1, 2)]
     assert [found.agreement.n for found in among.values()] == [4, 3, 4]
     assert [found.agreement.value for found in among.values()] == pytest.approx([3 / 4, 2 / 3, 3 / 4])
-
-
-def test_impossible_input_is_refused() -> None:
-    with pytest.raises(ValueError, match="length"):
-        agreement_of(raters_labels("11"), raters_labels("1"), classes=CLASSES)
-    with pytest.raises(ValueError, match=r"same number of raters; got \[2, 3\]"):
-        among_raters([raters_labels("11"), raters_labels("111")], classes=CLASSES)
-    with pytest.raises(ValueError, match="must be of the classes"):
-        agreement_of(["maybe"], ["correct"], classes=CLASSES)
 
 
 @settings(deadline=None, max_examples=60)

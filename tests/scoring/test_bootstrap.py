@@ -69,13 +69,17 @@ def test_right_and_wrong_items_give_binomial_quantiles() -> None:
     assert ends(estimate) == pytest.approx(expected, abs=0.0101)
 
 
-def test_few_clusters_give_the_t_interval() -> None:
+def test_few_clusters_and_other_scales_give_the_t_interval() -> None:
     # Four values: the bootstrap standard error is sd / sqrt(4), with the sd over n; freed of narrowness it is the
     # usual one, so the interval is the t interval, up to the draws' noise.
-    values = [0.4, 0.5, 0.55, 0.65]
-    half = student_quantile(0.975, 3) * float(np.std(values, ddof=1)) / 2
+    values = np.array([0.4, 0.5, 0.55, 0.65])
+    half = student_quantile(0.975, 3) * float(values.std(ddof=1)) / 2
     estimate = bootstrap_interval(values, resamples=50_000)
     assert ends(estimate) == pytest.approx((0.525 - half, 0.525 + half), rel=0.02)
+    values = np.random.default_rng(4).normal(120.0, 15.0, 80)
+    estimate = bootstrap_interval(values, limits=None, resamples=5_000)
+    half = student_quantile(0.975, 79) * float(values.std(ddof=1)) / math.sqrt(80)
+    assert ends(estimate) == pytest.approx((values.mean() - half, values.mean() + half), abs=0.15 * half)
 
 
 def test_seed_decides() -> None:
@@ -88,18 +92,31 @@ def test_seed_decides() -> None:
     )
 
 
-def test_more_clustering_is_wider() -> None:
+def test_clusters_widen_and_every_item_weighs_the_same() -> None:
     values = np.repeat(np.random.default_rng(2).random(40), 5)
     alone = bootstrap_interval(values)
     together = bootstrap_interval(values, clusters=[i // 5 for i in range(200)])
     ratio = (together.ci_high - together.ci_low) / (alone.ci_high - alone.ci_low)
     # Five copies each: the variance is five times larger.
     assert ratio == pytest.approx(math.sqrt(5), rel=0.12)
-
-
-def test_every_item_weighs_the_same() -> None:
     # Two clusters, three items with 1 and one with 0: the mean is 3/4, not the mean of the clusters' means, 1/2.
     assert bootstrap_interval([1, 1, 1, 0], clusters=["a", "a", "a", "b"]).value == 0.75
+    # Source of the width: 1 - 0.025^(1/20) is the exact upper bound of 0 out of 20 (0.1684, Newcombe 1998, table I).
+    assert pytest.approx(0.1684, abs=5e-5) == UNSEEN_20
+    assert ends(bootstrap_interval([1.0] * 20)) == pytest.approx((1 - UNSEEN_20, 1.0), abs=1e-12)
+    assert ends(bootstrap_interval([0.0] * 20)) == pytest.approx((0.0, UNSEEN_20), abs=1e-12)
+    assert ends(bootstrap_interval([0.3] * 20)) == pytest.approx(
+        (0.3 - 0.3 * UNSEEN_20, 0.3 + 0.7 * UNSEEN_20), abs=1e-12
+    )
+    # Sixty items, but only twenty clusters of them.
+    tripled = bootstrap_interval([0.3] * 60, clusters=[i // 3 for i in range(60)])
+    assert (*ends(tripled), tripled.n) == pytest.approx((0.3 - 0.3 * UNSEEN_20, 0.3 + 0.7 * UNSEEN_20, 60), abs=1e-12)
+    assert bootstrap_interval([0.25, 0.5], clusters=["a", "a"]) == Estimate(0.375, 0.0, 1.0, 2)
+    assert bootstrap_interval([0.2]) == Estimate(0.2, 0.0, 1.0, 1)
+    unlimited = bootstrap_interval([20.0, 40.0], clusters=["a", "a"], limits=None)
+    assert (unlimited.value, unlimited.n) == (30.0, 2)
+    assert all(map(math.isnan, ends(unlimited)))
+    assert all(map(math.isnan, ends(bootstrap_interval([3.0] * 9, limits=None))))
 
 
 finite = st.floats(0, 1).map(lambda v: round(v, 3))
@@ -135,28 +152,6 @@ def test_clusters_of_one_are_no_clusters(values: list[float]) -> None:
     assert bootstrap_interval(values, clusters=names, resamples=200) == bootstrap_interval(values, resamples=200)
 
 
-def test_alike_items_leave_room_for_the_unseen() -> None:
-    # Source of the width: 1 - 0.025^(1/20) is the exact upper bound of 0 out of 20 (0.1684, Newcombe 1998, table I).
-    assert pytest.approx(0.1684, abs=5e-5) == UNSEEN_20
-    assert ends(bootstrap_interval([1.0] * 20)) == pytest.approx((1 - UNSEEN_20, 1.0), abs=1e-12)
-    assert ends(bootstrap_interval([0.0] * 20)) == pytest.approx((0.0, UNSEEN_20), abs=1e-12)
-    assert ends(bootstrap_interval([0.3] * 20)) == pytest.approx(
-        (0.3 - 0.3 * UNSEEN_20, 0.3 + 0.7 * UNSEEN_20), abs=1e-12
-    )
-    # Sixty items, but only twenty clusters of them.
-    tripled = bootstrap_interval([0.3] * 60, clusters=[i // 3 for i in range(60)])
-    assert (*ends(tripled), tripled.n) == pytest.approx((0.3 - 0.3 * UNSEEN_20, 0.3 + 0.7 * UNSEEN_20, 60), abs=1e-12)
-
-
-def test_one_cluster_has_the_widest_interval() -> None:
-    assert bootstrap_interval([0.25, 0.5], clusters=["a", "a"]) == Estimate(0.375, 0.0, 1.0, 2)
-    assert bootstrap_interval([0.2]) == Estimate(0.2, 0.0, 1.0, 1)
-    unlimited = bootstrap_interval([20.0, 40.0], clusters=["a", "a"], limits=None)
-    assert (unlimited.value, unlimited.n) == (30.0, 2)
-    assert all(map(math.isnan, ends(unlimited)))
-    assert all(map(math.isnan, ends(bootstrap_interval([3.0] * 9, limits=None))))
-
-
 def test_ratio_pools_its_parts() -> None:
     numerators, denominators = [1, 0, 3, 2, 0, math.nan, 5], [2, 4, 3, 2, 0, 1, math.nan]
     estimate = bootstrap_ratio(numerators, denominators)
@@ -166,14 +161,8 @@ def test_ratio_pools_its_parts() -> None:
     empty = bootstrap_ratio([0, 0], [0, 0])
     assert empty.n == 0
     assert all(map(math.isnan, (empty.value, *ends(empty))))
-
-
-def test_ratio_of_ones_is_the_mean() -> None:
     values = np.random.default_rng(8).random(30)
     assert bootstrap_ratio(values, np.ones(30), seed=3) == bootstrap_interval(values, seed=3)
-
-
-def test_weights_decide_how_much_is_unseen() -> None:
     # All right, but one item holds 41 of 60 parts: 60² / (41² + 19) clusters of equal weight.
     share = 1 - 0.025 ** ((41**2 + 19) / 60**2)
     estimate = bootstrap_ratio([41] + [1] * 19, [41] + [1] * 19)
@@ -186,21 +175,15 @@ def test_micro_f1_is_that_of_the_sums() -> None:
     estimate = bootstrap_statistic([tp, fp, fn], f1)
     assert estimate.value == pytest.approx(2 * tp.sum() / (2 * tp.sum() + fp.sum() + fn.sum()), abs=1e-14)
     assert estimate.ci_low < estimate.value < estimate.ci_high
-
-
-def test_items_that_count_nothing_change_nothing() -> None:
     generator = np.random.default_rng(9)
     columns = [generator.integers(0, 5, 30).astype(float) for _ in range(3)]
     padded = [np.concatenate([column, [0.0, math.nan, 0.0]]) for column in columns]
     assert bootstrap_statistic(padded, f1) == bootstrap_statistic(columns, f1)
-
-
-def test_undefined_draws_reach_beyond_both_ends() -> None:
     # Precision, where 18 of 20 items predict nothing but miss something: on (18/20)^20 = 12 % of draws it is 0 / 0.
-    tp, fp, fn = [3, 0] + [0] * 18, [1, 4] + [0] * 18, [0, 0] + [1] * 18
-    estimate = bootstrap_statistic([tp, fp, fn], lambda tp, fp, fn: tp / (tp + fp))
+    counts = [[3, 0] + [0] * 18, [1, 4] + [0] * 18, [0, 0] + [1] * 18]
+    estimate = bootstrap_statistic(counts, lambda tp, fp, fn: tp / (tp + fp))
     assert estimate == Estimate(3 / 8, 0.0, 1.0, 20)
-    unlimited = bootstrap_statistic([tp, fp, fn], lambda tp, fp, fn: tp / (tp + fp), limits=None)
+    unlimited = bootstrap_statistic(counts, lambda tp, fp, fn: tp / (tp + fp), limits=None)
     assert all(map(math.isnan, ends(unlimited)))
     # The defined draws are all alike: still no certainty.
     alike = bootstrap_statistic([[3] + [0] * 19, [1] + [0] * 19, [1] * 20], lambda tp, fp, fn: tp / (tp + fp))
@@ -210,16 +193,13 @@ def test_undefined_draws_reach_beyond_both_ends() -> None:
     assert all(map(math.isnan, (never.value, *ends(never))))
 
 
-def test_no_limits_for_other_scales() -> None:
-    values = np.random.default_rng(4).normal(120.0, 15.0, 80)
-    estimate = bootstrap_interval(values, limits=None, resamples=5_000)
-    half = student_quantile(0.975, 79) * float(values.std(ddof=1)) / math.sqrt(80)
-    assert ends(estimate) == pytest.approx((values.mean() - half, values.mean() + half), abs=0.15 * half)
-
-
-def test_rounding_beyond_the_limits_is_put_right() -> None:
+def test_results_are_plain_numbers_in_their_limits() -> None:
     estimate = bootstrap_interval([1.0 + 2e-16, 1.0, 1.0 + 1e-12])
     assert estimate.value == 1.0
+    estimate = bootstrap_interval(np.array([0.5, 0.25], dtype=np.float32))
+    assert [type(field) for field in (estimate.value, *ends(estimate), estimate.n)] == [float, float, float, int]
+    told = json.dumps(as_json(bootstrap_interval([])), allow_nan=False)
+    assert json.loads(told) == {"value": None, "ci_low": None, "ci_high": None, "n": 0}
 
 
 def test_memory_is_bounded() -> None:
@@ -232,34 +212,22 @@ def test_memory_is_bounded() -> None:
     assert peak < 20e6
 
 
-def test_results_are_plain_numbers() -> None:
-    estimate = bootstrap_interval(np.array([0.5, 0.25], dtype=np.float32))
-    assert [type(field) for field in (estimate.value, *ends(estimate), estimate.n)] == [float, float, float, int]
-    told = json.dumps(as_json(bootstrap_interval([])), allow_nan=False)
-    assert json.loads(told) == {"value": None, "ci_low": None, "ci_high": None, "n": 0}
-
-
 @pytest.mark.parametrize(("values", "options", "message"), CASES["wrong_input_is_told"])
 def test_wrong_input_is_told(values: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
         bootstrap_interval(values, **options)
 
 
-@pytest.mark.parametrize(("numerators", "denominators", "message"), CASES["impossible_ratios_are_told"])
-def test_impossible_ratios_are_told(numerators: Any, denominators: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        bootstrap_ratio(numerators, denominators)
-
-
 @pytest.mark.parametrize(
     ("columns", "function", "message"),
     [
+        *((case[:2], None, case[2]) for case in CASES["impossible_ratios_are_told"]),
         ([], f1, "columns must hold at least one column; got none"),
         ([[1, 2], [1]], lambda a, b: a / b, r"columns\[0\] and columns\[1\] must have the same length, .*"),
         ([[1, 2], [1, 2]], lambda a, b: 0.5, r"function must return one value a draw, shape \(1,\); got shape \(\)"),
         ([[3, 2], [1, 2]], lambda a, b: a / b, "the statistic must lie in its limits, 0 to 1; got 1 to 3"),
     ],
 )
-def test_impossible_statistics_are_told(columns: Any, function: Any, message: str) -> None:
+def test_impossible_ratios_and_statistics_are_told(columns: Any, function: Any, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
-        bootstrap_statistic(columns, function)
+        bootstrap_statistic(columns, function) if function else bootstrap_ratio(*columns)

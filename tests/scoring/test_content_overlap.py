@@ -20,7 +20,7 @@ CONCEPTS = st.dictionaries(
 )
 
 
-def test_synonyms_in_the_reference_bring_it_above_one() -> None:
+def test_medcon_by_hand() -> None:
     synonyms = {"heart attack": frozenset({"C1"}), "myocardial infarction": frozenset({"C1"})}
     one = {"heart attack": frozenset({"C1"})}
     score = medcon(synonyms, one)
@@ -28,21 +28,13 @@ def test_synonyms_in_the_reference_bring_it_above_one() -> None:
     assert score.f1 == pytest.approx(4 / 3)
     assert medcon(one, synonyms).f1 == pytest.approx(2 / 3)
     assert score.concept_f1 == medcon(one, synonyms).concept_f1 == 1.0
-
-
-def test_one_shared_concept_of_several_is_enough_for_a_term() -> None:
     score = medcon({"cold": frozenset({"C1", "C2"})}, {"cold": frozenset({"C2", "C3"}), "x": frozenset({"C4"})})
     assert (score.precision, score.recall) == (0.5, 1.0)
     assert score.f1 == pytest.approx(2 / 3)
     assert (score.concept_precision, score.concept_recall, score.concept_f1) == (1 / 3, 0.5, 0.4)
-
-
-@pytest.mark.parametrize(
-    ("reference", "prediction"), [({}, {}), ({"a": frozenset({"C1"})}, {}), ({}, {"a": frozenset({"C1"})})]
-)
-def test_nothing_found_is_zero(reference: dict[str, frozenset[str]], prediction: dict[str, frozenset[str]]) -> None:
-    score = medcon(reference, prediction)
-    assert (score.precision, score.recall, score.f1, score.concept_f1) == (0, 0, 0, 0)
+    for reference, prediction in (({}, {}), (one, {}), ({}, one)):
+        score = medcon(reference, prediction)
+        assert (score.precision, score.recall, score.f1, score.concept_f1) == (0, 0, 0, 0)
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -57,18 +49,18 @@ def test_laws(reference: dict[str, frozenset[str]], prediction: dict[str, frozen
     assert medcon(reference, reference).f1 == (1.0 if reference else 0.0)
 
 
-def test_a_short_context_is_one_chunk() -> None:
+def test_chunks_by_hand() -> None:
     assert chunk_context("One. Two.", ["One.", "Two."]) == ["One. Two."]
     assert chunk_context("", []) == [""]
     long = "word " * 400
     assert chunk_context(long, [long]) == [long]  # one sentence, whatever its length
-
-
-def test_there_can_be_more_chunks_than_asked_for() -> None:
     # 59 sentences of 15 words: 885 words ask for 3 chunks of 59 // 3 = 19 sentences, and two are left.
     sentences = [f"{'word ' * 14}{number}." for number in range(59)]
     found = chunk_context(" ".join(sentences), sentences)
     assert [chunk.count(".") for chunk in found] == [19, 19, 19, 2]
+    assert best_and_mean([[0.1, 0.9], [0.3, 0.2]]) == pytest.approx(0.6)
+    assert best_and_mean([[-2.0, -1.0]]) == -1.0
+    assert best_and_mean([]) == 0.0
 
 
 @settings(deadline=None, max_examples=60)
@@ -79,12 +71,6 @@ def test_chunks_hold_all_sentences_once_and_in_order(lengths: list[int]) -> None
     found = chunk_context(context, sentences)
     assert " ".join(found) == context
     assert len(found) >= min(max(1, len(sentences)), len(context.split()) // 350 + 1)
-
-
-def test_best_chunk_and_mean_of_sentences() -> None:
-    assert best_and_mean([[0.1, 0.9], [0.3, 0.2]]) == pytest.approx(0.6)
-    assert best_and_mean([[-2.0, -1.0]]) == -1.0
-    assert best_and_mean([]) == 0.0
 
 
 @pytest.mark.upstream
@@ -133,15 +119,12 @@ def test_the_recorded_pairs() -> None:
         assert reward == pytest.approx([pair[name] for name in RadGraphReward._fields], abs=1e-9), pair
 
 
-def test_by_hand() -> None:
+def test_radgraph_by_hand() -> None:
     # simple: {opacity, lower lobe, left} and {opacity, lower lobe, base}: 2 of 3 and 3. partial: opacity is there with and
     # without a relation: 2 of 3 and 4. complete: opacity to lower lobe, lower lobe alone: 2 of 3 and 5.
     assert radgraph_reward(TWO, OPACITY) == pytest.approx((2 / 3, 4 / 7, 1 / 2))
     other_label = annotation(("opacity", "OBS-DA", []))
     assert radgraph_reward(other_label, annotation(("opacity", "OBS-DP", []))) == (0, 0, 0)
-
-
-def test_the_released_package_keeps_case_but_in_relations() -> None:
     # Numbers of radgraph 0.1.18, rewards.py, for these annotations. It folds the case of entities with relations in `complete`
     # alone; of the first pair opacity to lower lobe is shared (1 of 3 and 5), the lobe by itself is not.
     assert radgraph_reward(TWO, OPACITY, exact_case=True) == pytest.approx((0, 0, 1 / 4))
@@ -149,9 +132,6 @@ def test_the_released_package_keeps_case_but_in_relations() -> None:
     lower = annotation(("opacity", "OBS", [("located_at", 2)]), ("base", "ANAT", [("modify", 1)]))
     assert radgraph_reward(upper, lower, exact_case=True) == (0, 0, 1)
     assert radgraph_reward(upper, lower) == (1, 1, 1)
-
-
-def test_no_entities_on_a_side_is_zero() -> None:
     for pair in ((NOTHING, NOTHING), (NOTHING, TWO), (TWO, NOTHING)):
         assert radgraph_reward(*pair) == (0, 0, 0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -34,25 +35,19 @@ def same(one: float, other: float) -> bool:
     return (math.isnan(one) and math.isnan(other)) or math.isclose(one, other, rel_tol=0, abs_tol=1e-12)
 
 
-def test_kendall_of_hollander_and_wolfe() -> None:
+def test_published_examples_and_ties_by_hand() -> None:
     # Hollander and Wolfe (1973), Nonparametric Statistical Methods, p. 187: tuna lots, Hunter L value and panel score. As
     # quoted in the help of R's cor.test: T = 26 of 36 pairs in order, tau = 0.4444.
     lightness = [44.4, 45.9, 41.9, 53.3, 44.7, 44.1, 50.7, 45.2, 60.1]
     panel = [2.6, 3.1, 2.5, 5.0, 3.6, 4.0, 5.2, 2.8, 3.8]
     assert kendall_tau(lightness, panel) == (26 - 10) / 36
     assert spearman_rho(lightness, panel) == pytest.approx(0.6)  # squared differences of ranks: 48; 1 - 6*48/720
-
-
-def test_spearman_of_a_published_example() -> None:
     # Worked example of the article "Spearman's rank correlation coefficient" in Wikipedia: squared differences of ranks 194,
     # 1 - 6*194/990 = -29/165.
     quotient = [106, 100, 86, 101, 99, 103, 97, 113, 112, 110]
     hours = [7, 27, 2, 50, 28, 29, 20, 12, 6, 17]
     assert spearman_rho(quotient, hours) == pytest.approx(-29 / 165, abs=1e-15)
     assert kendall_tau(quotient, hours) == pytest.approx(-5 / 45, abs=1e-15)  # 20 pairs in order, 25 not
-
-
-def test_ties_by_hand() -> None:
     # Pairs in order 2, not in order 6, tied in x alone 1 (2, 2), in both 1 (12, 12): (2 - 6) / sqrt((10 - 2) (10 - 1)).
     assert kendall_tau([12, 2, 1, 12, 2], [1, 4, 7, 1, 0]) == pytest.approx(-4 / math.sqrt(72), abs=1e-15)
     # Ranks 1, 2.5, 2.5, 4 and 1, 3, 2, 4; away from 2.5: products 4.5, squares 4.5 and 5.
@@ -76,28 +71,11 @@ def test_ties_by_hand() -> None:
         ([1, 1, 2], [3, 4, NAN]),
     ],
 )
-def test_not_defined_is_nan(coefficient: object, x: list[float], y: list[float]) -> None:
-    assert callable(coefficient)
+def test_not_defined_is_nan(coefficient: Callable[..., float], x: list[float], y: list[float]) -> None:
     assert math.isnan(coefficient(np.array(x, dtype=float), y))
     found = rank_correlation(np.array(x, dtype=float), y)
     for estimate in (found.spearman, found.kendall):
         assert [math.isnan(end) for end in (estimate.value, estimate.ci_low, estimate.ci_high)] == [True] * 3
-
-
-def test_the_same_order_is_exactly_one() -> None:
-    generator = random.Random(3)
-    for n in (2, 3, 19, 400):
-        x = sorted(generator.random() for _ in range(n))
-        assert (spearman_rho(x, np.exp(x)), kendall_tau(x, np.exp(x))) == (1.0, 1.0)
-        assert (spearman_rho(x, np.negative(x)), kendall_tau(x, np.negative(x))) == (-1.0, -1.0)
-
-
-def test_missing_values_drop_their_row_and_are_counted() -> None:
-    x, y = [1, 2, NAN, 4, 5, 6, 7], [2, 1, 3, NAN, 6, 5, NAN]
-    found = rank_correlation(x, y)
-    assert (found.spearman.n, found.kendall.n, found.missing) == (4, 4, 3)
-    assert found.spearman.value == spearman_rho([1, 2, 5, 6], [2, 1, 6, 5]) == pytest.approx(0.6)
-    assert found == rank_correlation(*zip(*[(1, 2), (NAN, 9), (2, 1), (5, 6), (6, 5), (9, NAN), (9, NAN)], strict=True))
 
 
 @settings(deadline=None, max_examples=300)
@@ -115,8 +93,7 @@ def test_agrees_with_an_outside_library(table: list[tuple[float, float]]) -> Non
 @BOTH
 @settings(deadline=None, max_examples=100)
 @given(table=tables)
-def test_laws(coefficient: object, table: list[tuple[float, float]]) -> None:
-    assert callable(coefficient)
+def test_laws(coefficient: Callable[..., float], table: list[tuple[float, float]]) -> None:
     x, y = np.array(table, dtype=float).reshape(-1, 2).T
     value = coefficient(x, y)
     assert math.isnan(value) or -1.0 <= value <= 1.0
@@ -165,6 +142,20 @@ def test_the_interval_is_that_of_a_plain_loop() -> None:
         assert estimate.value == pytest.approx(plain(x, y), abs=1e-12)
         assert estimate.ci_low == pytest.approx(np.quantile(values, level), abs=0.05)
         assert estimate.ci_high == pytest.approx(np.quantile(values, 1 - level), abs=0.03)
+    generator = random.Random(11)
+    clusters = [k // 4 for k in range(80)]
+    shift = [generator.gauss(0, 1) for _ in range(20)]
+    x = [round(shift[c] + generator.gauss(0, 1), 1) for c in clusters]  # with ties
+    y = [value + shift[c] + generator.gauss(0, 1) for value, c in zip(x, clusters, strict=True)]
+    drawn = [generator.choices(range(20), k=20) for _ in range(400)]
+    members = [[k for k, c in enumerate(clusters) if c == cluster] for cluster in range(20)]
+    found = clustered_correlation(x, y, clusters=clusters, resamples=10_000)
+    level = normal_cdf(-math.sqrt(20 / 19) * student_quantile(0.975, 19))
+    for estimate, plain in ((found.spearman, spearman_rho), (found.kendall, kendall_tau)):
+        draws = [[k for cluster in each for k in members[cluster]] for each in drawn]
+        those = [plain([x[k] for k in each], [y[k] for k in each]) for each in draws]
+        assert estimate.ci_low == pytest.approx(np.quantile(those, level), abs=0.05)
+        assert estimate.ci_high == pytest.approx(np.quantile(those, 1 - level), abs=0.05)
 
 
 def test_intervals_where_the_draws_do_not_vary() -> None:
@@ -181,9 +172,8 @@ def test_intervals_where_the_draws_do_not_vary() -> None:
         math.isnan(estimate.value)
         for estimate in (rank_correlation([0, 1], [0, 1]).spearman, rank_correlation([0], [0]).kendall)
     )
-
-
-def test_a_lower_confidence_gives_a_narrower_interval() -> None:
+    found = clustered_correlation([1, 2, 3], [1, 2, 3], clusters="aaa").spearman
+    assert (found.value, found.ci_low, found.ci_high, found.n) == (1.0, -1.0, 1.0, 3)
     generator = np.random.default_rng(1)
     x = generator.standard_normal(30)
     y = x + generator.standard_normal(30)
@@ -212,6 +202,12 @@ def test_bad_input_is_named() -> None:
         rank_correlation([1, 2], [1, 2], resamples=10)
     with pytest.raises(ValueError, match="confidence must be strictly between 0 and 1"):
         rank_correlation([1, 2, 3], [1, 2, 4], confidence=1.0)
+    with pytest.raises(ValueError, match="must have the same length"):
+        clustered_correlation([1, 2], [1, 2], clusters="abc")
+    with pytest.raises(ValueError, match="must have the same length"):
+        among_annotators([[1, 2], [1]], clusters="ab")
+    with pytest.raises(ValueError, match="seed must be a whole number"):
+        clustered_correlation([1, 2], [1, 2], clusters="ab", seed=-1)
 
 
 rows = st.lists(st.tuples(st.sampled_from("abcd"), values, values), max_size=14)
@@ -241,28 +237,6 @@ def test_laws_of_clustered_correlation(table: list[tuple[str, float, float]], sh
     assert same(away.kendall.value, -found.kendall.value)
 
 
-def test_the_interval_is_that_of_a_plain_loop_over_clusters() -> None:
-    generator = random.Random(11)
-    clusters = [k // 4 for k in range(80)]
-    shift = [generator.gauss(0, 1) for _ in range(20)]
-    x = [round(shift[c] + generator.gauss(0, 1), 1) for c in clusters]  # with ties
-    y = [value + shift[c] + generator.gauss(0, 1) for value, c in zip(x, clusters, strict=True)]
-    drawn = [generator.choices(range(20), k=20) for _ in range(400)]
-    members = [[k for k, c in enumerate(clusters) if c == cluster] for cluster in range(20)]
-    found = clustered_correlation(x, y, clusters=clusters, resamples=10_000)
-    level = normal_cdf(-math.sqrt(20 / 19) * student_quantile(0.975, 19))
-    for estimate, plain in ((found.spearman, spearman_rho), (found.kendall, kendall_tau)):
-        draws = [[k for cluster in each for k in members[cluster]] for each in drawn]
-        those = [plain([x[k] for k in each], [y[k] for k in each]) for each in draws]
-        assert estimate.ci_low == pytest.approx(np.quantile(those, level), abs=0.05)
-        assert estimate.ci_high == pytest.approx(np.quantile(those, 1 - level), abs=0.05)
-
-
-def test_one_cluster_says_nothing_of_others() -> None:
-    found = clustered_correlation([1, 2, 3], [1, 2, 3], clusters="aaa").spearman
-    assert (found.value, found.ci_low, found.ci_high, found.n) == (1.0, -1.0, 1.0, 3)
-
-
 def test_annotators_by_hand() -> None:
     ann, ben, cy = [10.0, 20, 30, 40], [10.0, 30, 20, 40], [40.0, 20, 30, 10]
     found = among_annotators([ann, ben, cy], clusters="abcd")
@@ -273,9 +247,6 @@ def test_annotators_by_hand() -> None:
     taus = (2 - 3) / math.sqrt(6 * 5), (0 - 5) / math.sqrt(6 * 5)
     assert found.kendall.value == pytest.approx(sum(taus) / 2)
     assert found.kendall.n == 4
-
-
-def test_annotators_who_scored_some() -> None:
     # The second output was scored by one alone, the last by nobody.
     found = among_annotators([[1, 5, 2, 3, NAN], [1, NAN, 2, 3, NAN], [NAN, NAN, 2, 3, NAN]], clusters="abcde")
     assert (found.spearman.value, found.spearman.n, found.missing) == (1.0, 3, 2)
@@ -284,17 +255,24 @@ def test_annotators_who_scored_some() -> None:
         assert (none.kendall.n, math.isnan(none.kendall.value), math.isnan(none.kendall.ci_low)) == (0, True, True)
     assert among_annotators([[], []], clusters=[]).spearman.n == 0
     assert among_annotators([[1, 2, 3], [10, 20, 30]], clusters="abc").spearman.value == 1.0
-
-
-def test_equal_means_are_tied_whoever_gave_which_score() -> None:
     scores = [[0.1, 0.2, 0.3], [0.2, 0.3, 0.1], [0.3, 0.1, 0.2], [1.0, 2.0, 3.0]]
     # The fourth's reference is the same mean three times: only the other three have a coefficient.
-    found = among_annotators(scores, clusters="abc").kendall.value
+    found = among_annotators(scores, clusters="abc")
     others = [
         kendall_tau(own, np.mean([other for other in scores if other is not own], axis=0).round(12))
         for own in scores[:3]
     ]
-    assert found == pytest.approx(np.mean(others))
+    assert found.kendall.value == pytest.approx(np.mean(others))
+    generator = random.Random(3)
+    for n in (2, 3, 19, 400):
+        x = sorted(generator.random() for _ in range(n))
+        assert (spearman_rho(x, np.exp(x)), kendall_tau(x, np.exp(x))) == (1.0, 1.0)
+        assert (spearman_rho(x, np.negative(x)), kendall_tau(x, np.negative(x))) == (-1.0, -1.0)
+    x, y = [1, 2, NAN, 4, 5, 6, 7], [2, 1, 3, NAN, 6, 5, NAN]
+    found = rank_correlation(x, y)
+    assert (found.spearman.n, found.kendall.n, found.missing) == (4, 4, 3)
+    assert found.spearman.value == spearman_rho([1, 2, 5, 6], [2, 1, 6, 5]) == pytest.approx(0.6)
+    assert found == rank_correlation(*zip(*[(1, 2), (NAN, 9), (2, 1), (5, 6), (6, 5), (9, NAN), (9, NAN)], strict=True))
 
 
 @settings(deadline=None, max_examples=50)
@@ -312,15 +290,6 @@ def test_tau_within_is_the_mean_of_each_items(table: list[tuple[str, float, floa
     defined = [tau for tau in each if not math.isnan(tau)]
     assert found.n == len(defined)
     assert same(found.value, sum(defined) / len(defined) if defined else NAN)
-
-
-def test_wrong_input_by_its_message() -> None:
-    with pytest.raises(ValueError, match="must have the same length"):
-        clustered_correlation([1, 2], [1, 2], clusters="abc")
-    with pytest.raises(ValueError, match="must have the same length"):
-        among_annotators([[1, 2], [1]], clusters="ab")
-    with pytest.raises(ValueError, match="seed must be a whole number"):
-        clustered_correlation([1, 2], [1, 2], clusters="ab", seed=-1)
 
 
 def test_more_rows_than_fit_one_block() -> None:

@@ -4,7 +4,6 @@ import json
 import math
 import random
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -44,20 +43,6 @@ def test_intervals_agree_with_scipy(n: int, confidence: float) -> None:
         assert found == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
-def test_nothing_counted_is_nan() -> None:
-    assert all(map(math.isnan, wilson_interval(0, 0)))
-    for values in ([], [math.nan, math.nan]):
-        estimate = proportion_interval(values, clusters=["a"] * len(values))
-        assert estimate.n == 0
-        assert all(map(math.isnan, (estimate.value, estimate.ci_low, estimate.ci_high)))
-
-
-@pytest.mark.parametrize(("successes", "n", "confidence", "message"), CASES["wrong_counts_are_told"])
-def test_wrong_counts_are_told(successes: Any, n: int, confidence: float, message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        wilson_interval(successes, n, confidence=confidence)
-
-
 @settings(deadline=None, max_examples=150)
 @given(st.integers(1, 3000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), st.floats(0.5, 0.999))
 def test_laws_of_count_intervals(counts: tuple[int, int], confidence: float) -> None:
@@ -78,7 +63,7 @@ def test_laws_of_count_intervals(counts: tuple[int, int], confidence: float) -> 
         assert high < one_more[1]
 
 
-def test_items_that_stand_alone_get_wilsons_interval() -> None:
+def test_what_stands_alone_gets_wilsons_interval() -> None:
     values = [1, 0, 1, 1, math.nan, True, False]
     estimate = proportion_interval(values)
     assert (estimate.value, estimate.n) == (4 / 6, 6)
@@ -86,6 +71,14 @@ def test_items_that_stand_alone_get_wilsons_interval() -> None:
     assert proportion_interval(values, clusters=list("abcdefg")) == estimate
     # A cluster whose other members have no value stands alone, too.
     assert proportion_interval(values, clusters=list("abcddef")) == estimate
+    # 1 and "1" are two clusters: had they been made one, the interval would be 0 to 1.
+    estimate = proportion_interval([1, 1, 0, 0], clusters=[1, 1, "1", "1"])
+    assert (estimate.ci_low, estimate.ci_high) != (0.0, 1.0)
+    assert all(map(math.isnan, wilson_interval(0, 0)))
+    for values in ([], [math.nan, math.nan]):
+        estimate = proportion_interval(values, clusters=["a"] * len(values))
+        assert estimate.n == 0
+        assert all(map(math.isnan, (estimate.value, estimate.ci_low, estimate.ci_high)))
 
 
 def naive_clustered_wilson(values: list[float], clusters: list[str], t_ratio: float) -> tuple[float, float]:
@@ -105,7 +98,7 @@ def naive_clustered_wilson(values: list[float], clusters: list[str], t_ratio: fl
     return (middle - root) / scale, (middle + root) / scale
 
 
-def test_clustered_formula_against_plain_loops() -> None:
+def test_alike_clusters_count_as_one_item() -> None:
     generator = np.random.default_rng(7)
     clusters = [f"note {i % 12}" for i in range(48)]
     chance = generator.random(12)
@@ -114,9 +107,6 @@ def test_clustered_formula_against_plain_loops() -> None:
     estimate = proportion_interval(values, clusters=clusters)
     expected = naive_clustered_wilson(values, clusters, t_ratio)
     assert (estimate.ci_low, estimate.ci_high) == pytest.approx(expected, abs=1e-12)
-
-
-def test_copied_items_are_worth_no_more_than_one() -> None:
     # 100 clusters of five copies each: the interval must be about that of 100 items, far from that of 500.
     copies = np.repeat([1] * 60 + [0] * 40, 5)
     estimate = proportion_interval(copies, clusters=[str(i // 5) for i in range(500)])
@@ -125,17 +115,11 @@ def test_copied_items_are_worth_no_more_than_one() -> None:
     assert (estimate.ci_low, estimate.ci_high) == pytest.approx((low, high), abs=0.005)
     assert estimate.ci_low <= low
     assert estimate.ci_high >= high
-
-
-def test_equal_clusters_do_not_narrow_below_independence() -> None:
     # Each pair half right: less variance than independent items have, but the design effect never falls below 1.
     estimate = proportion_interval([1, 0] * 50, clusters=[str(i // 2) for i in range(100)])
     low, high = wilson_interval(50, 100)
     assert estimate.ci_low <= low
     assert estimate.ci_high >= high
-
-
-def test_all_right_counts_each_cluster_once() -> None:
     estimate = proportion_interval([1] * 60, clusters=[str(i // 3) for i in range(60)])
     assert (estimate.value, estimate.n) == (1.0, 60)
     assert (estimate.ci_low, estimate.ci_high) == pytest.approx(wilson_interval(20, 20), abs=1e-12)
@@ -172,16 +156,16 @@ def test_laws_of_clustered_proportions(items: list[tuple[float, int]], shuffler:
     assert (1 - mirrored.ci_high, 1 - mirrored.ci_low) == pytest.approx((estimate.ci_low, estimate.ci_high), abs=1e-9)
 
 
-@pytest.mark.parametrize(("values", "clusters", "message"), CASES["wrong_values_are_told"])
-def test_wrong_values_are_told(values: Any, clusters: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        proportion_interval(values, clusters=clusters)
-
-
-def test_labels_are_not_converted() -> None:
-    # 1 and "1" are two clusters: had they been made one, the interval would be 0 to 1.
-    estimate = proportion_interval([1, 1, 0, 0], clusters=[1, 1, "1", "1"])
-    assert (estimate.ci_low, estimate.ci_high) != (0.0, 1.0)
+def test_wrong_input_is_told() -> None:
+    for successes, n, confidence, message in CASES["wrong_counts_are_told"]:
+        with pytest.raises(ValueError, match=f"^{message}$"):
+            wilson_interval(successes, n, confidence=confidence)
+    for values, clusters, message in CASES["wrong_values_are_told"]:
+        with pytest.raises(ValueError, match=message):
+            proportion_interval(values, clusters=clusters)
+    for values, asked, message in CASES["wrong_bounds_are_told"]:
+        with pytest.raises(ValueError, match=f"^{message}$"):
+            bounds(values, asked)
 
 
 def test_bounds_by_hand() -> None:
@@ -205,12 +189,6 @@ def test_bounds_hold_whatever_the_missing_are(scored: list[float], missing: list
         assert low - 1e-12 <= mean <= high + 1e-12
 
 
-@pytest.mark.parametrize(("values", "asked", "message"), CASES["wrong_bounds_are_told"])
-def test_wrong_bounds_are_told(values: Any, asked: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        bounds(values, asked)
-
-
 # Two-sided 95 % and one-sided 80 % points of Student's t as printed in statistical tables (three decimals).
 STUDENT_TABLE = [(1, 0.975, 12.706), (2, 0.975, 4.303), (10, 0.975, 2.228), (30, 0.975, 2.042), (10, 0.8, 0.879)]
 
@@ -228,16 +206,10 @@ def test_closed_forms() -> None:
     assert student_tail(1.0, 1) == pytest.approx(0.25, rel=1e-14)
     assert student_tail(-1.0, 1) == pytest.approx(0.75, rel=1e-14)
     assert student_quantile(0.9, 1) == pytest.approx(math.tan(0.4 * math.pi), rel=1e-12)
-
-
-def test_ends_and_middle() -> None:
     assert [beta_cdf(x, 2, 3) for x in (-1.0, 0.0, 1.0, 2.0)] == [0.0, 0.0, 1.0, 1.0]
     assert [beta_quantile(p, 2, 3) for p in (0.0, 1.0)] == [0.0, 1.0]
     assert student_quantile(0.5, 4) == 0.0
     assert student_quantile(0.1, 4) == -student_quantile(0.9, 4)
-
-
-def test_normal_tail_keeps_its_precision() -> None:
     # Φ(-10) = 7.619853024160525e-24 (Abramowitz and Stegun, table 26.2, give 23.11805 for its -log10).
     assert -math.log10(normal_cdf(-10.0)) == pytest.approx(23.11805, abs=1e-5)
     assert normal_cdf(normal_quantile(0.975)) == pytest.approx(0.975, rel=1e-14)

@@ -5,6 +5,7 @@ import itertools
 import json
 import math
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -94,15 +95,12 @@ def test_p_value_and_interval_say_the_same(items: list[tuple[float, float]]) -> 
         assert not outside_zero
 
 
-def test_identical_runs() -> None:
+def test_runs_that_hardly_vary() -> None:
     # No difference seen on 20 items: 1 - 0.025^(1/20) = 0.1684 of all items may still differ by 1.
     values = np.linspace(0, 1, 20)
     result = paired_bootstrap(values, values)
     assert (result.difference, result.p_value) == (0.0, 1.0)
     assert (result.ci_low, result.ci_high) == pytest.approx((-0.1684, 0.1684), abs=5e-5)
-
-
-def test_always_better_by_the_same() -> None:
     # All ten items from wrong to right: two of 2^10 sign patterns are so uneven, and the interval agrees with that:
     # at most 1 - 0.025^(1/10) of the items go the other way, so the difference is at least 1 - 2 * 0.3085.
     result = paired_bootstrap([0] * 10, [1] * 10)
@@ -112,32 +110,31 @@ def test_always_better_by_the_same() -> None:
     assert small.ci_low < 0.0
     assert small.p_value > 0.05
     assert math.isnan(paired_bootstrap([0.5] * 10, [0.6] * 10, limits=None).p_value)
-
-
-def test_runs_that_can_be_exchanged() -> None:
     # Every difference occurs in both directions: whatever the draws, neither direction may look better.
     a, b = [0.2, 0.8, 0.5, 0.6] * 5, [0.8, 0.2, 0.6, 0.5] * 5
     result = paired_bootstrap(a, b)
     assert (result.difference, result.p_value) == (0.0, 1.0)
     assert result.ci_high == -result.ci_low > 0.1
     assert paired_bootstrap(b, a) == result
-
-
-def test_one_cluster_shows_nothing() -> None:
     result = paired_bootstrap([0, 0, 0], [1, 1, 1], clusters=["a"] * 3)
     assert (result.difference, result.ci_low, result.ci_high, result.p_value) == (1.0, -1.0, 1.0, 1.0)
     assert (result.n, result.n_clusters) == (3, 1)
+    result = paired_bootstrap([0.5, math.nan], [math.nan, 0.5])
+    assert (result.n, result.n_clusters) == (0, 0)
+    numbers = (result.value_a, result.difference, result.ci_low, result.ci_high, result.p_value)
+    assert all(map(math.isnan, numbers))
+    assert json.loads(json.dumps(as_json(result), allow_nan=False))["difference"] is None
+    generator = np.random.default_rng(3)
+    one, other = generator.random(30), generator.random(30)
+    longer = paired_bootstrap([*one, math.nan, 1.0], [*other, 1.0, math.nan])
+    assert longer == paired_bootstrap(one, other)
 
 
-def test_three_clusters_give_the_t_test() -> None:
-    a, b = [0.5, 0.5, 0.5], [0.55, 0.6, 0.62]
+def test_p_values_are_those_of_the_t_test() -> None:
+    a, b = np.array([0.5, 0.5, 0.5]), np.array([0.55, 0.6, 0.62])
     result = paired_bootstrap(a, b, resamples=50_000)
-    differences = np.array(b) - np.array(a)
-    t = float(differences.mean() / differences.std(ddof=1)) * math.sqrt(3)
+    t = float((b - a).mean() / (b - a).std(ddof=1)) * math.sqrt(3)
     assert result.p_value == pytest.approx(2 * student_tail(t, 2), rel=0.02)
-
-
-def test_small_p_values_are_those_of_the_t_test() -> None:
     generator = np.random.default_rng(1)
     for mean in (0.02, 0.03, 0.04, 0.06):
         a = generator.uniform(0.3, 0.5, 120)
@@ -160,21 +157,6 @@ def test_p_value_goes_on_where_the_count_of_draws_ends() -> None:
     assert min(found) < 1e-7
     assert all(later <= earlier for earlier, later in itertools.pairwise(found))
     assert all(later >= earlier * 0.6 for earlier, later in itertools.pairwise(found))
-
-
-def test_nothing_in_common() -> None:
-    result = paired_bootstrap([0.5, math.nan], [math.nan, 0.5])
-    assert (result.n, result.n_clusters) == (0, 0)
-    numbers = (result.value_a, result.difference, result.ci_low, result.ci_high, result.p_value)
-    assert all(map(math.isnan, numbers))
-    assert json.loads(json.dumps(as_json(result), allow_nan=False))["difference"] is None
-
-
-def test_items_only_one_run_has_do_not_count() -> None:
-    generator = np.random.default_rng(3)
-    a, b = generator.random(30), generator.random(30)
-    longer = paired_bootstrap([*a, math.nan, 1.0], [*b, 1.0, math.nan])
-    assert longer == paired_bootstrap(a, b)
 
 
 def test_micro_f1_of_two_runs() -> None:
@@ -225,10 +207,17 @@ def test_rejects_no_true_difference_as_rarely_as_it_says(clustered: bool) -> Non
     assert 8 <= rejected <= 33
 
 
-@pytest.mark.parametrize(("a", "b", "message"), CASES["wrong_input_is_told"])
-def test_wrong_input_is_told(a: Any, b: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        paired_bootstrap(a, b)
+WRONG: list[tuple[Callable[..., Any], list[Any]]] = [
+    *((paired_bootstrap, case) for case in CASES["wrong_input_is_told"]),
+    *((mcnemar, case) for case in CASES["wrong_input_is_told_of_mcnemar"]),
+    *((holm, case) for case in CASES["wrong_input_is_told_of_multiplicity"]),
+]
+
+
+@pytest.mark.parametrize(("function", "case"), WRONG)
+def test_wrong_input_is_told(function: Callable[..., Any], case: list[Any]) -> None:
+    with pytest.raises(ValueError, match=f"^{case[-1]}$"):
+        function(*case[:-1])
 
 
 def test_wrong_columns_are_told() -> None:
@@ -236,6 +225,8 @@ def test_wrong_columns_are_told() -> None:
         paired_bootstrap_statistic([[1]], [[1], [1]], lambda *sums: sums[0])
     with pytest.raises(ValueError, match=r"^columns_a\[0\] and columns_b\[0\] must have the same length, .*"):
         paired_bootstrap_statistic([[1]], [[1, 2]], lambda *sums: sums[0])
+    with pytest.raises(ValueError, match="^a and b must have the same length, one entry an item; a has 1, b has 2$"):
+        minimum_detectable_difference([1], [1, 0])
 
 
 def runs(both: int, only_a: int, only_b: int, neither: int) -> tuple[list[int], list[int]]:
@@ -307,53 +298,35 @@ def test_clusters_are_exchanged_whole(items: list[tuple[int, int, int]], shuffle
     assert mcnemar(a, b, clusters=list(range(len(items)))) == mcnemar(a, b)
 
 
-def test_clusters_of_copies_are_worth_one_item() -> None:
+def test_mcnemar_of_clusters_by_hand() -> None:
     a, b = runs(4, 2, 9, 5)
     once = mcnemar(a, b)
     copied = mcnemar(a * 3, b * 3, clusters=[i % 20 for i in range(60)])
     assert (copied.p_exact, copied.p_mid) == (once.p_exact, once.p_mid)
     assert copied.only_b == 27
     assert mcnemar(a * 3, b * 3).p_exact < once.p_exact
-
-
-def test_clusters_that_all_lean_one_way() -> None:
     # Thirty clusters with 1 to 30 differences, all for b: two of 2^30 sign patterns are so uneven.
     b = [1] * 465
     clusters = [k for k in range(1, 31) for _ in range(k)]
     result = mcnemar([0] * 465, b, clusters=clusters)
     assert (result.p_exact, result.p_mid) == pytest.approx((2.0**-29, 2.0**-30), rel=1e-6)
-
-
-def test_p_values_are_never_below_the_possible() -> None:
     # Sixty such clusters: two of 2^60 patterns, which is less than what the transform resolves (about 1e-15).
     clusters = [k for k in range(1, 61) for _ in range(k)]
     result = mcnemar([0] * len(clusters), [1] * len(clusters), clusters=clusters)
     assert 2.0**-59 <= result.p_exact <= 1e-14
     assert 2.0**-60 <= result.p_mid <= result.p_exact
-
-
-def test_items_without_a_value_do_not_count() -> None:
     result = mcnemar([1, math.nan, 0, 1], [0, 1, math.nan, 1], clusters=["x", "y", "z", "x"])
     assert result == McNemar(both=1, only_a=1, only_b=0, neither=0, p_exact=1.0, p_mid=0.5, n=2, n_clusters=1)
     nothing = mcnemar([], [])
     assert (nothing.n, nothing.p_exact, nothing.p_mid) == (0, 1.0, 1.0)
 
 
-@pytest.mark.parametrize(("a", "b", "message"), CASES["wrong_input_is_told_of_mcnemar"])
-def test_wrong_input_is_told_of_mcnemar(a: Any, b: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        mcnemar(a, b)
-
-
-def test_by_hand() -> None:
+def test_holm_by_hand() -> None:
     # Sorted: 0.005 * 4, 0.01 * 3, 0.03 * 2, and 0.04 * 1 raised to the one before it.
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([0.9, 0.6]) == [1.0, 1.0]
     assert holm([0.2]) == [0.2]
     assert holm([]) == []
-
-
-def test_a_test_that_could_not_be_made_is_no_member() -> None:
     adjusted = holm([0.01, math.nan, 0.04])
     assert adjusted[0::2] == pytest.approx([0.02, 0.04])
     assert math.isnan(adjusted[1])
@@ -373,21 +346,12 @@ def test_laws(p_values: list[float], shuffler: random.Random) -> None:
     assert by_p == sorted(by_p)
 
 
-@pytest.mark.parametrize(("p_values", "message"), CASES["wrong_input_is_told_of_multiplicity"])
-def test_wrong_input_is_told_of_multiplicity(p_values: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        holm(p_values)
-
-
-def test_clusters_by_hand() -> None:
+def test_detectable_differences_by_hand() -> None:
     # Differences per cluster 0.3, 0.1, -0.1 of two items each: mean 0.05 an item, residuals 0.2, 0, -0.2;
     # standard error sqrt(3/2 * 0.08) / 6, two degrees of freedom.
     a, b = [0.5] * 6, [0.7, 0.6, 0.55, 0.55, 0.4, 0.5]
     expected = (student_quantile(0.975, 2) + student_quantile(0.8, 2)) * math.sqrt(0.12) / 6
     assert minimum_detectable_difference(a, b, clusters=list("xxyyzz")) == pytest.approx(expected, rel=1e-9)
-
-
-def test_known_sample_sizes() -> None:
     # Standard tables of the paired t test (alpha 0.05 two-sided, power 0.8): 34 pairs detect half a standard deviation, 199
     # pairs a fifth (Cohen 1988; G*Power 3).
     for n, detected, room in ((34, 0.5, 0.006), (199, 0.2, 0.001)):
@@ -395,24 +359,12 @@ def test_known_sample_sizes() -> None:
         assert minimum_detectable_difference([0] * n, b, limits=None) == pytest.approx(detected, abs=room)
         copied = minimum_detectable_difference([0] * 2 * n, np.tile(b, 2), clusters=[*range(n)] * 2, limits=None)
         assert copied == pytest.approx(minimum_detectable_difference([0] * n, b, limits=None), rel=1e-9)
-
-
-def test_identical_runs_promise_nothing() -> None:
     # 100 items without a difference: 1 - 0.025^(1/100) = 3.62 % may still differ by 1.
     values = [0, 1] * 50
     share = 1 - 0.025 ** (1 / 100)
     multiplier = student_quantile(0.975, 99) + student_quantile(0.8, 99)
     assert minimum_detectable_difference(values, values) == pytest.approx(multiplier * math.sqrt(share / 100), rel=1e-9)
     assert math.isnan(minimum_detectable_difference(values, values, limits=None))
-
-
-@pytest.mark.parametrize("clusters", [["a", "a"], None])
-def test_fewer_than_two_clusters_is_nan(clusters: Any) -> None:
-    values: list[float] = [0.5, 0.7] if clusters else [0.5]
-    assert math.isnan(minimum_detectable_difference(values, values, clusters=clusters))
+    assert math.isnan(minimum_detectable_difference([0.5, 0.7], [0.5, 0.7], clusters=["a", "a"]))
+    assert math.isnan(minimum_detectable_difference([0.5], [0.5]))
     assert math.isnan(minimum_detectable_difference([], []))
-
-
-def test_wrong_runs_are_told() -> None:
-    with pytest.raises(ValueError, match="^a and b must have the same length, one entry an item; a has 1, b has 2$"):
-        minimum_detectable_difference([1], [1, 0])

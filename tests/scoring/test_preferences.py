@@ -35,13 +35,10 @@ def signs_of(table: list[tuple[str, float, float]]) -> tuple[OutputPairs, Any, A
     return pairs, one, other, [items[row] for row in pairs.first]
 
 
-def test_pairs_are_of_one_item() -> None:
+def test_which_output_is_preferred() -> None:
     pairs = output_pairs(["x", "y", "x", "y", "x", "z"])
     assert list(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)) == [(0, 2), (0, 4), (2, 4), (1, 3)]
     assert len(output_pairs([])) == len(output_pairs(["a", "b"])) == 0
-
-
-def test_which_output_is_preferred() -> None:
     pairs = output_pairs(["x"] * 4)
     signs = preference_signs([1.0, 2.0, 2.0, NAN], pairs)
     assert np.array_equal(signs, [-1, -1, NAN, 0, NAN, NAN], equal_nan=True)
@@ -70,7 +67,7 @@ def test_two_metrics_by_hand() -> None:
     assert clustered.ci_high > found.share_same.ci_high
 
 
-def test_people_by_hand() -> None:
+def test_people_by_hand_and_nothing_to_count() -> None:
     said: list[list[Vote]] = [
         ["first", "first", "second"],  # first: the metric agrees
         ["second", "second", "second"],  # second: it does not
@@ -86,29 +83,23 @@ def test_people_by_hand() -> None:
     assert (found.human_tied, found.no_majority, found.not_annotated) == (1, 2, 1)
     assert (found.share.value, found.share.n) == (0.5, 2)
     assert (found.share.ci_low, found.share.ci_high) == wilson_interval(1, 2)
-
-
-def test_nothing_to_count_is_nan_and_not_zero() -> None:
     agreed = compare_preferences(np.array([1.0, -1.0]), np.array([1.0, -1.0]), clusters="ab")
     assert (agreed.opposite, agreed.share_opposite.value, agreed.share_opposite.n) == (0, 0.0, 2)
     tied = compare_preferences(np.zeros(2), np.zeros(2), clusters="ab")
     assert (tied.tied, tied.share_same.value, tied.share_decided.n) == (2, 0.0, 0)
     assert math.isnan(tied.share_decided.value)
-    for signs, said in ((np.zeros(1), [["first"]]), (np.ones(1), [["tie"]]), (np.ones(1), [[]]), (np.empty(0), [])):
-        found = human_agreement(signs, said, clusters="a" * len(said))  # type: ignore[arg-type]
+    for signs, chosen in ((np.zeros(1), [["first"]]), (np.ones(1), [["tie"]]), (np.ones(1), [[]]), (np.empty(0), [])):
+        found = human_agreement(signs, chosen, clusters="a" * len(chosen))  # type: ignore[arg-type]
         assert found.share.n == 0
         assert [math.isnan(end) for end in (found.share.value, found.share.ci_low, found.share.ci_high)] == [True] * 3
     nothing = compare_preferences(np.empty(0), np.empty(0), clusters=[])
     assert (nothing.share_same.n, math.isnan(nothing.share_same.value)) == (0, True)
 
 
-@pytest.mark.parametrize("epsilon", [-0.1, math.inf, NAN])
-def test_epsilon_has_a_range(epsilon: float) -> None:
-    with pytest.raises(ValueError, match="epsilon must be 0 or more and finite; got"):
-        preference_signs([1.0], output_pairs(["x"]), epsilon=epsilon)
-
-
 def test_wrong_input_by_its_message() -> None:
+    for epsilon in (-0.1, math.inf, NAN):
+        with pytest.raises(ValueError, match="epsilon must be 0 or more and finite; got"):
+            preference_signs([1.0], output_pairs(["x"]), epsilon=epsilon)
     with pytest.raises(ValueError, match="votes must be first, second, tie; got 'a'"):
         human_agreement(np.ones(1), [["a"]], clusters="x")  # type: ignore[list-item]
     with pytest.raises(ValueError, match="must have the same length"):

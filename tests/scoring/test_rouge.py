@@ -7,6 +7,7 @@ import importlib
 import math
 from dataclasses import astuple
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -31,15 +32,9 @@ def test_recorded_triples(stem: bool) -> None:
             figures = scores[variant]
             found = {"p": figures.precision, "r": figures.recall, "f": figures.f1}
             assert found == pytest.approx(expected, abs=1e-6), (row["id"], variant)
-
-
-@needs_shared
-@pytest.mark.upstream
-def test_recorded_values_of_evaluate() -> None:
-    for row in triples():
-        scores = rouge(row["prediction"], row["references"])
-        found = {variant: figures.f1 for variant, figures in scores.items()}
-        assert found == pytest.approx(row["expected"]["evaluate_rouge_f"], abs=1e-6), row["id"]
+        if not stem:
+            f1s = {variant: figures.f1 for variant, figures in scores.items()}
+            assert f1s == pytest.approx(row["expected"]["evaluate_rouge_f"], abs=1e-6), row["id"]
 
 
 @needs_shared
@@ -94,42 +89,26 @@ def test_by_hand() -> None:
     assert astuple(scores["rouge1"]) == pytest.approx((2 / 4, 2 / 3, 4 / 7))
     assert scores["rouge2"] == NOTHING
     assert scores["rougeL"] == scores["rouge1"]
-
-
-def test_line_breaks_count_for_lsum_alone() -> None:
     # In another order of lines every line is still found whole; as one text only one of the two is in order.
     scores = rouge("red rash\nno fever", "no fever\nred rash")
     assert scores["rougeLsum"].f1 == 1
     assert scores["rougeL"].f1 == 0.5
     for other in (". ", "\r", "\u2028"):
         assert rouge(f"red rash{other}no fever", f"no fever{other}red rash")["rougeLsum"].f1 == 0.5
-
-
-def test_tokens() -> None:
     assert rouge_tokens("Sjögren’s: pH 7.35, X-RAY\n发烧") == ["sj", "gren", "s", "ph", "7", "35", "x", "ray"]
     assert rouge_tokens("rashes was treated days", stem=True) == ["rash", "was", "treat", "day"]
-
-
-def test_text_without_latin_letters_scores_nothing_even_against_itself() -> None:
     assert set(rouge("发烧", "发烧").values()) == {NOTHING}
-
-
-@pytest.mark.parametrize("other", [*EMPTY[:4], "a rash"])
-@pytest.mark.parametrize("empty", EMPTY[:4])
-def test_empty_texts_score_nothing(empty: str, other: str) -> None:
-    assert rouge(empty, other) == rouge(other, empty) == dict.fromkeys(VARIANTS, NOTHING)
-
-
-def test_the_corpus_value_is_the_plain_mean_whatever_the_order() -> None:
     scores = rouge_corpus(["a b", "x"], ["a b", ["y", "z"]], variants=("rouge1",))
     assert scores == {"rouge1": Overlap(precision=0.5, recall=0.5, f1=0.5)}
     assert all(math.isnan(figures.f1) for figures in rouge_corpus([], []).values())
 
 
-@pytest.mark.parametrize("variant", ["rouge", "rouge0", "rouge10", "rougel", "ROUGE1"])
-def test_unknown_variants_are_named(variant: str) -> None:
-    with pytest.raises(ValueError, match=f"variants must be out of .*; got '{variant}'"):
-        rouge("a", "a", variants=[variant])
+def test_empty_texts_score_nothing_and_unknown_variants_are_named() -> None:
+    for empty, other in product(EMPTY[:4], [*EMPTY[:4], "a rash"]):
+        assert rouge(empty, other) == rouge(other, empty) == dict.fromkeys(VARIANTS, NOTHING)
+    for variant in ("rouge", "rouge0", "rouge10", "rougel", "ROUGE1"):
+        with pytest.raises(ValueError, match=f"variants must be out of .*; got '{variant}'"):
+            rouge("a", "a", variants=[variant])
 
 
 @settings(deadline=None, max_examples=60)

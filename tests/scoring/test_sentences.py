@@ -35,6 +35,13 @@ PIECES = [
     *(" ", " ", " ", ". ", ". ", "? ", "\n", "\n\n", "\t", "\u00a0", "\x1c"),
 ]
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
+TRAINED = Punkt(
+    abbreviations=frozenset(["dr", "e.g", "op", "mg", "vs"]),
+    collocations=frozenset([("##number##", "the"), ("b", "j"), ("vs", "the")]),
+    starters=frozenset(["the", "no"]),
+    cases={"the": 2 + 64, "no": 4 + 32, "x": 16, "b": 64, "j": 8, "dr": 2},
+    name="invented",
+)
 
 
 @pytest.mark.parametrize(("text", "expected"), CASES["rules_of_notes"])
@@ -42,16 +49,24 @@ def test_rules_of_notes(text: str, expected: list[str]) -> None:
     assert split_sentences(text) == expected
 
 
-def test_lists_of_abbreviations_are_plain_words() -> None:
+def test_rules_have_names_and_plain_words() -> None:
     for words in (NEVER_LAST, OFTEN_LAST, BEFORE_NUMBERS):
         assert len(words) > 10
         assert all(word == word.lower().strip(". ") for word in words)
     assert not NEVER_LAST & OFTEN_LAST
+    assert (rules_name("medical"), rules_name("punkt")) == (MEDICAL, "punkt untrained")
+    assert rules_name(Punkt(name="punkt_tab 12")) == "punkt_tab 12"
+    assert split_sentences("Dr. Lee", rules="punkt") == ["Dr.", "Lee"]
+    assert split_sentences("Dr. Lee", rules=Punkt(abbreviations=frozenset(["dr"]))) == ["Dr. Lee"]
+    with pytest.raises(ValueError, match="rules must be medical, punkt, or parameters of Punkt; got 'nltk'"):
+        split_sentences("a", rules="nltk")
+    with pytest.raises(ValueError, match="rules must be"):
+        rules_name("nltk")
 
 
 @settings(deadline=None, max_examples=300)
-@given(text=st.one_of(TEXTS, st.text(max_size=60)), rules=st.sampled_from(["medical", "punkt"]))
-def test_no_text_is_lost_or_doubled(text: str, rules: str) -> None:
+@given(text=st.one_of(TEXTS, st.text(max_size=60)), rules=st.sampled_from(["medical", "punkt", TRAINED]))
+def test_no_text_is_lost_or_doubled(text: str, rules: str | Punkt) -> None:
     found = split_sentences(text, rules=rules)
     assert all(sentence.strip() for sentence in found)
     assert "".join("".join(found).split()) == "".join(text.split())
@@ -66,17 +81,6 @@ def test_white_space_around_a_text_plays_no_part(text: str) -> None:
     assert split_sentences(f" \n {text}\n ") == split_sentences(text)
 
 
-def test_rules_have_names_and_others_are_refused() -> None:
-    assert (rules_name("medical"), rules_name("punkt")) == (MEDICAL, "punkt untrained")
-    assert rules_name(Punkt(name="punkt_tab 12")) == "punkt_tab 12"
-    assert split_sentences("Dr. Lee", rules="punkt") == ["Dr.", "Lee"]
-    assert split_sentences("Dr. Lee", rules=Punkt(abbreviations=frozenset(["dr"]))) == ["Dr. Lee"]
-    with pytest.raises(ValueError, match="rules must be medical, punkt, or parameters of Punkt; got 'nltk'"):
-        split_sentences("a", rules="nltk")
-    with pytest.raises(ValueError, match="rules must be"):
-        rules_name("nltk")
-
-
 @pytest.mark.upstream
 @needs_shared
 def test_the_recorded_sentences() -> None:
@@ -87,15 +91,6 @@ def test_the_recorded_sentences() -> None:
         for rules in ("punkt", "medical"):  # these texts have no abbreviations: both agree
             assert split_sentences(case["context"], rules=rules) == case["context_sentences"]
             assert split_sentences(case["claim"], rules=rules) == case["claim_sentences"]
-
-
-TRAINED = Punkt(
-    abbreviations=frozenset(["dr", "e.g", "op", "mg", "vs"]),
-    collocations=frozenset([("##number##", "the"), ("b", "j"), ("vs", "the")]),
-    starters=frozenset(["the", "no"]),
-    cases={"the": 2 + 64, "no": 4 + 32, "x": 16, "b": 64, "j": 8, "dr": 2},
-    name="invented",
-)
 
 
 def sentences(text: str, punkt: Punkt = UNTRAINED) -> list[str]:
@@ -114,17 +109,6 @@ def sentences(text: str, punkt: Punkt = UNTRAINED) -> list[str]:
 )
 def test_untrained(text: str, expected: list[str]) -> None:
     assert sentences(text) == expected
-
-
-@settings(deadline=None, max_examples=300)
-@given(text=TEXTS, punkt=st.sampled_from([UNTRAINED, TRAINED]))
-def test_no_text_is_lost_or_doubled_of_punkt(text: str, punkt: Punkt) -> None:
-    end = 0
-    for start, stop in punkt_spans(text, punkt):
-        assert start < stop
-        assert not text[end:start].strip()
-        end = stop
-    assert not text[end:].strip()
 
 
 @settings(deadline=None, max_examples=400)
@@ -157,7 +141,7 @@ def test_the_library_with_parameters(tmp_path: Path) -> None:
         assert punkt_spans(text, read) == list(theirs.span_tokenize(text)), text
 
 
-def test_files_that_are_not_there_or_damaged(tmp_path: Path) -> None:
+def test_files_that_are_not_there_or_damaged_and_long_runs(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match=r"abbrev_types.txt: No such file.*curl -O https://\S+/punkt_tab\.zip"):
         read_punkt(tmp_path)
     for name in ("abbrev_types.txt", "sent_starters.txt", "collocations.tab"):
@@ -168,9 +152,6 @@ def test_files_that_are_not_there_or_damaged(tmp_path: Path) -> None:
     (tmp_path / "ortho_context.tab").write_bytes(b"\xff")
     with pytest.raises(UsageError, match="ortho_context.tab: not UTF-8"):
         read_punkt(tmp_path)
-
-
-def test_long_runs_of_marks_take_no_long() -> None:
     # Quadratic work on these would take minutes.
     for text in ("!" * 100_000, "a." * 50_000, '."' * 50_000, "\u00a0." * 50_000, ". " * 20_000):
         assert punkt_spans(text)

@@ -9,9 +9,7 @@
     QUIRKS[21]       # how labels of this calculator deviate in general
 
 These rules are kept apart from the published calculators on purpose: neither imports the other, and no answer for a
-patient may come from here. They share the error types and the folding of names alone. The rules follow from the
-explanations in the dataset's own `Ground Truth Explanation` column and from the code that its authors published in
-June 2024; `docs/v1_labels.md` lists the quirks and how far the labels are reproduced.
+patient may come from here. `docs/v1_labels.md` lists the quirks and how far the labels are reproduced.
 """
 
 from __future__ import annotations
@@ -33,10 +31,7 @@ QUIRKS: Final[Mapping[int, str | None]] = MappingProxyType({rule.id: rule.quirk 
 
 @dataclass(frozen=True, slots=True)
 class LabelResult:
-    """What the label rule makes of a row.
-
-    `note` says which quirks took effect on this row, None when the rule worked as published (up to rounding).
-    """
+    """What the label rule makes of a row; `note` says which quirks took effect on it."""
 
     calculator_id: int
     answer: Answer
@@ -51,11 +46,7 @@ class LabelResult:
 
 
 def label(calculator_id: int, entities: Mapping[str, object]) -> LabelResult:
-    """Apply the rule that produced the v1.0 labels.
-
-    Names of v1.0 and of later versions are found; values count exactly as written. Entities that the rule does not use
-    are ignored.
-    """
+    """Apply the rule that produced the v1.0 labels; values count exactly as written."""
     rule = RULES.get(calculator_id)
     if rule is None:
         known = ", ".join(str(known) for known in RULES)

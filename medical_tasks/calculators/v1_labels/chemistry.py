@@ -1,8 +1,4 @@
-"""Blood chemistry, kidney, liver and doses.
-
-Corrections, osmolality, insulin resistance, lipids and the six gaps; kidney function, water and sodium; Fibrosis-4, Child-Pugh,
-MELD-Na; steroid and opioid equivalents.
-"""
+"""Blood chemistry, kidney, liver and doses."""
 
 from __future__ import annotations
 

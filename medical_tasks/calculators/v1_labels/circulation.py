@@ -1,8 +1,4 @@
-"""Heart, vessels, clots and bleeding.
-
-MAP, CHA2DS2-VASc, cardiac risk index, HEART, HAS-BLED, Framingham; corrected QT intervals, which ignore the units of heart rate
-and QT; Wells for PE and DVT, PERC, Caprini, Glasgow-Blatchford.
-"""
+"""Heart, vessels, clots and bleeding; corrected QT intervals ignore the units of heart rate and QT."""
 
 from __future__ import annotations
 

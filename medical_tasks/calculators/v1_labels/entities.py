@@ -1,7 +1,6 @@
 """A row's entities as the label rules read them: values taken raw, units converted with every step rounded.
 
-Names are found in any spelling. Factors, molar masses and roundings are those of the v1.0 labels, the wrong ones included. The
-published calculators have their own exact units; nothing here serves any purpose but reproducing labels.
+Factors, molar masses and roundings are those of the v1.0 labels, the wrong ones included; they serve nothing else.
 """
 
 from __future__ import annotations
@@ -157,26 +156,16 @@ _WORTH_A_NOTE: Final = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Compound:
-    """What is measured, with the figures the labels used.
-
-    Attributes:
-        molar_mass: g/mol as the label rule had it; None where it had none, so that amounts in mol could not run.
-    """
+    """What is measured, with the figures the labels used."""
 
     name: str  # for notes
-    molar_mass: float | None = None
+    molar_mass: float | None = None  # g/mol as the label rule had it; None where it had none
     valence: int | None = None  # mEq per mmol; None where the rule had none
     true_molar_mass: float | None = None  # g/mol where the label rule's figure is wrong
 
 
 def concentration(given: Entities, name: str, compound: Compound, target: str) -> float:
-    """A concentration in the rule's unit, rounded after each step.
-
-    Amount first: prefix factor, to mol or g, molar mass, to the target's prefix; then divided by the volume factor.
-    A value already in the target unit passes unrounded.
-
-    A note is left when the steps moved the value by more than 0.1 %.
-    """
+    """A concentration in the rule's unit, rounded after each step; a note tells of more than 0.1 %."""
     value, unit = given.pair(name)
     if unit == target:
         return value

@@ -15,10 +15,7 @@ Answer: TypeAlias = float | int | str | tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A label rule.
-
-    `quirk` says how labels deviate from the published rule; None when they do not.
-    """
+    """A label rule; `quirk` says how labels deviate from the published rule, None when they do not."""
 
     id: int
     name: str

@@ -1,15 +1,11 @@
-"""The index of UMLS terms on disk: built once in little memory, opened at once, looked up by hash.
+"""The index of UMLS terms on disk: built once in little memory from MRCONSO.RRF and MRSTY.RRF, looked up by hash.
 
     umls.json      what it was made from, and how; written last, so that a folder without it is no index
     hashes.u64     the terms' hashes, sorted, 8 bytes each, the lowest byte first
     places.u64     where each term's record begins in records.bin; one more for the end
     records.bin    a term, a zero byte, its concepts' ids
 
-It is built from two Metathesaurus files, plain or gzip (UMLS Reference Manual, chapter 3.3): MRSTY.RRF has the concept first and
-its type second; MRCONSO.RRF the concept first, the language second, the string fifteenth. Suppressed and obsolete strings count,
-as in QuickUMLS. Terms and looked-up texts are both decomposed (NFKD). A term of more words than a matcher's window is left out;
-so is one without a concept of an accepted type: MEDCON's are 66 types of seven semantic groups (2018), procedures not among
-them.
+Columns: UMLS Reference Manual, chapter 3.3. Suppressed and obsolete strings count, as in QuickUMLS; texts are decomposed (NFKD).
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
-"""Concepts of texts by exact lookup: what QuickUMLS finds at a threshold of 1, without its near-exact slips.
+"""Concepts of texts by exact lookup: what QuickUMLS finds at a threshold of 1 (docs/medcon.md), without its near-exact slips.
 
-Texts are cut into tokens with spaCy's English rules, those of MEDCON's reference; for parts of speech a closed list of
-determiners and prepositions may be given. `aci-bench` looks every window of one to five tokens up, as QuickUMLS did at
-ACI-BENCH's release. `archehr` follows QuickUMLS 1.4.2 in ArchEHR-QA's scorer: no punctuation, stop word, determiner or
-preposition at an end, determiners left out inside. QuickUMLS compares sets of three-letter pieces, so it also takes a few terms
-whose pieces are the same in another order; here a term must be equal. In its overlap rule a stretch with accents, whose pieces
-differ from those of the decomposed term, comes behind those without; that is kept.
+QuickUMLS compares sets of three-letter pieces, so it also takes a few terms whose pieces are the same in another order. In its
+overlap rule a stretch with accents, whose pieces differ from the decomposed term's, comes behind those without; that is kept.
 """
 
 from __future__ import annotations
