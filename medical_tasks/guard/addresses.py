@@ -1,7 +1,6 @@
-"""Where an address leads: to this machine, or away from it.
+"""Where an address leads: to this machine, or away from it; only the plainest spellings count as this machine.
 
-Only the plainest spellings count as this machine. Libraries disagree about odd ones (a name with `@` or a backslash in it, an
-IP address written as one number), and what is read one way here and connected to in another way there is a leak.
+Libraries disagree about odd ones, and what is read one way here and connected to in another way there is a leak.
 """
 
 from __future__ import annotations
@@ -90,10 +89,9 @@ def _canonical(host: str, *, six: bool) -> str | None:
 
 
 def is_loopback_host(url: str) -> bool:
-    """Says whether a URL names this machine: a loopback address, `localhost`, a unix socket. Nothing is looked up.
+    """Says whether a URL names this machine and must never take a proxy. Nothing is looked up.
 
-    Requests to such a URL must never take a proxy. `0.0.0.0` and `::`, which servers print as their own address, lead back to
-    this machine as well.
+    `0.0.0.0` and `::`, which servers print as their own address, lead back to this machine as well.
     """
     address = read_address(url)
     if address is None:

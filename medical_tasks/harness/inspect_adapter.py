@@ -77,8 +77,6 @@ def _chat_message(message: Message) -> ChatMessage:
 
 
 class _Memory:
-    """What a protocol works out, for the time of one evaluation; inspect keeps its own log."""
-
     def __init__(self) -> None:
         self._kept: dict[tuple[str, str], dict[str, Any]] = {}
 
@@ -216,10 +214,7 @@ def _refused(said: str) -> PrerequisiteError:
 
 
 def registered_task(spec: TaskSpec, *, module: str) -> Callable[..., Task]:
-    """Registers a task under its name, with `-T` options for the data, the prompts and the task's own arguments.
-
-    `module` is the one of the package that inspect imports.
-    """
+    """Registers a task with its `-T` options; `module` is the one of the package that inspect imports."""
     dataset = next(each for each in spec.benchmark.datasets if each.name == spec.dataset)
     # What decides the scores as well is for `medical-tasks run`, whose scoring is told.
     own = [name for name in spec.arguments if name not in spec.scoring_arguments]

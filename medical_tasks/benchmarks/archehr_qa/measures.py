@@ -1,9 +1,6 @@
 """Factuality and relevance, the two halves of the paper's section Evaluation.
 
-Factuality compares the sentences an answer cites with those that its question needs; ids the note does not have are wrong
-citations. Micro figures add up over cases before they divide, macro figures are means of the cases' own. Relevance is how like its
-references an answer is: the clinician's answer, and the questions with the note's essential sentences in the note's order (SARI:
-these alone, with the question as its source). BERTScore may be below 0, and MEDCON, by synonyms, above 1.
+Micro figures add up over cases before they divide, macro figures are means. BERTScore may be below 0, and MEDCON above 1.
 """
 
 from __future__ import annotations
@@ -108,10 +105,7 @@ def labels_of(item: Item) -> dict[str, str]:
 
 
 def answer_comparison(item: Item, prediction: str, *, narrative: bool = False) -> Comparison | None:
-    """Holds an answer against the clinician's; None where that is not released.
-
-    SARI's source is the message and the clinician's question, or the message alone (`narrative`, 2026).
-    """
+    """Compares with the clinician's answer, None where it is not released; SARI's source is the questions or `narrative`."""
     source = str(item.fields["patient_narrative"]).strip() if narrative else _questions(item)
     return _compared(item.fields["clinician_answer"], prediction, source)
 
@@ -140,10 +134,9 @@ def _compared(reference: object, prediction: str, source: str) -> Comparison | N
 def relevance_values(
     compared: Mapping[str, Sequence[Comparison | None]], arguments: Mapping[str, str], *, wanted: Collection[str]
 ) -> list[dict[str, float]]:
-    """Computes the metrics. Each checkpoint and the index are opened once, and what is compared twice is computed once.
+    """Computes the metrics by ending of their names, an item each; what is compared twice is computed once.
 
-    `compared` has by ending of the metrics' names what is compared, an item each; None for an item without a reference, whose
-    metrics are nan. Metrics of which the argument is not given are left out.
+    An item without a reference (None) has nan. Metrics whose argument is not given are left out.
     """
     given = [metric for argument, metric in MODEL_METRICS.items() if argument in arguments]
     names = {suffix: [name for name in (*WORD_METRICS, *given) if f"{name}{suffix}" in wanted] for suffix in compared}

@@ -68,7 +68,6 @@ def score_answers(
 
 
 def _task(given: Mapping[str, str], *, official: bool) -> TaskSpec:
-    """The task with the metrics that can be computed; answers at hand have no groups."""
     known = [each for each in ANSWER_TASKS[0].metrics if not each.needs or each.needs in given]
     metrics = tuple(each for each in known if official or not each.name.endswith(OFFICIAL))
     return replace(ANSWER_TASKS[0], metrics=metrics, groups=(), cluster=None)

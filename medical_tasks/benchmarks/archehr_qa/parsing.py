@@ -1,10 +1,6 @@
 """Reads replies: grounded answers with their citations (shared tasks of 2025 and 2026), and ids alone (subtasks 2 and 4).
 
-An answer's form is a sentence a line with `|1,2|` at its end, 75 words in all. Read as well: spaces in a group, several groups,
-ranges (`1-3`, `1 to 3`), other separators, `[1, 2]` in lines without pipes, several sentences in a line, a fenced block, reasoning
-before `</think>`. Groups that stand together are one. Numbers in brackets that are no id list are prose: `[8.2 -> 6.9]`,
-`[**2150-1-1**]`, `[1.5]`, `[2150]`, and a range from where the note has no sentence (`[70-100]`). The reading never fails; the
-shared tasks' own reading, bug for bug, is in `scoring`.
+The reading never fails; the shared tasks' own reading, bug for bug, is in `scoring`.
 """
 
 from __future__ import annotations
@@ -78,7 +74,6 @@ def read_answer(text: str, known_ids: Collection[str]) -> Answer:
 
 
 def _sentences(line: str, groups: list[Group]) -> Iterator[Sentence]:
-    """The sentences of a line: one ends where the line does, and behind a group where its words do."""
     text, start = "", 0
     cited: list[str] = []
     for group in groups:
@@ -123,7 +118,6 @@ def _attached(sentences: list[Sentence]) -> tuple[Sentence, ...]:
 
 
 def _cut(sentences: tuple[Sentence, ...]) -> tuple[Sentence, ...]:
-    """The first words up to the limit."""
     made: list[Sentence] = []
     left = WORD_LIMIT
     for sentence in sentences:
@@ -256,7 +250,6 @@ def _lines(said: str) -> list[str]:
 
 
 def _listed_ids(rest: str, known_ids: Collection[str]) -> Iterable[str]:
-    """Ids behind a number: of groups, or of nothing but a list."""
     groups = pipe_groups(rest, known_ids) or bracket_groups(rest, known_ids)
     if groups:
         return [cited for group in groups for cited in group.ids]
@@ -265,7 +258,6 @@ def _listed_ids(rest: str, known_ids: Collection[str]) -> Iterable[str]:
 
 
 def _json(text: str) -> Any:
-    """The value of a reply that is JSON as a whole; None of any other."""
     if not text.startswith(("[", "{")):
         return None
     try:
@@ -411,7 +403,6 @@ def bracket_groups(line: str, known_ids: Collection[str] = ()) -> list[Group]:
 
 
 def _end(line: str) -> int:
-    """Where a line ends, but for marks."""
     end = len(line)
     while end and line[end - 1] != "|" and not line[end - 1].isalnum():
         end -= 1
@@ -456,9 +447,6 @@ _FENCE_LINE: Final = re.compile(r"^[ \t]*```[^\n]*\n?", re.MULTILINE)
 
 
 def unfenced(text: str) -> str:
-    """The inside of the last fenced block that says anything; the text itself where there is none.
-
-    A block that never ends goes on to its end.
-    """
+    """The inside of the last fenced block that says anything, even if it never ends; else the text itself."""
     blocks = [block for block in _FENCE.findall(text) if block.strip()]
     return blocks[-1] if blocks else _FENCE_LINE.sub("", text)

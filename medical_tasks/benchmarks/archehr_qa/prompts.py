@@ -1,9 +1,6 @@
 """How the questions of ArchEHR-QA are put (paper, Validation and figure 2), put again with what is wrong, and answered by the gold.
 
-Together: the answer with its citations in one reply. Answer first: the answer, then, in a second step, the same with citations.
-Evidence first: as together, with no more of the note than the sentences most like the questions. Feedback stands below the whole
-question again; the number of the try makes each question another one, so that a resumed run finds each in the store. The paper
-prints none of its prompts; the texts (`prompts.json`) are ours, written from the protocol's facts.
+The paper prints none of its prompts; the texts (`prompts.json`) are ours, written from the protocol's facts.
 """
 
 from __future__ import annotations
@@ -95,7 +92,6 @@ def _essential(item: Item) -> list[str]:
 
 
 def _official(lines: Sequence[str], cited: Sequence[Sequence[str]], *, order: Sequence[str]) -> str:
-    """Writes sentences and citations in the official form, cut at the limit."""
     places = {each: place for place, each in enumerate(order)}
     made: list[tuple[str, set[str]]] = []
     carried: set[str] = set()
@@ -129,12 +125,7 @@ _GOLD: Final[Mapping[str, Callable[[Item], str]]] = {
 def load_prompts(
     task: TaskSpec, name: str = "own", upstream: Path | None = None, *, arguments: Mapping[str, str] | None = None
 ) -> PromptSet:
-    """Makes the prompts of a task; `own` is the only set.
-
-    `options["steps"]` says how an answer and its citations are asked for; without it `options["form"]` what is asked. The
-    prompts of `evidence_first` have the sentences chosen for an item as its `sources`, and `settings` that say how they are
-    chosen.
-    """
+    """Makes the prompts of a task; `own` is the only set. `evidence_first` has the sentences shown as an item's `sources`."""
     if name == "official":
         raise UsageError(
             f"{task.name} has no official prompts: the paper describes its prompts and prints none of them. Use --prompts own."
@@ -161,10 +152,9 @@ def load_prompts(
 def question_text(
     kind: str, item: Item, *, shown: Collection[str] | None = None, answer: Collection[str] | None = None
 ) -> str:
-    """Writes one question of a kind of `TEXTS`, with the sentences of the note that are shown; all by default.
+    """Writes one question of a kind of `TEXTS`, with the sentences of the note that are `shown`; all by default.
 
-    For `cite`, `answer` has the sentences that are to be cited; `alignment` has the clinician's. What an item does not have
-    (a clinician's question, say) is left out with its label.
+    For `cite`, `answer` has the sentences that are to be cited. What an item does not have is left out with its label.
     """
     labels, fields = texts()["labels"], item.fields
 
@@ -206,10 +196,7 @@ _SHOWN_ID: Final = 12
 
 
 def cited_faults(reply: str, known_ids: Collection[str], *, answer: Sequence[str] | None = None) -> list[str]:
-    """Finds what is wrong with an answer that cites, a sentence for each fault; of an empty one only that.
-
-    `answer` has the sentences that were to be cited and not changed; their length is not held against the reply.
-    """
+    """Finds what is wrong with an answer that cites; the length of an `answer` that was only to be cited is no fault."""
     told, read = texts()["feedback"], read_answer(reply, known_ids)
     if EMPTY in read.problems:
         return [told["empty"]]
@@ -297,10 +284,9 @@ def open_protocol(task: TaskSpec, *, arguments: Mapping[str, str] | None = None)
 
 
 class GroundedAnswer:
-    """Asks for an answer in one step or two (`answer_first`); the chooser says which sentences were shown, None when all were.
+    """Asks in one step or two (`answer_first`), and again while something is wrong; the last try's reply is taken as it is.
 
-    A step's reply is taken when nothing is wrong with it; otherwise its question is put again. The last try's reply is taken
-    as it is. Everything follows from the replies so far, so a resumed run comes to the same questions.
+    Everything follows from the replies so far, so a resumed run comes to the same questions.
     """
 
     def __init__(self, steps: str, *, tries: int, chooser: Chooser | None = None) -> None:

@@ -1,9 +1,6 @@
-"""Synthetic twins of a release, any number of cases: the same files and shapes, invented courses.
+"""Synthetic twins of a release: `python -m medical_tasks.benchmarks.archehr_qa.twin --out FOLDER --dev 20 --test 100`.
 
-    python -m medical_tasks.benchmarks.archehr_qa.twin --out FOLDER --dev 20 --test 100 --test-2026 47
-
-The same seed and numbers give the same bytes. Lengths are near those of the paper (section Results): about 26 sentences a case,
-a quarter of them essential or nearly, a fifth supplementary, and answers of up to 75 words that cite every essential sentence.
+The same seed and numbers give the same bytes. Lengths are near those of the paper (section Results).
 """
 
 from __future__ import annotations
@@ -66,10 +63,7 @@ def write_twin(
     keys: Sequence[str] = SPLITS,
     answers: bool = True,
 ) -> Path:
-    """Writes a twin of a release for `--source`; a split of 0 cases is left out.
-
-    `keys` names the splits that have a key; `answers` says whether keys have the clinicians' answers.
-    """
+    """Writes a twin of a release for `--source`; a split of 0 cases is left out, and splits outside of `keys` have no key."""
     counts = dict(zip(SPLITS, (dev, test, test_2026), strict=True))
     if min(counts.values()) < 0 or not any(counts.values()):
         raise UsageError(

@@ -1,8 +1,6 @@
-"""Descriptions of diagnosis codes for both sides, because patients and clinicians use other words (section Alignment).
+"""Descriptions of diagnosis codes for messages and notes: patients and clinicians use other words (section Alignment).
 
-For messages they come from a model, or from a file; for notes from the hospital's own tables, as MIMIC has them (`DIAGNOSES_ICD`,
-`D_ICD_DIAGNOSES`). Where both have a column of the code's version, a code means what that version says. The paper asks Llama 3.3
-70B (supplement, table S3); the request here is ours. A reply that cannot be used is asked for again, without a quotation.
+The paper asks Llama 3.3 70B (supplement, table S3); the request here is ours.
 """
 
 from __future__ import annotations
@@ -263,7 +261,6 @@ def write_admission_codes(codes: Path, dictionary: Path, folder: Path) -> dict[s
 
 
 def _titles(dictionary: Path) -> tuple[list[str], dict[tuple[str, str], int], bool]:
-    """All descriptions, and the number of each code's."""
     titles: dict[str, int] = {}
     numbers: dict[tuple[str, str], int] = {}
     versioned = False

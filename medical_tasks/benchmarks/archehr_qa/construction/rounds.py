@@ -1,8 +1,6 @@
-"""Cases under construction, and the rounds of their annotation: later annotators see what was said before, and every round is kept.
+"""Cases under construction, and the rounds of their annotation, all of which are kept; round 0 is what is chosen.
 
-A paragraph of a note ends at a blank line. A line that ends with a colon and has few words is a heading, and a sentence of its own.
-In the paper, authors annotate first, clinicians review that and write answers, and a reviewer goes over labels and answers: three
-rounds. Round 0 is what is chosen, with nothing annotated.
+A paragraph of a note ends at a blank line. A short line that ends with a colon is a heading, and a sentence of its own.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Annotation sheets, written and checked: a row a sentence of the note, and rows for question and answer (section Creation).
 
-Sheets that are there are never written over: somebody may have edited them. What is wrong with an edited one is told by file, row
-and column and never by what stands there.
+Sheets that exist are never overwritten: somebody may have edited them. Errors name file, row and column, never the text.
 """
 
 from __future__ import annotations
@@ -62,9 +61,7 @@ def export_sheets(
 ) -> dict[str, Any]:
     """Writes a sheet a reviewer, for the next round; returns the content of `shares.json`, with the number of the round.
 
-    The first round takes the pairs that were chosen (edited sheets of candidates), with whole notes; each further one what
-    the round before left. `overlap` cases go to everybody; the seed decides who gets which others. `shares.json` comes first
-    and sheets that are there stay as they are, so a stopped export goes on.
+    `overlap` cases go to everybody; the seed decides who gets which others. `shares.json` comes first, so a stopped export goes on.
     """
     number = rounds.latest_imported(folder) + 1
     place, before = rounds.round_folder(folder, number), rounds.round_folder(folder, number - 1)
@@ -106,7 +103,6 @@ def export_sheets(
 
 
 def _first_cases(folder: Path, place: Path, chosen: Sequence[Path]) -> Mapping[str, OwnCase]:
-    """The cases of round 0, written where nobody has sheets of them yet."""
     cases = chosen_cases(folder, chosen)
     if rounds.latest_exported(folder) == 0:
         construction.make_folder(place)
