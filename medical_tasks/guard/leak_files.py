@@ -107,7 +107,6 @@ class Looking:
                 yield from readings(text) if form else self._text(text, depth)
 
     def _blocks(self, stream: IO[bytes]) -> Iterator[bytes]:
-        """Reads in parts that overlap and that cut no encoded bytes."""
         kept = b""
         while part := stream.read(_CHUNK):
             block = kept + part
@@ -311,7 +310,6 @@ _Opener = Callable[[Looking, IO[bytes], int, Path | None], Iterator[str]]
 
 
 def _running(block: bytes) -> int:
-    """Counts the bytes at the end that may go on as one encoded part."""
     return len(block) - min(len(block.rstrip(_ENCODED)), len(block.rstrip(_LISTED)))
 
 

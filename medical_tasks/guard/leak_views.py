@@ -498,10 +498,7 @@ _SHARED_STRINGS = 64  # strings of a place that are seen twice, when there are t
 
 @dataclass
 class Values:
-    """Strings, bytes and whole numbers inside values, by where they stand; lists have one place for all their elements.
-
-    So a text that was stored word by word, as lists of tokens are, is a text again. Names of fields are strings as well.
-    """
+    """Strings, names of fields, bytes and whole numbers in values, by place, so that a text stored word by word is a text again."""
 
     whole: bool = False  # all strings are also joined, as one more place
     strings: dict[tuple[str, ...], list[str]] = field(default_factory=dict)

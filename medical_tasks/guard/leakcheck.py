@@ -288,10 +288,7 @@ def _multipliers(size: int) -> Any:
 
 
 def runs_of(batch: Batch, size: int, *, whole_texts: bool = False) -> tuple[Runs, NDArray[np.intp]]:
-    """Numbers the runs of `size` words in a batch, none reaching over texts, with the positions of their texts.
-
-    Both have the shape (runs,); with `whole_texts` only texts that are exactly one run count.
-    """
+    """Numbers the runs of `size` words in a batch, and the text of each, both (runs,); `whole_texts` are exactly one run."""
     words = np.array(batch.hashes, dtype=np.int64).view(np.uint64)
     lengths = np.array(batch.lengths, dtype=np.int64)
     ends = np.cumsum(lengths)
@@ -316,10 +313,7 @@ def runs_of(batch: Batch, size: int, *, whole_texts: bool = False) -> tuple[Runs
 
 
 def distinct(parts: Sequence[Runs]) -> Runs:
-    """Returns the different runs of several arrays, sorted.
-
-    numpy's own `unique` hashes such numbers, which takes twenty times as long as sorting them.
-    """
+    """Returns the different runs, sorted; numpy's `unique` hashes such numbers, which takes twenty times as long."""
     runs = np.sort(np.concatenate([*parts, np.zeros(0, dtype=np.uint64)]))
     first = np.ones(len(runs), dtype=bool)
     first[1:] = runs[1:] != runs[:-1]

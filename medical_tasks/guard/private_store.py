@@ -149,7 +149,6 @@ def in_use(folder: Path) -> Iterator[None]:
 
 
 def _locked(folder: Path, stack: contextlib.ExitStack, *, exclusive: bool) -> bool:
-    """Takes a lock for as long as the stack; False where another process has one that stands against it."""
     try:
         import fcntl
     except ImportError:  # not a POSIX system: who uses it cannot be seen
@@ -292,10 +291,7 @@ def redact_reason(reason: str) -> str:
 
 
 def redact_value(value: Any) -> Any:
-    """Keeps of a verdict's value what can hold no text: numbers, and single plain words such as labels.
-
-    Every other string becomes "", and so do all of them where so many different words may be a text word by word.
-    """
+    """Keeps numbers and single plain words such as labels, unless so many different ones may be a text word by word."""
     words = set(_words(value))
     return _kept(value, words if len(words) <= _MOST_LABELS else frozenset())
 
@@ -326,10 +322,7 @@ def _is_plain(note: str, words: Collection[str]) -> bool:
 def redact_row(
     row: Mapping[str, Any], response: str | None, *, note_words: Collection[str] = frozenset()
 ) -> dict[str, Any]:
-    """Takes everything out of a row of `items.parquet` that may quote the source; adds the answer's SHA-256 ("" for None).
-
-    Notes of numbers and `note_words` alone, which the benchmark's own scoring writes into `parsed` and `why`, are kept.
-    """
+    """Takes everything out of a row of `items.parquet` that may quote the source; notes of numbers and `note_words` stay."""
     made: dict[str, Any] = {}
     for name, value in row.items():
         if name == "unscored":

@@ -185,11 +185,7 @@ def load(
 
 
 def _require_open(task: TaskSpec, spec: DatasetSpec) -> None:
-    """Refuses tasks on credentialed data.
-
-    inspect writes questions and answers into logs, a buffer of running samples, reductions, error messages, caches and
-    whatever hooks other packages register, and serves them live; a task cannot see which of these are on.
-    """
+    # inspect writes texts into logs, buffers and caches and serves them live; a task cannot see which of these are on.
     if not policy.text_allowed(spec):
         rule = policy.Subject.of(spec, task=task.name).rule
         raise _refused(

@@ -40,11 +40,7 @@ _FOLDER = hashlib.sha256(b"harness").hexdigest()[:32]
 
 
 def harness_request(prompts: str = "own", upstream: str | None = None, *, task: TaskSpec | None = None) -> JudgeRequest:
-    """Reads whom to ask from the environment, and how, by default as the `task` has it; the lexical judge when nothing is set.
-
-    Raises:
-        UsageError: A variable's value is not of its form.
-    """
+    """Reads whom to ask from the environment, and how, by default as the `task` has it; the lexical judge when nothing is set."""
     name = os.environ.get(JUDGE_VARIABLE) or "lexical"
     args = parse_model_args(os.environ.get(ARGS_VARIABLE, ""), option=ARGS_VARIABLE)
     votes = os.environ.get(VOTES_VARIABLE) or str(default_votes(name, args, [] if task is None else [task]))

@@ -216,8 +216,7 @@ _LABELS: Final = {"E": "essential", "S": "supplementary", "N": "not-relevant"}
 def demo_cases() -> dict[str, tuple[FullCase, ...]]:
     """Split to its cases, in order: synthetic, written for this package; they describe nobody. Not medical advice.
 
-    They have the release's shapes. In `demo_cases.json` a `note` is a list of paragraphs, each a list of sentences that begin with
-    the first letter of their label; `answer` is the clinician's, each sentence with the ids it rests on.
+    In `demo_cases.json` a sentence begins with the first letter of its label.
     """
     splits = json.loads(Path(__file__).with_name("demo_cases.json").read_text(encoding="utf-8"))
     return {split: tuple(map(_full, cases)) for split, cases in splits.items()}
@@ -318,10 +317,7 @@ def _file(path: Path, root: Path, description: str) -> OfficialFile:
 
 
 def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
-    """Makes an item of each row that has what the task asks about; it is an error if none has.
-
-    Where gold is not released a case is asked all the same, so that its answer can be submitted.
-    """
+    """Makes an item of each row that has what the task asks about, with gold or without; it is an error if none has."""
     given, has_given = _GIVEN.get(_form(task), ("a note excerpt", lambda row: bool(row["sentences"])))
     kept = [row for row in rows if has_given(row)]
     if not kept:
@@ -343,7 +339,6 @@ def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
 
 
 def _form(task: TaskSpec) -> str:
-    """The subtask; "" for the tasks that answer with citations, in one step or in several."""
     return "" if "steps" in task.options else task.options["form"]
 
 

@@ -219,10 +219,7 @@ def _number(task: TaskSpec, arguments: Mapping[str, str], name: str) -> int:
 
 
 def heuristic_responses(task: TaskSpec, items: Sequence[Item], arguments: Mapping[str, str]) -> list[str]:
-    """Answers with the sentences most like the questions, in the order of the note, one a line, each citing itself.
-
-    Sentences are taken whole, the most similar first, until the next would make more than 75 words.
-    """
+    """Answers with whole sentences, the most like the questions up to 75 words, in the order of the note, each citing itself."""
     similarity = open_similarity(_embedder(task, arguments))
     found = similarity.of(items)
     return [_answer(item, similarities) for item, similarities in zip(items, found, strict=True)]

@@ -106,7 +106,6 @@ def _sentence(text: str, cited: list[str]) -> Sentence:
 
 
 def _attached(sentences: list[Sentence]) -> tuple[Sentence, ...]:
-    """Gives citations in a line of their own to the sentence before them."""
     made: list[Sentence] = []
     for sentence in sentences:
         if not sentence.text and made:
@@ -191,11 +190,9 @@ class PairReply:
 def read_evidence(text: str, known_ids: Collection[str]) -> IdReply:
     """Reads which sentences a reply names.
 
-    It is read as the first of these that fits: JSON (a list of ids, or an object with one list in it or one named
-    `essential`, or a list of objects with a sentence's id, of which a `relevance` other than essential leaves it out); groups
-    `|1,2|` or `[1, 2]`; a list of ids, behind a label or not (`Essential sentences: 1, 3-5`), between lines without numbers;
-    lines that begin with an id and a mark. What a heading calls supplementary or not relevant ends what is read; a line that
-    calls its id so is passed over.
+    The first of these that fits: JSON (a list of ids, or of objects with a sentence's id and perhaps its `relevance`, alone in an
+    object or named `essential`); groups; a list of ids between lines without numbers; lines that begin with an id and a mark.
+    What a heading calls supplementary or not relevant ends what is read.
     """
     said = _said(text)
     if _NOTHING.fullmatch(said):
@@ -221,10 +218,8 @@ def read_evidence(text: str, known_ids: Collection[str]) -> IdReply:
 def read_alignment(text: str, known_ids: Collection[str], answer_ids: Sequence[str] = ()) -> PairReply:
     """Reads what each sentence of an answer rests on; a number that is none of `answer_ids` means the sentence at that place.
 
-    It is read strictly: lines `1: 2,3` (the answer's sentence, then an id list, with bars or brackets or without); where no
-    line is numbered, lines that end with a group, in the answer's order (`||` for a sentence that rests on nothing); or JSON,
-    an object from number to list, a list of lists, or a list of objects with `answer_id` and `evidence_id`. Other lines are
-    passed over.
+    Read are lines `1: 2,3`; where no line is numbered, lines that end with a group, in the answer's order; or JSON, an object from
+    number to list, a list of lists, or a list of objects with `answer_id` and `evidence_id`.
     """
     said = _said(text)
     if _NOTHING.fullmatch(said):
@@ -352,9 +347,7 @@ class Group:
 def read_ids(text: str, known_ids: Collection[str]) -> tuple[str, ...]:
     """Reads an id list: what stands between the marks. Each id counts once.
 
-    Quotes and brackets around an id, leading zeros and `S` or `#` before a number play no part. What is no number is an id
-    all the same, which no note has; so is a range that runs backwards or over more than `MAX_RANGE` sentences, as it stands
-    there.
+    What is no number is an id all the same, which no note has; so is a range that runs backwards or over `MAX_RANGE` sentences.
     """
     found: list[str] = []
     for part in _SEPARATOR.split(_AROUND_DASH.sub("-", text)):
@@ -365,11 +358,9 @@ def read_ids(text: str, known_ids: Collection[str]) -> tuple[str, ...]:
 
 
 def pipe_groups(line: str, known_ids: Collection[str]) -> list[Group]:
-    """Finds the groups of a line in the official form, and in forms near to it.
+    """Finds the groups of a line in the official form, and in forms near to it; `||` is a group without ids.
 
-    The group at the line's end may hold any words (`|x|`: an id that no note has), and marks without letters or digits may
-    stand behind it. One within the line holds numbers alone, and counts where another sentence follows it, or another group
-    ends the line. `||` is a group without ids.
+    The group at the line's end may hold any words. One within the line holds numbers alone, and a sentence or group follows it.
     """
     end = _end(line)
     groups = [
@@ -387,10 +378,7 @@ def pipe_groups(line: str, known_ids: Collection[str]) -> list[Group]:
 
 
 def bracket_groups(line: str, known_ids: Collection[str] = ()) -> list[Group]:
-    """Finds the groups of a line that stand in square brackets, `[1, 2]` or `[1][2]`, wherever they are.
-
-    A range begins with one of the known ids; without any it can begin anywhere.
-    """
+    """Finds groups in square brackets, `[1, 2]` or `[1][2]`; a range begins with a known id, if any is known."""
     groups = []
     for found in _BRACKETS.finditer(line):
         text = re.sub(r"[\[\]]", " ", found[0])
@@ -410,7 +398,6 @@ def _end(line: str) -> int:
 
 
 def _widened(line: str, group: Group) -> Group:
-    """The group with the marks that stand close around it: `(|1|)`, `**[1]**`."""
     start, end = group.start, group.end
     while start and end < len(line) and _PAIRS.get(line[start - 1]) == line[end]:
         start, end = start - 1, end + 1

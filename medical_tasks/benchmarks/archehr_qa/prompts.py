@@ -41,11 +41,6 @@ from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, MultiStep, Pr
 QUESTION_WORDS: Final = 15
 """Most words of a clinician's question."""
 
-
-PROMPT_SETS: Final = ("own",)
-VERSION: Final = 1
-"""Of the protocol."""
-
 _TRIED: Final = ("together", "answer_first", "evidence_first")
 _SECOND_STEP: Final = {"answer_first": ("cite",)}
 
@@ -58,10 +53,9 @@ def texts() -> dict[str, Any]:
 
 
 def gold_cited_answer(item: Item) -> str:
-    """Writes an answer of the official form, the clinician's, whose citations are the essential sentences, at most 75 words.
+    """Writes the clinician's answer in the official form, at most 75 words, citing all essential sentences and no other.
 
-    An essential sentence that the clinician does not cite, the last sentence cites. Without a clinician's answer essential
-    sentences stand for it; without a key the citations are the clinician's; "" where neither is released.
+    Without an answer essential sentences stand for it; without a key the citations are the clinician's.
     """
     fields = item.fields
     lines = list(fields["answer_sentences"])
@@ -130,8 +124,8 @@ def load_prompts(
         raise UsageError(
             f"{task.name} has no official prompts: the paper describes its prompts and prints none of them. Use --prompts own."
         )
-    if name not in PROMPT_SETS:
-        raise UsageError(f"unknown prompt set {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
+    if name != "own":
+        raise UsageError(f"unknown prompt set {name!r} for {task.name}. Sets: own.")
     kind = task.options.get("steps") or task.options["form"]
     if kind not in texts()["asked"]:
         raise UsageError(
@@ -152,10 +146,7 @@ def load_prompts(
 def question_text(
     kind: str, item: Item, *, shown: Collection[str] | None = None, answer: Collection[str] | None = None
 ) -> str:
-    """Writes one question of a kind of `TEXTS`, with the sentences of the note that are `shown`; all by default.
-
-    For `cite`, `answer` has the sentences that are to be cited. What an item does not have is left out with its label.
-    """
+    """Writes one question, with the sentences of the note that are `shown` (by default all), or the `answer` to `cite`."""
     labels, fields = texts()["labels"], item.fields
 
     def numbered(ids: Iterable[object], sentences: Iterable[str]) -> list[str]:
@@ -183,7 +174,6 @@ def gold_response(task: TaskSpec, item: Item) -> str:
 
 
 def _digest(kind: str) -> str:
-    """Hashes all texts of a task's questions: of both its steps, and of what is said about a faulty reply."""
     known = texts()
     said = [part for each in (kind, *_SECOND_STEP.get(kind, ())) for part in (each, *known["asked"][each].values())]
     told = known["feedback"].values() if kind in _TRIED else ()
@@ -284,14 +274,11 @@ def open_protocol(task: TaskSpec, *, arguments: Mapping[str, str] | None = None)
 
 
 class GroundedAnswer:
-    """Asks in one step or two (`answer_first`), and again while something is wrong; the last try's reply is taken as it is.
-
-    Everything follows from the replies so far, so a resumed run comes to the same questions.
-    """
+    """Asks in one step or two (`answer_first`), and again while something is wrong; all follows from the replies so far."""
 
     def __init__(self, steps: str, *, tries: int, chooser: Chooser | None = None) -> None:
         self._steps, self._tries, self._chooser = steps, tries, chooser
-        self.identity: Mapping[str, Any] = {"name": steps, "version": VERSION, "tries": tries}
+        self.identity: Mapping[str, Any] = {"name": steps, "version": 1, "tries": tries}
 
     def next_turns(self, dialogues: Sequence[Dialogue], records: Records) -> list[Turn]:
         """Takes each last reply, or says what is wrong with it."""

@@ -66,10 +66,7 @@ def _wrong(where: object, said: object, again: str = _AGAIN) -> UsageError:
 
 
 def read_cases(path: Path, *, notes: bool = True) -> list[Case]:
-    """Reads a file of cases, in its order; messages name case and rule, and no text.
-
-    Differing offsets of sentences are only reported: nothing depends on them. Open questions (`notes=False`) have no excerpts.
-    """
+    """Reads a file of cases, in its order; open questions (`notes=False`) have no excerpts. Messages name case and rule."""
     root = _root(path)
     if root.tag != "annotations":
         raise _wrong(path, "is no file of cases, its outermost element is not <annotations>")

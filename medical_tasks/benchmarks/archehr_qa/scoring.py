@@ -250,8 +250,7 @@ class OfficialAnswer:
 def official_answer(answer: str) -> OfficialAnswer:
     """Reads an answer (what a submission has as `answer`) as the script does.
 
-    It splits a line at its last two pipes, leaves ids as they stand (`|1, 2|` cites `1` and ` 2`), throws away what is behind
-    the last pipe, and counts the citations of what it cuts off.
+    Ids stay as they stand (`|1, 2|` cites `1` and ` 2`), and the citations of what is cut off count.
     """
     sentences: list[str] = []
     citations: list[str] = []

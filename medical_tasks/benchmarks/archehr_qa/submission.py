@@ -211,7 +211,6 @@ def _no_text(item: Item, value: Any, *, field: str = "prediction") -> list[Probl
 
 
 def _misspelt(answer: str, known_ids: Sequence[str]) -> str:
-    """Says what is wrong with the first line that is not of the form, and which others are not."""
     lines = enumerate(answer.split("\n"), start=1)
     wrong = {number: why for number, line in lines if (why := _spelling(line.strip(), known_ids))}
     if not wrong:

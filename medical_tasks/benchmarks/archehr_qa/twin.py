@@ -36,11 +36,9 @@ _ESSENTIAL, _SUPPLEMENTARY, _NOT_RELEVANT = LABELS
 
 @cache
 def _texts() -> dict[str, Any]:
-    """Invented courses (`topics`), and texts of all.
+    """Invented courses (`topics`), and texts of all; braces hold numbers that are drawn for each case.
 
-    Of a topic: whether it is a visit to the emergency department (`emergency`), the `story` before what is asked (`ask`), the
-    clinician's `question`, `facts` that answer it (a sentence of the note, and the same as an answer says it), and `more`
-    sentences that support it. Braces hold numbers that are drawn for each case. `closings` of an answer rest on nothing.
+    `facts` are a sentence of the note and the same as an answer says it; `closings` of an answer rest on nothing.
     """
     made: dict[str, Any] = json.loads(Path(__file__).with_name("twin_topics.json").read_text(encoding="utf-8"))
     return made
@@ -118,7 +116,6 @@ def _case(draw: random.Random, number: int) -> FullCase:
 def _paragraphs(
     draw: random.Random, topic: Mapping[str, Any], values: Mapping[str, str]
 ) -> tuple[list[list[tuple[str, str]]], set[str]]:
-    """Sentences with their labels, a heading alone and two blocks below each; and the texts of the essential ones."""
     headings, others = _texts()["headings"], _texts()["fillers"]
     essential = [text.format_map(values) for text, _ in topic["facts"]]
     chosen = [(text, _ESSENTIAL) for text in essential]

@@ -71,7 +71,6 @@ class _NoteWords:
         return bag_of(counts, length)
 
     def _counted(self, text: str) -> tuple[Counter[int], int]:
-        """How often each word of a query stands in a text, and the number of its words, function words left out."""
         counts: Counter[int] = Counter()
         length = 0
         for word, times in Counter(raw_words(text)).items():
@@ -191,10 +190,7 @@ _LISTED: Final = 20
 
 
 def chosen_cases(folder: Path, sheets: Sequence[Path] = ()) -> list[OwnCase]:
-    """Makes a case, with its whole note, of every chosen pair; all wrong rows are listed at once, by file, row and column.
-
-    A row may be in one of several sheets alone, and need be in none.
-    """
+    """Makes a case, with its whole note, of every chosen pair; all wrong rows are listed at once, by file, row and column."""
     candidates = {(each.values["post_id"], each.values["note_id"]): each.values for each in load_candidates(folder)}
     narratives = {post.id: post.text for post in load_posts(folder)}
     chosen: dict[tuple[str, str], str] = {}
@@ -289,10 +285,7 @@ class Note:
 def read_notes(
     path: Path, *, only: Collection[str] | None = None, on_read: Callable[[int], None] = lambda _: None
 ) -> Iterator[Note]:
-    """Yields notes one by one, in constant memory; `on_read` is called with the number of bytes read so far.
-
-    Of a table with a column `category` the discharge summaries are taken, without those marked as errors (`iserror` 1).
-    """
+    """Yields discharge notes in constant memory; `on_read` is called with the number of bytes read so far."""
     header = header_of(path, release=_RELEASE)
     columns = table_columns(header, {**_COLUMNS, **_OPTIONAL})
     missing = [" or ".join(names) for use, names in _COLUMNS.items() if use not in columns]
@@ -349,10 +342,7 @@ class Hit(NamedTuple):
 
 
 class Ranking:
-    """The best notes for each query, at most `top`; every note is shown twice: to `count`, all of them, and then to `rank`.
-
-    What stands twice in a query counts twice. `numbers` are those of the words of all queries.
-    """
+    """The best notes for each query, at most `top`; every note is shown twice: to `count`, all of them, and then to `rank`."""
 
     def __init__(self, queries: Sequence[Iterable[str]], *, top: int) -> None:
         bags = [Counter(query) for query in queries]

@@ -59,7 +59,7 @@ class ReviewOptions:
 
 def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) -> dict[str, Any]:
     """Reads the edited sheets of the last exported round; returns the content of `review.json`: counts, no text."""
-    number = rounds.latest_exported(folder)
+    number = rounds.latest(folder, rounds.SHARES)
     shares = rounds.load_shares(folder, number)
     form = _release_form(folder, number, options)
     before = rounds.cases_of(folder, number - 1)
@@ -110,7 +110,6 @@ def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) 
 
 
 def _release_form(folder: Path, number: int, options: ReviewOptions) -> dict[str, Any]:
-    """What decides about the official files beside the cases; what is not said now is as in the round before."""
     form: dict[str, Any] = {"note_source": "", "dev": 0, "seed": 0}
     if number > 1:
         form |= files.read_json(rounds.round_folder(folder, number - 1) / rounds.REVIEW, step="import").get(
@@ -268,10 +267,7 @@ def split_cases(cases: Sequence[OwnCase], *, dev: int, seed: int) -> dict[str, l
 
 
 def write_release(folder: Path, splits: Mapping[str, Sequence[OwnCase]], *, note_source: str = "") -> None:
-    """Writes cases, key and mapping of each split, for their owner alone; those of an empty split are taken away.
-
-    The mapping is written for the note sources `mimic-iii` and `mimic-iv` alone.
-    """
+    """Writes cases, key and mapping (of MIMIC's notes alone) of each split, for their owner; an empty split's are removed."""
     make_folder(folder)
     for split in _SPLITS:
         cases = [_released(case, note_source) for case in splits.get(split, ())]
@@ -364,10 +360,7 @@ def round_agreement(before: Mapping[str, OwnCase], after: Mapping[str, OwnCase])
 
 
 def retained_words(before: str, after: str) -> tuple[int, int]:
-    """Counts the words of an answer that are still there, and all it had; a word that stood twice and stands once was kept once.
-
-    The paper compares lemmas, by a tool that it does not name; here stems are compared, without function words.
-    """
+    """Counts the words of an answer that are still there, and all it had, by stem; the paper compares lemmas."""
     written, left = Counter(content_words(before)), Counter(content_words(after))
     return (written & left).total(), written.total()
 
@@ -377,7 +370,6 @@ def _labels(case: OwnCase) -> list[str]:
 
 
 def _among_annotators(folder: Path, number: int) -> list[dict[str, Any]]:
-    """Compares each two who annotated the same cases in a round without seeing each other's sheets."""
     place = rounds.round_folder(folder, number)
     files.checked_step(place / rounds.MARKS, files.read_json(place / rounds.REVIEW, step="import"), step="import")
     marks: dict[str, dict[str, list[str]]] = {}
@@ -395,7 +387,7 @@ def _among_annotators(folder: Path, number: int) -> list[dict[str, Any]]:
 
 def measure_agreement(folder: Path) -> dict[str, Any]:
     """Measures every round that was imported, and writes `agreement.json`: names, counts and figures, no text."""
-    last = rounds.latest_imported(folder)
+    last = rounds.latest(folder, rounds.REVIEW)
     if not last:
         raise MissingError(
             f"{folder}: no sheets were imported yet. Do it first: medical-tasks construct archehr import."

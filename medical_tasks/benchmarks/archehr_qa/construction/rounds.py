@@ -158,17 +158,8 @@ def round_folder(folder: Path, number: int) -> Path:
     return folder / f"round_{number}"
 
 
-def latest_exported(folder: Path) -> int:
-    """Number of the last round whose sheets were written; 0 where there is none."""
-    return _latest(folder, SHARES)
-
-
-def latest_imported(folder: Path) -> int:
-    """Number of the last round whose sheets were read back; 0 where there is none."""
-    return _latest(folder, REVIEW)
-
-
-def _latest(folder: Path, name: str) -> int:
+def latest(folder: Path, name: str) -> int:
+    """Number of the last round that was exported (`SHARES`) or imported (`REVIEW`); 0 where there is none."""
     return next(number for number in count() if not (round_folder(folder, number + 1) / name).exists())
 
 

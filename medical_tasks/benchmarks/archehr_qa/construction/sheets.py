@@ -59,11 +59,8 @@ def _row(case: OwnCase, kind: str, number: str, **cells: str) -> dict[str, objec
 def export_sheets(
     folder: Path, reviewers: Sequence[str], *, chosen: Sequence[Path] = (), overlap: int = 0, seed: int = 0
 ) -> dict[str, Any]:
-    """Writes a sheet a reviewer, for the next round; returns the content of `shares.json`, with the number of the round.
-
-    `overlap` cases go to everybody; the seed decides who gets which others. `shares.json` comes first, so a stopped export goes on.
-    """
-    number = rounds.latest_imported(folder) + 1
+    """Writes a sheet a reviewer, for the next round, with `overlap` cases for everybody; returns `shares.json` and the round."""
+    number = rounds.latest(folder, rounds.REVIEW) + 1
     place, before = rounds.round_folder(folder, number), rounds.round_folder(folder, number - 1)
     if number == 1:
         cases = _first_cases(folder, before, chosen)
@@ -104,7 +101,7 @@ def export_sheets(
 
 def _first_cases(folder: Path, place: Path, chosen: Sequence[Path]) -> Mapping[str, OwnCase]:
     cases = chosen_cases(folder, chosen)
-    if rounds.latest_exported(folder) == 0:
+    if rounds.latest(folder, rounds.SHARES) == 0:
         construction.make_folder(place)
         write_cases(place / rounds.CASES, cases)
         return {case.id: case for case in cases}

@@ -11,7 +11,6 @@ from medical_tasks.benchmarks.archehr_qa.construction.codes import (
     expanding_task,
     load_post_codes,
     load_prompts,
-    open_protocol,
     read_codes,
 )
 from medical_tasks.benchmarks.archehr_qa.construction.posts import filter_posts
@@ -50,7 +49,7 @@ def test_replies_that_cannot(reply: str, problem: str) -> None:
 
 def test_asked_again_with_what_was_wrong() -> None:
     task = expanding_task(2)
-    protocol = open_protocol(task)
+    protocol = task.benchmark.open_protocol(task)
     item = Item(id="m1", fields={"text": 'They said "wait". </s>'}, groups={}, cluster="m1")
     opening = load_prompts(task).render(item)
     assert json.dumps('They said "wait". ')[:-1] in opening[0]["content"]
