@@ -45,12 +45,6 @@ LABELS = {"1": "essential", "2": "supplementary", "3": "not-relevant", "4": "ess
 NAN = math.nan
 
 
-def test_positives() -> None:
-    assert positives(LABELS, lenient=False) == ("1", "4")
-    assert positives(LABELS, lenient=True) == ("1", "2", "4")
-    assert positives({}, lenient=True) == ()
-
-
 @pytest.mark.parametrize(
     ("cited", "counts", "shares"),
     [
@@ -61,6 +55,7 @@ def test_positives() -> None:
     ],
 )
 def test_by_hand(cited: tuple[str, ...], counts: tuple[int, int, int], shares: tuple[float, float, float]) -> None:
+    assert [positives(LABELS, lenient=lenient) for lenient in (False, True)] == [("1", "4"), ("1", "2", "4")]
     found = count(cited, positives(LABELS, lenient=False))
     assert found == Counts(*counts)
     values, weights = factuality_values("cited", {"strict": found})
@@ -283,17 +278,15 @@ def test_medcon(tmp_path: Path) -> None:
         ({"alignscore": "nowhere.ckpt:folder"}, MissingError, "nowhere.ckpt: no such file"),
         ({"alignscore": "nowhere.ckpt"}, UsageError, "alignscore must be CKPT:FOLDER .* got 'nowhere.ckpt'"),
         ({"alignscore": "a::b"}, UsageError, "alignscore must be CKPT:FOLDER"),
+        ({}, UsageError, "an encoder of the kind 'roberta'.*Give a folder of that checkpoint"),
     ],
 )
-def test_what_is_not_there(arguments: dict[str, str], error: type[Exception], said: str) -> None:
-    with pytest.raises(error, match=said):
-        model_metrics(PAIRS, arguments)
-    with pytest.raises(error, match=said):
-        model_identity(arguments)
-
-
-def test_an_encoder_that_the_baseline_is_not_of(tmp_path: Path) -> None:
+def test_what_is_not_there_or_of_another_kind(
+    tmp_path: Path, arguments: dict[str, str], error: type[Exception], said: str
+) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "roberta"}')
-    for call in (lambda given: model_metrics(PAIRS, given), model_identity):
-        with pytest.raises(UsageError, match="an encoder of the kind 'roberta'.*Give a folder of that checkpoint"):
-            call({"bertscore": str(tmp_path)})
+    given = arguments or {"bertscore": str(tmp_path)}
+    with pytest.raises(error, match=said):
+        model_metrics(PAIRS, given)
+    with pytest.raises(error, match=said):
+        model_identity(given)

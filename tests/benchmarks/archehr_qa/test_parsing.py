@@ -80,9 +80,7 @@ def test_beyond_the_limit_nothing_counts() -> None:
     cut = read_answer(f"{'a ' * 74}|1|\nb c d |2|\ne |3|", KNOWN)
     assert [(each.text[-3:], each.citations) for each in cut.sentences] == [(" a.", ("1",)), ("b", ("2",))]
     assert official_answer("\n".join(lines)).citations == ("1", "2", "3", "9")
-
-
-def test_ids_of_other_kinds() -> None:
+    # Ids of other kinds.
     assert read_answer("A. |s-1,1-2|", ("s-1", "1-2")).citations == ("s-1", "1-2")
     assert read_ids("1-3, x", ("1-3",)) == ("1-3", "x")
     assert read_ids("", ()) == ()
@@ -128,13 +126,21 @@ def test_evidence(reply: str, ids: str) -> None:
     assert (read.ids, read.problems) == (tuple(ids.split()), ())
 
 
-@pytest.mark.parametrize(
-    "reply",
-    ["He had 3 stones, of 5 mm.", "3 stones of\n5 mm.", "1 | 3", "I cannot tell.", '{"a": [1], "b": [2]}', "[true]"],
-)
-def test_no_evidence_is_made_up(reply: str) -> None:
-    read = read_evidence(reply, KNOWN)
-    assert (read.ids, read.problems) == ((), (NO_IDS,))
+def test_no_evidence_and_no_pairs_are_made_up() -> None:
+    prose = [
+        "He had 3 stones, of 5 mm.",
+        "3 stones of\n5 mm.",
+        "1 | 3",
+        "I cannot tell.",
+        '{"a": [1], "b": [2]}',
+        "[true]",
+    ]
+    for reply in prose:
+        read = read_evidence(reply, KNOWN)
+        assert (read.ids, read.problems) == ((), (NO_IDS,))
+    for reply in ("The first rests on 2.", "2, 3", '{"a": ["2"]}', "[true]"):
+        pairs = read_alignment(reply, KNOWN)
+        assert (pairs.pairs, pairs.problems) == ((), (NO_IDS,))
 
 
 @pytest.mark.parametrize(("reply", "pairs"), CASES["test_alignment"])
@@ -149,12 +155,6 @@ def test_the_answers_sentences_are_named_by_id_or_by_place() -> None:
     assert read_alignment(lines, KNOWN, ("a", "b")).pairs == (("a", "2"), ("b", "3"), ("3", "4"))
     assert read_alignment(lines, KNOWN, ("0", "1")).pairs == (("1", "2"), ("1", "3"), ("3", "4"))
     assert read_alignment(record, KNOWN, ("a", "b")).pairs == (("b", "2"),)
-
-
-@pytest.mark.parametrize("reply", ["The first rests on 2.", "2, 3", '{"a": ["2"]}', "[true]"])
-def test_no_pairs_are_made_up(reply: str) -> None:
-    read = read_alignment(reply, KNOWN)
-    assert (read.pairs, read.problems) == ((), (NO_IDS,))
 
 
 @settings(deadline=None, max_examples=150)
