@@ -24,28 +24,24 @@ from tests.warm_process import WarmProcess
 
 CASES = json.loads(Path(__file__).with_name("cases").joinpath("lighteval_launcher.json").read_text(encoding="utf-8"))
 
-ADDED = ["--custom-tasks", "medical_tasks.lighteval_tasks"]
 
-
-ASKED = "medical:medcalc|0"
-
-
-@pytest.mark.parametrize(("given", "made"), CASES["test_what_the_arguments_become"])
-def test_what_the_arguments_become(given: str, made: str) -> None:
-    assert translate(given.split()) == [*made.split(), *ADDED]
-
-
-def test_own_custom_tasks_and_help_pass_through_and_lighteval_knows_all_tasks() -> None:
+def test_what_the_arguments_become() -> None:
     from medical_tasks.lighteval_tasks import TASKS_TABLE
 
+    for words, made in CASES["test_what_the_arguments_become"]:
+        assert translate(words.split()) == [*made.split(), "--custom-tasks", "medical_tasks.lighteval_tasks"]
     for given in (["--custom-tasks", "mine.py"], ["--custom-tasks=mine.py"]):
-        assert translate(["accelerate", "m", "medical:medcalc", *given]) == ["accelerate", "m", ASKED, *given]
+        words = ["accelerate", "m", "medical:medcalc|0"]
+        assert translate(["accelerate", "m", "medical:medcalc", *given]) == [*words, *given]
     assert translate([]) == []
     assert translate(["--help"]) == ["--help"]
     named = [name.removesuffix("|0") for name in translate(["accelerate", "m", "medical"])[2].split(",")]
     assert named[:2] == ["medical:medcalc", "medical:medcalc_direct"]
     assert len(named) > 20
     assert set(named) <= {config.name for config in TASKS_TABLE}
+    for mistaken, message in CASES["test_mistakes_by_message"]:
+        with pytest.raises(UsageError, match=message):
+            translate(mistaken)
 
 
 def test_the_flags_are_lightevals() -> None:
@@ -57,12 +53,6 @@ def test_the_flags_are_lightevals() -> None:
     assert flags
     assert {flag for flag in flags if not flag.startswith("--no-")} <= set(_FLAGS)
     assert not before.disabled
-
-
-@pytest.mark.parametrize(("words", "message"), CASES["test_mistakes_by_message"])
-def test_mistakes_by_message(words: list[str], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        translate(words)
 
 
 ACCELERATE = ["lighteval", "accelerate", "model_name=m"]
@@ -151,12 +141,9 @@ def test_models_that_may_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("HOME", str(tmp_path))
     with pytest.raises(UsageError, match=f"does not replace ~. Give model_name={tmp_path}/model"):
         check_model(["accelerate", "model_name=~/model"])
-
-
-@pytest.mark.parametrize(("given", "message"), CASES["test_model_arguments_of_a_wrong_form"])
-def test_model_arguments_of_a_wrong_form(given: str, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        check_model(["accelerate", given, "medical:medcalc|0"])
+    for given, message in CASES["test_model_arguments_of_a_wrong_form"]:
+        with pytest.raises(UsageError, match=message):
+            check_model(["accelerate", given, "medical:medcalc|0"])
 
 
 def _app() -> typer.Typer:
@@ -179,17 +166,14 @@ def _app() -> typer.Typer:
     return app
 
 
-@pytest.mark.parametrize(("words", "code"), CASES["test_exit_codes"])
-def test_exit_codes(words: list[str], code: int) -> None:
+def test_exit_codes_and_wrong_arguments_by_message() -> None:
     before = list(sys.argv)
-    assert run_app(_app(), words) == code
-    assert sys.argv == before
-
-
-@pytest.mark.parametrize(("words", "message"), CASES["test_wrong_arguments_by_message"])
-def test_wrong_arguments_by_message(words: list[str], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        run_app(_app(), words)
+    for words, code in CASES["test_exit_codes"]:
+        assert run_app(_app(), words) == code
+        assert sys.argv == before
+    for words, message in CASES["test_wrong_arguments_by_message"]:
+        with pytest.raises(UsageError, match=message):
+            run_app(_app(), words)
 
 
 _MISTAKES = """

@@ -38,7 +38,7 @@ def long(word: str, words: int) -> str:
 
 
 def test_a_short_note_is_cited_whole_and_in_its_order() -> None:
-    whole = "\n".join(f"{text} |{number}|" for number, text in enumerate(SENTENCES, start=1))
+    whole = "\n".join(f"{' '.join(text.split())} |{number}|" for number, text in enumerate(SENTENCES, start=1))
     assert whole.startswith("Brief course: |1|\nA stone blocked the duct, and the fever came from it. |2|\n")
     for task in ANSWER_TASKS:
         assert heuristic_responses(task, [case()], {}) == [whole]

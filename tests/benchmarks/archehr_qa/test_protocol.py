@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +29,7 @@ LONG = "\n".join(["Ten words make up a line of this answer here."] * 8)
 NAMES = ("together", "answer_first", "evidence_first")
 
 
-class Nothing:
-    """A store that nobody uses."""
-
-    def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
-        raise AssertionError("nothing is kept between rounds")
-
-    def put(self, kind: str, key: str, payload: Mapping[str, Any]) -> None:
-        raise AssertionError("nothing is kept between rounds")
+NOTHING: Any = None  # no store: nothing is kept between rounds
 
 
 def turn(name: str, *replies: str, **arguments: str) -> Turn:
@@ -44,7 +37,7 @@ def turn(name: str, *replies: str, **arguments: str) -> Turn:
     about = case()
     opening = load_prompts(task, arguments=arguments).render(about)
     dialogue = Dialogue(item=about, opening=opening, answers=replies)
-    (made,) = open_protocol(task, arguments=arguments).next_turns([dialogue], Nothing())
+    (made,) = open_protocol(task, arguments=arguments).next_turns([dialogue], NOTHING)
     return made
 
 
@@ -115,8 +108,8 @@ def test_a_dialogue_ends_and_asks_no_question_twice(name: str, replies: list[str
     seen = {opening[0]["content"]}
     for number in itertools.count(1):
         dialogue = Dialogue(item=case(), opening=opening, answers=tuple(replies[:number]))
-        (made,) = protocol.next_turns([dialogue], Nothing())
-        assert protocol.next_turns([dialogue, dialogue], Nothing()) == [made, made]
+        (made,) = protocol.next_turns([dialogue], NOTHING)
+        assert protocol.next_turns([dialogue, dialogue], NOTHING) == [made, made]
         if isinstance(made, Done):
             assert made.text == replies[number - 1]
             assert number <= (6 if name == "answer_first" else 3)

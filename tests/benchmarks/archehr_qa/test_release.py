@@ -190,22 +190,16 @@ def test_an_early_key(tmp_path: Path, cases: list[Case]) -> None:
     assert list(read) == ["1", "2"]
     assert read["2"] == CaseKey(relevance={"1": "not-relevant", "2": "essential", "3": "supplementary"})
     assert list(read["1"].relevance) == ["1", "2", "3"]
+    given = [{"id": "1", "text": "All."}, {"id": "2", "text": "Well.", "citations": ""}]
+    path = write_json(tmp_path, "key", [key("1", answers=None, clinician_answer_sentences=given), {"case_id": 2}])
+    read = read_key(path, cases)  # gold is kept back
+    assert read["2"] == CaseKey()
+    assert (read["1"].relevance, read["1"].clinician_answer, read["1"].cited) == ({}, "", False)
+    assert [each.text for each in read["1"].answer_sentences] == ["All.", "Well."]
 
 
 def test_a_later_key(tmp_path: Path, cases: list[Case]) -> None:
-    answers = {
-        "clinician_answer": f"He {SECRET} [2]. It was removed [1, 3]. Well.",
-        "clinician_answer_without_citations": f"He {SECRET}. It was removed. Well.\n",
-        "clinician_answer_sentences": [
-            {"id": "1", "text": f"He {SECRET}.", "citations": "2"},
-            {"sentence_id": 2, "sentence": "It was removed. ", "citations": ["1", 3]},
-            {"text": "Well.", "citations": None},
-        ],
-    }
-    others = {
-        "clinician_answer": f"He {SECRET} [2]. It was removed [1,3].",
-        "clinician_answer_sentences": [{"id": "a", "text": "All.", "citations": "1 - 3, 2,"}],
-    }
+    answers, others = CASES["later_key"]
     read = read_key(write_json(tmp_path, "key", [key("1", **answers), key("2", **others)]), cases)
     assert read["1"].clinician_answer == f"He {SECRET}. It was removed. Well."
     assert read["1"].answer_sentences == (
@@ -216,20 +210,8 @@ def test_a_later_key(tmp_path: Path, cases: list[Case]) -> None:
     assert read["1"].cited
     assert read["2"].clinician_answer == f"He {SECRET}. It was removed."
     assert read["2"].answer_sentences == (AnswerSentence(id="a", text="All.", citations=("1", "2", "3")),)
-
-
-def test_a_key_that_keeps_gold_back(tmp_path: Path, cases: list[Case]) -> None:
-    given = [{"id": "1", "text": "All."}, {"id": "2", "text": "Well.", "citations": ""}]
-    path = write_json(tmp_path, "key", [key("1", answers=None, clinician_answer_sentences=given), {"case_id": 2}])
-    read = read_key(path, cases)
-    assert read["2"] == CaseKey()
-    assert (read["1"].relevance, read["1"].clinician_answer, read["1"].cited) == ({}, "", False)
-    assert [each.text for each in read["1"].answer_sentences] == ["All.", "Well."]
-
-
-@pytest.mark.parametrize(("answer", "bare"), CASES["test_citations_are_taken_out"])
-def test_citations_are_taken_out(answer: str, bare: str) -> None:
-    assert without_citations(answer) == bare
+    for answer, bare in CASES["test_citations_are_taken_out"]:
+        assert without_citations(answer) == bare
 
 
 @pytest.mark.parametrize(("changes", "message"), CASES["test_a_wrong_record"])

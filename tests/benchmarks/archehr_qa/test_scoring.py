@@ -33,8 +33,7 @@ from medical_tasks.errors import UsageError
 from medical_tasks.runs.estimation import NOT_ALL
 from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item, ItemScore, TaskSpec
-from tests.benchmarks.archehr_qa.fixture_cases import TASK, checked, checked_items, demo_items, small_item
-from tests.benchmarks.archehr_qa.hashed_scores import digest
+from tests.benchmarks.archehr_qa.asked_items import TASK, checked, checked_items, demo_items, digest, small_item
 from tests.models.tiny_alignscore import make_alignscore
 from tests.support import ROOT, SHARED, needs_shared
 
@@ -323,7 +322,7 @@ def test_laws_of_citations(cited: list[str], essential: list[str]) -> None:
 def test_hashes_of_strings_play_no_part() -> None:
     running = [
         subprocess.Popen(
-            [sys.executable, "-m", "tests.benchmarks.archehr_qa.hashed_scores"],
+            [sys.executable, "-c", "from tests.benchmarks.archehr_qa.asked_items import digest; print(digest())"],
             cwd=ROOT,
             env={**os.environ, "PYTHONHASHSEED": str(seed)},
             stdout=subprocess.PIPE,

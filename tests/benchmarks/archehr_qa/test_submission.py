@@ -153,15 +153,13 @@ LINKS = [{"answer_id": str(number), "evidence_id": ids} for number, ids in enume
 GOOD: dict[str, Any] = {"question": "Why?", "evidence": ["2", "3"], "answer": "A stone.", "alignment": LINKS}
 
 
-@pytest.mark.parametrize(("task", "reply", "prediction", "notes"), CASES["test_predictions_are_what_was_scored"])
-def test_predictions_are_what_was_scored(task: str, reply: str, prediction: Any, notes: list[str]) -> None:
-    found = made(reply, task)
-    assert json.loads(found.text) == [{"case_id": "1", "prediction": prediction}]
-    assert found.problems == ()
-    assert [str(note) for note in found.notes] == [f"case 1: {note}" for note in notes]
-
-
-def test_answer_ids_are_those_of_the_row() -> None:
+def test_predictions_are_what_was_scored() -> None:
+    for task, reply, prediction, notes in CASES["test_predictions_are_what_was_scored"]:
+        found = made(reply, task)
+        assert json.loads(found.text) == [{"case_id": "1", "prediction": prediction}]
+        assert found.problems == ()
+        assert [str(note) for note in found.notes] == [f"case 1: {note}" for note in notes]
+    # Answer ids are those of the row.
     asked = case("1", answer_sentence_ids=["a", "b", "c"])
     found = make_submission(task_of("alignment"), [asked], {"1": "1: 2\n3: 5"})
     assert [link["answer_id"] for link in json.loads(found.text)[0]["prediction"]] == ["a", "b", "c"]
@@ -227,14 +225,14 @@ def test_a_submission_of_the_other_year_is_told_once() -> None:
         ]
 
 
-@pytest.mark.parametrize(("values", "task"), CASES["test_a_task_is_recognised_where_only_one_has_that_form"])
-def test_a_task_is_recognised_where_only_one_has_that_form(values: list[Any], task: str) -> None:
-    if " " not in task:
-        assert recognised(Path("s.json"), values) == task
-    else:
-        with pytest.raises(UsageError) as caught:
-            recognised(Path("s.json"), values)
-        assert str(caught.value).endswith(task)
+def test_a_task_is_recognised_where_only_one_has_that_form() -> None:
+    for values, task in CASES["test_a_task_is_recognised_where_only_one_has_that_form"]:
+        if " " not in task:
+            assert recognised(Path("s.json"), values) == task
+        else:
+            with pytest.raises(UsageError) as caught:
+                recognised(Path("s.json"), values)
+            assert str(caught.value).endswith(task)
 
 
 def file(folder: Path, content: Any) -> Path:

@@ -108,12 +108,9 @@ def test_descriptions_find_what_the_words_do_not(source: Path, folder: Path, tmp
 def test_the_sheet_of_candidates(source: Path, tmp_path: Path) -> None:
     folder = aligned(source, tmp_path / "own")
     rows = read_rows(folder / "candidates.csv")
-    assert [(row["post_id"], row["rank"], row["note_id"], row["chosen"]) for row in rows] == [
-        ("m1", "1", "n1", ""),
-        ("m2", "1", "n2", ""),
-        ("m4", "1", "n3", ""),
-    ]
-    assert [row["index"] for row in rows] == ["1", "2", "3"]
+    names = ("index", "post_id", "rank", "note_id", "chosen")
+    found = [[row[name] for name in names] for row in rows]
+    assert found == [["1", "m1", "1", "n1", ""], ["2", "m2", "1", "n2", ""], ["3", "m4", "1", "n3", ""]]
     # Scores are numbers to a spreadsheet: no apostrophe, two digits.
     header, *raw = csv.reader((folder / "candidates.csv").read_text(encoding="utf-8-sig").splitlines())
     scores = [row[header.index("score")] for row in raw]
@@ -141,17 +138,12 @@ def test_the_sheet_of_candidates(source: Path, tmp_path: Path) -> None:
 
 def test_notes_of_mimic_iii(tmp_path: Path) -> None:
     header = ("ROW_ID", "SUBJECT_ID", "HADM_ID", "CATEGORY", "ISERROR", "TEXT")
-    rows = [
-        ("1", "9", "77", "Radiology", "", "no"),
-        ("2", "9", "77", "Discharge summary", "", f"She {SECRET}."),
-        ("3", "9", "77", "Discharge summary", "1", "no"),
-        ("4", "9", "", "Discharge summary", "", "x"),
-    ]
+    kinds = ("77", "Radiology", ""), ("77", "Discharge summary", ""), ("77", "Discharge summary", "1")
+    notes = enumerate((*kinds, ("", "Discharge summary", "")), start=1)
+    rows = [(str(number), "9", *kind, f"She {SECRET}.") for number, kind in notes]
     path = write_csv(tmp_path / "NOTEEVENTS.csv.gz", header, rows)
-    assert [(each.id, each.hadm_id, each.document_id) for each in read_notes(path)] == [
-        ("2", "77", "77_2"),
-        ("4", "", "4"),
-    ]
+    found = [(each.id, each.hadm_id, each.document_id) for each in read_notes(path)]
+    assert found == [("2", "77", "77_2"), ("4", "", "4")]
     assert [each.id for each in read_notes(path, only={"1", "4"})] == ["4"]
     with pytest.raises(MedicalTasksError, match="has no note of the category 'Discharge summary' with the ids"):
         list(read_notes(path, only={"1"}))
