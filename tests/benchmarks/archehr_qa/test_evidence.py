@@ -50,8 +50,8 @@ def test_words_are_stems_without_capitals_and_function_words() -> None:
 
 
 def test_which_questions_are_compared_and_where_there_is_nothing() -> None:
-    nothing = ([], ["fever"], []), (["fever"], [], [0.0]), (["", "--"], ["fever"], [0.0] * 2), (["fever"], [""], [0.0])
-    for sentences, asked, expected in nothing:
+    nothing: list[tuple[list[str], list[str], list[float]]] = [([], ["fever"], []), (["fever"], [], [0.0])]
+    for sentences, asked, expected in (*nothing, (["", "--"], ["fever"], [0.0] * 2), (["fever"], [""], [0.0])):
         assert lexical_similarities(sentences, asked) == expected
     assert questions(case()) == ("Why did she have it?", "What was the cause of her fever?")
     asked_instead = questions(case(patient_question=" ", patient_narrative="a\n b"))

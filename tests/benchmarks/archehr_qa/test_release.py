@@ -143,8 +143,8 @@ def test_offsets_that_are_all_zero_are_none(tmp_path: Path, capfd: pytest.Captur
     assert [each.text for each in read.sentences] == ["Course:", f"He {SECRET}.", "It was removed."]
     # Offsets in order that differ are reported and no more.
     apart = numbered(("1", "1", 0, f"He {SECRET}."), ("2", "1", 40, "It was removed."))
-    read = read_cases(write_cases(tmp_path, *(case(str(number), **apart) for number in range(12))))
-    assert len(read) == 12
+    cases = read_cases(write_cases(tmp_path, *(case(str(number), **apart) for number in range(12))))
+    assert len(cases) == 12
     told = capfd.readouterr().err
     assert "in 12 cases ('0', '1', '2', '3', '4', '5', '6', '7', '8', '9' and 2 more); it is not used" in told
     assert "marble" not in told

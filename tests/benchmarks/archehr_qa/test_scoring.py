@@ -367,11 +367,11 @@ def test_every_checked_form() -> None:
             assert (read.text, sorted(read.citations)) == (unit["ref_answer"], unit["ref_citations"]), unit["answer"]
     assert (len(units), raised) == (26, 4)
     items, answers = checked_items()
-    read = dict(zip((item.id for item in items), map(official_answer, answers), strict=True))
+    by_id = dict(zip((item.id for item in items), map(official_answer, answers), strict=True))
     parsed = checked()["parsed"]
     assert len(parsed) == 6
     for case in parsed:
-        answer = read[case["case_id"]]
+        answer = by_id[case["case_id"]]
         assert (answer.text, sorted(answer.citations)) == (case["answer"], sorted(case["citations"]))
 
 
