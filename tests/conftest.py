@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.recording_proxy import RecordingProxy, recording_proxy
 from tests.warm_process import LIBRARIES, WarmProcess, warm_process
 
 # What a user may have set and what would reach the suite: addresses, keys, homes, widths of terminals.
@@ -60,6 +61,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     slow = {item.path for item in items if item.get_closest_marker("slow") is not None}
     items.sort(key=lambda item: item.path not in slow)
+
+
+@pytest.fixture
+def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[RecordingProxy]:
+    with recording_proxy(monkeypatch) as running:
+        yield running
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The arguments lighteval would have been started with."""
+    calls: list[list[str]] = []
+
+    def launch(arguments: list[str], *, custom_tasks: str) -> int:
+        calls.append(arguments)
+        return 0
+
+    monkeypatch.setattr("medical_tasks.harness.lighteval_launcher.launch", launch)
+    return calls
 
 
 @pytest.fixture(scope="session")

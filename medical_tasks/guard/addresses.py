@@ -1,7 +1,6 @@
-"""Where an address leads: to this machine, or away from it.
+"""Where an address leads: to this machine, or away from it; only the plainest spellings count as this machine.
 
-Only the plainest spellings count as this machine. Libraries disagree about odd ones (a name with `@` or a backslash in it, an
-IP address written as one number), and what is read one way here and connected to in another way there is a leak.
+Libraries disagree about odd ones, and what is read one way here and connected to in another way there is a leak.
 """
 
 from __future__ import annotations
@@ -45,11 +44,7 @@ class Address:
 
 
 def read_address(url: str) -> Address | None:
-    """Reads an absolute URL as narrowly as possible.
-
-    None where two readers could differ (user part, backslash, blanks, letters beyond ASCII, brackets in a wrong place), or where
-    there is nothing to connect to. Such a URL is neither local nor can it be allowed.
-    """
+    """Reads an absolute URL; None where two readers could differ (user part, backslash, blanks, letters beyond ASCII)."""
     if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
         return None
     try:
@@ -90,10 +85,9 @@ def _canonical(host: str, *, six: bool) -> str | None:
 
 
 def is_loopback_host(url: str) -> bool:
-    """Says whether a URL names this machine: a loopback address, `localhost`, a unix socket. Nothing is looked up.
+    """Says whether a URL names this machine and must never take a proxy. Nothing is looked up.
 
-    Requests to such a URL must never take a proxy. `0.0.0.0` and `::`, which servers print as their own address, lead back to
-    this machine as well.
+    `0.0.0.0` and `::`, which servers print as their own address, lead back to this machine as well.
     """
     address = read_address(url)
     if address is None:
@@ -104,10 +98,7 @@ def is_loopback_host(url: str) -> bool:
 
 
 def is_local(url: str) -> bool:
-    """Says whether text sent to a URL stays on this machine: `is_loopback_host`, and the name really leads there.
-
-    A hosts file or a name server can send `localhost` anywhere; it counts only when every address it has is a loopback one.
-    """
+    """Says whether text sent to a URL stays here: `localhost` counts only when every address that it has is a loopback one."""
     address = read_address(url)
     if address is None or not is_loopback_host(url):
         return False
@@ -127,10 +118,7 @@ def _resolves_to_loopback(host: str, port: int | None) -> bool:
 
 
 def is_loopback_number(host: str) -> bool:
-    """Says whether a host is an IP address that leads back to this machine.
-
-    An IPv4 address in IPv6 clothes is connected to over IPv4, so it counts as what it is there.
-    """
+    """Says whether a host is an IP address that leads back to this machine, also an IPv4 address in IPv6's form."""
     try:
         number = ipaddress.ip_address(host)
     except ValueError:

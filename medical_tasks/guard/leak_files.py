@@ -1,8 +1,4 @@
-"""Every text in a file: what `leakcheck` looks through in a run's folder.
-
-By content, not by name: what a file's bytes stand for (`leak_views`) is looked through in turn, be it an archive's member, a
-cell of a table or base64 in a log, until there is text, or something that cannot be looked into, which is said.
-"""
+"""Every text in a file: what `leakcheck` looks through in a run's folder, by content (`leak_views`), not by name."""
 
 from __future__ import annotations
 
@@ -53,11 +49,7 @@ _BROKEN_FORMS = (lzma.LZMAError, sqlite3.Error, zipfile.BadZipFile, tarfile.TarE
 
 
 class Looking:
-    """Looks through one file; what is unpacked goes through the empty folder `scratch`, which is emptied as it goes.
-
-    `reasons` says why something in the file could not be looked into. Of `pictures` and fonts only the words in their bytes were
-    looked at.
-    """
+    """Looks through one file, unpacking into the empty folder `scratch`; of `pictures` and fonts only the bytes are looked at."""
 
     def __init__(self, scratch: Path) -> None:
         self.reasons: dict[str, None] = {}
@@ -86,7 +78,6 @@ class Looking:
         return True
 
     def _stream(self, stream: IO[bytes], depth: int, path: Path | None = None) -> Iterator[str]:
-        """What a file, or a member of another, holds: by its form, then by its bytes."""
         head = stream.read(512)
         stream.seek(0)
         form = sniffed(head)
@@ -116,7 +107,6 @@ class Looking:
                 yield from readings(text) if form else self._text(text, depth)
 
     def _blocks(self, stream: IO[bytes]) -> Iterator[bytes]:
-        """Reads in parts that overlap and that cut no encoded bytes."""
         kept = b""
         while part := stream.read(_CHUNK):
             block = kept + part
@@ -129,7 +119,6 @@ class Looking:
             kept = block[-max(_OVERLAP, min(_running(block), _WHOLE_LIMIT)) :] if len(block) >= _CHUNK else b""
 
     def _text(self, text: str, depth: int) -> Iterator[str]:
-        """A text in all readings and orders, and what is stored in it."""
         if not self._new(text):
             return
         views = list(dict.fromkeys(readings(text)))
@@ -260,7 +249,6 @@ class Looking:
         self._closed("a pickle, of which only the texts were read")
 
     def _picture(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
-        """What a PNG holds beside its pixels; of other pictures, and of fonts, the bytes are looked through alone."""
         self.pictures += 1
         if stream.read(8)[1:4] != b"PNG":
             return
@@ -322,7 +310,6 @@ _Opener = Callable[[Looking, IO[bytes], int, Path | None], Iterator[str]]
 
 
 def _running(block: bytes) -> int:
-    """Counts the bytes at the end that may go on as one encoded part."""
     return len(block) - min(len(block.rstrip(_ENCODED)), len(block.rstrip(_LISTED)))
 
 

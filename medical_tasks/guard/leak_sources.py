@@ -37,11 +37,7 @@ class SourceRow:
 
 
 def readable_files(path: Path, *, named: str) -> list[Path]:
-    """Finds the files of a source, those in subfolders too; `named` is what the user calls it.
-
-    Raises:
-        UsageError: A file is of another form; nothing is compared then, since what is not read proves nothing.
-    """
+    """Finds the files of a source, in subfolders too; one of another form is an error, since what is not read proves nothing."""
     # Hidden files are none of the source.
     there = sorted(file for file in walked(path) if not file.name.startswith(".") and file.is_file())
     files = there if path.is_dir() else [path]

@@ -1,8 +1,6 @@
 """What bytes and texts may stand for; `leak_files` asks again of every answer, until nothing new comes.
 
-`decoded` and `sniffed`: which texts, or which other form, bytes are. `readings`: a text without escapes, markup, hyphens, colours.
-`rearranged`: its words in another order. `contained`: what is stored in it. Nothing here knows a file's name. What is
-decoded only on a guess is given on only where the outcome is text or of a known form, so that hashes and keys stay what they are.
+What is decoded on a guess counts only where it gives text or a known form, so that hashes and keys stay what they are.
 """
 
 from __future__ import annotations
@@ -144,7 +142,6 @@ def decoded(raw: bytes) -> tuple[list[str], bool]:
 
 
 def _legible(text: str) -> bool:
-    """Says whether nearly all of a text is letters and what stands between words, in shares that a text can have."""
     sample = text[:20_000]
     letters, blanks = sum(map(str.isalpha, sample)), sum(map(str.isspace, sample))
     latin = sum(char < "\u0250" or "\u2000" < char < "\u2070" for char in sample)
@@ -380,7 +377,6 @@ def encoded(text: str) -> Iterator[bytes]:
 
 @functools.lru_cache(maxsize=2**13)
 def _unpacked(packed: str) -> bytes:
-    """The bytes of hex, base32 or base64; of these the first that are known, with up to three letters before them."""
     if _HEX.fullmatch(packed[: len(packed) // 2 * 2]):
         raw = bytes.fromhex(packed[: len(packed) // 2 * 2])
         if _known(raw) or len(set(packed.lower())) <= 16:
@@ -479,7 +475,6 @@ def _values_in(text: str) -> Iterator[Any]:
 
 
 def _cells(text: str) -> Iterator[Contained]:
-    """The columns of a table with a separator, each as one text: it may hold a word a row."""
     head = [line for line in text[:20_000].splitlines()[:40] if line.strip()]
     for delimiter in ",;\t|":
         counts = [line.count(delimiter) for line in head]
@@ -503,10 +498,7 @@ _SHARED_STRINGS = 64  # strings of a place that are seen twice, when there are t
 
 @dataclass
 class Values:
-    """Strings, bytes and whole numbers inside values, by where they stand; lists have one place for all their elements.
-
-    So a text that was stored word by word, as lists of tokens are, is a text again. Names of fields are strings as well.
-    """
+    """Strings, names of fields, bytes and whole numbers in values, by place, so that a text stored word by word is a text again."""
 
     whole: bool = False  # all strings are also joined, as one more place
     strings: dict[tuple[str, ...], list[str]] = field(default_factory=dict)

@@ -1,9 +1,6 @@
 """Does any run of words from a source's text occur in any file of a folder?
 
-A run of words is one 64-bit number: the sum of its words' hashes, each times a constant of its place. Two different runs share a
-number once in 2^64 pairs. The folder's runs are held in memory, about 100 bytes per word; the source is read row by row and may be
-of any size. A text of the source shorter than a run is looked for as a whole, down to half a run; shorter ones are counted, not
-compared. This package's own texts (names of calculators, instructions, labels) do not count as the source's.
+A run is the sum of its words' 64-bit hashes, each times a constant of its place: two share a number once in 2^64 pairs.
 """
 
 from __future__ import annotations
@@ -59,8 +56,6 @@ class LeakReport:
 
 @dataclass(kw_only=True)
 class _Folder:
-    """What a folder holds: each file's runs by size, and what could not be looked into."""
-
     runs: dict[str, dict[int, Any]] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
     words: int = 0
@@ -95,7 +90,6 @@ def _own_runs(sizes: tuple[int, ...]) -> dict[int, Any]:
 
 
 def _published() -> Iterator[str]:
-    """Yields the texts of the installed package: of its code and its files, but not those of its synthetic patients."""
     for path in sorted(Path(__file__).parents[1].rglob("*")):
         if path.suffix not in _TEXTS or _SYNTHETIC.search(path.stem):
             continue
@@ -104,7 +98,6 @@ def _published() -> Iterator[str]:
 
 
 def _constants(node: ast.AST) -> Iterator[str]:
-    """Yields the texts in a piece of code, outside of what is called a demo or a twin."""
     named = node.func if isinstance(node, ast.Call) else node
     if _SYNTHETIC.search(str(getattr(named, "name", getattr(named, "id", getattr(named, "attr", ""))))):
         return
@@ -115,12 +108,7 @@ def _constants(node: ast.AST) -> Iterator[str]:
 
 
 def check_leaks(folder: Path, sources: Sequence[Path], *, words: int = 12) -> LeakReport:
-    """Compares a folder, or a single file, with files whose text must not be in it.
-
-    Args:
-        folder: a run's folder, or any other; or a single file.
-        sources: files with the text that must not be found (`data.dataset_store.source_files`).
-        words: words of a run.
+    """Compares a folder, or a single file, with sources whose text must not be in it, by runs of so many words.
 
     Raises:
         UsageError: `words` is too small, the folder holds no file, or the source no text to compare.
@@ -243,7 +231,6 @@ def _look_up(batch: Batch, labels: list[str], wanted: _Wanted) -> None:
 
 
 def _by_file(folder: _Folder, wanted: _Wanted) -> tuple[dict[str, int], dict[str, str]]:
-    """Counts each file's runs of the source; names that quote it are not given on, nor those of what cannot be read."""
     looked_for = {size: RunIndex(parts) for size, parts in wanted.runs.items()}
 
     def count(part: dict[int, Any]) -> int:
@@ -301,11 +288,7 @@ def _multipliers(size: int) -> Any:
 
 
 def runs_of(batch: Batch, size: int, *, whole_texts: bool = False) -> tuple[Runs, NDArray[np.intp]]:
-    """Numbers the runs of `size` words in a batch; none reaches from one text into the next.
-
-    Returns the runs' numbers and the position of each one's text, both of shape (runs,); with `whole_texts` only of texts that are
-    exactly one run.
-    """
+    """Numbers the runs of `size` words in a batch, and the text of each, both (runs,); `whole_texts` are exactly one run."""
     words = np.array(batch.hashes, dtype=np.int64).view(np.uint64)
     lengths = np.array(batch.lengths, dtype=np.int64)
     ends = np.cumsum(lengths)
@@ -330,10 +313,7 @@ def runs_of(batch: Batch, size: int, *, whole_texts: bool = False) -> tuple[Runs
 
 
 def distinct(parts: Sequence[Runs]) -> Runs:
-    """Returns the different runs of several arrays, sorted.
-
-    numpy's own `unique` hashes such numbers, which takes twenty times as long as sorting them.
-    """
+    """Returns the different runs, sorted; numpy's `unique` hashes such numbers, which takes twenty times as long."""
     runs = np.sort(np.concatenate([*parts, np.zeros(0, dtype=np.uint64)]))
     first = np.ones(len(runs), dtype=bool)
     first[1:] = runs[1:] != runs[:-1]

@@ -1,8 +1,6 @@
 """The data guard: text of credentialed sources stays on this machine unless the user attests that it may leave.
 
-A `protect` block covers the whole process and all its threads; nested blocks add up, and open data are never held back. Each client
-of a model or judge calls `require_endpoint`; whatever would write text where others can read it calls `require_text_outlet` or
-`require_push`. Each decision is one JSON line in the audit log, on disk before the decision counts; it holds no text of the source.
+Each decision is one JSON line in the audit log, on disk before the decision counts; it holds no text of the source.
 """
 
 from __future__ import annotations
@@ -108,8 +106,6 @@ def text_allowed(spec: DatasetSpec) -> bool:
 
 
 class _Policy:
-    """What one `protect` block demands, and what it has decided already."""
-
     def __init__(self, subjects: Sequence[Subject], attestation: Attestation, audit: Path | None) -> None:
         self.subjects = tuple(subject for subject in subjects if subject.access != "open")
         self._attestation = attestation
@@ -224,10 +220,7 @@ def require_visible_endpoint(what: str, purpose: str) -> None:
 
 
 def require_processes() -> None:
-    """Asks whether questions and answers may be shared with processes of this run on other machines (`torchrun --nnodes`).
-
-    Where they are is named by `MASTER_ADDR` alone, which therefore is the host to attest.
-    """
+    """Asks whether texts may be shared with this run's processes on other machines; the host to attest is `MASTER_ADDR`."""
     everywhere = os.environ.get("WORLD_SIZE", "1")
     if everywhere not in ("1", os.environ.get("LOCAL_WORLD_SIZE")):
         host, port = os.environ.get("MASTER_ADDR", ""), os.environ.get("MASTER_PORT", "")

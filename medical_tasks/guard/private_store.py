@@ -1,8 +1,6 @@
-"""Where answers to tasks on credentialed data are kept, and what of them may stand in a run's folder.
+"""Where answers to tasks on credentialed data are kept, closed to other users, and what of them may stand in a run's folder.
 
-The private store is a folder in the user's cache, outside every run's folder and closed to other users; it holds answers, verdicts
-and server logs. Each run has a folder in it, named by the random id in the run's `run.json`. `medical-tasks purge` empties the
-store. A run's own folder gets redacted rows: ids, hashes and scores, no text.
+Each run has a folder in the store, named by the random id in its `run.json`. A run's own folder gets ids, hashes and scores.
 """
 
 from __future__ import annotations
@@ -63,9 +61,7 @@ def new_private_id() -> str:
 
 
 def private_folder(private_id: str, *, run: Path | None = None) -> Path:
-    """Makes or enters a run's folder in the store (mode 0700), and closes it to others.
-
-    `run` is the run's folder, so that `purge` can name it.
+    """Makes or enters a run's folder in the store (mode 0700); `run` is the run's own folder, so that `purge` can name it.
 
     Raises:
         UsageError: The id is not one.
@@ -110,7 +106,6 @@ def _write_owner(path: Path, run: Path) -> None:
 
 
 def _close(path: Path) -> None:
-    """Makes sure that a folder is the user's own and nobody else can enter it."""
     handle = _opened(path)
     try:
         found = os.fstat(handle)
@@ -154,7 +149,6 @@ def in_use(folder: Path) -> Iterator[None]:
 
 
 def _locked(folder: Path, stack: contextlib.ExitStack, *, exclusive: bool) -> bool:
-    """Takes a lock for as long as the stack; False where another process has one that stands against it."""
     try:
         import fcntl
     except ImportError:  # not a POSIX system: who uses it cannot be seen
@@ -290,21 +284,14 @@ _HTTP = re.compile(r"http [1-5]\d\d")
 
 
 def redact_reason(reason: str) -> str:
-    """Keeps of the reason for which an item has no score what can hold no text of the source.
-
-    That is a class this package makes itself (`no answer: http 500`, `judge: unreadable reply`); of another, its
-    first part and `other`.
-    """
+    """Keeps of the reason for which an item has no score a class this package makes itself, else its first part and `other`."""
     prefix = next((start for start in _PLAIN_PREFIXES if reason.startswith(start)), "")
     rest = reason.removeprefix(prefix)
     return reason if rest in _PLAIN_REASONS or _HTTP.fullmatch(rest) else f"{prefix}other"
 
 
 def redact_value(value: Any) -> Any:
-    """Keeps of a verdict's value what can hold no text: numbers, and single plain words such as labels.
-
-    Every other string becomes "", and so do all of them where so many different words may be a text word by word.
-    """
+    """Keeps numbers and single plain words such as labels, unless so many different ones may be a text word by word."""
     words = set(_words(value))
     return _kept(value, words if len(words) <= _MOST_LABELS else frozenset())
 
@@ -335,12 +322,7 @@ def _is_plain(note: str, words: Collection[str]) -> bool:
 def redact_row(
     row: Mapping[str, Any], response: str | None, *, note_words: Collection[str] = frozenset()
 ) -> dict[str, Any]:
-    """Takes everything out of a row of `items.parquet` that may quote the source.
-
-    Numbers, task, id, cluster and groups stay; every other text is emptied, the reason reduced to its class, and the answer's
-    SHA-256 added ("" for None). `note_words` are words that the benchmark's own scoring writes into `parsed` and `why`: a note
-    of these and of numbers alone is kept.
-    """
+    """Takes everything out of a row of `items.parquet` that may quote the source; notes of numbers and `note_words` stay."""
     made: dict[str, Any] = {}
     for name, value in row.items():
         if name == "unscored":

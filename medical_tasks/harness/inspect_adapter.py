@@ -77,8 +77,6 @@ def _chat_message(message: Message) -> ChatMessage:
 
 
 class _Memory:
-    """What a protocol works out, for the time of one evaluation; inspect keeps its own log."""
-
     def __init__(self) -> None:
         self._kept: dict[tuple[str, str], dict[str, Any]] = {}
 
@@ -187,11 +185,7 @@ def load(
 
 
 def _require_open(task: TaskSpec, spec: DatasetSpec) -> None:
-    """Refuses tasks on credentialed data.
-
-    inspect writes questions and answers into logs, a buffer of running samples, reductions, error messages, caches and
-    whatever hooks other packages register, and serves them live; a task cannot see which of these are on.
-    """
+    # inspect writes texts into logs, buffers and caches and serves them live; a task cannot see which of these are on.
     if not policy.text_allowed(spec):
         rule = policy.Subject.of(spec, task=task.name).rule
         raise _refused(
@@ -216,10 +210,7 @@ def _refused(said: str) -> PrerequisiteError:
 
 
 def registered_task(spec: TaskSpec, *, module: str) -> Callable[..., Task]:
-    """Registers a task under its name, with `-T` options for the data, the prompts and the task's own arguments.
-
-    `module` is the one of the package that inspect imports.
-    """
+    """Registers a task with its `-T` options; `module` is the one of the package that inspect imports."""
     dataset = next(each for each in spec.benchmark.datasets if each.name == spec.dataset)
     # What decides the scores as well is for `medical-tasks run`, whose scoring is told.
     own = [name for name in spec.arguments if name not in spec.scoring_arguments]

@@ -40,13 +40,7 @@ _FOLDER = hashlib.sha256(b"harness").hexdigest()[:32]
 
 
 def harness_request(prompts: str = "own", upstream: str | None = None, *, task: TaskSpec | None = None) -> JudgeRequest:
-    """Reads whom to ask from the environment; the lexical judge when nothing is said.
-
-    `task`: what is judged; its own number of votes is taken when none is named, and its own way of judging.
-
-    Raises:
-        UsageError: A variable's value is not of its form.
-    """
+    """Reads whom to ask from the environment, and how, by default as the `task` has it; the lexical judge when nothing is set."""
     name = os.environ.get(JUDGE_VARIABLE) or "lexical"
     args = parse_model_args(os.environ.get(ARGS_VARIABLE, ""), option=ARGS_VARIABLE)
     votes = os.environ.get(VOTES_VARIABLE) or str(default_votes(name, args, [] if task is None else [task]))
@@ -108,10 +102,7 @@ class HarnessJudge:
 
 
 class Weighted(float):
-    """An item's share, with its denominator `weight`: 0 for a share of nothing, which is nan.
-
-    The weight is `inf` where an official script ends, and with it the figure of all items.
-    """
+    """An item's share with its denominator: 0 for nan, `inf` where an official script ends, and with it the figure of all items."""
 
     weight: float
 
@@ -122,7 +113,6 @@ class Weighted(float):
         return made
 
     def __reduce__(self) -> tuple[type[Weighted], tuple[float, float]]:
-        """Copies and other processes keep the weight."""
         return Weighted, (float(self), self.weight)
 
 

@@ -1,9 +1,6 @@
 """From a task of this suite to lighteval's own task configuration: the same rows, prompts and scorer, in lighteval's loop.
 
-What lighteval cannot carry (intervals, coverage, resuming, metrics that need an argument, the check that a question fits the
-context) only `medical-tasks run` has. Continuations are given without a space before them. Behind a chat template the numbers are
-our runner's where the template ends with anything but white space, which lighteval counts to each choice. Without a template
-lighteval asks the bare question, and our runner a dialogue that ends with `Assistant:`: other questions, other numbers.
+Without a template lighteval asks the bare question, and our runner a dialogue: other questions, other numbers.
 """
 
 from __future__ import annotations
@@ -47,8 +44,6 @@ def _mean(values: list[float]) -> float:
 
 
 class _Score(SampleLevelComputation):
-    """Scores one answer with the benchmark's own scorer."""
-
     def __init__(self, task: TaskSpec) -> None:
         self.task = task
 
@@ -172,7 +167,6 @@ def _plain_metrics(task: TaskSpec) -> list[SampleLevelMetricGrouping]:
 
 
 def _metrics(task: TaskSpec) -> list[MetricSpec]:
-    """The metrics of items that need no argument."""
     return [metric for metric in task.metrics if not metric.needs and metric.kind != "average"]
 
 
@@ -190,7 +184,6 @@ class _PartDoc(Doc):
 
 
 def _filter(task: TaskSpec) -> Callable[[Mapping[str, Any]], bool] | None:
-    """Lighteval's filter of rows, for a dataset whose rows are of several tasks."""
     return partial(task.benchmark.keeps, task) if task.benchmark.mixed_rows else None
 
 
@@ -268,10 +261,7 @@ def _source(spec: DatasetSpec) -> tuple[str, str]:
 
 
 def task_configs(tasks: Sequence[TaskSpec]) -> list[LightevalTaskConfig]:
-    """One lighteval configuration a task under its harness name, and a copy under its bare name.
-
-    The stock command drops the first word of `medical|medcalc|0`.
-    """
+    """One configuration a task under its harness name, and a copy under its bare name: lighteval drops `medical|` of the first."""
     used = {task.dataset: task.benchmark for task in tasks}
     sources = {spec.name: _source(spec) for name, each in used.items() for spec in each.datasets if spec.name == name}
     configs: list[LightevalTaskConfig] = []
@@ -302,10 +292,7 @@ _MOST: Final = 5000  # of possible answers; five choices have nine at most
 
 
 def choices_texts(response: Any, choices: int) -> list[str]:
-    """Writes the log-probabilities of a response as `ChoiceScores`: several texts where numbers of tokens are not all known.
-
-    There is none where the model computed no number for a choice (nan, as float16 gives where it is too narrow).
-    """
+    """Writes a response's log-probabilities as `ChoiceScores`, several where token numbers are not all known; none for nan."""
     logprobs, rows = response.logprobs, response.output_tokens
     is_table = hasattr(rows, "tolist")  # transformers: rows of one width, filled up with -1
     counts = [sum(int(token) >= 0 for token in row) for row in (rows.tolist() if is_table else rows)]

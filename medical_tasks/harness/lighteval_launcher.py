@@ -1,7 +1,6 @@
 """`medical-tasks lighteval`: the stock command with this suite's tasks, checked and guarded before it starts.
 
-lighteval writes questions and answers into caches and details and can send them to a server. Credentialed tasks therefore run only
-below this launcher, which closes those ways; the stock command refuses them (`require_launcher`).
+lighteval writes questions and answers to disk and may send them away; for credentialed tasks this launcher closes those ways.
 """
 
 from __future__ import annotations
@@ -42,10 +41,7 @@ def launch(arguments: Sequence[str], *, custom_tasks: str) -> int:
 
 
 def load_app() -> Any:
-    """Imports lighteval's command line and leaves the loggers of this process working.
-
-    Its module sets logging up in the way that silences every logger made before, our own warnings among them.
-    """
+    """Imports lighteval's command line, which silences every logger made before, and leaves those of this process working."""
     loggers = logging.Logger.manager.loggerDict.values()
     working = [logger for logger in loggers if isinstance(logger, logging.Logger) and not logger.disabled]
     from lighteval.__main__ import app
@@ -235,10 +231,7 @@ def _server_address(path: Path) -> str:
 
 @contextlib.contextmanager
 def private_dataset_cache() -> Iterator[None]:
-    """Lets lighteval copy credentialed rows only into the private store, and removes them when it has ended.
-
-    `datasets` copies what it loads into a cache in the user's home, readable by whoever the umask lets in.
-    """
+    """Lets lighteval copy rows only into the private store, for its run: the home's cache is readable as the umask lets."""
     if not policy.protecting():
         yield
         return

@@ -27,7 +27,7 @@ from medical_tasks.guard.private_store import list_folders, private_home
 from medical_tasks.harness import lighteval_launcher
 from tests.credentialed_benchmark.spec import BENCHMARK, CANARY, DATASET, NOTES, TASK
 from tests.fault_server import Call, Fault, FaultServer
-from tests.recording_proxy import VARIABLES, RecordingProxy, recording_proxy
+from tests.recording_proxy import VARIABLES, RecordingProxy
 
 CASES = json.loads(Path(__file__).with_name("cases").joinpath("guard_end_to_end.json").read_text(encoding="utf-8"))
 
@@ -42,6 +42,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("medical_tasks.benchmarks.catalog.BENCHMARKS", (*BENCHMARKS, BENCHMARK))
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("MEDICAL_TASKS_CONFIG", "demo")
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
     folder = tmp_path / "data" / DATASET.name
@@ -63,12 +64,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return work
 
 
-@pytest.fixture
-def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[RecordingProxy]:
-    with recording_proxy(monkeypatch) as running:
-        yield running
-
-
 def run_words(model: str, judge: str | None, *more: str) -> list[str]:
     words = ["run", "--tasks", TASK.name, "--config", "demo", "--out", "run"]
     words += ["--model", "openai-api/asked/m", "--model-args", f"base_url={model},max_retries=0,concurrency=1"]
@@ -86,6 +81,9 @@ def audit_lines() -> list[dict[str, Any]]:
 
 
 def test_a_remote_model_gets_nothing(proxy: RecordingProxy, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(run_words(REMOTE, REMOTE, "--allow-remote", "other.example", "--attest-zero-retention")) == 4
+    audit_path().unlink()
+    capfd.readouterr()
     assert main(run_words(REMOTE, None)) == 4
     assert proxy.seen == []
     told = capfd.readouterr().err
@@ -116,11 +114,6 @@ def test_a_remote_judge_gets_nothing(
 @pytest.mark.parametrize("flags", CASES["test_one_flag_alone_is_wrong_use"])
 def test_one_flag_alone_is_wrong_use(proxy: RecordingProxy, flags: list[str]) -> None:
     assert main(run_words(REMOTE, REMOTE, *flags)) == 2
-    assert proxy.seen == []
-
-
-def test_another_host_than_the_attested_one_gets_nothing(proxy: RecordingProxy) -> None:
-    assert main(run_words(REMOTE, REMOTE, "--allow-remote", "other.example", "--attest-zero-retention")) == 4
     assert proxy.seen == []
 
 
@@ -270,13 +263,10 @@ def test_texts_stand_in_the_private_store_alone(
     assert main(["leakcheck", "run", "--source", DATASET.name]) == 0
 
 
-def test_errors_that_repeat_the_question_stay_unread(echo_server: str, nothing_is_out: Check) -> None:
-    assert main(run_words(echo_server, echo_server)) == 5
+def test_errors_that_repeat_question_and_note_stay_unread(place: Path, echo_server: str, nothing_is_out: Check) -> None:
+    assert main(run_words(echo_server, echo_server, "--out", "other")) == 5
     said = nothing_is_out()
     assert "http 500" in said.out + said.err
-
-
-def test_a_judge_whose_errors_repeat_the_note(place: Path, echo_server: str, nothing_is_out: Check) -> None:
     with FaultServer(answer=quoting_answer) as model:
         assert main(run_words(model.base_url, echo_server)) == 5
     nothing_is_out()
@@ -299,23 +289,14 @@ def broken_server() -> Iterator[str]:
         yield url
 
 
-@pytest.mark.parametrize("broken", ["model", "judge"])
 def test_replies_that_are_no_http_stay_unread(
-    broken_server: str,
-    nothing_is_out: Check,
-    monkeypatch: pytest.MonkeyPatch,
-    broken: str,
+    broken_server: str, nothing_is_out: Check, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("medical_tasks.models.call_pool.GIVE_UP_AFTER", 2)
     with FaultServer() as server:
-        words = (
-            run_words(broken_server, server.base_url)
-            if broken == "model"
-            else run_words(server.base_url, broken_server)
-        )
-        assert main(words) == (3 if broken == "model" else 5)
-    said = nothing_is_out()
-    assert "RemoteProtocolError" in said.err
+        for model, judge, code in ((broken_server, server.base_url, 3), (server.base_url, broken_server, 5)):
+            assert main(run_words(model, judge, "--out", f"run-{code}")) == code
+            assert "RemoteProtocolError" in nothing_is_out().err
 
 
 def test_a_scorer_that_fails_quotes_nothing(nothing_is_out: Check, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -373,17 +354,17 @@ def test_a_second_process_writes_nothing(place: Path, nothing_is_out: Check, mon
     assert list((place / "run").iterdir()) == []
 
 
-def test_a_judge_that_is_never_readable_and_quotes(nothing_is_out: Check) -> None:
+def test_an_unreadable_judge_that_quotes_a_forecast_and_baselines_leave_nothing(nothing_is_out: Check) -> None:
     with FaultServer(answer=quoting_answer) as model, FaultServer(answer=lambda call: f"Hm: {CANARY}") as judge:
+        assert main(run_words(model.base_url, judge.base_url, "--forecast")) == 0
+        assert model.calls == judge.calls == []
+        nothing_is_out()
         assert main(run_words(model.base_url, judge.base_url)) == 5
     nothing_is_out()
-
-
-@pytest.mark.parametrize("model", ["baseline/reference", "baseline/empty"])
-def test_baselines_and_the_lexical_judge(nothing_is_out: Check, model: str) -> None:
-    words = ["run", "--tasks", TASK.name, "--config", "demo", "--model", model, "--out", "run"]
-    assert main(words) in (0, 5)
-    nothing_is_out()
+    for model_name in ("reference", "empty"):
+        words = ["run", "--tasks", TASK.name, "--config", "demo", "--model", f"baseline/{model_name}"]
+        assert main([*words, "--out", model_name]) in (0, 5)
+        nothing_is_out()
 
 
 def test_answers_that_are_scored_stay_where_they_were(place: Path, nothing_is_out: Check) -> None:
@@ -397,28 +378,7 @@ def test_answers_that_are_scored_stay_where_they_were(place: Path, nothing_is_ou
     assert any(CANARY.encode() in path.read_bytes() for path in private_stores())
 
 
-def test_a_forecast_leaves_nothing(nothing_is_out: Check) -> None:
-    with FaultServer() as server:
-        assert main(run_words(server.base_url, server.base_url, "--forecast")) == 0
-        assert server.calls == []
-    nothing_is_out()
-
-
 # --- the harnesses
-
-
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """The arguments lighteval would have been started with."""
-    calls: list[list[str]] = []
-    monkeypatch.setenv("MEDICAL_TASKS_CONFIG", "demo")
-
-    def launch(arguments: list[str], *, custom_tasks: str) -> int:
-        calls.append(arguments)
-        return 0
-
-    monkeypatch.setattr(lighteval_launcher, "launch", launch)
-    return calls
 
 
 @pytest.mark.parametrize("words", CASES["test_lighteval_refuses_what_would_let_text_out"], ids=" ".join)

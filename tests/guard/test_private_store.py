@@ -76,17 +76,7 @@ def test_folders_and_files_are_closed_whatever_the_umask(home: Path) -> None:
     assert mode(folder) == mode(home) == mode(home.parent) == 0o700
 
 
-def test_a_journal_that_goes_away_is_no_trouble(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    private_id = new_private_id()
-    folder = private_folder(private_id)
-    (folder / "verdicts.sqlite").write_text("x")
-    (folder / "verdicts.sqlite").chmod(0o644)
-    monkeypatch.setattr(os, "walk", lambda place: [(str(folder), [], ["verdicts.sqlite-wal", "verdicts.sqlite"])])
-    private_folder(private_id)
-    assert mode(folder / "verdicts.sqlite") == 0o600
-
-
-def test_what_was_open_is_closed(home: Path) -> None:
+def test_what_was_open_is_closed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     private_id = new_private_id()
     folder = private_folder(private_id)
     (folder / "logs").mkdir()
@@ -96,6 +86,12 @@ def test_what_was_open_is_closed(home: Path) -> None:
         path.chmod(how)
     private_folder(private_id)
     assert (mode(home), mode(folder), mode(log)) == (0o700, 0o700, 0o600)
+    # A journal that goes away meanwhile is no trouble.
+    (folder / "verdicts.sqlite").write_text("x")
+    (folder / "verdicts.sqlite").chmod(0o644)
+    monkeypatch.setattr(os, "walk", lambda place: [(str(folder), [], ["verdicts.sqlite-wal", "verdicts.sqlite"])])
+    private_folder(private_id)
+    assert mode(folder / "verdicts.sqlite") == 0o600
 
 
 def test_ids_are_random_and_checked() -> None:
@@ -150,6 +146,9 @@ def test_a_file_system_without_modes_is_refused(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_purge_says_what_and_how_much(capsys: pytest.CaptureFixture[str], home: Path, tmp_path: Path) -> None:
+    assert purge().removed == ()
+    assert not home.exists()
+    assert list_folders() == []
     folder = private_folder(new_private_id(), run=tmp_path / "runs" / "one")
     (folder / "answers.sqlite").write_bytes(b"x" * 20_000)
     assert main(["purge", "--dry-run"]) == 0
@@ -161,12 +160,6 @@ def test_purge_says_what_and_how_much(capsys: pytest.CaptureFixture[str], home: 
     assert list(home.iterdir()) == []
     assert main(["purge"]) == 0
     assert "0 runs, 0 files, 0 bytes deleted" in capsys.readouterr().out
-
-
-def test_purge_of_nothing(home: Path) -> None:
-    assert purge().removed == ()
-    assert not home.exists()
-    assert list_folders() == []
 
 
 def test_links_are_removed_and_never_followed(home: Path, tmp_path: Path) -> None:
@@ -187,13 +180,18 @@ def test_links_are_removed_and_never_followed(home: Path, tmp_path: Path) -> Non
     assert (outside / "kept.txt").read_text() == "kept"
 
 
-def test_what_is_not_ours_stays(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+def test_the_audit_log_and_what_is_not_ours_stay(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+    from medical_tasks.guard.policy import audit_path, write_decision
+
     private_folder(new_private_id())
+    write_decision(audit_path(), {"decision": "local"})
     (home / "my_thesis").mkdir()
     (home / "my_thesis" / "chapter.txt").write_text("mine")
     assert main(["purge"]) == 0
     assert "not of medical-tasks, kept: my_thesis" in capsys.readouterr().out
     assert [path.name for path in home.iterdir()] == ["my_thesis"]
+    assert audit_path().parent == home.parent
+    assert json.loads(audit_path().read_text())["decision"] == "local"
 
 
 def test_a_run_in_use_is_kept_and_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -224,16 +222,6 @@ def test_a_run_of_another_process_is_kept_until_it_ends(tmp_path: Path) -> None:
     assert [folder.private_id for folder in purge().removed] == [used.name]
 
 
-def test_the_audit_log_is_not_purged(home: Path) -> None:
-    from medical_tasks.guard.policy import audit_path, write_decision
-
-    private_folder(new_private_id())
-    write_decision(audit_path(), {"decision": "local"})
-    purge()
-    assert audit_path().parent == home.parent
-    assert json.loads(audit_path().read_text())["decision"] == "local"
-
-
 # --- what may stand outside
 
 
@@ -243,20 +231,19 @@ def test_a_row_keeps_numbers_and_ids_alone() -> None:
     digest = hashlib.sha256(f"{text} µ".encode()).hexdigest()
     assert redact_row(row, f"{text} µ") == {**row, **emptied, "response_sha256": digest}
     assert row == CASES["row"]  # the row given is as it was
-
-
-def test_an_item_without_an_answer_has_no_hash() -> None:
-    assert redact_row({"id": "1", "unscored": "no answer: http 500"}, None) == {
-        "id": "1",
-        "unscored": "no answer: http 500",
-        "response_sha256": "",
-    }
+    unanswered = {"id": "1", "unscored": "no answer: http 500"}
+    assert redact_row(unanswered, None) == unanswered | {"response_sha256": ""}
     assert len(redact_row({"id": "1"}, "lone \ud800 surrogate")["response_sha256"]) == 64
 
 
-@pytest.mark.parametrize(("reason", "kept"), CASES["test_reasons"])
-def test_reasons(reason: str, kept: str) -> None:
-    assert redact_reason(reason) == kept
+def test_notes_of_the_scorings_own_words_and_classes_of_reasons_are_kept() -> None:
+    words = frozenset({"ids", "unknown", "words", "recall"})
+    for note, kept in CASES["test_a_note_of_the_scorings_own_words_is_kept"]:
+        row = redact_row({"parsed": note, "why": note, "sources": note}, "a", note_words=words)
+        assert (row["parsed"], row["why"], row["sources"]) == (note if kept else "", note if kept else "", "")
+    assert redact_row({"parsed": "ids 2 3"}, "a")["parsed"] == ""
+    for reason, left in CASES["test_reasons"]:
+        assert redact_reason(reason) == left
 
 
 @given(st.dictionaries(st.text(max_size=8), st.one_of(st.text(max_size=20), st.floats(), st.none(), st.booleans())))
@@ -266,37 +253,30 @@ def test_no_text_gets_through(values: dict[str, object]) -> None:
     assert all(row[f"x_{name}"] is value for name, value in values.items() if not isinstance(value, str))
 
 
-@pytest.mark.parametrize("words", ["one two three four five six seven eight nine".split()])
-def test_a_text_word_by_word_is_no_list_of_labels(words: list[str]) -> None:
-    assert redact_value({"evidence": words}) == {"": [""] * 9}
-    assert redact_value(dict.fromkeys(words, 1)) == {"": 1}
-    assert redact_value([["true", "false"]] * 9) == [["true", "false"]] * 9
-
-
 def test_verdicts_keep_numbers_and_labels_alone() -> None:
     listed: list[object] = [True, None, "A", "by his daughter"]
     value = {"label": "not_entailment", "score": 0.5, "quote": "brought in by", "list": listed}
     assert redact_value(value) == {"label": "not_entailment", "score": 0.5, "quote": "", "list": [True, None, "A", ""]}
     assert redact_value({"brought in by": 1}) == {"": 1}
     assert redact_value(("false",)) == ["false"]
+    # A text word by word is no list of labels.
+    words = "one two three four five six seven eight nine".split()
+    assert redact_value({"evidence": words}) == {"": [""] * 9}
+    assert redact_value(dict.fromkeys(words, 1)) == {"": 1}
+    assert redact_value([["true", "false"]] * 9) == [["true", "false"]] * 9
 
 
 # --- a file that the user asks for
 
-needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
-
+@pytest.mark.usefixtures("open_umask")
 @pytest.mark.parametrize("before", [None, "open to all"])
 def test_only_its_owner_reads_it(tmp_path: Path, before: str | None) -> None:
     path = tmp_path / "new" / "file.json"
-    umask = os.umask(0)
-    try:
-        if before is not None:
-            path.parent.mkdir()
-            path.write_text(before)
-        write_private(path, b"[]\n")
-    finally:
-        os.umask(umask)
+    if before is not None:
+        path.parent.mkdir()
+        path.write_text(before)
+    write_private(path, b"[]\n")
     assert path.read_text() == "[]\n"
     assert path.stat().st_mode & 0o777 == 0o600
     assert [each.name for each in path.parent.iterdir()] == ["file.json"]
@@ -321,7 +301,7 @@ def test_not_in_a_work_tree_where_nobody_knows_what_git_ignores(
         check_place(tmp_path / "deep" / "file.json")
 
 
-@needs_git
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_in_a_work_tree_only_what_git_ignores(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
     (tmp_path / ".gitignore").write_text("/private/\n")

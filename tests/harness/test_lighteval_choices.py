@@ -94,10 +94,8 @@ def test_questions_have_the_prompts_continuations(config: Any) -> None:
     assert metric.category == SamplingMethod.LOGPROBS
     # What needs a setting of the scoring is left out.
     assert metric.metric_name == NAMES == list(metric.corpus_level_fn)
-
-
-def test_the_filter_can_be_copied_to_another_process(config: Any) -> None:
-    dill: Any = importlib.import_module("dill")  # which datasets uses
+    # The filter can be copied to another process, as datasets does it.
+    dill: Any = importlib.import_module("dill")
     copied = dill.loads(dill.dumps(config.hf_filter))
     assert [copied(row) for row in ROWS] == [row["level"] == 1 for row in ROWS]
 
@@ -107,7 +105,8 @@ def test_the_numbers_are_those_of_our_own_runner(config: Any, toy: Path) -> None
     (metric,) = config.metrics
     expected = our_scores(toy, asked)
     for doc, response, ours in zip(asked, lighteval_scores(toy, asked), expected, strict=True):
-        said = ChoiceScores.from_text(only(choices_texts(response, 3)))
+        (text,) = choices_texts(response, 3)
+        said = ChoiceScores.from_text(text)
         assert said.tokens == ours.tokens == (1, 1, 1)
         assert said.logprobs == pytest.approx(ours.logprobs, abs=1e-4)
         right = ours.logprobs[doc.gold_index]
@@ -146,11 +145,6 @@ def test_white_space_at_the_templates_end_adds_the_same_to_every_choice(config: 
         assert not any(map(math.isnan, scored.values()))
 
 
-def only(texts: list[str]) -> str:
-    (text,) = texts
-    return text
-
-
 def response(logprobs: list[float], tokens: Any) -> Any:
     return SimpleNamespace(logprobs=logprobs, output_tokens=tokens)
 
@@ -165,11 +159,7 @@ def test_tokens_are_counted_without_what_fills_a_row_up() -> None:
     assert told([-1.0, -2.5], [[4, 5, 6], [0]]) == [{"logprobs": [-1.0, -2.5], "tokens": [3, 1]}]
     padded = torch.tensor([[4, 5, 6], [0, -1, -1]])
     assert told([-1.0, 1e-7], padded) == [{"logprobs": [-1.0, 0.0], "tokens": [3, 1]}]
-
-
-def test_every_number_of_tokens_that_is_possible_is_tried() -> None:
-    import torch
-
+    # Every number of tokens that is possible is tried.
     letters = told([-1.0] * 5, torch.tensor([[7]]))
     assert [one["tokens"] for one in letters] == [[1] * 5]
     rows = told([-1.0] * 5, torch.tensor([[7, 8, 9], [7, -1, -1], [7, 8, -1]]))

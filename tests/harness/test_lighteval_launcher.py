@@ -8,6 +8,7 @@ import logging
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,37 +19,29 @@ from medical_tasks.cli.entry import main
 from medical_tasks.cli.lighteval import _FLAGS, translate
 from medical_tasks.data.dataset_store import MARKER, built_configs, marker_text
 from medical_tasks.errors import UsageError
-from medical_tasks.harness import lighteval_launcher
 from medical_tasks.harness.lighteval_launcher import check_data, check_model, load_app, run_app
 from tests.warm_process import WarmProcess
 
 CASES = json.loads(Path(__file__).with_name("cases").joinpath("lighteval_launcher.json").read_text(encoding="utf-8"))
 
-ADDED = ["--custom-tasks", "medical_tasks.lighteval_tasks"]
 
-
-ASKED = "medical:medcalc|0"
-
-
-@pytest.mark.parametrize(("given", "made"), CASES["test_what_the_arguments_become"])
-def test_what_the_arguments_become(given: str, made: str) -> None:
-    assert translate(given.split()) == [*made.split(), *ADDED]
-
-
-def test_own_custom_tasks_are_kept_and_help_passes_through() -> None:
-    for given in (["--custom-tasks", "mine.py"], ["--custom-tasks=mine.py"]):
-        assert translate(["accelerate", "m", "medical:medcalc", *given]) == ["accelerate", "m", ASKED, *given]
-    assert translate([]) == []
-    assert translate(["--help"]) == ["--help"]
-
-
-def test_the_suite_has_no_task_that_lighteval_does_not_know() -> None:
+def test_what_the_arguments_become() -> None:
     from medical_tasks.lighteval_tasks import TASKS_TABLE
 
+    for words, made in CASES["test_what_the_arguments_become"]:
+        assert translate(words.split()) == [*made.split(), "--custom-tasks", "medical_tasks.lighteval_tasks"]
+    for given in (["--custom-tasks", "mine.py"], ["--custom-tasks=mine.py"]):
+        words = ["accelerate", "m", "medical:medcalc|0"]
+        assert translate(["accelerate", "m", "medical:medcalc", *given]) == [*words, *given]
+    assert translate([]) == []
+    assert translate(["--help"]) == ["--help"]
     named = [name.removesuffix("|0") for name in translate(["accelerate", "m", "medical"])[2].split(",")]
     assert named[:2] == ["medical:medcalc", "medical:medcalc_direct"]
     assert len(named) > 20
     assert set(named) <= {config.name for config in TASKS_TABLE}
+    for mistaken, message in CASES["test_mistakes_by_message"]:
+        with pytest.raises(UsageError, match=message):
+            translate(mistaken)
 
 
 def test_the_flags_are_lightevals() -> None:
@@ -62,26 +55,7 @@ def test_the_flags_are_lightevals() -> None:
     assert not before.disabled
 
 
-@pytest.mark.parametrize(("words", "message"), CASES["test_mistakes_by_message"])
-def test_mistakes_by_message(words: list[str], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        translate(words)
-
-
 ACCELERATE = ["lighteval", "accelerate", "model_name=m"]
-
-
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """The arguments lighteval would have been started with."""
-    calls: list[list[str]] = []
-
-    def launch(arguments: list[str], *, custom_tasks: str) -> int:
-        calls.append(arguments)
-        return 0
-
-    monkeypatch.setattr(lighteval_launcher, "launch", launch)
-    return calls
 
 
 @pytest.fixture
@@ -134,21 +108,18 @@ def test_data_of_an_older_version(demo: Path, monkeypatch: pytest.MonkeyPatch) -
         check_data([DATASET])
 
 
-@pytest.mark.parametrize("words", CASES["test_what_needs_no_data_of_ours"])
-def test_what_needs_no_data_of_ours(words: list[str], home: Path, started: list[list[str]]) -> None:
-    assert main(["lighteval", *words]) == 0
-    assert len(started) == 1
+def test_what_needs_no_data_of_ours(home: Path, started: list[list[str]]) -> None:
+    for number, words in enumerate(CASES["test_what_needs_no_data_of_ours"], start=1):
+        assert main(["lighteval", *words]) == 0
+        assert len(started) == number
 
 
-@pytest.mark.parametrize(("backend", "start"), [("accelerate", "./"), ("vllm", "/nowhere/"), ("sglang", "~/")])
-def test_a_model_folder_that_is_not_there(backend: str, start: str) -> None:
-    with pytest.raises(UsageError, match=f"model_name={start}no-such-model: there is no such folder"):
-        check_model([backend, f"dtype=float32,model_name={start}no-such-model,batch_size=1", "medical:medcalc|0"])
-
-
-def test_a_model_folder_that_is_not_there_ends_the_command(
+def test_a_model_folder_that_is_not_there(
     demo: Path, started: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    for backend, start in (("accelerate", "./"), ("vllm", "/nowhere/"), ("sglang", "~/")):
+        with pytest.raises(UsageError, match=f"model_name={start}no-such-model: there is no such folder"):
+            check_model([backend, f"dtype=float32,model_name={start}no-such-model,batch_size=1", "medical:medcalc|0"])
     monkeypatch.setenv("MEDICAL_TASKS_CONFIG", "demo")
     words = ["lighteval", "accelerate", "--max-samples", "1", "model_name=/nowhere/model", "--tasks", "medcalc"]
     assert main(words) == 2
@@ -167,19 +138,12 @@ def test_models_that_may_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     check_model(["custom", "name", "./no-such-file.py"])
     check_model(["accelerate"])
     check_model([])
-
-
-def test_a_home_folder_is_not_replaced_by_lighteval(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    (tmp_path / "model").mkdir()
     with pytest.raises(UsageError, match=f"does not replace ~. Give model_name={tmp_path}/model"):
         check_model(["accelerate", "model_name=~/model"])
-
-
-@pytest.mark.parametrize(("given", "message"), CASES["test_model_arguments_of_a_wrong_form"])
-def test_model_arguments_of_a_wrong_form(given: str, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        check_model(["accelerate", given, "medical:medcalc|0"])
+    for given, message in CASES["test_model_arguments_of_a_wrong_form"]:
+        with pytest.raises(UsageError, match=message):
+            check_model(["accelerate", given, "medical:medcalc|0"])
 
 
 def _app() -> typer.Typer:
@@ -202,17 +166,14 @@ def _app() -> typer.Typer:
     return app
 
 
-@pytest.mark.parametrize(("words", "code"), CASES["test_exit_codes"])
-def test_exit_codes(words: list[str], code: int) -> None:
+def test_exit_codes_and_wrong_arguments_by_message() -> None:
     before = list(sys.argv)
-    assert run_app(_app(), words) == code
-    assert sys.argv == before
-
-
-@pytest.mark.parametrize(("words", "message"), CASES["test_wrong_arguments_by_message"])
-def test_wrong_arguments_by_message(words: list[str], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        run_app(_app(), words)
+    for words, code in CASES["test_exit_codes"]:
+        assert run_app(_app(), words) == code
+        assert sys.argv == before
+    for words, message in CASES["test_wrong_arguments_by_message"]:
+        with pytest.raises(UsageError, match=message):
+            run_app(_app(), words)
 
 
 _MISTAKES = """
@@ -236,23 +197,16 @@ def test_wrong_arguments_of_lighteval_itself(home: Path, tmp_path: Path, warm: W
     assert "model_args" in told[1]
 
 
-class _Log:
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def warning(self, text: str, *values: Any) -> None:
-        self.lines.append(text % values)
-
-
 def test_the_table_tells_once_that_a_dataset_is_missing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from medical_tasks.harness import lighteval_adapter
 
-    log = _Log()
+    lines: list[str] = []
+    log = SimpleNamespace(warning=lambda text, *values: lines.append(text % values))
     monkeypatch.setattr(lighteval_adapter, "logger", log)
     asked = tuple(task for task in BENCHMARK.tasks if not task.protocol)
     assert len(asked) > 1
     configs = lighteval_adapter.task_configs(asked)
     assert len(configs) == 2 * len(asked)
     assert {(config.hf_repo, config.hf_subset) for config in configs} == {(str(home / "medcalc_bench"), "v1.0")}
-    assert len(log.lines) == 1
-    assert "is not in" in log.lines[0]
+    (line,) = lines
+    assert "is not in" in line

@@ -55,18 +55,11 @@ class Programmer:
         return "```python\nprint(weight)\n```" if kind == 1 else "I would rather not."
 
 
-def _environment(home: Path, server: FaultServer) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("INSPECT")}
-    return kept | {
-        "MEDICAL_TASKS_DATA": str(home),
-        "HF_HUB_OFFLINE": "1",
-        "SCRIPT_BASE_URL": server.base_url,
-        "SCRIPT_API_KEY": "x",
-    }
-
-
 def _run(warm: WarmProcess, words: list[str], home: Path, server: FaultServer) -> None:
-    done = warm.run(["-m", *words], cwd=home, environment=_environment(home, server))
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("INSPECT")}
+    environment |= {"MEDICAL_TASKS_DATA": str(home), "HF_HUB_OFFLINE": "1"}
+    environment |= {"SCRIPT_BASE_URL": server.base_url, "SCRIPT_API_KEY": "x"}
+    done = warm.run(["-m", *words], cwd=home, environment=environment)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
 
@@ -122,9 +115,7 @@ def test_the_baselines_need_no_sandbox(home: Path, tmp_path: Path) -> None:
     assert main([*run, "--model", "baseline/reference", "--out", str(tmp_path / "out")]) == 0
     tasks = json.loads((tmp_path / "out" / "results.json").read_text())["tasks"]
     assert [tasks[name]["metrics"]["accuracy"]["value"] for name in ("medcalc_code", "medcalc_open_book")] == [1.0, 1.0]
-
-
-def test_lighteval_is_not_offered_what_it_cannot_ask() -> None:
+    # Lighteval is not offered what it cannot ask.
     assert "medcalc_code" not in translate(["accelerate", "m", "medical"])[2]
     assert "medical:medcalc_open_book|0" in translate(["accelerate", "m", "medical"])[2].split(",")
     with pytest.raises(

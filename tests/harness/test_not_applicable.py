@@ -7,6 +7,7 @@ import math
 import os
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -27,19 +28,14 @@ COUNTS = {"accuracy": 6, "accuracy_official": 6, "accuracy_recomputed": 4, "accu
 
 @pytest.fixture(scope="module")
 def items(tmp_path_factory: pytest.TempPathFactory) -> list[Item]:
-    """Six questions; no rule has an answer to the first two, and the label of the third is wrong."""
     home = tmp_path_factory.mktemp("home")
     assert main(["build", "medcalc_bench", "--config", "demo", "--out", str(home / "medcalc_bench")]) == 0
     first, second, third, *rest = load_task_data(MEDCALC, DATASET, data=home, config="demo").items[:6]
     assert third.fields["output_type"] == "decimal"
-    return [
-        replace(first, fields={**first.fields, "relevant_entities": "{}"}),
-        replace(second, fields={**second.fields, "relevant_entities": "{}"}),
-        replace(
-            third, fields={**third.fields, **dict.fromkeys(("ground_truth_answer", "lower_limit", "upper_limit"), "1")}
-        ),
-        *rest,
-    ]
+    # No rule has an answer to the first two, and the label of the third is wrong.
+    unruled = [replace(each, fields={**each.fields, "relevant_entities": "{}"}) for each in (first, second)]
+    wrong = dict.fromkeys(("ground_truth_answer", "lower_limit", "upper_limit"), "1")
+    return [*unruled, replace(third, fields={**third.fields, **wrong}), *rest]
 
 
 @pytest.fixture(scope="module")
@@ -65,14 +61,10 @@ def test_lighteval(items: list[Item], replies: list[str], expected: dict[str, fl
 
     (grouping,) = task_configs((MEDCALC,))[0].metrics
 
-    class Response:
-        def __init__(self, text: str) -> None:
-            self.final_text = [text]
-
     values: dict[str, list[float]] = {name: [] for name in expected}
     for item, reply in zip(items, replies, strict=True):
         doc = Doc(query="", choices=[""], gold_index=0, specific=dict(item.fields))
-        for name, value in grouping.sample_level_fn.compute(doc, Response(reply)).items():
+        for name, value in grouping.sample_level_fn.compute(doc, SimpleNamespace(final_text=[reply])).items():
             values[name].append(value)
     means = {name: grouping.corpus_level_fn[name](values[name]) for name in expected}
     assert means == pytest.approx(expected)

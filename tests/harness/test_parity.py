@@ -60,24 +60,16 @@ def _answer(number: int, item: Item) -> str:
 def _kqa_answer(number: int, item: Item) -> str:
     gold: str = kqa_gold(KQA, item)
     statement: str = item.fields["must_have"][0]
-    forms = [
-        gold,
-        gold[: len(gold) // 2],
-        "",
-        "I don't know.",
-        f"It is not true that {statement}",
-        "Please see a doctor.",
-        statement,
-    ]
+    wrong = ["", "I don't know.", f"It is not true that {statement}", "Please see a doctor."]
+    forms = [gold, gold[: len(gold) // 2], *wrong, statement]
     return forms[number % len(forms)]
 
 
 @pytest.fixture(scope="module")
 def script(tmp_path_factory: pytest.TempPathFactory) -> Script:
     home = tmp_path_factory.mktemp("parity")
-    assert main(["build", "medcalc_bench", "--config", "demo", "--out", str(home / "medcalc_bench")]) == 0
-    assert main(["build", "kqa", "--config", "demo", "--out", str(home / "kqa")]) == 0
-    assert main(["build", "ehrnoteqa", "--config", "demo", "--out", str(home / "ehrnoteqa")]) == 0
+    for name in ("medcalc_bench", "kqa", "ehrnoteqa"):
+        assert main(["build", name, "--config", "demo", "--out", str(home / name)]) == 0
     items = load_task_data(MEDCALC, DATASET, data=home, config="demo").items
     prompts = load_prompts(MEDCALC)
     answers = {prompts.render(item)[0]["content"]: _answer(number, item) for number, item in enumerate(items)}

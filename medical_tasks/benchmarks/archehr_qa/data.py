@@ -1,8 +1,6 @@
-"""ArchEHR-QA from the user's own PhysioNet copy: where a release's files lie, its cases as rows, and as items of a task.
+"""ArchEHR-QA from the user's own PhysioNet copy, as rows and as items of a task.
 
-A release's folders may lie below those that a browser's or wget's download makes, and not each release has all splits, so what is
-built depends on what lies there. The configuration `questions` is built from the organizers' repositories on GitHub, which have
-questions without note excerpts.
+What is built depends on which splits lie there. The organizers' open files have questions alone (configuration `questions`).
 """
 
 from __future__ import annotations
@@ -63,10 +61,7 @@ def split_of(folder: Path) -> str:
 
 
 def find_splits(place: Path) -> dict[str, Path]:
-    """Finds the files of cases of a release: split to file, in the order of `SPLITS`; empty when there is none.
-
-    The place is a folder: of one split, of a release, or of PhysioNet's folders above one. It must be clear which is meant.
-    """
+    """Finds the files of cases of a release, in the order of `SPLITS`, at or below a folder."""
     _check_folder(place)
     found = _splits(place)
     if found:
@@ -79,10 +74,7 @@ def find_splits(place: Path) -> dict[str, Path]:
 
 
 def find_questions(place: Path) -> dict[str, Path]:
-    """Finds the organizers' open files of questions, and says by the ids of their cases which split each is.
-
-    The place is a checkout of theirs, the folder above one or both, or a folder in one.
-    """
+    """Finds the organizers' open files of questions, and says by the ids of their cases which split each is."""
     _check_folder(place)
     found: dict[str, Path] = {}
     for path in question_files(place):
@@ -128,7 +120,6 @@ def _splits(root: Path) -> dict[str, Path]:
 
 
 def _roots(place: Path) -> Iterator[Path]:
-    """Folders that could be a release: versions, and the project's folders with theirs."""
     for folder in _folders(place):
         if _VERSION.fullmatch(folder.name):
             yield folder
@@ -209,10 +200,7 @@ def case_row(case: Case, key: CaseKey, document: Document) -> dict[str, Any]:
 
 
 def read_case_rows(path: Path, *, notes: bool = True) -> Iterator[dict[str, Any]]:
-    """Reads the cases of a split, and beside them the key and the mapping, where they are; messages hold no text of theirs.
-
-    The organizers' open questions (`notes=False`) have no note excerpts and no key.
-    """
+    """Reads the cases of a split, with key and mapping where they exist (never for open questions, `notes=False`)."""
     cases = read_cases(path, notes=notes)
     key, mapping = path.with_name(KEY_FILE), path.with_name(MAPPING_FILE)
     keys = read_key(key, cases) if notes and key.is_file() else {}
@@ -228,8 +216,7 @@ _LABELS: Final = {"E": "essential", "S": "supplementary", "N": "not-relevant"}
 def demo_cases() -> dict[str, tuple[FullCase, ...]]:
     """Split to its cases, in order: synthetic, written for this package; they describe nobody. Not medical advice.
 
-    They have the release's shapes. In `demo_cases.json` a `note` is a list of paragraphs, each a list of sentences that begin with
-    the first letter of their label; `answer` is the clinician's, each sentence with the ids it rests on.
+    In `demo_cases.json` a sentence begins with the first letter of its label.
     """
     splits = json.loads(Path(__file__).with_name("demo_cases.json").read_text(encoding="utf-8"))
     return {split: tuple(map(_full, cases)) for split, cases in splits.items()}
@@ -281,10 +268,7 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[di
 
 
 def source_at(config: str, place: Path | None) -> DatasetSource:
-    """Says how a configuration is built from what lies at a place: which splits there are, with which files.
-
-    Where there is no place, or nothing in it, the dataset has all that it can have.
-    """
+    """Says how a configuration is built from what lies at a place; without a place, or with nothing in it, all splits are named."""
     (source,) = SOURCES
     if place is None or config not in (_OFFICIAL, _QUESTIONS):
         return source
@@ -316,7 +300,6 @@ def source_at(config: str, place: Path | None) -> DatasetSource:
 
 
 def _check_other(released: bool, place: Path) -> None:
-    """Refuses a place that has the other configuration's files."""
     if released and question_files(place):
         raise UsageError(
             f"{place}: has the organizers' open files, whose cases have no note excerpts, so that nothing can be cited. Build "
@@ -334,10 +317,7 @@ def _file(path: Path, root: Path, description: str) -> OfficialFile:
 
 
 def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
-    """Makes an item of each row that has what the task asks about; it is an error if none has.
-
-    Where gold is not released a case is asked all the same, so that its answer can be submitted, and nothing is compared.
-    """
+    """Makes an item of each row that has what the task asks about, with gold or without; it is an error if none has."""
     given, has_given = _GIVEN.get(_form(task), ("a note excerpt", lambda row: bool(row["sentences"])))
     kept = [row for row in rows if has_given(row)]
     if not kept:
@@ -359,7 +339,6 @@ def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
 
 
 def _form(task: TaskSpec) -> str:
-    """The subtask; "" for the tasks that answer with citations, in one step or in several."""
     return "" if "steps" in task.options else task.options["form"]
 
 

@@ -1,9 +1,6 @@
 """How like the questions each sentence of a note is, which are most like them, and the paper's baseline (Validation; figure 2).
 
-A sentence's similarity is the mean of its similarities to the patient's question and to the clinician's, by words (BM25 with the
-sentences of the note as documents; Porter's stems, no function words) or by embeddings (cosine by a checkpoint on this machine; the
-paper's is a MiniLM). Similarities are rounded to six digits and equal ones go by the order of the note, so that the last digits of
-a device, or what else was in a batch, choose nothing. What a user may set (`--task-args`) is read here too.
+Similarities are rounded to six digits and equal ones go by the order of the note, so that a device's last digits choose nothing.
 """
 
 from __future__ import annotations
@@ -153,10 +150,7 @@ def ranked(similarities: Sequence[float]) -> list[int]:
 
 
 def lexical_similarities(sentences: Sequence[str], asked: Sequence[str]) -> list[float]:
-    """Compares sentences of one note with questions by their words (BM25); rarity is counted on the note.
-
-    For each sentence it is the mean over the questions, from 0 on; 0 where no word is shared or nothing is asked.
-    """
+    """BM25 of each sentence of one note, the mean over the questions; 0 where no word is shared or nothing is asked."""
     counts = [Counter(_words(sentence)) for sentence in sentences]
     lengths = [sum(count.values()) for count in counts]
     usual = sum(lengths) / len(lengths) if any(lengths) else 1.0
@@ -225,11 +219,7 @@ def _number(task: TaskSpec, arguments: Mapping[str, str], name: str) -> int:
 
 
 def heuristic_responses(task: TaskSpec, items: Sequence[Item], arguments: Mapping[str, str]) -> list[str]:
-    """Answers all items with the sentences most like the questions, in the order of the note, one a line, each citing itself.
-
-    Sentences are taken whole, the most similar first, until the next one would make the answer longer than 75 words. One that
-    has no word, or more than 75 by itself, is passed over.
-    """
+    """Answers with whole sentences, the most like the questions up to 75 words, in the order of the note, each citing itself."""
     similarity = open_similarity(_embedder(task, arguments))
     found = similarity.of(items)
     return [_answer(item, similarities) for item, similarities in zip(items, found, strict=True)]

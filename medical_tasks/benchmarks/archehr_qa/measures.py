@@ -1,9 +1,6 @@
 """Factuality and relevance, the two halves of the paper's section Evaluation.
 
-Factuality compares the sentences an answer cites with those that its question needs; ids the note does not have are wrong
-citations. Micro figures add up over cases before they divide, macro figures are means of the cases' own. Relevance is how like its
-references an answer is: the clinician's answer, and the questions with the note's essential sentences in the note's order (SARI:
-these alone, with the question as its source). BERTScore may be below 0, and MEDCON, by synonyms, above 1.
+Micro figures add up over cases before they divide, macro figures are means. BERTScore may be below 0, and MEDCON above 1.
 """
 
 from __future__ import annotations
@@ -60,10 +57,9 @@ def count(cited: Collection[Hashable], right: Collection[Hashable]) -> Counts:
 def factuality_values(
     kind: str, counted: Mapping[str, Counts | None], *, official: bool = False
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Makes an item's metrics of its counts, and the denominators of pooled ones.
+    """Makes an item's metrics of its counts, and the denominators of pooled ones; a count of None has nothing to be right.
 
-    `official` decides whether a share of nothing is the script's: 0, and 1 in the subtask of evidence where nothing is named
-    and nothing right. Ours is nan. A count of None is one where there is nothing to be right.
+    A share of nothing is nan; `official` it is 0, and 1 in the subtask of evidence where nothing is named and nothing right.
     """
     values: dict[str, float] = {}
     weights: dict[str, float] = {}
@@ -108,10 +104,7 @@ def labels_of(item: Item) -> dict[str, str]:
 
 
 def answer_comparison(item: Item, prediction: str, *, narrative: bool = False) -> Comparison | None:
-    """Holds an answer against the clinician's; None where that is not released.
-
-    SARI's source is the message and the clinician's question, or the message alone (`narrative`, 2026).
-    """
+    """Compares with the clinician's answer, None where it is not released; SARI's source is the questions or `narrative`."""
     source = str(item.fields["patient_narrative"]).strip() if narrative else _questions(item)
     return _compared(item.fields["clinician_answer"], prediction, source)
 
@@ -140,12 +133,8 @@ def _compared(reference: object, prediction: str, source: str) -> Comparison | N
 def relevance_values(
     compared: Mapping[str, Sequence[Comparison | None]], arguments: Mapping[str, str], *, wanted: Collection[str]
 ) -> list[dict[str, float]]:
-    """Computes the metrics. Each checkpoint and the index are opened once, and what is compared twice is computed once.
-
-    `compared` has by ending of the metrics' names what is compared, an item each; None for an item without a reference, whose
-    metrics are nan. Metrics of which the argument is not given are left out.
-    """
-    given = [metric for argument, metric in MODEL_METRICS.items() if argument in arguments]
+    """Computes an item's metrics by ending of their names, nan without a reference (None), each of equal comparisons once."""
+    given = [metric for argument, (metric, *_) in _MODELS.items() if argument in arguments]
     names = {suffix: [name for name in (*WORD_METRICS, *given) if f"{name}{suffix}" in wanted] for suffix in compared}
     different: dict[Comparison, set[str]] = {}
     for suffix, some in compared.items():
@@ -168,11 +157,7 @@ def relevance_values(
 
 
 def word_metrics(comparison: Comparison, names: Collection[str]) -> dict[str, float]:
-    """Computes those of `WORD_METRICS` that are named, 0-1.
-
-    An empty text has BLEU and ROUGE 0, and the SARI that it has by its formula. BLEU is not smoothed: 0 without a run of four
-    tokens in common, so also of a reference of fewer than four tokens against itself.
-    """
+    """Computes those of `WORD_METRICS` that are named, 0-1. BLEU is not smoothed: 0 without a run of four tokens in common."""
     rouges = [name for name in names if name.startswith("rouge")]
     made = rouge(comparison.prediction, comparison.reference, variants=rouges) if rouges else {}
     values = {name: overlap.f1 for name, overlap in made.items()}
@@ -198,18 +183,18 @@ _ENCODER: Final = "distilbert"
 
 
 def model_metrics(texts: Sequence[Texts], arguments: Mapping[str, str]) -> list[dict[str, float]]:
-    """Computes the metrics of `MODEL_METRICS` that something is given for, in the order of the texts."""
+    """Computes the metrics by checkpoints and indexes that are given, in the order of the texts."""
     rows: list[dict[str, float]] = [{} for _ in texts]
-    for argument, compute in _COMPUTED.items():
+    for argument, (metric, compute, _) in _MODELS.items():
         if argument in arguments and texts:
             for row, value in zip(rows, compute(arguments[argument], texts), strict=True):
-                row[MODEL_METRICS[argument]] = value
+                row[metric] = value
     return rows
 
 
 def model_identity(arguments: Mapping[str, str]) -> dict[str, Any]:
     """Says what of checkpoints and index decides the numbers, for the recipe; loads no weights."""
-    return {name: identity(arguments[name]) for name, identity in _IDENTITIES.items() if name in arguments}
+    return {name: identity(arguments[name]) for name, (*_, identity) in _MODELS.items() if name in arguments}
 
 
 def _bertscore(folder: str, texts: Sequence[Texts]) -> list[float]:
@@ -288,7 +273,6 @@ def _alignscore_identity(given: str) -> dict[str, Any]:
 
 
 def _align_files(given: str) -> dict[str, str]:
-    """`CKPT:FOLDER`, and behind another colon how sentences are split."""
     parts = given.split(":")
     if len(parts) not in (2, 3) or not all(parts):
         raise UsageError(
@@ -303,16 +287,10 @@ def _tell_cut(name: str, what: str, count: int) -> None:
         print(f"note: {name}: {count} {what} are longer than the checkpoint takes and were cut there", file=sys.stderr)
 
 
-MODEL_METRICS: Final[Mapping[str, str]] = {"bertscore": "bertscore", "umls": "medcon", "alignscore": "alignscore"}
-"""Scoring argument to the metric it adds."""
-
-_COMPUTED: Final[Mapping[str, Callable[[str, Sequence[Texts]], list[float]]]] = {
-    "bertscore": _bertscore,
-    "umls": _medcon,
-    "alignscore": _alignscore,
+_Compute = Callable[[str, Sequence[Texts]], list[float]]
+_MODELS: Final[Mapping[str, tuple[str, _Compute, Callable[[str], dict[str, Any]]]]] = {
+    "bertscore": ("bertscore", _bertscore, _bertscore_identity),
+    "umls": ("medcon", _medcon, _medcon_identity),
+    "alignscore": ("alignscore", _alignscore, _alignscore_identity),
 }
-_IDENTITIES: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
-    "bertscore": _bertscore_identity,
-    "umls": _medcon_identity,
-    "alignscore": _alignscore_identity,
-}
+"""Scoring argument to the metric it adds, what computes it, and what decides its numbers."""

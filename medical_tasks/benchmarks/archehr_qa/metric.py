@@ -10,7 +10,7 @@ from medical_tasks.benchmarks.archehr_qa.release import LABELS
 from medical_tasks.benchmarks.archehr_qa.scoring import score_items
 from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS, OFFICIAL
 from medical_tasks.runs.results import flat, summarise
-from medical_tasks.spec import Item, TaskSpec
+from medical_tasks.spec import Item
 
 _TEXTS: Final = ("patient_narrative", "clinician_question", "clinician_answer")
 _LISTS: Final = ("sentence_ids", "sentences", "relevance")
@@ -38,22 +38,17 @@ def score_answers(
         alignscore: checkpoint and its backbone's folder, `CKPT:FOLDER`; adds AlignScore.
 
     Returns:
-        For each metric its value, `_ci_low`, `_ci_high` (95 %), `_bound_low` and `_bound_high`, nan where there is none;
-        `reasons`, why a metric has no value;
-        `missing_components`, the metrics that the overall relevances were made without, in which case they and the overall scores
-        compare with nobody's; `coverage` with `answers`, `cited` and `valid`.
-
-    Raises:
-        ValueError: Lists of different lengths, a reference without one of its fields, or an unknown label.
-        UsageError: A checkpoint or an index is none.
-        MissingError: One is not there.
+        For each metric its value, `_ci_low`, `_ci_high` (95 %), `_bound_low` and `_bound_high`, nan where there is none; `reasons`;
+        `missing_components` of overall scores, which then compare with nobody's; `coverage` with `answers`, `cited` and `valid`.
     """
     if len(references) != len(answers):
         raise ValueError(f"references must be as many as predictions, {len(answers)}; got {len(references)}")
     items = [_item(row, reference) for row, reference in enumerate(references)]
     models = {"bertscore": bertscore, "umls": umls, "alignscore": alignscore}
     given = {name: value for name, value in models.items() if value is not None}
-    task = _task(given, official=official)
+    known = [each for each in ANSWER_TASKS[0].metrics if not each.needs or each.needs in given]
+    metrics = tuple(each for each in known if official or not each.name.endswith(OFFICIAL))
+    task = replace(ANSWER_TASKS[0], metrics=metrics, groups=(), cluster=None)
     scores = score_items(task, items, answers, arguments=given)
     entries = summarise(task, items, {score.id: score for score in scores}, {}, recipe={})["metrics"]
     result = flat(entries)
@@ -65,13 +60,6 @@ def score_answers(
         "valid": sum(score.values["valid"] == 1 for score in scores),
     }
     return result
-
-
-def _task(given: Mapping[str, str], *, official: bool) -> TaskSpec:
-    """The task with the metrics that can be computed; answers at hand have no groups."""
-    known = [each for each in ANSWER_TASKS[0].metrics if not each.needs or each.needs in given]
-    metrics = tuple(each for each in known if official or not each.name.endswith(OFFICIAL))
-    return replace(ANSWER_TASKS[0], metrics=metrics, groups=(), cluster=None)
 
 
 def _item(row: int, reference: Mapping[str, Any]) -> Item:

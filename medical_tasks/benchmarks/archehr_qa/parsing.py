@@ -1,10 +1,6 @@
 """Reads replies: grounded answers with their citations (shared tasks of 2025 and 2026), and ids alone (subtasks 2 and 4).
 
-An answer's form is a sentence a line with `|1,2|` at its end, 75 words in all. Read as well: spaces in a group, several groups,
-ranges (`1-3`, `1 to 3`), other separators, `[1, 2]` in lines without pipes, several sentences in a line, a fenced block, reasoning
-before `</think>`. Groups that stand together are one. Numbers in brackets that are no id list are prose: `[8.2 -> 6.9]`,
-`[**2150-1-1**]`, `[1.5]`, `[2150]`, and a range from where the note has no sentence (`[70-100]`). The reading never fails; the
-shared tasks' own reading, bug for bug, is in `scoring`.
+The reading never fails; the shared tasks' own reading, bug for bug, is in `scoring`.
 """
 
 from __future__ import annotations
@@ -78,7 +74,6 @@ def read_answer(text: str, known_ids: Collection[str]) -> Answer:
 
 
 def _sentences(line: str, groups: list[Group]) -> Iterator[Sentence]:
-    """The sentences of a line: one ends where the line does, and behind a group where its words do."""
     text, start = "", 0
     cited: list[str] = []
     for group in groups:
@@ -111,7 +106,6 @@ def _sentence(text: str, cited: list[str]) -> Sentence:
 
 
 def _attached(sentences: list[Sentence]) -> tuple[Sentence, ...]:
-    """Gives citations in a line of their own to the sentence before them."""
     made: list[Sentence] = []
     for sentence in sentences:
         if not sentence.text and made:
@@ -123,7 +117,6 @@ def _attached(sentences: list[Sentence]) -> tuple[Sentence, ...]:
 
 
 def _cut(sentences: tuple[Sentence, ...]) -> tuple[Sentence, ...]:
-    """The first words up to the limit."""
     made: list[Sentence] = []
     left = WORD_LIMIT
     for sentence in sentences:
@@ -197,11 +190,9 @@ class PairReply:
 def read_evidence(text: str, known_ids: Collection[str]) -> IdReply:
     """Reads which sentences a reply names.
 
-    It is read as the first of these that fits: JSON (a list of ids, or an object with one list in it or one named
-    `essential`, or a list of objects with a sentence's id, of which a `relevance` other than essential leaves it out); groups
-    `|1,2|` or `[1, 2]`; a list of ids, behind a label or not (`Essential sentences: 1, 3-5`), between lines without numbers;
-    lines that begin with an id and a mark. What a heading calls supplementary or not relevant ends what is read; a line that
-    calls its id so is passed over.
+    The first of these that fits: JSON (a list of ids, or of objects with a sentence's id and perhaps its `relevance`, alone in an
+    object or named `essential`); groups; a list of ids between lines without numbers; lines that begin with an id and a mark.
+    What a heading calls supplementary or not relevant ends what is read.
     """
     said = _said(text)
     if _NOTHING.fullmatch(said):
@@ -227,10 +218,8 @@ def read_evidence(text: str, known_ids: Collection[str]) -> IdReply:
 def read_alignment(text: str, known_ids: Collection[str], answer_ids: Sequence[str] = ()) -> PairReply:
     """Reads what each sentence of an answer rests on; a number that is none of `answer_ids` means the sentence at that place.
 
-    It is read strictly: lines `1: 2,3` (the answer's sentence, then an id list, with bars or brackets or without); where no
-    line is numbered, lines that end with a group, in the answer's order (`||` for a sentence that rests on nothing); or JSON,
-    an object from number to list, a list of lists, or a list of objects with `answer_id` and `evidence_id`. Other lines are
-    passed over.
+    Read are lines `1: 2,3`; where no line is numbered, lines that end with a group, in the answer's order; or JSON, an object from
+    number to list, a list of lists, or a list of objects with `answer_id` and `evidence_id`.
     """
     said = _said(text)
     if _NOTHING.fullmatch(said):
@@ -256,7 +245,6 @@ def _lines(said: str) -> list[str]:
 
 
 def _listed_ids(rest: str, known_ids: Collection[str]) -> Iterable[str]:
-    """Ids behind a number: of groups, or of nothing but a list."""
     groups = pipe_groups(rest, known_ids) or bracket_groups(rest, known_ids)
     if groups:
         return [cited for group in groups for cited in group.ids]
@@ -265,7 +253,6 @@ def _listed_ids(rest: str, known_ids: Collection[str]) -> Iterable[str]:
 
 
 def _json(text: str) -> Any:
-    """The value of a reply that is JSON as a whole; None of any other."""
     if not text.startswith(("[", "{")):
         return None
     try:
@@ -360,9 +347,7 @@ class Group:
 def read_ids(text: str, known_ids: Collection[str]) -> tuple[str, ...]:
     """Reads an id list: what stands between the marks. Each id counts once.
 
-    Quotes and brackets around an id, leading zeros and `S` or `#` before a number play no part. What is no number is an id
-    all the same, which no note has; so is a range that runs backwards or over more than `MAX_RANGE` sentences, as it stands
-    there.
+    What is no number is an id all the same, which no note has; so is a range that runs backwards or over `MAX_RANGE` sentences.
     """
     found: list[str] = []
     for part in _SEPARATOR.split(_AROUND_DASH.sub("-", text)):
@@ -373,11 +358,9 @@ def read_ids(text: str, known_ids: Collection[str]) -> tuple[str, ...]:
 
 
 def pipe_groups(line: str, known_ids: Collection[str]) -> list[Group]:
-    """Finds the groups of a line in the official form, and in forms near to it.
+    """Finds the groups of a line in the official form, and in forms near to it; `||` is a group without ids.
 
-    The group at the line's end may hold any words (`|x|`: an id that no note has), and marks without letters or digits may
-    stand behind it. One within the line holds numbers alone, and counts where another sentence follows it, or another group
-    ends the line. `||` is a group without ids.
+    The group at the line's end may hold any words. One within the line holds numbers alone, and a sentence or group follows it.
     """
     end = _end(line)
     groups = [
@@ -395,10 +378,7 @@ def pipe_groups(line: str, known_ids: Collection[str]) -> list[Group]:
 
 
 def bracket_groups(line: str, known_ids: Collection[str] = ()) -> list[Group]:
-    """Finds the groups of a line that stand in square brackets, `[1, 2]` or `[1][2]`, wherever they are.
-
-    A range begins with one of the known ids; without any it can begin anywhere.
-    """
+    """Finds groups in square brackets, `[1, 2]` or `[1][2]`; a range begins with a known id, if any is known."""
     groups = []
     for found in _BRACKETS.finditer(line):
         text = re.sub(r"[\[\]]", " ", found[0])
@@ -411,7 +391,6 @@ def bracket_groups(line: str, known_ids: Collection[str] = ()) -> list[Group]:
 
 
 def _end(line: str) -> int:
-    """Where a line ends, but for marks."""
     end = len(line)
     while end and line[end - 1] != "|" and not line[end - 1].isalnum():
         end -= 1
@@ -419,7 +398,6 @@ def _end(line: str) -> int:
 
 
 def _widened(line: str, group: Group) -> Group:
-    """The group with the marks that stand close around it: `(|1|)`, `**[1]**`."""
     start, end = group.start, group.end
     while start and end < len(line) and _PAIRS.get(line[start - 1]) == line[end]:
         start, end = start - 1, end + 1
@@ -456,9 +434,6 @@ _FENCE_LINE: Final = re.compile(r"^[ \t]*```[^\n]*\n?", re.MULTILINE)
 
 
 def unfenced(text: str) -> str:
-    """The inside of the last fenced block that says anything; the text itself where there is none.
-
-    A block that never ends goes on to its end.
-    """
+    """The inside of the last fenced block that says anything, even if it never ends; else the text itself."""
     blocks = [block for block in _FENCE.findall(text) if block.strip()]
     return blocks[-1] if blocks else _FENCE_LINE.sub("", text)

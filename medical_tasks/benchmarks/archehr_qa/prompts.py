@@ -1,9 +1,6 @@
 """How the questions of ArchEHR-QA are put (paper, Validation and figure 2), put again with what is wrong, and answered by the gold.
 
-Together: the answer with its citations in one reply. Answer first: the answer, then, in a second step, the same with citations.
-Evidence first: as together, with no more of the note than the sentences most like the questions. Feedback stands below the whole
-question again; the number of the try makes each question another one, so that a resumed run finds each in the store. The paper
-prints none of its prompts; the texts (`prompts.json`) are ours, written from the protocol's facts.
+The paper prints none of its prompts; the texts (`prompts.json`) are ours, written from the protocol's facts.
 """
 
 from __future__ import annotations
@@ -44,11 +41,6 @@ from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, MultiStep, Pr
 QUESTION_WORDS: Final = 15
 """Most words of a clinician's question."""
 
-
-PROMPT_SETS: Final = ("own",)
-VERSION: Final = 1
-"""Of the protocol."""
-
 _TRIED: Final = ("together", "answer_first", "evidence_first")
 _SECOND_STEP: Final = {"answer_first": ("cite",)}
 
@@ -61,10 +53,9 @@ def texts() -> dict[str, Any]:
 
 
 def gold_cited_answer(item: Item) -> str:
-    """Writes an answer of the official form, the clinician's, whose citations are the essential sentences, at most 75 words.
+    """Writes the clinician's answer in the official form, at most 75 words, citing all essential sentences and no other.
 
-    An essential sentence that the clinician does not cite, the last sentence cites. Without a clinician's answer essential
-    sentences stand for it; without a key the citations are the clinician's; "" where neither is released.
+    Without an answer essential sentences stand for it; without a key the citations are the clinician's.
     """
     fields = item.fields
     lines = list(fields["answer_sentences"])
@@ -95,7 +86,6 @@ def _essential(item: Item) -> list[str]:
 
 
 def _official(lines: Sequence[str], cited: Sequence[Sequence[str]], *, order: Sequence[str]) -> str:
-    """Writes sentences and citations in the official form, cut at the limit."""
     places = {each: place for place, each in enumerate(order)}
     made: list[tuple[str, set[str]]] = []
     carried: set[str] = set()
@@ -129,18 +119,13 @@ _GOLD: Final[Mapping[str, Callable[[Item], str]]] = {
 def load_prompts(
     task: TaskSpec, name: str = "own", upstream: Path | None = None, *, arguments: Mapping[str, str] | None = None
 ) -> PromptSet:
-    """Makes the prompts of a task; `own` is the only set.
-
-    `options["steps"]` says how an answer and its citations are asked for; without it `options["form"]` what is asked. The
-    prompts of `evidence_first` have the sentences chosen for an item as its `sources`, and `settings` that say how they are
-    chosen.
-    """
+    """Makes the prompts of a task; `own` is the only set. `evidence_first` has the sentences shown as an item's `sources`."""
     if name == "official":
         raise UsageError(
             f"{task.name} has no official prompts: the paper describes its prompts and prints none of them. Use --prompts own."
         )
-    if name not in PROMPT_SETS:
-        raise UsageError(f"unknown prompt set {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
+    if name != "own":
+        raise UsageError(f"unknown prompt set {name!r} for {task.name}. Sets: own.")
     kind = task.options.get("steps") or task.options["form"]
     if kind not in texts()["asked"]:
         raise UsageError(
@@ -161,11 +146,7 @@ def load_prompts(
 def question_text(
     kind: str, item: Item, *, shown: Collection[str] | None = None, answer: Collection[str] | None = None
 ) -> str:
-    """Writes one question of a kind of `TEXTS`, with the sentences of the note that are shown; all by default.
-
-    For `cite`, `answer` has the sentences that are to be cited; `alignment` has the clinician's. What an item does not have
-    (a clinician's question, say) is left out with its label.
-    """
+    """Writes one question, with the sentences of the note that are `shown` (by default all), or the `answer` to `cite`."""
     labels, fields = texts()["labels"], item.fields
 
     def numbered(ids: Iterable[object], sentences: Iterable[str]) -> list[str]:
@@ -193,7 +174,6 @@ def gold_response(task: TaskSpec, item: Item) -> str:
 
 
 def _digest(kind: str) -> str:
-    """Hashes all texts of a task's questions: of both its steps, and of what is said about a faulty reply."""
     known = texts()
     said = [part for each in (kind, *_SECOND_STEP.get(kind, ())) for part in (each, *known["asked"][each].values())]
     told = known["feedback"].values() if kind in _TRIED else ()
@@ -206,10 +186,7 @@ _SHOWN_ID: Final = 12
 
 
 def cited_faults(reply: str, known_ids: Collection[str], *, answer: Sequence[str] | None = None) -> list[str]:
-    """Finds what is wrong with an answer that cites, a sentence for each fault; of an empty one only that.
-
-    `answer` has the sentences that were to be cited and not changed; their length is not held against the reply.
-    """
+    """Finds what is wrong with an answer that cites; the length of an `answer` that was only to be cited is no fault."""
     told, read = texts()["feedback"], read_answer(reply, known_ids)
     if EMPTY in read.problems:
         return [told["empty"]]
@@ -297,15 +274,11 @@ def open_protocol(task: TaskSpec, *, arguments: Mapping[str, str] | None = None)
 
 
 class GroundedAnswer:
-    """Asks for an answer in one step or two (`answer_first`); the chooser says which sentences were shown, None when all were.
-
-    A step's reply is taken when nothing is wrong with it; otherwise its question is put again. The last try's reply is taken
-    as it is. Everything follows from the replies so far, so a resumed run comes to the same questions.
-    """
+    """Asks in one step or two (`answer_first`), and again while something is wrong; all follows from the replies so far."""
 
     def __init__(self, steps: str, *, tries: int, chooser: Chooser | None = None) -> None:
         self._steps, self._tries, self._chooser = steps, tries, chooser
-        self.identity: Mapping[str, Any] = {"name": steps, "version": VERSION, "tries": tries}
+        self.identity: Mapping[str, Any] = {"name": steps, "version": 1, "tries": tries}
 
     def next_turns(self, dialogues: Sequence[Dialogue], records: Records) -> list[Turn]:
         """Takes each last reply, or says what is wrong with it."""

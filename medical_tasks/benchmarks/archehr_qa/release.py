@@ -1,9 +1,6 @@
 """The files of a release, read, checked and written: cases with their note excerpts, keys, and which notes the excerpts are from.
 
-`archehr-qa.xml` has a patient's question, the clinician's version of it, and a note excerpt in numbered sentences; the organizers'
-open files have no excerpts. A phrase's offset is its place in the narrative, a sentence's its place in its paragraph; where every
-sentence of a case has 0 they are not given, and nothing is compared. All but `case_id` may be absent from a record of
-`archehr-qa_key.json`, and fields beside the known ones are passed over.
+A phrase's offset is its place in the narrative, a sentence's in its paragraph; a case with 0 throughout has none.
 """
 
 from __future__ import annotations
@@ -69,12 +66,7 @@ def _wrong(where: object, said: object, again: str = _AGAIN) -> UsageError:
 
 
 def read_cases(path: Path, *, notes: bool = True) -> list[Case]:
-    """Reads a file of cases, in its order; messages name case and rule, and no text.
-
-    Offsets of sentences that differ from the note excerpt though they are in order are reported on standard error and no
-    more: nothing depends on them. The organizers' open questions (`notes=False`) have no note excerpts, and some no
-    clinician's question.
-    """
+    """Reads a file of cases, in its order; open questions (`notes=False`) have no excerpts. Messages name case and rule."""
     root = _root(path)
     if root.tag != "annotations":
         raise _wrong(path, "is no file of cases, its outermost element is not <annotations>")
@@ -261,10 +253,7 @@ _RANGE: Final = re.compile(r"([0-9]{1,4})\s*-\s*([0-9]{1,4})")
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerSentence:
-    """A sentence of a clinician's answer, without citations, and the note's sentences that it rests on.
-
-    Its id is its place, from 1, where the file gives it none.
-    """
+    """A sentence of a clinician's answer, without citations, and what it rests on; its id is by default its place, from 1."""
 
     id: str
     text: str
@@ -306,7 +295,6 @@ def by_case(path: Path, cases: Sequence[Case], *, form: str) -> dict[str, dict[s
 def _same_names(
     where: str | Path, found: Mapping[str, _T], ids: Sequence[str], problems: Iterable[tuple[str, bool]]
 ) -> dict[str, _T]:
-    """What was found in the order of the ids; each must be there, and no other. A problem is that some lack, or are too many."""
     for said, lack in problems:
         known = set(found if lack else ids)
         if wrong := [each for each in (ids if lack else found) if each not in known]:
@@ -480,10 +468,7 @@ def phrase_places(narrative: str, phrases: Sequence[str]) -> list[int]:
 def release_texts(
     cases: Sequence[FullCase], *, answers: bool = True, indents: tuple[int, int, int] = (4, 8, 12), glue: str = " "
 ) -> dict[str, str]:
-    """Writes the three files of a split: name to text. The first releases have no clinicians' `answers`.
-
-    `indents` are those of a case, its elements and their parts; `glue` stands between the sentences of a paragraph.
-    """
+    """Writes the three files of a split: name to text; `indents` are those of a case, its elements and their parts."""
     keys = [_key(each.case.id, each.key, answers=answers) for each in cases]
     documents = [
         {"case_id": each.case.id, "document_id": each.document.id, "document_source": each.document.source}

@@ -1,9 +1,6 @@
-"""Scores the answers of ArchEHR-QA: what they cite, how like the references they are, and their form.
+"""Scores the answers of ArchEHR-QA: what they cite, how like the references they are, and their form; `parsed` quotes no text.
 
-Factuality is pooled: on each case a share and its denominator; nan with the weight 0 where there is none, or no key. Nothing in
-`parsed` and `why` quotes a text. `_official` figures are by the shared tasks' own reading, bug for bug (scoring scripts of 2025,
-archehr-qa 771b948, and of 2026, archehr-qa-2026 344b67e). What a script ends on (`spec.ENDS`) ends the scoring of a whole
-submission, so there is no figure to reproduce, and none is made up.
+`_official` is the scripts' reading, bug for bug (2025, archehr-qa 771b948; 2026, archehr-qa-2026 344b67e); `spec.ENDS` ends it.
 """
 
 from __future__ import annotations
@@ -76,15 +73,11 @@ def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, 
 
 
 def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
-    """Limits of MEDCON on an item without an answer.
-
-    Shared terms are at most all of the reference's, so however many synonyms it has, F1 stays below 2.
-    """
+    """MEDCON shares at most all of the reference's terms, so however many synonyms it has, F1 stays below 2."""
     return dict.fromkeys((name for name in _names(task) if name.startswith("medcon")), (0.0, _MOST_MEDCON))
 
 
 def _kind(task: TaskSpec) -> str:
-    """Answers of tasks with steps cite; those of the subtask do not."""
     return "cited" if "steps" in task.options else task.options["form"]
 
 
@@ -129,7 +122,6 @@ def _cited_answers(
 def _texts(
     task: TaskSpec, items: Sequence[Item], responses: Sequence[str], given: Mapping[str, str]
 ) -> list[ItemScore]:
-    """Answers without citations, and questions."""
     said = [spoken(response).strip() for response in responses]
     compare: Callable[[Item, str], Comparison | None]
     has_figure: Callable[[str], bool]
@@ -221,7 +213,6 @@ def _score(
     parsed: str,
     problems: Sequence[str] = (),
 ) -> ItemScore:
-    """Puts a score together, of our counts and the script's. Where the script ended, the answer is scored all the same."""
     every: dict[str, float] = dict(values)
     weights: dict[str, float] = {}
     for theirs, counted in enumerate(counts):
@@ -259,8 +250,7 @@ class OfficialAnswer:
 def official_answer(answer: str) -> OfficialAnswer:
     """Reads an answer (what a submission has as `answer`) as the script does.
 
-    It splits a line at its last two pipes, leaves ids as they stand (`|1, 2|` cites `1` and ` 2`), throws away what is behind
-    the last pipe, and counts the citations of what it cuts off.
+    Ids stay as they stand (`|1, 2|` cites `1` and ` 2`), and the citations of what is cut off count.
     """
     sentences: list[str] = []
     citations: list[str] = []

@@ -1,8 +1,6 @@
-"""What ArchEHR-QA is: its dataset here, its tasks and metrics below.
+"""ArchEHR-QA: Soni and Demner-Fushman, 2025, https://arxiv.org/abs/2506.04156; shared tasks BioNLP 2025, and 2026.
 
-Soni and Demner-Fushman, "A Dataset for Addressing Patient's Information Needs related to Clinical Course of Hospitalization",
-2025, https://arxiv.org/abs/2506.04156. Shared tasks: BioNLP 2025, and 2026 with four subtasks. Reference implementation:
-https://github.com/soni-sarvesh/archehr-qa.
+Reference implementation: https://github.com/soni-sarvesh/archehr-qa.
 """
 
 from __future__ import annotations
@@ -87,10 +85,6 @@ def share_name(kind: str, which: str, how: str, part: str) -> str:
 
 
 def _metrics(kind: str) -> tuple[MetricSpec, ...]:
-    """Strict and lenient shares, pooled and by case, and texts' metrics; those by the organizers' script end in `_official`.
-
-    Our averages are of the metrics that are reported, the organizers' of all or none. A limit of null is none.
-    """
     made = []
     for each in _tables()[kind]:
         low, high = each.get("limits", (0.0, 1.0))

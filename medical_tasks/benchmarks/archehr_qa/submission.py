@@ -1,10 +1,6 @@
 """A run's answers as a submission to a shared task: made, read, and checked case by case.
 
-It is a JSON list of `{"case_id": "1", "answer": "..."}` (2025) or `{"case_id": "1", "prediction": ...}` (2026, in a zip file).
-Answers are read as they are scored here and written anew in the official form, so that the official scorer reads what was scored.
-No case gets a score where one is missing or is none of the key's. In 2025 that is also so where one cites nothing; in 2026 where a
-text is empty, an id is none of the case's, or a prediction is of another type. Messages hold ids, places and counts, never a word
-of an answer.
+Answers are written anew in the official form, so that the official scorer reads what was scored. Messages quote no answer.
 """
 
 from __future__ import annotations
@@ -69,10 +65,7 @@ class Problem:
 def check_records(
     records: Sequence[Any], cases: Mapping[str, Item], field: str, check: Callable[[Item, Any], Sequence[Problem]]
 ) -> list[Problem]:
-    """Checks that a submission has all cases of a split and no others, each once, with a `field` that passes the `check`.
-
-    The problems are in the order of the cases, what is of none of them last.
-    """
+    """Checks that each case is there once, with a `field` that passes the `check`; problems in the order of the cases."""
     own: dict[str, list[Problem]] = {case: [] for case in cases}
     others: list[Problem] = []
     places: dict[str, list[int]] = {}
@@ -218,7 +211,6 @@ def _no_text(item: Item, value: Any, *, field: str = "prediction") -> list[Probl
 
 
 def _misspelt(answer: str, known_ids: Sequence[str]) -> str:
-    """Says what is wrong with the first line that is not of the form, and which others are not."""
     lines = enumerate(answer.split("\n"), start=1)
     wrong = {number: why for number, line in lines if (why := _spelling(line.strip(), known_ids))}
     if not wrong:
@@ -248,7 +240,6 @@ def _spelling(line: str, known_ids: Sequence[str]) -> str:
 
 
 def _is_number(text: str) -> bool:
-    """Says whether an id is a number, which a message may show; another may be words of an answer."""
     return text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER
 
 
@@ -279,10 +270,7 @@ class Submission:
 
 
 def make_submission(task: TaskSpec, items: Sequence[Item], responses: Mapping[str, str]) -> Submission:
-    """Writes a submission of a run's answers to all cases of a split; those without one are left out.
-
-    Of an answer that is too long it has the words that count.
-    """
+    """Writes a submission of a run's answers, cut at the words that count; cases without one are left out."""
     form = _form(task)
     records: list[dict[str, Any]] = []
     found: list[Problem] = []
@@ -367,7 +355,6 @@ def submission_problems(task: TaskSpec, items: Sequence[Item], records: Sequence
 
 
 def _fitting(record: Any) -> tuple[str, ...]:
-    """The tasks that a record can be of; none where it says nothing."""
     value = record.get(_PREDICTION) if isinstance(record, dict) else None
     if isinstance(value, str):
         return ("archehr_question", "archehr_answer")

@@ -1,9 +1,6 @@
-"""Synthetic twins of a release, any number of cases: the same files and shapes, invented courses.
+"""Synthetic twins of a release: `python -m medical_tasks.benchmarks.archehr_qa.twin --out FOLDER --dev 20 --test 100`.
 
-    python -m medical_tasks.benchmarks.archehr_qa.twin --out FOLDER --dev 20 --test 100 --test-2026 47
-
-The same seed and numbers give the same bytes. Lengths are near those of the paper (section Results): about 26 sentences a case,
-a quarter of them essential or nearly, a fifth supplementary, and answers of up to 75 words that cite every essential sentence.
+The same seed and numbers give the same bytes. Lengths are near those of the paper (section Results).
 """
 
 from __future__ import annotations
@@ -39,11 +36,9 @@ _ESSENTIAL, _SUPPLEMENTARY, _NOT_RELEVANT = LABELS
 
 @cache
 def _texts() -> dict[str, Any]:
-    """Invented courses (`topics`), and texts of all.
+    """Invented courses (`topics`), and texts of all; braces hold numbers that are drawn for each case.
 
-    Of a topic: whether it is a visit to the emergency department (`emergency`), the `story` before what is asked (`ask`), the
-    clinician's `question`, `facts` that answer it (a sentence of the note, and the same as an answer says it), and `more`
-    sentences that support it. Braces hold numbers that are drawn for each case. `closings` of an answer rest on nothing.
+    `facts` are a sentence of the note and the same as an answer says it; `closings` of an answer rest on nothing.
     """
     made: dict[str, Any] = json.loads(Path(__file__).with_name("twin_topics.json").read_text(encoding="utf-8"))
     return made
@@ -66,10 +61,7 @@ def write_twin(
     keys: Sequence[str] = SPLITS,
     answers: bool = True,
 ) -> Path:
-    """Writes a twin of a release for `--source`; a split of 0 cases is left out.
-
-    `keys` names the splits that have a key; `answers` says whether keys have the clinicians' answers.
-    """
+    """Writes a twin of a release for `--source`; a split of 0 cases is left out, and splits outside of `keys` have no key."""
     counts = dict(zip(SPLITS, (dev, test, test_2026), strict=True))
     if min(counts.values()) < 0 or not any(counts.values()):
         raise UsageError(
@@ -124,7 +116,6 @@ def _case(draw: random.Random, number: int) -> FullCase:
 def _paragraphs(
     draw: random.Random, topic: Mapping[str, Any], values: Mapping[str, str]
 ) -> tuple[list[list[tuple[str, str]]], set[str]]:
-    """Sentences with their labels, a heading alone and two blocks below each; and the texts of the essential ones."""
     headings, others = _texts()["headings"], _texts()["fillers"]
     essential = [text.format_map(values) for text, _ in topic["facts"]]
     chosen = [(text, _ESSENTIAL) for text in essential]

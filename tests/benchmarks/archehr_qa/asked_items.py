@@ -1,24 +1,26 @@
-"""Cases of a few sentences, for the tests of questions and protocols."""
+"""Cases of a few sentences, the checked cases of ../shared, and one hash of many scores."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.benchmarks.archehr_qa.spec import TASKS
+from medical_tasks.benchmarks.archehr_qa.data import demo_cases, read_case_rows, read_rows
+from medical_tasks.benchmarks.archehr_qa.prompts import gold_response
+from medical_tasks.benchmarks.archehr_qa.scoring import score_items
+from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS, TASKS
 from medical_tasks.spec import Item, TaskSpec
+from tests.support import SHARED
 
-__all__ = ["HEURISTIC", "SENTENCES", "case", "task_of"]
-
+TASK = {task.name.removeprefix("archehr_"): task for task in TASKS}
 ITEMS = Path(__file__).with_name("cases").joinpath("items.json").read_text(encoding="utf-8")
 SENTENCES: list[str] = json.loads(ITEMS)["asked"]["sentences"]
 
 
 def task_of(name: str) -> TaskSpec:
-    """The task `archehr_<name>`."""
-    (task,) = [task for task in TASKS if task.name == f"archehr_{name}"]
-    return task
+    return TASK[name]
 
 
 HEURISTIC = task_of("heuristic")
@@ -28,3 +30,47 @@ def case(id_: str = "7", **changes: Any) -> Item:
     """A case with a key and a clinician's answer."""
     fields: dict[str, Any] = json.loads(ITEMS.replace("@ID@", id_))["asked"] | changes
     return Item(id=id_, fields=fields, groups={"source": fields["source"]}, cluster=id_)
+
+
+FIXTURE = SHARED / "fixtures" / "archehr"
+
+
+def checked() -> dict[str, Any]:
+    """What the reference makes of its cases."""
+    return dict(json.loads((FIXTURE / "expected.json").read_text(encoding="utf-8")))
+
+
+def checked_items() -> tuple[list[Item], list[str]]:
+    """The cases, and the answers submitted to them."""
+    items = [item_of(row) for row in read_case_rows(FIXTURE / "archehr-qa.xml")]
+    submitted = json.loads((FIXTURE / "submission.json").read_text(encoding="utf-8"))
+    answers = {record["case_id"]: record["answer"] for record in submitted}
+    assert len(items) == len(answers) == 12
+    return items, [answers[item.id] for item in items]
+
+
+def demo_items() -> list[Item]:
+    """The cases of the demo, all splits."""
+    items = [item_of(row) for split in demo_cases() for row in read_rows("demo", split, {})]
+    assert len({item.id for item in items}) == len(items) >= 8
+    return items
+
+
+def item_of(row: dict[str, Any]) -> Item:
+    """A row as an item."""
+    return Item(id=row["id"], fields=row, groups={"source": row["source"]}, cluster=row["id"])
+
+
+def small_item(**changes: Any) -> Item:
+    """Five sentences: 2 and 4 essential, 3 supplementary; an answer of three, citing 2; 3 and 4; nothing."""
+    fields: dict[str, Any] = json.loads(ITEMS)["small"]
+    return item_of(fields | changes)
+
+
+def digest() -> str:
+    """Hashes all numbers of partly right answers to the demo's cases, to the last bit."""
+    items = demo_items()
+    gold = [gold_response(ANSWER_TASKS[0], item) for item in items]
+    scores = score_items(ANSWER_TASKS[0], items, [f"{text[:200]} |5,1-3,99|" for text in gold])
+    rows = [[score.id, score.parsed, sorted(score.values.items()), sorted(score.weights.items())] for score in scores]
+    return hashlib.sha256(json.dumps(rows).encode()).hexdigest()

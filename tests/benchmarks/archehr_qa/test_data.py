@@ -20,7 +20,6 @@ from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.data.dataset_source import find_files
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.spec import TaskSpec
 from tests.benchmarks.archehr_qa.release_files import case, key, write_cases, write_json
 
 CASES = json.loads(Path(__file__).with_name("cases").joinpath("data.json").read_text(encoding="utf-8"))
@@ -33,8 +32,12 @@ def demo(split: str = "test") -> list[dict[str, Any]]:
     return list(read_rows("demo", split, {}))
 
 
-def test_a_row(tmp_path: Path) -> None:
+def test_a_row_with_key_and_mapping_and_without(tmp_path: Path) -> None:
     path = write_cases(tmp_path, case("1"))
+    (row,) = read_rows("official", "dev", {"dev": path})
+    assert list(row) == NAMES
+    empty = "source relevance clinician_answer answer_sentences answer_citations answer_sentence_ids document_id"
+    assert {name for name, value in row.items() if value in ("", [])} == set(empty.split())
     answers = {
         "clinician_answer_without_citations": "It was removed. Well.",
         "clinician_answer_sentences": [
@@ -47,13 +50,6 @@ def test_a_row(tmp_path: Path) -> None:
     (row,) = read_rows("official", "test", {"test": path})
     assert list(row) == NAMES
     assert row == CASES["row"]
-
-
-def test_a_row_without_key_and_mapping(tmp_path: Path) -> None:
-    (row,) = read_rows("official", "dev", {"dev": write_cases(tmp_path, case("1"))})
-    assert list(row) == NAMES
-    empty = "source relevance clinician_answer answer_sentences answer_citations answer_sentence_ids document_id"
-    assert {name for name, value in row.items() if value in ("", [])} == set(empty.split())
 
 
 def test_what_is_built_is_what_is_there(tmp_path: Path) -> None:
@@ -76,10 +72,8 @@ def test_what_is_built_is_what_is_there(tmp_path: Path) -> None:
     assert alone.published_rows["official"] == {}  # a folder alone may be of any release
     found = find_files(alone, "official", tmp_path / "1.2" / "test")
     assert [row["id"] for row in read_rows("official", "test", found)] == ["3", "4", "5"]
-
-
-def test_the_later_test_split_is_built_with_the_others_or_alone(tmp_path: Path) -> None:
-    write_twin(tmp_path, seed=1, dev=1, test=1, test_2026=2)
+    # The later test split is built with the others or alone.
+    tmp_path = write_twin(tmp_path / "later", seed=1, dev=1, test=1, test_2026=2)
     whole = source_at("official", tmp_path)
     assert whole.splits["official"] == ("dev", "test", "test_2026")
     assert whole.published_rows["official"] == {"dev": 20, "test": 100, "test_2026": 47}
@@ -185,23 +179,11 @@ def test_a_split_without_a_key_is_told_of(tmp_path: Path, capsys: pytest.Capture
     assert source_at("official", tmp_path).splits["official"] == ("dev", "test")
     said = f"note: {tmp_path / 'test'}: has no {KEY_FILE}, so that of answers to test only the form is scored\n"
     assert capsys.readouterr().err == said
-
-
-def test_nothing_there_says_what_is_needed(tmp_path: Path) -> None:
+    # Where nothing is there, it says what is needed.
+    nothing = tmp_path / "nothing"
+    nothing.mkdir()
     with pytest.raises(MissingError, match=r"lacks\n(.|\n)*dev/archehr-qa.xml(.|\n)*How to get ArchEHR-QA"):
-        find_files(source_at("official", tmp_path), "official", tmp_path)
-
-
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
-def test_every_task_has_items_of_the_demo(task: TaskSpec) -> None:
-    rows = demo()
-    items = load_items(task, rows)
-    assert [item.id for item in items] == [row["id"] for row in rows] == [str(number) for number in range(21, 27)]
-    for item, row in zip(items, rows, strict=True):
-        assert item.fields == row
-        assert item.cluster == item.id
-        assert item.groups == {"source": row["source"]}
-    assert load_items(task, [rows[0] | {"source": ""}])[0].groups == {"source": "unknown"}
+        find_files(source_at("official", nothing), "official", nothing)
 
 
 WITHOUT: dict[str, dict[str, Any]] = {
@@ -211,11 +193,19 @@ WITHOUT: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("lacking", WITHOUT)
-def test_tasks_with_citations_take_every_case(lacking: str) -> None:
-    assert len(ANSWER_TASKS) >= 3
+def test_every_task_has_items_of_the_demo_and_those_with_citations_take_every_case() -> None:
+    rows = demo()
+    assert (len(TASKS), len(ANSWER_TASKS)) == (8, 4)
+    for task in TASKS:
+        items = load_items(task, rows)
+        assert [item.id for item in items] == [row["id"] for row in rows] == [str(number) for number in range(21, 27)]
+        assert [item.fields for item in items] == rows
+        assert [(item.cluster, item.groups) for item in items] == [
+            (row["id"], {"source": row["source"]}) for row in rows
+        ]
+        assert load_items(task, [rows[0] | {"source": ""}])[0].groups == {"source": "unknown"}
     for task in ANSWER_TASKS:
-        assert len(load_items(task, [demo()[0] | WITHOUT[lacking]])) == 1
+        assert len(load_items(task, [rows[0] | lacking for lacking in WITHOUT.values()])) == 3
 
 
 @pytest.mark.parametrize(("form", "lacking", "told"), CASES["test_cases_without_their_gold_are_asked_if_they_can_be"])

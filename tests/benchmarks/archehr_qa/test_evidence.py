@@ -42,29 +42,20 @@ def test_words_are_stems_without_capitals_and_function_words() -> None:
     assert lexical_similarities(["Infections."], ["INFECTION?"])[0] > 0
     assert lexical_similarities(["The patient was in it."], ["Why was she in it?"]) == [0.0]
     assert lexical_similarities(["Given 1.5 mg."], ["What about 1 or 5?"]) == [0.0]
-
-
-def test_both_questions_count_the_same() -> None:
+    # Both questions count the same.
     one = lexical_similarities(["fever", "cough"], ["fever"])
     other = lexical_similarities(["fever", "cough"], ["cough"])
     both = lexical_similarities(["fever", "cough"], ["fever", "cough"])
     assert both == pytest.approx([(a + b) / 2 for a, b in zip(one, other, strict=True)], abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("sentences", "asked", "expected"),
-    [([], ["fever"], []), (["fever"], [], [0.0]), (["", "--"], ["fever"], [0.0, 0.0]), (["fever"], [""], [0.0])],
-)
-def test_nothing_to_compare(sentences: list[str], asked: list[str], expected: list[float]) -> None:
-    assert lexical_similarities(sentences, asked) == expected
-
-
-def test_which_questions_are_compared() -> None:
+def test_which_questions_are_compared_and_where_there_is_nothing() -> None:
+    nothing: list[tuple[list[str], list[str], list[float]]] = [([], ["fever"], []), (["fever"], [], [0.0])]
+    for sentences, asked, expected in (*nothing, (["", "--"], ["fever"], [0.0] * 2), (["fever"], [""], [0.0])):
+        assert lexical_similarities(sentences, asked) == expected
     assert questions(case()) == ("Why did she have it?", "What was the cause of her fever?")
-    assert questions(case(patient_question=" ", patient_narrative="a\n b")) == (
-        "a b",
-        "What was the cause of her fever?",
-    )
+    asked_instead = questions(case(patient_question=" ", patient_narrative="a\n b"))
+    assert asked_instead == ("a b", "What was the cause of her fever?")
     assert questions(case(patient_question="", patient_narrative="", clinician_question="")) == ()
 
 
@@ -133,7 +124,9 @@ def test_other_items_change_nothing(checkpoint: str) -> None:
     assert measure.of([case(patient_question="", patient_narrative="", clinician_question="")]) == [[0.0] * 5]
 
 
-def test_a_checkpoint_is_opened_once_for_prompts_and_protocol(checkpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checkpoint_is_opened_once_for_prompts_and_protocol(
+    checkpoint: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(evidence, "_opened", {})
     monkeypatch.setattr(evidence, "_choosers", {})
     assert open_similarity(checkpoint) is open_similarity(checkpoint)
@@ -143,8 +136,5 @@ def test_a_checkpoint_is_opened_once_for_prompts_and_protocol(checkpoint: str, m
     three, four = open_chooser(checkpoint, 3), open_chooser(checkpoint, 4)
     assert three is not four
     assert isinstance(open_similarity(None), Words)
-
-
-def test_a_checkpoint_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match="no such folder"):
         open_similarity(str(tmp_path / "nothing"))

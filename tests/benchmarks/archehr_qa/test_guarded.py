@@ -8,52 +8,25 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.benchmarks.archehr_qa.spec import DATASET, TASKS
-from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import read_rows
 from medical_tasks.guard.private_store import private_home
 from medical_tasks.runs.results import read_items
 from medical_tasks.spec import TaskSpec
 from tests.fault_server import Call, FaultServer
-from tests.recording_proxy import RecordingProxy, recording_proxy
+from tests.recording_proxy import RecordingProxy
 
 REMOTE = "http://api.remote.example/v1"
 WORDS_IN_A_ROW = 8
 ASKED = [task for task in TASKS if not task.baseline]
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("data")
-    build_dataset("archehr_qa", source=None, config="demo", out=folder / "archehr_qa")
-    return folder
-
-
-@pytest.fixture(autouse=True)
-def place(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(home))
-    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
-    work = tmp_path / "work"
-    work.mkdir()
-    monkeypatch.chdir(work)
-    return work
-
-
-@pytest.fixture
-def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[RecordingProxy]:
-    with recording_proxy(monkeypatch) as running:
-        yield running
+pytestmark = pytest.mark.usefixtures("work")
 
 
 def words(tasks: str, model: str, *more: str) -> list[str]:
     asked = ["run", "--tasks", tasks, "--config", "demo", "--out", "run", "--model", "openai-api/asked/m"]
     return [*asked, "--model-args", f"base_url={model},max_retries=0", *more]
-
-
-def test_there_are_eight_tasks() -> None:
-    assert len(TASKS) == 8
-    assert len(ASKED) == 7
-    assert DATASET.access == "credentialed"
 
 
 @pytest.mark.parametrize("task", ASKED, ids=lambda task: task.name)
@@ -69,13 +42,14 @@ def test_a_model_elsewhere_gets_nothing(
 def test_the_task_without_a_model_sends_nothing(proxy: RecordingProxy) -> None:
     assert main(words("archehr_heuristic", REMOTE)) == 0
     assert proxy.seen == []
+    assert (len(TASKS), len(ASKED), DATASET.access) == (8, 7, "credentialed")
     # Beside a task that does ask the model, the run is refused as a whole.
     assert main(words("archehr_heuristic,archehr_evidence", REMOTE, "--out", "other")) == 4
     assert proxy.seen == []
 
 
 def test_no_text_stands_in_results_logs_reports_or_items(
-    home: Path, place: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    home: Path, work: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     def quoting(call: Call) -> str:
         return f"{call.prompt[-900:]} |1,2|"  # the note, or the answer, as a model would repeat it
@@ -88,7 +62,7 @@ def test_no_text_stands_in_results_logs_reports_or_items(
         assert any("What is wrong with it:" in prompt for prompt in model.prompts)
     said = capfd.readouterr()
     shown = [said.out, said.err, caplog.text]
-    files = [path for path in place.rglob("*") if path.is_file()]
+    files = [path for path in work.rglob("*") if path.is_file()]
     assert {"results.json", "items.parquet", "report.md"} <= {path.name for path in files}
     shown += [path.read_text(encoding="utf-8", errors="replace") for path in files]
     items = read_items(Path("run"))

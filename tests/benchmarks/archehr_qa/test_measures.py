@@ -37,18 +37,12 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.alignscore import open_alignscore
 from medical_tasks.models.bertscore import DISTILBERT_LAYER_4, open_bertscore
 from medical_tasks.scoring.umls.index import Folding, build_index
-from tests.benchmarks.archehr_qa.fixture_cases import checked_items, demo_items, small_item
+from tests.benchmarks.archehr_qa.asked_items import checked_items, demo_items, small_item
 from tests.models.tiny_alignscore import make_alignscore
 from tests.support import SHARED, needs_shared
 
 LABELS = {"1": "essential", "2": "supplementary", "3": "not-relevant", "4": "essential"}
 NAN = math.nan
-
-
-def test_positives() -> None:
-    assert positives(LABELS, lenient=False) == ("1", "4")
-    assert positives(LABELS, lenient=True) == ("1", "2", "4")
-    assert positives({}, lenient=True) == ()
 
 
 @pytest.mark.parametrize(
@@ -61,6 +55,7 @@ def test_positives() -> None:
     ],
 )
 def test_by_hand(cited: tuple[str, ...], counts: tuple[int, int, int], shares: tuple[float, float, float]) -> None:
+    assert [positives(LABELS, lenient=lenient) for lenient in (False, True)] == [("1", "4"), ("1", "2", "4")]
     found = count(cited, positives(LABELS, lenient=False))
     assert found == Counts(*counts)
     values, weights = factuality_values("cited", {"strict": found})
@@ -154,11 +149,10 @@ def test_words_by_hand() -> None:
     empty = word_metrics(Comparison(prediction="", reference=reference, source="x y", target=reference), WORDS)
     assert (empty["bleu"], empty["rougeLsum"]) == (0.0, 0.0)
     assert 0 < empty["sari"] < found["sari"]
-    short = Comparison(prediction="Was it?", reference="Was it?", source="", target="Was it?")
-    assert word_metrics(short, WORDS) == {"bleu": 0.0, "rougeLsum": 1.0, "sari": 1.0}  # fewer than four tokens
-
-
-def test_a_clinicians_answer_against_itself() -> None:
+    for text, source in (("Was it?", ""), ("It fell.", "Why did he go?")):  # fewer than four tokens
+        short = Comparison(prediction=text, reference=text, source=source, target=text)
+        assert word_metrics(short, WORDS) == {"bleu": 0.0, "rougeLsum": 1.0, "sari": 1.0}
+    # A clinician's answer against itself.
     items = demo_items()
     others = [item.fields["clinician_answer"] for item in items]
     for item in items:
@@ -173,8 +167,6 @@ def test_a_clinicians_answer_against_itself() -> None:
         shorter = [" ".join(own.split()[:most]) for most in (0, 10, 30)]
         for other in [*shorter, *(other for other in others if other != answer)]:
             assert word_metrics(replace(comparison, prediction=other), WORDS)["sari"] < found["sari"]
-    plain = Comparison(prediction="It fell.", reference="It fell.", source="Why did he go?", target="It fell.")
-    assert word_metrics(plain, WORDS)["sari"] == 1.0
 
 
 @pytest.mark.upstream
@@ -283,17 +275,15 @@ def test_medcon(tmp_path: Path) -> None:
         ({"alignscore": "nowhere.ckpt:folder"}, MissingError, "nowhere.ckpt: no such file"),
         ({"alignscore": "nowhere.ckpt"}, UsageError, "alignscore must be CKPT:FOLDER .* got 'nowhere.ckpt'"),
         ({"alignscore": "a::b"}, UsageError, "alignscore must be CKPT:FOLDER"),
+        ({}, UsageError, "an encoder of the kind 'roberta'.*Give a folder of that checkpoint"),
     ],
 )
-def test_what_is_not_there(arguments: dict[str, str], error: type[Exception], said: str) -> None:
-    with pytest.raises(error, match=said):
-        model_metrics(PAIRS, arguments)
-    with pytest.raises(error, match=said):
-        model_identity(arguments)
-
-
-def test_an_encoder_that_the_baseline_is_not_of(tmp_path: Path) -> None:
+def test_what_is_not_there_or_of_another_kind(
+    tmp_path: Path, arguments: dict[str, str], error: type[Exception], said: str
+) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "roberta"}')
-    for call in (lambda given: model_metrics(PAIRS, given), model_identity):
-        with pytest.raises(UsageError, match="an encoder of the kind 'roberta'.*Give a folder of that checkpoint"):
-            call({"bertscore": str(tmp_path)})
+    given = arguments or {"bertscore": str(tmp_path)}
+    with pytest.raises(error, match=said):
+        model_metrics(PAIRS, given)
+    with pytest.raises(error, match=said):
+        model_identity(given)

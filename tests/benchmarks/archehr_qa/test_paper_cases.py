@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.benchmarks.archehr_qa.scoring import score_items
-from tests.benchmarks.archehr_qa.fixture_cases import TASK, small_item
+from tests.benchmarks.archehr_qa.asked_items import TASK, small_item
 
 # Citations by line, essential sentences, supplementary ones; strict and lenient precision, recall and F1 in percent. Table 1's case
 # has its labels and table S1 its answers, without figures: those of the last three are by hand.

@@ -26,7 +26,7 @@ from medical_tasks.benchmarks.archehr_qa.parsing import (
 )
 from medical_tasks.benchmarks.archehr_qa.scoring import official_answer
 from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
-from tests.benchmarks.archehr_qa.fixture_cases import checked
+from tests.benchmarks.archehr_qa.asked_items import checked
 from tests.support import needs_shared
 
 CASES = json.loads(Path(__file__).with_name("cases").joinpath("parsing.json").read_text(encoding="utf-8"))
@@ -53,22 +53,16 @@ def test_ways_to_cite(line: str, cited: str) -> None:
     assert (UNKNOWN_IDS in read.problems) == bool(set(cited.split()) - set(KNOWN))
 
 
-@pytest.mark.parametrize("prose", CASES["test_prose_is_no_citation"])
-def test_prose_is_no_citation(prose: str) -> None:
-    read = read_answer(f"A. |1|\n{prose}", KNOWN)
-    assert read.citations == ("1",)
-    assert read.sentences[1].text.startswith(prose.rstrip("|."))
-
-
-@pytest.mark.parametrize(("text", "sentences"), CASES["test_sentences"])
-def test_sentences(text: str, sentences: list[list[str]]) -> None:
-    wanted = tuple(Sentence(text=said, citations=tuple(cited.split())) for said, cited in sentences)
-    assert read_answer(text, KNOWN).sentences == wanted
-
-
-@pytest.mark.parametrize(("text", "problems"), CASES["test_problems"])
-def test_problems(text: str, problems: list[str]) -> None:
-    assert list(read_answer(text, KNOWN).problems) == problems
+def test_prose_sentences_and_problems() -> None:
+    for prose in CASES["test_prose_is_no_citation"]:
+        read = read_answer(f"A. |1|\n{prose}", KNOWN)
+        assert read.citations == ("1",), prose
+        assert read.sentences[1].text.startswith(prose.rstrip("|."))
+    for text, sentences in CASES["test_sentences"]:
+        wanted = tuple(Sentence(text=said, citations=tuple(cited.split())) for said, cited in sentences)
+        assert read_answer(text, KNOWN).sentences == wanted, text
+    for text, problems in CASES["test_problems"]:
+        assert list(read_answer(text, KNOWN).problems) == problems, text
 
 
 def test_beyond_the_limit_nothing_counts() -> None:
@@ -80,9 +74,7 @@ def test_beyond_the_limit_nothing_counts() -> None:
     cut = read_answer(f"{'a ' * 74}|1|\nb c d |2|\ne |3|", KNOWN)
     assert [(each.text[-3:], each.citations) for each in cut.sentences] == [(" a.", ("1",)), ("b", ("2",))]
     assert official_answer("\n".join(lines)).citations == ("1", "2", "3", "9")
-
-
-def test_ids_of_other_kinds() -> None:
+    # Ids of other kinds.
     assert read_answer("A. |s-1,1-2|", ("s-1", "1-2")).citations == ("s-1", "1-2")
     assert read_ids("1-3, x", ("1-3",)) == ("1-3", "x")
     assert read_ids("", ()) == ()
@@ -122,26 +114,31 @@ def test_any_text_has_a_reading(pieces: list[str]) -> None:
     assert again.words <= WORD_LIMIT
 
 
-@pytest.mark.parametrize(("reply", "ids"), CASES["test_evidence"])
-def test_evidence(reply: str, ids: str) -> None:
-    read = read_evidence(reply, KNOWN)
-    assert (read.ids, read.problems) == (tuple(ids.split()), ())
+def test_evidence_and_alignment() -> None:
+    for reply, ids in CASES["test_evidence"]:
+        read = read_evidence(reply, KNOWN)
+        assert (read.ids, read.problems) == (tuple(ids.split()), ()), reply
+    for reply, pairs in CASES["test_alignment"]:
+        found = read_alignment(reply, KNOWN)
+        assert [f"{number}-{cited}" for number, cited in found.pairs] == pairs.split(), reply
+        assert found.problems == ()
 
 
-@pytest.mark.parametrize(
-    "reply",
-    ["He had 3 stones, of 5 mm.", "3 stones of\n5 mm.", "1 | 3", "I cannot tell.", '{"a": [1], "b": [2]}', "[true]"],
-)
-def test_no_evidence_is_made_up(reply: str) -> None:
-    read = read_evidence(reply, KNOWN)
-    assert (read.ids, read.problems) == ((), (NO_IDS,))
-
-
-@pytest.mark.parametrize(("reply", "pairs"), CASES["test_alignment"])
-def test_alignment(reply: str, pairs: str) -> None:
-    read = read_alignment(reply, KNOWN)
-    assert [f"{number}-{cited}" for number, cited in read.pairs] == pairs.split()
-    assert read.problems == ()
+def test_no_evidence_and_no_pairs_are_made_up() -> None:
+    prose = [
+        "He had 3 stones, of 5 mm.",
+        "3 stones of\n5 mm.",
+        "1 | 3",
+        "I cannot tell.",
+        '{"a": [1], "b": [2]}',
+        "[true]",
+    ]
+    for reply in prose:
+        read = read_evidence(reply, KNOWN)
+        assert (read.ids, read.problems) == ((), (NO_IDS,))
+    for reply in ("The first rests on 2.", "2, 3", '{"a": ["2"]}', "[true]"):
+        pairs = read_alignment(reply, KNOWN)
+        assert (pairs.pairs, pairs.problems) == ((), (NO_IDS,))
 
 
 def test_the_answers_sentences_are_named_by_id_or_by_place() -> None:
@@ -149,12 +146,6 @@ def test_the_answers_sentences_are_named_by_id_or_by_place() -> None:
     assert read_alignment(lines, KNOWN, ("a", "b")).pairs == (("a", "2"), ("b", "3"), ("3", "4"))
     assert read_alignment(lines, KNOWN, ("0", "1")).pairs == (("1", "2"), ("1", "3"), ("3", "4"))
     assert read_alignment(record, KNOWN, ("a", "b")).pairs == (("b", "2"),)
-
-
-@pytest.mark.parametrize("reply", ["The first rests on 2.", "2, 3", '{"a": ["2"]}', "[true]"])
-def test_no_pairs_are_made_up(reply: str) -> None:
-    read = read_alignment(reply, KNOWN)
-    assert (read.pairs, read.problems) == ((), (NO_IDS,))
 
 
 @settings(deadline=None, max_examples=150)

@@ -44,10 +44,6 @@ def essential(item: Item) -> list[str]:
     return [each for each, label in pairs if label == "essential"]
 
 
-def test_seven_tasks_are_asked() -> None:
-    assert len(ASKED) == 7
-
-
 @pytest.mark.parametrize("task", ASKED, ids=lambda task: task.name)
 def test_a_question_is_one_message_that_ends_with_what_is_given(task: TaskSpec) -> None:
     (message,) = load_prompts(task).render(case())
@@ -75,9 +71,11 @@ def test_what_the_forms_ask_for() -> None:
     )
     for name in ("together", "answer_first", "answer", "evidence"):
         assert "stone in the duct" not in asked(name)  # the clinician's answer stays out
+    text = question_text("cite", case(), answer=("One.", "Two."))
+    assert text.endswith("Answer:\nOne.\nTwo.")
+    assert "\n5: The fever was gone" in text
 
-
-def test_the_example_of_the_form_is_of_the_form() -> None:
+    # The example of the form is of the form.
     (line,) = re.findall(r"^.*\|3,4\|$", prompts.texts()["asked"]["together"]["form"], re.MULTILINE)
     assert read_answer(line, ("3", "4")).problems == ()
 
@@ -98,14 +96,11 @@ def test_evidence_first_shows_what_is_most_like_the_questions() -> None:
     assert len(asked("evidence_first").partition("Note:\n")[2].splitlines()) == len(SENTENCES)
 
 
-def test_what_a_case_lacks_is_left_out_with_its_label() -> None:
+def test_what_a_case_lacks_is_left_out_with_its_label_and_braces_are_text() -> None:
     bare = case(clinician_question=" ", patient_narrative="")
     text = asked("together", bare)
     assert "Clinician's question:" not in text
     assert "Message:\nWhy did she have it?\n" in text
-
-
-def test_braces_in_a_case_are_text() -> None:
     odd = case(patient_narrative="{text} {0} %s", sentences=["{number}", *SENTENCES[1:]])
     text = asked("together", odd)
     assert "Message:\n{text} {0} %s\n" in text
@@ -117,7 +112,7 @@ def test_the_hash_is_of_all_texts_of_a_task(monkeypatch: pytest.MonkeyPatch) -> 
         return {task.name: load_prompts(task).sha256 for task in ASKED}
 
     before = hashes()
-    assert len(set(before.values())) == len(ASKED)
+    assert len(set(before.values())) == len(ASKED) == 7
     said = prompts.texts()
     with monkeypatch.context() as patch:
         patch.setitem(said["feedback"], "cut", "more")
@@ -143,9 +138,7 @@ def test_the_gold_of_each_form() -> None:
     assert gold_response(task_of("evidence"), item) == "2,3"
     assert gold_response(task_of("answer"), item) == item.fields["clinician_answer"]
     assert gold_response(task_of("alignment"), item) == "1: 2\n2: 3\n3: 5"
-
-
-def test_gold_of_what_is_not_released() -> None:
+    # What is not released.
     unanswered: dict[str, Any] = {"clinician_answer": "", "answer_sentences": [], "answer_citations": []}
     together = task_of("together")
     assert gold_response(together, case(**unanswered)) == (
@@ -183,21 +176,10 @@ def test_a_gold_answer_is_official_and_cites_exactly_what_is_essential(data: st.
         assert read.problems == ()
 
 
-def test_the_second_step_shows_the_answer() -> None:
-    text = question_text("cite", case(), answer=("One.", "Two."))
-    assert text.endswith("Answer:\nOne.\nTwo.")
-    assert "\n5: The fever was gone" in text
-
-
 IDS = ("1", "2", "3", "4", "5")
 ANSWER = ("She had a stone.", "It was taken out.")
 GOOD = "She had a stone. |2|\nIt was taken out. |3,4|"
 LONG = " ".join(["word"] * 75)
-
-
-def only(faults: list[str]) -> str:
-    (fault,) = faults
-    return fault
 
 
 @pytest.mark.parametrize(("reply", "faults"), CASES["faults"])
@@ -211,18 +193,18 @@ def test_faults_by_their_first_words(reply: str, faults: list[str]) -> None:
 @pytest.mark.parametrize(("extra", "words"), [("", 76), ("and more ", 78)])
 def test_too_long_with_the_number_of_words(extra: str, words: int) -> None:
     said = f"It is too long: it has {words} words, and at most 75 are allowed."
-    assert only(cited_faults(f"{LONG} {extra}end. |1|", IDS)) == said
-    assert only(uncited_faults(f"{LONG} {extra}end.", IDS)) == said
+    assert cited_faults(f"{LONG} {extra}end. |1|", IDS) == uncited_faults(f"{LONG} {extra}end.", IDS) == [said]
     assert uncited_faults(LONG, IDS) == []
     # What is cited behind the words that count is cited.
-    assert only(cited_faults(f"{LONG}\n{extra}end. |1|", IDS)) == said
+    assert cited_faults(f"{LONG}\n{extra}end. |1|", IDS) == [said]
 
 
 def test_unknown_ids_are_named() -> None:
     said = "It cites numbers that no sentence given here has: 9, 12."
-    assert only(cited_faults("She had a stone. |9,2|\nIt was taken out. |12,9|", IDS)) == said
+    assert cited_faults("She had a stone. |9,2|\nIt was taken out. |12,9|", IDS) == [said]
     many = ",".join(map(str, range(10, 40)))
-    assert only(cited_faults(f"She had a stone. |{many}|", IDS)).endswith("18, 19 [...].")
+    (fault,) = cited_faults(f"She had a stone. |{many}|", IDS)
+    assert fault.endswith("18, 19 [...].")
     # Also such as stand behind the limit.
     faults = cited_faults(f"{LONG} |1|\nend. |77|", IDS)
     assert [fault[:14] for fault in faults] == ["It is too long", "It cites numbe"]
@@ -235,17 +217,12 @@ def test_a_changed_answer() -> None:
     for same in ("she had a stone |2|\nIt was taken out! |3|", "She had a stone. It was taken out. |2,3|"):
         assert cited_faults(same, IDS, answer=ANSWER) == []
     for other in ("She had a stone. |2|", f"{GOOD}\nShe is well. |5|", "It was taken out. |3|\nShe had a stone. |2|"):
-        assert only(cited_faults(other, IDS, answer=ANSWER)).startswith(changed)
-
-
-def test_a_long_answer_that_was_to_be_cited_is_not_too_long() -> None:
+        assert [fault[: len(changed)] for fault in cited_faults(other, IDS, answer=ANSWER)] == [changed]
+    # A long answer that was to be cited is not too long, and may not be changed beyond the limit either.
     answer = (f"{LONG}.", "More of it.")
     assert cited_faults(f"{LONG}. |1|\nMore of it. |2|", IDS, answer=answer) == []
-    # Beyond the limit it may not be changed either.
-    assert only(cited_faults(f"{LONG}. |1|\nLess of it. |2|", IDS, answer=answer)).startswith("It changes")
-
-
-def test_all_faults_are_told_together() -> None:
+    (fault,) = cited_faults(f"{LONG}. |1|\nLess of it. |2|", IDS, answer=answer)
+    assert fault.startswith(changed)
     faults = cited_faults(f"{LONG} end. [2] And [9]", IDS, answer=ANSWER)
     assert [fault[:12] for fault in faults] == ["It changes t", "Its form is ", "It cites num"]
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +29,7 @@ LONG = "\n".join(["Ten words make up a line of this answer here."] * 8)
 NAMES = ("together", "answer_first", "evidence_first")
 
 
-class Nothing:
-    """A store that nobody uses."""
-
-    def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
-        raise AssertionError("nothing is kept between rounds")
-
-    def put(self, kind: str, key: str, payload: Mapping[str, Any]) -> None:
-        raise AssertionError("nothing is kept between rounds")
+NOTHING: Any = None  # no store: nothing is kept between rounds
 
 
 def turn(name: str, *replies: str, **arguments: str) -> Turn:
@@ -45,7 +37,7 @@ def turn(name: str, *replies: str, **arguments: str) -> Turn:
     about = case()
     opening = load_prompts(task, arguments=arguments).render(about)
     dialogue = Dialogue(item=about, opening=opening, answers=replies)
-    (made,) = open_protocol(task, arguments=arguments).next_turns([dialogue], Nothing())
+    (made,) = open_protocol(task, arguments=arguments).next_turns([dialogue], NOTHING)
     return made
 
 
@@ -57,22 +49,16 @@ def asked(name: str, *replies: str, **arguments: str) -> str:
     return message["content"]
 
 
-@pytest.mark.parametrize("name", ["together", "evidence_first"])
-def test_a_good_answer_is_final_at_once(name: str) -> None:
-    assert turn(name, GOOD) == Done(GOOD)
-    reasoned = f"<think>Which?</think>{GOOD}"
-    assert turn(name, reasoned) == Done(reasoned)  # as the model said it
-
-
-def test_tries_end_with_the_last_reply_as_it_is() -> None:
+def test_a_good_answer_is_final_and_tries_end_with_the_last_reply_as_it_is() -> None:
+    for name in ("together", "evidence_first"):
+        for reply in (GOOD, f"<think>Which?</think>{GOOD}"):
+            assert turn(name, reply) == Done(reply)
     assert asked("together", *[PLAIN] * 4).count("This is try 5 of 5.") == 1
     assert turn("together", *[PLAIN] * 4, "Sorry.") == Done("Sorry.")
     assert turn("together", PLAIN, "Sorry.", tries="2") == Done("Sorry.")
     assert turn("together", PLAIN, tries="1") == Done(PLAIN)
     assert turn("together", *[PLAIN] * 4, "") == Done("")
-
-
-def test_evidence_first_knows_what_it_has_shown() -> None:
+    # Evidence first knows what it has shown.
     assert turn("evidence_first", "She had it. |2|\nIt fell. |5|", evidence="2") == Done(
         "She had it. |2|\nIt fell. |5|"
     )
@@ -88,9 +74,7 @@ def test_answer_first_then_cites() -> None:
     # Citations that come too early are not shown to the second step.
     assert asked("answer_first", GOOD) == cite
     assert asked("answer_first", "She had a stone. It was taken out.") == cite
-
-
-def test_each_step_has_its_own_tries() -> None:
+    # Each step has its own tries.
     first = asked("answer_first", LONG)
     assert first.count("This is try 2 of 5.") == 1
     assert "it has 80 words" in first
@@ -103,9 +87,7 @@ def test_each_step_has_its_own_tries() -> None:
     assert again.startswith(f"{cite}\n\nThis is try 2 of 5.")
     assert "It cites nothing." in again
     assert turn("answer_first", *four, PLAIN, *[PLAIN] * 4, "Sorry.") == Done("Sorry.")
-
-
-def test_the_last_try_of_the_first_step_is_cited_as_it_is() -> None:
+    # The last try of the first step is cited as it is.
     cite = asked("answer_first", LONG, tries="1")
     assert cite.endswith("Answer:\n" + LONG)  # all of it, though it is too long
     cited = "\n".join(f"{line} |2|" for line in LONG.splitlines())
@@ -122,25 +104,18 @@ def test_the_last_try_of_the_first_step_is_cited_as_it_is() -> None:
 def test_a_dialogue_ends_and_asks_no_question_twice(name: str, replies: list[str]) -> None:
     opening = load_prompts(task_of(name)).render(case())
     protocol = open_protocol(task_of(name), arguments={"tries": "3"})
+    assert protocol.identity == {"name": name, "version": 1, "tries": 3}
     seen = {opening[0]["content"]}
     for number in itertools.count(1):
         dialogue = Dialogue(item=case(), opening=opening, answers=tuple(replies[:number]))
-        (made,) = protocol.next_turns([dialogue], Nothing())
-        assert protocol.next_turns([dialogue, dialogue], Nothing()) == [made, made]
+        (made,) = protocol.next_turns([dialogue], NOTHING)
+        assert protocol.next_turns([dialogue, dialogue], NOTHING) == [made, made]
         if isinstance(made, Done):
             assert made.text == replies[number - 1]
             assert number <= (6 if name == "answer_first" else 3)
             return
         assert made.messages[0]["content"] not in seen
         seen.add(made.messages[0]["content"])
-
-
-def test_the_recipe_says_what_decides() -> None:
-    for name in NAMES:
-        identity = open_protocol(task_of(name), arguments={"tries": "7"}).identity
-        assert identity == {"name": name, "version": 1, "tries": 7}
-        json.dumps(identity, allow_nan=False)
-    assert open_protocol(task_of("together")).identity["tries"] == 5
 
 
 LONG_REPLY = " ".join(["word"] * 80)
@@ -172,12 +147,7 @@ def folder(tmp_path: Path) -> RunFolder:
 
 
 class Erring(GeneratesOnly):
-    """Errs in the first tries of each step, in the way of its case, and then answers well.
-
-    Args:
-        bad: how many tries of a step are bad.
-        dies_after: after how many answers the run is stopped.
-    """
+    """Errs in the first `bad` tries of each step, in the way of its case, and then answers well."""
 
     name = "scripted/model"
     endpoint: str | None = None

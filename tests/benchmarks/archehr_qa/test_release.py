@@ -75,17 +75,13 @@ def test_what_is_not_clear(tmp_path: Path) -> None:
         find_splits(put(tmp_path / "b", "", "dev"))
     with pytest.raises(UsageError, match=r"is a file. Give --source its folder, since key and mapping"):
         find_splits(tmp_path / "b" / NAME)
+    for nothing in (tmp_path, tmp_path / "none", put(tmp_path / "c", "other/dev")):
+        assert find_splits(nothing) == {}
 
 
-def test_nothing(tmp_path: Path) -> None:
-    assert find_splits(tmp_path) == {}
-    assert find_splits(tmp_path / "none") == {}
-    assert find_splits(put(tmp_path, "other/dev")) == {}
-
-
-def refusal(path: Path) -> str:
+def refusal(path: Path, *cases: list[Case], read: Any = read_cases) -> str:
     with pytest.raises(UsageError) as caught:
-        read_cases(path)
+        read(path, *cases)
     told = str(caught.value)
     assert "marble" not in told
     assert told.startswith(f"{path}")
@@ -106,16 +102,10 @@ def test_a_case(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
         ),
     )
     assert capfd.readouterr().err == ""
-
-
-def test_what_later_releases_may_leave_out_or_add(tmp_path: Path) -> None:
-    numbered = "".join(
-        f'<sentence id="{number}">{text}</sentence>' for number, text in enumerate(("Course:", f"He {SECRET}."))
-    )
-    bare = case(
-        question="<more>1</more>", numbered=f"<note_excerpt_sentences>{numbered}</note_excerpt_sentences>", note=""
-    )
-    (read,) = read_cases(write_cases(tmp_path, bare))
+    # What later releases may leave out or add.
+    numbered = f'<sentence id="0">Course:</sentence><sentence id="1">He {SECRET}.</sentence>'
+    whole = f"<note_excerpt_sentences>{numbered}</note_excerpt_sentences>"
+    (read,) = read_cases(write_cases(tmp_path, case(question="<more>1</more>", numbered=whole, note="")))
     assert read.phrases == ()
     assert [(each.id, each.paragraph_id) for each in read.sentences] == [("0", ""), ("1", "")]
 
@@ -147,33 +137,20 @@ def test_other_files(tmp_path: Path) -> None:
     assert "No such file" in refusal(tmp_path / "none.xml")
 
 
-def test_offsets_that_are_all_zero_are_none(tmp_path: Path) -> None:
+def test_offsets_that_are_all_zero_are_none(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     flat = numbered(("1", "0", 0, "Course:"), ("2", "0", 0, f"He {SECRET}."), ("3", "0", 0, "It was removed."))
     (read,) = read_cases(write_cases(tmp_path, case(**flat)))
     assert [each.text for each in read.sentences] == ["Course:", f"He {SECRET}.", "It was removed."]
-
-
-def test_offsets_in_order_that_differ_are_told_and_no_more(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    # Offsets in order that differ are reported and no more.
     apart = numbered(("1", "1", 0, f"He {SECRET}."), ("2", "1", 40, "It was removed."))
-    read = read_cases(write_cases(tmp_path, *(case(str(number), **apart) for number in range(12))))
-    assert len(read) == 12
+    cases = read_cases(write_cases(tmp_path, *(case(str(number), **apart) for number in range(12))))
+    assert len(cases) == 12
     told = capfd.readouterr().err
     assert "in 12 cases ('0', '1', '2', '3', '4', '5', '6', '7', '8', '9' and 2 more); it is not used" in told
     assert "marble" not in told
-
-
-def test_lines_may_be_wrapped_otherwise_in_the_excerpt(tmp_path: Path) -> None:
+    # Lines may be wrapped otherwise in the excerpt.
     (read,) = read_cases(write_cases(tmp_path, case(excerpt=EXCERPT.replace(" ", "\n "))))
     assert len(read.sentences) == 3
-
-
-@needs_shared
-@pytest.mark.upstream
-def test_the_fixture() -> None:
-    read = read_cases(SHARED / "fixtures" / "archehr" / "archehr-qa.xml")
-    assert [each.id for each in read] == [str(number) for number in range(1, 13)]
-    assert [len(each.sentences) for each in read][:3] == [7, 5, 5]
-    assert [each.phrases for each in read] == [(each.narrative,) for each in read]
 
 
 @needs_shared
@@ -207,37 +184,22 @@ def cases(tmp_path: Path) -> list[Case]:
     return read_cases(write_cases(tmp_path, case("1"), case("2")))
 
 
-def key_refusal(path: Path, cases: list[Case], read: Any = read_key) -> str:
-    with pytest.raises(UsageError) as caught:
-        read(path, cases)
-    told = str(caught.value)
-    assert "marble" not in told
-    assert told.startswith(str(path))
-    return told
-
-
 def test_an_early_key(tmp_path: Path, cases: list[Case]) -> None:
     path = write_json(tmp_path, "key", [key("2"), key("1", answers=list(reversed(labels(*["essential"] * 3))))])
     read = read_key(path, cases)
     assert list(read) == ["1", "2"]
     assert read["2"] == CaseKey(relevance={"1": "not-relevant", "2": "essential", "3": "supplementary"})
     assert list(read["1"].relevance) == ["1", "2", "3"]
+    given = [{"id": "1", "text": "All."}, {"id": "2", "text": "Well.", "citations": ""}]
+    path = write_json(tmp_path, "key", [key("1", answers=None, clinician_answer_sentences=given), {"case_id": 2}])
+    read = read_key(path, cases)  # gold is kept back
+    assert read["2"] == CaseKey()
+    assert (read["1"].relevance, read["1"].clinician_answer, read["1"].cited) == ({}, "", False)
+    assert [each.text for each in read["1"].answer_sentences] == ["All.", "Well."]
 
 
 def test_a_later_key(tmp_path: Path, cases: list[Case]) -> None:
-    answers = {
-        "clinician_answer": f"He {SECRET} [2]. It was removed [1, 3]. Well.",
-        "clinician_answer_without_citations": f"He {SECRET}. It was removed. Well.\n",
-        "clinician_answer_sentences": [
-            {"id": "1", "text": f"He {SECRET}.", "citations": "2"},
-            {"sentence_id": 2, "sentence": "It was removed. ", "citations": ["1", 3]},
-            {"text": "Well.", "citations": None},
-        ],
-    }
-    others = {
-        "clinician_answer": f"He {SECRET} [2]. It was removed [1,3].",
-        "clinician_answer_sentences": [{"id": "a", "text": "All.", "citations": "1 - 3, 2,"}],
-    }
+    answers, others = CASES["later_key"]
     read = read_key(write_json(tmp_path, "key", [key("1", **answers), key("2", **others)]), cases)
     assert read["1"].clinician_answer == f"He {SECRET}. It was removed. Well."
     assert read["1"].answer_sentences == (
@@ -248,25 +210,13 @@ def test_a_later_key(tmp_path: Path, cases: list[Case]) -> None:
     assert read["1"].cited
     assert read["2"].clinician_answer == f"He {SECRET}. It was removed."
     assert read["2"].answer_sentences == (AnswerSentence(id="a", text="All.", citations=("1", "2", "3")),)
-
-
-def test_a_key_that_keeps_gold_back(tmp_path: Path, cases: list[Case]) -> None:
-    given = [{"id": "1", "text": "All."}, {"id": "2", "text": "Well.", "citations": ""}]
-    path = write_json(tmp_path, "key", [key("1", answers=None, clinician_answer_sentences=given), {"case_id": 2}])
-    read = read_key(path, cases)
-    assert read["2"] == CaseKey()
-    assert (read["1"].relevance, read["1"].clinician_answer, read["1"].cited) == ({}, "", False)
-    assert [each.text for each in read["1"].answer_sentences] == ["All.", "Well."]
-
-
-@pytest.mark.parametrize(("answer", "bare"), CASES["test_citations_are_taken_out"])
-def test_citations_are_taken_out(answer: str, bare: str) -> None:
-    assert without_citations(answer) == bare
+    for answer, bare in CASES["test_citations_are_taken_out"]:
+        assert without_citations(answer) == bare
 
 
 @pytest.mark.parametrize(("changes", "message"), CASES["test_a_wrong_record"])
 def test_a_wrong_record(tmp_path: Path, cases: list[Case], changes: dict[str, Any], message: str) -> None:
-    told = key_refusal(write_json(tmp_path, "key", [key("1"), key("2", **changes)]), cases)
+    told = refusal(write_json(tmp_path, "key", [key("1"), key("2", **changes)]), cases, read=read_key)
     assert "case '2'" in told
     with pytest.raises(UsageError, match=message):
         raise UsageError(told)
@@ -275,15 +225,8 @@ def test_a_wrong_record(tmp_path: Path, cases: list[Case], changes: dict[str, An
 @pytest.mark.parametrize(("records", "message"), CASES["test_other_cases"])
 def test_other_cases(tmp_path: Path, cases: list[Case], records: Any, message: str) -> None:
     path = write_json(tmp_path, "key", records)
-    assert message in key_refusal(path, cases)
-    assert message in key_refusal(path, cases, read_mapping)
-
-
-def test_a_file_that_cannot_be_read(tmp_path: Path, cases: list[Case]) -> None:
-    assert "No such file" in key_refusal(tmp_path / "none.json", cases)
-    path = tmp_path / "key.json"
-    path.write_text(f'[{{"case_id": "{SECRET}', encoding="utf-8")
-    assert "not JSON" in key_refusal(path, cases)
+    assert message in refusal(path, cases, read=read_key)
+    assert message in refusal(path, cases, read=read_mapping)
 
 
 def test_a_mapping(tmp_path: Path, cases: list[Case]) -> None:
@@ -297,10 +240,14 @@ def test_a_mapping(tmp_path: Path, cases: list[Case]) -> None:
         "2": Document(id="77", source="mimic-iv"),
     }
     records[0] = {"case_id": "2", "document_id": 77, "document_source": SECRET}
-    told = key_refusal(write_json(tmp_path, "mapping", records), cases, read_mapping)
+    told = refusal(write_json(tmp_path, "mapping", records), cases, read=read_mapping)
     assert "case '2': document_source must be one of mimic-iii, mimic-iv, got a text of 18 characters" in told
     records[0] = {"case_id": "2", "document_source": "mimic-iv"}
-    assert "document_id must be" in key_refusal(write_json(tmp_path, "mapping", records), cases, read_mapping)
+    assert "document_id must be" in refusal(write_json(tmp_path, "mapping", records), cases, read=read_mapping)
+    # Files that cannot be read.
+    assert "No such file" in refusal(tmp_path / "none.json", cases, read=read_key)
+    path.write_text(f'[{{"case_id": "{SECRET}', encoding="utf-8")
+    assert "not JSON" in refusal(path, cases, read=read_key)
 
 
 @needs_shared
@@ -308,6 +255,9 @@ def test_a_mapping(tmp_path: Path, cases: list[Case]) -> None:
 def test_the_fixture_of_keys() -> None:
     folder = SHARED / "fixtures" / "archehr"
     cases = read_cases(folder / "archehr-qa.xml")
+    assert [each.id for each in cases] == [str(number) for number in range(1, 13)]
+    assert [len(each.sentences) for each in cases][:3] == [7, 5, 5]
+    assert [each.phrases for each in cases] == [(each.narrative,) for each in cases]
     read = read_key(folder / "archehr-qa_key.json", cases)
     assert list(read) == [each.id for each in cases]
     assert list(read["1"].relevance.values()).count("essential") == 3

@@ -10,25 +10,13 @@ import pytest
 
 from medical_tasks.benchmarks.archehr_qa import evidence
 from medical_tasks.benchmarks.archehr_qa.data import demo_cases
-from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.cli.entry import main
 from tests.fault_server import FaultServer
 
 COMMANDS = (["score", "{task}", "--responses", "run", "--out", "again"], ["submit", "run", "--to", "archehr"])
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("data")
-    build_dataset("archehr_qa", source=None, config="demo", out=folder / "archehr_qa")
-    return folder
-
-
-@pytest.fixture(autouse=True)
-def place(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(home))
-    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("work")
 
 
 @pytest.mark.parametrize("task", ["archehr_heuristic", "archehr_evidence_first"])

@@ -33,8 +33,7 @@ from medical_tasks.errors import UsageError
 from medical_tasks.runs.estimation import NOT_ALL
 from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item, ItemScore, TaskSpec
-from tests.benchmarks.archehr_qa.fixture_cases import TASK, checked, checked_items, demo_items, small_item
-from tests.benchmarks.archehr_qa.hashed_scores import digest
+from tests.benchmarks.archehr_qa.asked_items import TASK, checked, checked_items, demo_items, digest, small_item
 from tests.models.tiny_alignscore import make_alignscore
 from tests.support import ROOT, SHARED, needs_shared
 
@@ -204,14 +203,11 @@ def test_evidence_by_hand() -> None:
     for name, values in wanted.items():
         told = found[name]["value"], found[f"{name}{OFFICIAL}"]["value"]
         assert told == pytest.approx(values), name
-
-
-@pytest.mark.parametrize(("replies", "shares"), [(("none", "none"), (1.0, 1.0, 1.0)), (("none", "2"), (0.0, 0.0, 0.0))])
-def test_evidence_where_nothing_is_right(replies: tuple[str, str], shares: tuple[float, ...]) -> None:
     items = [replace(small_item(relevance=["not-relevant"] * 5), id=name) for name in ("1", "2")]
-    found = _summary(TASK["evidence"], items, score_items(TASK["evidence"], items, replies))
-    assert [found[f"strict_micro_{part}{OFFICIAL}"]["value"] for part in PARTS] == list(shares)
-    assert found["strict_micro_recall"]["value"] is None
+    for replies, share in ((("none", "none"), 1.0), (("none", "2"), 0.0)):  # where nothing is right
+        found = _summary(TASK["evidence"], items, score_items(TASK["evidence"], items, replies))
+        assert [found[f"strict_micro_{part}{OFFICIAL}"]["value"] for part in PARTS] == [share] * 3
+        assert found["strict_micro_recall"]["value"] is None
 
 
 def test_alignment_by_hand() -> None:
@@ -326,7 +322,7 @@ def test_laws_of_citations(cited: list[str], essential: list[str]) -> None:
 def test_hashes_of_strings_play_no_part() -> None:
     running = [
         subprocess.Popen(
-            [sys.executable, "-m", "tests.benchmarks.archehr_qa.hashed_scores"],
+            [sys.executable, "-c", "from tests.benchmarks.archehr_qa.asked_items import digest; print(digest())"],
             cwd=ROOT,
             env={**os.environ, "PYTHONHASHSEED": str(seed)},
             stdout=subprocess.PIPE,
@@ -370,39 +366,25 @@ def test_every_checked_form() -> None:
         else:
             assert (read.text, sorted(read.citations)) == (unit["ref_answer"], unit["ref_citations"]), unit["answer"]
     assert (len(units), raised) == (26, 4)
-
-
-@pytest.mark.upstream
-@needs_shared
-def test_the_checked_cases() -> None:
     items, answers = checked_items()
-    read = dict(zip((item.id for item in items), map(official_answer, answers), strict=True))
+    by_id = dict(zip((item.id for item in items), map(official_answer, answers), strict=True))
     parsed = checked()["parsed"]
     assert len(parsed) == 6
     for case in parsed:
-        answer = read[case["case_id"]]
+        answer = by_id[case["case_id"]]
         assert (answer.text, sorted(answer.citations)) == (case["answer"], sorted(case["citations"]))
 
 
-def test_what_it_does_to_other_forms() -> None:
+def test_what_the_scripts_do_to_other_forms() -> None:
     forms: dict[str, list[str]] = CASES["official_citations"]
     assert {text: list(official_answer(text).citations) for text in forms} == forms
-
-
-def test_texts_of_2026_are_taken_as_they_are() -> None:
     assert official_text(" Why\nwas  it? ", 15) == "Why\nwas  it?"
     assert official_text("a\u00a0b\tc  d", 3) == "a b c"
     assert official_text(" \n", 15) == ""
     # evaluate's BLEU divides by the tokens of the prediction.
     assert [has_bleu(text) for text in ("a", ".", "", "<skipped>", " \u3000")] == [True, True, False, False, False]
-
-
-@pytest.mark.parametrize(("reply", "ids"), CASES["test_ids_of_a_submission"])
-def test_ids_of_a_submission(reply: str, ids: list[str]) -> None:
-    assert list(official_ids(reply, ("read",))) == ids
-
-
-def test_pairs_of_a_submission() -> None:
+    for reply, ids in CASES["test_ids_of_a_submission"]:
+        assert list(official_ids(reply, ("read",))) == ids
     exact = '[{"answer_id": "1", "evidence_id": ["2", "02"]}, {"answer_id": "x", "evidence_id": [], "more": 1}]'
     assert official_alignment(exact, ()) == (("1", ("2", "02")), ("x", ()))
     for other in ("1: 2", '{"1": ["2"]}', '[{"answer_id": 1, "evidence_id": ["2"]}]', '[{"answer_id": "1"}]'):

@@ -62,15 +62,12 @@ def test_answers_are_written_in_the_official_form(answer: str, form: str) -> Non
     assert made(answer).text.isascii()
 
 
-def test_half_of_a_pair_is_a_problem_and_does_no_harm() -> None:
+def test_what_is_written_anew_and_half_of_a_pair_are_told() -> None:
     found = made("She \ud800 slept. |1|")
     assert [str(problem) for problem in found.problems] == [
         "case 1: has characters that are none (half of a pair); write it anew"
     ]
     assert "\\ud800" in found.text
-
-
-def test_what_is_written_anew_is_told() -> None:
     answers = {"1": "She slept. |1, 2|", "2": "She slept. |1|", "3": "She slept |1|"}
     found = make_submission(TOGETHER, [case(each) for each in answers], answers)
     assert found.rewritten == ("1",)
@@ -107,14 +104,6 @@ def test_problems_of_an_answer_are_told_without_a_word_of_it(answer: str, proble
     assert all("SECRET" not in problem and "slept" not in problem for problem in told(answer))
 
 
-def test_a_note_without_sentences_and_many_unknown_ids() -> None:
-    answer = f"A. |{','.join(map(str, range(1, 14)))}|"
-    (problem,) = told(answer, ())
-    assert problem == (
-        "case 7: cites 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 3 more, which its note does not have (it has no sentences)"
-    )
-
-
 def record(name: Any, answer: Any = "A. |1|") -> dict[str, Any]:
     return {"case_id": name, "answer": answer}
 
@@ -131,6 +120,10 @@ def test_each_case_once_and_no_other() -> None:
     ]
     assert [problem.fatal for problem in found] == [True, True, False, True, True]
     assert problems_of(TOGETHER, [case("1"), case("2")], [record("2"), record("1")]) == []
+    many = "cites 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 3 more, which its note does not have (it has no sentences)"
+    assert told(f"A. |{','.join(map(str, range(1, 14)))}|", ()) == [f"case 7: {many}"]
+    cases = ("12", "12"), ("case-3", "'case-3'"), ("9" * 7, "'9999999'"), ("of three words", "a text of 14 characters")
+    assert [of_case(name) for name, _ in cases] == [f"case {shown}" for _, shown in cases]
 
 
 PIECES = CASES["pieces"]
@@ -156,34 +149,21 @@ def test_an_answer_without_problems_is_read_alike_by_both(answer: str) -> None:
         assert set(official.citations) <= set(KNOWN)
 
 
-WORDS = [f"w{number}" for number in range(80)]
-LINKS = [
-    {"answer_id": "1", "evidence_id": ["2"]},
-    {"answer_id": "2", "evidence_id": []},
-    {"answer_id": "3", "evidence_id": ["5"]},
-]
+LINKS = [{"answer_id": str(number), "evidence_id": ids} for number, ids in enumerate((["2"], [], ["5"]), start=1)]
 GOOD: dict[str, Any] = {"question": "Why?", "evidence": ["2", "3"], "answer": "A stone.", "alignment": LINKS}
 
 
-@pytest.mark.parametrize(("task", "reply", "prediction", "notes"), CASES["test_predictions_are_what_was_scored"])
-def test_predictions_are_what_was_scored(task: str, reply: str, prediction: Any, notes: list[str]) -> None:
-    found = made(reply, task)
-    assert json.loads(found.text) == [{"case_id": "1", "prediction": prediction}]
-    assert found.problems == ()
-    assert [str(note) for note in found.notes] == [f"case 1: {note}" for note in notes]
-
-
-def test_answer_ids_are_those_of_the_row() -> None:
+def test_predictions_are_what_was_scored() -> None:
+    for task, reply, prediction, notes in CASES["test_predictions_are_what_was_scored"]:
+        found = made(reply, task)
+        assert json.loads(found.text) == [{"case_id": "1", "prediction": prediction}]
+        assert found.problems == ()
+        assert [str(note) for note in found.notes] == [f"case 1: {note}" for note in notes]
+    # Answer ids are those of the row.
     asked = case("1", answer_sentence_ids=["a", "b", "c"])
     found = make_submission(task_of("alignment"), [asked], {"1": "1: 2\n3: 5"})
     assert [link["answer_id"] for link in json.loads(found.text)[0]["prediction"]] == ["a", "b", "c"]
     assert submission_problems(task_of("alignment"), [asked], json.loads(found.text)) == []
-
-
-@pytest.mark.parametrize("task", ["question", "answer"])
-@pytest.mark.parametrize("reply", ["", " \n", "<think>Why?</think>", "```\n```"])
-def test_an_empty_text_is_a_problem(task: str, reply: str) -> None:
-    assert [str(problem) for problem in made(reply, task).problems] == [f"case 1: has no words{REFUSED}"]
 
 
 REPLY_PIECES = ["1", "2: 3", "3-5", ",", "\n", "[1, 2]", "|4|", "9", "1: 2,3\n2:", "x", "Sentences"]
@@ -223,9 +203,11 @@ def test_all_problems_of_a_submission_are_told_at_once(task: str) -> None:
     assert submission_problems(task_of(task), items[:1], [good, good | {"case_id": "1"}])[1:] == []
 
 
-def test_a_long_text_is_a_note_and_no_problem() -> None:
-    records = [{"case_id": "1", "prediction": " ".join(WORDS)}]
+def test_a_long_text_is_a_note_and_an_empty_one_a_problem() -> None:
+    records = [{"case_id": "1", "prediction": "word " * 80}]
     for task, limit in (("question", 15), ("answer", 75)):
+        for reply in ("", " \n", "<think>Why?</think>", "```\n```"):
+            assert [str(problem) for problem in made(reply, task).problems] == [f"case 1: has no words{REFUSED}"]
         (found,) = problems_of(task_of(task), [case("1")], records)
         assert str(found) == f"case 1: has 80 words, of which the first {limit} count; the limit is {limit}"
         assert found.note
@@ -243,14 +225,14 @@ def test_a_submission_of_the_other_year_is_told_once() -> None:
         ]
 
 
-@pytest.mark.parametrize(("values", "task"), CASES["test_a_task_is_recognised_where_only_one_has_that_form"])
-def test_a_task_is_recognised_where_only_one_has_that_form(values: list[Any], task: str) -> None:
-    if " " not in task:
-        assert recognised(Path("s.json"), values) == task
-    else:
-        with pytest.raises(UsageError) as caught:
-            recognised(Path("s.json"), values)
-        assert str(caught.value).endswith(task)
+def test_a_task_is_recognised_where_only_one_has_that_form() -> None:
+    for values, task in CASES["test_a_task_is_recognised_where_only_one_has_that_form"]:
+        if " " not in task:
+            assert recognised(Path("s.json"), values) == task
+        else:
+            with pytest.raises(UsageError) as caught:
+                recognised(Path("s.json"), values)
+            assert str(caught.value).endswith(task)
 
 
 def file(folder: Path, content: Any) -> Path:
@@ -316,17 +298,7 @@ def test_files_that_are_no_submission(tmp_path: Path, content: Any, message: str
         read_records(file(tmp_path, content))
     assert "SECRET" not in str(caught.value)
     assert "s.json" in str(caught.value)
-
-
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match=r"none.json: no such file. Give a JSON list of records like"):
         read_records(tmp_path / "none.json")
     with pytest.raises(UsageError, match=r"cannot be read \(Is a directory\)"):
         read_records(tmp_path)
-
-
-def test_a_case_is_named_by_what_can_be_no_text_of_a_note() -> None:
-    assert of_case("12") == "case 12"
-    assert of_case("case-3") == "case 'case-3'"
-    assert of_case("9" * 7) == "case '9999999'"
-    assert of_case("of three words") == "case a text of 14 characters"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from medical_tasks.data.dataset_store import read_rows
 from medical_tasks.guard.private_store import private_home
 from medical_tasks.spec import TaskSpec
 from tests.fault_server import Call, FaultServer
-from tests.recording_proxy import RecordingProxy, recording_proxy
+from tests.recording_proxy import RecordingProxy
 
 REMOTE = "http://api.remote.example/v1"
 WORDS_IN_A_ROW = 8
@@ -35,12 +34,6 @@ def place(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     work.mkdir()
     monkeypatch.chdir(work)
     return work
-
-
-@pytest.fixture
-def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[RecordingProxy]:
-    with recording_proxy(monkeypatch) as running:
-        yield running
 
 
 def words(tasks: str, model: str, judge: str | None = None) -> list[str]:

@@ -1,9 +1,6 @@
-"""The notes that fit each message best, on a sheet to choose from, and the chosen pairs as cases (section Alignment).
+"""The notes that fit each message best (BM25, as the library bm25s has it as `lucene`), and the chosen pairs as cases.
 
-Notes are MIMIC-IV-Note's `discharge.csv`, MIMIC-III's `NOTEEVENTS.csv`, or a table of the same meaning, read twice and not kept: of
-each note only words of the queries are looked at. The first pass counts in how many notes each stands, the second scores every
-note for all queries. Source: Robertson and Zaragoza (2009), Foundations and Trends in Information Retrieval 3:333; idf and
-saturation as in Lucene, so the scores are those of the library bm25s (`lucene`), which would need an index in memory.
+Source: Robertson and Zaragoza (2009), Foundations and Trends in Information Retrieval 3:333. Notes are read twice and not kept.
 """
 
 from __future__ import annotations
@@ -58,8 +55,6 @@ _FIELDS: Final = {
 
 
 class _NoteWords:
-    """Counts the words of notes, of their texts and of their codes' descriptions."""
-
     def __init__(self, numbers: Mapping[str, int], codes: AdmissionCodes) -> None:
         self._numbers, self._codes = numbers, codes
         # Figures in notes have no end, so that not all words are kept.
@@ -76,7 +71,6 @@ class _NoteWords:
         return bag_of(counts, length)
 
     def _counted(self, text: str) -> tuple[Counter[int], int]:
-        """How often each word of a query stands in a text, and the number of its words, function words left out."""
         counts: Counter[int] = Counter()
         length = 0
         for word, times in Counter(raw_words(text)).items():
@@ -93,10 +87,7 @@ class _NoteWords:
 
 
 def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]:
-    """Finds the `top` notes for each message and writes the sheet to choose from, with the notes beside it.
-
-    Returns the content of `align.json`: recipe and counts, no text.
-    """
+    """Finds the `top` notes for each message, writes sheet and notes, and returns recipe and counts (`align.json`), no text."""
     if not 1 <= top <= 100:
         raise UsageError(f"--top must be from 1 to 100, got {top}.")
     posts = load_posts(folder)
@@ -177,7 +168,6 @@ def _row(number: int, line: Mapping[str, Any], text: str) -> dict[str, object]:
 
 
 def _write_notes(source: Path, folder: Path, names: set[str]) -> None:
-    """Copies the notes that were found, a file each, for the owner alone."""
     place = construction.make_folder(folder / files.NOTES)
     seen: set[str] = set()
     for note in read_notes(source, only=names):
@@ -200,11 +190,7 @@ _LISTED: Final = 20
 
 
 def chosen_cases(folder: Path, sheets: Sequence[Path] = ()) -> list[OwnCase]:
-    """Reads the edited sheet of candidates and makes a case of every pair that is chosen, with its whole note.
-
-    The sheet is by default the one in the folder; a row may be in one of several alone, and need be in none. Cases are
-    numbered from 1 in the order of candidates. Wrong rows are listed all at once, by file, row and column.
-    """
+    """Makes a case, with its whole note, of every chosen pair; all wrong rows are listed at once, by file, row and column."""
     candidates = {(each.values["post_id"], each.values["note_id"]): each.values for each in load_candidates(folder)}
     narratives = {post.id: post.text for post in load_posts(folder)}
     chosen: dict[tuple[str, str], str] = {}
@@ -299,11 +285,7 @@ class Note:
 def read_notes(
     path: Path, *, only: Collection[str] | None = None, on_read: Callable[[int], None] = lambda _: None
 ) -> Iterator[Note]:
-    """Yields notes one by one, in constant memory; `on_read` is called with the number of bytes read so far.
-
-    A file with a column `category` holds notes of all kinds, and its discharge summaries are taken; rows that are marked as
-    errors (`iserror` 1) are not. The columns are `note_id` (or `row_id`), `hadm_id` and `text`; others are passed over.
-    """
+    """Yields discharge notes in constant memory; `on_read` is called with the number of bytes read so far."""
     header = header_of(path, release=_RELEASE)
     columns = table_columns(header, {**_COLUMNS, **_OPTIONAL})
     missing = [" or ".join(names) for use, names in _COLUMNS.items() if use not in columns]
@@ -360,10 +342,7 @@ class Hit(NamedTuple):
 
 
 class Ranking:
-    """The best notes for each query, at most `top`; every note is shown twice: to `count`, all of them, and then to `rank`.
-
-    What stands twice in a query counts twice. `numbers` are those of the words of all queries.
-    """
+    """The best notes for each query, at most `top`; every note is shown twice: to `count`, all of them, and then to `rank`."""
 
     def __init__(self, queries: Sequence[Iterable[str]], *, top: int) -> None:
         bags = [Counter(query) for query in queries]
@@ -404,7 +383,6 @@ class Ranking:
                 self._cut(query)
 
     def _scores(self, words: npt.NDArray[np.intp], weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Sums the weights of a note's words for each query."""
         starts = self._starts[words]
         lengths = self._starts[words + 1] - starts
         ends = np.cumsum(lengths)

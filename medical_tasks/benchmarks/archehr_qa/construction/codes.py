@@ -1,8 +1,6 @@
-"""Descriptions of diagnosis codes for both sides, because patients and clinicians use other words (section Alignment).
+"""Descriptions of diagnosis codes for messages and notes: patients and clinicians use other words (section Alignment).
 
-For messages they come from a model, or from a file; for notes from the hospital's own tables, as MIMIC has them (`DIAGNOSES_ICD`,
-`D_ICD_DIAGNOSES`). Where both have a column of the code's version, a code means what that version says. The paper asks Llama 3.3
-70B (supplement, table S3); the request here is ours. A reply that cannot be used is asked for again, without a quotation.
+The paper asks Llama 3.3 70B (supplement, table S3); the request here is ours.
 """
 
 from __future__ import annotations
@@ -49,13 +47,6 @@ _POST_FIELDS: Final = {
 }
 
 
-def expand_notes(folder: Path, codes: Path, dictionary: Path) -> dict[str, Any]:
-    """Writes what the codes of each admission mean; returns recipe and counts, no text."""
-    load_posts(folder)
-    _check_unused(folder)
-    return _noted(folder, "notes", write_admission_codes(codes, dictionary, folder))
-
-
 def codes_from_file(folder: Path, source: Path) -> dict[str, Any]:
     """Takes the codes of messages from a table of `id`, `code` and `description`; messages that were not kept are passed over."""
     posts = load_posts(folder)
@@ -81,7 +72,7 @@ class _NamedCodes(Construction):
         return load_prompts(task)
 
     def open_protocol(self, task: TaskSpec, **settings: Any) -> MultiStep:
-        return open_protocol(task)
+        return UntilReadable(tries=int(task.options["tries"]))
 
 
 def expanding_task(tries: int) -> TaskSpec:
@@ -216,8 +207,10 @@ class AdmissionCodes:
         return self.numbers.get(hadm_id, ())
 
 
-def write_admission_codes(codes: Path, dictionary: Path, folder: Path) -> dict[str, Any]:
-    """Joins the two tables, by admission; returns recipe and counts, no text."""
+def expand_notes(folder: Path, codes: Path, dictionary: Path) -> dict[str, Any]:
+    """Writes what the codes of each admission mean; returns recipe and counts, no text."""
+    load_posts(folder)
+    _check_unused(folder)
     titles, numbers, versioned = _titles(dictionary)
     admissions: dict[str, array[int]] = {}
     rows = unknown = 0
@@ -252,7 +245,7 @@ def write_admission_codes(codes: Path, dictionary: Path, folder: Path) -> dict[s
             yield {"hadm_id": name, "descriptions": each.tolist()}
 
     digest = construction.write_lines(folder / files.NOTE_CODES, lines())
-    return {
+    made = {
         "codes_sha256": construction.text_sha256(codes),
         "dictionary_sha256": construction.text_sha256(dictionary),
         "admissions": len(admissions),
@@ -260,10 +253,10 @@ def write_admission_codes(codes: Path, dictionary: Path, folder: Path) -> dict[s
         "without_description": unknown,
         "sha256": digest,
     }
+    return _noted(folder, "notes", made)
 
 
 def _titles(dictionary: Path) -> tuple[list[str], dict[tuple[str, str], int], bool]:
-    """All descriptions, and the number of each code's."""
     titles: dict[str, int] = {}
     numbers: dict[tuple[str, str], int] = {}
     versioned = False
@@ -277,7 +270,7 @@ def _titles(dictionary: Path) -> tuple[list[str], dict[tuple[str, str], int], bo
 
 
 def load_admission_codes(folder: Path) -> AdmissionCodes:
-    """Reads what `write_admission_codes` wrote; none where it wrote nothing, because notes are not expanded."""
+    """Reads what `expand_notes` wrote; none where notes are not expanded."""
     place = folder / files.NOTE_CODES
     if not place.exists():
         return AdmissionCodes()
@@ -305,11 +298,6 @@ _CODE: Final = re.compile(r"[A-Z0-9][A-Z0-9.]{1,8}")
 _LONGEST_DESCRIPTION: Final = 300  # in characters; the longest official one has fewer
 
 
-def open_protocol(task: TaskSpec) -> MultiStep:
-    """Opens the protocol; `options["tries"]` says how often it may be asked."""
-    return UntilReadable(tries=int(task.options["tries"]))
-
-
 class UntilReadable:
     """Asks until a reply can be read; a final answer is a JSON object, of the codes or of what failed."""
 
@@ -326,10 +314,11 @@ class UntilReadable:
         for reply in dialogue.answers:
             found = read_codes(reply)
             if not isinstance(found, Unreadable):
-                codes = [{"code": code, "description": said} for code, said in found.items()]
+                codes = [{"code": code, "description": meant} for code, meant in found.items()]
                 return Done(json.dumps({"codes": codes, "tries": len(dialogue.answers)}))
             problem = found.problem
-            messages = follow_up(messages, reply, problem)
+            said: Message = {"role": "assistant", "content": reply if reply.strip() else _texts()["nothing"]}
+            messages = (*messages, said, {"role": "user", "content": _texts()["again"].format(problem=problem)})
         return Ask(messages) if len(dialogue.answers) < self._tries else Done(json.dumps({"failed": problem}))
 
 
@@ -376,9 +365,3 @@ def load_prompts(task: TaskSpec) -> PromptSet:
         return ({"role": "user", "content": "\n\n".join((texts["task"], texts["form"], text))},)
 
     return PromptSet(name="own", sha256=hashlib.sha256("\0".join(texts.values()).encode()).hexdigest(), render=render)
-
-
-def follow_up(messages: Sequence[Message], reply: str, problem: str) -> tuple[Message, ...]:
-    """Asks once more, saying what was wrong with the reply (`problem`, without a full stop)."""
-    said: Message = {"role": "assistant", "content": reply if reply.strip() else _texts()["nothing"]}
-    return (*messages, said, {"role": "user", "content": _texts()["again"].format(problem=problem)})

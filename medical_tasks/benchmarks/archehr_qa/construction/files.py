@@ -1,8 +1,6 @@
-"""What a construction reads and writes: its folder, the user's tables, and texts as both have them.
+"""What a construction reads and writes: its folder, the user's tables, and the words of texts.
 
-Tables are CSV, plain or gzip, with some columns that must be there and others that are passed over; they may be of notes, or of
-messages from patients, so messages hold places and rules, never texts. Words, by which notes are searched and answers compared,
-are runs of letters and digits, case folded; function words are left out, the others stemmed by Porter's rules.
+Tables may hold notes or patients' messages, so errors name places and rules and never quote a text.
 """
 
 from __future__ import annotations
@@ -101,11 +99,7 @@ def read_table(
     release: str,
     on_read: Callable[[int], None] = lambda _: None,
 ) -> Iterator[dict[str, str]]:
-    """Yields what the columns hold, row by row, in the memory of a row.
-
-    Columns are what each is for, to its possible names in lower case; `on_read` is called with the number of bytes read so
-    far.
-    """
+    """Yields what the columns hold, row by row; columns are what each is for, to its possible names in lower case."""
     header = header_of(path, release=release)
     columns = table_columns(header, {**required, **(optional or {})})
     missing = [" or ".join(sorted(names)) for use, names in required.items() if use not in columns]

@@ -1,7 +1,6 @@
-"""Messages of patients, and those among them that speak of a hospital stay (section Alignment).
+"""Messages of patients, and those that speak of a hospital stay: the paper's "containing keywords" (section Alignment).
 
-The paper takes posts "containing keywords" and says no more. Here keywords are whole words: `er` and `ed` are parts of words in
-almost every message.
+Keywords are whole words here: `er` and `ed` are parts of words in almost every message.
 """
 
 from __future__ import annotations
@@ -46,11 +45,7 @@ class Post:
 
 
 def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict[str, Any]:
-    """Keeps the messages in which a keyword of one of `keyword_lists`, or of a file, stands; returns counts and recipe, no text.
-
-    The source is CSV, plain or gzip, with the columns `id` and `text`, others passed over; or JSON Lines (`.jsonl`) of these
-    two.
-    """
+    """Keeps the messages with a keyword of one of `keyword_lists`, or of a file; returns counts and recipe, no text."""
     words = keyword_lists().get(keywords) or read_keywords(Path(keywords))
     finder = keyword_finder(words)
     if not source.exists():
@@ -147,7 +142,6 @@ def read_keywords(path: Path) -> tuple[str, ...]:
 
 
 def _messages(source: Path) -> Iterator[tuple[str, str]]:
-    """Id and text of each message."""
     seen: set[str] = set()
     for number, (name, text) in enumerate(_records(source), start=1):
         if not is_id(name):

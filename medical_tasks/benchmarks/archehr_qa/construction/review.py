@@ -1,8 +1,6 @@
 """A round's sheets read back: the cases after it, the edits, the official files, and agreement (sections Creation and Validation).
 
-Everything that is wrong is told at once, and nothing is written then. Where several annotated a case, the one to whom it was given
-first decides. Agreement is that of each round with the one before, and of those who annotated the same case; intervals know that
-sentences of a case are alike, and Cohen's kappa that most are not relevant. The paper's first review: 77.1 % (2653/3450).
+Everything that is wrong is listed at once, and nothing is written then. The paper's first review agreed on 77.1 % (2653/3450).
 """
 
 from __future__ import annotations
@@ -60,11 +58,8 @@ class ReviewOptions:
 
 
 def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) -> dict[str, Any]:
-    """Reads the edited sheets of the last round that was exported; an annotator's may be in several.
-
-    Returns the content of `review.json`: counts, no text. Wrong rows are listed all at once, by file, row and column.
-    """
-    number = rounds.latest_exported(folder)
+    """Reads the edited sheets of the last exported round; returns the content of `review.json`: counts, no text."""
+    number = rounds.latest(folder, rounds.SHARES)
     shares = rounds.load_shares(folder, number)
     form = _release_form(folder, number, options)
     before = rounds.cases_of(folder, number - 1)
@@ -115,7 +110,6 @@ def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) 
 
 
 def _release_form(folder: Path, number: int, options: ReviewOptions) -> dict[str, Any]:
-    """What decides about the official files beside the cases; what is not said now is as in the round before."""
     form: dict[str, Any] = {"note_source": "", "dev": 0, "seed": 0}
     if number > 1:
         form |= files.read_json(rounds.round_folder(folder, number - 1) / rounds.REVIEW, step="import").get(
@@ -134,7 +128,6 @@ def _release_form(folder: Path, number: int, options: ReviewOptions) -> dict[str
 def _merged(
     number: int, before: Mapping[str, OwnCase], readings: Mapping[str, Sequence[Reading]], first: Mapping[str, str]
 ) -> tuple[list[OwnCase], list[str]]:
-    """The cases on which the one who decides has handed in, and what is wrong with them."""
     after: list[OwnCase] = []
     problems: list[str] = []
     for name, case in before.items():
@@ -151,7 +144,6 @@ def _merged(
 
 
 def _marks(before: Mapping[str, OwnCase], readings: Mapping[str, Sequence[Reading]]) -> list[dict[str, Any]]:
-    """What each annotator said, by the ids of the sheets."""
     told = ((before[name], each) for name in readings for each in readings[name])
     return [
         {
@@ -213,7 +205,6 @@ def _excerpted(case: OwnCase, reading: Reading) -> OwnCase | str:
 
 
 def _changes(case: OwnCase, reading: Reading) -> Iterator[dict[str, Any]]:
-    """Lists what an annotator changed: who, in which sheet and row, what it was before and is now."""
     found = [(_row(reading, *each), each) for each in _differences(case.annotation, reading)]
     for (kind, number), row in reading.rows.items():
         if said := row.cells["comment"].strip():
@@ -241,7 +232,6 @@ def _row(reading: Reading, kind: str, number: str, column: str, before: str, aft
 
 
 def _differences(before: Annotation, reading: Reading) -> Iterator[tuple[str, str, str, str, str]]:
-    """Kind and number of a row, column, before, after."""
     after = reading.annotation
     texts, others = ([each.text for each in said.answer] for said in (before, after))
     cited, now = ([",".join(each.citations) for each in said.answer] for said in (before, after))
@@ -277,10 +267,7 @@ def split_cases(cases: Sequence[OwnCase], *, dev: int, seed: int) -> dict[str, l
 
 
 def write_release(folder: Path, splits: Mapping[str, Sequence[OwnCase]], *, note_source: str = "") -> None:
-    """Writes cases, key and mapping of each split, for their owner alone; those of an empty split are taken away.
-
-    The mapping knows no note sources but `mimic-iii` and `mimic-iv` and is written for these alone.
-    """
+    """Writes cases, key and mapping (of MIMIC's notes alone) of each split, for their owner; an empty split's are removed."""
     make_folder(folder)
     for split in _SPLITS:
         cases = [_released(case, note_source) for case in splits.get(split, ())]
@@ -315,11 +302,7 @@ _MARK_FIELDS: Final = {"case_id": is_text(), "reviewer": is_text(), "labels": is
 
 
 def label_agreement(before: Sequence[str], after: Sequence[str], clusters: Sequence[str]) -> dict[str, Any]:
-    """Compares two labels of each sentence; clusters are the sentences' cases.
-
-    Counts, percent agreement with Wilson's interval at the effective size, Cohen's kappa with a bootstrap interval (cases
-    drawn whole), and each kind of edit with its share of all edits.
-    """
+    """Compares two labels of each sentence; clusters are the sentences' cases, which the bootstrap for kappa draws whole."""
     from medical_tasks.scoring.agreement import agreement_of
     from medical_tasks.scoring.estimates import as_json
     from medical_tasks.scoring.intervals import proportion_interval
@@ -346,11 +329,7 @@ def label_agreement(before: Sequence[str], after: Sequence[str], clusters: Seque
 
 
 def round_agreement(before: Mapping[str, OwnCase], after: Mapping[str, OwnCase]) -> dict[str, Any]:
-    """Compares the cases after a round with those before it, over the cases that both have.
-
-    Labels as in `label_agreement`; how many questions and focus areas were changed; and the share of words of the answers
-    before that are there after, over all answers together, with a bootstrap interval (null where there was none).
-    """
+    """Compares labels, questions, focus areas and answers' words after a round with those before, over the cases that both have."""
     from medical_tasks.scoring.bootstrap import bootstrap_ratio
     from medical_tasks.scoring.estimates import as_json
 
@@ -381,10 +360,7 @@ def round_agreement(before: Mapping[str, OwnCase], after: Mapping[str, OwnCase])
 
 
 def retained_words(before: str, after: str) -> tuple[int, int]:
-    """Counts the words of an answer that are still there, and all it had; a word that stood twice and stands once was kept once.
-
-    The paper compares lemmas, by a tool that it does not name; here stems are compared, without function words.
-    """
+    """Counts the words of an answer that are still there, and all it had, by stem; the paper compares lemmas."""
     written, left = Counter(content_words(before)), Counter(content_words(after))
     return (written & left).total(), written.total()
 
@@ -394,7 +370,6 @@ def _labels(case: OwnCase) -> list[str]:
 
 
 def _among_annotators(folder: Path, number: int) -> list[dict[str, Any]]:
-    """Compares each two who annotated the same cases in a round without seeing each other's sheets."""
     place = rounds.round_folder(folder, number)
     files.checked_step(place / rounds.MARKS, files.read_json(place / rounds.REVIEW, step="import"), step="import")
     marks: dict[str, dict[str, list[str]]] = {}
@@ -411,11 +386,8 @@ def _among_annotators(folder: Path, number: int) -> list[dict[str, Any]]:
 
 
 def measure_agreement(folder: Path) -> dict[str, Any]:
-    """Measures every round that was imported, and writes `agreement.json`: names, counts and figures, no text.
-
-    For each round it has what it changed of the round before (from the second on), and its annotators among themselves.
-    """
-    last = rounds.latest_imported(folder)
+    """Measures every round that was imported, and writes `agreement.json`: names, counts and figures, no text."""
+    last = rounds.latest(folder, rounds.REVIEW)
     if not last:
         raise MissingError(
             f"{folder}: no sheets were imported yet. Do it first: medical-tasks construct archehr import."

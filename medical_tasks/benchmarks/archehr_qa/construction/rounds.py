@@ -1,8 +1,6 @@
-"""Cases under construction, and the rounds of their annotation: later annotators see what was said before, and every round is kept.
+"""Cases under construction, and the rounds of their annotation, all of which are kept; round 0 is what is chosen.
 
-A paragraph of a note ends at a blank line. A line that ends with a colon and has few words is a heading, and a sentence of its own.
-In the paper, authors annotate first, clinicians review that and write answers, and a reviewer goes over labels and answers: three
-rounds. Round 0 is what is chosen, with nothing annotated.
+A paragraph of a note ends at a blank line. A short line that ends with a colon is a heading, and a sentence of its own.
 """
 
 from __future__ import annotations
@@ -160,17 +158,8 @@ def round_folder(folder: Path, number: int) -> Path:
     return folder / f"round_{number}"
 
 
-def latest_exported(folder: Path) -> int:
-    """Number of the last round whose sheets were written; 0 where there is none."""
-    return _latest(folder, SHARES)
-
-
-def latest_imported(folder: Path) -> int:
-    """Number of the last round whose sheets were read back; 0 where there is none."""
-    return _latest(folder, REVIEW)
-
-
-def _latest(folder: Path, name: str) -> int:
+def latest(folder: Path, name: str) -> int:
+    """Number of the last round that was exported (`SHARES`) or imported (`REVIEW`); 0 where there is none."""
     return next(number for number in count() if not (round_folder(folder, number + 1) / name).exists())
 
 

@@ -1,7 +1,6 @@
 """Annotation sheets, written and checked: a row a sentence of the note, and rows for question and answer (section Creation).
 
-Sheets that are there are never written over: somebody may have edited them. What is wrong with an edited one is told by file, row
-and column and never by what stands there.
+Sheets that exist are never overwritten: somebody may have edited them. Errors name file, row and column, never the text.
 """
 
 from __future__ import annotations
@@ -60,13 +59,8 @@ def _row(case: OwnCase, kind: str, number: str, **cells: str) -> dict[str, objec
 def export_sheets(
     folder: Path, reviewers: Sequence[str], *, chosen: Sequence[Path] = (), overlap: int = 0, seed: int = 0
 ) -> dict[str, Any]:
-    """Writes a sheet a reviewer, for the next round; returns the content of `shares.json`, with the number of the round.
-
-    The first round takes the pairs that were chosen (edited sheets of candidates), with whole notes; each further one what
-    the round before left. `overlap` cases go to everybody; the seed decides who gets which others. `shares.json` comes first
-    and sheets that are there stay as they are, so a stopped export goes on.
-    """
-    number = rounds.latest_imported(folder) + 1
+    """Writes a sheet a reviewer, for the next round, with `overlap` cases for everybody; returns `shares.json` and the round."""
+    number = rounds.latest(folder, rounds.REVIEW) + 1
     place, before = rounds.round_folder(folder, number), rounds.round_folder(folder, number - 1)
     if number == 1:
         cases = _first_cases(folder, before, chosen)
@@ -106,9 +100,8 @@ def export_sheets(
 
 
 def _first_cases(folder: Path, place: Path, chosen: Sequence[Path]) -> Mapping[str, OwnCase]:
-    """The cases of round 0, written where nobody has sheets of them yet."""
     cases = chosen_cases(folder, chosen)
-    if rounds.latest_exported(folder) == 0:
+    if rounds.latest(folder, rounds.SHARES) == 0:
         construction.make_folder(place)
         write_cases(place / rounds.CASES, cases)
         return {case.id: case for case in cases}

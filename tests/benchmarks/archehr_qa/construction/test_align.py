@@ -71,9 +71,7 @@ def test_codes_by_version_and_admission(source: Path, folder: Path) -> None:
     book = write_csv(source / "book.csv", ("ICD9_CODE", "SHORT_TITLE", "LONG_TITLE"), [("5849", "x", "Kidney failure")])
     made = expand_notes(folder, old, book)
     assert (made["admissions"], made["without_description"]) == (1, 0)
-
-
-def test_tables_of_different_releases(source: Path, folder: Path) -> None:
+    # Tables of different releases.
     bare = write_csv(source / "bare.csv", ("hadm_id", "code"), [each[:2] for each in CODES])
     with pytest.raises(MedicalTasksError, match="has no column icd_version"):
         expand_notes(folder, bare, source / "titles.csv")
@@ -110,12 +108,9 @@ def test_descriptions_find_what_the_words_do_not(source: Path, folder: Path, tmp
 def test_the_sheet_of_candidates(source: Path, tmp_path: Path) -> None:
     folder = aligned(source, tmp_path / "own")
     rows = read_rows(folder / "candidates.csv")
-    assert [(row["post_id"], row["rank"], row["note_id"], row["chosen"]) for row in rows] == [
-        ("m1", "1", "n1", ""),
-        ("m2", "1", "n2", ""),
-        ("m4", "1", "n3", ""),
-    ]
-    assert [row["index"] for row in rows] == ["1", "2", "3"]
+    names = ("index", "post_id", "rank", "note_id", "chosen")
+    found = [[row[name] for name in names] for row in rows]
+    assert found == [["1", "m1", "1", "n1", ""], ["2", "m2", "1", "n2", ""], ["3", "m4", "1", "n3", ""]]
     # Scores are numbers to a spreadsheet: no apostrophe, two digits.
     header, *raw = csv.reader((folder / "candidates.csv").read_text(encoding="utf-8-sig").splitlines())
     scores = [row[header.index("score")] for row in raw]
@@ -136,27 +131,19 @@ def test_the_sheet_of_candidates(source: Path, tmp_path: Path) -> None:
         align_posts(source / "notes.csv.gz", folder, top=3)
     with pytest.raises(MedicalTasksError, match="notes were aligned already"):
         expand_notes(folder, source / "codes.csv.gz", source / "titles.csv")
-
-
-def test_the_order_of_rows_plays_no_part(source: Path, tmp_path: Path) -> None:
-    one = aligned(source, tmp_path / "one")
+    # The order of rows plays no part.
     write_csv(source / "notes.csv.gz", ("text", "hadm_id", "note_id"), [each[::-1] for each in reversed(NOTES)])
-    assert read_lines(one / "candidates.jsonl") == read_lines(aligned(source, tmp_path / "two") / "candidates.jsonl")
+    assert read_lines(folder / "candidates.jsonl") == read_lines(aligned(source, tmp_path / "two") / "candidates.jsonl")
 
 
 def test_notes_of_mimic_iii(tmp_path: Path) -> None:
     header = ("ROW_ID", "SUBJECT_ID", "HADM_ID", "CATEGORY", "ISERROR", "TEXT")
-    rows = [
-        ("1", "9", "77", "Radiology", "", "no"),
-        ("2", "9", "77", "Discharge summary", "", f"She {SECRET}."),
-        ("3", "9", "77", "Discharge summary", "1", "no"),
-        ("4", "9", "", "Discharge summary", "", "x"),
-    ]
+    kinds = ("77", "Radiology", ""), ("77", "Discharge summary", ""), ("77", "Discharge summary", "1")
+    notes = enumerate((*kinds, ("", "Discharge summary", "")), start=1)
+    rows = [(str(number), "9", *kind, f"She {SECRET}.") for number, kind in notes]
     path = write_csv(tmp_path / "NOTEEVENTS.csv.gz", header, rows)
-    assert [(each.id, each.hadm_id, each.document_id) for each in read_notes(path)] == [
-        ("2", "77", "77_2"),
-        ("4", "", "4"),
-    ]
+    found = [(each.id, each.hadm_id, each.document_id) for each in read_notes(path)]
+    assert found == [("2", "77", "77_2"), ("4", "", "4")]
     assert [each.id for each in read_notes(path, only={"1", "4"})] == ["4"]
     with pytest.raises(MedicalTasksError, match="has no note of the category 'Discharge summary' with the ids"):
         list(read_notes(path, only={"1"}))
@@ -209,11 +196,12 @@ def ranked(queries: Sequence[Sequence[str]], notes: Sequence[tuple[str, Sequence
     return ranking.best()
 
 
-def test_by_hand() -> None:
+def test_by_hand_and_nothing_to_find() -> None:
     # Two notes of 2 and 4 words, a in one of them: idf ln(1 + 1.5/1.5) = ln 2; its norm 1.5 (0.25 + 0.75 * 2/3).
     (hits,) = ranked([["a", "z"]], [("n1", ["a", "b"]), ("n2", ["c", "c", "d", "e"])], 5)
     assert [hit.key for hit in hits] == ["n1"]
     assert hits[0].score == pytest.approx(math.log(2) / (1 + 1.5 * 0.75), abs=1e-12)
+    assert ranked([[], ["a"]], [("n1", []), ("n2", ["b"])], 3) == [[], []]
 
 
 @given(st.lists(WORDS.filter(bool), min_size=1, max_size=4), st.lists(WORDS.filter(bool), min_size=1, max_size=14))
@@ -249,7 +237,3 @@ def test_the_order_of_notes_plays_no_part(
     for few, every in zip(best, everything, strict=True):
         assert [(hit.key, hit.negative) for hit in few] == [(hit.key, hit.negative) for hit in every[:top]]
         assert [(hit.negative, hit.key) for hit in every] == sorted((hit.negative, hit.key) for hit in every)
-
-
-def test_nothing_to_find() -> None:
-    assert ranked([[], ["a"]], [("n1", []), ("n2", ["b"])], 3) == [[], []]

@@ -11,15 +11,15 @@ from medical_tasks.benchmarks.archehr_qa.construction.codes import (
     expanding_task,
     load_post_codes,
     load_prompts,
-    open_protocol,
     read_codes,
 )
 from medical_tasks.benchmarks.archehr_qa.construction.posts import filter_posts
+from medical_tasks.cli.entry import main
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.judges.base import Unreadable
 from medical_tasks.spec import Ask, Dialogue, Done, Item
 from tests.benchmarks.archehr_qa.construction.own_files import SECRET, construct, write_csv, write_sources
-from tests.fault_server import Call, FaultServer
+from tests.fault_server import FaultServer
 
 CASES = json.loads(Path(__file__).with_name("cases").joinpath("expand.json").read_text(encoding="utf-8"))
 
@@ -33,24 +33,21 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "own"
 
 
-def test_replies_that_can_be_used() -> None:
+def test_replies_that_can_be_used_and_those_that_cannot() -> None:
     assert read_codes(GOOD) == {"N17.9": "Acute kidney failure"}
     assert read_codes(f"```json\n{GOOD}\n```") == read_codes(GOOD)
     assert read_codes('{"codes": []}') == {}
     twice = {"codes": [{"code": "I10", "description": "a"}, {"code": "i10", "description": "b"}]}
     assert read_codes(json.dumps(twice)) == {"I10": "a"}
-
-
-@pytest.mark.parametrize(("reply", "problem"), CASES["test_replies_that_cannot"])
-def test_replies_that_cannot(reply: str, problem: str) -> None:
-    found = read_codes(reply)
-    assert isinstance(found, Unreadable)
-    assert problem in found.problem
+    for reply, problem in CASES["test_replies_that_cannot"]:
+        found = read_codes(reply)
+        assert isinstance(found, Unreadable)
+        assert problem in found.problem
 
 
 def test_asked_again_with_what_was_wrong() -> None:
     task = expanding_task(2)
-    protocol = open_protocol(task)
+    protocol = task.benchmark.open_protocol(task)
     item = Item(id="m1", fields={"text": 'They said "wait". </s>'}, groups={}, cluster="m1")
     opening = load_prompts(task).render(item)
     assert json.dumps('They said "wait". ')[:-1] in opening[0]["content"]
@@ -69,18 +66,19 @@ def test_asked_again_with_what_was_wrong() -> None:
     assert json.loads(done.text)["tries"] == 2
 
 
-def by_message(call: Call) -> str:
-    said = str(call.body["messages"][0]["content"])
-    return "nothing" if "wheeze" in said else GOOD
-
-
 @pytest.fixture
 def server() -> Iterator[FaultServer]:
-    with FaultServer(answer=by_message) as opened:
+    with FaultServer(
+        answer=lambda call: "nothing" if "wheeze" in call.body["messages"][0]["content"] else GOOD
+    ) as opened:
         yield opened
 
 
 def test_by_a_model(folder: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    elsewhere = ("--model", "openai-api/there/m", "--model-args", "base_url=http://192.0.2.1/v1")
+    assert construct("expand", "--folder", folder, *elsewhere) == 4
+    assert SECRET not in capsys.readouterr().err
+    assert not (folder / "post_codes.jsonl").exists()
     model = ("--model", "openai-api/here/m", "--model-args", f"base_url={server.base_url},max_retries=0")
     assert construct("expand", "--folder", folder, *model, "--tries", 2) == 5
     said = capsys.readouterr()
@@ -101,24 +99,12 @@ def test_by_a_model(folder: Path, server: FaultServer, capsys: pytest.CaptureFix
     assert "descriptions were begun with other settings (model:" in capsys.readouterr().err
 
 
-def test_a_model_elsewhere_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    model = ("--model", "openai-api/there/m", "--model-args", "base_url=http://192.0.2.1/v1")
-    assert construct("expand", "--folder", folder, *model) == 4
-    assert SECRET not in capsys.readouterr().err
-    assert not (folder / "post_codes.jsonl").exists()
-
-
-@pytest.mark.parametrize(("words", "message"), CASES["test_options_that_make_no_sense"])
-def test_options_that_make_no_sense(
-    folder: Path, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+def test_options_that_make_no_sense_and_steps_of_the_other_benchmark(
+    folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert construct("expand", "--folder", folder, *words) == 2
-    assert message in capsys.readouterr().err
-
-
-def test_steps_of_the_other_benchmark(capsys: pytest.CaptureFixture[str]) -> None:
-    from medical_tasks.cli.entry import main
-
+    for words, message in CASES["test_options_that_make_no_sense"]:
+        assert construct("expand", "--folder", folder, *words) == 2
+        assert message in capsys.readouterr().err
     assert construct("generate", "--folder", "x") == 2
     assert (
         "construct archehr has the steps filter, expand, align, sheet, import, agreement, got generate"

@@ -21,13 +21,10 @@ from tests.benchmarks.archehr_qa.construction.own_files import POSTS, SECRET, re
 CASES = json.loads(Path(__file__).with_name("cases").joinpath("filter.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(("words", "text", "found"), CASES["test_whole_words_of_any_case"])
-def test_whole_words_of_any_case(words: str, text: str, found: list[str]) -> None:
-    assert keyword_finder(keyword_lists()[words])(text) == found
-
-
-def test_the_lists() -> None:
-    """The paper's keywords, counted in its supplement (Other Details); ours are these and more, each once."""
+def test_whole_words_of_any_case() -> None:
+    for list_name, text, found in CASES["test_whole_words_of_any_case"]:
+        assert keyword_finder(keyword_lists()[list_name])(text) == found, text
+    # The paper's keywords, counted in its supplement (Other Details); ours are these and more, each once.
     assert {name: len(words) for name, words in keyword_lists().items()} == {"paper": 16, "ours": 35}
     assert keyword_lists()["ours"][:16] == keyword_lists()["paper"]
     assert all(len(set(words)) == len(words) for words in keyword_lists().values())
@@ -69,11 +66,7 @@ def test_what_is_kept_and_counted(tmp_path: Path) -> None:
     with pytest.raises(MedicalTasksError, match="holds the messages of another filter"):
         filter_posts(source / "posts.csv", folder, keywords=str(words))
     assert filter_posts(source / "posts.csv", tmp_path / "third", keywords=str(words))["by_keyword"] == {"dry skin": 1}
-
-
-def test_a_changed_file_is_told(tmp_path: Path) -> None:
-    source, folder = write_sources(tmp_path / "src"), tmp_path / "own"
-    filter_posts(source / "posts.csv", folder)
+    # A changed file is reported.
     (folder / "posts.jsonl").write_text((folder / "posts.jsonl").read_text().replace("ICU", "ward"))
     with pytest.raises(MedicalTasksError, match=r"posts.jsonl: was changed or moved away since it was written"):
         load_posts(folder)
@@ -88,14 +81,12 @@ def test_messages_that_are_none(tmp_path: Path, header: list[str], rows: list[li
     assert not (tmp_path / "own" / "filter.json").exists()
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [(b"", "has no keyword"), (b"# x\n", "has no keyword"), (b"ok\n--\n", "line 2 must hold"), (b"\xb5", "not UTF-8")],
-)
-def test_keywords_that_are_none(tmp_path: Path, content: bytes, message: str) -> None:
+def test_keywords_that_are_none(tmp_path: Path) -> None:
     path = tmp_path / "words.txt"
-    path.write_bytes(content)
-    with pytest.raises(MedicalTasksError, match=message):
-        read_keywords(path)
+    none, odd = (b"", b"# x\n"), ((b"ok\n--\n", "line 2 must hold"), (b"\xb5", "not UTF-8"))
+    for content, message in (*((each, "has no keyword") for each in none), *odd):
+        path.write_bytes(content)
+        with pytest.raises(MedicalTasksError, match=message):
+            read_keywords(path)
     with pytest.raises(MedicalTasksError, match="no such file"):
         read_keywords(tmp_path / "none.txt")

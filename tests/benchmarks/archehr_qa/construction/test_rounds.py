@@ -18,6 +18,7 @@ from medical_tasks.benchmarks.archehr_qa.construction.rounds import OwnCase
 from medical_tasks.benchmarks.archehr_qa.construction.sheets import COLUMNS, export_sheets
 from medical_tasks.benchmarks.archehr_qa.data import read_case_rows
 from medical_tasks.benchmarks.archehr_qa.release import AnswerSentence, answer_text, without_citations
+from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import source_files
 from medical_tasks.errors import MedicalTasksError, UsageError
 from medical_tasks.guard.leakcheck import check_leaks
@@ -79,24 +80,20 @@ def released(folder: Path, split: str = "test") -> dict[str, dict[str, object]]:
     return {row["id"]: row for row in read_case_rows(folder / "release" / split / "archehr-qa.xml")}
 
 
-def test_a_release_that_the_builder_reads(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_release_that_the_builder_reads(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     assert construct("import", "--folder", folder, *sheets(folder), "--note-source", "mimic-iv") == 0
     rows = released(folder)
     assert "is not used" not in capsys.readouterr().err  # offsets are places
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
+    out = tmp_path / "built"
+    assert main(["build", "archehr_qa", "--source", str(folder / "release"), "--partial", "--out", str(out)]) == 0
+    assert list(out.rglob("*.parquet"))
     assert list(rows) == ["1", "2", "3"]
     assert rows["1"] == CASES["first_row"]
     # Of the second note the first paragraph is gone, so its second sentence is the first, in the answer too.
     assert (rows["2"]["sentence_ids"], rows["2"]["answer_citations"]) == (["1"], ["1"])
-
-
-def test_it_can_be_built_and_run(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from medical_tasks.cli.entry import main
-
-    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
-    take(folder)
-    out = tmp_path / "built"
-    assert main(["build", "archehr_qa", "--source", str(folder / "release"), "--partial", "--out", str(out)]) == 0
-    assert list(out.rglob("*.parquet"))
 
 
 def test_rounds_follow_each_other(folder: Path) -> None:
@@ -133,15 +130,11 @@ def test_rounds_follow_each_other(folder: Path) -> None:
     row = (released(folder) | released(folder, "dev"))["1"]
     assert (row["source"], row["answer_citations"], row["clinician_answer"]) == ("mimic-iii", ["3,4"], "They had to.")
     history = read_lines(folder / "round_2" / "history.jsonl")
-    lines = {
-        each["number"]: place
-        for place, each in enumerate(rows, start=2)
-        if each["case_id"] == "1" and each["kind"] == "answer"
-    }
+    third = next(row for row in rows if (row["case_id"], row["kind"], row["number"]) == ("1", "answer", "3"))
     fields = ("case_id", "kind", "field", "before", "after")
     assert sorted([each[name] for name in fields] for each in history) == CASES["history"]
     answer = next(each for each in history if (each["kind"], each["field"]) == ("answer", "text"))
-    assert (answer["reviewer"], answer["sheet"], answer["row"]) == ("eve", "eve.csv", lines["3"])
+    assert (answer["reviewer"], answer["sheet"], answer["row"]) == ("eve", "eve.csv", rows.index(third) + 2)
     # A sheet of another round is told, and all cases in the split for development are too many.
     export_sheets(folder, ("eve",))
     with pytest.raises(MedicalTasksError, match="column 'round': must be 3, the round that is read back"):
@@ -174,13 +167,13 @@ def test_rows_that_are_wrong(folder: Path, kind: str, number: str, cells: dict[s
     assert message in refused(folder)
 
 
-def test_nothing_is_left_of_a_note(folder: Path) -> None:
+def test_nothing_is_left_of_a_note_and_blank_sentences_can_be_not_relevant(folder: Path) -> None:
+    before = {path: path.read_bytes() for path in sheets(folder)}
     for number in ("3", "7"):
         edit(folder, "sentence", number, {"relevance": "not relevant"})
     assert "every sentence is not-relevant in the sheet of" in refused(folder)
-
-
-def test_blank_sentences_can_be_not_relevant(folder: Path) -> None:
+    for path, content in before.items():
+        path.write_bytes(content)
     for path in sheets(folder):
         edit_sheet(path, lambda row: row | ({"relevance": ""} if row["relevance"] == "n" else {}))
     assert "is empty" in refused(folder)
@@ -229,11 +222,8 @@ def test_choosing(tmp_path: Path) -> None:
         chosen_cases(folder)
     choose(folder, m2="My father  got a stent.")
     cases = chosen_cases(folder)
-    assert [(case.id, case.post_id, case.document_id) for case in cases] == [
-        ("1", "m1", "h1"),
-        ("2", "m2", "h2"),
-        ("3", "m4", "h3"),
-    ]
+    found = [(case.id, case.post_id, case.document_id) for case in cases]
+    assert found == [("1", "m1", "h1"), ("2", "m2", "h2"), ("3", "m4", "h3")]
     assert cases[1].narrative == "My father got a stent."
     (folder / "notes" / "n1.txt").rename(folder / "moved")
     with pytest.raises(MedicalTasksError, match=r"n1.txt: not there. Align again"):
@@ -274,7 +264,7 @@ def test_all_that_can_hold_words_is_closed(folder: Path, capsys: pytest.CaptureF
         ).found  # the check can find some
 
 
-def test_dev_cases_are_drawn_by_message() -> None:
+def test_dev_cases_are_drawn_by_message_and_answers_lose_their_citations_again() -> None:
     cases = [
         OwnCase(id=str(number), post_id=f"p{number // 2}", document_id="d", narrative="x", sentences=())
         for number in range(10)
@@ -284,9 +274,6 @@ def test_dev_cases_are_drawn_by_message() -> None:
         assert len(splits["dev"]) == 4
         assert not {case.post_id for case in splits["dev"]} & {case.post_id for case in splits["test"]}
         assert split_cases(cases[::-1], dev=5, seed=seed)["dev"] == splits["dev"][::-1]
-
-
-def test_answers_with_citations_lose_them_again() -> None:
     said = (("Why not?!", ("1", "3")), ("No end", ("2",)), ("No source.", ()))
     answer = [AnswerSentence(id="", text=text, citations=cited) for text, cited in said]
     assert answer_text(answer, cited=True) == "Why not [1,3]?! No end [2] No source."
