@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.ehrnoteqa.construction.review import ReviewOptions, import_sheets
+from medical_tasks.benchmarks.ehrnoteqa.construction.review import import_sheets
 from medical_tasks.benchmarks.ehrnoteqa.questions import read_own_rows
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import source_files
@@ -268,6 +268,6 @@ def test_an_import_without_sheets_of_some(sampled: Path, server: FaultServer) ->
     assert main(words(server.base_url)) == 0
     assert sheet("--reviewers", "ann,ben") == 0
     path = FOLDER / "sheets" / "ann.csv"
-    made = import_sheets(FOLDER, [path], ReviewOptions(blank_keeps=True, partial=True))
+    made = import_sheets(FOLDER, [path], blank_keeps=True, partial=True)
     assert (made["reviewed"], made["without_sheets_of"], made["blank_keeps"]) == (SAMPLED // 2, ["ben"], True)
     assert (made["unchanged"], made["agreement"]) == (SAMPLED // 2, [])
