@@ -393,8 +393,7 @@ def ours(subtask: str, files: Sequence[tuple[Path, Path]], work: Path) -> list[d
     models = ",".join(f"{name}=stand-in" for name in MODELS) if subtask in TEXT_WORDS else ""
     found = []
     with (
-        patch.dict(measures._COMPUTED, {name: drawn(metric) for name, metric in MODELS.items()}),
-        patch.dict(measures._IDENTITIES, {name: lambda _: {} for name in MODELS}),
+        patch.dict(measures._MODELS, {name: (metric, drawn(metric), lambda _: {}) for name, metric in MODELS.items()}),
         contextlib.redirect_stdout(io.StringIO()) as said,
         contextlib.redirect_stderr(said),
     ):
