@@ -41,7 +41,7 @@ def test_the_suite_alone_is_every_task() -> None:
     [
         ("", "empty task name"),
         ("medcalc,", "empty task name"),
-        ("medcalk", r"unknown task 'medcalk'. Tasks: medcalc, .*medical-tasks list"),
+        ("medcalk", r"unknown task 'medcalk'. Did you mean 'medcalc'. Tasks: medcalc, .*medical-tasks list"),
         ("other|medcalc|0", "is not of the form|unknown task"),
         ("medical|medcalc|x", "is not of the form"),
         ("medical|medcalc|0|0", "is not of the form"),
