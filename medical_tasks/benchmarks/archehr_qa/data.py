@@ -137,7 +137,7 @@ COLUMNS = (
     Column(name="id", description="Id of the case, as released"),
     Column(
         name="source",
-        description="Whose note it is: `mimic-iii` (intensive care), `mimic-iv` (emergency department); '' where it is not told",
+        description="Whose note it is: `mimic-iii` (intensive care), `mimic-iv` (emergency department); '' where it is not known",
     ),
     Column(name="patient_narrative", description="What the patient, or a relative, wrote"),
     Column(
@@ -154,7 +154,7 @@ COLUMNS = (
     ),
     Column(name="sentences", repeated=True, description="The sentences, in the same order; may have line ends within"),
     Column(
-        name="paragraph_ids", repeated=True, description="Of each sentence, in the same order; '' where it is not told"
+        name="paragraph_ids", repeated=True, description="Of each sentence, in the same order; '' where it is not known"
     ),
     Column(
         name="relevance",
@@ -173,7 +173,7 @@ COLUMNS = (
     Column(name="answer_sentence_ids", repeated=True, description="Ids of the answer's sentences, in the same order"),
     Column(
         name="document_id",
-        description="The note: `HADM_ID_ROW_ID` in MIMIC-III, `hadm_id` in MIMIC-IV; '' where it is not told",
+        description="The note: `HADM_ID_ROW_ID` in MIMIC-III, `hadm_id` in MIMIC-IV; '' where it is not known",
     ),
 )
 """Of every configuration, in this order."""

@@ -323,7 +323,7 @@ COLUMNS = (
         description="The discharge summaries, the oldest first",
         fields=(
             Column(name="note_id", description="The note's id in its source"),
-            Column(name="hadm_id", description="The admission; '' where it is not told"),
+            Column(name="hadm_id", description="The admission; '' where it is not known"),
             Column(
                 name="charttime", description="When the note was charted, `YYYY-MM-DD HH:MM:SS`, dates shifted; or ''"
             ),

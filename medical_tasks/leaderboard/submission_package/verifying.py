@@ -33,7 +33,7 @@ def verify_package(
     package: contents.Package, options: contents.VerifyOptions = contents.DEFAULT_OPTIONS
 ) -> contents.Verification:
     """Scores a package's answers again and compares everything in it; raises where the judge is not the package's."""
-    checks = [contents.Check("content", "match", f"every file has the hash told; id {package.manifest.id}")]
+    checks = [contents.Check("content", "match", f"every file has the stated hash; id {package.manifest.id}")]
     for name in package.manifest.tasks:
         checks += [
             contents.Check(f"{name}: {part}", *each) for part, each in _parts(package, task_spec(name), options).items()
@@ -145,10 +145,10 @@ def check_answers(
     wrong += [each for each in answers if each not in told]
     if wrong:
         which = ", ".join(map(contents.shown, wrong[:_SHOWN]))
-        return ("mismatch", f"{len(wrong)} of {len(told)} {source} are not those whose hash is told: {which}"), None
+        return ("mismatch", f"{len(wrong)} of {len(told)} {source} do not have the stated hash: {which}"), None
     unanswered = sum(not digest for digest in told.values())
     rest = f", {unanswered} items have none" if unanswered else ""
-    return ("match", f"{len(answers):,} {source} have the hash that is told{rest}"), answers
+    return ("match", f"{len(answers):,} {source} have the stated hash{rest}"), answers
 
 
 def _given_answers(

@@ -254,7 +254,7 @@ def test_answers_given_beside_the_package_are_compared(right: bytes, tmp_path: P
     assert not found.matches
     found = verified(forged(right, changed_answer), responses=given)
     assert outcomes(found)["answers"] == "mismatch"
-    assert "1 of 3 given here are not those whose hash is told" in detail(found, "answers")
+    assert "1 of 3 given here do not have the stated hash" in detail(found, "answers")
 
 
 def test_without_the_data_nothing_is_called_a_match(medcalc: bytes, tmp_path: Path) -> None:
