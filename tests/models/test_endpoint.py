@@ -19,7 +19,7 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.base import Answer, Failure, Model, Request
 from medical_tasks.models.call_pool import GIVE_UP_AFTER, run_calls
 from medical_tasks.models.chat_client import ChatClient, ChatSettings, Completion
-from medical_tasks.models.endpoint import EndpointModel, alias_variables, open_endpoint
+from medical_tasks.models.endpoint import EndpointModel, alias_variables, chat_settings, open_endpoint
 from tests.fault_server import Call, Fault, FaultServer, Plan, echo_answer, first, randomly
 from tests.models.toy_texts import CASES, ask
 
@@ -405,3 +405,11 @@ def test_malformed_name(name: str) -> None:
 def test_malformed_argument(name: str, value: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         open_endpoint("openai-api/x/m", options={"base_url": "http://127.0.0.1:1/v1"} | {name: value})
+
+
+def test_openai_needs_only_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    assert chat_settings("openai", "gpt-4o", {}).base_url == "https://api.openai.com/v1"
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    assert chat_settings("openai", "gpt-4o", {}).base_url == "http://127.0.0.1:9/v1"
