@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Served", "served"]
+from tests.support import ROOT
 
-ROOT = Path(__file__).resolve().parents[3]
+__all__ = ["Served", "served"]
 
 
 @dataclass(frozen=True)
