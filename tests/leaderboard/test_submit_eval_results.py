@@ -195,15 +195,15 @@ def test_wrong_use_and_a_number_that_would_mislead_are_refused(
     assert not Path(".eval_results").exists()
 
 
-def lexical(tasks: dict[str, Any]) -> None:
-    tasks["kqa"]["judge"] |= {"name": "lexical", "comparable": False}
-    tasks["kqa"]["metrics"]["comprehensiveness"]["comparable"] = False
-
-
 def test_a_judge_that_compares_words_has_no_override_and_spares_the_others(
     scored: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write(scored, lexical)
+    metric = scored["tasks"]["kqa"]["metrics"]["comprehensiveness"]
+    write(
+        scored,
+        lambda tasks: tasks["kqa"]["judge"].update(name="lexical", comparable=False),
+        lambda tasks: tasks["kqa"]["metrics"].update(comprehensiveness={**metric, "comparable": False}),
+    )
     assert submit(KQA, MEDCALC, "--allow-partial", "--force") == 2
     told = capsys.readouterr().err
     assert "kqa: Not comparable: the judge lexical compares words" in told

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support import ROOT
-
 __all__ = ["Served", "served"]
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @dataclass(frozen=True)

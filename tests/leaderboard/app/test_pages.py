@@ -7,8 +7,10 @@ import threading
 from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,6 +28,7 @@ from medical_tasks.leaderboard.storage import LocalStorage
 from medical_tasks.leaderboard.submission_package.contents import Submitter
 from tests.leaderboard.app.page_samples import HOSTILE, board, entry, number, reported, submission
 from tests.leaderboard.made_packages import cases, package
+from tests.support import ROOT
 
 
 class Cells(HTMLParser):
@@ -331,8 +334,6 @@ def test_any_address_leads_to_a_page(content: Content, query: dict[str, str]) ->
 @given(st.builds(Address, view=st.sampled_from(PAGES), model=st.text(max_size=96), task=st.text(max_size=50)))
 @settings(deadline=None, max_examples=60)
 def test_an_address_is_read_as_it_was_written(address: Address) -> None:
-    from urllib.parse import parse_qsl
-
     again = address_of(dict(parse_qsl(address.query.removeprefix("?"))))
     if address.model and address.view == PAGES[0]:
         return  # a model is a page of its own
@@ -350,10 +351,6 @@ def test_settings_are_of_this_machine_alone() -> None:
     assert (here.host, here.port) == ("127.0.0.1", 8001)
     space = settings_of({STORE_VARIABLE: "hub:me/board", "SPACE_ID": "me/space", PORT_VARIABLE: "9"})
     assert (space.host, space.port, space.store) == ("0.0.0.0", 7860, "hub:me/board")
-    import yaml
-
-    from tests.support import ROOT
-
     card = (ROOT / "space" / "README.md").read_text(encoding="utf-8").split("---")[1]
     facts = yaml.safe_load(card)
     assert (facts["sdk"], facts["app_file"], facts["license"]) == ("gradio", "app.py", "apache-2.0")
