@@ -181,7 +181,7 @@ def changed(change: dict[str, Any]) -> Callable[[dict[str, Any]], None]:
     return make
 
 
-WRONG = [(words, {}, re.escape(message)) for words, message in CASES["wrong_use_is_told"]]
+WRONG: list[Any] = [(words, {}, re.escape(message)) for words, message in CASES["wrong_use_is_told"]]
 MISLEADING = [(["--tasks=medcalc", MEDCALC], change, message) for change, message in CASES["misleads"]]
 
 

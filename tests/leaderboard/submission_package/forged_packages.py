@@ -100,11 +100,11 @@ def forged(package: bytes, change: Callable[[Opened], Any], *, totals: bool = Tr
 def put(opened: Opened, changes: Mapping[str, Any]) -> None:
     """Changes parts by their paths, where * is the first: an object gets entries, and to a number one is added."""
     for path, value in changes.items():
-        *above, last = path.split(".")
+        *above, name = path.split(".")
         part: Any = {**vars(opened), "entry": opened.entry}
         for key in above:
             part = part[int(key) if isinstance(part, list) else next(iter(part)) if key == "*" else key]
-        last = int(last) if isinstance(part, list) else last
+        last: Any = int(name) if isinstance(part, list) else name
         part[last] = part[last] | value if isinstance(value, dict) else part[last] + value
 
 
