@@ -93,7 +93,9 @@ def test_a_link_in_the_store_leads_nowhere(tmp_path: Path) -> None:
             for call in ("fsync", "write", "link")
             for number in (errno.ENOSPC, errno.EIO)
         ),
-        ("fsync", 2, errno.EIO, "Free some"),  # the first is the file's, the second its folder's
+        *(
+            ("fsync", at, errno.EIO, "Free some") for at in (2, 3)
+        ),  # of the new folder, of the file, of the file's place
         (
             "link",
             1,
