@@ -93,9 +93,7 @@ def test_a_link_in_the_store_leads_nowhere(tmp_path: Path) -> None:
             for call in ("fsync", "write", "link")
             for number in (errno.ENOSPC, errno.EIO)
         ),
-        *(
-            ("fsync", at, errno.EIO, "Free some") for at in (2, 3)
-        ),  # of the new folder, of the file, of the file's place
+        *(("fsync", at, errno.EIO, "Free some") for at in (2, 3)),  # after the new folder: the file, its place
         (
             "link",
             1,
