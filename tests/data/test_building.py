@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import errno
-import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from medical_tasks.data.dataset_source import (
 )
 from medical_tasks.data.dataset_store import MARKER, built_configs, read_rows
 from medical_tasks.errors import IncompleteError, MissingError, UsageError
-from tests.tiny_dataset import CREDENTIALED, SOURCE, SPEC, SPLITS, files_of, make_rows, with_spec, write_official
+from tests.tiny_dataset import SOURCE, SPEC, SPLITS, files_of, make_rows, with_spec, write_official
 
 
 def test_load_dataset_reads_configs_splits_and_types(official: Path, folder: Path, tmp_path: Path) -> None:
@@ -216,14 +215,6 @@ def test_a_folder_of_something_else_is_left_alone(folder: Path, tmp_path: Path) 
     # A file where a folder has to be fails for every user; permission bits do not stop root.
     with pytest.raises(UsageError, match=r"cannot write there \(Not a directory\). Nothing of this build was kept"):
         build_source(SOURCE, place=None, config="demo", folder=folder / "README.md" / "deeper")
-
-
-def test_credentialed_files_are_for_their_owner_alone(official: Path, folder: Path) -> None:
-    build_source(CREDENTIALED, place=official, config="full", folder=folder)
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    modes = {name: stat.S_IMODE((folder / name).stat().st_mode) for name in files_of(folder)}
-    assert len(modes) == 6
-    assert set(modes.values()) == {0o600}
 
 
 def test_a_build_leaves_nothing_in_the_users_cache_and_progress_bars_as_before(

@@ -1,22 +1,52 @@
-"""Every Hub folder from `build` to `load_dataset`, Croissant and its builder class, on the demo."""
+"""Hub folders, releases, twins and files of one's own, from `build` to `load_dataset`, Croissant and the builder classes."""
 
 from __future__ import annotations
 
+import csv
+import importlib.util
 import json
+import stat
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.catalog import build_dataset, dataset_source, datasets
+from medical_tasks.benchmarks.archehr_qa.data import FOLDERS, source_at
+from medical_tasks.benchmarks.archehr_qa.twin import write_twin as write_archehr_twin
+from medical_tasks.benchmarks.catalog import build_dataset, dataset_source, dataset_spec, datasets
+from medical_tasks.benchmarks.doclens.data import ACI_COLUMNS, MEQSUM_COLUMNS
+from medical_tasks.benchmarks.doclens.mimic_data import MIMIC_SOURCE
+from medical_tasks.benchmarks.doclens.mimic_report import TRAIN_KINDS
+from medical_tasks.benchmarks.doclens.mimic_twin import NOTES_FILE, write_twin
+from medical_tasks.benchmarks.medcalc_bench.data import OFFICIAL_COLUMNS, V1_TEST_SHA256
+from medical_tasks.data.building import BuiltDataset, build_source
 from medical_tasks.data.cards import card_text, croissant_text
-from medical_tasks.errors import MissingError
-from tests.dataset_builders.hub_class import builder_of
-from tests.support import ROOT
+from medical_tasks.data.dataset_source import file_sha256
+from medical_tasks.data.dataset_store import built_configs, read_rows
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.columns import Column
+from tests.benchmarks.archehr_qa.release_files import SECRET, case, key, write_cases, write_json
+from tests.benchmarks.medcalc_bench.official_csv import official_row, v12_rows, write_csv
+from tests.data.test_croissant import issues, records
+from tests.support import ROOT, SHARED, needs_shared
+
+
+def builder_of(name: str, **arguments: Any) -> Any:
+    """Makes the builder, from `build.py` loaded by its path as a user without the package's help would."""
+    place = ROOT / "dataset_builders" / name / "build.py"
+    location = importlib.util.spec_from_file_location("build", place)
+    assert location is not None
+    assert location.loader is not None
+    module = importlib.util.module_from_spec(location)
+    location.loader.exec_module(module)
+    (exported,) = module.__all__
+    return getattr(module, exported)(**arguments)
+
 
 CASES = json.loads(Path(__file__).with_name("cases").joinpath("hub_folders.json").read_text(encoding="utf-8"))
 
-FOLDERS = ROOT / "dataset_builders"
+PLACE = ROOT / "dataset_builders"
 NAMES = sorted(datasets())
 # Rows of each split of the demo.
 ROWS = CASES["ROWS"]
@@ -26,54 +56,41 @@ def demo_rows(name: str, split: str) -> list[dict[str, Any]]:
     return [dict(row) for row in dataset_source(name).read("demo", split, {})]
 
 
-def plain(value: Any) -> Any:
-    """What mlcroissant gives, in the types of the rows."""
-    if isinstance(value, bytes):
-        return value.decode()
-    if isinstance(value, dict):
-        return {name.rpartition("/")[2]: plain(part) for name, part in value.items()}
-    if hasattr(value, "tolist"):
-        return plain(value.tolist())
-    return [plain(part) for part in value] if isinstance(value, list) else value
-
-
 def test_every_dataset_has_a_folder_and_a_test_here() -> None:
-    assert sorted(path.parent.name for path in FOLDERS.glob("*/build.py")) == NAMES == sorted(ROWS)
+    assert sorted(path.parent.name for path in PLACE.glob("*/build.py")) == NAMES == sorted(ROWS)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 @pytest.mark.parametrize("name", NAMES)
 def test_the_demo_through_load_dataset_croissant_and_the_class(name: str, tmp_path: Path) -> None:
     import datasets as library
-    import mlcroissant
 
     source = dataset_source(name)
     folder = build_dataset(name, source=None, config="demo", out=tmp_path / name).folder
     loaded = library.load_dataset(str(folder), "demo", cache_dir=str(tmp_path / "cache"))
     assert tuple(loaded) == source.splits["demo"]
     assert [len(rows) for rows in loaded.values()] == ROWS[name]
-    description = mlcroissant.Dataset(jsonld=str(folder / "croissant.json"))
-    assert description.metadata.issues.report() == ""
+    assert issues(folder / "croissant.json") == ""
     made = builder_of(name, config_name="demo", cache_dir=str(tmp_path / "cache"))
     for split, rows in loaded.items():
         wanted = demo_rows(name, split)
         assert list(rows) == wanted
         assert rows.column_names == [column.name for column in source.columns]
         assert list(made.as_streaming_dataset(split=split)) == wanted
-        records = [plain(record) for record in description.records(f"demo/{split}")]
         # mlcroissant gives an empty list as nothing.
         empty = {column.name for column in source.columns if column.repeated}
         assert [
-            {key: [] if value is None and key in empty else value for key, value in row.items()} for row in records
+            {key: [] if value is None and key in empty else value for key, value in row.items()}
+            for row in records(folder / "croissant.json", f"demo/{split}")
         ] == wanted
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_the_folder_holds(name: str) -> None:
     source = dataset_source(name)
-    assert {path.name for path in (FOLDERS / name).iterdir() if path.suffix == ".py"} == {"build.py"}
-    card = (FOLDERS / name / "README.md").read_text(encoding="utf-8")
-    croissant = (FOLDERS / name / "croissant.json").read_text(encoding="utf-8")
+    assert {path.name for path in (PLACE / name).iterdir() if path.suffix == ".py"} == {"build.py"}
+    card = (PLACE / name / "README.md").read_text(encoding="utf-8")
+    croissant = (PLACE / name / "croissant.json").read_text(encoding="utf-8")
     assert (card, croissant) == (card_text(source), croissant_text(source))
     credentialed = source.spec.access == "credentialed"
     assert ("extra_gated_prompt" in card) == ("conditionsOfAccess" in json.loads(croissant)) == credentialed
@@ -84,3 +101,295 @@ def test_what_is_needed_is_told(name: str, config: str, message: str, tmp_path: 
     with pytest.raises(MissingError, match=message):
         build_dataset(name, source=None, config=config, out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@needs_shared
+@pytest.mark.upstream
+@pytest.mark.parametrize(
+    ("name", "config", "columns", "rows"),
+    [
+        ("aci_bench", "doclens", ACI_COLUMNS, {"train": 67, "validation": 20, "test1": 40}),
+        ("meqsum", "full", MEQSUM_COLUMNS, {"train": 1000, "validation": 50, "test": 100}),
+    ],
+)
+def test_the_release_through_load_dataset(
+    name: str, config: str, columns: tuple[Column, ...], rows: dict[str, int], tmp_path: Path
+) -> None:
+    import datasets
+
+    folder = build_dataset(name, source=SHARED / "data" / name, config=config, out=tmp_path / name).folder
+    loaded = datasets.load_dataset(str(folder), cache_dir=str(tmp_path / "cache"))
+    assert {split: len(part) for split, part in loaded.items()} == rows
+    assert loaded["train"].column_names == [column.name for column in columns]
+
+
+KQA_OFFICIAL = SHARED / "data" / "kqa"
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_the_release_of_kqa_is_that_of_its_files(tmp_path: Path) -> None:
+    import datasets
+
+    for config, name, count in (("answered", "questions_w_answers", 201), ("questions", "questions", 1212)):
+        folder = build_dataset("kqa", source=KQA_OFFICIAL, config=config, out=tmp_path / "kqa").folder
+        loaded = datasets.load_dataset(str(folder), config, split="test", cache_dir=str(tmp_path / "cache"))
+        official = [
+            json.loads(line) for line in (KQA_OFFICIAL / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+        ]
+        assert len(official) == count
+        assert loaded["question"][:] == [line["Question"] for line in official]
+        assert loaded["icd_10_diag"][:] == [line["ICD_10_diag"] or "" for line in official]
+        if config == "answered":
+            assert loaded["must_have"][:] == [line["Must_have"] for line in official]
+        else:
+            assert loaded["entity_tag"][:] == [line["entity_tag"] or [] for line in official]
+
+
+def test_a_file_of_ones_own_is_built_for_its_owner_alone(tmp_path: Path) -> None:
+    file = tmp_path / "mine.json"
+    records = [{"example_id": n, "input": f"[0] note {n}", "reference": ""} for n in range(3)]
+    file.write_text(json.dumps(records), encoding="utf-8")
+    built = build_dataset("doclens_own", source=file, config="own", out=tmp_path / "own")
+    assert built.splits == {"test": 3}
+    assert built.folder.stat().st_mode & 0o077 == 0
+    file.write_text(json.dumps([*records, records[0]]), encoding="utf-8")
+    with pytest.raises(UsageError, match="record 4: example_id '0' stands twice"):
+        build_dataset("doclens_own", source=file, config="own", out=tmp_path / "own")
+
+
+SPLITS = ("train", "test")
+
+
+def build(folder: Path, config: str, place: Path | None = None) -> BuiltDataset:
+    return build_source(MIMIC_SOURCE, place=place, config=config, folder=folder)
+
+
+def test_a_twin_is_built_for_its_owner_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source = write_twin(tmp_path / "files", seed=2, notes=1_500, ct_mr=0.6, compresslevel=1)
+    out = tmp_path / "mimic_rrs"
+    built = build(out, "notes", source)
+    assert built.splits["test"] == 200
+    assert built.notes == ()
+    rows = {split: read_rows(out, "notes", split) for split in SPLITS}
+    kinds = {(row["modality"], row["anatomy"]) for row in rows["train"]}
+    assert kinds == set(TRAIN_KINDS)
+    assert {row["patient_id"] for row in rows["train"]}.isdisjoint(row["patient_id"] for row in rows["test"])
+    assert set(built_configs(out)["notes"].source) == {NOTES_FILE}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in out.rglob("*") if path.is_file()} == {0o600}
+    assert capfd.readouterr().err.count("reports can be used") == 1  # the file was read once for both splits
+
+    tree = tmp_path / "physionet.org" / "files"
+    place = tree / "mimiciii" / "1.4"
+    place.mkdir(parents=True)
+    for name in (NOTES_FILE, "SHA256SUMS.txt"):
+        (source / name).rename(place / name)
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    path = place / NOTES_FILE
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(UsageError, match=r"SHA256SUMS.txt, line 1, says .* cut off, changed or of another release"):
+        build(out, "notes", tree)
+    (place / "SHA256SUMS.txt").unlink()
+    with pytest.raises(UsageError, match=r"NOTEEVENTS.csv.gz: cut off, the gzip data end amid"):
+        build(out, "notes", tree)
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+
+
+def test_a_table(tmp_path: Path) -> None:
+    table = tmp_path / "mine.csv"
+    table.write_text(
+        "id,split,findings,impression\n1,test,Seen. And seen.,Is so\n2,train,Seen,Is so\n", encoding="utf-8"
+    )
+    built = build(tmp_path / "out", "table", table)
+    assert built.splits == {"train": 1, "test": 1}
+    (row,) = read_rows(tmp_path / "out", "table", "test")
+    assert row["sentences"] == ["Seen.", "And seen."]
+    table.write_text("id,split,findings,impression\n1,test,Seen. And seen.,Is so\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="has no row whose 'split' is 'train'"):
+        build(tmp_path / "out", "table", table)
+    assert built_configs(tmp_path / "out")["table"].splits["train"].rows == 1
+
+
+SPEC = dataset_spec("medcalc_bench")
+V1_FILE = SHARED / "data" / "medcalc" / "test_data_v1.csv"
+
+
+def test_the_class_builds_from_an_official_file(tmp_path: Path) -> None:
+    import datasets
+
+    write_csv(tmp_path / "official" / "test_data.csv", v12_rows())
+    made = builder_of(
+        "medcalc_bench", config_name="v1.2", data_dir=str(tmp_path / "official"), cache_dir=str(tmp_path / "cache")
+    )
+    assert isinstance(made, datasets.GeneratorBasedBuilder)
+    made.download_and_prepare()
+    rows = made.as_dataset(split="test")
+    assert rows["category"][:] == ["lab", "dosage", "date", "date"]
+    assert rows.info.license == "CC-BY-SA-4.0"
+
+
+def later_release(rows: int) -> list[dict[str, str]]:
+    """A test set as the later releases write it, of any size."""
+    first = v12_rows()
+    more = [official_row(number, Category="lab test") for number in range(len(first) + 1, rows + 1)]
+    return [*first, *more][:rows]
+
+
+@pytest.mark.parametrize("config", ["v1.2", "verified"])
+@pytest.mark.parametrize("rows", [4, 1100, 1103])
+def test_a_later_release_of_another_size_is_built_with_a_note(tmp_path: Path, config: str, rows: int) -> None:
+    path = write_csv(tmp_path / "test_data.csv", later_release(rows))
+    built = build_dataset("medcalc_bench", source=path, config=config, out=tmp_path / "out", partial=rows < 1000)
+    assert built.rows == rows
+    assert [row["source_category"] for row in read_rows(built.folder, config, "test")][:2] == [
+        "lab test",
+        "dosage conversion",
+    ]
+    said = f"config {config}: split test has {rows:,} rows, 1,100 were published; right if"
+    assert [said in note for note in built.notes] == [True] * (rows != 1100)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("absent", r"absent is not there. It should hold\n  the test set, a CSV file: test_data_v1.csv or"),
+        ("empty folder", r"empty folder lacks\n  the test set, a CSV file: test_data_v1.csv or MedCalc-Bench/dataset"),
+    ],
+)
+def test_missing_source(tmp_path: Path, source: str, message: str) -> None:
+    (tmp_path / "empty folder").mkdir()
+    with pytest.raises(MissingError, match=message) as caught:
+        build_dataset("medcalc_bench", source=tmp_path / source, config="v1.0", out=tmp_path / "out")
+    assert caught.value.exit_code == 3
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([official_row(1), official_row(2, **{"Calculator ID": "x"})], r"line 5, Row Number 2, column 'Calculator ID'"),
+        (
+            map(official_row, range(1, 1001)),
+            "config v1.0: split test has 1,000 rows, 1,047 were published. The file is cut off",
+        ),
+    ],
+)
+def test_a_bad_file_leaves_nothing_and_is_named(tmp_path: Path, rows: Iterable[dict[str, str]], message: str) -> None:
+    path = write_csv(tmp_path / "test_data.csv", list(rows))
+    with pytest.raises(UsageError, match=message) as caught:
+        build_dataset("medcalc_bench", source=path, config="v1.0", out=tmp_path / "out")
+    assert caught.value.exit_code == 2
+    assert not (tmp_path / "out").exists()
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_v1_every_cell_through_load_dataset(tmp_path: Path) -> None:
+    import datasets
+
+    built = build_dataset("medcalc_bench", source=V1_FILE.parent, config="v1.0", out=tmp_path / "out")
+    assert (built.rows, built.notes) == (1047, ())
+    assert dict(built_configs(built.folder)["v1.0"].source) == {"test_data_v1.csv": V1_TEST_SHA256}
+    loaded = datasets.load_dataset(str(built.folder), "v1.0", cache_dir=str(tmp_path / "cache"), split="test")
+    assert list(loaded) == read_rows(built.folder, "v1.0", "test", spec=SPEC)
+    with V1_FILE.open(encoding="utf-8", newline="") as stream:
+        official = list(csv.DictReader(stream, strict=True))
+    same = {theirs: ours for theirs, ours in OFFICIAL_COLUMNS.items() if theirs != "Relevant Entities"}
+    for theirs, ours in same.items():
+        assert [str(value) for value in loaded[ours][:]] == [row[theirs] for row in official], theirs
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_v1_file_under_another_name_or_cut_anywhere_is_refused(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    for config in ("v1.2", "verified"):
+        said = f"is the official file of config v1.0, not of {config}. Give --config v1.0"
+        with pytest.raises(UsageError, match=said):
+            build_dataset("medcalc_bench", source=V1_FILE, config=config, out=out)
+    content = V1_FILE.read_bytes()
+    path = tmp_path / "test_data.csv"
+    for part in (0.5, 0.9999):
+        path.write_bytes(content[: int(len(content) * part)])
+        with pytest.raises(UsageError, match="cut off|left open"):
+            build_dataset("medcalc_bench", source=path, config="v1.0", out=out)
+    assert not out.exists()
+
+
+def build_archehr(folder: Path, config: str, place: Path | None = None) -> BuiltDataset:
+    return build_source(source_at(config, place), place=place, config=config, folder=folder, partial=True)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_archehr(tmp_path_factory.mktemp("demo") / "archehr_qa", "demo").folder
+
+
+def test_a_sum_of_splits_through_load_dataset_and_the_class_of_a_release(demo: Path, tmp_path: Path) -> None:
+    import datasets
+
+    both = datasets.load_dataset(str(demo), "demo", split="test+test_2026", cache_dir=str(tmp_path / "cache"))
+    assert list(both) == read_rows(demo, "demo", "test+test_2026")
+    twin = write_archehr_twin(tmp_path / "twin", seed=1, dev=2, test=3)
+    made = builder_of("archehr_qa", config_name="official", data_dir=str(twin), cache_dir=str(tmp_path / "cache"))
+    assert [row["id"] for row in made.as_streaming_dataset(split="test")] == ["3", "4", "5"]
+
+
+def test_a_release_is_built_for_its_owner_alone(tmp_path: Path) -> None:
+    twin = write_archehr_twin(tmp_path / "files" / "1.3", seed=2, test_2026=47)
+    sums = [f"{file_sha256(path)} {path.relative_to(twin).as_posix()}\n" for path in twin.rglob("*.*")]
+    (twin / "SHA256SUMS.txt").write_text("".join(sums), encoding="utf-8")
+    out = tmp_path / "archehr_qa"
+    built = build_archehr(out, "official", tmp_path / "files")
+    assert (built.splits, built.notes) == ({"dev": 20, "test": 100, "test_2026": 47}, ())
+    assert set(built_configs(out)["official"].source) == {
+        f"1.3/{folder}/archehr-qa{end}" for folder in FOLDERS.values() for end in (".xml", "_key.json", "_mapping.json")
+    }
+    assert {stat.S_IMODE(path.stat().st_mode) for path in out.rglob("*") if path.is_file()} == {0o600}
+    assert len(read_rows(out, "official", "test")) == 100
+    # A changed key is told by the publisher's sum before anything is read.
+    (twin / "test" / "archehr-qa_key.json").write_text("[]", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"SHA256SUMS.txt, line \d, says .* cut off, changed or of another release"):
+        build_archehr(out, "official", tmp_path / "files")
+    assert len(read_rows(out, "official", "test")) == 100
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_a_release_with_one_split(tmp_path: Path, split: str) -> None:
+    other = {"dev": "test", "test": "dev"}[split]
+    twin = write_archehr_twin(
+        tmp_path / "twin", seed=3, dev=2 if split == "dev" else 0, test=2 if split == "test" else 0, keys=()
+    )
+    built = build_archehr(tmp_path / "out", "official", twin)
+    assert built.splits == {split: 2}
+    assert any(f"split {split} has 2 rows" in note for note in built.notes)
+    assert [row["relevance"] for row in read_rows(tmp_path / "out", "official", split)] == [[], []]
+    with pytest.raises(UsageError, match=f"split {other} is not built; it has {split}. Take --split {split}, or"):
+        read_rows(tmp_path / "out", "official", other)
+
+
+def test_a_wrong_file_is_not_built_and_not_quoted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write_cases(tmp_path / "in" / "test", case("1"))
+    write_json(tmp_path / "in" / "test", "key", [key("1", answers=[{"sentence_id": "1", "relevance": SECRET}])])
+    with pytest.raises(
+        UsageError, match=r"case '1', answers, number 1, sentence '1': relevance must be one of"
+    ) as caught:
+        build_archehr(tmp_path / "out", "official", tmp_path / "in")
+    assert "marble" not in str(caught.value) + "".join(capfd.readouterr())
+    assert not (tmp_path / "out" / "medical_tasks.json").exists()
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_the_fixture_is_built_and_the_open_copy_is_not(tmp_path: Path) -> None:
+    built = build_archehr(tmp_path / "out", "official", SHARED / "fixtures" / "archehr")
+    assert built.splits == {"dev": 12}
+    rows = read_rows(tmp_path / "out", "official", "dev")
+    assert sum(len(row["sentences"]) for row in rows) == sum(len(row["relevance"]) for row in rows)
+    with pytest.raises(UsageError, match="none of its 20 cases has a note excerpt"):
+        build_archehr(tmp_path / "out", "official", SHARED / "data" / "archehr")
+    assert len(read_rows(tmp_path / "out", "official", "dev")) == 12
+    built = build_archehr(tmp_path / "out", "questions", SHARED / "data" / "archehr")
+    assert (built.splits, built.notes) == ({"dev": 20}, ())
+    rows = read_rows(tmp_path / "out", "questions", "dev")
+    assert all(row["clinician_question"] and row["source"] and not row["sentences"] for row in rows)

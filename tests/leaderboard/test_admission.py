@@ -1,15 +1,29 @@
+"""What is taken: results by their recipes, and names, where those that a person cannot tell apart are one."""
+
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import sys
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from medical_tasks.benchmarks.catalog import task_spec
-from medical_tasks.leaderboard.admission import AdmissionError, check_admission, marks
-from medical_tasks.leaderboard.submission_package.contents import Package
+from medical_tasks.cli.entry import main
+from medical_tasks.leaderboard.admission import AdmissionError, check_admission, marks, name_notes
+from medical_tasks.leaderboard.app.model_page import model_names, model_page, queue_page
+from medical_tasks.leaderboard.app.snapshot import Content
+from medical_tasks.leaderboard.board import Board, entries_of, event_name
+from medical_tasks.leaderboard.maintaining import check_store
+from medical_tasks.leaderboard.records import Event, event_bytes
+from medical_tasks.leaderboard.storage import LocalStorage
+from medical_tasks.leaderboard.submission_package.contents import Package, PackageError
 from medical_tasks.leaderboard.submission_package.reading import read_package
+from medical_tasks.leaderboard.submission_package.submitters import name_key, name_problem
 from tests.leaderboard.made_packages import cases, package, recipe_of
 
 CASES = cases("admission")
@@ -55,3 +69,175 @@ def test_what_is_taken_but_not_ranked_is_marked() -> None:
     assert marks(entry(979)) == ["Only 97.9 % of the items have a score, 98 % are needed for a rank."]
     (made,) = marks(entry(1000, prompts=None))
     assert made.startswith("The answers were made outside this suite")
+
+
+MODEL, ORGANISATION = "Honest Model 10", "Lab of Illness"
+CHARACTERS = tuple(chr(code) for code in range(sys.maxunicode + 1) if unicodedata.name(chr(code), ""))
+# Those that show nothing, by what their names say; none of them is in one category alone.
+BLANK = re.compile(
+    r"FILLER|VARIATION SELECTOR|JOINER|BLANK|INHERENT|INVISIBLE|ZERO WIDTH|MONGOLIAN FREE|TAG |SHORTHAND"
+)
+
+
+def replaced(text: str, wanted: Callable[[str, str], bool]) -> Iterator[str]:
+    """The text with one of its characters replaced by each that is wanted there."""
+    for each in CHARACTERS:
+        for place, was in enumerate(text):
+            if each != was and wanted(each, was):
+                yield text[:place] + each + text[place + 1 :]
+                break
+
+
+def inserted(text: str, wanted: Callable[[str], bool]) -> Iterator[str]:
+    """The text with each character that is wanted after its third."""
+    return (text[:3] + each + text[3:] for each in CHARACTERS if wanted(each))
+
+
+FAMILIES: dict[str, Callable[[str], Iterator[str]]] = {
+    "case": lambda text: iter(
+        {text.upper(), text.lower(), text.swapcase(), *(text[:n] + text[n:].swapcase() for n in range(1, len(text)))}
+    ),
+    "compatible forms": lambda text: replaced(
+        text, lambda one, was: unicodedata.normalize("NFKC", one).casefold() == was.casefold() and not one.isascii()
+    ),
+    "nothing to be seen": lambda text: inserted(text, lambda one: bool(BLANK.search(unicodedata.name(one)))),
+    "format and direction": lambda text: inserted(text, lambda one: unicodedata.category(one) == "Cf"),
+    "marks": lambda text: inserted(text, lambda one: unicodedata.category(one) in ("Mn", "Me")),
+    "piles of marks": lambda text: iter(
+        text[:3] + chr(0x300 + n) * 3 + chr(0x310) + chr(0x323) + text[3:] for n in range(40)
+    ),
+    "spaces": lambda text: replaced(text, lambda one, was: was == " " and unicodedata.category(one)[0] == "Z"),
+    "dashes and punctuation": lambda text: replaced(
+        text, lambda one, was: was == " " and unicodedata.category(one)[0] == "P"
+    ),
+    "punctuation behind": lambda text: (text + one for one in CHARACTERS if unicodedata.category(one)[0] == "P"),
+    "other alphabets": lambda text: replaced(
+        text,
+        lambda one, was: (
+            one.isalpha()
+            and was in "oeaiscpxyh"
+            and unicodedata.name(one).startswith(
+                ("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU", "DESERET")
+            )
+        ),
+    ),
+    "letters and digits": lambda text: iter(
+        text.replace(was, one)
+        for was, alike in (("l", "1I|i"), ("1", "lI|i"), ("0", "Oo"), ("o", "0O"), ("m", ["rn", "RN"]), ("M", ["rn"]))
+        for one in alike
+        if was in text
+    ),
+    "run together": lambda text: iter([text.replace(" ", ""), text.replace(" ", "", 1), text.replace(" ", "  ")]),
+}
+
+
+def variants(text: str) -> list[tuple[str, str]]:
+    """Family and variant."""
+    return [(family, one) for family, made in FAMILIES.items() for one in dict.fromkeys(made(text)) if one != text]
+
+
+def test_thousands_of_variants_are_refused_or_the_same_name() -> None:
+    for text in (MODEL, ORGANISATION):
+        found = variants(text)
+        assert len(found) > 3000
+        assert {family for family, _ in found} == set(FAMILIES)
+        taken = [each for each in found if not name_problem(each[1])]
+        assert len(taken) > 60
+        assert [each for each in taken if name_key(each[1]) != name_key(text)] == []
+
+
+@pytest.mark.parametrize("name", CASES["names_of_one_script_or_of_latin_with_one_of_east_asia"])
+def test_names_of_all_who_write_them_so_are_taken(name: str) -> None:
+    assert name_problem(name) == ""
+    assert name_key(name)
+
+
+@pytest.mark.parametrize(("one", "other"), CASES["names_that_differ_to_the_eye_are_two"])
+def test_names_that_differ_to_the_eye_are_two(one: str, other: str) -> None:
+    assert name_key(one) != name_key(other)
+
+
+@pytest.mark.parametrize(("name", "message"), CASES["a_refusal_names_the_character"])
+def test_a_refusal_names_the_character(name: str, message: str) -> None:
+    assert message in name_problem(name)
+    with pytest.raises(PackageError, match="organisation: .*Write the package again"):
+        Board(LocalStorage(Path("nowhere"))).submit(package("x", organisation=name))
+
+
+def test_from_a_taken_name_to_its_replacement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str) -> tuple[int, str]:
+        code = main(["leaderboard", *words, "--store", "board"])
+        said = capsys.readouterr()
+        return code, said.out + said.err
+
+    board = Board(LocalStorage(Path("board")))
+    first = board.submit(package("Honest Model", organisation="Org A", right=4)).id
+    board.decide(first, "accepted", by="Ann", verified={"package": first, "matches": True, "checks": []})
+    second = board.submit(package("HONEST MODEL", organisation="org a", right=1)).id
+    beside = board.submit(package("Honest-Model", organisation="Somebody else", right=2)).id
+    taken = f"its name is taken: it cannot be told apart from {first} (Honest Model, Org A)"
+    Path("third.zip").write_bytes(package("Honest_Model", organisation="Org A"))
+    for words in (("list", "--state", "pending"), ("show", second), ("submit", "third.zip")):
+        assert taken in run(*words)[1]
+    content = Content(board)
+    assert taken in queue_page(content.snapshot())
+    assert model_names(content.snapshot()).count("Honest Model") == 1
+    assert "HONEST MODEL" not in model_names(content.snapshot())
+    assert model_page(content.snapshot(), "honest model").index("Org A") < model_page(
+        content.snapshot(), "Honest Model"
+    ).index("org a")
+    code, said = run("accept", second, "--by", "Ann", "--unverified")
+    assert (code, taken in said, f"--replace {first}" in said) == (2, True, True)
+    code, said = run("accept", second, "--by", "Ann", "--unverified", "--replace", first)
+    assert code == 2
+    assert f"medcalc of {first} (Honest Model, Org A) is verified, and of this one it is not" in said
+    code, said = run("accept", second, "--by", "Ann", "--unverified", "--replace", beside)
+    assert (code, f"got '{beside}'. There is {first} (Honest Model, Org A)." in said) == (2, True)
+    code, said = run("accept", beside, "--by", "Ann", "--unverified", "--replace", first)
+    assert (code, "There is none; leave it out." in said) == (2, True)
+    assert [entry.submission for entry in entries_of(board, published=False)] == [first]
+    code, said = run("accept", beside, "--by", "Ann", "--unverified")
+    assert code == 0
+    assert f"note: under this model's name another organisation has results: {first} (Honest Model, Org A)" in said
+    report = {"package": second, "matches": True, "checks": []}
+    board.decide(second, "accepted", by="Ben", verified=report, replaces=first)
+    assert f"accepted (verified) in place of {first} by Ben" in run("history", second)[1]
+    assert {entry.submission: entry.state for entry in entries_of(board, published=False)} == {
+        second: "verified",
+        beside: "unverified",
+    }
+    assert f"in place of {first}" in model_page(Content(board).snapshot(), "Honest Model")
+    assert check_store(board).problems == ()
+
+
+def test_of_two_accepted_at_the_same_moment_the_first_is_shown(tmp_path: Path) -> None:
+    board = Board(LocalStorage(tmp_path))
+    first, second = (board.submit(package(name)).id for name in ("Model", "MODEL"))
+    board.decide(first, "accepted", by="Ann")
+    late = Event(state="accepted", at="2099-01-01T00:00:00Z", by="Ben")  # Ben looked before Ann had decided
+    board.storage.create(event_name(second, 2), event_bytes(late))
+    assert [entry.submission for entry in entries_of(board, published=False)] == [first]
+    (note,) = name_notes(board.submission(second), board.submissions("accepted"))
+    assert note == f"it is not shown: its name was taken before by {first} (Model, An organisation)"
+    # An unverified one does not lower a verified one, whatever the events say.
+    board.decide(first, "rejected", by="Ann", reason="x")
+    report = {"package": first, "matches": True, "checks": []}
+    board.decide(first, "accepted", by="Ann", reason="x", verified=report, replaces=second)
+    board.storage.create(event_name(second, 3), event_bytes(Event(state="rejected", at=late.at, by="B", reason="x")))
+    board.storage.create(event_name(second, 4), event_bytes(replace(late, at="2099-01-02T00:00:00Z", replaces=first)))
+    assert [entry.submission for entry in entries_of(board, published=False)] == [first]
+
+
+def test_events_of_before_there_was_a_word_for_it_are_read(tmp_path: Path) -> None:
+    board = Board(LocalStorage(tmp_path))
+    name = board.submit(package()).id
+    board.decide(name, "accepted", by="Ann")
+    for number in (1, 2):
+        place = tmp_path / event_name(name, number)
+        place.write_text(place.read_text().replace('"format": 2', '"format": 1').replace(',\n "replaces": ""', ""))
+        assert "replaces" not in place.read_text()
+    assert check_store(Board(board.storage)).problems == ()

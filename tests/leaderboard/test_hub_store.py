@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
@@ -14,12 +14,6 @@ from tests.leaderboard.fake_hub import REPO, TOKEN, FakeHub
 
 # huggingface_hub uploads LFS objects by a spelling that httpx discourages.
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
-
-
-@pytest.fixture(autouse=True)
-def online(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the variable said when huggingface_hub was imported; nothing here leaves this machine."""
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
 
 
 @pytest.fixture
@@ -96,16 +90,11 @@ def test_what_passes_is_tried_again(hub: FakeHub, fault: int | str, name: str) -
     hub.faults["commit"] = [fault, fault] if fault != "lost" else [fault]
     store(hub).create(name, b"mine")
     assert hub.head.files[name] == b"mine"
-    assert len(hub.commits) == 2  # stored once, also where the reply was lost
-    assert hub.objects.asked == (["PUT"] if name == "a.zip" else [])  # an object that is there is not sent again
-
-
-def test_reading_is_tried_again_too(hub: FakeHub) -> None:
     hub.faults |= {"tree": [502, 429], "refs": [502, 429], "resolve": [500]}
-    one = store(hub)
-    one.create("a", b"x")
-    assert one.names() == ["a"]
-    assert one.read("a") == b"x"
+    assert store(hub).names() == [name]
+    assert store(hub).read(name) == b"mine"
+    assert len(hub.commits) == 2  # stored once, also where the reply was lost
+    assert hub.objects.asked == (["PUT", "GET"] if name == "a.zip" else [])  # an object that is there is not sent again
 
 
 class Clock:
@@ -128,20 +117,19 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return made
 
 
-def test_trouble_that_stays_is_told(hub: FakeHub, clock: Clock) -> None:
+def test_trouble_that_stays_is_told_and_offline_by_wish_at_once(
+    hub: FakeHub, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+        with pytest.raises(MissingError, match="HF_HUB_OFFLINE is set, so nothing is asked of the Hub. Unset it"):
+            store(hub).names()
+    assert (clock.now, hub.asked) == (0.0, [])
     hub.faults["tree"] = [503] * 10_000
     with pytest.raises(MissingError, match=r"org/board of the Hub, list all files: the Hub is in trouble .*\(503\)"):
         store(hub, deadline_s=60.0).names()
     assert 50.0 - hub_store._LONGEST_WAIT_S < clock.now < 60.0
     assert 10 < hub.asked.count("tree") < 60
-
-
-def test_offline_by_wish_is_told_at_once(hub: FakeHub, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(MissingError, match="HF_HUB_OFFLINE is set, so nothing is asked of the Hub. Unset it"):
-        store(hub).names()
-    assert clock.now == 0.0
-    assert hub.asked == []
 
 
 def test_a_package_is_an_lfs_object(hub: FakeHub, caplog: pytest.LogCaptureFixture) -> None:
@@ -205,20 +193,16 @@ def test_what_is_not_there(hub: FakeHub) -> None:
 
 def test_many_writers_lose_nothing(hub: FakeHub) -> None:
     stores = [store(hub, deadline_s=30) for _ in range(3)]
-    outcomes: list[str] = []
 
-    def write(number: int) -> None:
+    def write(number: int) -> str:
         try:
             stores[number % 3].create(f"n{number // 2}", b"%d" % number)
-            outcomes.append(f"n{number // 2}")
         except AlreadyStoredError:
-            pass
+            return ""
+        return f"n{number // 2}"
 
-    threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as threads:
+        outcomes = sorted(filter(None, threads.map(write, range(8))))
     # Each name was wanted by two, and one of them was told.
-    assert sorted(outcomes) == stores[0].names() == [f"n{number}" for number in range(4)]
+    assert outcomes == stores[0].names() == [f"n{number}" for number in range(4)]
     assert len(hub.commits) == 5

@@ -144,17 +144,10 @@ def headline_entry(
     number: int, value: float = 0.6, *, half: float = 0.05, model: str = "m", group: str = "g", at: str = "2026-01-01"
 ) -> Entry:
     headline = ranking.HEADLINES[number]
-    told = {"value": value, "ci_low": max(0.0, value - half), "ci_high": min(1.0, value + half), "n": 100}
-    return Entry(
-        model=model,
-        organisation="o",
-        task=headline.task,
-        benchmark=headline.benchmark,
-        metrics={headline.metric: told},
-        state="unverified",
-        group=f"{group}{number}",
-        at=at,
-        submission=f"{model}{number}",
+    named = {"task": headline.task, "benchmark": headline.benchmark, "model": model, "at": at}
+    metric = tasks()[headline.task].metrics[0]
+    return entry(
+        value - half, min(1.0, value + half), metric, group=f"{group}{number}", submission=f"{model}{number}", **named
     )
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import signal
 import stat
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +24,6 @@ from tests.support import ROOT
 
 def files(folder: Path) -> list[str]:
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-
-
-def test_files_go_there_and_back(tmp_path: Path) -> None:
-    store = LocalStorage(tmp_path / "new" / "board")
-    assert store.names() == store.names("a/") == []
-    store.create("b/c.zip", b"\x00\xff")
-    store.create("a", b"")
-    assert store.read("b/c.zip") == b"\x00\xff"
-    assert store.read("a") == b""
-    assert store.names() == ["a", "b/c.zip"]
-    assert store.names("b/") == store.names("b/c") == store.names("b") == ["b/c.zip"]
-    assert store.names("../") == store.names("b/../") == store.names("/") == []
-    assert files(store.folder) == ["a", "b/c.zip"]  # nothing is left beside them
 
 
 def test_only_its_owner_reads_it(tmp_path: Path) -> None:
@@ -97,26 +86,37 @@ def test_a_link_in_the_store_leads_nowhere(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "number", "step"),
+    ("call", "broken_at", "number", "step"),
     [
-        *((call, number, "Free some") for call in ("fsync", "write", "link") for number in (errno.ENOSPC, errno.EIO)),
-        ("link", errno.EPERM, "Its file system makes no hard links, or its rights forbid it: choose another --store"),
+        *(
+            (call, 1, number, "Free some")
+            for call in ("fsync", "write", "link")
+            for number in (errno.ENOSPC, errno.EIO)
+        ),
+        *(("fsync", at, errno.EIO, "Free some") for at in (2, 3)),  # after the new folder: the file, its place
+        (
+            "link",
+            1,
+            errno.EPERM,
+            "Its file system makes no hard links, or its rights forbid it: choose another --store",
+        ),
     ],
 )
 def test_a_full_or_broken_disk_is_said_and_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, number: int, step: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, broken_at: int, number: int, step: str
 ) -> None:
     store = LocalStorage(tmp_path)
     store.create("a", b"x")
+    name = {"write": "fdopen"}.get(call, call)
+    real, calls = getattr(os, name), itertools.count(1)
 
     def broken(*arguments: Any, **named: Any) -> Any:
-        raise OSError(number, os.strerror(number))
+        if next(calls) == broken_at:
+            raise OSError(number, os.strerror(number))
+        return real(*arguments, **named)
 
     with monkeypatch.context() as patched:
-        if call == "write":
-            patched.setattr(os, "fdopen", broken)
-        else:
-            patched.setattr(os, call, broken)
+        patched.setattr(os, name, broken)
         with pytest.raises(
             MissingError, match=rf"b/c: cannot be written .*\({os.strerror(number)}\); nothing was changed. {step}"
         ):
@@ -124,25 +124,6 @@ def test_a_full_or_broken_disk_is_said_and_leaves_nothing(
     assert files(tmp_path) == ["a"]
     store.create("b/c", b"y")
     assert store.read("b/c") == b"y"
-
-
-def test_a_file_whose_place_is_not_safe_on_the_disk_is_taken_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = LocalStorage(tmp_path)
-    store.create("a", b"x")
-    real, asked = os.fsync, []
-
-    def second(number: int) -> None:
-        asked.append(number)
-        if len(asked) == 2:  # the first is the file's, the second its folder's
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        real(number)
-
-    monkeypatch.setattr(os, "fsync", second)
-    with pytest.raises(MissingError, match="b: cannot be written"):
-        store.create("b", b"y")
-    assert store.names() == ["a"]
 
 
 def test_what_killed_writers_left_goes_when_it_is_old(tmp_path: Path) -> None:
@@ -173,26 +154,24 @@ def test_it_is_a_dict_that_keeps_the_first(writes: list[tuple[str, bytes]]) -> N
                 model[name] = content
         assert store.names() == sorted(model)
         assert {name: store.read(name) for name in store.names()} == model
-        for prefix in ("", "c", "c/", "c/f/", "x"):
+        assert files(store.folder) == sorted(model)  # nothing is left beside them
+        for prefix in ("", "c", "c/", "c/d", "c/f/", "x", "../", "c/../", "/"):
             assert store.names(prefix) == sorted(name for name in model if name.startswith(prefix))
 
 
 def test_of_many_writers_of_one_name_one_wins(tmp_path: Path) -> None:
-    store, won, barrier = LocalStorage(tmp_path), list[int](), threading.Barrier(8)
+    store, barrier = LocalStorage(tmp_path), threading.Barrier(8)
 
-    def write(number: int) -> None:
+    def write(number: int) -> bool:
         barrier.wait()
         try:
             store.create("deep/er/name", b"%d" % number)
-            won.append(number)
         except AlreadyStoredError:
-            pass
+            return False
+        return True
 
-    threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as threads:
+        won = [number for number, first in enumerate(threads.map(write, range(8))) if first]
     assert len(won) == 1
     assert store.read("deep/er/name") == b"%d" % won[0]
 

@@ -162,7 +162,12 @@ def test_a_file_with_other_content_is_kept(scored: dict[str, Any], capsys: pytes
     assert Path(".eval_results/medcalc.yaml").read_text() == "mine"
     assert submit(KQA, MEDCALC, "--force") == 0
     assert read("medcalc.yaml").value == 16.51
-    assert sorted(path.name for path in Path(".eval_results").iterdir()) == ["kqa.yaml", "medcalc.yaml"]
+    for name in ("kqa.yaml", "medcalc.yaml"):
+        Path(".eval_results", name).unlink()
+    Path(".eval_results/medcalc.yaml").mkdir()
+    assert submit(KQA, MEDCALC, "--force") == 2
+    assert ".eval_results/medcalc.yaml: is a folder" in capsys.readouterr().err
+    assert list(Path(".eval_results").iterdir()) == [Path(".eval_results/medcalc.yaml")]
 
 
 def changed(change: dict[str, Any]) -> Callable[[dict[str, Any]], None]:
@@ -176,25 +181,29 @@ def changed(change: dict[str, Any]) -> Callable[[dict[str, Any]], None]:
     return make
 
 
-@pytest.mark.parametrize(("change", "message"), CASES["misleads"])
-def test_a_number_that_would_mislead_is_refused(
-    scored: dict[str, Any], change: dict[str, Any], message: str, capsys: pytest.CaptureFixture[str]
+WRONG: list[Any] = [(words, {}, re.escape(message)) for words, message in CASES["wrong_use_is_told"]]
+MISLEADING = [(["--tasks=medcalc", MEDCALC], change, message) for change, message in CASES["misleads"]]
+
+
+@pytest.mark.parametrize(("words", "change", "message"), [*WRONG, *MISLEADING])
+def test_wrong_use_and_a_number_that_would_mislead_are_refused(
+    scored: dict[str, Any], words: list[str], change: dict[str, Any], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(scored, changed(change))
-    assert submit("--tasks=medcalc", MEDCALC) == 2
+    assert submit(*words) == 2
     assert re.search(message, capsys.readouterr().err)
     assert not Path(".eval_results").exists()
-
-
-def lexical(tasks: dict[str, Any]) -> None:
-    tasks["kqa"]["judge"] |= {"name": "lexical", "comparable": False}
-    tasks["kqa"]["metrics"]["comprehensiveness"]["comparable"] = False
 
 
 def test_a_judge_that_compares_words_has_no_override_and_spares_the_others(
     scored: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write(scored, lexical)
+    metric = scored["tasks"]["kqa"]["metrics"]["comprehensiveness"]
+    write(
+        scored,
+        lambda tasks: tasks["kqa"]["judge"].update(name="lexical", comparable=False),
+        lambda tasks: tasks["kqa"]["metrics"].update(comprehensiveness={**metric, "comparable": False}),
+    )
     assert submit(KQA, MEDCALC, "--allow-partial", "--force") == 2
     told = capsys.readouterr().err
     assert "kqa: Not comparable: the judge lexical compares words" in told
@@ -229,16 +238,6 @@ def test_parts_and_settings_are_noted_and_paths_are_not(scored: dict[str, Any]) 
     assert notes.isprintable()
 
 
-@pytest.mark.parametrize(("words", "message"), CASES["wrong_use_is_told"])
-def test_wrong_use_is_told(
-    scored: dict[str, Any], words: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write(scored)
-    assert submit(*words) == 2
-    assert message in capsys.readouterr().err
-    assert not Path(".eval_results").exists()
-
-
 def test_what_is_missing_is_told(
     scored: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -253,11 +252,3 @@ def test_what_is_missing_is_told(
     assert submit(KQA, MEDCALC) == 3
     assert "need huggingface_hub 1.4 or newer; here it is 0.36.2" in capsys.readouterr().err
     assert not Path(".eval_results").exists()
-
-
-def test_a_folder_in_a_files_place_is_told(scored: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
-    write(scored)
-    Path(".eval_results/medcalc.yaml").mkdir(parents=True)
-    assert submit(KQA, MEDCALC, "--force") == 2
-    assert ".eval_results/medcalc.yaml: is a folder" in capsys.readouterr().err
-    assert list(Path(".eval_results").iterdir()) == [Path(".eval_results/medcalc.yaml")]

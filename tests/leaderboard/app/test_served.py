@@ -7,9 +7,7 @@ import itertools
 import json
 import re
 import socket
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -23,8 +21,8 @@ from medical_tasks.leaderboard.app.door import HEADERS, LONGEST_CALL, LONGEST_HE
 from medical_tasks.leaderboard.app.serving import serve
 from tests.leaderboard.app.space_process import Served, served
 from tests.leaderboard.made_packages import cases
+from tests.support import ROOT
 
-ROOT = Path(__file__).resolve().parents[3]
 TESTED = "6.31.0"
 CASES = cases("served")
 ROUTES = CASES["routes"]
@@ -36,33 +34,6 @@ def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     pytest.importorskip("gradio", reason="gradio is not installed (pip install .[space])")
     with served(tmp_path_factory.mktemp("store"), folder=tmp_path_factory.mktemp("space")) as running:
         yield running
-
-
-class Outside(BaseHTTPRequestHandler):
-    """A host that would send a page with a script."""
-
-    def do_GET(self) -> None:
-        page = b"<script>document.title = 'ran'</script>"
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html")
-        self.send_header("Content-Length", str(len(page)))
-        self.end_headers()
-        self.wfile.write(page)
-
-    def log_message(self, *args: Any) -> None:
-        return
-
-
-@pytest.fixture(scope="module")
-def outside() -> Iterator[int]:
-    """The port of a host beside the app."""
-    server = HTTPServer(("127.0.0.1", 0), Outside)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield server.server_port
-    server.shutdown()
-    thread.join()
-    server.server_close()
 
 
 def send(space: Served, head: str, body: bytes = b"") -> tuple[int, dict[str, str], bytes]:
@@ -123,9 +94,9 @@ def test_the_pages_get_their_own_scripts_and_styles_alone(space: Served) -> None
         assert send(space, f"GET {path}")[0] == 404
 
 
-def addresses(port: int, upload: Path) -> list[str]:
-    """Ways to write an address or a file, which something may read as one."""
-    return [written.format(port=port, upload=upload) for written in CASES["addresses"]]
+def addresses(space: Served, kept: str) -> list[str]:
+    """Ways to write an address, at which the app itself would answer, or a file, which something may read as one."""
+    return [written.format(port=space.port, upload=space.uploads / kept) for written in CASES["addresses"]]
 
 
 def once(text: str) -> str:
@@ -145,8 +116,8 @@ ENCODINGS: tuple[Callable[[str], str], ...] = (
 )
 
 
-def test_no_address_is_fetched_or_looked_up_however_it_is_written(space: Served, outside: int) -> None:
-    written = addresses(outside, space.uploads / upload(space))
+def test_no_address_is_fetched_or_looked_up_however_it_is_written(space: Served) -> None:
+    written = addresses(space, upload(space))
     turns = itertools.cycle(ENCODINGS)
     family = {f"{CASES['routes'][0]}{encode(one)}" for one in written for encode in ENCODINGS}
     family |= {f"{route}{next(turns)(one)}" for route in ROUTES for one in written}
@@ -158,14 +129,14 @@ def test_no_address_is_fetched_or_looked_up_however_it_is_written(space: Served,
     for method in ("HEAD", "POST", "OPTIONS"):
         assert {send(space, f"{method} {target}")[0] for target in sorted(family)[::40]} == {404}
     # What no encoding makes a request of is refused before it is read as one; the host of a proxy's request says nothing here.
-    for target in (f"/gradio_api/file= http://127.0.0.1:{outside}/x.png", "/gradio_api/file=http：//x"):
+    for target in (f"/gradio_api/file= http://127.0.0.1:{space.port}/x.png", "/gradio_api/file=http：//x"):
         assert send(space, f"GET {target}")[0] in (400, 404)
-    assert send(space, f"GET http://127.0.0.1:{outside}/x.png")[0] == 404
+    assert send(space, f"GET http://127.0.0.1:{space.port}/x.png")[0] == 404
 
 
-def test_an_event_names_texts_and_uploads_alone(space: Served, outside: int) -> None:
+def test_an_event_names_texts_and_uploads_alone(space: Served) -> None:
     kept = upload(space)
-    named = [*addresses(outside, space.uploads / kept), f"{kept}/../b", f"{kept}/b", f"{space.uploads}/a.zip"]
+    named = [*addresses(space, kept), f"{kept}/../b", f"{kept}/b", f"{space.uploads}/a.zip"]
     bodies: list[Any] = [
         None, [], {}, {"data": None}, {"data": {"a": 1}}, {"data": "a"}, {"data": [1]}, {"data": [{"path": [kept]}]},
     ]  # fmt: skip
@@ -205,13 +176,7 @@ def test_no_reply_names_a_place_of_the_server_and_the_log_no_value_of_a_visitor(
         for data in ([], ["visitor-value"] * 9, ["visitor-value"]):
             body = {"data": data, "fn_index": function, "session_hash": "visitor-value"}
             replies.append(httpx.post(f"{emptied.address}/gradio_api/queue/join", json=body).text)
-    with httpx.stream(
-        "GET", f"{emptied.address}/gradio_api/queue/data", params={"session_hash": "visitor-value"}
-    ) as stream:
-        for line in stream.iter_lines():
-            replies.append(line)
-            if "close_stream" in line:
-                break
+    replies += told(emptied, "visitor-value")
     for _ in range(200):
         send(emptied, "visitor-value /")
         assert send(emptied, "POST /gradio_api/queue/join", b'{"visitor-value"')[0] == 400
@@ -253,15 +218,17 @@ def call(space: Served, function: int, data: list[object], **more: object) -> st
     body = {"data": data, "fn_index": function, "session_hash": session, "trigger_id": None, "event_data": None} | more
     joined = httpx.post(f"{space.address}/gradio_api/queue/join", json=body)
     assert joined.status_code == 200, joined.text
-    told = []
+    return "\n".join(told(space, session))
+
+
+def told(space: Served, session: str) -> Iterator[str]:
+    """What a session's events answer, until all are done."""
     where = f"{space.address}/gradio_api/queue/data"
     with httpx.stream("GET", where, params={"session_hash": session}, timeout=30) as stream:
         for line in stream.iter_lines():
-            if line.startswith("data:"):
-                told.append(line)
-                if json.loads(line.removeprefix("data:"))["msg"] == "process_completed":
-                    break
-    return "\n".join(told)
+            yield line
+            if "close_stream" in line:
+                break
 
 
 def test_the_page_asks_no_other_host_and_keeps_visitors_apart(space: Served) -> None:

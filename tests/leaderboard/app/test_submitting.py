@@ -17,7 +17,7 @@ from medical_tasks.leaderboard.board import Board
 from medical_tasks.leaderboard.storage import LocalStorage
 from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS
 from tests.leaderboard.app.page_samples import HOSTILE
-from tests.leaderboard.app.test_board_pages import Cells, rows
+from tests.leaderboard.app.test_pages import Cells, rows
 from tests.leaderboard.made_packages import package
 
 TOKEN = f"{'ab' * 32}.zip"
@@ -79,6 +79,7 @@ def test_a_bad_package_is_refused_and_nothing_is_kept(tmp_path: Path, content: C
         assert not step.waits
         assert not path.exists()
     assert content.snapshot().submissions == {}
+    assert not (tmp_path / "store").exists()
 
 
 def test_more_than_the_limit_is_not_read(tmp_path: Path) -> None:

@@ -1,18 +1,24 @@
-"""Sound packages of demo records, made once."""
+"""Sound packages of demo records, made once, and a judge that reads prompts and answers by a rule."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
-from medical_tasks.benchmarks.catalog import build_dataset
+from medical_tasks.benchmarks.catalog import build_dataset, dataset_spec, task_spec
+from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
 from medical_tasks.cli.entry import main
+from medical_tasks.data.task_data import load_task_data
+from medical_tasks.judges.base import Judging, Question, Unscored, Verdict
+from medical_tasks.judges.case import asked_sha256
 from medical_tasks.leaderboard.submission_package.contents import Submitter
 from medical_tasks.leaderboard.submission_package.writing import write_package
+from medical_tasks.runs.baselines import run_baseline
+from medical_tasks.runs.finishing import score_responses
 
 DATASETS = ("medcalc_bench", "kqa", "aci_bench", "meqsum", "mimic_rrs")
 CREDENTIALED = ("mimic_rrs", "--model", "baseline/reference", "--max-samples", "3")
@@ -85,8 +91,41 @@ def credentialed(runs: Runs) -> bytes:
 @pytest.fixture(scope="package")
 def chat_judged(runs: Runs, demo: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """K-QA judged by one who reads prompts and says why, from a file."""
-    from tests.leaderboard.submission_package.scripted_judge import recorded_verdicts
-
     file = tmp_path_factory.mktemp("verdicts") / "verdicts.jsonl"
     file.write_text("".join(f"{json.dumps(row)}\n" for row in recorded_verdicts("kqa")), encoding="utf-8")
     return runs.package("kqa", "--model", "baseline/reference", "--max-samples", "5", "--judge", f"recorded/{file}")
+
+
+class _Scripted:
+    name = "scripted"
+    comparable = True
+    reads: Literal["prompt", "pair"] = "prompt"
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, Any]] = []
+
+    def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
+        made: list[Verdict | Unscored] = []
+        for question in questions:
+            text = next(text for text in _REPLIES if isinstance(question.read(text), str | bool))
+            value, sha256 = question.read(text), asked_sha256(question.messages)
+            made.append(Verdict(id=question.id, value=value, votes=(value,), text=text, sha256=sha256))
+            self.rows.append({"id": question.id, "value": value, "text": text, "sha256": sha256})
+        return made
+
+
+_REPLIES = (
+    json.dumps({"reason": "It is said.", "verdict": "entailed"}),
+    json.dumps({"reason": "It is one.", "answered": True}),
+    "It is so. True",
+)
+
+
+def recorded_verdicts(name: str) -> list[dict[str, Any]]:
+    """What the scripted judge says of the reference answers to a task's demo records."""
+    task = task_spec(name)
+    data = load_task_data(task, dataset_spec(task.dataset), config="demo")
+    answered = run_baseline("reference", task, data, max_samples=None)
+    judge = _Scripted()
+    score_responses(answered, Judging(judge=judge, prompts=load_judge_prompts(task, "own", None)))
+    return judge.rows

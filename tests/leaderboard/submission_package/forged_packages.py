@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from medical_tasks.leaderboard.submission_package import contents
 from medical_tasks.leaderboard.submission_package.results import recompute, reported_task
 from medical_tasks.leaderboard.submission_package.rows import verdicts_of_items
 
-__all__ = ["Opened", "forged"]
+__all__ = ["Opened", "forged", "put"]
 
 Row = dict[str, Any]
 
@@ -95,6 +95,17 @@ def forged(package: bytes, change: Callable[[Opened], Any], *, totals: bool = Tr
     if totals:
         opened.totals()
     return opened.closed()
+
+
+def put(opened: Opened, changes: Mapping[str, Any]) -> None:
+    """Changes parts by their paths, where * is the first: an object gets entries, and to a number one is added."""
+    for path, value in changes.items():
+        *above, name = path.split(".")
+        part: Any = {**vars(opened), "entry": opened.entry}
+        for key in above:
+            part = part[int(key) if isinstance(part, list) else next(iter(part)) if key == "*" else key]
+        last: Any = int(name) if isinstance(part, list) else name
+        part[last] = part[last] | value if isinstance(value, dict) else part[last] + value
 
 
 def _json(value: Any) -> bytes:

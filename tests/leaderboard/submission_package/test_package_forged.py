@@ -1,25 +1,28 @@
-"""What verifying finds in packages whose forger made every hash and every total right."""
+"""What verifying finds in packages whose forger made every hash and every total right, and by asking the judge again."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from medical_tasks.benchmarks.catalog import task_spec
+from medical_tasks.cli.entry import main
 from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS, Verification, VerifyOptions
 from medical_tasks.leaderboard.submission_package.reading import read_package
 from medical_tasks.leaderboard.submission_package.results import recompute, result_differences
 from medical_tasks.leaderboard.submission_package.verifying import verify_package
 from medical_tasks.runs.results import item_rows, summarise
 from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec, Verdicts
+from tests.fault_server import Call, FaultServer
 from tests.leaderboard.made_packages import cases
 from tests.leaderboard.submission_package.conftest import CREDENTIALED, Runs
-from tests.leaderboard.submission_package.forged_packages import Opened, forged
+from tests.leaderboard.submission_package.forged_packages import Opened, forged, put
 
 CASES = cases("package_forged")
 
@@ -36,31 +39,27 @@ def detail(found: Verification, part: str) -> str:
     return next(check.detail for check in found.checks if check.name.endswith(part))
 
 
-def right_row(opened: Opened) -> dict[str, Any]:
-    return next(row for row in opened.items if row["accuracy"] == 1.0)
-
-
-def wrong_row(opened: Opened) -> dict[str, Any]:
-    return next(row for row in opened.items if row["accuracy"] == 0.0)
+def row_of(opened: Opened, accuracy: float) -> dict[str, Any]:
+    return next(row for row in opened.items if row["accuracy"] == accuracy)
 
 
 def changed_answer(opened: Opened) -> None:
     """An answer that was right is replaced, its score is kept."""
-    opened.answer(right_row(opened)["id"])["response"] = '{"answer": "-7777"}'
+    opened.answer(row_of(opened, 1.0)["id"])["response"] = '{"answer": "-7777"}'
 
 
 def better_score(opened: Opened) -> None:
-    wrong_row(opened).update(accuracy=1.0, accuracy_official=1.0, accuracy_recomputed=1.0, accuracy_agreed=1.0)
+    row_of(opened, 0.0).update(accuracy=1.0, accuracy_official=1.0, accuracy_recomputed=1.0, accuracy_agreed=1.0)
 
 
 def added_item(opened: Opened) -> None:
-    row = right_row(opened)
+    row = row_of(opened, 1.0)
     opened.items.append({**row, "id": "777"})
     opened.answers.append({**opened.answer(row["id"]), "id": "777"})
 
 
 def dropped_item(opened: Opened) -> None:
-    row = wrong_row(opened)
+    row = row_of(opened, 0.0)
     opened.items.remove(row)
     opened.answers.remove(opened.answer(row["id"]))
 
@@ -71,14 +70,8 @@ def changed_group(opened: Opened) -> None:
     row["group_category"] = next(group for group in groups if group != row["group_category"])
 
 
-def recipe(**parts: Any) -> Callable[[Opened], None]:
-    """Entries of parts of the recipe."""
-
-    def change(opened: Opened) -> None:
-        for part, values in parts.items():
-            opened.entry["recipe"][part] |= values
-
-    return change
+def changed_cluster(opened: Opened) -> None:
+    opened.items[0]["cluster"] = opened.items[-1]["cluster"]
 
 
 def flipped(opened: Opened) -> None:
@@ -147,55 +140,25 @@ def verdict_elsewhere(opened: Opened) -> None:
     opened.verdict_hashes()
 
 
-def other_settings(opened: Opened) -> None:
-    opened.entry["recipe"] |= {"task_args": {"made_up": "1"}, "protocol": {"a": "b"}, "baseline": {"a": "b"}}
-    opened.entry["recipe"]["model"]["name"] = "hf/org/model"
+# What touches verdicts alone, and no total.
+OF_VERDICTS: dict[str, Callable[[Opened], None]] = {
+    "words_renamed": renamed("openai-api/[host]/m", backend="openai-api"),
+    "nobody": renamed("physicians"),
+    **{made.__name__: made for made in (without_pair, undecided, verdict_twice, verdict_elsewhere)},
+}
 
 
-WORDS_RENAMED, NOBODY = renamed("openai-api/[host]/m", backend="openai-api"), renamed("physicians")
-
-
-@pytest.mark.parametrize(
-    ("package", "change", "part", "said"),
-    [
-        ("right", changed_answer, "scores", "1 of 3 items score otherwise"),
-        ("medcalc", better_score, "scores", "1 of 9 items score otherwise"),
-        ("right", added_item, "items", "1 added: '777'"),
-        ("medcalc", dropped_item, "items", "1 missing: "),
-        ("medcalc", changed_group, "items", "1 in another group: "),
-        ("medcalc", lambda one: one.items[0].update(cluster=one.items[-1]["cluster"]), "items", "1 in another cluster: "),
-        ("medcalc", recipe(data={"rows_sha256": "ab" * 32}), "data", "another revision: rows_sha256 'abababab"),
-        ("medcalc", lambda one: one.entry["recipe"].update(task_version="0-A"), "recipe", "task_version: '0-A' in the package, '"),
-        ("medcalc", recipe(metrics={"accuracy": {"kind": "mean"}}), "recipe", "metrics, accuracy, kind: 'mean' in the package"),
-        ("medcalc", recipe(statistics={"bootstrap_seed": 7}), "recipe", "statistics, bootstrap_seed: 7 in the package, 0 computed"),
-        ("medcalc", lambda one: one.items[0].update(parsed="12"), "scores", "parsed: reads otherwise"),
-        ("medcalc", other_settings, "recipe", "task_args: 'made_up' is a setting of no such task"),
-        ("medcalc", other_settings, "recipe", "protocol: there is none"),
-        ("medcalc", other_settings, "recipe", "baseline: there is none"),
-        ("kqa", flipped, "verdicts", "value: 'entailment' in the package, 'neutral' computed"),
-        ("kqa", flipped, "scores", "items score otherwise"),
-        ("kqa", WORDS_RENAMED, "verdicts", "is not by a judge of that kind"),
-        ("kqa", without_pair, "verdicts", "has no text of a judge that says why"),
-        ("kqa", NOBODY, "recipe", "judge: 'physicians' is no judge that there is"),
-        ("kqa", recipe(judge={"prompts": {"set": "own", "sha256": "cd" * 32}}), "recipe", "judge's prompts"),
-        ("kqa", recipe(judge={"entails_from": "0.1"}), "recipe", "entails_from"),
-        ("chat_judged", contradicted, "verdicts", "contradicts the judge's own text"),
-        ("chat_judged", undecided, "verdicts", "contradicts the judge's own text"),
-        ("chat_judged", verdict_twice, "verdicts", "24 verdicts on the 23 questions"),
-        ("chat_judged", verdict_elsewhere, "verdicts", "was given on another question or answer"),
-        ("chat_judged", other_question, "verdicts", "was given on another question or answer"),
-        ("chat_judged", other_question, "scores", "items score otherwise"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("package", "change", "said"), CASES["what_is_forged_is_found"])
 def test_what_is_forged_is_found(
-    request: pytest.FixtureRequest, package: str, change: Callable[[Opened], None], part: str, said: str
+    request: pytest.FixtureRequest, package: str, change: str | dict[str, Any], said: dict[str, list[str]]
 ) -> None:
-    totals = change not in (WORDS_RENAMED, NOBODY, without_pair, undecided, verdict_twice, verdict_elsewhere)
-    found = verified(forged(request.getfixturevalue(package), change, totals=totals))
+    made = OF_VERDICTS.get(change) or globals()[change] if isinstance(change, str) else lambda one: put(one, change)
+    found = verified(forged(request.getfixturevalue(package), made, totals=made not in OF_VERDICTS.values()))
     assert found.differs
     assert not found.matches
-    assert outcomes(found)[part] == "mismatch"
-    assert said in detail(found, part)
+    for part, texts in said.items():
+        assert outcomes(found)[part] == "mismatch"
+        assert [text for text in texts if text not in detail(found, part)] == []
 
 
 def test_verdicts_match_by_their_texts_alone(chat_judged: bytes, runs: Runs) -> None:
@@ -289,3 +252,45 @@ def test_an_estimate_lies_where_the_undecided_items_can_bring_it(change: dict[st
     made = recompute(task, entry, rows, DEFAULT_LIMITS)
     entry["metrics"]["accuracy"] |= change
     assert len(list(result_differences(task, entry, made, rows))) == found
+
+
+JUDGE = "openai-api/judge-host/scripted"
+RUN = ("kqa", "--model", "baseline/random", "--max-samples", "3", "--judge", JUDGE)
+
+
+@pytest.fixture
+def mind(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """Of a judge by the statement alone, who may change it."""
+    mind = [0]
+
+    def answer(call: Call) -> str:
+        number = sha256(str(call.body["messages"][0]["content"]).encode()).digest()[0] + mind[0]
+        return json.dumps({"reason": "So it is.", "verdict": ("entailed", "contradicted", "neither")[number % 3]})
+
+    with FaultServer((), answer=answer) as server:
+        monkeypatch.setenv("JUDGE_HOST_BASE_URL", server.base_url)
+        monkeypatch.setenv("JUDGE_HOST_API_KEY", "k")
+        yield mind
+
+
+def test_the_judge_is_asked_again(
+    mind: list[int], runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    package = tmp_path / "judged.zip"
+    package.write_bytes(runs.package(*RUN))
+    recipe = read_package(package).results["tasks"]["kqa"]["recipe"]["judge"]
+    assert (recipe["name"], recipe["base_url"]) == ("openai-api/[host]/scripted", "[address]")
+    asked = ["verify", str(package), "--judge", JUDGE, "--sample", "2"]
+    assert main(asked) == 0
+    assert "asked again about 2 items: " in capsys.readouterr().out
+    mind[0] = 1
+    assert main(asked) == 6
+    assert "0 of " in capsys.readouterr().out
+    assert main([*asked[:2], "--judge", "openai-api/judge-host/another"]) == 2
+    assert "is another judge than that of kqa: judge, model: 'scripted' in the package" in capsys.readouterr().err
+    assert main(asked[:2]) == 0
+    told = capsys.readouterr().out
+    assert "was not asked again; give --judge" in told
+    assert told.endswith(
+        "The judge of kqa was not asked again: its verdicts are the submitter's word (--judge asks it).\n"
+    )
