@@ -61,12 +61,6 @@ def test_sources_are_joined_by_item_and_system(tmp_path: Path) -> None:
         read(tmp_path, GOOD, "item,system,a\nv1,x,9\n")
 
 
-def test_less_is_better_is_turned_round(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text(GOOD)
-    rows, _ = read_outputs(tmp_path / "a.csv")
-    assert join_outputs([rows], digests={}, less_is_better=frozenset("a")).column("a") == [-1.0, -2.0, 30.0]
-
-
 @tabled("text", "message")
 def test_what_is_no_table(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError) as raised:

@@ -13,7 +13,6 @@ from tests.case_tables import cases, tabled
 from tests.comparison.comparison_cases import COSTLY, RIGHT, TASK, compared, rows
 
 ONE, TWO = "1" * 64, "2" * 64
-JUDGE = {"kind": "chat", "name": "j", "comparable": True, "votes": 5, "mode": "single", "prompts": {"sha256": ONE}}
 BASE: dict[str, Any] = cases(__file__, "BASE")
 
 

@@ -345,30 +345,6 @@ def test_whatever_could_change_an_answer_asks_anew(medcalc: TaskData, folder: Ru
     assert set(task.responses.values()) == {"b"}
 
 
-def test_a_failure_is_unanswered_and_asked_again(medcalc: TaskData, folder: RunFolder) -> None:
-    def every_third_fails(request: Request) -> Answer | Failure:
-        if int(request.key[:8], 16) % 3 == 0:
-            return Failure(key=request.key, reason="http 500", detail="down")
-        return Answer(key=request.key, text="{}")
-
-    first = answered(Saying(every_third_fails), medcalc, folder)
-    failed = len(first.unanswered)
-    assert 0 < failed < len(medcalc.items)
-    assert set(first.unanswered.values()) == {"http 500"}
-    entry = finish([first], folder)["tasks"]["medcalc"]
-    assert entry["coverage"] == {
-        "asked": len(medcalc.items),
-        "answered": len(medcalc.items) - failed,
-        "scored": len(medcalc.items) - failed,
-        "unscored": {"no answer: http 500": failed},
-    }
-    assert entry["metrics"]["accuracy"]["value"] == 0
-    assert entry["metrics"]["accuracy"]["bound_high"] == pytest.approx(failed / len(medcalc.items))
-    second = Saying(says("{}"))
-    assert answered(second, medcalc, folder).unanswered == {}
-    assert len(second.asked) == failed
-
-
 def test_answers_that_are_empty_or_cut_at_the_length_limit(medcalc: TaskData, folder: RunFolder) -> None:
     entry = finish([answered(Saying(says("")), medcalc, folder)], folder)["tasks"]["medcalc"]
     assert entry["coverage"]["scored"] == len(medcalc.items)
@@ -514,26 +490,18 @@ def test_what_does_not_fit_is_refused_or_left_unanswered(home: Path, private: Ru
 FRAME = 5  # tokens of a question beside its document
 
 
-class Measuring(GeneratesOnly):
-    """A model that counts two tokens a word and has a small context; counts how often it was asked to measure."""
-
-    name = "hf/counting"
+class Measuring(Words):
+    """Counts two tokens a word, or cannot tell; and how often it was asked to measure."""
 
     def __init__(self, room: int, *, knows: bool = True) -> None:
-        self.identity = {"backend": "test"}
-        self.room, self.knows, self.measured = room, knows, 0
+        super().__init__(room)
+        self.knows, self.measured = knows, 0
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         self.measured += 1
         if not self.knows:
             return [None for _ in requests]
-        return [
-            Length(tokens=FRAME + 2 * len(request.messages[0]["content"].split()), room=self.room)
-            for request in requests
-        ]
-
-    def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        raise AssertionError("measuring asks nothing")
+        return [Length(tokens=FRAME + 2 * self._words(request), room=self.room) for request in requests]
 
 
 def item(name: str, words: int) -> Item:

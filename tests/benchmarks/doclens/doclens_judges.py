@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.doclens.judging import Unit, UnitVerdict, judge_units
@@ -27,7 +27,7 @@ from medical_tasks.judges.base import (
 from medical_tasks.judges.session import JudgeSession
 from medical_tasks.spec import Item
 from tests.benchmarks.doclens.task_items import BY_NAME
-from tests.judges.scripted import ScriptedBackend
+from tests.judges.scripted import ScriptedBackend, TableJudge
 from tests.support import SHARED
 
 PROMPTS = SHARED / "data" / "doclens" / "prompts"
@@ -180,32 +180,23 @@ def said_in(text: str, said: str) -> bool:
     return " ".join(said.split()) in " ".join(text.split())
 
 
-@dataclass
-class PerfectJudge:
-    """Implements `judges.base.Judge`."""
+class PerfectJudge(TableJudge):
+    """Reads the prompts and says what holds by `entails`, in which None is a server's failure."""
 
-    entails: Callable[[str, str], bool | None] = said_in  # None is a server's failure
-    asked: list[list[Question]] = field(default_factory=list)  # round by round
-    name: str = "scripted/perfect"
-    comparable: bool = True
-    reads: Literal["prompt", "pair"] = "prompt"
+    def __init__(self, entails: Callable[[str, str], bool | None] = said_in) -> None:
+        super().__init__(self._value)
+        self.entails = entails
+        self.rounds: list[int] = []
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
-        self.asked.append(list(questions))
-        return [self._answer(question) for question in questions]
+        self.rounds.append(len(questions))
+        return super().ask(questions)
 
-    def _answer(self, question: Question) -> Verdict | Unscored:
-        if self.reads == "pair":
-            value: Any = (
-                None if question.pair is None else self.entails(question.pair.premise, question.pair.hypothesis)
-            )
-        else:
-            reply = self._reply(asked(question))
-            value = None if reply is None else question.read(reply)
-            assert not isinstance(value, Unreadable), value
-        if value is None:
-            return Unscored(id=question.id, reason="judge: http 500")
-        return Verdict(id=question.id, value=value, votes=(value,))
+    def _value(self, question: Question) -> Any:
+        reply = self._reply(asked(question))
+        value = None if reply is None else question.read(reply)
+        assert not isinstance(value, Unreadable), value
+        return value
 
     def _reply(self, about: Asked) -> str | None:
         if about.kind == "make":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,12 @@ def cases(name: str, test: str = "", *, tuples: bool = False) -> Any:
     assert rows, test
     rows = [as_tuples(row) for row in rows] if tuples else rows
     return rows if len(rows[0]) > 1 else [row[0] for row in rows]
+
+
+def official_notes(path: Path) -> dict[str, str]:
+    """The notes of a CSV file of ACI-BENCH, by visit."""
+    with path.open(encoding="utf-8", newline="") as stream:
+        return {row["encounter_id"]: row["note"] for row in csv.DictReader(stream, strict=True)}
 
 
 def as_tuples(value: Any) -> Any:

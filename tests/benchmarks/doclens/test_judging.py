@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.doclens.judging import Unit, UnitVerdict, judge_units
-from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict, section_tallies, unsupported
+from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict, unsupported
 from medical_tasks.benchmarks.doclens.pieces import EMPTY, SECTIONS
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.private_store import redact_value
@@ -45,10 +46,6 @@ SOURCES = ("the knee hurts", "since monday", "no fever", "take ibuprofen")
 OUTPUT = "The knee hurts [0]. No fever [2]. Rest."
 REFERENCE = "The knee hurts. Take ibuprofen. No fever. Since Monday."
 ONE = unit(output=OUTPUT, reference=REFERENCE, sources=SOURCES)
-
-
-def _limits(section: Section) -> dict[str, tuple[float, float]]:
-    return {name: tally.limits for name, tally in section_tallies(section).items()}
 
 
 def test_a_text_its_claims_and_its_citations(tmp_path: Path) -> None:
@@ -333,18 +330,6 @@ def test_every_style_says_the_same(tmp_path: Path, style: str) -> None:
     assert done.session.stats.reasked == 0
 
 
-def test_reasons_are_named_once(tmp_path: Path) -> None:
-    def script(call: Call) -> str:
-        return made("A.", "B.") if asked(call).kind == "make" else "I cannot say."
-
-    done = judge(tmp_path, [ONE], script)
-    assert done.one.reasons == (UNREADABLE,)
-    assert done.one.section.reference_claims == (None, None)
-    limits = _limits(done.one.section)
-    assert limits["claim_recall"] == (0.0, 1.0)
-    assert limits["citation_recall"] == (0.0, 2 / 3)  # the third sentence cites nothing
-
-
 CLAIMS = ("Pain.", "Fever.", "Cough.")
 GIVEN = unit(output="Pain and cough.", reference="Pain.", sources=())
 
@@ -495,10 +480,7 @@ def test_one_request_in_three_fails_and_the_verdicts_are_the_same(tmp_path: Path
         return faults[call.number // 3 % len(faults)] if call.number % 3 == 1 else None
 
     def answer(call: Arrived) -> str:
-        class Wanted:
-            messages = call.body["messages"]
-
-        return perfect(Wanted())  # type: ignore[arg-type]
+        return perfect(SimpleNamespace(messages=call.body["messages"]))  # type: ignore[arg-type]
 
     with FaultServer(plan, answer=answer) as server, Store(tmp_path / "judge.sqlite") as store:
         chat: ChatJudge = judge_at(server.base_url)

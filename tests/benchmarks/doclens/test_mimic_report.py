@@ -39,46 +39,7 @@ ORDER = f"""[**2111-5-6**] 7:59 PM
  Reason: eval for bleed. FINDINGS: none yet
 {RULE}"""
 
-WHOLE = f"""{ORDER}
- MEDICAL CONDITION:
-  72 year old man with a fall
- No contraindications for IV contrast
-{RULE}
- PROVISIONAL FINDINGS IMPRESSION (PFI): XXa SUN [**2111-5-6**] 9:00 PM
-  Nothing acute, said the resident.
-{RULE}
-                                 FINAL REPORT
- INDICATION:  72-year-old man with a fall.
-
- COMPARISON:  None. TECHNIQUE: Axial images without contrast.
-
- FINDINGS:  There is a left subdural hematoma that
- measures approx.
- 9 mm. Dr. [**Last Name (un) 12**] was told. The right
-                                                             (Over)
-
-{ORDER}
-                                 FINAL REPORT
- (Cont)
- side is normal.
-
- CT CHEST:
-
- The lungs are clear.
-
- IMPRESSION:
- 1. Left subdural
-    hematoma.
- 2. Discussed with
- Dr. [**Last Name (un) 12**] at 5 p.m.
-
-
-                            DR. [**First Name11 (Name Pattern1) **]
-                         DR. [**First Name8 (NamePattern2) **]            Approved: MON [**2111-5-7**] 8:00 AM
-{RULE}
-                                 PFI REPORT
- IMPRESSION: Nothing acute.
-"""
+WHOLE = "\n".join(cases("mimic_report")["WHOLE"])
 
 
 def report(findings: str = SEEN, impression: str = MEANS) -> str:
@@ -118,11 +79,7 @@ def test_headings_in_any_case(
     assert read_report(text) == Report(findings=SEEN, impression=MEANS)
 
 
-READINGS = (
-    "WET READ", "WET READING", "WETREAD", "PFI", "PFI REPORT", "PROVISIONAL FINDINGS IMPRESSION (PFI)",
-    "PRELIMINARY REPORT", "PRELIM READ", "RESIDENT WET READ", "ADDENDUM", "SECOND ADDENDUM",
-    "NOTE ADDED AT ATTENDING REVIEW",
-)  # fmt: skip
+READINGS = cases("mimic_report")["READINGS"]
 VERSIONS = (
     ": {}", " VERSION #1 XXa SUN [**2111-5-6**] 9:00 PM\n {}", " version #2 by XXa\n {}", " #3\n {}",
     " by XXa on [**2111-5-6**] at 9:00 PM.\n {}", " -- {}", "\n {}", ":\n FINDINGS: {}\n IMPRESSION: {}",
@@ -186,10 +143,7 @@ def test_left_out(text: str, reason: str) -> None:
     assert read_report(text) is LeftOut(reason)
 
 
-PIECES = (
-    "FINDINGS:", "IMPRESSION:", "CONCLUSION", "FINAL REPORT", RULE, "(Over)", "(Cont)", "COMPARISON:", "1.", "\n",
-    "\n\n",
-)  # fmt: skip
+PIECES = cases("mimic_report")["PIECES"]
 
 
 @settings(deadline=None, max_examples=120)

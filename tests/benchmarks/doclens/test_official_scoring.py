@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -194,7 +193,7 @@ def test_forms(form: str, output: str, shares: list[float], asked: int) -> None:
     judge = PerfectJudge(lambda text, said: said_in(text, said.strip(" .")))
     (found,) = judge_official([_unit("1", output, SOURCES, form)], [_known()], _judging(judge))
     assert [found.tallies[metric].limits[0] for metric in METRICS[2:]] == shares
-    assert sum(map(len, judge.asked)) == asked
+    assert len(judge.asked) == asked
 
 
 @given(st.text("ab.5 []+\n", max_size=20))
@@ -224,15 +223,6 @@ def test_without_a_reply_there_are_limits_and_a_reason() -> None:
     assert found.reasons == ("judge: http 500",)
 
 
-def test_nobody_is_asked_about_citations_that_were_not_wanted() -> None:
-    judge = PerfectJudge()
-    (found,) = judge_official(
-        [_unit("1", "No fracture [0].", SOURCES, "note")], [_known()], _judging(judge), citations=False
-    )
-    assert judge.asked == []
-    assert not any(math.isnan(tally.limits[0]) for tally in found.tallies.values())
-
-
 TWENTY = {number: f"Sentence {number}." for number in range(20)}
 TEXTS = st.text(alphabet="aB 12[]|+-. \n", max_size=50)
 
@@ -243,11 +233,12 @@ def test_sentences(method: Any, text: str, found: tuple[tuple[Any, ...], ...]) -
     assert tuple((one.target, one.citations, one.asked, one.borrowed) for one in sentences) == found
 
 
-def test_a_source_numbered_otherwise_is_named() -> None:
+def test_a_source_numbered_otherwise_is_named_and_a_number_too_large_is_no_error() -> None:
     with pytest.raises(UsageError, match=r"\[0\] is cited, and the source's 2 sentences have no such number"):
         official_sentences("Pain [0]", method="sent", sources={1: "A.", 2: "B."})
-    (one,) = official_sentences("Pain [2]", method="sent", sources={1: "A.", 2: "B."})
-    assert one.asked is False
+    for large in ("2", "9" * 5000):
+        (one,) = official_sentences(f"Pain [{large}]", method="sent", sources={1: "A.", 2: "B."})
+        assert one.asked is False
 
 
 @pytest.mark.parametrize(
@@ -281,11 +272,6 @@ def test_no_output_is_an_error(text: str) -> None:
         for one in official_sentences(text, method=method, sources=TWENTY):
             assert one.asked or not (set(one.citations) and max(one.citations) < 20)
             assert set(one.citations) <= set(official_ids(text))
-
-
-def test_a_number_of_many_digits_is_too_large_and_no_error() -> None:
-    (one,) = official_sentences(f"Pain [{'9' * 5000}]", method="sent", sources=TWENTY)
-    assert one.asked is False
 
 
 @pytest.mark.parametrize(("reply", "citations", "said"), cases("official_reading", "test_mistral_replies"))
@@ -336,14 +322,3 @@ def test_citations_their_script_fails_on(record: dict[str, Any], message: str) -
 def test_citations_they_count(record: dict[str, Any], recall: float, precision: float) -> None:
     scores = official_citation_scores({"full": {"7": [record]}})
     assert [one["full"] for one in scores] == [recall, precision]
-
-
-def test_sameness_goes_by_place_and_is_looked_at_where_needed() -> None:
-    # The second has no partner; the partner of the third is never looked at.
-    first = {"full": {"1": _said(0, 0), "2": _said(1)}}
-    same: Any = {"full": {"1": _said(1), "2": [{}]}}
-    assert official_claim_scores(first, same=same)["full"] == 2 / 3
-    with pytest.raises(UsageError, match=r"full, 1 \(same\): a record without"):
-        official_claim_scores({"full": {"1": _said(0)}}, same={"full": {"1": [{}]}})
-    with pytest.raises(UsageError, match="full, 2: not among the judgements of sameness"):
-        official_claim_scores({"full": {"2": _said(1)}}, same={"full": {"1": _said(1)}})

@@ -19,7 +19,7 @@ from medical_tasks.io.store import Store
 from medical_tasks.judges.base import Call, JudgeOptions, Judging, Question
 from medical_tasks.judges.session import JudgeSession
 from medical_tasks.spec import Item, ItemScore, TaskSpec
-from tests.benchmarks.ehrnoteqa.tiny_items import task_of
+from tests.benchmarks.ehrnoteqa.tiny_items import task_of, write_checkout
 from tests.judges.scripted import ScriptedBackend
 
 OPEN_TEMPLATE = (
@@ -27,6 +27,11 @@ OPEN_TEMPLATE = (
     "Output:\n{output}\nScore: {{score}}"
 )
 CHOICE_TEMPLATE = "Output:\n{output}\nChoices:\n{choices}\nRight:\n{answer}\nyes or no?"
+JUDGE_SOURCE = (
+    f'PROMPT_DICT = {{\n\t"openended" : (\n\t\t{OPEN_TEMPLATE[:9]!r}\n\t\t{OPEN_TEMPLATE[9:]!r}\n\t),\n'
+    f'\t"multichoice": ({CHOICE_TEMPLATE!r}\n\t)\n}}\n\n\ndef get_prompt(method):\n\traise SystemExit\n'
+)
+"""A file as theirs: a dict of adjacent strings in brackets, and a function."""
 
 
 @dataclass(frozen=True)
@@ -75,17 +80,13 @@ def paper_votes(call: Call) -> str:
     return reply(asked(call.question).kind, call.vote in (0, 2, 4))
 
 
-def twin_items(task: TaskSpec, count: int, *, seed: int = 3) -> list[Item]:
-    pairs = (
-        (patient.question, patient.notes)
-        for patient in twin_patients(seed=seed, questions=count, scale=0.02)
+def twin_items(task: TaskSpec, count: int) -> list[Item]:
+    rows = [
+        joined_row(patient.question, [])
+        | {"notes": [{"note_id": note.note_id, "text": note.text} for note in patient.notes]}
+        for patient in twin_patients(seed=3, questions=count, scale=0.02)
         if patient.question is not None
-    )
-    rows = []
-    for question, notes in pairs:
-        row = joined_row(question, [])
-        texts = [{"note_id": note.note_id, "text": note.text} for note in notes]
-        rows.append({**row, "notes": texts})
+    ]
     return load_items(task, rows)
 
 
@@ -128,16 +129,5 @@ def judge(
     return Scored(scores, backend)
 
 
-def judge_source(open_template: str = OPEN_TEMPLATE, choice_template: str = CHOICE_TEMPLATE) -> str:
-    """A file as theirs: a dict of adjacent strings in brackets, and a function."""
-    return (
-        f'PROMPT_DICT = {{\n\t"openended" : (\n\t\t{open_template[:9]!r}\n\t\t{open_template[9:]!r}\n\t),\n'
-        f'\t"multichoice": ({choice_template!r}\n\t)\n}}\n\n\ndef get_prompt(method):\n\traise SystemExit\n'
-    )
-
-
-def write_judge_checkout(folder: Path, source: str | None = None) -> Path:
-    """The file where a checkout has it."""
-    (folder / "src" / "evaluation").mkdir(parents=True, exist_ok=True)
-    (folder / "src" / "evaluation" / "utils.py").write_text(source or judge_source(), encoding="utf-8")
-    return folder
+def write_judge_checkout(folder: Path, source: str = JUDGE_SOURCE) -> Path:
+    return write_checkout(folder, source, part="evaluation")

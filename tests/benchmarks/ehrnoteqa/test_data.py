@@ -21,11 +21,10 @@ from medical_tasks.benchmarks.ehrnoteqa.data import (
 )
 from medical_tasks.benchmarks.ehrnoteqa.notes import prepared_text, reduced_space
 from medical_tasks.benchmarks.ehrnoteqa.questions import COLUMNS, question_categories, read_questions
-from medical_tasks.benchmarks.ehrnoteqa.spec import BENCHMARK, TASKS
+from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.benchmarks.ehrnoteqa.twin import twin_patients, write_twin
 from medical_tasks.data.dataset_source import find_files
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
-from medical_tasks.guard.policy import Subject, text_allowed
 from tests.benchmarks.ehrnoteqa.set_files import DISCQ_COLUMNS, NOTE, discq_row, write_discq
 from tests.benchmarks.ehrnoteqa.twin_files import SECRET, csv_bytes, note, question, write_files
 from tests.case_tables import cases, tabled
@@ -45,15 +44,17 @@ def refusal(folder: Path, config: str = "all") -> str:
     return told
 
 
-def test_notes_are_joined_in_the_order_of_time_and_prepared(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("packed", "line_end"), [(True, "\n"), (False, "\r\n")])
+def test_notes_are_joined_in_the_order_of_time_and_prepared(tmp_path: Path, packed: bool, line_end: str) -> None:
     notes = csv_bytes(
         note(7, 5, text="of another patient"),
         note(100, 2, charttime="2151-06-01 00:00:00", text='  later,\n \n  with "quotes"   and  \n\n lines '),
         note(100, 3, charttime="2150-01-02 00:00:00", text="earlier"),
         note(100, 11, charttime="2150-01-02 00:00:00", text="same time, higher number"),
         note(1000, 2, text="id that begins alike"),
+        line_end=line_end,
     )
-    folder = write_files(tmp_path, [question(num_notes=3)], notes)
+    folder = write_files(tmp_path, [question(num_notes=3)], notes, packed=packed)
     (row,) = rows_of(folder)
     assert list(row) == [column.name for column in COLUMNS]
     assert (row["id"], row["level"], row["num_notes"], row["clinician"], row["answer"]) == ("100", 1, 3, "1", "B")
@@ -62,13 +63,6 @@ def test_notes_are_joined_in_the_order_of_time_and_prepared(tmp_path: Path) -> N
     assert [each["note_id"] for each in row["notes"]] == ["100-DS-3", "100-DS-11", "100-DS-2"]
     assert row["notes"][0]["text"] == "Patient ID : 100\nAdmission ID : 23\nChartdate : 2150-01-02\nearlier"
     assert row["notes"][2] == cases(__file__, "prepared_note")
-
-
-@pytest.mark.parametrize(("packed", "line_end"), [(True, "\n"), (False, "\r\n")])
-def test_packed_or_not_and_either_line_end(tmp_path: Path, packed: bool, line_end: str) -> None:
-    notes = csv_bytes(note(100), note(5), line_end=line_end)
-    (row,) = rows_of(write_files(tmp_path, [question()], notes, packed=packed))
-    assert row["notes"][0]["text"].endswith(f'\nThe "patient" {SECRET},\nthen ___.')
 
 
 def test_a_twin_gives_back_what_was_generated(tmp_path: Path) -> None:
@@ -161,13 +155,6 @@ def test_a_wrong_note_is_named_by_its_line(tmp_path: Path, changes: dict[str, st
     notes = csv_bytes(note(), note(7), note(100, 3, **changes))
     told = refusal(write_files(tmp_path, [question(num_notes=2)], notes))
     assert f"discharge.csv.gz: line 6, patient 100, {message}" in told
-
-
-def test_it_is_credentialed() -> None:
-    (source,) = SOURCES
-    assert source.spec is BENCHMARK.datasets[0]
-    assert not text_allowed(source.spec)
-    assert "PhysioNet's rule" in Subject.of(source.spec).rule
 
 
 def discq_rows_of(path: Path) -> list[dict[str, Any]]:

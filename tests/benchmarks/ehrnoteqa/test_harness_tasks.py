@@ -11,7 +11,6 @@ from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.benchmarks.ehrnoteqa.data import load_items
 from medical_tasks.benchmarks.ehrnoteqa.prompts import load_prompts
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
-from medical_tasks.cli.entry import main
 from medical_tasks.spec import TaskSpec
 from tests.benchmarks.ehrnoteqa.tiny_items import item, task_of
 
@@ -53,10 +52,3 @@ def test_what_is_written_could_be_asked() -> None:
     (sample,) = adapter.inspect_task(task, [shown], load_prompts(task), {}).dataset
     assert sample.target == "B. A marble."
     assert "[note 2 start]" in sample.input[0].text
-
-
-def test_the_demo_is_credentialed_too(tmp_path: Path) -> None:
-    folder = tmp_path / "ehrnoteqa"
-    assert main(["build", "ehrnoteqa", "--config", "demo", "--out", str(folder)]) == 0
-    with pytest.raises(PrerequisiteError, match="credentialed"):
-        _registry.ehrnoteqa_open_level1(config="demo", data=str(folder))

@@ -8,8 +8,6 @@ from medical_tasks.benchmarks.ehrnoteqa.checking import read_human_scores
 from medical_tasks.errors import MissingError, UsageError
 from tests.case_tables import cases
 
-SECRET = "the marble was swallowed at noon"
-
 
 def scores(tmp_path: Path, text: str, *, encoding: str = "utf-8") -> Path:
     path = tmp_path / "scores.csv"

@@ -384,8 +384,8 @@ def test_evidence_is_given_passage_by_passage_and_choices_without_notes() -> Non
 # The authors' texts
 
 
-def _official(folder: Path, source: str | None = None) -> JudgePrompts:
-    return load_judge_prompts(TASK, "official", write_judge_checkout(folder, source))
+def _official(folder: Path, *source: str) -> JudgePrompts:
+    return load_judge_prompts(TASK, "official", write_judge_checkout(folder, *source))
 
 
 def test_official_texts_are_filled_as_the_authors_fill_them(tmp_path: Path) -> None:

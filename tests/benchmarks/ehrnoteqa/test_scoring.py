@@ -50,10 +50,6 @@ MARBLE = item()
 EVIDENCE = item(
     choices=[], answer="", evidence=["He swallowed a small marble.", "It was a glass marble of his brother."]
 )
-SAME = (
-    "accuracy", "exact_match", "rouge_l", "letter_accuracy", "accuracy_per_token", "accuracy_per_character",
-    "gold_probability",
-)  # fmt: skip
 
 
 def _demo(task: TaskSpec) -> list[Item]:
@@ -508,16 +504,3 @@ def test_what_is_missing_is_told_by_metric(tmp_path: Path) -> None:
             MissingError, match=f"hf download {repository} --revision [0-9a-f]{{40}} --local-dir models/"
         ):
             similarities(name, tmp_path / "none", [("a", "b")])
-
-
-@settings(deadline=None, max_examples=8)
-@given(st.lists(st.tuples(st.sampled_from(["", *TEXTS]), st.sampled_from(["", *TEXTS])), max_size=5))
-def test_neither_text_comes_first(bert: Path, pairs: list[tuple[str, str]]) -> None:
-    found = similarities("sentence_bert", bert, pairs)
-    turned = similarities("sentence_bert", bert, [(other, one) for one, other in pairs])
-    assert found == pytest.approx(turned, abs=1e-5)
-    assert all(
-        value == (1.0 if one and one == other else 0.0)
-        for value, (one, other) in zip(found, pairs, strict=True)
-        if not one or one == other
-    )

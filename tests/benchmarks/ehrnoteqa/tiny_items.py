@@ -53,8 +53,8 @@ def authors_source(open_template: str = OPEN_TEMPLATE, choice_template: str = CH
     )
 
 
-def write_checkout(folder: Path, source: str) -> Path:
+def write_checkout(folder: Path, source: str, *, part: str = "generation") -> Path:
     """The file where a checkout has it."""
-    (folder / "src" / "generation").mkdir(parents=True, exist_ok=True)
-    (folder / "src" / "generation" / "utils.py").write_text(source, encoding="utf-8")
+    (folder / "src" / part).mkdir(parents=True, exist_ok=True)
+    (folder / "src" / part / "utils.py").write_text(source, encoding="utf-8")
     return folder
