@@ -153,17 +153,6 @@ def test_offsets_that_are_all_zero_are_none(tmp_path: Path, capfd: pytest.Captur
     assert len(read.sentences) == 3
 
 
-@needs_shared
-@pytest.mark.upstream
-def test_the_open_copy_has_no_note_excerpts() -> None:
-    path = SHARED / "data" / "archehr" / "archehr-qa.xml"
-    with pytest.raises(UsageError, match=r"none of its 20 cases has a note excerpt.*build these as --config questions"):
-        read_cases(path)
-    read = read_cases(path, notes=False)
-    assert (len(read), sum(len(each.phrases) for each in read)) == (20, 28)
-    assert all(each.clinician_question and not each.sentences for each in read)
-
-
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.floats(0, 1), length=st.integers(0, 40), put=st.binary(max_size=4))
 def test_a_damaged_file_is_cases_or_an_error(tmp_path: Path, place: float, length: int, put: bytes) -> None:
@@ -252,7 +241,13 @@ def test_a_mapping(tmp_path: Path, cases: list[Case]) -> None:
 
 @needs_shared
 @pytest.mark.upstream
-def test_the_fixture_of_keys() -> None:
+def test_the_open_copy_without_note_excerpts_and_the_fixture_of_keys() -> None:
+    path = SHARED / "data" / "archehr" / "archehr-qa.xml"
+    with pytest.raises(UsageError, match=r"none of its 20 cases has a note excerpt.*build these as --config questions"):
+        read_cases(path)
+    questions = read_cases(path, notes=False)
+    assert (len(questions), sum(len(each.phrases) for each in questions)) == (20, 28)
+    assert all(each.clinician_question and not each.sentences for each in questions)
     folder = SHARED / "fixtures" / "archehr"
     cases = read_cases(folder / "archehr-qa.xml")
     assert [each.id for each in cases] == [str(number) for number in range(1, 13)]
