@@ -189,16 +189,13 @@ def test_faults_by_their_first_words(reply: str, faults: list[str]) -> None:
     assert (uncited_faults(reply, IDS) == faults) or "It is empty." not in faults
 
 
-@pytest.mark.parametrize(("extra", "words"), [("", 76), ("and more ", 78)])
-def test_too_long_with_the_number_of_words(extra: str, words: int) -> None:
-    said = f"It is too long: it has {words} words, and at most 75 are allowed."
-    assert cited_faults(f"{LONG} {extra}end. |1|", IDS) == uncited_faults(f"{LONG} {extra}end.", IDS) == [said]
+def test_the_number_of_words_unknown_ids_and_a_changed_answer_are_named() -> None:
     assert uncited_faults(LONG, IDS) == []
-    # What is cited behind the words that count is cited.
-    assert cited_faults(f"{LONG}\n{extra}end. |1|", IDS) == [said]
-
-
-def test_unknown_ids_and_a_changed_answer_are_named() -> None:
+    for extra, words in (("", 76), ("and more ", 78)):
+        said = f"It is too long: it has {words} words, and at most 75 are allowed."
+        assert cited_faults(f"{LONG} {extra}end. |1|", IDS) == uncited_faults(f"{LONG} {extra}end.", IDS) == [said]
+        # What is cited behind the words that count is cited.
+        assert cited_faults(f"{LONG}\n{extra}end. |1|", IDS) == [said]
     said = "It cites numbers that no sentence given here has: 9, 12."
     assert cited_faults("She had a stone. |9,2|\nIt was taken out. |12,9|", IDS) == [said]
     many = ",".join(map(str, range(10, 40)))

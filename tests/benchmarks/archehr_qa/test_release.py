@@ -173,7 +173,7 @@ def cases(tmp_path: Path) -> list[Case]:
     return read_cases(write_cases(tmp_path, case("1"), case("2")))
 
 
-def test_an_early_key(tmp_path: Path, cases: list[Case]) -> None:
+def test_keys(tmp_path: Path, cases: list[Case]) -> None:
     path = write_json(tmp_path, "key", [key("2"), key("1", answers=list(reversed(labels(*["essential"] * 3))))])
     read = read_key(path, cases)
     assert list(read) == ["1", "2"]
@@ -185,9 +185,7 @@ def test_an_early_key(tmp_path: Path, cases: list[Case]) -> None:
     assert read["2"] == CaseKey()
     assert (read["1"].relevance, read["1"].clinician_answer, read["1"].cited) == ({}, "", False)
     assert [each.text for each in read["1"].answer_sentences] == ["All.", "Well."]
-
-
-def test_a_later_key(tmp_path: Path, cases: list[Case]) -> None:
+    # A later key.
     answers, others = CASES["later_key"]
     read = read_key(write_json(tmp_path, "key", [key("1", **answers), key("2", **others)]), cases)
     assert read["1"].clinician_answer == f"He {SECRET}. It was removed. Well."

@@ -285,14 +285,11 @@ def test_official_averages_are_of_all_their_metrics_or_not_made() -> None:
         assert entries["overall_score"]["value"] is not None
 
 
-def test_nothing_of_a_text_is_told() -> None:
+def test_what_does_not_fit_is_refused_and_nothing_of_a_text_is_told() -> None:
     for task in TASKS:
         for response in ("Zebra fever. |zebra,2|", "Zebra [9].", "zebra: 2", "<think>zebra"):
             (score,) = score_items(task, [small_item()], [response])
             assert "ebra" not in score.parsed + score.why + str(score.unscored), task.name
-
-
-def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(UsageError, match="archehr_evidence: 1 items but 0 responses"):
         score_items(TASK["evidence"], [small_item()], [])
     with pytest.raises(UsageError, match="two items have the same id"):

@@ -62,7 +62,7 @@ def test_answers_are_written_in_the_official_form(answer: str, form: str) -> Non
     assert made(answer).text.isascii()
 
 
-def test_what_is_written_anew_and_half_of_a_pair_are_told() -> None:
+def test_what_is_changed_or_missing_is_told() -> None:
     found = made("She \ud800 slept. |1|")
     assert [str(problem) for problem in found.problems] == [
         "case 1: has characters that are none (half of a pair); write it anew"
@@ -73,9 +73,7 @@ def test_what_is_written_anew_and_half_of_a_pair_are_told() -> None:
     assert found.rewritten == ("1",)
     assert found.problems == ()
     assert found.answered == 3
-
-
-def test_cases_keep_their_order_and_missing_ones_are_left_out_and_told() -> None:
+    # Cases keep their order, and missing ones are left out and told.
     found = make_submission(
         TOGETHER, [case("9"), case("10"), case("1")], {"1": "A. |1|", "9": "B. |2|", "77": "C. |1|"}
     )
@@ -84,9 +82,7 @@ def test_cases_keep_their_order_and_missing_ones_are_left_out_and_told() -> None
     (problem,) = found.problems
     assert str(problem) == "case 10: has no answer; the official scorer refuses the submission"
     assert problem.fatal
-
-
-def test_a_long_answer_is_cut_where_the_score_ends() -> None:
+    # A long answer is cut where the score ends.
     answer = f"{'word ' * 40}|1|\n{'more ' * 40}|2|\nTail. |3|"
     found = made(answer)
     assert [str(problem) for problem in found.problems] == [
@@ -203,7 +199,7 @@ def test_all_problems_of_a_submission_are_told_at_once(task: str) -> None:
     assert submission_problems(TASK[task], items[:1], [good, good | {"case_id": "1"}])[1:] == []
 
 
-def test_a_long_text_is_a_note_and_an_empty_one_a_problem() -> None:
+def test_long_and_empty_texts_and_those_of_the_other_year() -> None:
     records = [{"case_id": "1", "prediction": "word " * 80}]
     for task, limit in (("question", 15), ("answer", 75)):
         for reply in ("", " \n", "<think>Why?</think>", "```\n```"):
@@ -212,9 +208,7 @@ def test_a_long_text_is_a_note_and_an_empty_one_a_problem() -> None:
         assert str(found) == f"case 1: has 80 words, of which the first {limit} count; the limit is {limit}"
         assert found.note
         assert submission_problems(TASK[task], [case("1")], records) == []
-
-
-def test_a_submission_of_the_other_year_is_told_once() -> None:
+    # A submission of the other year is told once.
     for task, field, value in (
         ("together", "answer", {"prediction": "A."}),
         ("evidence", "prediction", {"answer": "A."}),

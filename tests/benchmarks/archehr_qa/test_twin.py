@@ -47,7 +47,7 @@ def test_written_and_read_back(tmp_path: Path, made: list[FullCase], capfd: pyte
         assert len({sentence.text for sentence in each.case.sentences}) == len(each.case.sentences)
 
 
-def test_lengths_of_a_twin() -> None:
+def test_lengths_of_the_twin_and_of_the_demo() -> None:
     sentences = [len(each.case.sentences) for each in TWIN]
     labels = [label for each in TWIN for label in each.key.relevance.values()]
     assert 24 < statistics.mean(sentences) < 27  # 25.7 in the paper
@@ -55,9 +55,7 @@ def test_lengths_of_a_twin() -> None:
     assert 0.17 < labels.count("supplementary") / len(labels) < 0.23  # 0.201
     assert 65 < statistics.mean(len(each.key.clinician_answer.split()) for each in TWIN) < 75  # 72.6
     assert {each.document.source for each in TWIN} == {"mimic-iii", "mimic-iv"}
-
-
-def test_the_demo() -> None:
+    # The demo has shorter notes, and a split of 2026.
     assert {split: len(cases) for split, cases in demo_cases().items()} == {"dev": 4, "test": 6, "test_2026": 2}
     assert len({each.case.id for each in DEMO}) == 12
     for each in DEMO:
