@@ -217,9 +217,7 @@ def test_long_and_empty_texts_and_those_of_the_other_year() -> None:
         assert submission_problems(TASK[task], [case("1"), case("2")], records) == [
             f"its 2 records: none has {field!r}, which a submission to archehr_{task} has beside 'case_id'"
         ]
-
-
-def test_a_task_is_recognised_where_only_one_has_that_form() -> None:
+    # A task is recognised where only one has that form.
     for values, task in CASES["test_a_task_is_recognised_where_only_one_has_that_form"]:
         if " " not in task:
             assert recognised(Path("s.json"), values) == task

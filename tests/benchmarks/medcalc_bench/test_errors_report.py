@@ -106,11 +106,9 @@ def test_a_planted_text_stays_inside_its_quotes(reply: str, store: Store) -> Non
     assert json.loads(quoted) == reply
     assert not {"\n", "<"} & set(quoted)
     assert judge_errors([(item(1), reply)], session(lambda call: GOOD, store))["1"].error_type == "B"
-
-
-def test_a_judge_that_repeats_the_reply_is_not_taken_at_its_word(store: Store) -> None:
+    # A judge that repeats the reply is not taken at its word.
     echo = session(lambda call: str(call.messages[0]["content"]), store)
-    assert judge_errors([(item(1), PLANTED[0])], echo)["1"].error_type is None
+    assert judge_errors([(item(2), reply)], echo)["2"].error_type is None
 
 
 SVG = "{http://www.w3.org/2000/svg}"
