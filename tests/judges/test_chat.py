@@ -77,13 +77,6 @@ def test_each_call_gets_the_reply_to_its_own_chat() -> None:
     assert "seed" not in server.calls[0].body
 
 
-@pytest.mark.parametrize(
-    ("sampling", "samples"), [({}, True), ({"temperature": 0.0}, False), ({"temperature": 0.3}, True)]
-)
-def test_only_greedy_votes_are_all_the_same(sampling: dict[str, Any], samples: bool) -> None:
-    assert judge_with("http://127.0.0.1:9/v1", sampling=sampling).samples is samples
-
-
 def test_every_request_is_admitted_and_settled() -> None:
     with FaultServer(first(2, Fault.status_code(503))) as server:
         budget = RunBudget()
@@ -349,9 +342,11 @@ def test_a_models_answers_are_replies() -> None:
     assert outcome == NoReply(key="key 0", reason="prompt too long", attempts=1)
 
 
-@pytest.mark.parametrize(("identity", "samples"), CASES["only_a_temperature_makes_votes_differ"])
-def test_only_a_temperature_makes_votes_differ(identity: Mapping[str, str], samples: bool) -> None:
-    assert LocalJudge(ScriptedModel(answering("yes"), identity=identity)).samples is samples
+def test_only_a_temperature_makes_votes_differ() -> None:
+    for identity, samples in CASES["only_a_temperature_makes_votes_differ"]:
+        assert LocalJudge(ScriptedModel(answering("yes"), identity=identity)).samples is samples, identity
+    for temperature, samples in (({}, True), ({"temperature": 0.0}, False), ({"temperature": 0.3}, True)):
+        assert judge_with("http://127.0.0.1:9/v1", sampling=temperature).samples is samples, temperature
 
 
 def test_the_budget_is_used_up_and_no_further() -> None:

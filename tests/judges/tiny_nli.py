@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.judges.base import LABELS, Call, NoReply, Pair, Reply
+from medical_tasks.judges.budget import RunBudget
 from tests.judges.scripted import answered, question
 
 NLI_LABELS = {0: "contradiction", 1: "neutral", 2: "entailment"}
@@ -36,7 +37,9 @@ def answers(judge: Any, asked: Sequence[tuple[str, str] | None]) -> list[Reply |
         values = {label: label for label in LABELS}
         pair = None if texts is None else Pair(premise=texts[0], hypothesis=texts[1], values=values)
         given.append(Call(key=f"key {number}", question=question(f"q{number}", pair=pair), messages=(), vote=0))
-    found = answered(judge, given)
+    budget = RunBudget()
+    found = answered(judge, given, budget)
+    assert budget.calls == 0  # it sends nothing, so it asks no budget
     return [found[call.key] for call in given]
 
 
