@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +14,17 @@ from hypothesis import strategies as st
 from medical_tasks.errors import MissingError, RefusedError, UsageError
 from medical_tasks.guard.policy import Subject, protect
 from medical_tasks.judges.base import Call, NoReply, Question, Reply
-from medical_tasks.judges.budget import RunBudget, estimate_chat
-from medical_tasks.judges.chat import ChatJudge, open_chat
+from medical_tasks.judges.budget import RunBudget, estimate_chat, estimate_tokens
+from medical_tasks.judges.chat import ChatJudge, LocalJudge, open_chat
+from medical_tasks.models.base import Answer, Failure, OnResult, Request
 from medical_tasks.models.chat_client import ChatSettings
 from medical_tasks.models.endpoint import EndpointModel
 from medical_tasks.spec import Message
 from tests.fault_server import Call as Received
 from tests.fault_server import Fault, FaultServer, echo_answer, first
 from tests.judges.scripted import answered as ask
+from tests.judges.scripted import calls as plain_calls
+from tests.support import GeneratesOnly
 
 CASES = json.loads(Path(__file__).with_name("cases").joinpath("chat.json").read_text(encoding="utf-8"))
 
@@ -72,13 +75,6 @@ def test_each_call_gets_the_reply_to_its_own_chat() -> None:
     assert server.calls[0].body["temperature"] == 0.0
     assert "n" not in server.calls[0].body
     assert "seed" not in server.calls[0].body
-
-
-@pytest.mark.parametrize(
-    ("sampling", "samples"), [({}, True), ({"temperature": 0.0}, False), ({"temperature": 0.3}, True)]
-)
-def test_only_greedy_votes_are_all_the_same(sampling: dict[str, Any], samples: bool) -> None:
-    assert judge_with("http://127.0.0.1:9/v1", sampling=sampling).samples is samples
 
 
 def test_every_request_is_admitted_and_settled() -> None:
@@ -292,3 +288,150 @@ def test_a_judge_is_asked_wider_than_a_model_unless_told() -> None:
 def test_malformed_argument(options: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         open_chat("openai-api/x/m", {"base_url": "http://127.0.0.1:1/v1"} | options, log_dir=Path())
+
+
+class ScriptedModel(GeneratesOnly):
+    """Implements `models.base.Model`."""
+
+    name = "hf/scripted"
+
+    def __init__(self, say: Callable[[Request], Answer | Failure], *, identity: Mapping[str, str]) -> None:
+        self.identity = identity
+        self.batches: list[list[Request]] = []
+        self.closed = False
+        self._say = say
+
+    def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
+        self.batches.append(list(requests))
+        for request in reversed(requests):
+            on_result(self._say(request))
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def answering(text: str, tokens: int | None = 2) -> Callable[[Request], Answer]:
+    return lambda request: Answer(key=request.key, text=text, output_tokens=tokens)
+
+
+GREEDY = {"backend": "hf", "decoding": "greedy"}
+
+
+def asked(judge: LocalJudge, count: int, budget: RunBudget | None = None) -> list[Reply | NoReply]:
+    return [outcome for _, outcome in sorted(ask(judge, plain_calls(count), budget).items())]
+
+
+def test_a_models_answers_are_replies() -> None:
+    model = ScriptedModel(answering("yes"), identity=GREEDY)
+    judge = LocalJudge(model)
+    assert asked(judge, 2) == [Reply(key=f"key {number}", text="yes", output_tokens=2) for number in range(2)]
+    (batch,) = model.batches
+    assert [(request.key, request.max_new_tokens, request.messages) for request in batch] == [
+        (f"key {number}", 16, ({"role": "user", "content": f"q{number}"},)) for number in range(2)
+    ]
+    assert (judge.name, judge.identity, judge.endpoint, judge.reads) == ("hf/scripted", GREEDY, None, "prompt")
+    judge.close()
+    assert model.closed
+    model = ScriptedModel(lambda request: Answer(key=request.key, text="yes", finish="length"), identity=GREEDY)
+    assert asked(LocalJudge(model), 1) == [Reply(key="key 0", text="yes", finish="length")]
+
+    def say(request: Request) -> Answer | Failure:
+        return Failure(key=request.key, reason="prompt too long", detail="9 tokens")
+
+    (outcome,) = asked(LocalJudge(ScriptedModel(say, identity=GREEDY)), 1)
+    assert outcome == NoReply(key="key 0", reason="prompt too long", attempts=1)
+
+
+def test_only_a_temperature_makes_votes_differ() -> None:
+    for identity, samples in CASES["only_a_temperature_makes_votes_differ"]:
+        assert LocalJudge(ScriptedModel(answering("yes"), identity=identity)).samples is samples, identity
+    for temperature, samples in (({}, True), ({"temperature": 0.0}, False), ({"temperature": 0.3}, True)):
+        assert judge_with("http://127.0.0.1:9/v1", sampling=temperature).samples is samples, temperature
+
+
+def test_the_budget_is_used_up_and_no_further() -> None:
+    model = ScriptedModel(answering("yes"), identity=GREEDY)
+    outcomes = asked(LocalJudge(model), 5, RunBudget(max_calls=3))
+    assert [isinstance(outcome, Reply) for outcome in outcomes] == [True, True, True, False, False]
+    assert outcomes[-1] == NoReply(key="key 4", reason="budget spent")
+    budget = RunBudget()
+    asked(LocalJudge(ScriptedModel(answering("yes", None), identity=GREEDY)), 1, budget)
+    assert budget.tokens == estimate_chat(plain_calls(1)[0].messages) + 16
+    model = ScriptedModel(answering("yes"), identity=GREEDY)
+    assert estimate_chat(plain_calls(1)[0].messages) == 10
+    budget = RunBudget(max_tokens=64)
+    outcomes = asked(LocalJudge(model), 5, budget)
+    # Each reserves 26 and takes 12. 52 are reserved; then 24 used and 26 reserved; then 36 and 26; 48 leave no room for 26.
+    assert [len(batch) for batch in model.batches] == [2, 1, 1]
+    assert budget.tokens == 48
+    assert [type(outcome) for outcome in outcomes].count(NoReply) == 1
+
+
+def test_tokens_are_reserved_before_and_settled_after() -> None:
+    budget = RunBudget(max_tokens=100)
+    assert budget.admit(prompt_tokens=40, output_tokens=20)
+    assert not budget.admit(prompt_tokens=40, output_tokens=20)  # 60 are under way
+    budget.settle(prompt_tokens=40, output_tokens=20, used=30)
+    assert budget.admit(prompt_tokens=40, output_tokens=20)
+    assert (budget.calls, budget.tokens) == (2, 30)
+    budget.settle(prompt_tokens=40, output_tokens=20, used=None)
+    assert budget.tokens == 90
+    assert budget.admit(prompt_tokens=10, output_tokens=0)
+    assert not budget.admit(prompt_tokens=1, output_tokens=0)
+    assert not RunBudget(max_calls=0).admit(prompt_tokens=0, output_tokens=0)
+    with pytest.raises(UsageError, match="--max-judge-calls must be 0 or more, got -1"):
+        RunBudget(max_calls=-1)
+    with pytest.raises(UsageError, match="--max-judge-tokens must be 0 or more, got -5"):
+        RunBudget(max_tokens=-5)
+    assert estimate_chat([{"role": "system", "content": "abc"}, {"role": "user", "content": "abcdef"}]) == 3 + 16
+
+
+def test_threads_never_exceed_it_together() -> None:
+    budget = RunBudget(max_calls=500, max_tokens=100_000)
+    highest: list[int] = []
+
+    def spend() -> None:
+        while budget.admit(prompt_tokens=300, output_tokens=100):
+            budget.settle(prompt_tokens=300, output_tokens=100, used=150)
+            highest.append(budget.tokens)
+
+    threads = [threading.Thread(target=spend) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (budget.calls, budget.tokens) == (500, 75_000)
+    assert max(highest) <= 100_000
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50), st.floats(0, 1), st.booleans())), st.integers(0, 200))
+def test_used_tokens_stay_below_the_limit_while_estimates_hold(
+    requests: list[tuple[int, int, float, bool]], limit: int
+) -> None:
+    budget = RunBudget(max_tokens=limit)
+    under_way: list[tuple[int, int, int]] = []
+    for prompt, output, share, wait in requests:
+        if budget.admit(prompt_tokens=prompt, output_tokens=output):
+            under_way.append((prompt, output, int((prompt + output) * share)))
+        if not wait:
+            for asked, longest, used in under_way:
+                budget.settle(prompt_tokens=asked, output_tokens=longest, used=used)
+            under_way = []
+        assert budget.tokens <= limit
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [("", 0), ("abc", 1), ("abcd", 2), ("a b c", 2), ("12.5", 4), ("é", 2), ("µg", 3), ("\ud800", 3)],
+)
+def test_estimates_by_hand(text: str, tokens: int) -> None:
+    # a third of the letters and blanks, rounded up, and each other byte
+    assert estimate_tokens(text) == tokens
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.text(), st.text())
+def test_estimates_grow_with_the_text_and_hardly_depend_on_the_cut(a: str, b: str) -> None:
+    whole = estimate_tokens(a + b)
+    assert max(estimate_tokens(a), estimate_tokens(b)) <= whole <= estimate_tokens(a) + estimate_tokens(b)

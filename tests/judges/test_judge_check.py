@@ -156,9 +156,7 @@ def test_answers_that_are_right_or_wrong() -> None:
     assert "1 have no majority of people, and count with each rater alone" in said
     assert "with them accuracy would be 0.667 to 1.000" in said
     assert "entailed" not in said
-
-
-def test_no_majority_and_one_rater() -> None:
+    # No majority, and one rater.
     figures = check_figures(
         answers("10", "01", gold="  "), ["correct"] * 2, ways=2, views=(CORRECTNESS,), names=("a", "b")
     )

@@ -8,7 +8,6 @@ import json
 import os
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,8 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.judges.base import Backend, NoReply, Reply
+from medical_tasks.judges.base import LABELS, Backend, NoReply, Reply
 from medical_tasks.judges.lexical import LexicalJudge, Sentence, decide
+from medical_tasks.scoring.agreement import accuracy_interval, cohen_interval
 from tests.judges.tiny_nli import answers
 from tests.support import ROOT, SHARED, needs_shared
 
@@ -137,9 +137,8 @@ def test_against_physicians() -> None:
 
 
 def _agreement(rows: Sequence[dict[str, str]]) -> tuple[float, float]:
-    gold = [row["majority_label"].casefold() for row in rows]
-    labels = [decide(row["answer"], row["claim"]) for row in rows]
-    same = sum(one == other for one, other in zip(gold, labels, strict=True)) / len(rows)
-    golds, given_labels = Counter(gold), Counter(str(label) for label in labels)
-    by_chance = sum(golds[label] * given_labels[label] for label in golds) / len(rows) ** 2
-    return round(same, 3), round((same - by_chance) / (1 - by_chance), 3)
+    gold, labels = zip(
+        *((row["majority_label"].casefold(), decide(row["answer"], row["claim"])) for row in rows), strict=True
+    )
+    kappa = cohen_interval(gold, labels, classes=LABELS[:3], resamples=100)
+    return round(accuracy_interval(gold, labels).value, 3), round(kappa.value, 3)

@@ -280,26 +280,24 @@ def test_windows_are_combined(windows: list[list[float]], label: str) -> None:
     assert len(labels) == 2 or combine([row[::-1] for row in windows[::-1]], labels[::-1]) == label
 
 
-@pytest.mark.parametrize(("name", "label"), CASES["label_names"])
-def test_label_names(name: str, label: str | None) -> None:
-    assert read_label(name) == label
-    assert label is None or label in LABELS
-
-
-@pytest.mark.parametrize(("config", "given_labels", "expected"), CASES["labels_in_the_order"])
-def test_labels_in_the_order_of_the_outputs(config: dict[str, object], given_labels: str | None, expected: str) -> None:
-    assert " ".join(read_labels(config, given_labels, model="nli/m")) == expected
+def test_what_a_config_says() -> None:
+    for name, label in CASES["label_names"]:
+        assert read_label(name) == label
+        assert label is None or label in LABELS
+    for config, given_labels, expected in CASES["labels_in_the_order"]:
+        assert " ".join(read_labels(config, given_labels, model="nli/m")) == expected
+    for architectures, kind, family in CASES["families"]:
+        assert find_family({"architectures": architectures, "model_type": kind}, model="nli/m") == family
+    for config, own, wanted, found in CASES["longest_input"]:
+        assert longest_input(config, SimpleNamespace(model_max_length=own), wanted, model="nli/m") == found
+    with pytest.raises(UsageError, match="give max_length"):
+        longest_input({}, SimpleNamespace(model_max_length=10**30), None, model="nli/m")
 
 
 @pytest.mark.parametrize(("config", "given_labels", "message"), CASES["labels_that_mean_nothing"])
 def test_labels_that_mean_nothing(config: dict[str, object], given_labels: str | None, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         read_labels(config, given_labels, model="nli/m")
-
-
-@pytest.mark.parametrize(("architectures", "kind", "family"), CASES["families"])
-def test_families(architectures: list[str] | None, kind: str, family: str) -> None:
-    assert find_family({"architectures": architectures, "model_type": kind}, model="nli/m") == family
 
 
 class _Tokens:
@@ -459,13 +457,3 @@ def test_models_that_lack_a_file_or_bring_code(models: dict[str, Path], tmp_path
     with pytest.raises(UsageError, match="does not load"):
         open_nli(f"nli/{folder}", {})
     assert not mark.exists()
-
-
-@pytest.mark.parametrize(("config", "own", "wanted", "found"), CASES["longest_input"])
-def test_longest_input(config: dict[str, object], own: int, wanted: int | None, found: int) -> None:
-    assert longest_input(config, SimpleNamespace(model_max_length=own), wanted, model="nli/m") == found
-
-
-def test_a_longest_input_that_nobody_knows() -> None:
-    with pytest.raises(UsageError, match="give max_length"):
-        longest_input({}, SimpleNamespace(model_max_length=10**30), None, model="nli/m")

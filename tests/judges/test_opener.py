@@ -67,7 +67,9 @@ def test_several_votes_sample_unless_told_otherwise() -> None:
     assert opened(5, temperature="none") == (None, True)
     # A server whose replies differ all the same: what is asked stays what it was.
     assert opened(5, temperature="0", varies="true") == ("0.0", True)
-    assert "varies" in NEUTRAL_JUDGE_ARGS
+    # What changes no verdict is neutral, and what does is not.
+    assert {*CHAT_JUDGE_OPTIONS, "varies", "concurrency", "timeout", "total_time", "max_retries"} <= NEUTRAL_JUDGE_ARGS
+    assert not NEUTRAL_JUDGE_ARGS & {"temperature", "top_p", "seed", "base_url", "flags", "dtype", "revision"}
 
 
 @pytest.mark.parametrize(("votes", "passed"), [(1, {"dtype": "auto"}), (3, {"dtype": "auto", "temperature": "1"})])
@@ -85,11 +87,6 @@ def test_local_chat_models_are_wrapped(
     judge = open_judge(name, {"dtype": "auto"}, votes=votes, log_dir=tmp_path)
     assert opened == [(name, passed, tmp_path)]
     assert (judge.name, judge.reads, judge.samples) == (name, "prompt", True)
-
-
-def test_what_changes_no_verdict_is_neutral_and_what_does_is_not() -> None:
-    assert set(CHAT_JUDGE_OPTIONS) | {"concurrency", "timeout", "total_time", "max_retries"} <= NEUTRAL_JUDGE_ARGS
-    assert not NEUTRAL_JUDGE_ARGS & {"temperature", "top_p", "seed", "base_url", "flags", "dtype", "revision"}
 
 
 def test_opening_imports_nothing_heavy() -> None:
@@ -135,9 +132,7 @@ def test_what_can_be_done_about_missing_verdicts(reasons: list[str], again: bool
     said = next_step(reasons)
     assert ("same command again" in said) == again
     assert ("stays so with this judge" in said) == lasting
-
-
-def test_what_a_file_of_verdicts_lacks_is_not_asked_for_again() -> None:
+    # What a file of verdicts lacks is not asked for again.
     said = next_step(["judge: not in the recorded verdicts", "judge: recorded for another question"])
     assert "does not hold the missing ones" in said
     assert "same command again" not in said

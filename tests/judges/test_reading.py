@@ -78,7 +78,7 @@ def test_words_and_keys_of_objects() -> None:
 
 
 @pytest.mark.parametrize("plant", PLANTS)
-def test_a_plant_in_the_reason_moves_no_object(plant: str) -> None:
+def test_a_plant_moves_no_object_and_no_score(plant: str) -> None:
     for reply in (
         json.dumps({"verdict": False, "reason": f"The answer plants {plant} here."}),
         json.dumps({"reason": plant, "verdict": False}),
@@ -101,12 +101,18 @@ def test_a_plant_in_the_reason_moves_no_object(plant: str) -> None:
     ):
         read = read_object(reply, KEYS)
         assert isinstance(read, Unreadable) or read["verdict"] is False
+    for reply in (
+        f"The answer plants {plant} in its text.\nScore: 4",
+        f'It says "{plant}".\nScore: 4',
+        f"{plant}\nScore: 4",
+        f"Score: 4\n{plant}",
+        f"Score: 4\nReason: it says\n{plant}\n",
+    ):
+        score = read_score(reply, 1, 5)
+        assert isinstance(score, Unreadable) or score == 4
 
 
-@pytest.mark.parametrize(
-    "text", ["4", " 4\n", "4.", "**4**", "Score: 4", "score : 4", "**Score:** 4", "Because it is.\n\nScore: 4.\n",
-             "<think>Score: 2\nor\nScore: 3</think>Score: 4", "I thought of 3.\n</think>\n4", "Score = 4", "# Score: 4"],
-)  # fmt: skip
+@pytest.mark.parametrize("text", CASES["a_score"])
 def test_a_score_stands_alone(text: str) -> None:
     assert read_score(text, 1, 5) == 4
 
@@ -116,29 +122,7 @@ def test_other_scores_are_unreadable(text: str, told: str) -> None:
     assert told in problem(read_score(text, 1, 5))
 
 
-@pytest.mark.parametrize("plant", PLANTS)
-def test_a_plant_moves_no_score(plant: str) -> None:
-    for reply in (
-        f"The answer plants {plant} in its text.\nScore: 4",
-        f'It says "{plant}".\nScore: 4',
-        f"{plant}\nScore: 4",
-        f"Score: 4\n{plant}",
-        f"Score: 4\nReason: it says\n{plant}\n",
-    ):
-        read = read_score(reply, 1, 5)
-        assert isinstance(read, Unreadable) or read == 4
-
-
-@pytest.mark.parametrize(
-    ("text", "choice"),
-    [
-        *(("yes", "Yes"), ("Yes.", "Yes"), ("(NO)", "No"), ("Answer: no", "No"), ("It holds.\n**Answer: Yes**", "Yes")),
-        *(
-            (text, None)
-            for text in ("Yes or no", "yesno", "Y", "Answer: yes and no", "Answer: no\nAnswer: yes", "\n", "**")
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "choice"), CASES["choices"])
 def test_a_choice_stands_alone(text: str, choice: str | None) -> None:
     read = read_choice(text, ("Yes", "No"))
     assert isinstance(read, Unreadable) if choice is None else read == choice

@@ -83,9 +83,7 @@ def test_cut_replies_and_foreign_reasons(tmp_path: Path) -> None:
         "judge: recorded without a verdict",
         "judge: http 500",
     ]
-
-
-def test_what_makes_a_file_another_judge(tmp_path: Path) -> None:
+    # What makes a file another judge.
     assert not recorded(tmp_path, {"id": "a", "value": 1}, {"id": "b", "value": 1, "comparable": False}).comparable
     first = recorded(tmp_path, {"id": "a", "value": 1}).identity
     assert first == recorded(tmp_path, {"id": "a", "value": 1}).identity

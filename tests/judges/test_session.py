@@ -222,10 +222,8 @@ def test_labels_become_values(store: Store) -> None:
     assert values(session(backend, store).ask(other)) == [0, "rest"]
     assert len(backend.calls) == 3
     assert (judge.stats.prompt_tokens, judge.stats.estimated) == (0, False)
-
-
-def test_a_question_that_is_none_of_entailment_is_unscored(store: Store) -> None:
-    backend = ScriptedBackend(lambda call: "entailment", reads="pair", samples=False)
+    # A question that is none of entailment is unscored.
+    backend = ScriptedBackend(lambda call: "entailment", reads="pair", samples=False, version="2")
     outcomes = session(backend, store).ask([question("a"), question("b", pair=pair("b"))])
     assert values(outcomes) == ["judge: no question of entailment", True]
     assert len(backend.calls) == 1
@@ -279,9 +277,7 @@ def test_a_forecast_uses_what_is_there_and_closing_closes(store: Store, capsys: 
     with session(backend, store) as judge:
         judge.ask(questions(1))
     assert backend.closed == 1
-
-
-def test_forecasts_of_other_kinds(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    # Of other kinds.
     content = "the premise and the statement " * 57  # 1,710 letters and blanks: 570 tokens
     asked = [question(f"q{number:04}", content=f"{content}{number:04}", max_tokens=512) for number in range(1589)]
     backend = ScriptedBackend(lambda call: "yes", endpoint="https://api.example.org/v1", name="openai-api/example/m")
@@ -294,9 +290,7 @@ def test_forecasts_of_other_kinds(store: Store, capsys: pytest.CaptureFixture[st
     backend = ScriptedBackend(lambda call: "entailment", reads="pair", samples=False)
     session(backend, store, forecast=True).ask([question("a", pair=pair("a")), question("b", pair=pair("b"))])
     assert capsys.readouterr().err == "judge scripted/judge: 2 verdicts, 0 in the store; 2 calls\n"
-
-
-def test_only_judges_with_an_address_are_announced(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    # Only judges with an address are announced.
     for endpoint, told in ((None, 0), ("http://127.0.0.1:1/v1", 1)):
         backend = ScriptedBackend(lambda call: "hm", endpoint=endpoint, version=str(endpoint))
         judge = JudgeSession(backend, JudgeOptions(), store, label="kqa")

@@ -11,7 +11,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.judges.base import LABELS, Call, NoReply, Pair, Question, Reply
+from medical_tasks.judges.base import LABELS, Call, NoReply, Pair, Reply
+from medical_tasks.judges.budget import RunBudget
+from tests.judges.scripted import answered, question
 
 NLI_LABELS = {0: "contradiction", 1: "neutral", 2: "entailment"}
 
@@ -28,25 +30,17 @@ def pairs(count: int, *, seed: int = 0, longest: int = 6) -> list[tuple[str, str
     return [(" ".join(sentence() for _ in range(chance.randint(1, longest))), sentence()) for _ in range(count)]
 
 
-def calls(asked: Sequence[tuple[str, str] | None]) -> list[Call]:
-    """One call a pair; None makes a question that cannot be put so."""
-    made = []
+def answers(judge: Any, asked: Sequence[tuple[str, str] | None]) -> list[Reply | NoReply]:
+    """Asks a backend; returns the outcomes in the order of the pairs. None makes a question that cannot be put so."""
+    given = []
     for number, texts in enumerate(asked):
         values = {label: label for label in LABELS}
         pair = None if texts is None else Pair(premise=texts[0], hypothesis=texts[1], values=values)
-        question = Question(id=f"q/{number}", messages=(), template="", read=str, again="{problem}", pair=pair)
-        made.append(Call(key=f"key {number}", question=question, messages=(), vote=0))
-    return made
-
-
-def answers(judge: Any, asked: Sequence[tuple[str, str] | None]) -> list[Reply | NoReply]:
-    """Asks a backend; returns the outcomes in the order of the pairs, after checking that each call has exactly one."""
-    got: list[Reply | NoReply] = []
-    given = calls(asked)
-    judge.answer(given, None, got.append)  # it sends nothing, so it asks no budget
-    assert sorted(outcome.key for outcome in got) == sorted(call.key for call in given)
-    by_key = {outcome.key: outcome for outcome in got}
-    return [by_key[call.key] for call in given]
+        given.append(Call(key=f"key {number}", question=question(f"q{number}", pair=pair), messages=(), vote=0))
+    budget = RunBudget()
+    found = answered(judge, given, budget)
+    assert budget.calls == 0  # it sends nothing, so it asks no budget
+    return [found[call.key] for call in given]
 
 
 def train_pieces(texts: Sequence[str], *, size: int = 400) -> Any:

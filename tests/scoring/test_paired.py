@@ -159,7 +159,7 @@ def test_p_value_goes_on_where_the_count_of_draws_ends() -> None:
     assert all(later >= earlier * 0.6 for earlier, later in itertools.pairwise(found))
 
 
-def test_micro_f1_of_two_runs() -> None:
+def test_a_statistic_of_two_runs() -> None:
     generator = np.random.default_rng(12)
     first = [generator.integers(0, 6, 50) for _ in range(3)]
     second = [np.minimum(5, first[0] + generator.integers(0, 3, 50)), generator.integers(0, 6, 50), first[2]]
@@ -179,9 +179,7 @@ def test_micro_f1_of_two_runs() -> None:
     # Plain percentiles; ours are a little wider for 50 items.
     assert (result.ci_low, result.ci_high) == pytest.approx((low, high), abs=0.12 * (high - low))
     assert paired_bootstrap_statistic(second, first, f1, resamples=2000) == mirrored(result)
-
-
-def test_statistic_undefined_for_one_run() -> None:
+    # Undefined for one run.
     result = paired_bootstrap_statistic(
         [[0] * 9, [0] * 9, [1] * 9], [[1] * 9, [0] * 9, [0] * 9], lambda t, p, n: t / (t + p)
     )

@@ -11,7 +11,7 @@ from medical_tasks.benchmarks.archehr_qa.data import demo_cases, read_case_rows,
 from medical_tasks.benchmarks.archehr_qa.prompts import gold_response
 from medical_tasks.benchmarks.archehr_qa.scoring import score_items
 from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS, TASKS
-from medical_tasks.spec import Item, TaskSpec
+from medical_tasks.spec import Item
 from tests.support import SHARED
 
 TASK = {task.name.removeprefix("archehr_"): task for task in TASKS}
@@ -19,11 +19,7 @@ ITEMS = Path(__file__).with_name("cases").joinpath("items.json").read_text(encod
 SENTENCES: list[str] = json.loads(ITEMS)["asked"]["sentences"]
 
 
-def task_of(name: str) -> TaskSpec:
-    return TASK[name]
-
-
-HEURISTIC = task_of("heuristic")
+HEURISTIC = TASK["heuristic"]
 
 
 def case(id_: str = "7", **changes: Any) -> Item:

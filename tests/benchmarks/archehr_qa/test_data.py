@@ -127,7 +127,7 @@ def test_a_release_is_no_file_of_open_questions(tmp_path: Path) -> None:
         source_at("questions", tmp_path / "b")
 
 
-def test_open_questions_are_for_the_task_of_questions_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_open_questions_are_for_the_TASK_questions_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write_questions(tmp_path, "121", "122", question="", clinician="")
     rows = list(read_rows("questions", "test_2026", {"test_2026": path}))
     refused = 0

@@ -1,4 +1,4 @@
-"""Similarity of a note's sentences to the questions, by words and by a checkpoint."""
+"""Similarity of a note's sentences to the questions, by words and by a checkpoint; answers without a model made of it."""
 
 from __future__ import annotations
 
@@ -16,16 +16,22 @@ from medical_tasks.benchmarks.archehr_qa.evidence import (
     Chooser,
     Embeddings,
     Words,
+    heuristic_identity,
+    heuristic_responses,
     lexical_similarities,
     open_chooser,
     open_similarity,
     questions,
     ranked,
 )
-from medical_tasks.errors import MissingError
+from medical_tasks.benchmarks.archehr_qa.parsing import read_answer
+from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS
+from medical_tasks.data.task_data import TaskData
+from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.embedder import open_embedder
+from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.spec import Item
-from tests.benchmarks.archehr_qa.asked_items import case
+from tests.benchmarks.archehr_qa.asked_items import HEURISTIC, SENTENCES, TASK, case
 from tests.models.tiny_embedder import TEXTS, make_bert
 
 
@@ -122,6 +128,12 @@ def test_other_items_change_nothing(checkpoint: str) -> None:
         assert some == pytest.approx(others, abs=1e-5)
     assert measure.of([]) == []
     assert measure.of([case(patient_question="", patient_narrative="", clinician_question="")]) == [[0.0] * 5]
+    # Answers of the baseline by the same measure.
+    made = heuristic_responses(HEURISTIC, [case("1"), case("2")], {"embedder": checkpoint})
+    assert made[0] == made[1]
+    assert made[0].count("\n") == 4
+    assert heuristic_identity(HEURISTIC, {"embedder": checkpoint})["similarity"]["model"] == "tiny"
+    assert heuristic_identity(HEURISTIC, {})["similarity"]["method"] == "bm25"
 
 
 def test_a_checkpoint_is_opened_once_for_prompts_and_protocol(
@@ -138,3 +150,70 @@ def test_a_checkpoint_is_opened_once_for_prompts_and_protocol(
     assert isinstance(open_similarity(None), Words)
     with pytest.raises(MissingError, match="no such folder"):
         open_similarity(str(tmp_path / "nothing"))
+
+
+def answer(item: Item) -> str:
+    (made,) = heuristic_responses(HEURISTIC, [item], {})
+    return made
+
+
+def noted(*sentences: str) -> Item:
+    return case(sentences=list(sentences), sentence_ids=[str(10 + n) for n in range(len(sentences))], relevance=[])
+
+
+def long(word: str, words: int) -> str:
+    return " ".join([*word.split(), *["filler"] * (words - len(word.split()))])
+
+
+def test_answers_of_the_baseline_by_hand() -> None:
+    whole = "\n".join(f"{' '.join(text.split())} |{number}|" for number, text in enumerate(SENTENCES, start=1))
+    assert whole.startswith("Brief course: |1|\nA stone blocked the duct, and the fever came from it. |2|\n")
+    for task in ANSWER_TASKS:
+        assert heuristic_responses(task, [case()], {}) == [whole]
+    # The limit ends it at a whole sentence. By likeness: fever and cause (10), cause (12), and the one that shares nothing
+    # (11): 39 + 30 + 6 words, or 7. A sentence longer than an answer is passed over.
+    for last, ids, words in ((6, ("10", "11", "12"), 75), (7, ("10", "12"), 69)):
+        item = noted(long("fever, cause", 39), long("nothing", last), long("cause", 30))
+        read = read_answer(answer(item), item.fields["sentence_ids"])
+        assert (read.citations, read.words, read.problems) == (ids, words, ())
+    assert answer(noted(long("fever cause", 76), "The fever fell.", " ")) == "The fever fell. |11|"
+    assert answer(noted(long("fever cause", 75))).endswith("|10|")
+    assert answer(noted(long("fever", 76))) == ""
+    assert answer(noted()) == ""
+
+
+@given(lengths=st.lists(st.integers(0, 90), max_size=12), data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_an_answer_is_official_and_takes_the_most_similar(lengths: list[int], data: st.DataObject) -> None:
+    vocabulary = ("fever", "cause", "kidney", "walk", "home")
+    words = st.sampled_from(vocabulary)
+    sentences = [" ".join(data.draw(st.lists(words, min_size=n, max_size=n))) for n in lengths]
+    item = noted(*sentences)
+    read = read_answer(answer(item), item.fields["sentence_ids"])
+    usable = [place for place, length in enumerate(lengths) if 0 < length <= 75]
+    if not usable:
+        assert read.words == 0
+        return
+    assert read.problems == ()
+    (similarities,) = Words().of([item])
+    order = [place for place in ranked(similarities) if place in usable]
+    count = len(read.citations)
+    assert sorted(read.citations) == sorted(str(10 + place) for place in order[:count])
+    assert count == len(order) or read.words + lengths[order[count]] > 75
+
+
+def test_what_the_baseline_refuses(tmp_path: Path) -> None:
+    for name in ("question", "evidence", "answer", "alignment"):
+        with pytest.raises(UsageError, match=f"archehr_{name}: baseline/heuristic answers a question with sentences"):
+            heuristic_responses(TASK[name], [case()], {})
+    with pytest.raises(UsageError, match="takes no argument 'embedder'. Arguments: tries"):
+        heuristic_responses(TASK["together"], [case()], {"embedder": "x"})
+    # What the model's questions take has no part in it.
+    assert heuristic_responses(TASK["together"], [case()], {"tries": "2"}) == [answer(case())]
+    # It is the benchmark's own baseline.
+    data = TaskData(items=[case("1"), case("2")], config="demo", folder=tmp_path, revision={})
+    made = run_baseline("heuristic", HEURISTIC, data, max_samples=None)
+    assert made.responses == {"1": answer(case("1")), "2": answer(case("2"))}
+    assert HEURISTIC.baseline == "heuristic"
+    with pytest.raises(UsageError, match="there is no baseline/best"):
+        run_baseline("best", HEURISTIC, data, max_samples=None)

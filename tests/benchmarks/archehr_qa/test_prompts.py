@@ -26,7 +26,7 @@ from medical_tasks.benchmarks.archehr_qa.prompts import (
 from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS, SUBTASKS
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Item, TaskSpec
-from tests.benchmarks.archehr_qa.asked_items import SENTENCES, case, task_of
+from tests.benchmarks.archehr_qa.asked_items import SENTENCES, TASK, case
 
 CASES = json.loads(Path(__file__).with_name("cases").joinpath("prompts.json").read_text(encoding="utf-8"))
 
@@ -34,7 +34,7 @@ ASKED = [task for task in (*ANSWER_TASKS, *SUBTASKS) if task.options.get("steps"
 
 
 def asked(name: str, item: Item | None = None, **arguments: str) -> str:
-    (message,) = load_prompts(task_of(name), arguments=arguments).render(item or case())
+    (message,) = load_prompts(TASK[name], arguments=arguments).render(item or case())
     assert message["role"] == "user"
     return message["content"]
 
@@ -74,7 +74,6 @@ def test_what_the_forms_ask_for() -> None:
     text = question_text("cite", case(), answer=("One.", "Two."))
     assert text.endswith("Answer:\nOne.\nTwo.")
     assert "\n5: The fever was gone" in text
-
     # The example of the form is of the form.
     (line,) = re.findall(r"^.*\|3,4\|$", prompts.texts()["asked"]["together"]["form"], re.MULTILINE)
     assert read_answer(line, ("3", "4")).problems == ()
@@ -87,7 +86,7 @@ def test_evidence_first_shows_what_is_most_like_the_questions() -> None:
         "2: A stone blocked the duct, and the fever came from it.",
         "5: The fever was gone on the third day.",
     ]
-    prompts = load_prompts(task_of("evidence_first"), arguments={"evidence": "2"})
+    prompts = load_prompts(TASK["evidence_first"], arguments={"evidence": "2"})
     assert prompts.sources is not None
     assert prompts.sources(case()) == ("2", "5")
     assert prompts.settings["evidence"] == 2
@@ -125,7 +124,7 @@ def test_the_hash_is_of_all_texts_of_a_task(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(("task", "name", "arguments", "message"), CASES["refused"])
 def test_what_is_refused(task: str, name: str, arguments: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=re.escape(message)):
-        load_prompts(task_of(task), name, arguments=arguments)
+        load_prompts(TASK[task], name, arguments=arguments)
 
 
 def test_the_gold_of_each_form() -> None:
@@ -134,13 +133,13 @@ def test_the_gold_of_each_form() -> None:
     cited = "The fever came from a stone in the duct. |2|\nThe stone was taken out. |3|\nThen the fever went away."
     for task in ANSWER_TASKS:
         assert gold_response(task, item) == cited
-    assert gold_response(task_of("question"), item) == "What was the cause of her fever?"
-    assert gold_response(task_of("evidence"), item) == "2,3"
-    assert gold_response(task_of("answer"), item) == item.fields["clinician_answer"]
-    assert gold_response(task_of("alignment"), item) == "1: 2\n2: 3\n3: 5"
+    assert gold_response(TASK["question"], item) == "What was the cause of her fever?"
+    assert gold_response(TASK["evidence"], item) == "2,3"
+    assert gold_response(TASK["answer"], item) == item.fields["clinician_answer"]
+    assert gold_response(TASK["alignment"], item) == "1: 2\n2: 3\n3: 5"
     # What is not released.
     unanswered: dict[str, Any] = {"clinician_answer": "", "answer_sentences": [], "answer_citations": []}
-    together = task_of("together")
+    together = TASK["together"]
     assert gold_response(together, case(**unanswered)) == (
         "A stone blocked the duct, and the fever came from it. |2|\nThe stone was taken out by endoscopy. |3|"
     )
@@ -149,10 +148,10 @@ def test_the_gold_of_each_form() -> None:
     assert gold_response(together, case(relevance=[], **unanswered)) == ""
     # Sentences without their citations: the last one has what must be cited.
     assert gold_response(together, case(answer_citations=[])).endswith("taken out.\nThen the fever went away. |2,3|")
-    assert gold_response(task_of("alignment"), case(answer_citations=[])) == ""
-    assert gold_response(task_of("alignment"), case(answer_citations=["2,3", "", "5"])) == "1: 2,3\n2:\n3: 5"
-    assert gold_response(task_of("evidence"), case(relevance=[])) == ""
-    assert gold_response(task_of("answer"), case(**unanswered)) == ""
+    assert gold_response(TASK["alignment"], case(answer_citations=[])) == ""
+    assert gold_response(TASK["alignment"], case(answer_citations=["2,3", "", "5"])) == "1: 2,3\n2:\n3: 5"
+    assert gold_response(TASK["evidence"], case(relevance=[])) == ""
+    assert gold_response(TASK["answer"], case(**unanswered)) == ""
 
 
 @given(data=st.data())
@@ -169,7 +168,7 @@ def test_a_gold_answer_is_official_and_cites_exactly_what_is_essential(data: st.
     item = case(
         sentences=note, sentence_ids=ids, relevance=relevance, answer_sentences=answer, answer_citations=citations
     )
-    read = read_answer(gold_response(task_of("together"), item), ids)
+    read = read_answer(gold_response(TASK["together"], item), ids)
     assert sorted(read.citations, key=int) == essential(item)
     assert read.words <= 75
     if essential(item):
@@ -190,16 +189,13 @@ def test_faults_by_their_first_words(reply: str, faults: list[str]) -> None:
     assert (uncited_faults(reply, IDS) == faults) or "It is empty." not in faults
 
 
-@pytest.mark.parametrize(("extra", "words"), [("", 76), ("and more ", 78)])
-def test_too_long_with_the_number_of_words(extra: str, words: int) -> None:
-    said = f"It is too long: it has {words} words, and at most 75 are allowed."
-    assert cited_faults(f"{LONG} {extra}end. |1|", IDS) == uncited_faults(f"{LONG} {extra}end.", IDS) == [said]
+def test_the_number_of_words_unknown_ids_and_a_changed_answer_are_named() -> None:
     assert uncited_faults(LONG, IDS) == []
-    # What is cited behind the words that count is cited.
-    assert cited_faults(f"{LONG}\n{extra}end. |1|", IDS) == [said]
-
-
-def test_unknown_ids_are_named() -> None:
+    for extra, words in (("", 76), ("and more ", 78)):
+        said = f"It is too long: it has {words} words, and at most 75 are allowed."
+        assert cited_faults(f"{LONG} {extra}end. |1|", IDS) == uncited_faults(f"{LONG} {extra}end.", IDS) == [said]
+        # What is cited behind the words that count is cited.
+        assert cited_faults(f"{LONG}\n{extra}end. |1|", IDS) == [said]
     said = "It cites numbers that no sentence given here has: 9, 12."
     assert cited_faults("She had a stone. |9,2|\nIt was taken out. |12,9|", IDS) == [said]
     many = ",".join(map(str, range(10, 40)))
@@ -209,9 +205,6 @@ def test_unknown_ids_are_named() -> None:
     faults = cited_faults(f"{LONG} |1|\nend. |77|", IDS)
     assert [fault[:14] for fault in faults] == ["It is too long", "It cites numbe"]
     assert faults[1].endswith(": 77.")
-
-
-def test_a_changed_answer() -> None:
     changed = "It changes the answer. Repeat"
     assert cited_faults(GOOD, IDS, answer=ANSWER) == []
     for same in ("she had a stone |2|\nIt was taken out! |3|", "She had a stone. It was taken out. |2,3|"):
@@ -237,9 +230,7 @@ def test_what_stands_below_the_question() -> None:
     shown = feedback_text("x" * 5_000, ["It is too long."], number=2, tries=5)
     assert len(shown) < 1_500
     assert "x [...]\n" in shown
-
-
-def test_sentences_as_they_were_written() -> None:
+    # Sentences as they were written.
     reply = "```\nShe had a stone [2]. It hurt. |3|\n\nIt was taken\tout |4|\n```"
     # With bars in a line, brackets are prose; without, they are citations.
     assert written_sentences(reply, IDS) == ("She had a stone [2].", "It hurt.", "It was taken out")

@@ -20,7 +20,7 @@ from medical_tasks.models.base import Answer, OnResult, Request
 from medical_tasks.runs.folder import RunFolder, open_run_folder
 from medical_tasks.runs.runner import AnsweredTask, RunOptions, run_model
 from medical_tasks.spec import Ask, Dialogue, Done, Item, TaskSpec, Turn
-from tests.benchmarks.archehr_qa.asked_items import case, task_of
+from tests.benchmarks.archehr_qa.asked_items import TASK, case
 from tests.support import GeneratesOnly
 
 GOOD = "She had a stone. |2|\nIt was taken out. |3|"
@@ -33,7 +33,7 @@ NOTHING: Any = None  # no store: nothing is kept between rounds
 
 
 def turn(name: str, *replies: str, **arguments: str) -> Turn:
-    task = task_of(name)
+    task = TASK[name]
     about = case()
     opening = load_prompts(task, arguments=arguments).render(about)
     dialogue = Dialogue(item=about, opening=opening, answers=replies)
@@ -102,8 +102,8 @@ def test_answer_first_then_cites() -> None:
 )
 @settings(max_examples=60, deadline=None)
 def test_a_dialogue_ends_and_asks_no_question_twice(name: str, replies: list[str]) -> None:
-    opening = load_prompts(task_of(name)).render(case())
-    protocol = open_protocol(task_of(name), arguments={"tries": "3"})
+    opening = load_prompts(TASK[name]).render(case())
+    protocol = open_protocol(TASK[name], arguments={"tries": "3"})
     assert protocol.identity == {"name": name, "version": 1, "tries": 3}
     seen = {opening[0]["content"]}
     for number in itertools.count(1):
@@ -150,8 +150,6 @@ class Erring(GeneratesOnly):
     """Errs in the first `bad` tries of each step, in the way of its case, and then answers well."""
 
     name = "scripted/model"
-    endpoint: str | None = None
-    is_main = True
     identity: Mapping[str, str] = {"backend": "scripted"}
 
     def __init__(self, *, bad: int = 1, dies_after: int | None = None) -> None:
@@ -159,9 +157,6 @@ class Erring(GeneratesOnly):
         self.asked: list[str] = []
         self.rounds: list[list[str]] = []
         self.texts: dict[str, list[str]] = {}
-
-    def share(self, keys: list[str]) -> list[str]:
-        return keys
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
         self.rounds.append([])
@@ -181,9 +176,6 @@ class Erring(GeneratesOnly):
             return WAYS[int(number)]
         return PLAIN if "Do not cite yet" in text else GOOD
 
-    def close(self) -> None:
-        pass
-
 
 def run(task: TaskSpec, model: Any, data: TaskData, folder: RunFolder) -> AnsweredTask:
     answered = run_model([task], {task.name: data}, model, folder, RunOptions())
@@ -193,7 +185,7 @@ def run(task: TaskSpec, model: Any, data: TaskData, folder: RunFolder) -> Answer
 
 def test_each_error_is_named_and_the_question_put_again(data: TaskData, folder: RunFolder) -> None:
     model = Erring()
-    made = run(task_of("together"), model, data, folder)
+    made = run(TASK["together"], model, data, folder)
     assert list(made.responses.values()) == [GOOD] * 6
     assert model.rounds == [[*"012345"], [*"12345"]]  # all of a round together, and only those that go on
     for number, told in enumerate(TOLD):
@@ -207,7 +199,7 @@ def test_each_error_is_named_and_the_question_put_again(data: TaskData, folder: 
 
 def test_two_steps_have_their_own_tries(data: TaskData, folder: RunFolder) -> None:
     model = Erring()
-    made = run(task_of("answer_first"), model, data, folder)
+    made = run(TASK["answer_first"], model, data, folder)
     assert list(made.responses.values()) == [GOOD] * 6
     # First the empty and the long answer are asked for again; then each is cited, at first in the wrong way or with words of
     # another answer.
@@ -226,23 +218,23 @@ def test_a_stopped_run_goes_on_and_asks_nothing_twice(
     data: TaskData, tmp_path: Path, name: str, dies_after: int
 ) -> None:
     whole = Erring(bad=2)
-    expected = run(task_of(name), whole, data, open_run_folder(tmp_path / "whole", {"test": 1})).responses
+    expected = run(TASK[name], whole, data, open_run_folder(tmp_path / "whole", {"test": 1})).responses
     assert len(set(whole.asked)) == len(whole.asked)
     folder = open_run_folder(tmp_path / "run", {"test": 1})
     first, second, third = Erring(bad=2, dies_after=dies_after), Erring(bad=2), Erring(bad=2)
     with pytest.raises(KeyboardInterrupt):
-        run(task_of(name), first, data, folder)
-    assert run(task_of(name), second, data, folder).responses == expected
+        run(TASK[name], first, data, folder)
+    assert run(TASK[name], second, data, folder).responses == expected
     assert len(first.asked) == dies_after
     assert sorted([*first.asked, *second.asked]) == sorted(whole.asked)
     with Store(folder.answers) as store:
         assert store.counts("answer") == (len(whole.asked), len(whole.asked))
-    assert run(task_of(name), third, data, folder).responses == expected
+    assert run(TASK[name], third, data, folder).responses == expected
     assert third.asked == []
 
 
 def test_evidence_first_says_which_sentences_were_given(data: TaskData, folder: RunFolder) -> None:
-    made = run(task_of("evidence_first"), Erring(bad=0), data, folder)
+    made = run(TASK["evidence_first"], Erring(bad=0), data, folder)
     assert made.sources == {item.id: ("1", "2", "3", "4", "5") for item in data.items}
     settings = made.recipe["prompts"]["settings"]
     assert settings["evidence"] == 10
@@ -255,7 +247,7 @@ def test_a_toy_model_goes_through_each_protocol(tmp_path: Path) -> None:
     from medical_tasks.models.opener import open_model
     from medical_tasks.models.stand_ins import make_toy_model
 
-    tasks = [task_of(name) for name in NAMES]
+    tasks = [TASK[name] for name in NAMES]
     rows = list(read_rows("demo", "dev", {}))[:1]
     data = {task.name: data_of(load_items(task, rows)) for task in tasks}
     make_toy_model(tmp_path / "toy", [text for row in rows for text in row["sentences"]])

@@ -153,17 +153,6 @@ def test_offsets_that_are_all_zero_are_none(tmp_path: Path, capfd: pytest.Captur
     assert len(read.sentences) == 3
 
 
-@needs_shared
-@pytest.mark.upstream
-def test_the_open_copy_has_no_note_excerpts() -> None:
-    path = SHARED / "data" / "archehr" / "archehr-qa.xml"
-    with pytest.raises(UsageError, match=r"none of its 20 cases has a note excerpt.*build these as --config questions"):
-        read_cases(path)
-    read = read_cases(path, notes=False)
-    assert (len(read), sum(len(each.phrases) for each in read)) == (20, 28)
-    assert all(each.clinician_question and not each.sentences for each in read)
-
-
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.floats(0, 1), length=st.integers(0, 40), put=st.binary(max_size=4))
 def test_a_damaged_file_is_cases_or_an_error(tmp_path: Path, place: float, length: int, put: bytes) -> None:
@@ -184,7 +173,7 @@ def cases(tmp_path: Path) -> list[Case]:
     return read_cases(write_cases(tmp_path, case("1"), case("2")))
 
 
-def test_an_early_key(tmp_path: Path, cases: list[Case]) -> None:
+def test_keys(tmp_path: Path, cases: list[Case]) -> None:
     path = write_json(tmp_path, "key", [key("2"), key("1", answers=list(reversed(labels(*["essential"] * 3))))])
     read = read_key(path, cases)
     assert list(read) == ["1", "2"]
@@ -196,9 +185,7 @@ def test_an_early_key(tmp_path: Path, cases: list[Case]) -> None:
     assert read["2"] == CaseKey()
     assert (read["1"].relevance, read["1"].clinician_answer, read["1"].cited) == ({}, "", False)
     assert [each.text for each in read["1"].answer_sentences] == ["All.", "Well."]
-
-
-def test_a_later_key(tmp_path: Path, cases: list[Case]) -> None:
+    # A later key.
     answers, others = CASES["later_key"]
     read = read_key(write_json(tmp_path, "key", [key("1", **answers), key("2", **others)]), cases)
     assert read["1"].clinician_answer == f"He {SECRET}. It was removed. Well."
@@ -252,7 +239,13 @@ def test_a_mapping(tmp_path: Path, cases: list[Case]) -> None:
 
 @needs_shared
 @pytest.mark.upstream
-def test_the_fixture_of_keys() -> None:
+def test_the_open_copy_without_note_excerpts_and_the_fixture_of_keys() -> None:
+    path = SHARED / "data" / "archehr" / "archehr-qa.xml"
+    with pytest.raises(UsageError, match=r"none of its 20 cases has a note excerpt.*build these as --config questions"):
+        read_cases(path)
+    questions = read_cases(path, notes=False)
+    assert (len(questions), sum(len(each.phrases) for each in questions)) == (20, 28)
+    assert all(each.clinician_question and not each.sentences for each in questions)
     folder = SHARED / "fixtures" / "archehr"
     cases = read_cases(folder / "archehr-qa.xml")
     assert [each.id for each in cases] == [str(number) for number in range(1, 13)]

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["EXAMPLES", "write_tree"]
-
 RUN, CODE = (Path(__file__).with_name(f"official_{name}.txt").read_text(encoding="utf-8") for name in ("run", "code"))
 
 EXAMPLES: Mapping[str, Any] = {

@@ -2,11 +2,16 @@ from __future__ import annotations
 
 import ast
 import json
+import math
+import re
 from collections import Counter
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.medcalc_bench.data import (
     CATEGORIES,
@@ -17,7 +22,14 @@ from medical_tasks.benchmarks.medcalc_bench.data import (
     load_items,
     read_rows,
 )
-from medical_tasks.benchmarks.medcalc_bench.demo import decimal_limits
+from medical_tasks.benchmarks.medcalc_bench.demo import decimal_limits, demo_rows
+from medical_tasks.benchmarks.medcalc_bench.gold import (
+    MAX_ENTITIES_CHARS,
+    answer_text,
+    canonical_entities,
+    parse_entities,
+    recompute,
+)
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC, MEDCALC_BENCH
 from medical_tasks.errors import UsageError
 from tests.benchmarks.medcalc_bench.official_csv import V1, csv_text, official_row, v1_cells, v12_rows, write_csv
@@ -177,3 +189,147 @@ def test_v1(v1: list[dict[str, Any]]) -> None:
     from medical_tasks.data.dataset_source import file_sha256
 
     assert file_sha256(V1) == V1_TEST_SHA256
+
+
+# Golds worked out by hand from the published rules, which the calculators give as well.
+DEMO = demo_rows()
+
+
+def test_there_are_enough_of_every_kind() -> None:
+    assert len(DEMO) == 31
+    assert len({row["calculator_id"] for row in DEMO}) == 30
+    assert {row["category"] for row in DEMO} == set(CATEGORIES)
+    assert Counter(row["output_type"] for row in DEMO) == {"decimal": 18, "integer": 11, "date": 2}
+    assert len([row for row in DEMO if row["ground_truth_answer"].startswith("(")]) == 2
+    assert [row["row_number"] for row in DEMO] == list(range(1, 32))
+    texts = {row["note_id"]: row["patient_note"] for row in DEMO}
+    assert all(texts[row["note_id"]] == row["patient_note"] for row in DEMO)
+    assert len(texts) == len(set(texts.values())) == 29  # two notes are asked about twice
+
+
+@pytest.mark.parametrize("row", DEMO, ids=lambda row: str(row["row_number"]))
+def test_each_row(row: dict[str, Any]) -> None:
+    answer = recompute(row).answer
+    gold = row["ground_truth_answer"]
+    if isinstance(answer, float):
+        # Golds have three decimals at most, as in v1.0.
+        assert float(gold) == pytest.approx(answer, abs=0.0005)
+        assert gold == f"{Decimal(gold).normalize():f}"
+    else:
+        assert gold == answer_text(answer)
+    numbers = {float(number) for number in re.findall(r"\d+(?:\.\d+)?", row["patient_note"])}
+    spelled = {"two", "four"}  # doses a day are written as words
+    for name, found in json.loads(row["relevant_entities"]).items():
+        if isinstance(found, list):
+            wanted = {float(item) for item in found if not isinstance(item, str)}
+            if name.endswith("Per Day"):
+                assert spelled & set(row["patient_note"].split())
+            else:
+                assert wanted <= numbers, name
+        elif isinstance(found, str) and "/" in found:
+            assert found in row["patient_note"]
+    assert list(row) == [column.name for column in COLUMNS]
+    types = {"string": str, "int64": int}
+    assert all(type(row[column.name]) is types[column.dtype] for column in COLUMNS)
+    assert 60 <= len(row["patient_note"].split()) <= 200
+    assert row["question"].strip()
+    (first, *_) = re.findall(r"[-\d./]+", row["ground_truth_answer"])
+    assert first in row["ground_truth_explanation"]
+    assert row["note_type"] == "Synthetic"
+    assert re.fullmatch(r"demo-\d{4}", row["note_id"])
+    if row["output_type"] != "decimal":
+        assert row["lower_limit"] == row["ground_truth_answer"] == row["upper_limit"]
+    else:
+        low, gold, high = (float(row[name]) for name in ("lower_limit", "ground_truth_answer", "upper_limit"))
+        assert [low, high] == pytest.approx([0.95 * gold, 1.05 * gold])
+
+
+@pytest.mark.parametrize(("answer", "limits"), TABLES["decimal_limits"])
+def test_decimal_limits(answer: str, limits: list[str]) -> None:
+    assert list(decimal_limits(answer)) == limits
+
+
+@pytest.mark.parametrize(("text", "canonical"), TABLES["canonical_form"])
+def test_canonical_form(text: str, canonical: str) -> None:
+    assert canonical_entities(text) == canonical
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        *TABLES["refused"],
+        ("{'a': '" + "x" * MAX_ENTITIES_CHARS + "'}", f"characters, at most {MAX_ENTITIES_CHARS} are read"),
+    ],
+)
+def test_refused(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        canonical_entities(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "-" * (MAX_ENTITIES_CHARS - 1) + "1",
+        "[" * MAX_ENTITIES_CHARS,
+        "[" * (MAX_ENTITIES_CHARS // 2) + "]" * (MAX_ENTITIES_CHARS // 2),
+        '{"a":' * 10_000 + "1" + "}" * 10_000,
+        "{'a': " + "1+" * 30_000 + "1}",
+        "{'a': " + "9" * 60_000 + "}",
+        '{"a": ' + "9" * 60_000 + "}",
+        "{'a': " + "not " * 16_000 + "1}",
+        "(" * 150 + ")" * 150,
+    ],
+    ids=lambda text: text[:8],
+)
+def test_texts_made_to_exhaust_the_parser_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"neither a JSON|nested too deeply|a mapping of|Exceeds the limit"):
+        canonical_entities(text)
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_odd_backslash_does_not_warn() -> None:
+    assert parse_entities(r"{'a': '\d'}") == {"a": "\\d"}
+
+
+def test_tuples_become_lists_and_order_is_kept() -> None:
+    parsed = parse_entities("{'b': (1, ('x', 2)), 'a': 0}")
+    assert list(parsed) == ["b", "a"]
+    assert parsed["b"] == [1, ["x", 2]]
+
+
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**15), 10**15)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text()
+)
+entities = st.dictionaries(
+    st.text(max_size=12),
+    scalars | st.lists(scalars, max_size=3) | st.dictionaries(st.text(max_size=5), scalars, max_size=2),
+    max_size=6,
+)
+
+
+@settings(deadline=None, max_examples=200)
+@given(value=entities)
+def test_both_notations_mean_the_same(value: dict[str, Any]) -> None:
+    canonical = canonical_entities(repr(value))
+    assert (
+        canonical == canonical_entities(json.dumps(value)) == canonical_entities(json.dumps(value, ensure_ascii=False))
+    )
+    assert same(json.loads(canonical), value)
+    assert canonical_entities(canonical) == canonical
+
+
+def same(one: Any, two: Any) -> bool:
+    """Equality that tells 1, 1.0 and True apart, and 0.0 from -0.0."""
+    if type(one) is not type(two):
+        return False
+    if isinstance(one, dict):
+        return one.keys() == two.keys() and all(same(one[key], two[key]) for key in one)
+    if isinstance(one, list):
+        return len(one) == len(two) and all(map(same, one, two))
+    if isinstance(one, float):
+        return one == two and math.copysign(1, one) == math.copysign(1, two)
+    return bool(one == two)

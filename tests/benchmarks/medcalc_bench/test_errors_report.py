@@ -60,31 +60,21 @@ def test_verdicts_have_a_type_and_its_reason_and_are_kept(store: Store) -> None:
     assert again.stats.calls == 0
 
 
-def test_an_unreadable_verdict_is_asked_for_again(store: Store) -> None:
+def test_verdicts_that_cannot_be_read_fail_or_differ(store: Store) -> None:
+    # Votes are on the type, and the reason is one of its own.
+    said = iter(f'{{"error_type": "{kind}", "reason": "{why}"}}' for kind, why in zip("ABA", "123", strict=True))
+    judge = JudgeSession(ScriptedBackend(lambda call: next(said)), JudgeOptions(votes=3), store, quiet=True)
+    assert judge_errors([(item(9), "reply")], judge) == {"9": ErrorVerdict("A", "1")}
     judge = session(lambda call: GOOD if len(call.messages) > 1 else "Type B, I think.", store)
     assert {each.error_type for each in judge_errors(PAIRS, judge).values()} == {"B"}
     assert judge.stats.calls == 8
-
-
-def test_what_stays_unreadable_and_what_fails_is_no_type(store: Store) -> None:
-    assert judge_errors(PAIRS[:1], session(lambda call: "still B", store)) == {
-        "1": ErrorVerdict(None, "judge: unreadable reply")
-    }
+    # What stays unreadable and what fails is no type, and what failed is asked again.
+    others = [(item(number), "another") for number in range(5, 9)]
+    found = judge_errors(others[:1], session(lambda call: "still B", store))
+    assert found == {"5": ErrorVerdict(None, "judge: unreadable reply")}
     failing = session(lambda call: NoReply(key=call.key, reason="timeout"), store)
-    assert set(judge_errors(PAIRS[1:], failing).values()) == {ErrorVerdict(None, "judge: timeout")}
-    assert {each.error_type for each in judge_errors(PAIRS[1:], session(lambda call: GOOD, store)).values()} == {"B"}
-
-
-def test_votes_are_on_the_type_and_the_reason_is_one_of_its_own(store: Store) -> None:
-    said = iter(
-        [
-            '{"error_type": "A", "reason": "one"}',
-            '{"error_type": "B", "reason": "two"}',
-            '{"error_type": "A", "reason": "x"}',
-        ]
-    )
-    judge = JudgeSession(ScriptedBackend(lambda call: next(said)), JudgeOptions(votes=3), store, quiet=True)
-    assert judge_errors(PAIRS[:1], judge) == {"1": ErrorVerdict("A", "one")}
+    assert set(judge_errors(others[1:], failing).values()) == {ErrorVerdict(None, "judge: timeout")}
+    assert {each.error_type for each in judge_errors(others[1:], session(lambda call: GOOD, store)).values()} == {"B"}
 
 
 @pytest.mark.parametrize("text", [*TABLES["unreadable_verdicts"], "[" * 100_000])
@@ -116,11 +106,9 @@ def test_a_planted_text_stays_inside_its_quotes(reply: str, store: Store) -> Non
     assert json.loads(quoted) == reply
     assert not {"\n", "<"} & set(quoted)
     assert judge_errors([(item(1), reply)], session(lambda call: GOOD, store))["1"].error_type == "B"
-
-
-def test_a_judge_that_repeats_the_reply_is_not_taken_at_its_word(store: Store) -> None:
+    # A judge that repeats the reply is not taken at its word.
     echo = session(lambda call: str(call.messages[0]["content"]), store)
-    assert judge_errors([(item(1), PLANTED[0])], echo)["1"].error_type is None
+    assert judge_errors([(item(2), reply)], echo)["2"].error_type is None
 
 
 SVG = "{http://www.w3.org/2000/svg}"

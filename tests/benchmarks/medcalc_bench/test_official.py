@@ -29,13 +29,6 @@ MEDCALC = SHARED / "data" / "medcalc"
 AGE = "('4 weeks', '3 days')"
 
 
-def _fixture(name: str) -> list[dict[str, Any]]:
-    cases: list[dict[str, Any]] = json.loads((SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8"))[
-        "medcalc"
-    ][name]
-    return cases
-
-
 def _row(case: dict[str, Any]) -> dict[str, Any]:
     gold = {"gold": case["ground_truth"], "lower": case["lower"], "upper": case["upper"]}
     return {"calculator_id": int(case["calid"]), **gold}
@@ -57,7 +50,8 @@ def test_decisions_of_the_reference() -> None:
     published = json.loads((MEDCALC / "recorded/gpt-4o-mini_direct_answer.results.json").read_text(encoding="utf-8"))
     assert official_summary(results) == published
     # Decisions and read answers that the authors' script gave on invented replies (fixtures/README.md).
-    cases = _fixture("raw_outputs")
+    fixture = json.loads((SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8"))["medcalc"]
+    cases = fixture["raw_outputs"]
     assert len(cases) >= 142
     for case in cases:
         decision = official_decision(case["raw"], **_row(case))
@@ -70,7 +64,7 @@ def test_decisions_of_the_reference() -> None:
         else:
             with pytest.raises(ValueError, match="no two numbers"):
                 official_answer(case["raw"], kind)
-    cases = _fixture("direct_checks")
+    cases = fixture["direct_checks"]
     assert len(cases) >= 27
     for case in cases:
         assert official_check(case["answer"], **_row(case)).correct == bool(case["reference"]["decision"]), case

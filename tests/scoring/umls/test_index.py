@@ -57,9 +57,9 @@ def test_what_an_index_holds(tmp_path: Path) -> None:
         (0, "one two three four five", ("C0000004",))
     ]
     assert found(tmp_path / "index") == []
-
-
-def test_foldings(tmp_path: Path) -> None:
+    assert len(GROUPS) == 7
+    assert sum(len(each.split()) for each in GROUPS.values()) == len(MEDCON_TYPES) == 66
+    # The folding decides under what a term is found.
     write_umls(tmp_path, STRINGS + row(4, "hypertension") + row(4, "Straße"))
     build_index(tmp_path, tmp_path / "index")
     assert [term for _, term, _ in found(tmp_path / "index", "HYPERTENSION", "Hypertension")] == ["hypertension"]
@@ -164,8 +164,3 @@ def test_a_damaged_index(tmp_path: Path) -> None:
     (tmp_path / "index" / "umls.json").write_text("{")
     with pytest.raises(UsageError, match="cannot be read"):
         UmlsIndex(tmp_path / "index")
-
-
-def test_the_accepted_types() -> None:
-    assert len(GROUPS) == 7
-    assert sum(len(each.split()) for each in GROUPS.values()) == len(MEDCON_TYPES) == 66

@@ -67,11 +67,9 @@ def test_by_hand() -> None:
     alike = label_agreement(before, after, [str(number // 10) for number in range(40)])["agreement"]
     assert alike["value"] == alone["value"] == 0.5
     assert alike["ci_high"] - alike["ci_low"] > alone["ci_high"] - alone["ci_low"]
-
-
-def test_words_that_were_kept() -> None:
-    for before, after, kept in CASES["test_words_that_were_kept"]:
-        assert list(retained_words(before, after)) == kept, before
+    # Words that were kept.
+    for text, edited, kept in CASES["test_words_that_were_kept"]:
+        assert list(retained_words(text, edited)) == kept, text
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
