@@ -13,10 +13,10 @@ import pytest
 
 from medical_tasks.errors import UsageError
 from medical_tasks.harness.lighteval_adapter import agreed, choices_texts, task_configs
-from medical_tasks.models.base import Answer, ChoiceScores, Request
+from medical_tasks.models.base import ChoiceScores
 from medical_tasks.models.stand_ins import make_toy_model
-from medical_tasks.spec import Message
 from tests.choice_benchmark.spec import ROWS, TASK
+from tests.models.choice_runs import choose, scores
 
 pytestmark = pytest.mark.slow
 
@@ -64,22 +64,8 @@ def our_scores(toy: Path, asked: list[Any]) -> list[ChoiceScores]:
     from medical_tasks.models.lighteval_models import open_hf
 
     model = open_hf(f"hf/{toy}", options={})
-    requests = [
-        Request(
-            key=doc.specific["id"],
-            messages=(Message(role="user", content=doc.query),),
-            max_new_tokens=0,
-            continuations=tuple(doc.choices),
-        )
-        for doc in asked
-    ]
-    found: dict[str, ChoiceScores] = {}
-
-    def keep(result: Any) -> None:
-        assert isinstance(result, Answer)
-        found[result.key] = ChoiceScores.from_text(result.text)
-
-    model.loglikelihood(requests, keep)
+    requests = [choose(doc.specific["id"], doc.query, doc.choices) for doc in asked]
+    found = scores(model, requests)
     model.close()
     return [found[request.key] for request in requests]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from medical_tasks.models.base import Answer, ChoiceScores, Failure, Model, Request
-from tests.models.local_runs import reference
+from medical_tasks.models.base import ChoiceScores, Model, Request
+from tests.models.local_runs import answers, reference
 from tests.models.toy_texts import TEXTS
 
 LETTERS = ("A", "B", "C", "D", "E")
@@ -29,19 +29,8 @@ CHOICES = [
 ]
 
 
-def results(model: Model, requests: Sequence[Request]) -> dict[str, Answer | Failure]:
-    found: list[Answer | Failure] = []
-    model.loglikelihood(requests, found.append)
-    assert sorted(result.key for result in found) == sorted(request.key for request in requests)
-    return {result.key: result for result in found}
-
-
 def scores(model: Model, requests: Sequence[Request]) -> dict[str, ChoiceScores]:
-    found = {}
-    for key, result in results(model, requests).items():
-        assert isinstance(result, Answer), result
-        found[key] = ChoiceScores.from_text(result.text)
-    return found
+    return {key: ChoiceScores.from_text(answer.text) for key, answer in answers(model, requests).items()}
 
 
 def summed(folder: Path, text: str, continuation: str) -> tuple[float, int]:

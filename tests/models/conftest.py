@@ -12,7 +12,8 @@ import pytest
 
 from medical_tasks.models.base import Model
 from tests.models.local_runs import Opener
-from tests.models.toy_texts import TEXTS
+from tests.models.tiny_embedder import make_bert
+from tests.models.toy_texts import COMMIT, TEXTS
 
 # Answers are compared token by token with those of one prompt alone: on a GPU as well, they are made on the CPU.
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
@@ -24,6 +25,12 @@ def toy_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from medical_tasks.models.stand_ins import make_toy_model
 
     return make_toy_model(tmp_path_factory.mktemp("models") / "toy", TEXTS)
+
+
+@pytest.fixture(scope="session")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small BERT; tests must not change it."""
+    return make_bert(tmp_path_factory.mktemp("models") / "tiny-bert")
 
 
 @pytest.fixture
@@ -67,3 +74,20 @@ def default(toy_model: Path) -> Iterator[Any]:
     model = lighteval_models.open_hf(f"hf/{toy_model}", options={})
     yield model
     model.close()
+
+
+@pytest.fixture
+def hub_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An offline Hub whose cache holds `clinic/tiny-llm` at one commit."""
+    from huggingface_hub import constants
+
+    cache = tmp_path / "hub"
+    repository = cache / "models--clinic--tiny-llm"
+    snapshot = repository / "snapshots" / COMMIT
+    snapshot.mkdir(parents=True)
+    (snapshot / "config.json").write_text("{}", encoding="utf-8")
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text(COMMIT, encoding="utf-8")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(cache))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    return cache

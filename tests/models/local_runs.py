@@ -15,20 +15,20 @@ Opener = Callable[..., Any]
 QUESTIONS = [ask(f"q{index}", text, system="Be brief." if index % 2 else "") for index, text in enumerate(TEXTS[::8])]
 
 
+def results(model: Model, requests: Sequence[Request]) -> dict[str, Answer | Failure]:
+    found: list[Answer | Failure] = []
+    ask_all = model.loglikelihood if any(one.continuations for one in requests) else model.generate
+    ask_all(requests, found.append)
+    assert sorted(result.key for result in found) == sorted(request.key for request in requests)
+    return {result.key: result for result in found}
+
+
 def answers(model: Model, requests: Sequence[Request]) -> dict[str, Answer]:
     found: dict[str, Answer] = {}
-    for result in collect(model, requests):
+    for key, result in results(model, requests).items():
         assert isinstance(result, Answer), result
-        found[result.key] = result
-    assert set(found) == {request.key for request in requests}
+        found[key] = result
     return found
-
-
-def collect(model: Model, requests: Sequence[Request]) -> list[Answer | Failure]:
-    results: list[Answer | Failure] = []
-    model.generate(requests, results.append)
-    assert len(results) == len(requests)
-    return results
 
 
 @functools.cache
@@ -71,14 +71,14 @@ def decode(folder: Path, ids: list[int]) -> str:
     return text
 
 
-def count_calls(model: Any) -> list[int]:
+def count_calls(model: Any, name: str = "greedy_until") -> list[int]:
     """Notes how many questions each call of lighteval gets."""
     calls: list[int] = []
-    inner = model.inner.greedy_until
+    inner = getattr(model.inner, name)
 
     def noted(docs: list[Any]) -> Any:
         calls.append(len(docs))
         return inner(docs)
 
-    model.inner.greedy_until = noted
+    setattr(model.inner, name, noted)
     return calls

@@ -15,16 +15,11 @@ from medical_tasks.models.bertscore import (
     open_bertscore,
 )
 from tests.models.tiny_alignscore import make_roberta
-from tests.models.tiny_embedder import LIMIT, TEXTS, make_bert
+from tests.models.tiny_embedder import LIMIT, TEXTS
 from tests.scoring.text_cases import triples
 from tests.support import SHARED, needs_shared
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-
-@pytest.fixture(scope="module")
-def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_bert(tmp_path_factory.mktemp("models") / "tiny-bert")
 
 
 @pytest.fixture(scope="module")

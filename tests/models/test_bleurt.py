@@ -21,7 +21,7 @@ from medical_tasks.models.bleurt import (
 )
 from medical_tasks.models.checkpoint import find_checkpoint
 from tests.models.tiny_bleurt import LIMIT, PAIRS, make_bleurt, make_pieces, make_word_bleurt
-from tests.models.tiny_embedder import write_json
+from tests.models.tiny_embedder import change_weights, write_json
 from tests.support import ROOT
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -163,13 +163,8 @@ def test_what_is_not_there_is_said_with_the_steps(tmp_path: Path, monkeypatch: p
         open_bleurt(tmp_path)
 
 
-def _change(folder: Path, name: str, value: float | None) -> None:
-    """Takes a tensor out of the weights, or fills it with a number."""
-    from safetensors.torch import load_file, save_file
-
-    state = load_file(folder / "model.safetensors")
-    kept = state.pop(name)
-    save_file(state if value is None else {**state, name: kept * 0 + value}, folder / "model.safetensors")
+def _drop(folder: Path, lacking: str) -> None:
+    change_weights(folder, lambda name, value: None if name == lacking else value)
 
 
 def test_folders_of_another_form_are_refused(changed: Path) -> None:
@@ -187,10 +182,10 @@ def test_folders_of_another_form_are_refused(changed: Path) -> None:
     (changed / "spm.model").unlink()
     refused("has no tokenizer")
     make_pieces(changed / "spm.model")
-    _change(changed, "classifier.bias", None)
+    _drop(changed, "classifier.bias")
     refused("no regression in it")
     make_bleurt(changed)
-    _change(changed, "bleurt.pooler.dense.bias", None)
+    _drop(changed, "bleurt.pooler.dense.bias")
     refused(r"1 of its weights are missing and 0 have no place \(pooler.dense.bias\)")
     make_bleurt(changed, num_hidden_layers=1)
     write_json(changed / "config.json", {**json.loads((changed / "config.json").read_text()), "hidden_size": 20})
@@ -201,7 +196,7 @@ def test_folders_of_another_form_are_refused(changed: Path) -> None:
     refused("model_type 't5'; that of BLEURT is bleurt, bert, rembert")
     # Numbers that are none, and code that is not run.
     make_bleurt(changed)
-    _change(changed, "classifier.bias", float("nan"))
+    change_weights(changed, lambda _, value: value * float("nan"))
     with pytest.raises(UsageError, match="gives numbers that are not finite"):
         open_bleurt(changed).score(PAIRS)
     (changed / "model.safetensors").unlink()

@@ -7,16 +7,16 @@ import os
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.numpy import save
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models import checkpoint as module
 from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, fingerprint, model_files
-from tests.models.toy_texts import CASES
-
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
+from tests.models.toy_texts import CASES, COMMIT
 
 
 def folder_of(tmp_path: Path, **files: object) -> Path:
@@ -29,23 +29,6 @@ def folder_of(tmp_path: Path, **files: object) -> Path:
 
 def checkpoint_of(tmp_path: Path, **files: object) -> Checkpoint:
     return find_checkpoint(str(folder_of(tmp_path, **files)), revision=None)
-
-
-@pytest.fixture
-def hub_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An offline Hub whose cache holds `clinic/tiny-llm` at one commit."""
-    from huggingface_hub import constants
-
-    cache = tmp_path / "hub"
-    repository = cache / "models--clinic--tiny-llm"
-    snapshot = repository / "snapshots" / COMMIT
-    snapshot.mkdir(parents=True)
-    (snapshot / "config.json").write_text("{}", encoding="utf-8")
-    (repository / "refs").mkdir()
-    (repository / "refs" / "main").write_text(COMMIT, encoding="utf-8")
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(cache))
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    return cache
 
 
 def test_a_folder_by_any_path_is_the_same_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,17 +106,9 @@ TENSORS = 5
 
 
 def safetensors(values: bytes) -> bytes:
-    """A safetensors file of `TENSORS` one-byte tensors; the format is 8 bytes of length, a JSON header, the data."""
-    entries = {
-        f"layer.{index}": {
-            "dtype": "U8",
-            "shape": [TENSOR_BYTES],
-            "data_offsets": [index * TENSOR_BYTES, (index + 1) * TENSOR_BYTES],
-        }
-        for index in range(TENSORS)
-    }
-    header = json.dumps({"__metadata__": {"format": "pt"}, **entries}).encode()
-    return len(header).to_bytes(8, "little") + header + values
+    """A safetensors file of `TENSORS` tensors of bytes."""
+    parts = np.frombuffer(values, dtype=np.uint8).reshape(TENSORS, TENSOR_BYTES)
+    return save({f"layer.{index}": part for index, part in enumerate(parts)}, metadata={"format": "pt"})
 
 
 @pytest.fixture
@@ -149,14 +124,6 @@ def write_weights(folder: Path, *, changed: int | None = None) -> None:
     if changed is not None:
         values[changed] = 1
     (folder / "model.safetensors").write_bytes(safetensors(bytes(values)))
-
-
-@pytest.fixture
-def large(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The same folder, with its weights taken for a large file."""
-    monkeypatch.setattr(module, "WHOLE_BYTES", 1000)
-    monkeypatch.setattr(module, "SAMPLE_BYTES", 16)
-    return folder
 
 
 def test_place_time_links_and_cards_play_no_part(folder: Path, tmp_path: Path) -> None:
@@ -202,22 +169,26 @@ def test_every_byte_of_small_weights_counts(place: int, tmp_path_factory: pytest
     assert fingerprint(base) != before
 
 
-def test_any_tensor_and_the_header_of_large_weights_count_and_not_all_is_read(large: Path) -> None:
-    before = fingerprint(large)
+def test_any_tensor_and_the_header_of_large_weights_count_and_not_all_is_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "WHOLE_BYTES", 1000)
+    monkeypatch.setattr(module, "SAMPLE_BYTES", 16)
+    before = fingerprint(folder)
     for tensor in range(TENSORS):
-        write_weights(large, changed=tensor * TENSOR_BYTES)
-        assert fingerprint(large) != before
-    write_weights(large, changed=TENSOR_BYTES - 1)  # the end of a tensor: outside every sample
-    assert fingerprint(large) == before
-    weights = large / "model.safetensors"
+        write_weights(folder, changed=tensor * TENSOR_BYTES)
+        assert fingerprint(folder) != before
+    write_weights(folder, changed=TENSOR_BYTES - 1)  # the end of a tensor: outside every sample
+    assert fingerprint(folder) == before
+    weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes().replace(b"layer.3", b"layer.X"))
-    assert fingerprint(large) != before
+    assert fingerprint(folder) != before
     # Other large weights are sampled from start to end.
-    (large / "model.safetensors").unlink()
+    (folder / "model.safetensors").unlink()
     seen = set()
     for content in (bytes(50_000), b"\1" + bytes(49_999), bytes(49_999) + b"\1", bytes(50_001)):
-        (large / "pytorch_model.bin").write_bytes(content)
-        seen.add(fingerprint(large))
+        (folder / "pytorch_model.bin").write_bytes(content)
+        seen.add(fingerprint(folder))
     assert len(seen) == 4
 
 

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
 from pathlib import Path
-from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
@@ -30,20 +28,17 @@ ENVIRONMENT = {
     "PYTHONPATH": str(ROOT),
     "OMP_NUM_THREADS": "1",
     "HF_HUB_OFFLINE": "1",
+    "ACCELERATE_USE_CPU": "true",
 }
-
-
-def start(warm: WarmProcess, arguments: Sequence[str], *, processes: int, **variables: str) -> CompletedProcess[str]:
-    words = [str(WORKER), *arguments]
-    if processes > 1:
-        torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={processes}"]
-        words = [*torchrun, *warm.asking, *words]
-    return warm.run(words, cwd=ROOT, environment=ENVIRONMENT | variables)
 
 
 def run(warm: WarmProcess, toy: Path, out: Path, *, processes: int) -> list[dict[str, Any]]:
     out.mkdir()
-    done = start(warm, [str(toy), str(out), COUNTS], processes=processes, ACCELERATE_USE_CPU="true")
+    words = [str(WORKER), str(toy), str(out), COUNTS]
+    if processes > 1:
+        torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={processes}"]
+        words = [*torchrun, *warm.asking, *words]
+    done = warm.run(words, cwd=ROOT, environment=ENVIRONMENT)
     assert done.returncode == 0, done.stderr
     reports = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(out.glob("rank*.json"))]
     assert [report["world"] for report in reports] == [processes] * processes

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -19,47 +19,21 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.base import Answer, Failure, Model, Request
 from medical_tasks.models.call_pool import GIVE_UP_AFTER, run_calls
 from medical_tasks.models.chat_client import ChatClient, ChatSettings, Completion
-from medical_tasks.models.endpoint import EndpointModel, alias_variables, chat_settings, open_endpoint
+from medical_tasks.models.endpoint import alias_variables, chat_settings, open_endpoint
 from tests.fault_server import Call, Fault, FaultServer, Plan, echo_answer, first, randomly
+from tests.models.local_runs import answers, results
+from tests.models.toy_server import model_at
 from tests.models.toy_texts import CASES, ask
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support import ROOT
 
 
 def requests(count: int, *, stop: tuple[str, ...] = ()) -> list[Request]:
     return [ask(f"k{i}", f"question {i}", size=16, stop=stop) for i in range(count)]
 
 
-def model_at(
-    server: FaultServer, *, concurrency: int = 8, max_retries: int = 3, timeout: float = 10.0
-) -> EndpointModel:
-    chat = ChatSettings(
-        base_url=server.base_url, model="m", concurrency=concurrency, max_retries=max_retries, timeout=timeout,
-        first_wait=0.001, longest_wait=0.01, key_name="HOST_API_KEY",
-    )  # fmt: skip
-    return EndpointModel("openai-api/host/m", chat, sampling={"temperature": 0.0})
-
-
-def results_of(model: Model, asked: Sequence[Request]) -> dict[str, Answer | Failure]:
-    found: dict[str, Answer | Failure] = {}
-
-    def keep(result: Answer | Failure) -> None:
-        assert result.key not in found
-        found[result.key] = result
-
-    model.generate(asked, keep)
-    return found
-
-
-def expected_texts(count: int) -> dict[str, str]:
-    with FaultServer() as server:
-        found = results_of(model_at(server), requests(count))
-    return {key: result.text for key, result in found.items() if isinstance(result, Answer)}
-
-
 def test_every_request_gets_its_own_answer_inside_a_running_loop() -> None:
     async def notebook(model: Model) -> dict[str, Answer | Failure]:
-        return results_of(model, requests(50))
+        return results(model, requests(50))
 
     with FaultServer() as server:
         found = asyncio.run(notebook(model_at(server)))
@@ -70,23 +44,17 @@ def test_every_request_gets_its_own_answer_inside_a_running_loop() -> None:
         assert found[f"k{i}"] == Answer(key=f"k{i}", text=text, prompt_tokens=2, output_tokens=2, finish="stop")
 
 
-def test_body_of_a_request() -> None:
-    with FaultServer() as server:
-        results_of(model_at(server), requests(1, stop=("END",)))
-        results_of(model_at(server), requests(1))
+@pytest.mark.parametrize(("finish", "kept"), [("stop", "stop"), ("length", "length"), ("eos_token", "")])
+def test_body_of_a_request_and_finish_of_its_answer(finish: str, kept: str) -> None:
+    with FaultServer(finish=finish) as server:
+        (result,) = answers(model_at(server), requests(1, stop=("END",))).values()
+        results(model_at(server), requests(1))
+    assert result.finish == kept
     assert server.calls[0].body == {
-        "model": "m", "messages": [{"role": "user", "content": "question 0"}], "max_tokens": 16, "stop": ["END"],
+        "model": "toy", "messages": [{"role": "user", "content": "question 0"}], "max_tokens": 16, "stop": ["END"],
         "temperature": 0.0,
     }  # fmt: skip
     assert "stop" not in server.calls[1].body
-
-
-def test_finish_reason() -> None:
-    for finish, kept in (("stop", "stop"), ("length", "length"), ("eos_token", "")):
-        with FaultServer(finish=finish) as server:
-            (result,) = results_of(model_at(server), requests(1)).values()
-        assert isinstance(result, Answer)
-        assert result.finish == kept
 
 
 PERSISTENT = {
@@ -100,7 +68,7 @@ PERSISTENT = {
 @pytest.mark.parametrize(("reason", "fault"), PERSISTENT.items(), ids=PERSISTENT.keys())
 def test_one_bad_question_is_a_failure_and_the_others_are_answered(reason: str, fault: Fault) -> None:
     with FaultServer(lambda call: fault if call.prompt == "question 3" else None) as server:
-        found = results_of(model_at(server), requests(6))
+        found = results(model_at(server), requests(6))
     failed = found.pop("k3")
     assert isinstance(failed, Failure)
     assert failed.reason == reason
@@ -124,10 +92,10 @@ def test_faults_within_the_retries_change_no_answer(
         Fault.cut(), Fault.refuse(),
     ]  # fmt: skip
     plan = randomly(probability, faults, seed=seed, at_most=retries)
+    with FaultServer() as server:
+        expected = answers(model_at(server), requests(15))
     with FaultServer(plan) as server:
-        found = results_of(model_at(server, concurrency=concurrency, max_retries=retries), requests(15))
-    answers = {key: result.text for key, result in found.items() if isinstance(result, Answer)}
-    assert answers == expected_texts(15)
+        assert answers(model_at(server, concurrency=concurrency, max_retries=retries), requests(15)) == expected
     assert server.most_at_once <= concurrency
 
 
@@ -164,8 +132,8 @@ HOPELESS = [
 def test_what_fails_every_call_stops_the_run_at_once(fault: Fault, error: type[Exception], message: str) -> None:
     with FaultServer(lambda call: fault) as server:
         model = model_at(server, concurrency=2)
-        with pytest.raises(error, match=f"(?s){server.base_url} .model 'm'.*{message}.*same command goes on"):
-            results_of(model, requests(100))
+        with pytest.raises(error, match=f"(?s){server.base_url} .model 'toy'.*{message}.*same command goes on"):
+            results(model, requests(100))
     assert 1 <= len(server.calls) <= 2
 
 
@@ -183,11 +151,11 @@ def test_endpoint_that_rejects_everything_stops_the_run_early(status: int) -> No
     pinned = Fault.status_code(status, "Server is pinned to other")
     told = pytest.raises((UsageError, MissingError), match="Server is pinned to other")
     with FaultServer(lambda call: pinned) as server, told:
-        results_of(model_at(server, concurrency=1), requests(100))
+        results(model_at(server, concurrency=1), requests(100))
     assert len(server.calls) == GIVE_UP_AFTER
     # One that has answered is not given up.
     with FaultServer(lambda call: None if call.prompt == "question 0" else pinned) as server:
-        found = results_of(model_at(server, concurrency=1), requests(30))
+        found = results(model_at(server, concurrency=1), requests(30))
     assert sum(isinstance(result, Failure) for result in found.values()) == 29
 
 
@@ -195,9 +163,9 @@ def test_endpoint_that_rejects_everything_stops_the_run_early(status: int) -> No
 def test_endpoint_that_redirects_every_request_stops_the_run(count: int, given_up_after: int) -> None:
     moved = Fault("reply", 308, {"Location": "https://user:key@other.example/v1?q=question"})
     with FaultServer(lambda call: moved) as server:
-        told = f"{server.base_url} .model 'm'. redirects every request: HTTP 308; the server redirects to other.example, which"
+        told = f"{server.base_url} .model 'toy'. redirects every request: HTTP 308; the server redirects to other.example, which"
         with pytest.raises(UsageError, match=f"(?s){told}.*Give the address that answers.*same command goes on"):
-            results_of(model_at(server, concurrency=1, max_retries=1), requests(count))
+            results(model_at(server, concurrency=1, max_retries=1), requests(count))
     assert len(server.calls) == 2 * given_up_after
 
 
@@ -307,7 +275,7 @@ def test_the_first_ctrl_c_waits_for_what_is_under_way_and_nothing_is_asked_twice
 def test_no_thread_and_no_connection_is_left() -> None:
     before = set(threading.enumerate())
     with FaultServer(first(1, Fault.cut())) as server:
-        results_of(model_at(server), requests(10))
+        results(model_at(server), requests(10))
         end = time.monotonic() + 10
         while len(set(threading.enumerate()) - before) > 1 and time.monotonic() < end:
             time.sleep(0.01)  # the server's request threads end when the client's connections do
@@ -385,8 +353,7 @@ def test_named_key_variable_and_field(monkeypatch: pytest.MonkeyPatch) -> None:
             open_endpoint("openai-api/my-host/m", options=options)
         monkeypatch.setenv("CLINIC_KEY", "sk-7")
         model = open_endpoint("openai-api/my-host/m", options=options)
-        (result,) = results_of(model, requests(1)).values()
-    assert isinstance(result, Answer)
+        answers(model, requests(1))
     assert "sk-7" not in str(model.identity)
     assert server.calls[0].body["max_completion_tokens"] == 16
     assert "max_tokens" not in server.calls[0].body

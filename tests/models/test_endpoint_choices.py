@@ -13,12 +13,12 @@ from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
 from medical_tasks.errors import RefusedError, UsageError
 from medical_tasks.guard import policy
 from medical_tasks.models.base import Answer, Failure, Request
-from medical_tasks.models.chat_client import ChatSettings
 from medical_tasks.models.endpoint import EndpointModel, open_endpoint
 from medical_tasks.models.endpoint_choices import ChoiceSettings
 from tests.fault_server import Call, Fault
-from tests.models.choice_runs import LETTERS, choose, results, scores
-from tests.models.local_runs import reference
+from tests.models import toy_server
+from tests.models.choice_runs import LETTERS, choose, scores
+from tests.models.local_runs import reference, results
 from tests.models.toy_server import ToyServer, logprob_rows
 from tests.models.toy_texts import TEXTS
 
@@ -32,12 +32,9 @@ def question(index: int, continuations: tuple[str, ...] = CHOICES) -> Request:
     return choose(f"q{index}", TEXTS[index], continuations)
 
 
-def model_at(server: ToyServer, *, max_retries: int = 3, concurrency: int = 4, **choices: Any) -> EndpointModel:
-    chat = ChatSettings(
-        base_url=server.base_url, model=server.model, concurrency=concurrency, max_retries=max_retries, timeout=30.0,
-        first_wait=0.001, longest_wait=0.01,
-    )  # fmt: skip
-    return EndpointModel("openai-api/x/toy", chat, sampling={"temperature": 0.0}, choices=ChoiceSettings(**choices))
+def model_at(server: ToyServer, *, concurrency: int = 4, **choices: Any) -> EndpointModel:
+    about = {"choices": ChoiceSettings(**choices)}
+    return toy_server.model_at(server, concurrency=concurrency, about=about)
 
 
 def ids_of(folder: Path, text: str) -> list[int]:
@@ -120,17 +117,6 @@ def test_question_alone_decides_the_way_unless_it_is_given(toy_model: Path) -> N
         found = scores(model_at(server, alternatives=5), [question(0, LETTERS)])
     assert server.paths(CHAT)[0]["top_logprobs"] == 5
     assert found["q0"].below is not None
-
-
-def test_prompt_and_top_tell_the_same_of_a_letter_with_one_spelling(toy_model: Path) -> None:
-    _, tokenizer = reference(toy_model)
-    letter = next(
-        x for x in "QXZKJqxzkj" if sum(tokenizer.decode([t]).strip() == x for t in range(len(tokenizer))) == 1
-    )
-    with ToyServer(toy_model, most=len(tokenizer)) as server:
-        (top,) = scores(model_at(server, alternatives=len(tokenizer)), [question(0, (letter,))]).values()
-        (text,) = scores(model_at(server, way="prompt"), [question(0, (letter,))]).values()
-    assert top.logprobs == pytest.approx(text.logprobs, abs=1e-4)
 
 
 def test_sampling_is_left_out_and_a_server_that_takes_no_temperature_gets_none(toy_model: Path) -> None:

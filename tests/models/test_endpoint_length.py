@@ -18,7 +18,7 @@ from medical_tasks.models.server import ServedModel, open_served, vllm_context, 
 from medical_tasks.spec import Message
 from tests.fault_server import Fault
 from tests.models.local_runs import reference
-from tests.models.toy_server import ToyServer, together
+from tests.models.toy_server import ToyServer, model_at, program, together
 from tests.models.toy_texts import CASES, TEXTS, change_json
 
 CHOICES = ("chest pain on exertion", "fever", "a creatinine of 1.4 mg/dL")
@@ -33,14 +33,6 @@ def question(index: int, *, size: int = 100, continuations: tuple[str, ...] = ()
         max_new_tokens=0 if continuations else size,
         continuations=continuations,
     )
-
-
-def model_at(server: ToyServer, *, max_retries: int = 1, **more: Any) -> EndpointModel:
-    chat = ChatSettings(
-        base_url=server.base_url, model="toy", concurrency=4, max_retries=max_retries, first_wait=0.001,
-        longest_wait=0.01, timeout=30.0,
-    )  # fmt: skip
-    return EndpointModel("openai-api/x/toy", chat, sampling={}, **more)
 
 
 def sizes(folder: Path, asked: Sequence[Request]) -> list[int]:
@@ -92,7 +84,7 @@ def test_folder_tells_the_same_as_the_server(toy_model: Path) -> None:
     with ToyServer(toy_model) as server:
         by_server = model_at(server).lengths(asked)
         sent = len(server.calls)
-        by_folder = model_at(server, context=4096, tokens=FolderTokens(toy_model)).lengths(asked)
+        by_folder = model_at(server, about={"context": 4096, "tokens": FolderTokens(toy_model)}).lengths(asked)
         assert len(server.calls) == sent
     assert by_folder == by_server
     assert all(length is not None for length in by_folder)
@@ -102,28 +94,23 @@ def test_context_of_the_user_goes_before_the_servers_and_that_before_the_folders
     asked = [question(0)]
     with ToyServer(toy_model, context=300) as server:
         for more, context in (({"context": 250}, 250), ({"tokens": FolderTokens(toy_model)}, 300)):
-            assert model_at(server, **more).lengths(asked) == wanted(toy_model, asked, context=context)
+            assert model_at(server, about=more).lengths(asked) == wanted(toy_model, asked, context=context)
     with ToyServer(toy_model, context=None) as server:
-        assert model_at(server, tokens=FolderTokens(toy_model)).lengths(asked) == wanted(toy_model, asked)
+        assert model_at(server, about={"tokens": FolderTokens(toy_model)}).lengths(asked) == wanted(toy_model, asked)
         assert server.paths(TOKENIZE) == []
 
 
-def test_server_that_names_no_context_is_sent_no_text(toy_model: Path) -> None:
+@pytest.mark.parametrize(
+    "body", [None, [], {}, {"data": {}}, {"data": ["toy"]}, {"data": [{"id": "toy", "max_model_len": "many"}]},
+             {"data": [{"id": "toy", "max_model_len": True}]}, {"data": [{"id": "toy", "max_model_len": 0}]}],
+)  # fmt: skip
+def test_server_that_names_no_context_is_sent_no_text(toy_model: Path, body: Any) -> None:
     asked = [question(index) for index in range(5)]
-    with ToyServer(toy_model, context=None) as server:
+    plan = lambda call: None if body is None else Fault.json_body(body)  # noqa: E731
+    with ToyServer(toy_model, plan=plan, context=None) as server:
         model = model_at(server)
         assert model.lengths(asked) == model.lengths(asked) == [None] * 5
     assert [call.path for call in server.calls] == [MODELS]
-
-
-@pytest.mark.parametrize(
-    "body", [[], {}, {"data": {}}, {"data": ["toy"]}, {"data": [{"id": "toy", "max_model_len": "many"}]},
-             {"data": [{"id": "toy", "max_model_len": True}]}, {"data": [{"id": "toy", "max_model_len": 0}]}],
-)  # fmt: skip
-def test_list_of_models_of_another_form(toy_model: Path, body: Any) -> None:
-    with ToyServer(toy_model, plan=lambda call: Fault.json_body(body)) as server:
-        assert model_at(server).lengths([question(0)]) == [None]
-    assert len(server.calls) == 1
 
 
 @pytest.mark.parametrize(
@@ -158,7 +145,7 @@ def test_lone_surrogates_are_measured(toy_model: Path) -> None:
     )
     with ToyServer(toy_model) as server:
         by_server = model_at(server).lengths([odd])
-        by_folder = model_at(server, context=4096, tokens=FolderTokens(toy_model)).lengths([odd])
+        by_folder = model_at(server, about={"context": 4096, "tokens": FolderTokens(toy_model)}).lengths([odd])
     assert by_server == by_folder != [None]
 
 
@@ -205,16 +192,9 @@ def test_folder_that_cannot_measure_chats(toy_copy: Path, tmp_path: Path) -> Non
 # Servers started for the run.
 
 
-def vllm_program(path: Path) -> Path:
-    path.parent.mkdir(parents=True)
-    path.write_text("#!/bin/sh\nexit 1\n")
-    path.chmod(0o755)
-    return path
-
-
 def served(kind: str, folder: Path, tmp_path: Path, **options: str) -> ServedModel:
     if kind == "vllm-server":
-        options |= {"executable": str(vllm_program(tmp_path / "bin" / "vllm")), "device": "cpu", "start_timeout": "20"}
+        options |= {"executable": str(program(tmp_path / "bin" / "vllm")), "device": "cpu", "start_timeout": "20"}
     model = open_served(f"{kind}/{folder}", options=options, log_dir=tmp_path / "logs")
     assert isinstance(model, ServedModel)
     return model
@@ -253,18 +233,13 @@ def test_transformers_server_cannot_be_asked(toy_copy: Path, tmp_path: Path) -> 
     assert not (tmp_path / "logs").exists()
 
 
-@pytest.mark.parametrize(("flags", "context"), CASES["vllm_context"])
-def test_vllm_context(toy_model: Path, flags: str, context: int | None) -> None:
-    assert vllm_context(flags.split(), Checkpoint(folder=toy_model, label="toy", revision="")) == context
-
-
-@pytest.mark.parametrize(("config", "tokenizer", "context"), CASES["vllm_context_by_the_models_files"])
-def test_vllm_context_by_the_models_files(
-    tmp_path: Path, config: dict[str, Any], tokenizer: dict[str, Any], context: int | None
+@pytest.mark.parametrize(("flags", "config", "tokenizer", "context"), CASES["vllm_context"])
+def test_vllm_context(
+    tmp_path: Path, flags: str, config: dict[str, Any], tokenizer: dict[str, Any], context: int | None
 ) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"max_position_embeddings": 4096, **config}))
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(tokenizer))
-    assert vllm_context([], Checkpoint(folder=tmp_path, label="m", revision="")) == context
+    assert vllm_context(flags.split(), Checkpoint(folder=tmp_path, label="m", revision="")) == context
 
 
 @pytest.mark.parametrize(("flags", "same"), CASES["writes_as_folder"])

@@ -10,7 +10,7 @@ import pytest
 
 from medical_tasks.models.base import Answer, Failure, Request
 from tests.models.choice_runs import CHOICES
-from tests.models.local_runs import QUESTIONS, Opener, alone, answers, collect, count_calls, decode
+from tests.models.local_runs import QUESTIONS, Opener, alone, answers, count_calls, decode, results
 from tests.models.toy_texts import TEXTS, ask, change_json
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
@@ -41,7 +41,7 @@ def test_batches_and_chunks_change_no_answer(
 def test_each_chunk_is_handed_over_before_the_next_is_asked(toy_model: Path, opened: Opener) -> None:
     model = opened(toy_model)
     calls = count_calls(model)
-    collect(model, QUESTIONS)
+    results(model, QUESTIONS)
     assert calls == [8, 8, 5]  # a default chunk is one batch
     model = opened(toy_model, batch_size="4", chunk_size="8")
     seen: list[str] = []
@@ -72,10 +72,10 @@ def test_a_long_prompt_is_a_failure_and_one_that_just_fits_is_asked(toy_model: P
     count = max(count for count in range(1, 100) if tokens(length(count, 16)) + 16 <= 200)
     fits, over, hopeless = length(count, 16), length(count, 200 - tokens(length(count, 1)) + 1), length(3, 200)
     assert tokens(over) + over.max_new_tokens == 201
-    results = {result.key: result for result in collect(model, [over, fits, hopeless])}
-    assert isinstance(results[fits.key], Answer)
+    found = results(model, [over, fits, hopeless])
+    assert isinstance(found[fits.key], Answer)
     for request in (over, hopeless):
-        failure = results[request.key]
+        failure = found[request.key]
         assert isinstance(failure, Failure)
         assert failure.reason == "prompt too long"
         assert failure.detail == (
@@ -121,9 +121,7 @@ def test_stop_sequences_end_the_answer_and_are_not_in_it(toy_model: Path, defaul
     )["cut"]
     assert cut.text == longest.text[: longest.text.index(stop)]
     assert cut.finish == "stop"
-
-
-def test_questions_of_different_length_and_stops_in_one_call(toy_model: Path, default: Any) -> None:
+    # Questions of different length and stops in one call.
     mixed = [
         ask(f"m{size}{stop}", TEXTS[5], size=size, stop=stop) for size in (1, 24) for stop in ((), ("never-said",))
     ]

@@ -11,7 +11,7 @@ from unittest.mock import Mock
 import pytest
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.models.lighteval_models import generation_settings, lighteval_settings, open_hf
+from medical_tasks.models.lighteval_models import lighteval_settings, open_hf
 from medical_tasks.models.opener import HF_OPTIONS, read_options
 from tests.models.local_runs import QUESTIONS, Opener, answers
 from tests.models.toy_texts import CASES, change_json
@@ -91,18 +91,6 @@ def test_options_reach_lightevals_configuration(
     config = TransformersModelConfig(model_name="x", **settings)
     assert {name: getattr(config, name) for name in expected} == expected
     assert config.override_chat_template is False
-
-
-def test_generation_settings_never_hold_the_answer_length() -> None:
-    from lighteval.models.model_input import GenerationParameters
-
-    options = {"temperature": "0.6", "top_p": "0.9", "top_k": "20", "repetition_penalty": "1.1", "seed": "4"}
-    settings = generation_settings(read_options(options, HF_OPTIONS, model="hf/x"))
-    parameters = GenerationParameters(**settings)
-    assert parameters.max_new_tokens is None
-    assert (parameters.temperature, parameters.top_p, parameters.top_k) == (0.6, 0.9, 20)
-    assert (parameters.repetition_penalty, parameters.seed) == (1.1, 4)
-    assert generation_settings({"batch_size": 4}) == {}
 
 
 @pytest.mark.parametrize(("options", "message"), CASES["bad_options_are_told"])

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from medical_tasks.models.base import Answer, ChoiceScores, Failure, Length, Request
-from tests.models.choice_runs import CHOICES, LETTERS, choose, results, scores, summed
-from tests.models.local_runs import QUESTIONS, Opener, answers
+from tests.models.choice_runs import CHOICES, LETTERS, choose, scores, summed
+from tests.models.local_runs import QUESTIONS, Opener, answers, count_calls, results
 from tests.models.toy_texts import ask
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
@@ -58,7 +58,6 @@ def test_a_question_has_the_same_probabilities_beside_others(
     model = opened(toy_model, batch_size=batch_size)
     together = scores(model, [short, long])
     for request in (short, long):
-        check(together[request.key], scores(default, [request])[request.key])
         check(together[request.key], by_hand(toy_model, default, request))
 
 
@@ -171,14 +170,7 @@ def test_half_precision_is_summed_in_float32(toy_model: Path, opened: Opener) ->
 def test_answers_are_handed_over_as_soon_as_their_chunk_is_done(toy_model: Path, opened: Opener) -> None:
     model = opened(toy_model, batch_size="8")
     requests = [choose(f"q{index}", f"Fever {index}?") for index in range(6)]
-    calls: list[int] = []
-    inner = model.inner.loglikelihood
-
-    def noted(docs: list[Any]) -> Any:
-        calls.append(len(docs))
-        return inner(docs)
-
-    model.inner.loglikelihood = noted
+    calls = count_calls(model, "loglikelihood")
     seen: list[tuple[str, int]] = []
     model.loglikelihood(requests, lambda result: seen.append((result.key, len(calls))))
     # Thirty texts, eight at a time: a question is finished with the last of its five.
@@ -219,4 +211,4 @@ def test_each_kind_of_request_has_its_own_function(default: Any) -> None:
         default.loglikelihood([ask("w", "Fever?")], lambda _: None)
     with pytest.raises(ValueError, match="request c has continuations: ask `loglikelihood`"):
         default.generate([choose("c", "Fever?", LETTERS)], lambda _: None)
-    assert results(default, []) == {}
+    default.loglikelihood([], pytest.fail)

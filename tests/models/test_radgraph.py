@@ -96,12 +96,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return site
 
 
-@pytest.fixture
-def installed(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The package can be found; it is not imported."""
-    monkeypatch.syspath_prepend(str(site))
-
-
 SCRIPT = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
@@ -182,8 +176,8 @@ def test_without_the_package_or_with_an_unknown_reward(folder: Path) -> None:
         f1_radgraph(folder, [], reward="all")  # type: ignore[arg-type]
 
 
-@pytest.mark.usefixtures("installed")
 def test_a_package_that_does_not_load(folder: Path, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(site))
     monkeypatch.setitem(sys.modules, "radgraph", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda _: object())
     with pytest.raises(MissingError, match="the package radgraph does not load: .* pip install 'radgraph==0.1.18'"):

@@ -28,10 +28,10 @@ from medical_tasks.models.server import (
     wants_cpu,
 )
 from tests.fault_server import Fault, FaultServer
+from tests.models.local_runs import answers, results
+from tests.models.toy_server import program
 from tests.models.toy_texts import CASES, ask
-from tests.support import alive
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support import ROOT, alive
 
 # A server with a worker in its own session, as big servers have. Both write their pids, so that tests can look for them.
 # Arguments: port, file for the pids, and `stubborn` to ignore SIGTERM.
@@ -94,19 +94,20 @@ def small_server(
 
 
 @contextlib.contextmanager
-def started(folder: Path, *extra: str, grace: float = 5.0) -> Iterator[ManagedServer]:
-    server = small_server(folder, *extra, grace=grace)
+def started(server: ManagedServer) -> Iterator[None]:
     server.start()
     try:
-        yield server
+        yield
     finally:
         server.stop()
 
 
-def test_server_starts_answers_and_is_gone_afterwards(tmp_path: Path) -> None:
+def test_server_starts_once_answers_and_is_gone_however_often_it_is_stopped(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "server.log").write_text("old words")
-    with started(tmp_path) as server:
+    server = small_server(tmp_path)
+    server.stop()
+    with started(server):
         assert server.running()
         pids = pids_of(tmp_path / "pids")
         assert all(alive(pid) for pid in pids)
@@ -115,20 +116,13 @@ def test_server_starts_answers_and_is_gone_afterwards(tmp_path: Path) -> None:
     assert not server.running()
     assert not any(alive(pid) for pid in pids)
     assert "served m None" in server.log_tail()
-
-
-def test_stop_is_harmless_before_the_start_and_twice(tmp_path: Path) -> None:
-    server = small_server(tmp_path)
-    server.stop()
-    server.start()
-    server.stop()
     server.stop()
     with pytest.raises(RuntimeError, match="started before"):
         server.start()
 
 
 def test_server_that_ignores_sigterm_is_killed_with_its_workers(tmp_path: Path) -> None:
-    with started(tmp_path, "stubborn", grace=0.2):
+    with started(small_server(tmp_path, "stubborn", grace=0.2)):
         pids = pids_of(tmp_path / "pids")
     assert not any(alive(pid) for pid in pids)
 
@@ -258,13 +252,6 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def program(path: Path) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("#!/bin/sh\n")
-    path.chmod(0o755)
-    return path
-
-
 def test_vllm_is_found_in_order(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     on_path = program(nowhere / "bin" / "vllm")
     assert find_vllm() == on_path
@@ -322,19 +309,17 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def fake_vllm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A program that takes vLLM's command line and serves with the small server."""
-    path = tmp_path / "env" / "bin" / "vllm"
-    path.parent.mkdir(parents=True)
     (tmp_path / "server.py").write_text(SERVER)
-    path.write_text(
+    path = program(
+        tmp_path / "env" / "bin" / "vllm",
         f"#!{sys.executable}\n"
         "import os, sys\n"
         "print('command:', ' '.join(sys.argv[1:]), flush=True)\n"
         "print('path:', os.environ['PATH'].split(os.pathsep)[0], os.environ['VLLM_NO_USAGE_STATS'], flush=True)\n"
         "port = sys.argv[sys.argv.index('--port') + 1]\n"
         f"os.execv({sys.executable!r}, [{sys.executable!r}, {str(tmp_path / 'server.py')!r}, port, "
-        f"{str(tmp_path / 'pids')!r}])\n"
+        f"{str(tmp_path / 'pids')!r}])\n",
     )
-    path.chmod(0o755)
     monkeypatch.setenv("MEDICAL_TASKS_VLLM", str(path))
     return path
 
@@ -348,17 +333,15 @@ def test_vllm_server_is_started_for_the_first_question_and_stopped(
     assert isinstance(model, ServedModel)
     assert not (tmp_path / "pids").exists()
     assert model.endpoint == "http://127.0.0.1/v1"
-    found: list[Answer | Failure] = []
     try:
-        model.generate([], found.append)
+        assert results(model, []) == {}
         assert not (tmp_path / "pids").exists()
-        model.generate([ask("k", "hello", size=4)], found.append)
-        model.generate([ask("k", "hello", size=4)], found.append)
+        found = [answers(model, [ask("k", "hello", size=4)])["k"].text for _ in range(2)]
         pids = pids_of(tmp_path / "pids")
     finally:
         model.close()
         model.close()
-    assert [result.text for result in found if isinstance(result, Answer)] == ["pong", "pong"]
+    assert found == ["pong", "pong"]
     assert not any(alive(pid) for pid in pids)
     log = (tmp_path / "private" / "vllm-server.log").read_text().splitlines()
     (command,) = (line for line in log if line.startswith("command:"))
@@ -424,9 +407,7 @@ def test_running_vllm_server_is_used_as_it_is(tmp_path: Path, nowhere: Path) -> 
     with FaultServer() as server:
         model = open_served("vllm-server/org/m", options={"base_url": server.base_url}, log_dir=tmp_path)
         assert isinstance(model, EndpointModel)
-        found: list[Answer | Failure] = []
-        model.generate([ask("k", "hello", size=4)], found.append)
-    assert isinstance(found[0], Answer)
+        answers(model, [ask("k", "hello", size=4)])
     assert model.identity["backend"] == "vllm-server"
     assert server.calls[0].body["model"] == "org/m"
 
@@ -442,17 +423,12 @@ def test_real_transformers_server(tmp_path: Path, toy_model: Path) -> None:
     options = {"start_timeout": "120", "flags": "--default-seed 0"}
     model = open_served(f"transformers-server/{toy_model}", options=options, log_dir=tmp_path)
     asked = [ask(f"k{i}", f"the patient has {i}", size=12, stop=stop) for i, stop in enumerate([(), (), ("a",)])]
-    found: dict[str, Answer | Failure] = {}
-    again: dict[str, Answer | Failure] = {}
     try:
-        model.generate(asked, lambda result: found.__setitem__(result.key, result))
-        model.generate(asked, lambda result: again.__setitem__(result.key, result))
+        found = answers(model, asked)
+        assert answers(model, asked) == found  # temperature 0
     finally:
         model.close()
-    assert found == again  # temperature 0
-    assert set(found) == {"k0", "k1", "k2"}
     for result in found.values():
-        assert isinstance(result, Answer)
         assert result.finish in ("stop", "length")
         assert result.output_tokens is not None
         assert result.output_tokens <= 12

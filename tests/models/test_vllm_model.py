@@ -15,6 +15,7 @@ from medical_tasks.models.checkpoint import find_checkpoint
 from medical_tasks.models.lighteval_models import generation_settings, open_vllm, vllm_settings
 from medical_tasks.models.opener import VLLM_OPTIONS, read_options
 from tests.models.choice_runs import choose
+from tests.models.local_runs import results
 from tests.models.toy_texts import CASES, TEXTS, ask, change_json
 
 pytestmark = pytest.mark.slow
@@ -60,10 +61,11 @@ def test_every_option_reaches_lightevals_configuration(toy_model: Path) -> None:
     values = read_options(options, VLLM_OPTIONS, model="vllm/x")
     settings = vllm_settings(values, find_checkpoint(str(toy_model), revision=None), name="vllm/x")
     config = VLLMModelConfig(**settings, generation_parameters=GenerationParameters(**generation_settings(values)))
-    in_parameters = ("temperature", "top_p")
+    in_parameters = ("temperature", "top_p", "top_k", "repetition_penalty")
     for name in set(options) - set(in_parameters):
         assert str(getattr(config, name)) == options[name], name
-    assert [getattr(config.generation_parameters, name) for name in in_parameters] == [0.6, 0.95]
+    assert [str(getattr(config.generation_parameters, name)) for name in in_parameters] == ["0.6", "0.95", "20", "1.1"]
+    assert config.generation_parameters.seed == 7
     assert config.generation_parameters.max_new_tokens is None
     assert config.override_chat_template is False
     assert config.model_name == str(toy_model)
@@ -135,10 +137,8 @@ def test_lightevals_part_runs_over_a_made_up_engine(toy_model: Path, engine: typ
     )
     requests = [ask(f"q{index}", text, size=24) for index, text in enumerate(TEXTS[:21])]
     requests += [ask("short", TEXTS[0], size=2), ask("stop", TEXTS[0], stop=("without",)), ask("long", "fever " * 200)]
-    results: list[Answer | Failure] = []
-    model.generate(requests, results.append)
-    found = {result.key: result for result in results}
-    assert len(found) == len(results) == 24
+    found = results(model, requests)
+    assert len(found) == 24
     assert isinstance(found["long"], Failure)
     whole, short, stopped = found["q3"], found["short"], found["stop"]
     assert isinstance(whole, Answer)
@@ -170,12 +170,8 @@ def test_lightevals_log_likelihoods_over_a_made_up_engine(toy_model: Path, engin
     model: Any = open_vllm(f"vllm/{toy_model}", options={"max_model_length": "100", "chunk_size": "8"})
     layout = model.setup.layout
     requests = [choose(f"q{index}", text, ("A", "chest pain", " ")) for index, text in enumerate(TEXTS[:5])]
-    results: list[Answer | Failure] = []
-    model.loglikelihood(
-        [*requests, choose("long", "fever " * 200), choose("empty", "fever", ("A", ""))], results.append
-    )
-    found = {result.key: result for result in results}
-    assert len(found) == len(results) == 7
+    found = results(model, [*requests, choose("long", "fever " * 200), choose("empty", "fever", ("A", ""))])
+    assert len(found) == 7
     for key, reason in (("long", "prompt too long"), ("empty", "choice without tokens")):
         failure = found[key]
         assert isinstance(failure, Failure)

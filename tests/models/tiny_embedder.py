@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,15 @@ _TYPES = "sentence_transformers.models"
 def write_json(path: Path, content: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content), encoding="utf-8")
+
+
+def change_weights(folder: Path, change: Callable[[str, Any], Any]) -> None:
+    """Changes each of a checkpoint's tensors, or takes out those that become None."""
+    from safetensors.torch import load_file, save_file
+
+    path = folder / "model.safetensors"
+    changed = {name: change(name, value) for name, value in load_file(path).items()}
+    save_file({name: value for name, value in changed.items() if value is not None}, path, metadata={"format": "pt"})
 
 
 def make_bert(folder: Path, *, pooler: bool = True, model_max_length: int = 10**30) -> Path:

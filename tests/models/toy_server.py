@@ -10,10 +10,28 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from medical_tasks.models.chat_client import ChatSettings
+from medical_tasks.models.endpoint import EndpointModel
 from tests.fault_server import Call, Fault, FaultServer, Plan
 from tests.models.local_runs import reference
 
 _torch_lock = threading.Lock()
+
+
+def model_at(server: FaultServer, *, about: Mapping[str, Any] | None = None, **more: Any) -> EndpointModel:
+    """The model that a server serves, asked again soon; `about`: other arguments of `EndpointModel`."""
+    chat = ChatSettings(
+        base_url=server.base_url, model="toy", first_wait=0.001, longest_wait=0.01, key_name="HOST_API_KEY",
+        **{"concurrency": 4, "max_retries": 3, "timeout": 30.0, **more},
+    )  # fmt: skip
+    return EndpointModel("openai-api/host/toy", chat, **{"sampling": {"temperature": 0.0}, **(about or {})})
+
+
+def program(path: Path, text: str = "#!/bin/sh\nexit 1\n") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
 
 
 def logprob_rows(folder: Path, ids: list[int]) -> Any:
@@ -115,7 +133,6 @@ class ToyServer(FaultServer):
 
         chosen = int(rows[-1].argmax())
         choice: dict[str, Any] = {
-            "index": 0,
             "message": {"role": "assistant", "content": tokenizer.decode([chosen], skip_special_tokens=True)},
             "finish_reason": "length",
             "logprobs": None,
@@ -124,7 +141,6 @@ class ToyServer(FaultServer):
             top = rows[-1].topk(min(body["top_logprobs"], rows.shape[1])).indices.tolist()
             choice["logprobs"] = {"content": [{**entry(-1, chosen), "top_logprobs": [entry(-1, each) for each in top]}]}
         reply: dict[str, Any] = {
-            "object": "chat.completion",
             "choices": [choice],
             "usage": {"prompt_tokens": len(ids), "completion_tokens": 1, "total_tokens": len(ids) + 1},
         }
@@ -137,7 +153,6 @@ class ToyServer(FaultServer):
                     {
                         str(each): {
                             "logprob": max(float(rows[row, each]), -9999.0),
-                            "rank": 1 + int((rows[row] > rows[row, each]).sum()),
                             "decoded_token": tokenizer.decode([each]),
                         }
                         for each in named

@@ -14,6 +14,9 @@ WORDS = json.loads((HERE / "texts.json").read_text(encoding="utf-8"))
 CASES = json.loads((HERE / "cases.json").read_text(encoding="utf-8"))
 """Rows of parametrised tests, by the test's name."""
 
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+"""Of the repository in `hub_cache`."""
+
 _PARTS = product(*(WORDS[part] for part in ("subjects", "findings", "questions")))
 TEXTS = tuple(f"{subject} {finding}. {question}" for subject, finding, question in _PARTS)
 
