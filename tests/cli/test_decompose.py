@@ -94,14 +94,13 @@ def test_wrong_use(line: str, code: int, message: str, server: FaultServer, caps
     assert server.calls == []
 
 
-def test_a_forecast_asks_and_writes_nothing(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_forecast_asks_nothing_and_the_budget_is_kept(
+    server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert decompose("--forecast") == 0
     assert "nothing is written" in capsys.readouterr().out
     assert server.calls == []
     assert sorted(path.name for path in Path().iterdir()) == ["in.jsonl"]
-
-
-def test_the_budget_is_kept(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
     assert decompose("--max-judge-calls", "1") == 5
     assert len(server.calls) == 1
     assert "budget spent" in capsys.readouterr().err

@@ -40,6 +40,9 @@ v3,x,y,ben,
 """
 
 
+NONE = {"value": None, "ci_low": None, "ci_high": None, "n": 0}
+
+
 @pytest.fixture(autouse=True)
 def files(here: Path) -> None:
     write("outputs.csv", OUTPUTS)
@@ -95,13 +98,10 @@ def test_scores_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
     assert (annotators["value"], annotators["n"]) == (pytest.approx(8 / math.sqrt(9 * 9)), 5)
     assert found["annotators"]["kendall"]["n"] == 7  # v3 x has both, v3 y one of them
     assert [each["scores"]["kendall"]["n"] for each in found["alone"]] == [8, 8]
-
-
-def test_tau_over_outputs_or_within_items(capsys: pytest.CaptureFixture[str]) -> None:
-    (pooled,) = meta(capsys, "outputs.csv")["kendall"]
+    # Tau over outputs, or within items: v1 (2 - 1) / 3; v2 -2 / sqrt(2 * 3); v3 has no variation in words.
+    (pooled,) = found["kendall"]
     (within,) = meta(capsys, "outputs.csv", "--kendall", "item")["kendall"]
     assert (pooled["n"], within["n"]) == (8, 2)
-    # v1 (2 - 1) / 3; v2 -2 / sqrt(2 * 3); v3 has no variation in words.
     assert within["value"] == pytest.approx((1 / 3 - 2 / math.sqrt(6)) / 2)
     assert -1 <= pooled["ci_low"] < pooled["value"] < pooled["ci_high"] <= 1
 
@@ -139,12 +139,12 @@ def test_no_disagreement_is_nan_and_not_zero(capsys: pytest.CaptureFixture[str])
     found = meta(capsys, "a.csv", "--preferences", "p.csv")
     (compared,) = found["comparisons"]
     assert compared["pairs"]["share_opposite"]["value"] == 0.0
-    assert compared["preferences"]["one"]["share"] == {"value": None, "ci_low": None, "ci_high": None, "n": 0}
-    assert compared["scores"]["one"]["kendall"] == {"value": None, "ci_low": None, "ci_high": None, "n": 0}
-    assert found["annotators"]["spearman"] == {"value": None, "ci_low": None, "ci_high": None, "n": 0}  # one annotator
+    assert compared["preferences"]["one"]["share"] == NONE
+    assert compared["scores"]["one"]["kendall"] == NONE
+    assert found["annotators"]["spearman"] == NONE  # one annotator
     assert found["alone"][0]["preferences"]["share"]["value"] == 1.0
     # Two outputs with human scores: any two scores would agree wholly, or not at all.
-    assert found["alone"][0]["scores"]["spearman"] == {"value": None, "ci_low": None, "ci_high": None, "n": 2}
+    assert found["alone"][0]["scores"]["spearman"] == {**NONE, "n": 2}
     assert main(["meta", "a.csv", "--preferences", "p.csv"]) == 0
     said = capsys.readouterr().out
     assert (
