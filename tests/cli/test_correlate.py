@@ -88,7 +88,17 @@ def test_which_pairs_with_all_their_digits_in_a_file(capsys: pytest.CaptureFixtu
     assert list(pairs(capsys, path, "--columns", "recall,exam", "--against", "exam")) == [("recall", "exam")]
 
 
-def test_files_are_joined_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_and_files_joined_by_them(capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("names.csv", 'way,model,size,"a, b",x\np,a,7B,1,2\np,b,8B,2,1\nq,a,7B,3,3\nq,b,-,4,4\n')
+    assert main(["correlate", path, "--against", "x"]) == 2
+    assert "lines 2 and 3 are both named 'p'" in capsys.readouterr().err
+    assert main(["correlate", path, "--against", '"a, b"', "--names", "way,model"]) == 0
+    said = capsys.readouterr().out
+    assert "note: not compared, as they hold text: 'size'." in said
+    assert said.count("\nx") == 1
+    # Numbers can name rows too.
+    numbered = write("numbered.csv", "id,x,y\n1,1,1\n2,2,2\n3,3,3\n")
+    assert list(pairs(capsys, numbered, "--against", "x", "--names", "id")) == [("y", "x")]
     a = write("a.csv", "model,clinician\na,1\nb,2\nc,3\nd,4\ne,5\n")
     b = write("b.csv", "\ufeffmodel ,exam, judge\n d ,8,1\nc,7,\nb,9,n/a\nx,1,2\na,6,0\n")
     assert main(["correlate", a, b, "--against", "clinician"]) == 5
@@ -118,19 +128,6 @@ def test_a_column_without_variation_has_no_coefficient(capsys: pytest.CaptureFix
         rows = {row["score"]: row for row in csv.DictReader(stream)}
     assert (rows["y"]["spearman"], rows["y"]["kendall_low"], rows["y"]["n"]) == ("", "", "3")
     assert float(rows["z"]["spearman"]) == pytest.approx(-0.5)
-
-
-def test_names(capsys: pytest.CaptureFixture[str]) -> None:
-    path = write("a.csv", 'way,model,size,"a, b",x\np,a,7B,1,2\np,b,8B,2,1\nq,a,7B,3,3\nq,b,-,4,4\n')
-    assert main(["correlate", path, "--against", "x"]) == 2
-    assert "lines 2 and 3 are both named 'p'" in capsys.readouterr().err
-    assert main(["correlate", path, "--against", '"a, b"', "--names", "way,model"]) == 0
-    told = capsys.readouterr().out
-    assert "note: not compared, as they hold text: 'size'." in told
-    assert told.count("\nx") == 1
-    # Numbers can name rows too.
-    numbered = write("b.csv", "id,x,y\n1,1,1\n2,2,2\n3,3,3\n")
-    assert list(pairs(capsys, numbered, "--against", "x", "--names", "id")) == [("y", "x")]
 
 
 @pytest.mark.parametrize(("text", "line", "message"), CASES["correlate"])

@@ -104,6 +104,18 @@ def test_scores_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
     assert (pooled["n"], within["n"]) == (8, 2)
     assert within["value"] == pytest.approx((1 / 3 - 2 / math.sqrt(6)) / 2)
     assert -1 <= pooled["ci_low"] < pooled["value"] < pooled["ci_high"] <= 1
+    # A part of the outputs, and other pairs of metrics.
+    exam = meta(capsys, "outputs.csv", "--where", "section=exam", "--preferences", "preferences.csv")
+    assert (exam["outputs"], exam["preferences"]["elsewhere"]) == (6, 8)
+    three = write("three.csv", "item,system,a,b,c\nv,x,1,2,3\nv,y,2,1,5\n")
+    against = meta(capsys, three, "--against", "b")["comparisons"]
+    assert [(each["one"], each["other"]) for each in against] == [("b", "a"), ("b", "c")]
+    every = meta(capsys, three)["comparisons"]
+    assert [(each["one"], each["other"]) for each in every] == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert every[1]["pairs"]["same"] == 1
+    turned = meta(capsys, three, "--less-is-better", "b")
+    assert [each["pairs"]["same"] for each in turned["comparisons"]] == [1, 1, 1]
+    assert turned["less_is_better"] == ["b"]
 
 
 def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -117,20 +129,6 @@ def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Preferences: 12 answers of 3 annotators on 5 pairs, 1 blank." in said
     assert said.endswith("made/meta.json\n")
     assert json.loads(Path("made/meta.json").read_text()) == meta(capsys, *words[1:4])
-
-
-def test_where_and_against(capsys: pytest.CaptureFixture[str]) -> None:
-    exam = meta(capsys, "outputs.csv", "--where", "section=exam", "--preferences", "preferences.csv")
-    assert (exam["outputs"], exam["preferences"]["elsewhere"]) == (6, 8)
-    three = write("three.csv", "item,system,a,b,c\nv,x,1,2,3\nv,y,2,1,5\n")
-    against = meta(capsys, three, "--against", "b")["comparisons"]
-    assert [(each["one"], each["other"]) for each in against] == [("b", "a"), ("b", "c")]
-    every = meta(capsys, three)
-    assert [(each["one"], each["other"]) for each in every["comparisons"]] == [("a", "b"), ("a", "c"), ("b", "c")]
-    assert every["comparisons"][1]["pairs"]["same"] == 1
-    turned = meta(capsys, three, "--less-is-better", "b")
-    assert [each["pairs"]["same"] for each in turned["comparisons"]] == [1, 1, 1]
-    assert turned["less_is_better"] == ["b"]
 
 
 def test_no_disagreement_is_nan_and_not_zero(capsys: pytest.CaptureFixture[str]) -> None:

@@ -87,7 +87,9 @@ def test_what_is_found_in_a_text(built: Path, capsys: pytest.CaptureFixture[str]
     assert "sjogren syndrome" in capsys.readouterr().out
 
 
-def test_an_index_of_the_same_files_is_kept(built: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_index_of_the_same_files_is_kept_and_of_damaged_ones_not(
+    built: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     from medical_tasks.cli.umls import _FILES
 
     assert {path.name for path in built.iterdir()} == _FILES
@@ -117,19 +119,17 @@ def test_an_index_of_the_same_files_is_kept(built: Path, capsys: pytest.CaptureF
     told = capsys.readouterr()
     assert "2 terms of 2 English strings" in told.out
     assert "holds .building-x of a build that was killed or still runs" in told.err
+    (built / ".building-x").rmdir()
+    with Path("release/META/MRCONSO.RRF").open("a") as file:
+        file.write("C0000001|ENG|P\n")
+    assert main(BUILD) == 2
+    assert "MRCONSO.RRF: line 3 has 3 fields, expected 18" in capsys.readouterr().err
+    assert main([*FIND, "heart failure"]) == 2
+    assert "holds no UMLS index" in capsys.readouterr().err
+    assert not list(built.glob(".building-*"))
 
 
 @wrong_use("umls")
 def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     refuse(line, code, message, capsys)
     assert not Path("i").exists()
-
-
-def test_a_damaged_release_leaves_no_index(built: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with Path("release/META/MRCONSO.RRF").open("a") as file:
-        file.write("C0000001|ENG|P\n")
-    assert main(BUILD) == 2
-    assert "MRCONSO.RRF: line 6 has 3 fields, expected 18" in capsys.readouterr().err
-    assert main([*FIND, "heart failure"]) == 2
-    assert "holds no UMLS index" in capsys.readouterr().err
-    assert not list(built.glob(".building-*"))

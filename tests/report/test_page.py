@@ -38,7 +38,10 @@ def one(*tasks: Any, **more: Any) -> PageReader:
     return PageReader(render_page(ReportData(title="Report", tasks=tasks, suite="suite 1", **more)))
 
 
-def test_its_structure_is_sound(read: PageReader) -> None:
+def test_its_structure_is_sound(page: str, read: PageReader) -> None:
+    # Reported rows of a breakdown can be put away.
+    assert 'data-tag="run" checked' in page
+    assert page.count('class="mt-point mt-published"') > page.count('data-tags="run"') / 20 > 0
     assert read.faults == []
     assert read.elements["table"] > 10
     assert read.elements["caption"] == read.elements["table"]
@@ -117,6 +120,8 @@ def test_no_number_is_ever_nan() -> None:
     assert "10.0 or more" in read.text
     (data,) = read.data.values()
     assert data["runs"][0]["items"][0]["v"] == [None]
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        script_json({"v": nan})
 
 
 def test_one_run_with_nothing_and_with_much_published() -> None:
@@ -166,11 +171,6 @@ def test_a_paper_that_counts_by_its_own_script_stands_beside_and_says_so() -> No
     assert "reported: A Paper of Ours, table 2, counted as accuracy_official" in read.text
     assert "accuracy_official, %" in read.text
     assert "Papers' figures are of accuracy_official, which counts by the authors' rule." in read.text
-
-
-def test_reported_rows_of_a_breakdown_can_be_put_away(page: str) -> None:
-    assert 'data-tag="run" checked' in page
-    assert page.count('class="mt-point mt-published"') > page.count('data-tags="run"') / 20 > 0
 
 
 HOSTILE: dict[str, str] = json.loads(
@@ -258,11 +258,6 @@ def test_json_in_a_page_reads_back_equal(value: Any) -> None:
     written.encode("utf-8")
     # Two halves of a pair that stand side by side are one character for every reader of JSON.
     assert json.loads(written)["value"] == json.loads(json.dumps(value))
-
-
-def test_json_refuses_what_is_no_number() -> None:
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        script_json({"v": float("nan")})
 
 
 @settings(deadline=None, max_examples=60)
