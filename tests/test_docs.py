@@ -24,11 +24,6 @@ def _name(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def test_the_documents_are_found() -> None:
-    assert {"README.md", "CHANGELOG.md", "CONTRIBUTING.md"} <= {path.name for path in DOCUMENTS}
-    assert len(DOCUMENTS) >= 12
-
-
 PLACE = re.compile(r"`((?:tests|docs|medical_tasks|benchmarks|scripts|metrics|dataset_builders)/[\w./-]+)`")
 
 
@@ -72,21 +67,19 @@ def test_commands_are_real(path: Path) -> None:
     assert wrong == []
 
 
-def test_the_readme_names_every_task() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_documents_are_found_and_name_every_task() -> None:
+    assert {"README.md", "CHANGELOG.md", "CONTRIBUTING.md"} <= {path.name for path in DOCUMENTS}
+    assert len(DOCUMENTS) >= 12
+    readme, changes = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "CHANGELOG.md"))
     assert len(tasks()) >= 3
-    assert [name for name in tasks() if f"`{name}`" not in text] == []
+    assert [name for name in tasks() if f"`{name}`" not in readme] == []
+    assert [task.name for task in tasks().values() if f"`{task.name}` {task.version}" not in changes] == []
 
 
 def test_architecture_decisions_are_numbered_without_gap() -> None:
     numbers = sorted(int(path.name[:4]) for path in (ROOT / "docs" / "adr").glob("*.md"))
     assert len(numbers) >= 5
     assert numbers == list(range(1, len(numbers) + 1))
-
-
-def test_the_changelog_names_every_task_with_its_version() -> None:
-    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert [task.name for task in tasks().values() if f"`{task.name}` {task.version}" not in text] == []
 
 
 def test_no_path_of_a_machine_stands_in_the_repository() -> None:

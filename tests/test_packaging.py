@@ -61,7 +61,7 @@ def test_it_has_the_package_the_hub_folders_and_nothing_else(unpacked: Path) -> 
         assert (unpacked / "medical_tasks" / "hub_metrics" / "medcalc" / name).is_file()
 
 
-def test_it_builds_and_scores_from_anywhere(unpacked: Path, tmp_path: Path) -> None:
+def test_it_builds_scores_and_is_loaded_by_evaluate_from_anywhere(unpacked: Path, tmp_path: Path) -> None:
     code = (
         "import medical_tasks\n"
         "from medical_tasks.cli.entry import main\n"
@@ -73,8 +73,5 @@ def test_it_builds_and_scores_from_anywhere(unpacked: Path, tmp_path: Path) -> N
     told = _run(code, unpacked, tmp_path)
     assert told.splitlines()[0] == str(unpacked / "medical_tasks" / "__init__.py")
     assert "100.0" in told
-
-
-def test_evaluate_loads_the_metric_from_the_wheel(unpacked: Path, tmp_path: Path) -> None:
     code = "import evaluate\nimport medical_tasks\nprint(evaluate.load(medical_tasks.metric_path('medcalc')).name)"
     assert "medcalc" in _run(code, unpacked, tmp_path)

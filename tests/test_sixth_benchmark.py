@@ -57,12 +57,6 @@ def built(project: Path) -> Path:
     return project / "data" / "medical_mcq"
 
 
-def test_it_is_small() -> None:
-    files = [path for path in EXAMPLE.rglob("*") if path.is_file() and path != EXAMPLE / "README.md"]
-    assert len(files) == 11
-    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= 250
-
-
 def test_the_command_line_knows_it(project: Path, built: Path) -> None:
     runs = [f"runs/{name}" for name in ("reference", "random")]
     for run in runs:
@@ -86,7 +80,10 @@ def test_the_command_line_knows_it(project: Path, built: Path) -> None:
     assert "accuracy" in medical_tasks(project, "compare", runs[0], "runs/scored")
 
 
-def test_the_manifest_and_its_cards_are_made(project: Path) -> None:
+def test_it_is_small_and_the_manifest_and_its_cards_are_made(project: Path) -> None:
+    files = [path for path in EXAMPLE.rglob("*") if path.is_file() and path != EXAMPLE / "README.md"]
+    assert len(files) == 11
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= 250
     told = medical_tasks(project, "manifest", "--write")
     assert "medical_mcq/croissant.json" in told
     medical_tasks(project, "manifest", "--check")

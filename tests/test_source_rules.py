@@ -19,10 +19,6 @@ from tests.support import ROOT
 SOURCES = sorted((ROOT / "medical_tasks").rglob("*.py"))
 
 
-def test_the_sources_are_found() -> None:
-    assert len(SOURCES) > 40
-
-
 @pytest.fixture(scope="module")
 def trees() -> dict[str, ast.Module]:
     """Every module of the package by its path, read once: there are hundreds."""
@@ -39,22 +35,20 @@ def _lines(trees: Mapping[str, ast.Module], is_wrong: Callable[[ast.AST], bool])
 
 
 def test_a_module_says_what_it_is_and_stays_small(trees: Mapping[str, ast.Module]) -> None:
+    assert len(trees) > 40
     assert [name for name, tree in trees.items() if not ast.get_docstring(tree)] == []
     # A whole idea of 200 to 600 lines.
     assert [path.name for path in SOURCES if len(path.read_text(encoding="utf-8").splitlines()) > 600] == []
 
 
-def test_no_assert_stands_for_a_check(trees: Mapping[str, ast.Module]) -> None:
-    # Asserts are gone under -O: what a user can cause is an error type instead.
-    assert _lines(trees, lambda node: isinstance(node, ast.Assert)) == []
-
-
-def test_model_text_never_runs(trees: Mapping[str, ast.Module]) -> None:
+def test_model_text_never_runs_and_no_assert_stands_for_a_check(trees: Mapping[str, ast.Module]) -> None:
     banned = {"eval", "exec", "compile", "__import__"}
 
     def runs(node: ast.AST) -> bool:
         return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in banned
 
+    # Asserts are gone under -O: what a user can cause is an error type instead.
+    assert _lines(trees, lambda node: isinstance(node, ast.Assert)) == []
     assert _lines({"probe": ast.parse("x = eval('1')")}, runs) == ["probe:1"]
     assert _lines(trees, runs) == []
 
@@ -222,18 +216,13 @@ def test_every_verb_has_a_module_and_every_module_a_verb() -> None:
     assert {path.parent.parent.name for path in modules - in_room} == {"benchmarks"}
 
 
-def test_benchmarks_have_the_same_files() -> None:
-    from medical_tasks.benchmarks.catalog import BENCHMARKS
+def test_benchmarks_and_hub_folders_have_the_same_files() -> None:
+    from medical_tasks.benchmarks.catalog import BENCHMARKS, datasets
 
     assert len(BENCHMARKS) == 5
     for benchmark in BENCHMARKS:
         names = {path.name for path in (ROOT / "medical_tasks" / "benchmarks" / benchmark.name).glob("*.py")}
         assert {"spec.py", "data.py", "prompts.py", "scoring.py", "__init__.py"} <= names, benchmark.name
-
-
-def test_hub_folders_match_the_specs() -> None:
-    from medical_tasks.benchmarks.catalog import datasets
-
     builders = {path.parent.name for path in (ROOT / "dataset_builders").glob("*/build.py")}
     assert builders == set(datasets())
     for name in builders:

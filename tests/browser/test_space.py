@@ -81,21 +81,7 @@ def test_the_board_opens_sorts_and_filters(space: Space, open_page: OpenPage) ->
     assert "&group=" in page.url
 
 
-def test_a_link_opens_a_model_and_back_returns(space: Space, open_page: OpenPage) -> None:
-    page = open_page(f"{space.address}/?task=medcalc")
-    shown(page, "#board-0")
-    page.get_by_role("link", name="Strong").click()
-    shown(page, "#model-results")
-    assert page.url.endswith("/?model=Strong")
-    assert page.get_by_role("tab", name="Model").get_attribute("aria-selected") == "true"
-    page.get_by_text("medcalc unverified").click()
-    shown(page, "#result-0-metrics")
-    page.go_back()
-    shown(page, "#board-0")
-    assert page.url.endswith("/?task=medcalc")
-
-
-def test_tabs_are_filled_and_are_steps_to_come_back_from(space: Space, open_page: OpenPage) -> None:
+def test_tabs_and_links_are_steps_to_come_back_from(space: Space, open_page: OpenPage) -> None:
     page = open_page(f"{space.address}/?view=about")
     shown(page, "text=About this leaderboard")
     page.get_by_role("tab", name="Leaderboard").click()
@@ -109,6 +95,15 @@ def test_tabs_are_filled_and_are_steps_to_come_back_from(space: Space, open_page
     shown(page, "text=About this leaderboard")
     page.go_forward()
     shown(page, "#board-0")
+    page.get_by_role("link", name="Strong").click()
+    shown(page, "#model-results")
+    assert page.url.endswith("/?model=Strong")
+    assert page.get_by_role("tab", name="Model").get_attribute("aria-selected") == "true"
+    page.get_by_text("medcalc unverified").click()
+    shown(page, "#result-0-metrics")
+    page.go_back()
+    shown(page, "#board-0")
+    assert page.url.endswith("/?task=medcalc")
 
 
 def test_two_models_are_compared_and_two_groups_are_not(space: Space, open_page: OpenPage) -> None:
@@ -144,7 +139,13 @@ def test_a_bad_package_is_refused_and_a_good_one_waits(space: Space, open_page: 
     # The server sends no file back, and the page does not offer it.
     assert page.locator("#package .filename").get_attribute("aria-label") == "good.zip"
     assert page.locator("#package a").filter(visible=True).count() == 0
+    # It can be taken back.
+    page.get_by_role("button", name="Do not submit").click()
+    page.locator(".mtl-notice-good").wait_for(state="detached")
+    assert space.left() == []
     assert space.board.submissions("pending") == []
+    page.set_input_files("input[type=file]", good)
+    shown(page, ".mtl-notice-good")
     page.get_by_role("button", name="Submit", exact=True).click()
     shown(page, "text=It is number 1 of 1 in the queue")
     assert space.left() == []
@@ -154,19 +155,6 @@ def test_a_bad_package_is_refused_and_a_good_one_waits(space: Space, open_page: 
     shown(page, "#queue")
     assert names(page, "queue")[0] == "Fresh"
     space.board.decide(waiting.id, "rejected", by="keeper", reason="A test.")
-
-
-def test_a_package_can_be_taken_back(space: Space, open_page: OpenPage, tmp_path: Path) -> None:
-    page = open_page(f"{space.address}/?view=submit")
-    shown(page, "text=Submit a package")
-    good = tmp_path / "good.zip"
-    good.write_bytes(package("Never", of=40))
-    page.set_input_files("input[type=file]", good)
-    shown(page, ".mtl-notice-good")
-    page.get_by_role("button", name="Do not submit").click()
-    page.locator(".mtl-notice-good").wait_for(state="detached")
-    assert space.left() == []
-    assert space.board.submissions("pending") == []
 
 
 @pytest.mark.parametrize("query", [*VIEWS, "?view=queue", "?view=about"])

@@ -34,6 +34,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
+def demo_home(here: Path, demos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The demo configurations are the data home."""
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(demos))
+
+
+@pytest.fixture
 def serving(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Serving:
     """Opens a server, openai-api/test-host/NAME, that answers as the test file's `answer` says."""
 

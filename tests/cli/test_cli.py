@@ -17,15 +17,11 @@ from medical_tasks.runs.results import read_items
 from tests.cli.wrong_use import refuse, wrong_use
 from tests.support import ROOT
 
-
-@pytest.fixture(autouse=True)
-def home(here: Path, demos: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(demos))
-    return demos
+pytestmark = pytest.mark.usefixtures("demo_home")
 
 
-def golds(home: Path) -> dict[str, str]:
-    items = load_task_data(MEDCALC, DATASET, data=home / "medcalc_bench", config="demo").items
+def golds(demos: Path) -> dict[str, str]:
+    items = load_task_data(MEDCALC, DATASET, data=demos / "medcalc_bench", config="demo").items
     return {item.id: gold_response(MEDCALC, item) for item in items}
 
 
@@ -43,9 +39,12 @@ SCORE = ["score", "medcalc", "--config", "demo"]
 RUN = ["run", "--tasks", "medcalc", "--config", "demo"]
 
 
-def test_the_gold_scores_the_maximum(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = responses(tmp_path / "gold.jsonl", golds(home))
-    assert main([*SCORE, "--responses", str(file), "--out", "out"]) == 0
+@pytest.mark.parametrize("spelling", ["medcalc", "medical|medcalc", "medical:medcalc", "medcalc|0"])
+def test_the_gold_scores_the_maximum(
+    spelling: str, demos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = responses(tmp_path / "gold.jsonl", golds(demos))
+    assert main(["score", spelling, *SCORE[2:], "--responses", str(file), "--out", "out"]) == 0
     entry = results(tmp_path / "out")["tasks"]["medcalc"]
     assert entry["metrics"]["accuracy"]["value"] == 1.0
     assert entry["metrics"]["accuracy"]["ci_low"] < 1.0 == entry["metrics"]["accuracy"]["ci_high"]
@@ -53,19 +52,13 @@ def test_the_gold_scores_the_maximum(home: Path, tmp_path: Path, capsys: pytest.
     assert {path.name for path in (tmp_path / "out").iterdir()} >= {"results.json", "items.parquet", "report.md"}
 
 
-@pytest.mark.parametrize("spelling", ["medical|medcalc", "medical:medcalc", "medcalc|0"])
-def test_score_takes_every_spelling(home: Path, tmp_path: Path, spelling: str) -> None:
-    file = responses(tmp_path / "gold.jsonl", golds(home))
-    assert main(["score", spelling, "--config", "demo", "--responses", str(file)]) == 0
-
-
-def test_missing_responses_are_reported_and_not_wrong(
-    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_missing_responses_are_reported_and_not_wrong_and_the_corrected_file_is_scored(
+    demos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    answers = golds(home)
-    some = dict(list(answers.items())[:10])
-    file = responses(tmp_path / "some.jsonl", some)
-    assert main([*SCORE, "--responses", str(file), "--out", "out"]) == 5
+    answers = golds(demos)
+    words = [*SCORE, "--responses", "r.jsonl", "--out", "out"]
+    responses(tmp_path / "r.jsonl", dict(list(answers.items())[:10]))
+    assert main(words) == 5
     entry = results(tmp_path / "out")["tasks"]["medcalc"]
     missing = len(answers) - 10
     assert entry["coverage"]["unscored"] == {"no answer: not in the responses": missing}
@@ -74,6 +67,9 @@ def test_missing_responses_are_reported_and_not_wrong(
     told = capsys.readouterr()
     assert f"{missing} x no answer: not in the responses" in told.out
     assert "not every item is scored" in told.err
+    responses(tmp_path / "r.jsonl", answers)
+    assert main(words) == 0
+    assert results(tmp_path / "out")["tasks"]["medcalc"]["coverage"]["scored"] == len(answers)
 
 
 def test_run_baseline_and_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -87,12 +83,7 @@ def test_run_baseline_and_compare(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert metric["mcnemar"]["p_exact"] < 1e-4
     assert main(["compare", "a", "b"]) == 0
     assert "-100.0" in capsys.readouterr().out
-
-
-def test_a_repeated_command_keeps_its_folder_and_another_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([*RUN, "--model", "baseline/reference", "--out", "a"]) == 0
+    # The same command keeps its folder, and another one is refused.
     assert main([*RUN, "--model", "baseline/reference", "--out", "a"]) == 0
     before = (tmp_path / "a" / "results.json").read_bytes()
     assert main([*RUN, "--model", "baseline/empty", "--out", "a"]) == 2
@@ -100,20 +91,10 @@ def test_a_repeated_command_keeps_its_folder_and_another_is_refused(
     assert (tmp_path / "a" / "results.json").read_bytes() == before
 
 
-def test_a_corrected_file_is_scored_into_the_same_folder(home: Path, tmp_path: Path) -> None:
-    answers = golds(home)
-    words = [*SCORE, "--responses", "r.jsonl", "--out", "out"]
-    responses(tmp_path / "r.jsonl", dict(list(answers.items())[:5]))
-    assert main(words) == 5
-    responses(tmp_path / "r.jsonl", answers)
-    assert main(words) == 0
-    assert results(tmp_path / "out")["tasks"]["medcalc"]["coverage"]["scored"] == len(answers)
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="file names are bytes on Linux")
-def test_a_file_name_that_is_no_text_is_no_crash(home: Path, tmp_path: Path) -> None:
+def test_a_file_name_that_is_no_text_is_no_crash(demos: Path, tmp_path: Path) -> None:
     odd = Path(os.fsdecode(b"resp_\xff.jsonl"))
-    responses(tmp_path / odd, golds(home))
+    responses(tmp_path / odd, golds(demos))
     for _ in range(2):  # the second time the folder's settings are read back
         assert main([*SCORE, "--responses", str(odd), "--out", "out"]) == 0
     recipe = results(tmp_path / "out")["tasks"]["medcalc"]["recipe"]
@@ -121,10 +102,10 @@ def test_a_file_name_that_is_no_text_is_no_crash(home: Path, tmp_path: Path) -> 
 
 
 def test_the_only_configuration_of_a_named_folder_is_taken(
-    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    demos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = responses(tmp_path / "gold.jsonl", golds(home))
-    assert main(["score", "medcalc", "--data", str(home / "medcalc_bench"), "--responses", str(file)]) == 0
+    file = responses(tmp_path / "gold.jsonl", golds(demos))
+    assert main(["score", "medcalc", "--data", str(demos / "medcalc_bench"), "--responses", str(file)]) == 0
     assert "note: configuration demo, the only one in" in capsys.readouterr().err
 
 

@@ -38,8 +38,9 @@ def pairs(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> dic
     return {(pair["score"], pair["against"]): pair for pair in found["pairs"]}
 
 
-def test_a_table(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["correlate", write("a.csv", SCORES), "--against", "clinician"]) == 0
+def test_a_table_and_its_json_with_the_recipe(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["correlate", write("a.csv", SCORES), "--against", "clinician"]
+    assert main(words) == 0
     said = capsys.readouterr().out
     lines = [line.split() for line in said.splitlines()]
     assert lines[0][:4] == ["score", "against", "rows", "rho"]
@@ -49,10 +50,7 @@ def test_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert f"{(39 - 5) / (44 * 45) ** 0.5:.3f}" in lines[2]
     assert lines[3][:6] == ["recall", "clinician", "9", "of", "10", "0.661"]
     assert "these may lie. The uncertainty of each score is not in them" in said
-
-
-def test_json_carries_its_recipe(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["correlate", write("a.csv", SCORES), "--against", "clinician", "--json", "--seed", "3"]) == 0
+    assert main([*words, "--json", "--seed", "3"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["files"] == {"a.csv": hashlib.sha256(SCORES.encode()).hexdigest()}
     assert (found["rows"], found["against"]) == (10, ["clinician"])
@@ -74,16 +72,33 @@ def test_the_same_command_gives_the_same_numbers(capsys: pytest.CaptureFixture[s
     assert pairs(capsys, shuffled, "--against", "clinician") == pairs(capsys, *words)
 
 
-def test_which_pairs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_which_pairs_with_all_their_digits_in_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     path = write("a.csv", SCORES)
-    both = pairs(capsys, path, "--against", "clinician,exam")
+    both = pairs(capsys, path, "--against", "clinician,exam", "--out", "made/out.csv")
     assert list(both) == [("clinician", "exam"), ("exam", "clinician"), ("recall", "clinician"), ("recall", "exam")]
+    with Path("made/out.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [(row["score"], row["against"]) for row in rows] == list(both)
+    for row, pair in zip(rows, both.values(), strict=True):
+        assert float(row["kendall"]) == pair["kendall"]["value"]
+        assert float(row["spearman_low"]) == pair["spearman"]["ci_low"]
+        assert (int(row["n"]), int(row["missing"])) == (pair["n"], pair["missing"])
     assert both["clinician", "exam"]["spearman"] == both["exam", "clinician"]["spearman"]
     assert list(pairs(capsys, path, "--against", "clinician", "--columns", "recall")) == [("recall", "clinician")]
     assert list(pairs(capsys, path, "--columns", "recall,exam", "--against", "exam")) == [("recall", "exam")]
 
 
-def test_files_are_joined_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_and_files_joined_by_them(capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("names.csv", 'way,model,size,"a, b",x\np,a,7B,1,2\np,b,8B,2,1\nq,a,7B,3,3\nq,b,-,4,4\n')
+    assert main(["correlate", path, "--against", "x"]) == 2
+    assert "lines 2 and 3 are both named 'p'" in capsys.readouterr().err
+    assert main(["correlate", path, "--against", '"a, b"', "--names", "way,model"]) == 0
+    said = capsys.readouterr().out
+    assert "note: not compared, as they hold text: 'size'." in said
+    assert said.count("\nx") == 1
+    # Numbers can name rows too.
+    numbered = write("numbered.csv", "id,x,y\n1,1,1\n2,2,2\n3,3,3\n")
+    assert list(pairs(capsys, numbered, "--against", "x", "--names", "id")) == [("y", "x")]
     a = write("a.csv", "model,clinician\na,1\nb,2\nc,3\nd,4\ne,5\n")
     b = write("b.csv", "\ufeffmodel ,exam, judge\n d ,8,1\nc,7,\nb,9,n/a\nx,1,2\na,6,0\n")
     assert main(["correlate", a, b, "--against", "clinician"]) == 5
@@ -115,32 +130,6 @@ def test_a_column_without_variation_has_no_coefficient(capsys: pytest.CaptureFix
     assert float(rows["z"]["spearman"]) == pytest.approx(-0.5)
 
 
-def test_out_holds_all_digits(capsys: pytest.CaptureFixture[str]) -> None:
-    path = write("a.csv", SCORES)
-    found = pairs(capsys, path, "--against", "clinician", "--out", "made/out.csv")
-    with Path("made/out.csv").open(newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    assert [row["score"] for row in rows] == ["exam", "recall"]
-    for row in rows:
-        pair = found[row["score"], row["against"]]
-        assert float(row["kendall"]) == pair["kendall"]["value"]
-        assert float(row["spearman_low"]) == pair["spearman"]["ci_low"]
-        assert (int(row["n"]), int(row["missing"])) == (pair["n"], pair["missing"])
-
-
-def test_names(capsys: pytest.CaptureFixture[str]) -> None:
-    path = write("a.csv", 'way,model,size,"a, b",x\np,a,7B,1,2\np,b,8B,2,1\nq,a,7B,3,3\nq,b,-,4,4\n')
-    assert main(["correlate", path, "--against", "x"]) == 2
-    assert "lines 2 and 3 are both named 'p'" in capsys.readouterr().err
-    assert main(["correlate", path, "--against", '"a, b"', "--names", "way,model"]) == 0
-    told = capsys.readouterr().out
-    assert "note: not compared, as they hold text: 'size'." in told
-    assert told.count("\nx") == 1
-    # Numbers can name rows too.
-    numbered = write("b.csv", "id,x,y\n1,1,1\n2,2,2\n3,3,3\n")
-    assert list(pairs(capsys, numbered, "--against", "x", "--names", "id")) == [("y", "x")]
-
-
 @pytest.mark.parametrize(("text", "line", "message"), CASES["correlate"])
 def test_wrong_use(text: str, line: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = SCORES if text == "SCORES" else text
@@ -149,34 +138,29 @@ def test_wrong_use(text: str, line: str, message: str, capsys: pytest.CaptureFix
     assert Path("a.csv").read_text() == text
 
 
-def test_files_that_do_not_fit_together(capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_that_do_not_fit_together_or_cannot_be_read(capsys: pytest.CaptureFixture[str]) -> None:
     path = write("a.csv", SCORES)
-    assert main(["correlate", path, write("b.csv", "model,exam\naspen,1\n"), "--against", "clinician"]) == 2
-    assert "column 'exam' is in a.csv and in b.csv" in capsys.readouterr().err
-    large = "model,x,y\n" + "".join(f"m{i},{i},{i}\n" for i in range(2001))
-    assert main(["correlate", write("d.csv", large), "--against", "x"]) == 2
-    assert "2,001 rows; a table of scores" in capsys.readouterr().err
-    assert main(["correlate", path, write("c.csv", "model,other\nAspen,1\n"), "--against", "clinician"]) == 2
-    assert "c.csv: none of its rows has the name of a row of a.csv; it begins with 'Aspen'" in capsys.readouterr().err
-
-
-def test_files_that_cannot_be_read(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["correlate", "nowhere.csv", "--against", "x"]) == 3
-    assert "nowhere.csv: no such file. Give a CSV file of scores" in capsys.readouterr().err
-    assert main(["correlate", ".", "--against", "x"]) == 2
-    assert ".: cannot be read" in capsys.readouterr().err
-    Path("a.csv").write_bytes("model,größe\na,1\n".encode("latin-1"))
-    assert main(["correlate", "a.csv", "--against", "x"]) == 2
-    assert "not UTF-8 text" in capsys.readouterr().err
-
-
-def test_messages_do_not_quote_long_texts(capsys: pytest.CaptureFixture[str]) -> None:
+    large = "model,clinician,y\n" + "".join(f"m{i},{i},{i}\n" for i in range(2001))
     note = "The patient was admitted with chest pain and seen by cardiology."
-    path = write("a.csv", f"model,x,y\na,1,2\nb,{note},3\n")
-    assert main(["correlate", path, "--against", "x"]) == 2
-    told = capsys.readouterr().err
-    assert "holds 'The patient was admitted with chest" in told
-    assert "cardiology" not in told
+    Path("latin.csv").write_bytes("model,größe\na,1\n".encode("latin-1"))
+    for files, code, message in (
+        ([path, write("b.csv", "model,exam\naspen,1\n")], 2, "column 'exam' is in a.csv and in b.csv"),
+        ([write("d.csv", large)], 2, "2,001 rows; a table of scores"),
+        (
+            [path, write("c.csv", "model,other\nAspen,1\n")],
+            2,
+            "c.csv: none of its rows has the name of a row of a.csv; it begins with 'Aspen'",
+        ),
+        (["nowhere.csv"], 3, "nowhere.csv: no such file. Give a CSV file of scores"),
+        (["."], 2, ".: cannot be read"),
+        (["latin.csv"], 2, "not UTF-8 text"),
+        # Long texts are not quoted.
+        ([write("n.csv", f"model,clinician,y\na,1,2\nb,{note},3\n")], 2, "holds 'The patient was admitted with chest"),
+    ):
+        assert main(["correlate", *files, "--against", "clinician"]) == code
+        told = capsys.readouterr().err
+        assert message in told
+        assert "cardiology" not in told
 
 
 @pytest.mark.upstream

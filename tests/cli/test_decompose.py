@@ -64,17 +64,6 @@ def test_what_cannot_be_read_is_listed_and_stays_so(server: FaultServer, capsys:
     assert decompose("--judge-args", "temperature=0.5", "--work", "other.work") == 0
 
 
-def test_a_failed_call_is_made_again(server: FaultServer) -> None:
-    server._plan = lambda call: Fault.status_code(400, "no") if "remedy 2 " in call.prompt else None
-    assert decompose() == 5
-    asked = [line["Question"] for n, line in enumerate(ANSWERS) if n != 2]
-    assert [row["question"] for row in read_gold_file(Path("out.jsonl"))] == asked
-    calls, server._plan = len(server.calls), ()
-    assert decompose() == 0
-    assert len(server.calls) == calls + 1
-    assert len(read_gold_file(Path("out.jsonl"))) == 4
-
-
 def test_a_file_that_somebody_changed_is_left_alone(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
     Path("out.jsonl").write_text("mine\n", encoding="utf-8")
     assert decompose() == 2
@@ -94,20 +83,26 @@ def test_wrong_use(line: str, code: int, message: str, server: FaultServer, caps
     assert server.calls == []
 
 
-def test_a_forecast_asks_and_writes_nothing(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_asked_under_a_forecast_a_budget_and_a_fault(
+    server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert decompose("--forecast") == 0
     assert "nothing is written" in capsys.readouterr().out
     assert server.calls == []
     assert sorted(path.name for path in Path().iterdir()) == ["in.jsonl"]
-
-
-def test_the_budget_is_kept(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
     assert decompose("--max-judge-calls", "1") == 5
     assert len(server.calls) == 1
     assert "budget spent" in capsys.readouterr().err
     assert len(read_gold_file(Path("out.jsonl"))) == 1
+    # A failed call is made again.
+    server._plan = lambda call: Fault.status_code(400, "no") if "remedy 2 " in call.prompt else None
+    assert decompose() == 5
+    asked = [line["Question"] for n, line in enumerate(ANSWERS) if n != 2]
+    assert [row["question"] for row in read_gold_file(Path("out.jsonl"))] == asked
+    calls, server._plan = len(server.calls), ()
     assert decompose() == 0
-    assert len(server.calls) == 4
+    assert len(server.calls) == calls + 1
+    assert len(read_gold_file(Path("out.jsonl"))) == 4
 
 
 def test_credentialed_answers_stay_here(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:

@@ -38,6 +38,10 @@ def decompose(*more: str, side: str = "reference", source: str | None = "notes.j
 
 
 def test_references_of_ones_own(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    assert decompose("--forecast") == 0
+    assert "nothing is written" in capsys.readouterr().out
+    assert server.calls == []
+    assert not list(Path().glob("claims.json*"))
     assert decompose() == 0
     said = capsys.readouterr().out
     assert "3 texts taken apart into 6 claims, in claims.json; 1 are blank and have none" in said
@@ -51,6 +55,13 @@ def test_references_of_ones_own(server: FaultServer, capsys: pytest.CaptureFixtu
     assert Path("claims.json").stat().st_mode & 0o077 == 0
     assert sorted(path.name for path in Path("claims.json.work").iterdir()) == ["run.json", "written.txt"]
     assert len(list(private_home().rglob("answers.sqlite"))) == 1
+    # It serves the scoring.
+    outputs = [{"example_id": row["example_id"], "output": row["reference"]} for row in NOTES]
+    Path("out.json").write_text(json.dumps(outputs), encoding="utf-8")
+    score = ["score", "doclens_own", "--source", "notes.json", "--responses", "out.json", "--out", "s"]
+    assert main([*score, "--task-args", "claims=claims.json"]) == 0
+    entry = json.loads(Path("s/results.json").read_text(encoding="utf-8"))["tasks"]["doclens_own"]
+    assert entry["metrics"]["claim_recall"]["n"] == 3
     # Again: nothing is asked, the file is the same; mended by somebody it is left alone.
     before = Path("claims.json").read_bytes()
     assert decompose() == 0
@@ -59,17 +70,6 @@ def test_references_of_ones_own(server: FaultServer, capsys: pytest.CaptureFixtu
     assert decompose() == 2
     assert "is not as an earlier run of this command left it" in capsys.readouterr().err
     assert b"is old." in Path("claims.json").read_bytes()
-
-
-def test_the_file_serves_the_scoring(server: FaultServer) -> None:
-    assert decompose() == 0
-    outputs = [{"example_id": row["example_id"], "output": row["reference"]} for row in NOTES]
-    Path("out.json").write_text(json.dumps(outputs), encoding="utf-8")
-    score = ["score", "doclens_own", "--source", "notes.json", "--responses", "out.json", "--out", "s"]
-    assert main([*score, "--task-args", "claims=claims.json"]) == 0
-    entry = json.loads(Path("s/results.json").read_text(encoding="utf-8"))["tasks"]["doclens_own"]
-    assert entry["metrics"]["claim_recall"]["n"] == 3
-    assert len(server.calls) == 3
 
 
 def test_outputs_of_a_responses_file(server: FaultServer) -> None:
@@ -136,14 +136,6 @@ def test_wrong_use(line: str, code: int, message: str, server: FaultServer, caps
     refuse(line, code, message, capsys)
     assert not Path("claims.json").exists()
     assert server.calls == []
-
-
-def test_a_forecast_asks_and_writes_nothing(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
-    assert decompose("--forecast") == 0
-    assert "nothing is written" in capsys.readouterr().out
-    assert server.calls == []
-    assert not Path("claims.json").exists()
-    assert not Path("claims.json.work").exists()
 
 
 @needs_shared

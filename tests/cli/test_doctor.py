@@ -3,7 +3,9 @@ from __future__ import annotations
 import dataclasses
 import importlib.metadata
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,15 +16,13 @@ from medical_tasks.data.dataset_store import MARKER, BuiltConfig, BuiltSplit, bu
 from medical_tasks.sandbox.probe import probe
 
 
-@pytest.fixture(scope="module")
-def tried() -> str | None:
-    return probe()
-
-
-@pytest.fixture(autouse=True)
-def sandbox_tried_once(tried: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module", autouse=True)
+def sandbox_tried_once() -> Iterator[None]:
     """The sandbox is tried out once, a second's work, and not by each of these tests."""
-    monkeypatch.setattr("medical_tasks.sandbox.probe.probe", lambda: tried)
+    tried = probe()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("medical_tasks.sandbox.probe.probe", lambda: tried)
+        yield
 
 
 @pytest.fixture
@@ -63,8 +63,9 @@ def test_versions_that_break_are_warned_of(
     assert main(["doctor"]) == 3
 
 
-def test_the_pinned_versions_give_no_warning() -> None:
+def test_the_pinned_versions_give_no_warning_and_what_is_not_built_is_told() -> None:
     assert texts("warning") == {}
+    assert "official data not built" in texts("missing")["dataset medcalc_bench"]
 
 
 @pytest.mark.parametrize(
@@ -84,18 +85,6 @@ def test_a_missing_part_is_named_with_the_way_to_get_it(
     versions[package] = None
     assert f"{package} not installed" in texts("missing")[extra]
     assert step in texts("missing")[extra].partition("Get it: ")[2]
-
-
-def test_processes_that_do_not_see_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    if Path("/dev/nvidia0").exists():
-        pytest.skip("this machine has a GPU")
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    monkeypatch.delenv("ACCELERATE_USE_CPU", raising=False)
-    assert "ACCELERATE_USE_CPU=true" in texts("warning")["processes"]
-
-
-def test_data_that_is_not_built() -> None:
-    assert "official data not built" in texts("missing")["dataset medcalc_bench"]
 
 
 SPLIT = BuiltSplit(path="x/test.parquet", rows=1, sha256="0" * 64, file_bytes=1, num_bytes=1)
@@ -121,12 +110,6 @@ def mark(folder: Path, **configs: BuiltConfig) -> None:
     assert set(built_configs(folder)) == set(configs)
 
 
-def test_data_that_is_built(folder: Path) -> None:
-    mark(folder, verified=FROM_FILE, demo=CURRENT)
-    assert texts("ok")["dataset medcalc_bench"] == f"demo, verified in {folder}"
-    assert "dataset medcalc_bench" not in texts("warning") | texts("missing")
-
-
 @pytest.mark.parametrize(
     ("config", "made", "command"),
     [
@@ -144,35 +127,38 @@ def test_data_of_an_older_version_is_warned_of(folder: Path, config: str, made: 
     assert main(["doctor"]) == 3
 
 
-def test_an_outdated_configuration_beside_a_current_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    mark(folder, fresh=GENERATED, verified=outdated(FROM_FILE))
-    assert texts("warning")["dataset medcalc_bench"].startswith("verified in ")
-    assert texts("ok")["dataset medcalc_bench"] == f"fresh in {folder}"
+def listed(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    """What `list` says of the dataset's tasks."""
     assert main(["list", "--json"]) == 0
     entries = [entry for entry in json.loads(capsys.readouterr().out) if entry["dataset"] == DATASET.name]
     assert entries
-    assert all(entry["built"] == ["fresh", "verified"] and entry["damaged"] == "" for entry in entries)
+    return entries
 
 
-def test_a_damaged_dataset_does_not_hide_the_other_findings(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_outdated_configuration_beside_a_current_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mark(folder, verified=FROM_FILE, demo=CURRENT)
+    assert texts("ok")["dataset medcalc_bench"] == f"demo, verified in {folder}"
+    assert "dataset medcalc_bench" not in texts("warning") | texts("missing")
+    mark(folder, fresh=GENERATED, verified=outdated(FROM_FILE))
+    assert texts("warning")["dataset medcalc_bench"].startswith("verified in ")
+    assert texts("ok")["dataset medcalc_bench"] == f"fresh in {folder}"
+    assert all(entry["built"] == ["fresh", "verified"] and entry["damaged"] == "" for entry in listed(capsys))
+
+
+def test_a_damaged_dataset_is_told_and_does_not_hide_the_other_findings(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (folder / MARKER).write_text("{", encoding="utf-8")
     assert f"{folder / MARKER}: damaged" in texts("warning")["dataset medcalc_bench"]
     assert main(["doctor", "--json"]) == 3
     subjects = [finding["subject"] for finding in json.loads(capsys.readouterr().out)]
     assert {"medical-tasks", "lighteval", "GPU", "sandbox", "dataset medcalc_bench"} <= set(subjects)
-
-
-def test_list_shows_a_damaged_dataset(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / MARKER).write_text("{", encoding="utf-8")
     assert main(["list"]) == 0
     told = capsys.readouterr().out
     assert "medcalc_bench (open; damaged)" in told
     assert told.count(f"{folder / MARKER}: damaged") == 1
     assert "medcalc_bench: the official data is not built" not in told
-    assert main(["list", "--json"]) == 0
-    entries = [entry for entry in json.loads(capsys.readouterr().out) if entry["dataset"] == DATASET.name]
-    assert entries
-    assert all(entry["built"] == [] and "damaged" in entry["damaged"] for entry in entries)
+    assert all(entry["built"] == [] and "damaged" in entry["damaged"] for entry in listed(capsys))
 
 
 @pytest.mark.parametrize("given", ["x", "", "-1", "2.5"])
@@ -182,9 +168,14 @@ def test_a_number_of_processes_that_is_none(monkeypatch: pytest.MonkeyPatch, giv
     assert main(["doctor"]) == 3
 
 
-def test_one_process_is_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processes_that_do_not_see_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLD_SIZE", "1")
     assert "processes" not in {finding.subject for finding in examine()}
+    if Path("/dev/nvidia0").exists():
+        pytest.skip("this machine has a GPU")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.delenv("ACCELERATE_USE_CPU", raising=False)
+    assert "ACCELERATE_USE_CPU=true" in texts("warning")["processes"]
 
 
 def test_a_vllm_program_is_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

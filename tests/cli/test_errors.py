@@ -18,11 +18,6 @@ from tests.report.tiny_runs import ran
 VERDICT = '{"error_type": "C", "reason": "Wrong sum."}'
 
 
-@pytest.fixture
-def data(demos: Path) -> Path:
-    return demos
-
-
 def answer(call: Call) -> str:
     if "You check medical calculations" in str(call.body["messages"][0]["content"]):
         return "cannot say" if "body mass index" in str(call.body["messages"][0]["content"]).lower() else VERDICT
@@ -40,11 +35,11 @@ def lines(folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
-def test_a_run_of_a_model(data: Path, tmp_path: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = ran(data, tmp_path / "run", "medcalc", "openai-api/test-host/m")
+def test_a_run_of_a_model(demos: Path, tmp_path: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = ran(demos, tmp_path / "run", "medcalc", "openai-api/test-host/m")
     asked = len(server.calls)
     before = (folder / "answers.sqlite").stat().st_size
-    assert main(["errors", str(folder), "--data", str(data)]) == 0
+    assert main(["errors", str(folder), "--data", str(demos)]) == 0
     assert len(server.calls) == asked  # the answers come from the store
     assert (folder / "answers.sqlite").stat().st_size == before
     (entry,) = errors(folder).values()
@@ -66,9 +61,9 @@ def test_a_run_of_a_model(data: Path, tmp_path: Path, server: FaultServer, capsy
         assert name in out
 
 
-def test_with_a_judge(data: Path, tmp_path: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = ran(data, tmp_path / "run", "medcalc", "openai-api/test-host/m")
-    words = ["errors", str(folder), "--data", str(data), "--judge", "openai-api/test-host/judge"]
+def test_with_a_judge(demos: Path, tmp_path: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = ran(demos, tmp_path / "run", "medcalc", "openai-api/test-host/m")
+    words = ["errors", str(folder), "--data", str(demos), "--judge", "openai-api/test-host/judge"]
     assert main(words) == 5
     assert "no verdict on every error (medcalc: " in capsys.readouterr().err
     judged = errors(folder)["medcalc"]["judge"]
@@ -88,53 +83,33 @@ def test_with_a_judge(data: Path, tmp_path: Path, server: FaultServer, capsys: p
     assert len(server.calls) == asked
 
 
-def test_a_run_without_errors(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = ran(data, tmp_path / "run", "medcalc", "baseline/reference")
+def test_without_errors_and_with_empty_answers(demos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = ran(demos, tmp_path / "run", "medcalc", "baseline/reference")
     capsys.readouterr()
-    assert main(["errors", str(folder), "--data", str(data), "--json"]) == 0
+    assert main(["errors", str(folder), "--data", str(demos), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == json.loads((folder / "errors.json").read_text())
     (entry,) = errors(folder).values()
     assert entry["examined"] == 0
     assert {each["value"] for each in entry["rules"]["types"].values()} == {None}
     assert lines(folder) == []
-
-
-def test_empty_answers_are_another_error(data: Path, tmp_path: Path) -> None:
-    folder = ran(data, tmp_path / "run", "medcalc", "baseline/empty", ("--max-samples", "6"))
-    assert main(["errors", str(folder), "--data", str(data)]) == 0
+    folder = ran(demos, tmp_path / "empty", "medcalc", "baseline/empty", ("--max-samples", "6"))
+    assert main(["errors", str(folder), "--data", str(demos)]) == 0
     (entry,) = errors(folder).values()
     assert entry["rules"]["types"]["D"]["count"] == entry["examined"] >= 1
 
 
-def scored(data: Path, tmp_path: Path) -> tuple[Path, Path]:
-    task = load_task_data(MEDCALC, DATASET, data=data, config="demo")
+def test_a_run_of_score_takes_its_file(demos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    items = load_task_data(MEDCALC, DATASET, data=demos, config="demo").items
     file, folder = tmp_path / "answers.jsonl", tmp_path / "scored"
-    texts = [json.dumps({"id": item.id, "response": f"Done {item.id}. Answer: 77777"}) for item in task.items]
+    texts = [json.dumps({"id": item.id, "response": f"Done {item.id}. Answer: 77777"}) for item in items]
     file.write_text("\n".join(texts))
-    words = [
-        "score",
-        "medcalc",
-        "--responses",
-        str(file),
-        "--config",
-        "demo",
-        "--data",
-        str(data),
-        "--out",
-        str(folder),
-    ]
-    assert main(words) == 0
-    return file, folder
-
-
-def test_a_run_of_score_takes_its_file(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file, folder = scored(data, tmp_path)
-    words = ["errors", str(folder), "--data", str(data)]
+    data = ["--data", str(demos)]
+    score = ["score", "medcalc", "--responses", str(file), "--config", "demo", *data, "--out", str(folder)]
+    assert main(score) == 0
+    words = ["errors", str(folder), *data]
     assert main(words) == 3
-    assert (
-        "answers.jsonl: this run scored it and keeps no texts. Give it with --responses FILE."
-        in capsys.readouterr().err
-    )
+    told = capsys.readouterr().err
+    assert "answers.jsonl: this run scored it and keeps no texts. Give it with --responses FILE." in told
     assert main([*words, "--responses", str(file)]) == 0
     assert len(lines(folder)) == sum(row["accuracy_agreed"] == 0.0 for row in read_items(folder))
     file.write_text(file.read_text().replace("Done", "Made"))
@@ -142,10 +117,10 @@ def test_a_run_of_score_takes_its_file(data: Path, tmp_path: Path, capsys: pytes
     assert "not the file that was scored" in capsys.readouterr().err
 
 
-def test_what_cannot_be(data: Path, tmp_path: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be(demos: Path, tmp_path: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["errors", str(tmp_path)]) == 3
-    folder = ran(data, tmp_path / "run", "medcalc", "openai-api/test-host/m", ("--max-samples", "3"))
-    words = ["errors", str(folder), "--data", str(data)]
+    folder = ran(demos, tmp_path / "run", "medcalc", "openai-api/test-host/m", ("--max-samples", "3"))
+    words = ["errors", str(folder), "--data", str(demos)]
     assert main([*words, "--responses", "x.jsonl"]) == 2
     results = json.loads((folder / "results.json").read_text())
     recipe = results["tasks"]["medcalc"]["recipe"]

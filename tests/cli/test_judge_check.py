@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from medical_tasks.benchmarks.kqa.annotations import ANNOTATIONS_FILE
+from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts, single_question
+from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.cli.entry import main
 from medical_tasks.judges.checks import describe, last_check
 from tests.benchmarks.kqa.physicians_csv import JUDGED, MARKS, rows, write
@@ -17,18 +19,12 @@ from tests.support import SHARED, needs_shared
 
 CHAT = "openai-api/test-host/m"
 WORDS = {"E": "entailed", "N": "neither", "C": "contradicted"}
-NLI_WORDS = {"e": "entailment", "n": "neutral", "c": "contradiction"}
 
 
 def answer(call: Call) -> str:
-    """Says of each statement what is written in it; of a pair of ANLI the label it begins with."""
+    """Says of each statement what is written in it."""
     prompt = str(call.body["messages"][0]["content"])
     marks = [found[2] for found in JUDGED.finditer(prompt)]
-    if not marks:
-        letter = prompt.partition('Hypothesis:\n"')[2][0]
-        label = NLI_WORDS[letter]
-        two = "not_entailment" in prompt and label != "entailment"
-        return json.dumps({"reason": "r", "label": "not_entailment" if two else label})
     if "X" in marks and len(marks) == 1:
         return "I cannot tell."
     if '"verdicts"' in prompt:
@@ -46,8 +42,8 @@ def kqa(*more: str, judge: str = CHAT, made: tuple[tuple[str, ...], ...] = MARKS
     return main(["judge-check", "kqa", "--judge", judge, "--source", ".", "--out", "check", *more])
 
 
-def check(folder: str = "check") -> dict[str, Any]:
-    return dict(json.loads((Path(folder) / "check.json").read_text(encoding="utf-8")))
+def check() -> dict[str, Any]:
+    return dict(json.loads(Path("check/check.json").read_text(encoding="utf-8")))
 
 
 def test_a_judge_against_physicians(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,7 +70,16 @@ def test_a_judge_against_physicians(server: FaultServer, capsys: pytest.CaptureF
     assert "people, pairwise agreement" in said
     assert "0.733" in said
     assert "10 of 10 pairs have a verdict" in said
+    # Each is asked as scoring asks.
+    prompts = load_judge_prompts(KQA)
+    assert found["prompts"] == {"set": "own", "sha256": prompts.sha256}
     assert len(server.calls) == 10
+    assert {call.prompt for call in server.calls} == {
+        single_question(prompts, "q", question=row["Question"], answer=row["answer"], statement=row["claim"]).messages[
+            0
+        ]["content"]
+        for row in rows()
+    }
     # Again: no call, the same figures, and `run` knows of it.
     assert kqa() == 0
     assert len(server.calls) == 10
@@ -83,23 +88,6 @@ def test_a_judge_against_physicians(server: FaultServer, capsys: pytest.CaptureF
     assert "checked on kqa (10 pairs, " in told
     assert "accuracy 0.80" in told
     assert "physicians agree pairwise 0.733" in told
-
-
-def test_the_question_is_that_of_scoring(server: FaultServer) -> None:
-    from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts, single_question
-    from medical_tasks.benchmarks.kqa.spec import KQA
-
-    assert kqa() == 0
-    prompts = load_judge_prompts(KQA)
-    wanted = {
-        asked.messages[0]["content"]
-        for row in rows()
-        for asked in [
-            single_question(prompts, "q", question=row["Question"], answer=row["answer"], statement=row["claim"])
-        ]
-    }
-    assert {call.prompt for call in server.calls} == wanted
-    assert check()["prompts"] == {"set": "own", "sha256": prompts.sha256}
 
 
 def test_pairs_without_a_verdict(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
@@ -117,6 +105,11 @@ def test_pairs_without_a_verdict(server: FaultServer, capsys: pytest.CaptureFixt
 
 
 def test_a_check_goes_on_where_it_stopped(serving: Serving) -> None:
+    with serving():
+        pass
+    assert kqa("--judge-args", "max_retries=0") == 3  # nobody listens
+    assert not Path("check/check.json").exists()
+    assert last_check({}) is None
     down = True
 
     def plan(call: Call) -> Fault | None:
@@ -131,14 +124,6 @@ def test_a_check_goes_on_where_it_stopped(serving: Serving) -> None:
         assert kqa() == 0
         assert check()["scored"] == 10
         assert len(server.calls) == asked + 3
-
-
-def test_nobody_listens(serving: Serving) -> None:
-    with serving():
-        pass
-    assert kqa("--judge-args", "max_retries=0") == 3
-    assert not Path("check/check.json").exists()
-    assert last_check({}) is None
 
 
 def test_batched_and_single_are_compared(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
@@ -179,105 +164,19 @@ def test_official_prompts_ask_twice(server: FaultServer, here: Path, capsys: pyt
     assert last_check(found["judge"]["identity"]) is None
 
 
-def test_json_and_fewer_pairs(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
-    assert kqa("--json", "--max-pairs", "4") == 0
-    four = json.loads(capsys.readouterr().out)
-    assert four == check()
-    assert (four["pairs"], len(server.calls)) == (4, 4)
-    assert kqa("--max-pairs", "6") == 0
-    assert len(server.calls) == 6  # the four are among the six
-
-
-def test_a_forecast_asks_and_writes_nothing(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_forecast_json_and_fewer_pairs(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
     assert kqa("--forecast") == 0
     captured = capsys.readouterr()
     assert "nothing is written" in captured.out
     assert "10" in captured.err
     assert server.calls == []
     assert not Path("check").exists()
-
-
-def test_the_lexical_judge_needs_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    assert kqa(judge="lexical") == 0
-    assert check()["judge"]["comparable"] is False
-    assert "scores made with it are not comparable" in capsys.readouterr().out
-
-
-def anli(label_of: str = "enc", *, rounds: tuple[str, ...] = ("R1", "R2", "R3")) -> Path:
-    """Each round has pairs in the official form whose hypothesis begins with what the judge is to say."""
-    for name in rounds:
-        lines = [
-            {"uid": f"{name}-{n}", "context": f"Context {n // 3}.", "hypothesis": f"{said} is it", "label": label}
-            for n, (label, said) in enumerate(zip(label_of, "ennece", strict=False))
-        ]
-        path = Path("anli_v1.0") / name / "test.jsonl"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
-    return Path("anli_v1.0")
-
-
-def check_anli(*more: str, judge: str = CHAT) -> int:
-    return main(["judge-check", "anli", "--judge", judge, "--source", "anli_v1.0", "--out", "check", *more])
-
-
-def test_anli_in_three_classes(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
-    anli("encnec")  # the judge says e n n e c e
-    assert check_anli() == 0
-    found = check()
-    assert (found["pairs"], found["clusters"]) == (18, 2)
-    # Right: e-e, n-n; wrong: c-n, n-e, e-c, c-e. As entailed or not c-n is right too.
-    assert found["figures"]["three_way"]["accuracy"]["value"] == pytest.approx(2 / 6)
-    assert found["figures"]["two_way"]["accuracy"]["value"] == pytest.approx(3 / 6)
-    assert sorted(found["figures"]["groups"]) == ["R1", "R2", "R3"]
-    assert found["figures"]["groups"]["R2"]["two_way"]["accuracy"]["n"] == 6
-    assert found["figures"]["people"] is None
-    assert found["source"].keys() == {"R1/test.jsonl", "R2/test.jsonl", "R3/test.jsonl"}
-    assert "R3" in capsys.readouterr().out
-    assert "accuracy 0.33" in describe(last_check(found["judge"]["identity"]), judge=CHAT)
-
-
-def test_anli_in_two_classes(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
-    anli("encnec")
-    assert check_anli("--ways", "2", "--round", "R1") == 0
-    found = check()
-    assert found["figures"]["three_way"] is None
-    assert found["figures"]["two_way"]["accuracy"]["value"] == pytest.approx(3 / 6)
-    assert found["figures"]["two_way"]["confusion"]["counts"] == [[1, 1, 0], [2, 2, 0]]
-    assert "groups" not in found["figures"]
-    assert all("not_entailment" in call.prompt and "neutral" not in call.prompt for call in server.calls)
-    assert "entailed or not" in describe(last_check(found["judge"]["identity"]), judge=CHAT)
-
-
-def mednli(path: Path, sentence: str) -> Path:
-    line = {"gold_label": "neutral", "pairID": "p", "sentence1": sentence, "sentence2": "n is it"}
-    path.write_text(json.dumps(line) + "\n", encoding="utf-8")
-    return path
-
-
-def test_mednli_stays_on_this_machine(server: FaultServer, capsys: pytest.CaptureFixture[str], here: Path) -> None:
-    canary = "The canary of the patient in bed four sang until the early morning hours of Sunday."
-    path = mednli(here / "mli_test_v1.jsonl", canary)
-    words = ["judge-check", "mednli", "--source", str(path), "--out", "check"]
-    assert main([*words, "--judge", "openai-api/far-host/m"]) == 4
-    said = capsys.readouterr()
-    assert "may not be sent to judge.example:9" in said.err
-    assert "MIMIC-III" in said.err
-
-    def quoting(call: Call) -> str:
-        return json.dumps({"reason": canary, "label": "neutral"})
-
-    server._answer = quoting
-    assert main([*words, "--out", "local", "--judge", CHAT]) == 0
-    assert len(server.calls) == 1
-    assert check("local")["figures"]["three_way"]["accuracy"]["value"] == 1.0
-    # The reply quotes the sentence; it is in the private store and nowhere else.
-    captured = capsys.readouterr()
-    assert "canary" not in captured.out + captured.err
-    for folder in ("local", "check", "home"):
-        files = [file for file in Path(folder).rglob("*") if file.is_file()]
-        assert files
-        assert not any(b"canary" in file.read_bytes() for file in files)
-    assert any(b"canary" in file.read_bytes() for file in Path("private").rglob("*") if file.is_file())
+    assert kqa("--json", "--max-pairs", "4") == 0
+    four = json.loads(capsys.readouterr().out)
+    assert four == check()
+    assert (four["pairs"], len(server.calls)) == (4, 4)
+    assert kqa("--max-pairs", "6") == 0
+    assert len(server.calls) == 6  # the four are among the six
 
 
 @wrong_use("judge_check")

@@ -133,21 +133,7 @@ def test_a_judge_beside_three_raters(server: FaultServer, demo: Path, capsys: py
     assert check()["figures"] == figures
 
 
-def test_a_run_on_ehrnoteqa_is_told_of_this_check_and_k_qas_is_not(server: FaultServer, demo: Path) -> None:
-    write_scores(demo)
-    assert judge() == 0
-    identity = check()["judge"]["identity"]
-    name = check_set_of(task("open"))
-    told = describe(last_check(identity, votes=5, name=name), judge=CHAT, votes=5, name=name)
-    assert "checked on ehrnoteqa_open (7 pairs, " in told
-    assert "accuracy 0.83" in told
-    assert "kappa with each rater 0.70, 0.33, -0.17, theirs with each other" in told
-    assert last_check(identity, votes=5) is None  # K-QA's
-    assert last_check(identity, votes=5, name=check_set_of(task("mc"))) is None
-    assert last_check(identity, votes=1, name=name) is None
-
-
-def test_the_question_is_that_of_scoring(server: FaultServer, demo: Path) -> None:
+def test_the_question_is_that_of_scoring_and_a_run_is_told_of_the_check(server: FaultServer, demo: Path) -> None:
     write_scores(demo)
     assert judge() == 0
     prompts = load_judge_prompts(task("open"))
@@ -167,6 +153,15 @@ def test_the_question_is_that_of_scoring(server: FaultServer, demo: Path) -> Non
     }
     assert len(wanted) == 6
     assert {call.prompt for call in server.calls} == wanted
+    identity = check()["judge"]["identity"]
+    name = check_set_of(task("open"))
+    told = describe(last_check(identity, votes=5, name=name), judge=CHAT, votes=5, name=name)
+    assert "checked on ehrnoteqa_open (7 pairs, " in told
+    assert "accuracy 0.83" in told
+    assert "kappa with each rater 0.70, 0.33, -0.17, theirs with each other" in told
+    assert last_check(identity, votes=5) is None  # K-QA's
+    assert last_check(identity, votes=5, name=check_set_of(task("mc"))) is None
+    assert last_check(identity, votes=1, name=name) is None
 
 
 def test_the_text_stays_private(server: FaultServer, demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -235,20 +230,16 @@ def test_the_lexical_judge_and_fewer_answers(demo: Path, capsys: pytest.CaptureF
     assert "scores made with it are not comparable" in told
     assert "5 of 5 pairs have a verdict" in told
     assert "; 1 more that nobody scored are left out." in told
+    with Path("scores.csv").open("a", encoding="utf-8") as stream:
+        stream.write(f'77,m1,"{CANARY}",1,1,1\n')
+    assert judge(judge="lexical") == 2
+    told = capsys.readouterr().err
+    assert "scores.csv, line 10, column 'id': no question of configuration demo, format open, has this id" in told
+    assert "so on 1 of 8 rows" in told
+    assert "canary" not in told
 
 
 @wrong_use("judge_check_ehrnoteqa")
 def test_wrong_use(line: str, code: int, message: str, demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_scores(demo)
     refuse(line, code, message, capsys)
-
-
-def test_scores_of_questions_that_are_not_there(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_scores(demo)
-    text = Path("scores.csv").read_text(encoding="utf-8")
-    Path("scores.csv").write_text(text + f'77,m1,"{CANARY}",1,1,1\n', encoding="utf-8")
-    assert judge(judge="lexical") == 2
-    told = capsys.readouterr().err
-    assert "scores.csv, line 9, column 'id': no question of configuration demo, format open, has this id" in told
-    assert "so on 1 of 8 rows" in told
-    assert "canary" not in told

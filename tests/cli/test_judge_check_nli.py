@@ -9,22 +9,23 @@ from typing import Any
 import pytest
 
 from medical_tasks.cli.entry import main
-from medical_tasks.judges.checks import last_check
+from medical_tasks.judges.checks import describe, last_check
 from tests.cli.wrong_use import refuse, wrong_use
 from tests.fault_server import Call, FaultServer
 
 CHAT = "openai-api/test-host/m"
+CANARY = "The canary of the patient in bed four sang until the early morning hours of Sunday."
 WORDS = {"e": "entailment", "n": "neutral", "c": "contradiction"}
 
 
 def answer(call: Call) -> str:
-    """Says of a pair the label its hypothesis begins with, in the form asked for."""
+    """Says of a pair the label its hypothesis begins with, in the form asked for; its reason quotes MedNLI's premises."""
     prompt = str(call.body["messages"][0]["content"])
     label = WORDS[prompt.partition('Hypothesis:\n"')[2][0]]
     if "not_entailment" in prompt and label != "entailment":
         label = "not_entailment"
     if '"reason"' in prompt:
-        return json.dumps({"reason": "r", "label": label})
+        return json.dumps({"reason": CANARY, "label": label})
     if "JSON object" in prompt:
         return json.dumps({"label": label})
     return f"I think so.\nAnswer: {label}" if "Answer: <" in prompt else label
@@ -32,7 +33,7 @@ def answer(call: Call) -> str:
 
 @pytest.fixture(autouse=True)
 def pairs_of_both(here: Path) -> None:
-    for name, said in (("R1", "enc"), ("R2", "eee"), ("R3", "ene")):
+    for name, said in (("R1", "enc"), ("R2", "eee"), ("R3", "enn")):
         lines = [
             {"uid": f"{name}-{n}", "context": f"Context {n}.", "hypothesis": f"{word} is it", "label": label}
             for n, (label, word) in enumerate(zip("enc", said, strict=True))
@@ -41,7 +42,12 @@ def pairs_of_both(here: Path) -> None:
         path.parent.mkdir(parents=True)
         path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
     pairs = [
-        {"gold_label": WORDS[label], "pairID": f"p{n}", "sentence1": f"Premise {n}.", "sentence2": f"{word} is it"}
+        {
+            "gold_label": WORDS[label],
+            "pairID": f"p{n}",
+            "sentence1": f"{CANARY} Premise {n}.",
+            "sentence2": f"{word} is it",
+        }
         for n, (label, word) in enumerate(zip("enc", "ene", strict=True))
     ]
     Path("mli_test_v1.jsonl").write_text("".join(f"{json.dumps(pair)}\n" for pair in pairs), encoding="utf-8")
@@ -52,36 +58,69 @@ def check(*more: str, judge: str = CHAT, chosen: str = "nli") -> int:
     return main(["judge-check", chosen, "--judge", judge, *source, "--out", "check", *more])
 
 
-def content() -> dict[str, Any]:
-    return dict(json.loads(Path("check/check.json").read_text(encoding="utf-8")))
+def content(folder: str = "check") -> dict[str, Any]:
+    return dict(json.loads((Path(folder) / "check.json").read_text(encoding="utf-8")))
 
 
-def test_the_rounds_mednli_and_their_means(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_rounds_mednli_and_their_means_in_two_classes(
+    server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert check("--mednli", "mli_test_v1.jsonl", "--ways", "2") == 0
     found = content()
     assert (found["pairs"], found["ways"], found["style"], found["prompts"]["set"]) == (12, 2, "json_cot", "own")
-    accuracy = {name: part["two_way"]["accuracy"]["value"] for name, part in found["figures"]["groups"].items()}
-    assert accuracy == pytest.approx({"R1": 1.0, "R2": 1 / 3, "R3": 2 / 3, "MedNLI": 2 / 3})
-    means = found["figures"]["averages"]["two_way"]
-    assert means["ANLI, mean of rounds"]["value"] == pytest.approx(2 / 3)
-    assert means["mean of the four sets"]["value"] == pytest.approx((1 + 1 / 3 + 2 / 3 + 2 / 3) / 4)
+    figures = found["figures"]
+    assert figures["three_way"] is None
+    assert figures["two_way"]["confusion"]["counts"] == [[4, 0, 0], [3, 5, 0]]
+    accuracy = {name: part["two_way"]["accuracy"]["value"] for name, part in figures["groups"].items()}
+    assert accuracy == pytest.approx({"R1": 1.0, "R2": 1 / 3, "R3": 1.0, "MedNLI": 2 / 3})
+    means = figures["averages"]["two_way"]
+    assert means["ANLI, mean of rounds"]["value"] == pytest.approx(7 / 9)
+    assert means["mean of the four sets"]["value"] == pytest.approx((1 + 1 / 3 + 1 + 2 / 3) / 4)
     assert found["source"].keys() == {"R1/test.jsonl", "R2/test.jsonl", "R3/test.jsonl", "mli_test_v1.jsonl"}
+    assert all("not_entailment" in call.prompt and "neutral" not in call.prompt for call in server.calls)
     assert "mean of the four sets" in capsys.readouterr().out
-    assert last_check(found["judge"]["identity"]) is not None
+    assert "entailed or not" in describe(last_check(found["judge"]["identity"]), judge=CHAT)
 
 
-def test_means_of_anli_only_where_all_rounds_are_there(server: FaultServer) -> None:
+def test_anli_in_three_classes(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
     assert check(chosen="anli") == 0
-    averages = content()["figures"]["averages"]
-    assert set(averages) == {"three_way", "two_way"}
-    assert set(averages["two_way"]) == {"ANLI, mean of rounds"}
+    found = content()
+    assert (found["pairs"], found["clusters"]) == (9, 3)
+    figures = found["figures"]
+    # Wrong: n-e and c-e of R2, and c-n of R3, which as entailed or not is right.
+    assert figures["three_way"]["accuracy"]["value"] == pytest.approx(6 / 9)
+    assert figures["two_way"]["accuracy"]["value"] == pytest.approx(7 / 9)
+    assert sorted(figures["groups"]) == ["R1", "R2", "R3"]
+    assert figures["groups"]["R2"]["two_way"]["accuracy"]["n"] == 3
+    assert figures["people"] is None
+    assert set(figures["averages"]) == {"three_way", "two_way"}
+    assert set(figures["averages"]["two_way"]) == {"ANLI, mean of rounds"}
+    assert found["source"].keys() == {"R1/test.jsonl", "R2/test.jsonl", "R3/test.jsonl"}
+    assert "R3" in capsys.readouterr().out
+    assert "accuracy 0.67" in describe(last_check(found["judge"]["identity"]), judge=CHAT)
+    # Of one round there are neither groups nor means.
     assert check("--round", "R2", chosen="anli") == 0
-    assert "averages" not in content()["figures"]
+    assert content()["figures"].keys() & {"groups", "averages"} == set()
 
 
-def test_both_together_stay_on_this_machine(capsys: pytest.CaptureFixture[str]) -> None:
-    assert check("--mednli", "mli_test_v1.jsonl", judge="openai-api/far-host/m") == 4
-    assert "may not be sent to judge.example:9" in capsys.readouterr().err
+def test_mednli_stays_on_this_machine(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    for chosen, more in (("mednli", []), ("nli", ["--mednli", "mli_test_v1.jsonl", "--out", "both"])):
+        assert check(*more, judge="openai-api/far-host/m", chosen=chosen) == 4
+        refused = capsys.readouterr()
+        assert "may not be sent to judge.example:9" in refused.err
+        assert "MIMIC-III" in refused.err
+    assert check("--out", "local", chosen="mednli") == 0
+    assert len(server.calls) == 3
+    assert "canary" in server.calls[0].prompt
+    assert content("local")["figures"]["three_way"]["accuracy"]["value"] == pytest.approx(2 / 3)
+    # The reply quotes the sentence; it is in the private store and nowhere else.
+    told = capsys.readouterr()
+    assert "canary" not in refused.out + refused.err + told.out + told.err
+    for folder in ("local", "check", "both", "home"):
+        files = [file for file in Path(folder).rglob("*") if file.is_file()]
+        assert files
+        assert not any(b"canary" in file.read_bytes() for file in files)
+    assert any(b"canary" in file.read_bytes() for file in Path("private").rglob("*") if file.is_file())
 
 
 @pytest.mark.parametrize("style", ["json", "cot", "plain"])

@@ -19,11 +19,7 @@ from tests.support import ROOT
 RUN = ("run", "--tasks", "medcalc", "--config", "demo", "--model", "baseline/random", "--max-samples", "4")
 
 
-@pytest.fixture
-def demo(here: Path, demos: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(demos))
-    return here
-
+pytestmark = pytest.mark.usefixtures("demo_home")
 
 SCORER = "medical_tasks.benchmarks.medcalc_bench.scoring.score_items"
 BUILD = ("build", "medcalc_bench", "--config", "demo", "--out", "NEW")
@@ -43,17 +39,17 @@ SHORT = (MemoryError, lambda: OSError(12, "Cannot allocate memory"), lambda: Run
     ],
 )
 def test_too_little_memory_is_said_with_what_it_was_for(
-    demo: Path,
+    here: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     words: tuple[str, ...],
     place: str,
     said: str,
 ) -> None:
-    folder = demo / "run"
+    folder = here / "run"
     assert main([*RUN, "--out", str(folder)]) == 0
-    out = ("--out", str(demo / "other")) if words[0] in ("run", "score") else ()
-    given = [str(folder) if word == "RUN" else str(demo / "new") if word == "NEW" else word for word in words]
+    out = ("--out", str(here / "other")) if words[0] in ("run", "score") else ()
+    given = [str(folder) if word == "RUN" else str(here / "new") if word == "NEW" else word for word in words]
     for error in SHORT:
 
         def short(*given: object, error: Callable[[], Exception] = error, **named: object) -> None:
@@ -62,23 +58,23 @@ def test_too_little_memory_is_said_with_what_it_was_for(
         monkeypatch.setattr(place, short)
         assert main([*given, *out]) == 5
         assert f"error: not enough memory to {said}" in capsys.readouterr().err
-        assert not (demo / "other").exists()
+        assert not (here / "other").exists()
 
 
-def test_memory_of_a_real_process_runs_out(demo: Path) -> None:
-    with (demo / "answers.jsonl").open("wb") as file:
+def test_memory_of_a_real_process_runs_out(here: Path) -> None:
+    with (here / "answers.jsonl").open("wb") as file:
         file.truncate(64 << 30)  # takes no room on the disk
     command = [
         sys.executable,
         *"-m medical_tasks score medcalc --config demo --responses".split(),
-        str(demo / "answers.jsonl"),
+        str(here / "answers.jsonl"),
     ]
     done = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (32 << 30, 32 << 30)),
     )  # fmt: skip
     assert done.returncode == 5
-    assert f"error: not enough memory to read {demo / 'answers.jsonl'}." in done.stderr
+    assert f"error: not enough memory to read {here / 'answers.jsonl'}." in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -97,19 +93,19 @@ def test_memory_of_a_real_process_runs_out(demo: Path) -> None:
     ids=lambda words: words[0],
 )
 def test_what_is_no_file_is_refused_by_name(
-    demo: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], kind: str
+    here: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], kind: str
 ) -> None:
-    place = demo / "test_data.csv" if kind == "pipe" else Path("/dev/zero")
+    place = here / "test_data.csv" if kind == "pipe" else Path("/dev/zero")
     if kind == "pipe":
         os.mkfifo(place)
-    (demo / "looked_through").mkdir()
-    (demo / "looked_through" / "file").touch()
+    (here / "looked_through").mkdir()
+    (here / "looked_through" / "file").touch()
     assert main([*words, str(place)]) in (2, 3)
     assert str(place) in capsys.readouterr().err
 
 
-def test_absurdly_wide_files_are_refused_by_a_stated_limit(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    wide, long = demo / "wide.csv", demo / "long.jsonl"
+def test_absurdly_wide_files_are_refused_by_a_stated_limit(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wide, long = here / "wide.csv", here / "long.jsonl"
     wide.write_text(",".join(f"c{n}" for n in range(1_000_000)) + "\n" + "1," * 999_999 + "1\n")
     for words in (
         ("build", "medcalc_bench", "--config", "v1.0", "--source", str(wide)),
@@ -126,19 +122,19 @@ def test_absurdly_wide_files_are_refused_by_a_stated_limit(demo: Path, capsys: p
     assert f"{long}, line 1: a line has more than 16,777,216 characters" in capsys.readouterr().err
 
 
-def test_nobody_else_may_write_what_a_command_made(demo: Path) -> None:
-    command = [sys.executable, "-m", "medical_tasks", *RUN, "--out", str(demo / "made" / "run")]
+def test_nobody_else_may_write_what_a_command_made(here: Path) -> None:
+    command = [sys.executable, "-m", "medical_tasks", *RUN, "--out", str(here / "made" / "run")]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True, umask=0)
-    made = [demo / "made", *(demo / "made").rglob("*")]
+    made = [here / "made", *(here / "made").rglob("*")]
     assert len(made) > 4
     assert {oct(path.stat().st_mode & 0o777) for path in made if path.is_dir()} == {"0o755"}
     assert [path for path in made if path.stat().st_mode & 0o022] == []
 
 
 def test_a_run_that_made_nothing_leaves_no_folder(
-    demo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    good, orphan, stopped = demo / "good", demo / "orphan", demo / "stopped"
+    good, orphan, stopped = here / "good", here / "orphan", here / "stopped"
     assert main([*RUN, "--out", str(good)]) == 0
     monkeypatch.setattr(finishing, "score_responses", lambda *given: (_ for _ in ()).throw(KeyboardInterrupt))
     assert main([*RUN, "--out", str(orphan)]) == 130
@@ -147,7 +143,7 @@ def test_a_run_that_made_nothing_leaves_no_folder(
     stopped.mkdir()
     (stopped / "run.json").write_text("{}")
     (stopped / "answers.sqlite").touch()
-    out = str(demo / "report.html")
+    out = str(here / "report.html")
     assert main(["report", str(good), str(stopped), "--out", out]) == 0
     assert f"note: left out, since these runs have no results yet: {stopped}" in capsys.readouterr().err
     assert main(["report", str(stopped), "--out", out]) == 3

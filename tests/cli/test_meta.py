@@ -40,6 +40,9 @@ v3,x,y,ben,
 """
 
 
+NONE = {"value": None, "ci_low": None, "ci_high": None, "n": 0}
+
+
 @pytest.fixture(autouse=True)
 def files(here: Path) -> None:
     write("outputs.csv", OUTPUTS)
@@ -95,15 +98,24 @@ def test_scores_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
     assert (annotators["value"], annotators["n"]) == (pytest.approx(8 / math.sqrt(9 * 9)), 5)
     assert found["annotators"]["kendall"]["n"] == 7  # v3 x has both, v3 y one of them
     assert [each["scores"]["kendall"]["n"] for each in found["alone"]] == [8, 8]
-
-
-def test_tau_over_outputs_or_within_items(capsys: pytest.CaptureFixture[str]) -> None:
-    (pooled,) = meta(capsys, "outputs.csv")["kendall"]
+    # Tau over outputs, or within items: v1 (2 - 1) / 3; v2 -2 / sqrt(2 * 3); v3 has no variation in words.
+    (pooled,) = found["kendall"]
     (within,) = meta(capsys, "outputs.csv", "--kendall", "item")["kendall"]
     assert (pooled["n"], within["n"]) == (8, 2)
-    # v1 (2 - 1) / 3; v2 -2 / sqrt(2 * 3); v3 has no variation in words.
     assert within["value"] == pytest.approx((1 / 3 - 2 / math.sqrt(6)) / 2)
     assert -1 <= pooled["ci_low"] < pooled["value"] < pooled["ci_high"] <= 1
+    # A part of the outputs, and other pairs of metrics.
+    exam = meta(capsys, "outputs.csv", "--where", "section=exam", "--preferences", "preferences.csv")
+    assert (exam["outputs"], exam["preferences"]["elsewhere"]) == (6, 8)
+    three = write("three.csv", "item,system,a,b,c\nv,x,1,2,3\nv,y,2,1,5\n")
+    against = meta(capsys, three, "--against", "b")["comparisons"]
+    assert [(each["one"], each["other"]) for each in against] == [("b", "a"), ("b", "c")]
+    every = meta(capsys, three)["comparisons"]
+    assert [(each["one"], each["other"]) for each in every] == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert every[1]["pairs"]["same"] == 1
+    turned = meta(capsys, three, "--less-is-better", "b")
+    assert [each["pairs"]["same"] for each in turned["comparisons"]] == [1, 1, 1]
+    assert turned["less_is_better"] == ["b"]
 
 
 def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -119,32 +131,18 @@ def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(Path("made/meta.json").read_text()) == meta(capsys, *words[1:4])
 
 
-def test_where_and_against(capsys: pytest.CaptureFixture[str]) -> None:
-    exam = meta(capsys, "outputs.csv", "--where", "section=exam", "--preferences", "preferences.csv")
-    assert (exam["outputs"], exam["preferences"]["elsewhere"]) == (6, 8)
-    three = write("three.csv", "item,system,a,b,c\nv,x,1,2,3\nv,y,2,1,5\n")
-    against = meta(capsys, three, "--against", "b")["comparisons"]
-    assert [(each["one"], each["other"]) for each in against] == [("b", "a"), ("b", "c")]
-    every = meta(capsys, three)
-    assert [(each["one"], each["other"]) for each in every["comparisons"]] == [("a", "b"), ("a", "c"), ("b", "c")]
-    assert every["comparisons"][1]["pairs"]["same"] == 1
-    turned = meta(capsys, three, "--less-is-better", "b")
-    assert [each["pairs"]["same"] for each in turned["comparisons"]] == [1, 1, 1]
-    assert turned["less_is_better"] == ["b"]
-
-
 def test_no_disagreement_is_nan_and_not_zero(capsys: pytest.CaptureFixture[str]) -> None:
     write("a.csv", "item,system,a,b,human_1\nv,x,1,2,5\nv,y,2,3,6\nw,x,1,1,\nw,y,1,1,\n")
     write("p.csv", "item,system_a,system_b,annotator,preferred\nv,x,y,ann,y\n")
     found = meta(capsys, "a.csv", "--preferences", "p.csv")
     (compared,) = found["comparisons"]
     assert compared["pairs"]["share_opposite"]["value"] == 0.0
-    assert compared["preferences"]["one"]["share"] == {"value": None, "ci_low": None, "ci_high": None, "n": 0}
-    assert compared["scores"]["one"]["kendall"] == {"value": None, "ci_low": None, "ci_high": None, "n": 0}
-    assert found["annotators"]["spearman"] == {"value": None, "ci_low": None, "ci_high": None, "n": 0}  # one annotator
+    assert compared["preferences"]["one"]["share"] == NONE
+    assert compared["scores"]["one"]["kendall"] == NONE
+    assert found["annotators"]["spearman"] == NONE  # one annotator
     assert found["alone"][0]["preferences"]["share"]["value"] == 1.0
     # Two outputs with human scores: any two scores would agree wholly, or not at all.
-    assert found["alone"][0]["scores"]["spearman"] == {"value": None, "ci_low": None, "ci_high": None, "n": 2}
+    assert found["alone"][0]["scores"]["spearman"] == {**NONE, "n": 2}
     assert main(["meta", "a.csv", "--preferences", "p.csv"]) == 0
     said = capsys.readouterr().out
     assert (

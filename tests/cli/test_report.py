@@ -16,17 +16,12 @@ def runs(demos: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [ran(demos, place / name, "medcalc", f"baseline/{name}") for name in ("reference", "random")]
 
 
-@pytest.fixture
-def home(demos: Path) -> Path:
-    return demos
-
-
 def test_one_run_has_its_report_beside_its_results(
-    home: Path, runs: list[Path], capsys: pytest.CaptureFixture[str]
+    demos: Path, runs: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     capsys.readouterr()
     for _ in range(2):  # its own reports are written over
-        assert main(["report", str(runs[0]), "--data", str(home)]) == 0
+        assert main(["report", str(runs[0]), "--data", str(demos)]) == 0
         said = capsys.readouterr()
         assert said.out == f"report: {runs[0] / 'report.html'}\nreport: {runs[0] / 'report.md'}\n"
         assert said.err == ""
@@ -38,11 +33,11 @@ def test_one_run_has_its_report_beside_its_results(
 
 
 def test_several_runs_have_theirs_where_the_user_is(
-    home: Path, runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    demos: Path, runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     capsys.readouterr()
-    words = ["report", *map(str, runs), "--data", str(home), "--format", "markdown", "--title", "Two | <b>runs</b>"]
+    words = ["report", *map(str, runs), "--data", str(demos), "--format", "markdown", "--title", "Two | <b>runs</b>"]
     assert main(words) == 0
     assert capsys.readouterr().out == "report: report.md\n"
     text = (tmp_path / "report.md").read_text()
@@ -56,32 +51,27 @@ def test_several_runs_have_theirs_where_the_user_is(
     assert [path.name for path in tmp_path.iterdir()] == ["report.md"]
 
 
-def test_somebody_elses_file_stays(
-    home: Path, runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_what_is_not_shown_or_not_written_is_said(
+    runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    mine = tmp_path / "thesis.html"
-    mine.write_text("chapter one")
-    assert main(["report", str(runs[0]), "--data", str(home), "--out", str(mine)]) == 2
-    assert "is there and is no report of this suite" in capsys.readouterr().err
-    assert mine.read_text() == "chapter one"
-
-
-def test_what_is_not_shown_is_said(runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", *map(str, runs), "--data", str(tmp_path), "--out", str(tmp_path / "page.html")]) == 0
-    said = capsys.readouterr()
-    assert said.err.startswith("note: medcalc (reference), medcalc (random): The run's data are not here")
-    assert "medical-tasks build medcalc_bench --config demo" in said.err
-    assert (tmp_path / "page.html").is_file()
-
-
-def test_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(tmp_path)]) == 3
     assert "no results.json there" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+    page = tmp_path / "page.html"
+    words = ["report", *map(str, runs), "--data", str(tmp_path), "--out", str(page)]
+    assert main(words) == 0
+    said = capsys.readouterr()
+    assert said.err.startswith("note: medcalc (reference), medcalc (random): The run's data are not here")
+    assert "medical-tasks build medcalc_bench --config demo" in said.err
+    assert page.is_file()
+    page.write_text("chapter one of somebody's thesis")
+    assert main(words) == 2
+    assert "is there and is no report of this suite" in capsys.readouterr().err
+    assert page.read_text() == "chapter one of somebody's thesis"
 
 
 def test_the_page_is_opened_where_there_is_a_browser(
-    home: Path, runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    demos: Path, runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     opened: list[str] = []
 
@@ -91,7 +81,7 @@ def test_the_page_is_opened_where_there_is_a_browser(
 
     monkeypatch.setattr(webbrowser, "open", nobody)
     page = tmp_path / "a page.html"
-    words = ["report", str(runs[0]), "--data", str(home), "--no-items", "--open", "--out"]
+    words = ["report", str(runs[0]), "--data", str(demos), "--no-items", "--open", "--out"]
     assert main([*words, str(page)]) == 0
     assert opened == [page.as_uri()]
     assert "no browser could be started here" in capsys.readouterr().err

@@ -17,6 +17,7 @@ from tests.cli.conftest import Serving
 from tests.cli.wrong_use import refuse, wrong_use
 from tests.fault_server import Call, Fault, FaultServer, randomly
 
+pytestmark = pytest.mark.usefixtures("demo_home")
 ANSWER = "Paracetamol at the usual dose is safe for most adults, and drinking water helps with the headache."
 N_ITEMS = 13
 VERDICTS = 80
@@ -43,11 +44,6 @@ def answer(call: Call) -> str:
     content = str(call.body["messages"][0]["content"])
     statement = content.partition("Statement:\n")[2].partition("\n\n")[0]
     return json.dumps({"reason": 'It says {"verdict": "neither"}. Score: 1', "verdict": label(statement)})
-
-
-@pytest.fixture(autouse=True)
-def data(here: Path, demos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(demos))
 
 
 Opening = Callable[..., FaultServer]
@@ -137,10 +133,14 @@ def test_a_judge_that_is_down_leaves_no_score_and_the_next_run_finishes(
     assert server.calls == []
 
 
-def test_a_budget_stops_the_asking_and_more_of_it_goes_on(
+def test_a_forecast_asks_nothing_and_a_budget_stops_the_asking(
     opening: Opening, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server = opening()
+    assert main([*RUN, *ASK, "--forecast", "--votes", "3", "--out", "r"]) == 0
+    assert f"{VERDICTS} verdicts, 0 in the store; 160 to " in capsys.readouterr().err
+    assert server.calls == []
+    assert not (tmp_path / "r").exists()
     assert main([*RUN, *ASK, "--max-judge-calls", "30", "--out", "r"]) == 5
     assert len(server.calls) == 30
     part = entry(tmp_path / "r")
@@ -168,36 +168,17 @@ def test_answers_of_a_run_are_judged_again_by_another(opening: Opening, tmp_path
     assert main([*RUN, *ASK, "--out", "direct"]) == 0
     assert values(tmp_path / "again") == values(tmp_path / "direct")
     assert main(["compare", "words", "again"]) == 0
-
-
-def test_recorded_verdicts_give_the_same_numbers_without_any_judge(opening: Opening, tmp_path: Path) -> None:
-    opening()
-    assert main([*RUN, *ASK, "--out", "asked"]) == 0
-    server = opening()
-    assert main([*RUN, "--judge", "recorded/asked/verdicts.jsonl", "--out", "read"]) == 0
-    assert server.calls == []
-    assert values(tmp_path / "read") == values(tmp_path / "asked")
-
-
-def test_a_judge_that_reasons_is_given_room(opening: Opening, tmp_path: Path) -> None:
-    server = opening()
-    assert main([*RUN, *ASK, "--out", "r"]) == 0
+    # A judge that reasons is given room.
     assert main([*RUN, *ASK, "--judge-reply-tokens", "4096", "--max-samples", "2", "--out", "longer"]) == 0
     sizes = [call.body["max_tokens"] for call in server.calls]
-    assert set(sizes[:VERDICTS]) == {512}
-    assert set(sizes[VERDICTS:]) == {4096}
+    assert set(sizes[: 2 * VERDICTS]) == {512}
+    assert set(sizes[2 * VERDICTS :]) == {4096}
     assert entry(tmp_path / "longer")["recipe"]["judge"]["reply_tokens"] == 4096
-
-
-def test_a_forecast_asks_nothing_and_writes_nothing(
-    opening: Opening, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    # Recorded verdicts give the same numbers without any judge.
     server = opening()
-    assert main([*RUN, *ASK, "--forecast", "--votes", "3", "--out", "r"]) == 0
-    shown = capsys.readouterr()
-    assert f"{VERDICTS} verdicts, 0 in the store; 160 to " in shown.err
+    assert main([*RUN, "--judge", "recorded/direct/verdicts.jsonl", "--out", "read"]) == 0
     assert server.calls == []
-    assert not (tmp_path / "r").exists()
+    assert values(tmp_path / "read") == values(tmp_path / "direct")
 
 
 def test_a_run_says_what_judging_will_take_before_the_model_is_asked(

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.benchmarks.doclens.spec import demo_entries
+from medical_tasks.benchmarks.kqa.data import question_id
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import source_files
 from medical_tasks.guard.leakcheck import check_leaks
@@ -37,15 +38,9 @@ def entry(folder: str, task: str) -> dict[str, Any]:
     return found
 
 
-def kqa_id() -> str:
-    from medical_tasks.benchmarks.kqa.data import question_id
-
-    return question_id(QUESTION)
-
-
 def test_an_open_dataset_of_ones_own_needs_no_build(capsys: pytest.CaptureFixture[str]) -> None:
     write("gold.jsonl", GOLD)
-    write("out.json", [{"example_id": kqa_id(), "output": "Tea is fine."}])
+    write("out.json", [{"example_id": question_id(QUESTION), "output": "Tea is fine."}])
     score = ["score", "kqa", "--source", "gold.jsonl", "--responses", "out.json", "--out", "s"]
     assert main(score) == 0
     found = entry("s", "kqa")

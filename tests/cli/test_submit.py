@@ -26,21 +26,11 @@ from tests.cli.wrong_use import refuse, wrong_use
 from tests.fault_server import Call
 from tests.support import SHARED, needs_shared
 
+pytestmark = pytest.mark.usefixtures("demo_home")
 FIXTURE = SHARED / "fixtures" / "archehr"
 TASK = "archehr_together"
 CASES = [each.case.id for each in demo_cases()["test"]]
 SOUND = [{"case_id": case_id, "answer": "He slept. |1|\nHe ate. |1,2|"} for case_id in CASES]
-
-
-@pytest.fixture(autouse=True)
-def data(here: Path, demos: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(demos))
-    return demos / "archehr_qa"
-
-
-@pytest.fixture
-def place(here: Path) -> Path:
-    return here
 
 
 def ran(*more: str, tasks: str = TASK, model: str = "baseline/reference") -> None:
@@ -67,7 +57,11 @@ def records(path: str = "submission.json") -> list[dict[str, str]]:
     return list(json.loads(Path(path).read_text(encoding="ascii")))
 
 
-def test_the_reference_becomes_a_submission(place: Path, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def results(folder: str, task: str = TASK) -> Any:
+    return json.loads(Path(folder, "results.json").read_text())["tasks"][task]
+
+
+def test_the_reference_becomes_a_submission(here: Path, demos: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ran()
     capsys.readouterr()
     assert submit() == 0
@@ -84,7 +78,7 @@ def test_the_reference_becomes_a_submission(place: Path, data: Path, capsys: pyt
     for each, record in zip(demo_cases()["test"], found, strict=True):
         essential = {sentence for sentence, label in each.key.relevance.items() if label == "essential"}
         assert set(official_answer(record["answer"]).citations) == essential
-    assert check_leaks(Path("run"), source_files(str(data))).found == {}
+    assert check_leaks(Path("run"), source_files(str(demos / "archehr_qa"))).found == {}
     # The other way: it has no problems, and its score is the reference's.
     Path("submission.json").rename("s.json")
     assert check() == 0
@@ -93,7 +87,7 @@ def test_the_reference_becomes_a_submission(place: Path, data: Path, capsys: pyt
         "it.\n"
     )
     assert main(["score", TASK, "--responses", "s.json", "--config", "demo", "--out", "again"]) == 0
-    metrics = json.loads(Path("again/results.json").read_text())["tasks"][TASK]["metrics"]
+    metrics = results("again")["metrics"]
     assert metrics["factuality"]["value"] == metrics["factuality_official"]["value"] == metrics["valid"]["value"] == 1.0
 
 
@@ -154,9 +148,10 @@ def test_problems_refuse_the_submission_and_are_told_by_case(capsys: pytest.Capt
     assert records()[0]["answer"] == ""
 
 
-def test_the_next_step_of_a_refusal_is_about_the_runs_own_data(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_next_step_of_a_refusal_is_about_the_runs_own_data(demos: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ran("--split", "dev", model="baseline/empty")
     capsys.readouterr()
+    data = demos / "archehr_qa"
     assert submit("--data", str(data)) == 5
     step = capsys.readouterr().err.splitlines()[-1]
     # All cases are answered: to give the run's command again would mend nothing.
@@ -167,13 +162,16 @@ def test_the_next_step_of_a_refusal_is_about_the_runs_own_data(data: Path, capsy
     assert told[:3] == ["submit", "--check", "submission.json"]
     assert main(told) == 5
     assert capsys.readouterr().err.count("has no words") == len(demo_cases()["dev"])
-
-
-def test_nothing_answered_is_no_submission(capsys: pytest.CaptureFixture[str]) -> None:
-    scored([{"case_id": CASES[0], "answer": None}])  # type: ignore[dict-item]
-    assert submit("--responses", "answers.json", "--allow-problems") == 5
-    assert "run: no case is answered, so there is nothing to submit." in capsys.readouterr().err
-    assert not Path("submission.json").exists()
+    # A task of 2026 has the same refusal, and nothing answered is nothing to submit.
+    ran("--split", "test", "--out", "run2", tasks="archehr_answer", model="baseline/empty")
+    capsys.readouterr()
+    assert main(["submit", "run2", "--to", "archehr"]) == 5
+    assert capsys.readouterr().err.count("has no words; the official scorer refuses the submission") == len(CASES)
+    assert not Path("submission.zip").exists()
+    Path("none.json").write_text(json.dumps([{"case_id": CASES[0], "answer": None}]), encoding="utf-8")
+    assert main(["score", TASK, "--responses", "none.json", "--config", "demo", "--out", "run3"]) == 5
+    assert main(["submit", "run3", "--to", "archehr", "--responses", "none.json", "--allow-problems"]) == 5
+    assert "run3: no case is answered, so there is nothing to submit." in capsys.readouterr().err
 
 
 def test_a_check_tells_every_problem(capsys: pytest.CaptureFixture[str]) -> None:
@@ -193,25 +191,16 @@ def test_a_check_tells_every_problem(capsys: pytest.CaptureFixture[str]) -> None
         f"  case 99: is none of the {n} cases of this split; the official scorer refuses the submission",
         "Mend them and check again.",
     ]
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (
-            '["SECRET", "SECRET"]',
-            "s.json: its records do not say which task it is of. Say it with --task: archehr_together",
-        ),
-        ("SECRET", "s.json: not JSON"),
-        ('{"1": "SECRET"}', "s.json: a list of records is needed, got an object of 1"),
-    ],
-)
-def test_a_check_of_something_else(content: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("s.json").write_text(content)
-    assert check() == 2
-    said = capsys.readouterr().err
-    assert message in said
-    assert "SECRET" not in said
+    for other, message in (
+        ('["SECRET", "SECRET"]', "its records do not say which task it is of. Say it with --task: archehr_together"),
+        ("SECRET", "not JSON"),
+        ('{"1": "SECRET"}', "a list of records is needed, got an object of 1"),
+    ):
+        Path("s.json").write_text(other)
+        assert check() == 2
+        told = capsys.readouterr().err
+        assert f"s.json: {message}" in told
+        assert "SECRET" not in told
 
 
 def test_several_tasks_need_a_name(capsys: pytest.CaptureFixture[str]) -> None:
@@ -230,17 +219,17 @@ def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFix
     refuse(line, code, message, capsys)
 
 
-def test_where_the_file_may_not_lie(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_the_file_may_not_lie(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scored(SOUND)
     responses = ("--responses", "answers.json")
     assert submit(*responses, "--out", "run/submission.json") == 4
     assert "run/submission.json: lies in the run's folder" in capsys.readouterr().err
     assert submit(*responses, "--out", "answers.json") == 2
     assert "answers.json: is the file that was scored, which the run needs" in capsys.readouterr().err
-    (place / ".git").mkdir()
+    (here / ".git").mkdir()
     assert submit(*responses) == 4
     assert "submission.json: lies in the git work tree" in capsys.readouterr().err
-    assert not list(place.rglob("submission.json"))
+    assert not list(here.rglob("submission.json"))
     assert json.loads(Path("answers.json").read_text()) == SOUND
 
 
@@ -248,11 +237,11 @@ def test_where_the_file_may_not_lie(place: Path, capsys: pytest.CaptureFixture[s
     ("error", "code"), [(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), 5), (KeyboardInterrupt(), 130)]
 )
 def test_a_write_that_ends_halfway_leaves_the_older_file(
-    place: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int
+    here: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int
 ) -> None:
     scored(SOUND)
     Path("submission.json").write_text("older")
-    before = sorted(each.name for each in place.iterdir())
+    before = sorted(each.name for each in here.iterdir())
 
     def ends(number: int) -> None:
         raise error
@@ -261,7 +250,7 @@ def test_a_write_that_ends_halfway_leaves_the_older_file(
         patch.setattr(os, "fsync", ends)
         assert submit("--responses", "answers.json") == code
     assert Path("submission.json").read_text() == "older"
-    assert sorted(each.name for each in place.iterdir()) == before
+    assert sorted(each.name for each in here.iterdir()) == before
 
 
 def test_a_release_needs_no_build(capsys: pytest.CaptureFixture[str]) -> None:
@@ -274,7 +263,7 @@ def test_a_release_needs_no_build(capsys: pytest.CaptureFixture[str]) -> None:
     said = f"s.json: no problems; it has an answer to each of the 2 cases of archehr_qa/official, split dev, as {TASK} takes it.\n"
     assert capsys.readouterr().out == said
     assert main(["score", TASK, "--responses", "s.json", *source, "--out", "run"]) == 0
-    entry = json.loads(Path("run/results.json").read_text())["tasks"][TASK]
+    entry = results("run")
     assert entry["recipe"]["data"]["config"] == "official"
     assert entry["metrics"]["factuality_precision"]["value"] == pytest.approx(2 / 3)
     assert entry["metrics"]["factuality_recall"]["value"] == 1.0
@@ -308,10 +297,6 @@ def predicted(task: str) -> list[Any]:
     return [{"case_id": case_id, "prediction": GOOD[task]} for case_id in CASES]
 
 
-def results(folder: str, task: str) -> Any:
-    return json.loads(Path(folder, "results.json").read_text())["tasks"][task]
-
-
 @pytest.mark.parametrize("task", SUBTASKS)
 def test_a_submission_of_2026_is_written_checked_and_scored(task: str, capsys: pytest.CaptureFixture[str]) -> None:
     ran("--split", "test", tasks=task)
@@ -339,7 +324,7 @@ def test_a_submission_of_2026_is_written_checked_and_scored(task: str, capsys: p
 @pytest.mark.parametrize("task", SUBTASKS)
 @pytest.mark.parametrize("suffix", ["json", "zip"])
 def test_a_submission_with_problems_is_refused_whole(
-    place: Path, task: str, suffix: str, capsys: pytest.CaptureFixture[str]
+    here: Path, task: str, suffix: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first, second, third, *rest = predicted(task)
     content = [
@@ -351,7 +336,7 @@ def test_a_submission_with_problems_is_refused_whole(
     path = Path(f"s.{suffix}")
     text = json.dumps(content).encode()
     path.write_bytes(zip_bytes({"submission.json": text}) if suffix == "zip" else text)
-    before = sorted(place.rglob("*"))
+    before = sorted(here.rglob("*"))
     command = ["score", task, "--responses", str(path), *SPLIT]
     assert main(command) == 2
     said = capsys.readouterr()
@@ -361,7 +346,7 @@ def test_a_submission_with_problems_is_refused_whole(
     assert lines[0] == f"error: {path}: nothing is scored, since the submission has 6 problems"
     at = [line.split(":")[0].strip() for line in lines[1:-1]]
     assert at == [*(f"case {CASES[number]}" for number in (0, 1, 2, 3)), f"record {len(content)}", "case 99"]
-    assert [each for each in place.rglob("*") if each not in before and each.is_file()] == []
+    assert [each for each in here.rglob("*") if each not in before and each.is_file()] == []
     assert main(["submit", "--check", str(path), "--to", "archehr", *SPLIT, "--task", task]) == 5
     assert capsys.readouterr().err.splitlines()[1:-1] == lines[1:-1]
 
@@ -393,14 +378,6 @@ def test_a_question_that_is_cut_is_no_problem(capsys: pytest.CaptureFixture[str]
     assert "no problems" in said.out
 
 
-def test_a_model_without_an_answer_has_no_submission(capsys: pytest.CaptureFixture[str]) -> None:
-    ran("--split", "test", tasks="archehr_answer", model="baseline/empty")
-    capsys.readouterr()
-    assert submit() == 5
-    assert capsys.readouterr().err.count("has no words; the official scorer refuses the submission") == len(CASES)
-    assert not Path("submission.zip").exists()
-
-
 @pytest.mark.upstream
 @needs_shared
 def test_a_foreign_submission_is_checked_and_scored_by_one_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -413,7 +390,7 @@ def test_a_foreign_submission_is_checked_and_scored_by_one_command(capsys: pytes
     ]
     assert main(["score", TASK, "--responses", given, *source, "--out", "run"]) == 0
     expected = json.loads((FIXTURE / "expected.json").read_text())["factuality"]
-    metrics = json.loads(Path("run/results.json").read_text())["tasks"][TASK]["metrics"]
+    metrics = results("run")["metrics"]
     for name, which in (("", "strict"), ("_lenient", "lenient")):
         for part, share in (("", "f1"), ("_precision", "precision"), ("_recall", "recall")):
             found = metrics[f"factuality{name}{part}_official"]["value"]
@@ -422,7 +399,7 @@ def test_a_foreign_submission_is_checked_and_scored_by_one_command(capsys: pytes
     again = ["--source", str(FIXTURE), "--responses", given, "--allow-problems"]
     assert submit(*again) == 0
     assert main(["score", TASK, "--responses", "submission.json", *source, "--out", "again"]) == 0
-    written = json.loads(Path("again/results.json").read_text())["tasks"][TASK]["metrics"]
+    written = results("again")["metrics"]
     for name in ("factuality", "factuality_lenient"):
         for part in ("", "_precision", "_recall"):
             assert written[f"{name}{part}_official"]["value"] == pytest.approx(metrics[f"{name}{part}"]["value"])

@@ -37,14 +37,15 @@ def release(here: Path) -> None:
     write_release(here / "release" / "META")
 
 
+BUILD = ["umls", "build", "--source", "release", "--out", "index"]
+FIND = ["umls", "find", "--index", "index"]
+
+
 @pytest.fixture
 def built(capsys: pytest.CaptureFixture[str]) -> Path:
-    assert main(["umls", "build", "--source", "release", "--out", "index"]) == 0
+    assert main(BUILD) == 0
     capsys.readouterr()
     return Path("index")
-
-
-FIND = ["umls", "find", "--index", "index"]
 
 
 def test_a_build_and_a_text_in_processes_of_their_own(tmp_path: Path) -> None:
@@ -66,84 +67,69 @@ def test_a_build_and_a_text_in_processes_of_their_own(tmp_path: Path) -> None:
     assert lines[-1].startswith("2 stretches, 2 concepts by the rules of aci-bench. The index: 4 terms")
 
 
-class TestFind:
-    @pytest.fixture(autouse=True)
-    def spacy(self) -> None:
-        pytest.importorskip("spacy", reason="spaCy (extra medcon) is not installed")
-
-    @pytest.mark.usefixtures("built")
-    def test_json(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main([*FIND, "--json", "--variant", "archehr", "furosemide, HEART FAILURE"]) == 0
-        told = json.loads(capsys.readouterr().out)
-        assert told["variant"] == "archehr"
-        assert [(each["text"], each["term"], each["concepts"]) for each in told["matches"]] == [
-            ("furosemide", "furosemide", ["C0000003"]),
-            ("HEART FAILURE", "heart failure", ["C0000001"]),
-        ]
-
-    @pytest.mark.usefixtures("built")
-    @pytest.mark.parametrize("text", ["", "nothing here"])
-    def test_nothing_found(self, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_found_in_a_text(built: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("spacy", reason="spaCy (extra medcon) is not installed")
+    assert main([*FIND, "--json", "--variant", "archehr", "furosemide, HEART FAILURE"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["variant"] == "archehr"
+    assert [(each["text"], each["term"], each["concepts"]) for each in told["matches"]] == [
+        ("furosemide", "furosemide", ["C0000003"]),
+        ("HEART FAILURE", "heart failure", ["C0000001"]),
+    ]
+    for text in ("", "nothing here"):
         assert main([*FIND, text]) == 0
         assert capsys.readouterr().out.startswith("No concept by the rules of aci-bench. The index: 4 terms")
-
-    def test_folding(self, capsys: pytest.CaptureFixture[str]) -> None:
-        build = ["umls", "build", "--source", "release", "--out", "index", "--lowercase", "--ascii-only"]
-        assert main(build) == 0
-        assert "case folded, ASCII only" in capsys.readouterr().out
-        assert main([*FIND, "Sjogren Syndrome"]) == 0
-        assert "sjogren syndrome" in capsys.readouterr().out
-
-    @pytest.mark.usefixtures("built")
-    def test_no_such_variant(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main([*FIND, "--variant", "mine", "x"]) == 2
-        assert "variant must be one of aci-bench, archehr, got 'mine'" in capsys.readouterr().err
+    assert main([*FIND, "--variant", "mine", "x"]) == 2
+    assert "variant must be one of aci-bench, archehr, got 'mine'" in capsys.readouterr().err
+    assert main([*BUILD, "--lowercase", "--ascii-only"]) == 0
+    assert "case folded, ASCII only" in capsys.readouterr().out
+    assert main([*FIND, "Sjogren Syndrome"]) == 0
+    assert "sjogren syndrome" in capsys.readouterr().out
 
 
-def test_an_index_of_the_same_files_is_kept(built: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_index_of_the_same_files_is_kept_and_of_damaged_ones_not(
+    built: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     from medical_tasks.cli.umls import _FILES
 
     assert {path.name for path in built.iterdir()} == _FILES
-    again = ["umls", "build", "--source", "release", "--out", "index"]
 
     def stamp() -> tuple[int, int]:
         told = (built / "umls.json").stat()
         return told.st_ino, told.st_mtime_ns
 
     before = stamp()
-    assert main(again) == 0
+    assert main(BUILD) == 0
     assert (
         "is built already from this MRCONSO.RRF, and kept (--again builds it anew). 4 terms" in capsys.readouterr().out
     )
     assert stamp() == before
     for more in (["--again"], ["--lowercase"]):
-        assert main([*again, *more]) == 0
+        assert main([*BUILD, *more]) == 0
         assert "is built already" not in capsys.readouterr().out
         assert stamp() != before
         before = stamp()
     write_release(Path("release/META"), STRINGS[:2])
-    assert main([*again, "--lowercase"]) == 0
+    assert main([*BUILD, "--lowercase"]) == 0
     assert "2 terms of 2 English strings" in capsys.readouterr().out
     # Not whole: it is built, and what a killed build left is said.
     (built / "records.bin").unlink()
     (built / ".building-x").mkdir()
-    assert main([*again, "--lowercase"]) == 0
+    assert main([*BUILD, "--lowercase"]) == 0
     told = capsys.readouterr()
     assert "2 terms of 2 English strings" in told.out
     assert "holds .building-x of a build that was killed or still runs" in told.err
+    (built / ".building-x").rmdir()
+    with Path("release/META/MRCONSO.RRF").open("a") as file:
+        file.write("C0000001|ENG|P\n")
+    assert main(BUILD) == 2
+    assert "MRCONSO.RRF: line 3 has 3 fields, expected 18" in capsys.readouterr().err
+    assert main([*FIND, "heart failure"]) == 2
+    assert "holds no UMLS index" in capsys.readouterr().err
+    assert not list(built.glob(".building-*"))
 
 
 @wrong_use("umls")
 def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     refuse(line, code, message, capsys)
     assert not Path("i").exists()
-
-
-def test_a_damaged_release_leaves_no_index(built: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with Path("release/META/MRCONSO.RRF").open("a") as file:
-        file.write("C0000001|ENG|P\n")
-    assert main(["umls", "build", "--source", "release", "--out", "index"]) == 2
-    assert "MRCONSO.RRF: line 6 has 3 fields, expected 18" in capsys.readouterr().err
-    assert main([*FIND, "heart failure"]) == 2
-    assert "holds no UMLS index" in capsys.readouterr().err
-    assert not list(built.glob(".building-*"))

@@ -90,7 +90,7 @@ def test_everything_of_a_run(home: Path, reference: Path) -> None:
         assert item.verdicts == ()
 
 
-def test_accuracy_by_attributes_counts_every_item_once(home: Path, reference: Path, random: Path) -> None:
+def test_items_by_attributes_and_statements_by_kind_are_counted_once(home: Path, reference: Path, random: Path) -> None:
     data = report_data([reference, random], data=home)
     for run, right in (("reference", 31), ("random", 0)):
         plots = task(data, "medcalc", run).plots
@@ -99,10 +99,12 @@ def test_accuracy_by_attributes_counts_every_item_once(home: Path, reference: Pa
         assert sum(point.n for point in points) == 31
         assert sum(round(point.value * point.n) for point in points) == right
         assert all(0 <= point.low <= point.value <= point.high <= 1 for point in points)
-
-
-def test_statements_of_kqa_by_kind(home: Path, reference: Path, random: Path) -> None:
-    (plot,) = task(report_data([reference], data=home), "kqa").plots
+    kqa = task(data, "kqa", "reference")
+    # Verdicts stand with their items.
+    assert sum(len(item.verdicts) for item in kqa.items) == 80
+    assert {each.value for item in kqa.items for each in item.verdicts} == {"entailment"}
+    assert kqa.items[0].verdicts[0].id == "must/0"
+    (plot,) = kqa.plots
     shown = {point.label: (point.value, point.n) for point in plot.points}
     must, nice = shown["must-have, said"][1], shown["nice-to-have, said"][1]
     # The demo's 13 questions: its own statements, by the verdicts of the run.
@@ -114,15 +116,8 @@ def test_statements_of_kqa_by_kind(home: Path, reference: Path, random: Path) ->
         "nice-to-have, said": (1.0, nice),
         "of both, contradicted": (0.0, must + nice),
     }
-    (plot,) = task(report_data([random], data=home), "kqa").plots
+    (plot,) = task(data, "kqa", "random").plots
     assert plot.points[0].value < 0.2
-
-
-def test_verdicts_stand_with_their_items(home: Path, reference: Path) -> None:
-    kqa = task(report_data([reference], data=home), "kqa")
-    assert sum(len(item.verdicts) for item in kqa.items) == 80
-    assert {each.value for item in kqa.items for each in item.verdicts} == {"entailment"}
-    assert kqa.items[0].verdicts[0].id == "must/0"
 
 
 def test_tasks_stand_together_and_runs_have_names_of_their_own(home: Path, reference: Path, tmp_path: Path) -> None:
@@ -158,32 +153,24 @@ def test_notes_say_what_cannot_be_compared_and_which_judge_compares_words(
     assert told[0].startswith("medcalc (fewer): The run's data are not here")
 
 
-def test_data_that_are_not_built(reference: Path, tmp_path: Path) -> None:
-    data = report_data([reference], data=tmp_path)
+def test_data_that_are_not_built(reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    data = report_data([reference], data=tmp_path / "nothing")
     for each in data.tasks:
         assert "demo is not built" in each.texts
         assert "medical-tasks build" in each.texts
+        # The home of whoever makes the report stays theirs.
+        assert str(tmp_path) not in each.texts
+        assert "~/nothing" in each.texts
         assert all(item.values and not item.question for item in each.items)
 
 
-def test_the_home_of_whoever_makes_the_report_stays_theirs(
-    reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    data = report_data([reference], data=tmp_path / "nothing")
-    assert str(tmp_path) not in data.tasks[0].texts
-    assert "~/nothing" in data.tasks[0].texts
-
-
-def test_without_items(home: Path, reference: Path) -> None:
+def test_items_left_out_and_texts_cut_are_said(home: Path, reference: Path) -> None:
     data = report_data([reference], data=home, items=False)
     assert [(len(each.items), each.texts) for each in data.tasks] == [
         (0, "Items are left out, as --no-items asks for.")
     ] * 2
     assert len(task(data, "medcalc").plots) == 2
-
-
-def test_too_much_text_is_cut_and_said(home: Path, reference: Path) -> None:
     told: list[str] = []
     data = report_data([reference], data=home, max_text_bytes=20_000, tell=told.append)
     said_there = task(data, "medcalc").texts
@@ -193,7 +180,7 @@ def test_too_much_text_is_cut_and_said(home: Path, reference: Path) -> None:
     assert [bool(item.answer_sha256) for item in task(data, "medcalc").items] == [True] * 31
 
 
-def test_a_task_that_is_not_known(home: Path, reference: Path, tmp_path: Path) -> None:
+def test_a_task_that_is_not_known_and_a_damaged_recipe(home: Path, reference: Path, tmp_path: Path) -> None:
     def newer(tasks: dict[str, Any]) -> None:
         tasks["medcalc_of_2031"] = tasks.pop("medcalc")
         del tasks["kqa"]
@@ -205,6 +192,10 @@ def test_a_task_that_is_not_known(home: Path, reference: Path, tmp_path: Path) -
     assert "does not know the task" in shown.texts
     assert [metric.name for metric in shown.metrics] == list(shown.entry["metrics"])
     assert shown.items == ()
+    folder = changed(reference, tmp_path, lambda tasks: tasks["medcalc"]["recipe"].update(data={}), "damaged")
+    shown = task(report_data([folder], data=home), "medcalc")
+    assert "does not say how it was run (the recipe is damaged)" in shown.texts
+    assert len(shown.items) == 31
 
 
 def test_answers_of_a_model_and_of_a_run_scored_anew(
@@ -239,7 +230,9 @@ def test_answers_of_a_model_and_of_a_run_scored_anew(
     assert [item.answer for item in found.items] == [item.answer for item in shown.items]
 
 
-def test_answers_of_a_file_that_was_scored(home: Path, reference: Path, tmp_path: Path) -> None:
+def test_answers_of_a_file_that_was_scored_and_options_that_do_not_fit(
+    home: Path, reference: Path, tmp_path: Path
+) -> None:
     file = tmp_path / "answers.jsonl"
     file.write_text('{"id": "1", "response": "The answer is 7."}\n{"id": "2", "response": ""}\n')
     out = tmp_path / "scored"
@@ -261,28 +254,12 @@ def test_answers_of_a_file_that_was_scored(home: Path, reference: Path, tmp_path
         report_data([reference], data=home, responses=[other])
     with pytest.raises(MissingError, match="there is no such file"):
         report_data([out], data=home, responses=[tmp_path / "nothing"])
-
-
-def test_options_that_go_with_no_run(home: Path, reference: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--source is for runs on data of your own"):
         report_data([reference], data=home, source=tmp_path / "own.csv")
     with pytest.raises(UsageError, match="--max-text-bytes must be 0 or more, got -1"):
         report_data([reference], data=home, max_text_bytes=-1)
     with pytest.raises(UsageError, match="a report is of one run or more"):
         report_data([])
-
-
-def test_a_damaged_recipe_is_no_end_of_a_report(home: Path, reference: Path, tmp_path: Path) -> None:
-    folder = changed(reference, tmp_path, lambda tasks: tasks["medcalc"]["recipe"].update(data={}))
-    shown = task(report_data([folder], data=home), "medcalc")
-    assert "does not say how it was run (the recipe is damaged)" in shown.texts
-    assert len(shown.items) == 31
-
-
-def test_a_chat_says_who_speaks_where_it_is_more_than_a_question() -> None:
-    assert chat_text([{"role": "user", "content": "How?"}]) == "How?"
-    two: list[Message] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "How?"}]
-    assert chat_text(two) == "[system]\nBe brief.\n\n[user]\nHow?"
 
 
 def test_questions_are_those_that_were_put(
@@ -311,6 +288,10 @@ def test_questions_are_those_that_were_put(
     assert [item.question for item in shown.items if "less" in item.question] == ["3 words less"]
     assert shown.items[1].question == "3 words less"
     assert shown.texts == "Of the several questions about an item the first is shown, and the final answer."
+    # A chat says who speaks where it is more than a question.
+    assert chat_text([{"role": "user", "content": "How?"}]) == "How?"
+    two: list[Message] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "How?"}]
+    assert chat_text(two) == "[system]\nBe brief.\n\n[user]\nHow?"
 
 
 IDS = frozenset({"1", "DEMO/1", "DEMO/1/plan", "a b"})
@@ -371,18 +352,15 @@ def value(number: float | None, low: float | None, high: float | None, unit: str
     return {"value": number, "ci_low": low, "ci_high": high, "n": 9, **({"unit": unit} if unit else {})}
 
 
-def row(parsed: str, cluster: str) -> dict[str, Any]:
-    return {"id": cluster, "cluster": cluster, "parsed": parsed}
-
-
 def test_statements_are_counted_where_all_of_an_answer_are_decided() -> None:
-    rows = [
-        row("must 3/4, nice 1/2, contradicted 1", "a"),
-        row("must 0/2, nice 0/0, contradicted 2", "b"),
-        row("must 1 to 2/3, nice 0/1, contradicted 0", "c"),
-        row("must 1/3, contradicted 0", "d"),
-        row("", "e"),
-    ]
+    parsed = {
+        "a": "must 3/4, nice 1/2, contradicted 1",
+        "b": "must 0/2, nice 0/0, contradicted 2",
+        "c": "must 1 to 2/3, nice 0/1, contradicted 0",
+        "d": "must 1/3, contradicted 0",
+        "e": "",
+    }
+    rows = [{"id": name, "cluster": name, "parsed": text} for name, text in parsed.items()]
     (plot,) = statement_plots(rows)
     assert [(point.label, point.value, point.n) for point in plot.points] == [
         ("must-have, said", 3 / 6, 6),
@@ -462,10 +440,8 @@ def test_the_judges_agreement_is_drawn_where_a_check_of_this_very_judge_is_on_re
     assert judge_plots(task, {"recipe": {"judge": {**RECIPE, "votes": 1}}}) == []
     assert judge_plots(task, {"recipe": {"judge": {**RECIPE, "model": "other"}}}) == []
     assert judge_plots(task, {"recipe": {}}) == []
-
-
-def test_what_is_no_share_is_said_and_not_drawn() -> None:
+    # What is no share is said and not drawn.
     recorded((-0.1, -0.2, 0.1))
-    (plot,) = judge_plots(task_spec("kqa"), {"recipe": {"judge": RECIPE}})
+    (plot,) = judge_plots(task, entry)
     assert [point.label for point in plot.points] == ["accuracy"]
     assert "kappa -0.10" in plot.note

@@ -40,14 +40,15 @@ def test_a_table_is_whole_without_scripts() -> None:
     for words in ("A & B", "a <b>", "12.0", "n/a", "Verified"):
         assert words in read.text
     assert read.elements["button"] == 0, "what only a script can do is added by it"
-
-
-def test_headings_and_rows_are_named() -> None:
     text = table()
     assert text.count('scope="col"') == text.count('scope="row"') == 2
     assert 'data-tags="verified"' in text
     assert 'data-x="&quot;"' in text
     assert 'role="region" tabindex="0" aria-labelledby="t-caption"' in text
+    # Controls are hidden until a script serves them.
+    assert 'class="mt-controls" data-for="t" hidden' in text
+    assert 'id="t-facet-model"' in text
+    assert "t-facet-value" not in text
 
 
 @pytest.mark.parametrize(
@@ -66,20 +67,10 @@ def test_a_number_says_what_it_is_sorted_by_where_it_shows_something_else(cell: 
     assert r"/^-?[0-9,]*[0-9](\.[0-9]+)?$/" in assets_text("table.js")
 
 
-def test_controls_are_hidden_until_a_script_serves_them() -> None:
-    text = table()
-    assert 'class="mt-controls" data-for="t" hidden' in text
-    assert 'id="t-facet-model"' in text
-    assert "t-facet-value" not in text
-
-
-def test_an_empty_table_says_so() -> None:
+def test_an_empty_table_says_so_and_a_row_has_a_cell_a_column() -> None:
     text = html_table(COLUMNS, [], id="t", caption="None", filter_label="Filter", empty="Nobody <yet>.")
     assert '<td class="mt-text" colspan="2">Nobody &lt;yet&gt;.</td>' in text
     assert "mt-controls" not in text
-
-
-def test_a_row_has_a_cell_a_column() -> None:
     with pytest.raises(ValueError, match="table t: a row has 1 cells, there are 2 columns"):
         html_table(COLUMNS, [[Cell("a")]], id="t", caption="")
 
@@ -96,7 +87,12 @@ def test_assets_are_found_and_cannot_end_their_element() -> None:
         assert "http" not in text.replace('href^="http"', ""), name
 
 
-def test_styles_of_components_touch_nothing_else() -> None:
+def test_styles_of_components_touch_nothing_else_and_know_large_tables() -> None:
+    rows = [[Cell(str(number)), Cell("1", 1.0)] for number in range(101)]
+    assert "data-large" in html_table(COLUMNS, rows, id="t", caption="")
+    assert "data-large" not in html_table(COLUMNS, rows[:100], id="t", caption="")
+    assert "const MOST = 100;" in assets_text("table.js")
+    assert "nth-child(n + 101)" in assets_text("table.css")
     text = component_styles()
     assert all(assets_text(name) in text for name in COMPONENT_STYLES)
     bare = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
@@ -104,11 +100,3 @@ def test_styles_of_components_touch_nothing_else() -> None:
     inside = [one for one in selectors if not one.startswith("@")]
     assert len(inside) > 60
     assert [one for one in inside if not re.match(r"(:root\[[^]]+\] |\.dark |\.light )?\.mt\b", one)] == []
-
-
-def test_a_table_is_large_from_where_its_script_and_style_say() -> None:
-    rows = [[Cell(str(number)), Cell("1", 1.0)] for number in range(101)]
-    assert "data-large" in html_table(COLUMNS, rows, id="t", caption="")
-    assert "data-large" not in html_table(COLUMNS, rows[:100], id="t", caption="")
-    assert "const MOST = 100;" in assets_text("table.js")
-    assert "nth-child(n + 101)" in assets_text("table.css")

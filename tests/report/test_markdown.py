@@ -38,15 +38,11 @@ def results(unscored: dict[str, int] | None = None, value: float | None = 0.2) -
     }
 
 
-def test_numbers_are_percent_with_their_interval() -> None:
-    assert percent(0.12345) == "12.3"
-    assert percent(0.0) == "0.0"
-    assert percent(None) == "n/a"
-    assert interval(metric(0.2)) == "10.0 to 30.0"
-    assert interval(metric(None, None, None)) == "n/a"
-
-
 def test_the_table_lines_up_and_says_what_is_missing() -> None:
+    lines = align(("a", "b", "c", "d"), [("long", "x", "y", "1"), ("s", "longer", "z", "1000")])
+    assert lines == ["a     b       c     d", "----  ------  -  ----", "long  x       y     1", "s     longer  z  1000"]
+    assert (percent(0.12345), percent(0.0), percent(None)) == ("12.3", "0.0", "n/a")
+    assert (interval(metric(0.2)), interval(metric(None, None, None))) == ("10.0 to 30.0", "n/a")
     text = render_table(results({"no answer: timeout": 2}))
     header, rule, row, note = text.split("\n")
     assert len(rule) == len(row) >= len(header)
@@ -54,11 +50,6 @@ def test_the_table_lines_up_and_says_what_is_missing() -> None:
     assert note == "hf/toy, toy: not scored: 2 x no answer: timeout. With them right is 15.0 to 40.0."
     # What cannot be computed is not zero.
     assert render_table(results(value=None)).split("\n")[2].split()[3:5] == ["n/a", "n/a"]
-
-
-def test_columns_are_as_wide_as_their_widest_cell() -> None:
-    lines = align(("a", "b", "c", "d"), [("long", "x", "y", "1"), ("s", "longer", "z", "1000")])
-    assert lines == ["a     b       c     d", "----  ------  -  ----", "long  x       y     1", "s     longer  z  1000"]
 
 
 def test_markdown_has_headline_breakdown_and_recipe() -> None:
@@ -93,7 +84,13 @@ def test_a_judged_task_says_its_coverage_bounds_cost_and_check() -> None:
     )
     assert "judge x was never checked" in text
     assert "omparable" not in text
-    assert "1,588 of 1,589 verdicts" in render_markdown(judged(comparable=True))
+    made = judged(comparable=True)
+    assert "1,588 of 1,589 verdicts" in render_markdown(made)
+    # Replies that gave no verdict are not missing where no score lacks one.
+    made["tasks"]["toy"]["coverage"] = {"asked": 12, "answered": 12, "scored": 12, "unscored": {}}
+    said = render_table(made)
+    assert "1,588 verdicts (no score lacks one; replies that gave none: 1 x judge: http 500)" in said
+    assert "of 1,589" not in said
 
 
 def test_a_judge_that_compares_words_is_named_beside_every_number() -> None:
@@ -135,16 +132,6 @@ def test_each_metric_has_its_own_coverage_unit_and_reason(render: Any) -> None:
     assert "cited_official: n/a, official script ends: no citations (1 of 12 answers)." in text
     assert "right, rate: 2 of 12 items lack verdicts; known ones stand for them." in text
     assert "blank: n/a" not in text  # it says so itself
-
-
-def test_replies_that_gave_no_verdict_are_not_missing_where_no_score_lacks_one() -> None:
-    made = judged(comparable=True)
-    entry = made["tasks"]["toy"]
-    assert "1,588 of 1,589 verdicts (missing: 1 x judge: http 500)" in render_table(made)
-    entry["coverage"] = {"asked": 12, "answered": 12, "scored": 12, "unscored": {}}
-    said = render_table(made)
-    assert "1,588 verdicts (no score lacks one; replies that gave none: 1 x judge: http 500)" in said
-    assert "of 1,589" not in said
 
 
 HOSTILE = "<img src=x onerror=alert(1)> ![p](http://e.example/p.png) [a](javascript:x) ![q][r] | `x`\n\n# Heading\n```"
@@ -201,7 +188,7 @@ def test_breakdowns_of_several_runs_share_a_table() -> None:
     assert "| kind | n | accuracy (interval) |" in report(task("one", entry()))
 
 
-def test_published_results_say_what_is_different_there() -> None:
+def test_published_results_say_what_is_different_there_and_plots_are_tables() -> None:
     published = results_of_papers(CASES["published"])
     text = report(task("one", entry(), published=published))
     link = "[Toys, table 2](https://toys.example/paper)"
@@ -209,16 +196,11 @@ def test_published_results_say_what_is_different_there() -> None:
     assert "| Old |  | not stated | 80.0 | not stated | people | A talk | none named |" in text
     assert "\n1. Other rows. Another prompt.\n" in text
     assert "Published" not in report(task("one", entry()))
-
-
-def test_plots_are_tables() -> None:
     point = PlotPoint(label="7", value=0.5, low=0.25, high=0.75, n=12)
     plot = Plot(title="By size", x_label="Size", y_label="Accuracy", points=(point,), note="Of all.")
     text = report(task("one", entry(), plots=(plot,)))
-    assert (
-        "### By size\n\n| Size | Accuracy % | interval | n |\n|---|---|---|---|\n| 7 | 50.0 | 25.0 to 75.0 | 12 |"
-        in text
-    )
+    rows = "| Size | Accuracy % | interval | n |\n|---|---|---|---|\n| 7 | 50.0 | 25.0 to 75.0 | 12 |"
+    assert f"### By size\n\n{rows}" in text
     assert "\nOf all.\n" in text
 
 

@@ -38,7 +38,10 @@ def one(*tasks: Any, **more: Any) -> PageReader:
     return PageReader(render_page(ReportData(title="Report", tasks=tasks, suite="suite 1", **more)))
 
 
-def test_its_structure_is_sound(read: PageReader) -> None:
+def test_its_structure_is_sound(page: str, read: PageReader) -> None:
+    # Reported rows of a breakdown can be put away.
+    assert 'data-tag="run" checked' in page
+    assert page.count('class="mt-point mt-published"') > page.count('data-tags="run"') / 20 > 0
     assert read.faults == []
     assert read.elements["table"] > 10
     assert read.elements["caption"] == read.elements["table"]
@@ -57,23 +60,18 @@ def test_it_forbids_every_request_and_runs_its_own_scripts_alone(read: PageReade
     assert rules["script-src"].split() == hashes
     assert "unsafe" not in policy
     assert "http" not in policy
-
-
-def test_texts_of_a_recipe_are_safe_with_their_quotes_as_they_are() -> None:
-    text = render_page(ReportData(title="Report", tasks=[_named('</pre><b a="1">&quot;')], suite="suite 1"))
-    assert '"name": "&lt;/pre&gt;&lt;b a=\\"1\\"&gt;&amp;quot;"' in text
-    assert "<b a=" not in text
-
-
-def _named(model: str) -> Any:
-    task = calculation(items=2)
-    return replace(task, entry={**task.entry, "recipe": {"model": {"name": model}}})
-
-
-def test_links_lead_to_papers_alone_and_tell_them_nothing(read: PageReader) -> None:
+    # Links lead to papers alone, and tell them nothing.
     outside = [link for link in read.links if not link["href"].startswith("#")]
     assert {link["href"] for link in outside} == {"https://example.org/paper"}
     assert all("noreferrer" in link["rel"] for link in outside)
+
+
+def test_texts_of_a_recipe_are_safe_with_their_quotes_as_they_are() -> None:
+    task = calculation(items=2)
+    named = replace(task, entry={**task.entry, "recipe": {"model": {"name": '</pre><b a="1">&quot;'}}})
+    text = render_page(ReportData(title="Report", tasks=[named], suite="suite 1"))
+    assert '"name": "&lt;/pre&gt;&lt;b a=\\"1\\"&gt;&amp;quot;"' in text
+    assert "<b a=" not in text
 
 
 def test_every_number_stands_with_its_interval_and_coverage(read: PageReader) -> None:
@@ -87,17 +85,13 @@ def test_every_number_stands_with_its_interval_and_coverage(read: PageReader) ->
         "recall [not comparable]",
         "Not comparable: the judge lexical compares words",
         "lower",
+        # Published results stand beside, with their source and what is different there.
+        *("Invented-70B", "one example", "A Paper of Ours, table 2", "takes the last number", "1,047"),
+        "50.9 %, n = 1,047, reported",
+        "31.0",  # the paper's figure for a group of a breakdown
+        "reported: A Paper of Ours, table 2",
     ):
         assert written in read.text, written
-
-
-def test_published_results_stand_beside_with_source_and_differences(read: PageReader) -> None:
-    for written in ("Invented-70B", "one example", "A Paper of Ours, table 2", "takes the last number", "1,047"):
-        assert written in read.text
-    assert "50.9 %, n = 1,047, reported" in read.text
-    # The paper's figure for a group of a breakdown.
-    assert "31.0" in read.text
-    assert "reported: A Paper of Ours, table 2" in read.text
 
 
 def test_nothing_scored_is_not_zero() -> None:
@@ -107,6 +101,10 @@ def test_nothing_scored_is_not_zero() -> None:
     assert "0.0" not in read.text.split("Recipe")[0]
     assert "This report holds no items of this task." in read.text
     assert read.data == {}
+    read = one()
+    assert read.faults == []
+    assert "No runs." in read.text
+    assert "Nothing was scored." in read.text
 
 
 def test_no_number_is_ever_nan() -> None:
@@ -122,13 +120,8 @@ def test_no_number_is_ever_nan() -> None:
     assert "10.0 or more" in read.text
     (data,) = read.data.values()
     assert data["runs"][0]["items"][0]["v"] == [None]
-
-
-def test_a_report_of_nothing_is_still_a_page() -> None:
-    read = one()
-    assert read.faults == []
-    assert "No runs." in read.text
-    assert "Nothing was scored." in read.text
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        script_json({"v": nan})
 
 
 def test_one_run_with_nothing_and_with_much_published() -> None:
@@ -151,9 +144,7 @@ def test_credentialed_items_have_no_texts() -> None:
     assert "Texts of credentialed data are not shown" in read.text
     assert data["runs"][0]["texts"]
     assert {key for item in data["runs"][0]["items"] for key in item} <= {"i", "s", "v", "g", "h"}
-
-
-def test_what_is_true_of_one_run_is_said_of_that_run() -> None:
+    # What is true of one run is said of that run.
     some, whole = credentialed("one"), replace(credentialed("two"), texts="")
     assert "one: Texts of credentialed data are not shown" in one(some, whole).text
     assert "one: Texts" not in one(some, replace(some, run="two")).text
@@ -180,11 +171,6 @@ def test_a_paper_that_counts_by_its_own_script_stands_beside_and_says_so() -> No
     assert "reported: A Paper of Ours, table 2, counted as accuracy_official" in read.text
     assert "accuracy_official, %" in read.text
     assert "Papers' figures are of accuracy_official, which counts by the authors' rule." in read.text
-
-
-def test_reported_rows_of_a_breakdown_can_be_put_away(page: str) -> None:
-    assert 'data-tag="run" checked' in page
-    assert page.count('class="mt-point mt-published"') > page.count('data-tags="run"') / 20 > 0
 
 
 HOSTILE: dict[str, str] = json.loads(
@@ -232,7 +218,7 @@ def everywhere(text: str) -> ReportData:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_text_is_text_wherever_it_stands(name: str) -> None:
+def test_hostile_text_is_text_wherever_it_stands_and_reads_back_equal(name: str) -> None:
     text = HOSTILE[name]
     page = render_page(everywhere(text))
     page.encode("utf-8")
@@ -243,12 +229,7 @@ def test_hostile_text_is_text_wherever_it_stands(name: str) -> None:
     assert read.scripts == plain.scripts
     assert [read.metas[0], read.metas[1:]] == [plain.metas[0], plain.metas[1:]]
     assert [item["href"] for item in read.links if not item["href"].startswith("#")] == []
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_text_reads_back_equal_from_the_items(name: str) -> None:
-    text = HOSTILE[name]
-    (data,) = PageReader(render_page(everywhere(text))).data.values()
+    (data,) = read.data.values()
     (item,) = data["runs"][0]["items"]
     for key in "iqaepwuh":
         assert data["strings"][item[key]] == text, key
@@ -279,11 +260,6 @@ def test_json_in_a_page_reads_back_equal(value: Any) -> None:
     assert json.loads(written)["value"] == json.loads(json.dumps(value))
 
 
-def test_json_refuses_what_is_no_number() -> None:
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        script_json({"v": float("nan")})
-
-
 @settings(deadline=None, max_examples=60)
 @given(st.text())
 def test_escaped_text_can_be_stored_and_opens_nothing(text: str) -> None:
@@ -293,9 +269,11 @@ def test_escaped_text_can_be_stored_and_opens_nothing(text: str) -> None:
     assert escaped(written) == written
 
 
-def test_the_unseen_is_written_visibly() -> None:
+def test_the_unseen_is_written_visibly_and_links_carry_no_referrer() -> None:
     assert escaped("\ud800\x00\x1b") == "\\ud800\\x00\\x1b"
     assert escaped("a\r\nb\tc") == "a\nb\tc"
+    assert link("a", "https://e.org/?a=1&b=2") == '<a href="https://e.org/?a=1&amp;b=2" rel="noreferrer noopener">a</a>'
+    assert link("a", "#task-x") == '<a href="#task-x">a</a>'
 
 
 @pytest.mark.parametrize(
@@ -311,8 +289,3 @@ def test_the_unseen_is_written_visibly() -> None:
 )
 def test_only_the_web_and_the_page_itself_are_linked(address: str) -> None:
     assert link("<words>", address) == "&lt;words&gt;"
-
-
-def test_links_to_the_web_carry_no_referrer() -> None:
-    assert link("a", "https://e.org/?a=1&b=2") == '<a href="https://e.org/?a=1&amp;b=2" rel="noreferrer noopener">a</a>'
-    assert link("a", "#task-x") == '<a href="#task-x">a</a>'

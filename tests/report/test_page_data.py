@@ -35,18 +35,15 @@ def test_the_size_is_that_of_the_text_in_a_page(text: str, size: int) -> None:
     assert size_of(text) == size
 
 
-def test_what_fits_stays_as_it_is() -> None:
-    whole = [item("1", "q" * 5000, "a"), item("2", "", "b", "because")]
-    (fitted,) = fit_texts([("t", whole)], 100_000)
-    assert list(fitted.items) == whole
-    assert (fitted.cut, fitted.emptied) == (0, 0)
-
-
 def test_all_texts_are_cut_to_the_largest_length_at_which_all_fit() -> None:
     texts = [("t", [item(str(number), str(number) + "q" * 13_000) for number in range(10)])]
     (fitted,) = fit_texts(texts, 31_500)
     assert (fitted.length, fitted.cut, fitted.emptied) == (3000, 10, 0)
     assert all("10,001 characters left out" in each.question for each in fitted.items)
+    # What fits stays as it is.
+    whole = [item("1", "q" * 5000, "a"), item("2", "", "b", "because")]
+    (fitted,) = fit_texts([("t", whole)], 100_000)
+    assert (list(fitted.items), fitted.cut, fitted.emptied) == (whole, 0, 0)
 
 
 def test_where_the_smallest_length_is_too_much_the_last_items_have_no_texts() -> None:

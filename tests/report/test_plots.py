@@ -37,10 +37,10 @@ def test_intervals_are_drawn_where_they_are_and_said_in_words() -> None:
     assert 'role="img" aria-labelledby="f-title f-desc"' in text
     # A paper's mark is of another shape, not only of another colour.
     assert text.count("<circle") == text.count("<path") == 1
-
-
-def test_colours_are_the_pages() -> None:
-    assert re.findall(r"#[0-9a-f]{3,6}\b|fill=|stroke=", intervals_svg([RUN], id="f", title="t")) == []
+    # Colours are the page's, and units keep their own numbers.
+    assert re.findall(r"#[0-9a-f]{3,6}\b|fill=|stroke=", text) == []
+    assert interval_words(replace(RUN, value=3.2, low=1.0, high=4.0), "number") == "3.2 (1.0 to 4.0), n = 1,200"
+    assert interval_words(RUN, "cosine") == "0.500 (0.250 to 0.750), n = 1,200"
 
 
 def test_what_cannot_be_computed_is_said_and_not_drawn() -> None:
@@ -49,11 +49,6 @@ def test_what_cannot_be_computed_is_said_and_not_drawn() -> None:
         assert interval_words(point) == "n/a"
         assert "<circle" not in intervals_svg([point], id="f", title="t")
     assert "nothing to show" in intervals_svg([], id="f", title="t")
-
-
-def test_units_keep_their_own_numbers() -> None:
-    assert interval_words(replace(RUN, value=3.2, low=1.0, high=4.0), "number") == "3.2 (1.0 to 4.0), n = 1,200"
-    assert interval_words(RUN, "cosine") == "0.500 (0.250 to 0.750), n = 1,200"
 
 
 @pytest.mark.parametrize(
@@ -100,7 +95,10 @@ def test_a_mark_of_a_cell_is_decoration() -> None:
     assert axis_ticks(SHARES).count("<text") == 3
     # A report has thousands of them: what they share is said by the style.
     assert len(text) < 240
-    assert ".mt .mt-mark line" in assets_text("plots.css")
+    styles = assets_text("plots.css")
+    assert ".mt .mt-mark line" in styles
+    for top in (1.0, 2.0, 3.0, 7.0, 9.0, 11.0, 24.0, 30.0, 99.0):  # every axis has its lines in the style
+        assert f".mt-steps-{len(scale_of([top], 'number').ticks) - 1} " in styles, top
 
 
 def test_a_curve_draws_every_point_and_labels_what_has_room() -> None:
@@ -115,10 +113,3 @@ def test_a_curve_draws_every_point_and_labels_what_has_room() -> None:
     assert 10 < text.count('text-anchor="middle"') < 20
     assert "group 39: 97.5 % (87.5 to 100.0), n = 39" in PageReader(text).text
     assert "no points" in curve_svg(replace(plot, points=()), id="c")
-
-
-def test_every_axis_has_its_lines_in_the_style() -> None:
-    styles = assets_text("plots.css")
-    for top in (1.0, 2.0, 3.0, 7.0, 9.0, 11.0, 24.0, 30.0, 99.0):
-        steps = len(scale_of([top], "number").ticks) - 1
-        assert f".mt-steps-{steps} " in styles, top

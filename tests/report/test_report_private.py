@@ -8,7 +8,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from medical_tasks.cli.entry import main
@@ -60,9 +59,7 @@ def test_no_twelve_words_of_the_source_stand_in_a_report(home: Path, run: Path, 
     assert [path.name for path in written] == ["report.html", "report.md"]
     for path in written:
         assert leaks(path.read_text(), home, "ehrnoteqa", "mimic_rrs", "archehr_qa") == 0
-
-
-def test_the_same_check_finds_the_texts_of_open_data(home: Path, tmp_path: Path) -> None:
+    # The same check finds the texts of open data.
     page = render_page(report_data([ran(home, tmp_path / "open", "medcalc", "baseline/reference")], data=home))
     assert leaks(page, home, "medcalc_bench") > 1000
 
@@ -81,10 +78,7 @@ def test_items_of_credentialed_data_have_ids_scores_and_hashes(home: Path, run: 
             assert not any(verdict.text for verdict in item.verdicts)
     assert any(item.verdicts for task in data.tasks for item in task.items)
     assert any(item.parsed for task in data.tasks for item in task.items)  # numbers that hold no text
-
-
-def test_levels_and_components_are_drawn(home: Path, run: Path) -> None:
-    plots = {task.name: task.plots for task in report_data([run], data=home).tasks}
+    plots = {task.name: task.plots for task in data.tasks}
     (levels,) = plots["ehrnoteqa_open_level1"]
     assert [(point.label, point.n) for point in levels.points] == [("1", 8), ("2", 6)]
     assert plots["ehrnoteqa_open_level2"] == ()
@@ -99,8 +93,11 @@ def test_a_file_that_was_not_redacted_gives_nothing_away(home: Path, run: Path, 
     secret = "the old fisherman complained of a burning pain behind his left ear since the wedding of his niece"
     folder = tmp_path / "forged"
     rows = [
-        {**{name: value for name, value in row.items() if name != "response_sha256"}, "parsed": secret, "why": secret}
-        | {"unscored": f"judge: {secret}", "sources": secret}
+        {
+            **row,
+            **dict.fromkeys(("parsed", "why", "sources", "response_sha256"), secret),
+            "unscored": f"judge: {secret}",
+        }
         for row in read_items(run)
         if row["task"] == "ehrnoteqa_open_level1"
     ]
@@ -112,22 +109,12 @@ def test_a_file_that_was_not_redacted_gives_nothing_away(home: Path, run: Path, 
     results["tasks"] = {"ehrnoteqa_open_level1": entry}
     line = {"task": "ehrnoteqa_open_level1", "id": f"{rows[0]['id']}/open", "value": secret, "text": secret}
     write_run(folder, results, rows, verdicts=[{**line, "votes": [secret, secret], "unscored": f"judge: {secret}"}])
+    assert file_sha256(folder / "items.parquet") == json.loads((folder / "results.json").read_text())["items_sha256"]
     data = report_data([folder], data=home)
     (task,) = data.tasks
+    assert {item.answer_sha256 for item in task.items} == {""}
     assert task.entry["coverage"]["unscored"] == {"judge: other": 2, "no answer: other": 1, "other": 3}
     assert task.items[0].verdicts[0].unscored == "judge: other"
     for text in (json.dumps(asdict(data)), render_page(data), render_report(data)):
         assert "fisherman" not in text
         assert "niece" not in text
-
-
-def test_a_forged_hash_is_no_way_out_either(home: Path, run: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "forged"
-    rows = [{**row, "response_sha256": "a secret of the note"} for row in read_items(run) if row["task"] == "mimic_rrs"]
-    results = json.loads((run / "results.json").read_text())
-    results["tasks"] = {"mimic_rrs": results["tasks"]["mimic_rrs"]}
-    write_run(folder, results, rows)
-    assert pq.read_table(folder / "items.parquet").num_rows == 12
-    assert file_sha256(folder / "items.parquet") == json.loads((folder / "results.json").read_text())["items_sha256"]
-    (task,) = report_data([folder], data=home).tasks
-    assert {item.answer_sha256 for item in task.items} == {""}
