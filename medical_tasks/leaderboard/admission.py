@@ -84,7 +84,7 @@ def _reasons(name: str, entry: Mapping[str, Any], n_rows: int) -> Iterator[str]:
     coverage, n_items = mapping(entry.get("coverage")), entry.get("n_items")
     asked, scored = coverage.get("asked"), coverage.get("scored")
     if not asked == n_items == n_rows:
-        yield f"{short(asked)} items were asked, {short(n_items)} are reported and {n_rows} are in the package. Package the run again."
+        yield f"{short(asked)} items were asked, {short(n_items)} are reported and {n_rows} are in the package. Package it again."
     elif _share(entry) < LEAST_COVERAGE:
         yield (
             f"{short(scored)} of {asked} items have a score, {100 * LEAST_COVERAGE:.0f} % are needed. Give the run's command "
