@@ -263,8 +263,15 @@ def _written(answers: Any, folder: Path) -> Path:
     if isinstance(answers, Mapping):
         answers = [{"id": name, "response": text} for name, text in answers.items()]
     elif hasattr(answers, "to_dict"):
-        answers = answers.to_dict("records")
-    text = "".join(json.dumps(each, default=str) + "\n" for each in answers)
+        answers = answers.astype(object).where(answers.notna(), None).to_dict("records")  # an empty cell is no answer
+    text = "".join(json.dumps(each, default=_plain) + "\n" for each in answers)
     path = folder / f"answers-{hashlib.sha256(text.encode()).hexdigest()[:8]}.jsonl"
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def _plain(value: Any) -> Any:
+    """A number of numpy; anything else is no answer, and must not be scored as a text."""
+    if hasattr(value, "item"):
+        return value.item()
+    raise UsageError(f"mt.score: an answer is a text, or None for no answer; got {type(value).__name__}.")

@@ -72,6 +72,10 @@ def test_answers_in_every_form_score_the_same(reference: mt.Results, form: Calla
     assert compared["medcalc"]["metrics"]["accuracy"]["flips"]["worsened"] == 1
     assert "B - A" in repr(compared)
     assert mt.score("medcalc", {"1": "25"}, config="demo").folder != scored.folder  # no answers take another's place
+    import pandas as pd
+
+    some = mt.score("medcalc", pd.DataFrame({"id": [1, 2], "response": ["25", float("nan")]}), config="demo")
+    assert (some["medcalc"].coverage["answered"], some["medcalc"].metrics["accuracy"].n) == (1, 1)  # never a 0
     assert mt.report([reference, scored], out="both.html") == [Path("both.html")]
 
 
@@ -93,6 +97,7 @@ def test_rows_calculations_and_packages(reference: mt.Results) -> None:
         (lambda: mt.run("medcalc", model="baseline/empty", truncate="never"), UsageError, "truncate is one of refuse, "),
         (lambda: mt.run("medcalc", model="baseline/empty", config="demo", model_args={"a": "1,2"}), UsageError, "takes no"),
         (lambda: mt.score("medcalc", [{"idd": 1}], config="demo"), UsageError, "line 1: needs the keys 'id' and 'response'"),
+        (lambda: mt.score("medcalc", {"1": object()}, config="demo"), UsageError, "an answer is a text, or None"),  # type: ignore[arg-type]
         (lambda: mt.load("medcalc_bench", config="v1.0"), MissingError, "To get it:"),
         (lambda: mt.compare("reference"), UsageError, "takes two or more runs"),
         (lambda: mt.nothing, AttributeError, "no attribute 'nothing'"),
