@@ -29,6 +29,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
+import medical_tasks
 from medical_tasks.leaderboard.submission_package.contents import (
     ITEMS,
     MANIFEST,
@@ -326,7 +327,6 @@ class Guard:
 def _made() -> bytes:
     """A sound package with and without a judge, of a few demo records."""
     from medical_tasks.benchmarks.catalog import build_dataset
-    from medical_tasks.cli import run as run_command
     from medical_tasks.leaderboard.submission_package.contents import Submitter, VerifyOptions
     from medical_tasks.leaderboard.submission_package.writing import write_package
 
@@ -334,8 +334,8 @@ def _made() -> bytes:
         place = Path(name)
         for dataset in ("medcalc_bench", "kqa"):
             build_dataset(dataset, source=None, config="demo", out=place / "data" / dataset)
-        words = "--tasks medcalc,kqa --model baseline/random --config demo --max-samples 4".split()
-        run_command.evaluate(run_command.parse([*words, "--data", str(place / "data"), "--out", str(place / "run")]))
+        out = place / "run"
+        medical_tasks.run("medcalc,kqa", "baseline/random", max_samples=4, config="demo", data=place / "data", out=out)
         out = place / "made.zip"
         options = VerifyOptions(data=place / "data")
         write_package(place / "run", out, Submitter(model="Made"), options=options, allow_partial=True)

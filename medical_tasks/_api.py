@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from medical_tasks.errors import UsageError, did_you_mean
+from medical_tasks.errors import UsageError, did_you_mean, doing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,52 +137,94 @@ def run(tasks: str, model: str, *, judge: str | None = None, max_samples: int | 
 
     Items without an answer or a score are in the results' coverage; they raise nothing.
     """
-    from medical_tasks.cli.run import evaluate
-
-    done = evaluate(_options("run", tasks=tasks, model=model, judge=judge, max_samples=max_samples, **options))
+    done = evaluated(_options("run", tasks=tasks, model=model, judge=judge, max_samples=max_samples, **options))
     if done is None:
         raise UsageError(
             "mt.run is for one process, and asks a judge. Use `medical-tasks run` under torchrun, or to forecast."
         )
-    return Results(done[1])
+    return done
+
+
+def evaluated(arguments: argparse.Namespace) -> Results | None:
+    """Does what `run` is asked for; None after a forecast and in all but the main process."""
+    from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names
+    from medical_tasks.runs.evaluating import evaluate
+
+    tasks = parse_task_names(arguments.tasks)
+    folder = evaluate(arguments, tasks, {task.name: dataset_spec(task.dataset) for task in tasks})
+    return None if folder is None else Results(folder)
 
 
 def score(task: str, answers: Answers, *, judge: str | None = None, **options: Any) -> Results:
     """Scores answers: a dict of item id to text, records or a DataFrame with `id` and `response`, or a file or a run's folder."""
-    from medical_tasks.cli.score import evaluate
-
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(answers) if isinstance(answers, str | os.PathLike) else _written(answers, Path(scratch))
-        done = evaluate(_options("score", task=task, responses=place, judge=judge, **options))
+        done = rescored(_options("score", task=task, responses=place, judge=judge, **options))
     if done is None:
         raise UsageError("mt.score is for one process, and does not forecast. Use `medical-tasks score` for these.")
-    return Results(done[1])
+    return done[0]
+
+
+def rescored(arguments: argparse.Namespace) -> tuple[Results, bool] | None:
+    """Does what `score` is asked for: the results, and whether an item has no answer; None as `evaluated`."""
+    from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names
+    from medical_tasks.runs.evaluating import rescore
+
+    tasks = parse_task_names(arguments.task)
+    if len(tasks) != 1:
+        raise UsageError(f"score takes one task, got {arguments.task!r} ({', '.join(task.name for task in tasks)}).")
+    done = rescore(arguments, tasks[0], dataset_spec(tasks[0].dataset))
+    return None if done is None else (Results(done[0]), done[1])
 
 
 def compare(*runs: Results | str | os.PathLike[str], **options: Any) -> Comparison:
     """Compares two or more runs, item by item; the first is A."""
-    from medical_tasks.cli.compare import compared
-
     return Comparison(*compared(_options("compare", runs=[_folder(each) for each in runs], **options)))
+
+
+def compared(arguments: argparse.Namespace) -> tuple[dict[str, Any], str]:
+    """Does what `compare` is asked for: the content for programs, and the tables."""
+    from medical_tasks.comparison.comparing import compare_as_asked
+
+    return compare_as_asked(arguments)
 
 
 def report(
     runs: Results | str | os.PathLike[str] | Iterable[Results | str | os.PathLike[str]], **options: Any
 ) -> list[Path]:
     """Writes the report of one or more runs (`out`: a file, or a folder for HTML and Markdown) and returns its files."""
-    from medical_tasks.cli.report import write
-
     several = [runs] if isinstance(runs, Results | str | os.PathLike) else list(runs)
-    return list(write(_options("report", runs=[_folder(each) for each in several], **options)).values())
+    return list(reported(_options("report", runs=[_folder(each) for each in several], **options)).values())
+
+
+def reported(arguments: argparse.Namespace) -> dict[str, Path]:
+    """Does what `report` is asked for: the files by format."""
+    from medical_tasks.report.folders import report_as_asked
+
+    return report_as_asked(arguments)
 
 
 def build(
     dataset: str, *, config: str | None = None, source: str | os.PathLike[str] | None = None, **options: Any
 ) -> BuiltDataset:
     """Builds a dataset from its official files (`source`), or its synthetic demo (`config="demo"`)."""
-    from medical_tasks.cli.build import built
-
     return built(_options("build", dataset=dataset, config=config, source=source, **options))
+
+
+def built(arguments: argparse.Namespace) -> BuiltDataset:
+    """Does what `build` is asked for."""
+    from medical_tasks.benchmarks.catalog import build_dataset, dataset_spec
+
+    config = arguments.config or dataset_spec(arguments.dataset).default_config
+    with doing(f"build {arguments.dataset}, configuration {config}"):
+        return build_dataset(
+            arguments.dataset,
+            source=arguments.source,
+            config=config,
+            out=arguments.out,
+            options={"seed": arguments.seed, "n": arguments.n},
+            partial=arguments.partial,
+        )
 
 
 def load(
@@ -218,9 +260,16 @@ def calc(name: int | str, **inputs: Any) -> Result:
 
 def verify(package: str | os.PathLike[str], **options: Any) -> Verification:
     """Scores a submission package's answers again and says what matches."""
-    from medical_tasks.cli.verify import verified
-
     return verified(_options("verify", package=package, **options))[1]
+
+
+def verified(arguments: argparse.Namespace) -> tuple[str, Verification]:
+    """Does what `verify` is asked for: the name of the package's model, and what was found."""
+    from medical_tasks.leaderboard.submission_package.reading import read_package
+    from medical_tasks.leaderboard.submission_package.verifying import verify_as_asked
+
+    package = read_package(arguments.package)
+    return package.manifest.submitter.model, verify_as_asked(package, arguments)
 
 
 def _options(verb: str, **given: Any) -> argparse.Namespace:

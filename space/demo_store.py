@@ -23,6 +23,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import medical_tasks
 from medical_tasks.benchmarks.catalog import build_dataset, dataset_spec, task_spec
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.leaderboard.board import Board, package_name
@@ -132,13 +133,11 @@ def _submit(board: Board, folder: Path, data: Mapping[str, Path], example: Examp
 
 
 def _run(task: str, data: Path, out: Path, example: Example) -> None:
-    from medical_tasks.cli import run as run_command
 
     with _model(task, data, example) as address:
-        words = ["--tasks", task, "--model", f"openai-api/demo/{example.name.replace(' ', '-')}", "--config", "demo"]
-        words += ["--model-args", f"base_url={address}", "--data", str(data), "--out", str(out)]
+        model = f"openai-api/demo/{example.name.replace(' ', '-')}"
         with contextlib.redirect_stderr(io.StringIO()):
-            run_command.evaluate(run_command.parse(words))
+            medical_tasks.run(task, model, model_args={"base_url": address}, config="demo", data=data, out=out)
 
 
 @contextlib.contextmanager

@@ -9,12 +9,8 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from medical_tasks.errors import doing
-
-if TYPE_CHECKING:
-    from medical_tasks.data.building import BuiltDataset
+from medical_tasks.io.output import tell
 
 __all__ = ["add_arguments", "run"]
 
@@ -34,25 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Builds, and says what was built and how to use it."""
+    from medical_tasks._api import built
+
     made = built(arguments)
-    print(f"built {arguments.dataset}, configuration {made.config}: {made.rows} rows in {made.folder}")
-    print(f'  load_dataset("{made.folder}", "{made.config}")')
-    for note in made.notes:
-        print(f"note: {note}")
+    said = f"built {arguments.dataset}, configuration {made.config}: {made.rows} rows in {made.folder}"
+    use = f'  load_dataset("{made.folder}", "{made.config}")'
+    tell("\n".join([said, use, *(f"note: {note}" for note in made.notes)]), made)
     return 0
-
-
-def built(arguments: argparse.Namespace) -> BuiltDataset:
-    """Builds."""
-    from medical_tasks.benchmarks.catalog import build_dataset, dataset_spec
-
-    config = arguments.config or dataset_spec(arguments.dataset).default_config
-    with doing(f"build {arguments.dataset}, configuration {config}"):
-        return build_dataset(
-            arguments.dataset,
-            source=arguments.source,
-            config=config,
-            out=arguments.out,
-            options={"seed": arguments.seed, "n": arguments.n},
-            partial=arguments.partial,
-        )

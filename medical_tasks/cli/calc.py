@@ -31,6 +31,7 @@ from medical_tasks.calculators import CALCULATORS, AnyCalculator, Calculator, Ca
 from medical_tasks.calculators.inputs import REQUIRED, Quantity
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
 from medical_tasks.io.files import WholeFile, open_file
+from medical_tasks.io.output import tell
 from medical_tasks.io.progress import Progress
 
 if TYPE_CHECKING:
@@ -68,13 +69,14 @@ def run(arguments: argparse.Namespace) -> int:
             "See: medical-tasks calc --help"
         )
     if arguments.list:
-        print(render_list())
+        shown = ("id", "slug", "name", "category", "output")
+        tell(render_list(), [{name: getattr(entry, name) for name in shown} for entry in CALCULATORS])
         return 0
     if arguments.batch is not None:
         return _batch(arguments.batch, arguments.out, arguments.convention)
     calculator = find(name)
     if arguments.show_inputs or not arguments.inputs:
-        print(render_inputs(calculator))
+        tell(render_inputs(calculator), _described(calculator))
         return 0
     return _calculate(calculator, arguments.inputs, arguments.convention)
 
@@ -82,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _calculate(calculator: AnyCalculator, inputs: Sequence[str], conventions: Sequence[str]) -> int:
     _check_conventions(conventions, calculator)
     result = calculate(calculator, from_arguments(calculator, inputs), conventions=frozenset(conventions))
-    print(_rendered(calculator, result))
+    tell(_rendered(calculator, result), {"calculator": calculator.slug, **_result(result)})
     return 0
 
 
@@ -100,14 +102,12 @@ def _rendered(calculator: AnyCalculator, result: Result) -> str:
 def _batch(source: Path, out: Path, conventions: Sequence[str]) -> int:
     _check_conventions(conventions)
     counts = calculate_batch(source, out, frozenset(conventions))
+    tell(None, counts, out=out)
     if counts.errors:
-        print(
-            f"{counts.errors} of {counts.lines} lines have no answer; {out} says why for each. "
-            f"The first, {counts.first_error}",
-            file=sys.stderr,
-        )
+        said = f"{counts.errors} of {counts.lines} lines have no answer; {out} says why for each. The first, {counts.first_error}"
+        print(said, file=sys.stderr)
         return IncompleteError.exit_code
-    print(f"{counts.lines} calculations in {out}")
+    tell(f"{counts.lines} calculations in {out}")
     return 0
 
 
@@ -209,10 +209,27 @@ def calculate_line(record: Mapping[str, Any], conventions: frozenset[str] = froz
     except CalculatorInputError as error:
         made["error"] = str(error)
         return made
-    made["answer"] = result.answer_text if isinstance(result.answer, tuple) else result.answer
-    made["explanation"] = result.explanation
-    made["warnings"] = list(result.warnings)
-    return made
+    return {**made, **_result(result)}
+
+
+def _result(result: Result) -> dict[str, Any]:
+    answer = result.answer_text if isinstance(result.answer, tuple) else result.answer
+    return {"answer": answer, "explanation": result.explanation, "warnings": list(result.warnings)}
+
+
+def _described(calculator: AnyCalculator) -> dict[str, Any]:
+    """What a calculator takes, for programs."""
+    inputs = [
+        {"key": each.key, "name": each.name, "required": each.absent is REQUIRED, "expects": each.expects}
+        for each in calculator.inputs
+    ]
+    return {
+        "id": calculator.id,
+        "slug": calculator.slug,
+        "name": calculator.name,
+        "inputs": inputs,
+        "source": calculator.source,
+    }
 
 
 def _calculator(record: Mapping[str, Any]) -> AnyCalculator:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from medical_tasks.errors import IncompleteError, UsageError
+from medical_tasks.io.output import tell
 
 if TYPE_CHECKING:
     from medical_tasks.io.score_table import ScoreTable
@@ -44,14 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--names", metavar="COLUMN[,...]", help="what names a row (default: the first column of text)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the intervals' random draws (default 0)")
-    parser.add_argument("--json", action="store_true", help="machine-readable")
     parser.add_argument("--out", type=Path, metavar="FILE.csv", help="write the table there too, all digits")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the coefficients; exit code 5 when a pair has none."""
-    import json
-
     from medical_tasks.io.score_table import read_scores
 
     against = _columns("--against", arguments.against) or ()
@@ -70,12 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     correlated = _correlate(table, against, columns or tuple(table.scores), arguments.seed)
     if out is not None:
         _write(out, correlated["pairs"])
-    if arguments.json:
-        print(json.dumps(correlated, indent=2, ensure_ascii=False, allow_nan=False))
-    else:
-        print(_render(correlated))
-        if out is not None:
-            print(f"\n{out}")
+    tell(_render(correlated) + (f"\n\n{out}" if out is not None else ""), correlated)
     return _finish(correlated["pairs"])
 
 

@@ -8,13 +8,13 @@ answers a judge scores: the lexical one, which needs nothing. Last, all of it on
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import medical_tasks
 from medical_tasks.benchmarks.catalog import build_dataset, dataset_spec, task_spec
 from medical_tasks.data.task_data import TaskData, load_task_data
 from medical_tasks.errors import MedicalTasksError
@@ -32,7 +32,6 @@ JUDGED_MODELS = ("baseline/reference", "baseline/empty")
 
 def main() -> int:
     """Runs the demo; returns its exit code."""
-    from medical_tasks.io.table import on_terminal
     from medical_tasks.models.stand_ins import make_toy_model
     from medical_tasks.report.terminal import render_table
 
@@ -46,23 +45,20 @@ def main() -> int:
         part.rename(toy)
     print(f"2. toy model: {toy}", flush=True)
     runs, folders = _run(TASK, MODELS, data, first=3)
-    print(f"\n{render_table(*runs, bold=on_terminal())}\n")
+    print(f"\n{render_table(*runs)}\n")
     questions = _built(JUDGED_TASK)
     print(f"6. synthetic data: {len(questions.items)} questions in {questions.folder}", flush=True)
     judged, judged_folders = _run(JUDGED_TASK, JUDGED_MODELS, questions, first=7)
-    print(f"\n{render_table(*judged, bold=on_terminal())}")
+    print(f"\n{render_table(*judged)}")
     print(flush=True)
     return _report(folders + judged_folders)
 
 
 def _report(folders: Sequence[Path]) -> int:
     """Shows all runs on one page."""
-    from medical_tasks.cli import report as report_command
-
-    parser = argparse.ArgumentParser()
-    report_command.add_arguments(parser)
-    words = [*map(str, folders), "--data", str(FOLDER / "datasets"), "--out", str(FOLDER)]
-    return report_command.run(parser.parse_args(words))
+    for path in medical_tasks.report(folders, data=FOLDER / "datasets", out=FOLDER):
+        print(f"report: {path}")
+    return 0
 
 
 def _built(name: str) -> TaskData:
@@ -74,9 +70,8 @@ def _built(name: str) -> TaskData:
     return load_task_data(task, spec, data=data, config="demo")
 
 
-def _run(task: str, models: Sequence[str], data: TaskData, *, first: int) -> tuple[list[dict[str, Any]], list[Path]]:
+def _run(task: str, models: Sequence[str], data: TaskData, *, first: int) -> tuple[list[Mapping[str, Any]], list[Path]]:
     """Evaluates models; returns their results and folders."""
-    from medical_tasks.cli import run as run_command
     from medical_tasks.report.markdown import write_markdown
 
     # A folder belongs to one command on one set of data; other demo records get other folders.
@@ -87,23 +82,10 @@ def _run(task: str, models: Sequence[str], data: TaskData, *, first: int) -> tup
     runs = []
     for number, (model, folder) in enumerate(zip(models, folders, strict=True), start=first):
         print(f"{number}. {task}: {model}", flush=True)
-        words = [
-            "--tasks",
-            task,
-            "--model",
-            model,
-            "--config",
-            "demo",
-            "--data",
-            str(data.folder),
-            "--out",
-            str(folder),
-        ]
-        if model.startswith("hf/"):
-            words += ["--max-new-tokens", MAX_NEW_TOKENS]
-        results, _ = run_command.evaluate(run_command.parse(words)) or ({}, folder)
-        write_markdown(results, folder)
-        runs.append(results)
+        options: dict[str, Any] = {"max_new_tokens": MAX_NEW_TOKENS} if model.startswith("hf/") else {}
+        done = medical_tasks.run(task, model, config="demo", data=data.folder, out=folder, **options)
+        write_markdown(done.content, folder)
+        runs.append(done.content)
     return runs, folders
 
 

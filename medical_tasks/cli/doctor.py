@@ -20,6 +20,7 @@ from medical_tasks._version import __version__
 from medical_tasks.benchmarks.catalog import datasets
 from medical_tasks.data.dataset_store import BuiltConfig, built_configs, datasets_home
 from medical_tasks.errors import MissingError, UsageError, install_command
+from medical_tasks.io.output import tell
 from medical_tasks.spec import DatasetSpec
 
 __all__ = ["examine"]
@@ -27,20 +28,13 @@ __all__ = ["examine"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
-    parser.add_argument("--json", action="store_true", help="machine-readable")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the findings."""
-    import dataclasses
-    import json
-
     findings = examine()
-    if arguments.json:
-        print(json.dumps([dataclasses.asdict(finding) for finding in findings], indent=2))
-    else:
-        for finding in findings:
-            print(f"{finding.level:<8} {finding.subject}: {finding.text}")
+    lines = [f"{finding.level:<8} {finding.subject}: {finding.text}" for finding in findings]
+    tell("\n".join(lines), [vars(finding) for finding in findings])
     return 3 if any(finding.level == "warning" for finding in findings) else 0
 
 

@@ -34,6 +34,7 @@ from medical_tasks.errors import (
     memory_error,
     system_reason,
 )
+from medical_tasks.io.output import as_json, styled
 
 __all__ = ["VERBS", "main", "verb_module"]
 
@@ -78,6 +79,19 @@ class _Parser(argparse.ArgumentParser):
     """Errors in the form of every other error: what was wrong, then the next step."""
 
     words: Sequence[str] = ()  # what was typed
+    first: Sequence[str] = ()  # what `--help` shows, where `--help-all` shows more
+
+    def format_help(self) -> str:
+        """Shows the options that most people need, and how to see the others."""
+        more = {action: action.help for action in self._actions if self.first and action.dest not in self.first}
+        if not more or "--help-all" in self.words:
+            return super().format_help()
+        for action in more:
+            action.help = argparse.SUPPRESS
+        text = super().format_help()
+        for action, told in more.items():
+            action.help = told
+        return f"{text}\n{len(more)} more options: {self.prog} --help-all\n"
 
     def error(self, message: str) -> NoReturn:
         options = [name for name in self._option_string_actions if name.startswith("--")]
@@ -95,6 +109,9 @@ def _declare(parser: argparse.ArgumentParser, module: ModuleType, words: Sequenc
     module.add_arguments(parser)
     if hasattr(module, "add_chosen_arguments"):
         module.add_chosen_arguments(parser, words)  # a verb of several forms
+    parser.add_argument("--json", action="store_true", help="print one JSON value instead of text")
+    if hasattr(module, "FIRST"):
+        parser.add_argument("--help-all", action="help", help="show every option")
 
 
 _CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)")
@@ -104,7 +121,7 @@ def _overview() -> str:
     lines = ["usage: medical-tasks VERB ...", "", "Medical LLM benchmarks: datasets, tasks, metrics."]
     width = max(40, get_terminal_size().columns - 2)
     for group, verbs in GROUPS.items():
-        lines += ["", f"{group}:"]
+        lines += ["", styled(f"{group}:", "bold")]
         for verb, summary in verbs.items():
             lines += textwrap.wrap(f"  {verb:<13} {summary}", width, subsequent_indent=" " * 16)
     lines += ["", "medical-tasks VERB --help says more of each. The shell completes names after:"]
@@ -174,7 +191,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except MedicalTasksError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"{styled('error:', 'red', stream=sys.stderr)} {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("stopped. Finished work is kept; the same command goes on with it.", file=sys.stderr)
@@ -223,6 +240,20 @@ def _run_verb(verb: str, words: Sequence[str]) -> int:
     form = argparse.RawDescriptionHelpFormatter
     parser = _Parser(f"medical-tasks {verb}", description=module.__doc__, formatter_class=form)
     parser.words = words
+    parser.first = getattr(module, "FIRST", ())
     _declare(parser, module, words)
     # Names, values and options in any order: `calc NAME --convention C key=value`.
-    return int(module.run(parser.parse_intermixed_args(words)))
+    arguments = parser.parse_intermixed_args(words)
+    if not arguments.json:
+        return int(module.run(arguments))
+    failed: MedicalTasksError | None = None
+    with as_json() as said:
+        try:
+            code = int(module.run(arguments))
+        except MedicalTasksError as error:
+            failed = error
+            said.facts |= {"error": str(error), "exit_code": error.exit_code}
+    print(said.text())
+    if failed is not None:
+        raise failed
+    return code

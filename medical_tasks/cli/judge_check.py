@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 from medical_tasks.benchmarks.catalog import BENCHMARKS, tasks
 from medical_tasks.errors import IncompleteError, UsageError
 from medical_tasks.guard.policy import add_guard_arguments
+from medical_tasks.io.output import tell
 from medical_tasks.runs.judge_arguments import add_judge_arguments
 
 if TYPE_CHECKING:
@@ -52,7 +53,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="folder of the check (default: runs/check-SET-JUDGE-HASH)"
     )
-    parser.add_argument("--json", action="store_true", help="print check.json instead of tables")
     parser.add_argument("--prompts", default="own", metavar="SET", help="kqa, ehrnoteqa: own (default) or official")
     parser.add_argument(
         "--upstream", type=Path, metavar="DIR", help="checkout of the authors' repository, for --prompts official"
@@ -118,7 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
                 store = Path(scratch) / "none.sqlite"
                 with open_session(request.name, store=store, log_dir=Path(scratch), **opening) as session:
                     chosen.ask(session, request.mode)
-            print("No judge was asked and nothing is written.")
+            tell("No judge was asked and nothing is written.")
             return 0
         # Not how much is asked, nor whether in batches: what is in the store is never asked again.
         identity = {name: value for name, value in request.identity.items() if name != "mode"}
@@ -261,7 +261,7 @@ def _finish(arguments: argparse.Namespace, folder: RunFolder, check: dict[str, A
     path = folder.path / "check.json"
     with WholeFile(path) as part:
         part.write(text)
-    print(text if arguments.json else f"{render_check(check)}\n\n{path}", end="" if arguments.json else "\n")
+    tell(f"{render_check(check)}\n\n{path}", check)
     if check["scored"]:
         prompts, mode = check["prompts"]["set"], check["mode"]
         key = check_key(session.identity, votes=check["votes"], mode=mode, prompts=prompts)

@@ -26,9 +26,11 @@ from typing import TYPE_CHECKING, Final
 
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.policy import add_guard_arguments
+from medical_tasks.io.output import tell
 
 if TYPE_CHECKING:
     from medical_tasks.leaderboard.board import Board
+    from medical_tasks.leaderboard.maintaining import Told
     from medical_tasks.leaderboard.records import Submission
 
 __all__ = ["add_arguments", "run"]
@@ -37,13 +39,13 @@ _VERIFYING: Final = ("data", "source", "responses", "upstream", "task_args", "ju
 _GUARD: Final = ("allow_remote", "attest_zero_retention")
 # What each verb takes beside --store.
 _TAKES: Final[Mapping[str, tuple[str, ...]]] = {
-    "list": ("state", "json"),
-    "show": ("json",),
+    "list": ("state",),
+    "show": (),
     "submit": (),
     "accept": ("by", "reason", "replace", "unverified", *_VERIFYING, *_GUARD),
     "reject": ("by", "reason"),
-    "history": ("json",),
-    "entries": ("task", "json"),
+    "history": (),
+    "entries": ("task",),
     "check": (),
     "serve": ("host", "port"),
 }
@@ -57,7 +59,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--store", required=True, metavar="PLACE", help="a folder, or hub:OWNER/NAME")
     parser.add_argument("--state", choices=("pending", "accepted", "rejected"), help="list: only these")
     parser.add_argument("--task", metavar="NAME", help="entries: of one task")
-    parser.add_argument("--json", action="store_true", help="list, show, history, entries: JSON instead of tables")
     parser.add_argument("--by", metavar="NAME", help="accept, reject: who decides; stands in the history")
     parser.add_argument("--reason", metavar="TEXT", help="accept, reject: why, one line; stands in the history")
     parser.add_argument(
@@ -123,7 +124,7 @@ def _list(board: Board, arguments: argparse.Namespace) -> int:
     from medical_tasks.leaderboard.maintaining import submission_lines
 
     submissions = board.submissions(arguments.state)
-    return _shown(submission_lines(submissions, board.submissions("accepted"), as_json=arguments.json), board)
+    return _shown(submission_lines(submissions, board.submissions("accepted")), board)
 
 
 def _show(board: Board, arguments: argparse.Namespace) -> int:
@@ -131,7 +132,7 @@ def _show(board: Board, arguments: argparse.Namespace) -> int:
 
     submission = board.submission(arguments.what)
     package, accepted = board.package(submission.id), board.submissions("accepted")
-    return _shown(package_lines(submission, package, accepted, as_json=arguments.json))
+    return _shown(package_lines(submission, package, accepted))
 
 
 def _submit(board: Board, arguments: argparse.Namespace) -> int:
@@ -139,10 +140,8 @@ def _submit(board: Board, arguments: argparse.Namespace) -> int:
     from medical_tasks.leaderboard.submission_package.reading import package_bytes
 
     submission = board.submit(package_bytes(Path(arguments.what)))
-    print(
-        f"{submission.id}: pending since {submission.history[0].at}: {submission.submitter.model}, {', '.join(submission.tasks)}"
-    )
-    return _shown([f"note: {note}" for note in name_notes(submission, board.submissions("accepted"))])
+    _told(submission)
+    return _notes(name_notes(submission, board.submissions("accepted")))
 
 
 def _accept(board: Board, arguments: argparse.Namespace) -> int:
@@ -158,7 +157,7 @@ def _accept(board: Board, arguments: argparse.Namespace) -> int:
     made = board.decide(arguments.what, "accepted", by=by, reason=reason, verified=report, replaces=replaces)
     place = f", in place of {replaces}" if replaces else ""
     _told(made, f"accepted, {'unverified' if report is None else 'verified'}{place}")
-    return _shown([f"note: {note}" for note in notes])
+    return _notes(notes)
 
 
 def _reject(board: Board, arguments: argparse.Namespace) -> int:
@@ -166,16 +165,23 @@ def _reject(board: Board, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _told(made: Submission, state: str) -> None:
+def _told(made: Submission, state: str = "") -> None:
     last = made.history[-1]
-    print(f"{made.id}: {state}, since {last.at} by {last.by}: {made.submitter.model}, {', '.join(made.tasks)}")
+    since = f"{state}, since {last.at} by {last.by}" if state else f"pending since {last.at}"
+    said = f"{made.id}: {since}: {made.submitter.model}, {', '.join(made.tasks)}"
+    tell(said, id=made.id, state=made.state, model=made.submitter.model, tasks=made.tasks)
+
+
+def _notes(notes: list[str]) -> int:
+    tell("\n".join(f"note: {note}" for note in notes) or None, notes=notes)
+    return 0
 
 
 def _history(board: Board, arguments: argparse.Namespace) -> int:
     from medical_tasks.leaderboard.maintaining import history_lines
 
     submissions = board.submissions() if arguments.what is None else [board.submission(arguments.what)]
-    return _shown(history_lines(submissions, as_json=arguments.json), board)
+    return _shown(history_lines(submissions), board)
 
 
 def _entries(board: Board, arguments: argparse.Namespace) -> int:
@@ -185,7 +191,7 @@ def _entries(board: Board, arguments: argparse.Namespace) -> int:
 
     task = None if arguments.task is None else task_spec(arguments.task)
     entries = [entry for entry in entries_of(board) if task is None or entry.task == task.name]
-    return _shown(entry_lines(entries, as_json=arguments.json), board)
+    return _shown(entry_lines(entries), board)
 
 
 def _check_store(board: Board, arguments: argparse.Namespace) -> int:
@@ -196,11 +202,11 @@ def _check_store(board: Board, arguments: argparse.Namespace) -> int:
     return 5 if found.problems else 0
 
 
-def _shown(lines: list[str], board: Board | None = None) -> int:
+def _shown(told: Told, board: Board | None = None) -> int:
     import sys
 
-    for line in lines:
-        print(line)
+    lines, content = told
+    tell("\n".join(lines), content)
     for name, problem in (board.damaged if board is not None else {}).items():
         print(f"note: {name} is left out: {problem}", file=sys.stderr)
     return 0

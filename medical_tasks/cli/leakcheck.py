@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from medical_tasks.io.output import tell
+
 if TYPE_CHECKING:
     from medical_tasks.guard.leakcheck import LeakReport
 
@@ -50,6 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     _check_same_rows(arguments.run, arguments.source)
     report = check_leaks(arguments.run, source_files(arguments.source), words=arguments.words)
     compared = _compared(report)
+    tell(None, report)
     if report.found:
         total = len(report.row_labels)
         rows = "; ".join(report.row_labels[:_SHOWN_ROWS]) + (" and more" if total > _SHOWN_ROWS else "")
@@ -64,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
             f"{arguments.run}: {len(report.unreadable)} files could not be looked into, so nothing is proved:\n"
             f"{_lines(report.unreadable)}\nNo text of {arguments.source} was found in what could be read. {compared}"
         )
-    print(f"clean: no run of {report.words} words of {arguments.source} stands in {arguments.run}\n{compared}")
+    tell(f"clean: no run of {report.words} words of {arguments.source} stands in {arguments.run}\n{compared}")
     return 0
 
 

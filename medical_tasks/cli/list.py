@@ -3,47 +3,44 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
 from medical_tasks.benchmarks.catalog import dataset_spec, tasks
 from medical_tasks.data.dataset_store import built_configs, datasets_home
 from medical_tasks.errors import UsageError
+from medical_tasks.io.output import tell
 
 __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
-    parser.add_argument("--json", action="store_true", help="machine-readable")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the tasks."""
     entries = [_entry(name) for name in tasks()]
-    if arguments.json:
-        print(json.dumps(entries, indent=2))
-        return 0
     width = max(len(entry["harness_name"]) for entry in entries)
+    lines = []
     for entry in entries:
         built = f"built: {', '.join(entry['built'])}" if entry["built"] else "not built"
         if entry["damaged"]:
             built = "damaged"
         judge = "needs a judge" if entry["judge"] else "no judge"
-        print(f"{entry['harness_name']:<{width}}  {entry['dataset']} ({entry['access']}; {built}), {judge}")
-        print(f"{'':<{width}}  {entry['title']}")
+        lines.append(f"{entry['harness_name']:<{width}}  {entry['dataset']} ({entry['access']}; {built}), {judge}")
+        lines.append(f"{'':<{width}}  {entry['title']}")
     for dataset, message in {entry["dataset"]: entry["damaged"] for entry in entries if entry["damaged"]}.items():
-        print(f"\n{dataset}: {message}")
+        lines.append(f"\n{dataset}: {message}")
     missing = {
         entry["dataset"]: entry["how_to_get"]
         for entry in entries
         if not entry["damaged"] and set(entry["built"]) <= {"demo"}
     }
     for dataset, steps in missing.items():
-        print(f"\n{dataset}: the official data is not built here. To get it:")
-        for number, step in enumerate(steps, start=1):
-            print(f"  {number}. {step}")
+        lines.append(f"\n{dataset}: the official data is not built here. To get it:")
+        lines += [f"  {number}. {step}" for number, step in enumerate(steps, start=1)]
+    tell("\n".join(lines), entries)
     return 0
 
 

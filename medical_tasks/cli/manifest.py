@@ -9,6 +9,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from medical_tasks.io.output import tell
+
 __all__ = ["add_arguments", "run"]
 
 
@@ -31,13 +33,14 @@ def run(arguments: argparse.Namespace) -> int:
     if not (root / "dataset_builders").is_dir():
         raise UsageError(f"{root.resolve()}: not the project's folder (no dataset_builders/ there). Give --root DIR.")
     if arguments.write:
-        for path in [*write_manifest(root), *write_cards(root / "dataset_builders")]:
-            print(f"wrote {path}")
+        written = [*write_manifest(root), *write_cards(root / "dataset_builders")]
+        tell("\n".join(f"wrote {path}" for path in written), written=written)
         return 0
     problems = [*check_manifest(root), *check_cards(root / "dataset_builders")]
     if problems:
         raise UsageError("\n".join(problems))
-    print(
-        "tasks.json, README's table, setup.cfg's packages, cards, Croissant files and eval.yaml are what the specs say"
+    tell(
+        "tasks.json, README's table, setup.cfg's packages, cards, Croissant files and eval.yaml are what the specs say",
+        problems=[],
     )
     return 0

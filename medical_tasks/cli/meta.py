@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from medical_tasks.errors import UsageError
+from medical_tasks.io.output import tell
 
 if TYPE_CHECKING:
     from medical_tasks.comparison.meta_evaluation import MetaOptions
@@ -55,7 +56,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task", metavar="NAME", help="the task, where a run has several")
     parser.add_argument("--epsilon", type=float, metavar="E", help="values this close are a tie (default 1e-9)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the intervals' random draws (default 0)")
-    parser.add_argument("--json", action="store_true", help="machine-readable")
     parser.add_argument("--out", type=Path, metavar="FILE.json", help="write what --json prints there too")
 
 
@@ -104,9 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.out is not None:
         with WholeFile(arguments.out) as stream:
             stream.write(text + "\n")
-    print(text if arguments.json else render_meta(meta))
-    if arguments.out is not None and not arguments.json:
-        print(f"\n{arguments.out}")
+    tell(render_meta(meta) + (f"\n\n{arguments.out}" if arguments.out is not None else ""), meta)
     return 0
 
 

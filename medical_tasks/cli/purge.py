@@ -12,6 +12,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from medical_tasks.io.output import tell
+
 if TYPE_CHECKING:
     from medical_tasks.guard.private_store import PrivateFolder
 
@@ -29,17 +31,15 @@ def run(arguments: argparse.Namespace) -> int:
 
     found = purge(dry_run=arguments.dry_run)
     would = "would be deleted" if arguments.dry_run else "deleted"
-    for folder in found.removed:
-        print(f"{would}: {_shown(folder)}")
-    for folder in found.used:
-        print(f"in use, kept: {_shown(folder)}")
-    for name in found.strange:
-        print(f"not of medical-tasks, kept: {name}")
+    lines = [f"{would}: {_shown(folder)}" for folder in found.removed]
+    lines += [f"in use, kept: {_shown(folder)}" for folder in found.used]
+    lines += [f"not of medical-tasks, kept: {name}" for name in found.strange]
     total = sum(folder.bytes for folder in found.removed)
     files = sum(folder.files for folder in found.removed)
-    print(
+    lines.append(
         f"{private_home()}: {len(found.removed)} runs, {files} files, {_size(total)} {would}; {len(found.used)} in use."
     )
+    tell("\n".join(lines), found, dry_run=arguments.dry_run)
     return 0
 
 

@@ -18,7 +18,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from medical_tasks.errors import doing
+from medical_tasks.io.output import tell
 
 __all__ = ["add_arguments", "run"]
 
@@ -62,44 +62,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes the report, and says where."""
-    places = write(arguments)
-    for path in places.values():
-        print(f"report: {path}")
+    from medical_tasks._api import reported
+
+    places = reported(arguments)
+    tell("\n".join(f"report: {path}" for path in places.values()), **places)
     if arguments.open:
         _show(places.get("html"))
     return 0
-
-
-def write(arguments: argparse.Namespace) -> dict[str, Path]:
-    """Writes the report; returns its files by format."""
-    from medical_tasks.report.collect import report_data
-    from medical_tasks.report.folders import report_places, without_repeats, write_report
-    from medical_tasks.report.markdown import render_report
-    from medical_tasks.report.page import render_page
-    from medical_tasks.report.page_data import MAX_TEXT_BYTES
-
-    folders, _ = without_repeats(arguments.runs)
-    places = report_places(folders, arguments.out, arguments.format)
-    limit = arguments.max_text_bytes
-    with doing(f"gather the results and items of {len(folders)} runs"):
-        data = report_data(
-            arguments.runs,
-            title=arguments.title,
-            data=arguments.data,
-            source=arguments.source,
-            responses=arguments.responses,
-            upstream=arguments.upstream,
-            items=not arguments.no_items,
-            max_text_bytes=MAX_TEXT_BYTES if limit is None else limit,
-            tell=lambda said: print(f"note: {said}", file=sys.stderr),
-        )
-    for note in data.notes:
-        print(f"note: {note}", file=sys.stderr)
-    render = {"html": render_page, "markdown": render_report}
-    for form, path in places.items():
-        with doing(f"write {path}"):
-            write_report(path, render[form](data))
-    return places
 
 
 def _show(page: Path | None) -> None:

@@ -20,24 +20,23 @@ ArchEHR-QA it takes the folder of the release.
 from __future__ import annotations
 
 import argparse
-import hashlib
-import tempfile
-from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from medical_tasks.errors import UsageError
 from medical_tasks.guard.policy import add_guard_arguments
 from medical_tasks.runs.judge_arguments import add_judge_arguments
 
 if TYPE_CHECKING:
-    from medical_tasks.runs.runner import AnsweredTask
-    from medical_tasks.spec import DatasetSpec, TaskSpec
+    pass
 
 __all__ = ["add_arguments", "run"]
 
 _FINISH = "Give that run's command again to answer the missing ones, then this one."
+
+
+FIRST = (
+    "help", "help_all", "json", "task", "responses", "source", "config", "split", "judge", "judge_args", "out", "forecast",
+)  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,146 +76,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Scores the answers; exit code 5 when items are unanswered or unscored."""
+    from medical_tasks._api import rescored
     from medical_tasks.cli.run import AGAIN, report_results
 
-    done = evaluate(arguments)
+    done = rescored(arguments)
     if done is None:
         return 0
-    results, folder, unanswered = done
+    results, unanswered = done
     mended = _FINISH if arguments.responses.is_dir() else "Add the missing lines and give the same command again."
-    return report_results(results, folder, next_step=mended if unanswered else AGAIN)
-
-
-def evaluate(arguments: argparse.Namespace) -> tuple[dict[str, Any], Path, bool] | None:
-    """Scores the answers and writes the results.
-
-    Returns:
-        What was written, the folder, and whether an item has no answer; None after a forecast, and in further processes.
-    """
-    from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names
-    from medical_tasks.data.task_data import with_source
-    from medical_tasks.guard import policy
-    from medical_tasks.runs.finishing import finish, score_responses
-    from medical_tasks.runs.folder import default_folder, is_main_process, locked, open_run_folder
-    from medical_tasks.runs.judge_arguments import judge_request
-    from medical_tasks.runs.judging import RunJudge, check_request
-
-    if not is_main_process():
-        return None  # there is nothing to share among processes
-    tasks = parse_task_names(arguments.task)
-    if len(tasks) != 1:
-        raise UsageError(f"score takes one task, got {arguments.task!r} ({', '.join(task.name for task in tasks)}).")
-    task = tasks[0]
-    spec = dataset_spec(task.dataset)
-    request = judge_request(arguments, tasks, prompts=arguments.prompts)
-    if request is None and arguments.prompts != "own":
-        raise UsageError(
-            f"--prompts {arguments.prompts}: {task.name} needs no judge, and no model is asked. Leave it out."
-        )
-    with policy.protect([policy.Subject.of(spec, task=task.name)], policy.attestation_from(arguments)):
-        if request is not None:
-            check_request(request, tasks)
-        with with_source(arguments, task) as given:
-            answered, settings = _answered(task, spec, given)
-        answered = replace(answered, scoring_args=_scoring_args(arguments.task_args, task, answered.recipe))
-        settings |= {"judge": request.identity} if request is not None else {}
-        path = arguments.out or default_folder(arguments.responses.stem, settings)
-        if request is not None and request.options.forecast:
-            with (
-                tempfile.TemporaryDirectory() as scratch,
-                RunJudge(request, store=_kept(path) or Path(scratch) / "none.sqlite", log_dir=Path(scratch)) as judge,
-            ):
-                score_responses(answered, judge.task_judge(task).judging)
-            print("No judge was asked and nothing is written.")
-            return None
-        folder = open_run_folder(path, settings, private=not policy.text_allowed(spec))
-        with locked(folder):
-            if request is None:
-                results = finish([answered], folder)
-            else:
-                with RunJudge(request, store=folder.answers, log_dir=folder.logs) as judge:
-                    results = finish([answered], folder, judge)
-            return results, folder.path, bool(answered.unanswered)
-
-
-def _scoring_args(text: str, task: TaskSpec, recipe: Mapping[str, Any]) -> dict[str, str]:
-    """The settings given, and those of the run's questions that its scoring must know too."""
-    from medical_tasks.cli.run import read_task_args
-
-    given = read_task_args(text, [task])
-    questions = [name for name in given if name not in task.scoring_arguments]
-    if questions:
-        raise UsageError(
-            f"--task-args: {', '.join(questions)} is about the questions, and none is asked. Leave it out."
-        )
-    asked = task.scoring_args(recipe.get("task_args", {}))
-    for name, value in asked.items():
-        if given.get(name, value) != value:
-            raise UsageError(
-                f"--task-args: {name}={given[name]}, but the run's questions were asked with {name}={value}. Leave it out."
-            )
-    return {**asked, **given}
-
-
-def _kept(path: Path) -> Path | None:
-    """The store of a scoring that was begun, so that a forecast leaves out what was judged already."""
-    from medical_tasks.guard.private_store import SETTINGS_FILE
-    from medical_tasks.runs.folder import existing_run_folder
-
-    store = existing_run_folder(path).answers if (path / SETTINGS_FILE).is_file() else None
-    return store if store is not None and store.is_file() else None
-
-
-def _answered(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) -> tuple[AnsweredTask, dict[str, Any]]:
-    """Reads the answers; returns them, and what tells this scoring from others."""
-    from medical_tasks.data.task_data import load_task_data
-    from medical_tasks.runs.recipes import make_recipe
-    from medical_tasks.runs.responses import read_file, read_responses
-    from medical_tasks.runs.runner import AnsweredTask
-
-    if arguments.responses.is_dir():
-        return _from_run(task, spec, arguments)
-    data = load_task_data(task, spec, data=arguments.data, config=arguments.config, split=arguments.split)
-    content = read_file(arguments.responses)
-    ids = [item.id for item in data.items]
-    # Says what is wrong with a submission, for a benchmark whose shared task has a form of its own.
-    check = task.benchmark.submission_check(task, data.items)
-    responses = read_responses(arguments.responses, ids, content=content, check=check)
-    name = f"responses/{arguments.responses.name}"
-    source = {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
-    recipe = make_recipe(task, data=data.revision, prompts=None, model=source, max_new_tokens=None, max_samples=None)
-    unanswered = {item.id: "not in the responses" for item in data.items if item.id not in responses}
-    answered = AnsweredTask(task=task, items=data.items, responses=responses, unanswered=unanswered, recipe=recipe)
-    # Not their content: a corrected file is scored again into the same folder, in which nothing else lies.
-    return answered, {"tasks": [task.name], "model": name, "data": {task.name: data.identity}}
-
-
-def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) -> tuple[AnsweredTask, dict[str, Any]]:
-    from medical_tasks.data.dataset_store import split_names
-    from medical_tasks.data.task_data import load_task_data
-    from medical_tasks.runs.responses import check_recipe, run_responses
-    from medical_tasks.runs.results import read_results
-    from medical_tasks.runs.runner import AnsweredTask
-
-    folder: Path = arguments.responses
-    entries = read_results(folder)["tasks"]
-    if task.name not in entries:
-        raise UsageError(f"{folder}: has no answers to {task.name}, but to {', '.join(entries)}.")
-    recipe = entries[task.name]["recipe"]
-    check_recipe(folder, recipe)
-    config, split = recipe["data"]["config"], recipe["data"]["split"]
-    if arguments.config not in (None, config):
-        raise UsageError(f"{folder}: ran on configuration {config}, got --config {arguments.config}. Leave it out.")
-    if arguments.split is not None and set(split_names(arguments.split)) != set(split_names(split)):
-        raise UsageError(f"{folder}: ran on split {split}, got --split {arguments.split}. Leave it out.")
-    data = load_task_data(
-        task, spec, data=arguments.data, config=config, split=split, max_samples=recipe["max_samples"]
-    )
-    responses = run_responses(task, data, recipe, folder, upstream=arguments.upstream)
-    unanswered = {item.id: "not answered in the run" for item in data.items if item.id not in responses}
-    answered = AnsweredTask(task=task, items=data.items, responses=responses, unanswered=unanswered, recipe=recipe)
-    # Answers to other prompts are another run's, though the model is the same.
-    asked = {"prompts": recipe["prompts"], "max_new_tokens": (recipe["generation"] or {}).get("max_new_tokens")}
-    asked |= {name: recipe[name] for name in ("task_args", "protocol") if name in recipe}
-    settings = {"tasks": [task.name], "model": recipe["model"], "asked": asked, "data": {task.name: data.identity}}
-    return answered, settings
+    return report_results(results, next_step=mended if unanswered else AGAIN)

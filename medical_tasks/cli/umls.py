@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from medical_tasks.errors import UsageError
+from medical_tasks.io.output import tell
 
 if TYPE_CHECKING:
     from medical_tasks.scoring.umls.index import Folding, IndexInfo
@@ -45,7 +46,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     find.add_argument(
         "--variant", metavar="NAME", help="whose rules: aci-bench (default), or archehr with its rules of syntax"
     )
-    find.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -71,13 +71,15 @@ def _build(arguments: argparse.Namespace) -> int:
     _check_out(out)
     kept = None if arguments.again else _same_index(out, strings, folding)
     if kept is not None:
-        print(f"{out}: is built already from this MRCONSO.RRF, and kept (--again builds it anew). {_summary(kept)}")
+        tell(
+            f"{out}: is built already from this MRCONSO.RRF, and kept (--again builds it anew). {_summary(kept)}", kept
+        )
         return 0
     info = build_index(source, out, folding=folding)
-    print(f"{out}: {_summary(info)}")
+    tell(f"{out}: {_summary(info)}", info)
     if info.without_type:
-        print(f"{info.without_type:,} strings are left out, because their concept is not in MRSTY.RRF.")
-    print(f'Try it: medical-tasks umls find --index {out} "a text"')
+        tell(f"{info.without_type:,} strings are left out, because their concept is not in MRSTY.RRF.")
+    tell(f'Try it: medical-tasks umls find --index {out} "a text"')
     return 0
 
 
@@ -129,8 +131,6 @@ def _summary(info: IndexInfo) -> str:
 
 
 def _find(arguments: argparse.Namespace) -> int:
-    import json
-
     from medical_tasks.io.table import align
     from medical_tasks.scoring.umls.index import UmlsIndex
     from medical_tasks.scoring.umls.matcher import Matcher
@@ -140,16 +140,14 @@ def _find(arguments: argparse.Namespace) -> int:
     with UmlsIndex(arguments.index.expanduser()) as index:
         matches = sorted(Matcher(index, variant=variant).matches(text), key=lambda match: match.start)
         summary = _summary(index.info)
-    if arguments.json:
-        found = [{**match._asdict(), "text": text[match.start : match.end]} for match in matches]
-        print(json.dumps({"variant": variant, "index": index.info.source, "matches": found}, indent=2))
-        return 0
+    found = [{**match._asdict(), "text": text[match.start : match.end]} for match in matches]
+    tell(None, variant=variant, index=index.info.source, matches=found)
     if not matches:
-        print(f"No concept by the rules of {variant}. The index: {summary}")
+        tell(f"No concept by the rules of {variant}. The index: {summary}")
         return 0
-    print("\n".join(align(("from", "to", "text", "term", "concepts"), [_row(text, match) for match in matches])))
+    tell("\n".join(align(("from", "to", "text", "term", "concepts"), [_row(text, match) for match in matches])))
     concepts = {concept for match in matches for concept in match.concepts}
-    print(f"\n{len(matches)} stretches, {len(concepts)} concepts by the rules of {variant}. The index: {summary}")
+    tell(f"\n{len(matches)} stretches, {len(concepts)} concepts by the rules of {variant}. The index: {summary}")
     return 0
 
 
@@ -160,6 +158,6 @@ def _row(text: str, match: Match) -> tuple[str, ...]:
 
 _STEPS: dict[str, tuple[Callable[[argparse.Namespace], int], tuple[str, ...], tuple[str, ...]]] = {
     "build": (_build, ("source", "out"), ("lowercase", "ascii_only", "again")),
-    "find": (_find, ("index", "text"), ("variant", "json")),
+    "find": (_find, ("index", "text"), ("variant",)),
 }
 """Name to function, what it needs, what it takes besides."""

@@ -18,12 +18,11 @@ be, so that nothing is proven; 6 something differs; 2 it is no package; 3 the ju
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from medical_tasks.errors import UsageError
 from medical_tasks.guard.policy import add_guard_arguments
+from medical_tasks.io.output import tell
 
 if TYPE_CHECKING:
     from medical_tasks.leaderboard.submission_package.contents import Verification
@@ -53,72 +52,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--upstream", type=Path, metavar="DIR", help="the authors' checkout, for results with official prompts"
     )
     parser.add_argument(
-        "--task-args", default="", metavar="K=V,...", help="folders and files that the run used, e.g. documents=FOLDER"
+        "--task-args", metavar="K=V,...", help="folders and files that the run used, e.g. documents=FOLDER"
     )
-    parser.add_argument("--judge", default="", metavar="J", help="ask the package's own judge again, about a sample")
-    parser.add_argument("--judge-args", default="", metavar="K=V,...", help="settings of the judge's backend")
+    parser.add_argument("--judge", metavar="J", help="ask the package's own judge again, about a sample")
+    parser.add_argument("--judge-args", metavar="K=V,...", help="settings of the judge's backend")
     parser.add_argument("--sample", type=int, default=20, metavar="N", help="items to ask it about (default: 20)")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="which ones (default: 0)")
-    parser.add_argument("--json", action="store_true", help="machine-readable")
     add_guard_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Verifies a package; its exit code says what was found."""
+    from medical_tasks._api import verified
+
     model, found = verified(arguments)
-    if arguments.json:
-        print(json.dumps(found.as_json(), indent=2))
-    else:
-        _print(arguments.package, model, found)
+    tell(_shown(arguments.package, model, found), found.as_json())
     return MISMATCH if found.differs else UNPROVEN if found.unproven else 0
 
 
-def verified(arguments: argparse.Namespace) -> tuple[str, Verification]:
-    """Verifies a package; the name of its model, and what was found."""
-    from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
-    from medical_tasks.guard import policy
-    from medical_tasks.leaderboard.submission_package.contents import VerifyOptions
-    from medical_tasks.leaderboard.submission_package.reading import read_package
-    from medical_tasks.leaderboard.submission_package.verifying import verify_package
-    from medical_tasks.models.opener import parse_model_args
-
-    if arguments.sample < 1 or arguments.seed < 0:
-        raise UsageError(
-            f"--sample must be 1 or more and --seed 0 or more, got {arguments.sample} and {arguments.seed}."
-        )
-    attestation = policy.attestation_from(arguments)
-    options = VerifyOptions(
-        data=arguments.data,
-        source=arguments.source,
-        responses=arguments.responses,
-        upstream=arguments.upstream,
-        task_args=parse_model_args(arguments.task_args, option="--task-args"),
-        judge=arguments.judge,
-        judge_args=parse_model_args(arguments.judge_args, option="--judge-args"),
-        sample=arguments.sample,
-        seed=arguments.seed,
-    )
-    package = read_package(arguments.package)
-    tasks = [task_spec(name) for name in package.manifest.tasks]
-    unknown = [
-        name
-        for name in options.task_args
-        if not any(name in {*task.arguments, *task.scoring_arguments} for task in tasks)
-    ]
-    if unknown:
-        raise UsageError(f"--task-args: {unknown[0]} is a setting of no task of the package. Leave it out.")
-    if options.judge and not any(task.judge for task in tasks):
-        raise UsageError(f"--judge: {', '.join(task.name for task in tasks)} needs no judge. Leave it out.")
-    subjects = [policy.Subject.of(dataset_spec(task.dataset), task=task.name) for task in tasks]
-    with policy.protect(subjects, attestation):
-        return package.manifest.submitter.model, verify_package(package, options)
-
-
-def _print(path: Path, model: str, found: Verification) -> None:
+def _shown(path: Path, model: str, found: Verification) -> str:
     width = max(len(check.name) for check in found.checks)
-    print(f"{path}: {model}, id {found.package}\n")
-    for check in found.checks:
-        print(f"  {check.outcome:<11}  {check.name:<{width}}  {check.detail}")
+    lines = [f"{path}: {model}, id {found.package}\n"]
+    lines += [f"  {check.outcome:<11}  {check.name:<{width}}  {check.detail}" for check in found.checks]
     counted = {
         outcome: sum(check.outcome == outcome for check in found.checks)
         for outcome in ("match", "mismatch", "not checked")
@@ -130,7 +85,10 @@ def _print(path: Path, model: str, found: Verification) -> None:
         verdict = f"Nothing differs, and nothing is proven of {', '.join(found.unproven)}"
     else:
         verdict = "It matches"
-    print(f"\n{verdict}: {said}.")
+    lines.append(f"\n{verdict}: {said}.")
     if found.on_trust and not found.differs:
         tasks = ", ".join(found.on_trust)
-        print(f"The judge of {tasks} was not asked again: its verdicts are the submitter's word (--judge asks it).")
+        lines.append(
+            f"The judge of {tasks} was not asked again: its verdicts are the submitter's word (--judge asks it)."
+        )
+    return "\n".join(lines)

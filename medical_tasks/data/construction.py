@@ -36,6 +36,11 @@ def make_folder(path: Path) -> Path:
     return path
 
 
+def numbers(made: Mapping[str, Any]) -> dict[str, int]:
+    """What of a step's outcome may be shown: its counts."""
+    return {name: value for name, value in made.items() if isinstance(value, int)}
+
+
 def private_field(field: Field) -> Field:
     """The same field, whose values no message shows."""
     return dataclasses.replace(field, private=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from datetime import timedelta
 
 __all__ = ["Progress"]
 
@@ -18,7 +19,8 @@ class Progress:
         self.total = total
         self.done = done
         self._quiet = quiet
-        self._last_line = time.monotonic()
+        self._before, self._began = done, time.monotonic()
+        self._last_line = self._began
         self._bar = None
         if not quiet and sys.stderr.isatty():
             from tqdm import tqdm
@@ -45,4 +47,12 @@ class Progress:
             self._bar.update(more)
         elif not self._quiet and (self.done == self.total or time.monotonic() - self._last_line > _LINE_EVERY_S):
             self._last_line = time.monotonic()
-            print(f"{self.label}: {self.done}/{self.total}", file=sys.stderr, flush=True)
+            print(f"{self.label}: {self.done}/{self.total}{self._pace()}", file=sys.stderr, flush=True)
+
+    def _pace(self) -> str:
+        """How fast it goes and how long the rest takes at that, once there is something to go by."""
+        took, made = time.monotonic() - self._began, self.done - self._before
+        if took < 1 or not made:
+            return ""
+        left = took / made * (self.total - self.done)
+        return f", {made / took:.3g} a second" + (f", {timedelta(seconds=round(left))} left" if left >= 1 else "")

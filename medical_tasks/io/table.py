@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-__all__ = ["align", "on_terminal"]
-
-
-def on_terminal() -> Callable[[str], str]:
-    """Returns what makes a text bold where standard output is a terminal, and leaves it alone elsewhere."""
-    return (lambda text: f"\x1b[1m{text}\x1b[0m") if sys.stdout.isatty() else str
+__all__ = ["align"]
 
 
 def align(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from medical_tasks.benchmarks.catalog import dataset_spec, task_spec, tasks
+from medical_tasks.benchmarks.catalog import task_spec, tasks
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.table import align
 from medical_tasks.leaderboard.admission import name_notes
@@ -19,27 +18,17 @@ from medical_tasks.leaderboard.submission_package.contents import Package
 from medical_tasks.runs.numbers import coverage, interval, metric_label, valued
 from medical_tasks.runs.recipes import one_line
 
+Told = tuple[list[str], Any]
+"""Lines for people, and what `--json` prints."""
+
 
 def verified_report(board: Board, name: str, arguments: argparse.Namespace) -> Mapping[str, Any]:
     """Verifies a submission's package, and returns a report that matches; `arguments` are of `VerifyOptions` and the guard."""
-    from medical_tasks.guard import policy
-    from medical_tasks.leaderboard.submission_package.contents import VerifyOptions
-    from medical_tasks.leaderboard.submission_package.verifying import verify_package
-    from medical_tasks.models.opener import parse_model_args
+    from medical_tasks.leaderboard.submission_package.verifying import verify_as_asked
 
-    given = {each.name: getattr(arguments, each.name) for each in fields(VerifyOptions)}
-    for setting in ("task_args", "judge_args"):
-        if given[setting] is not None:
-            given[setting] = parse_model_args(given[setting], option=f"--{setting.replace('_', '-')}")
-    options = VerifyOptions(**{key: value for key, value in given.items() if value is not None})
-    if options.sample < 1 or options.seed < 0:
-        raise UsageError(f"--sample must be 1 or more and --seed 0 or more, got {options.sample} and {options.seed}.")
     package = board.package(name)
     tasks = [task_spec(each) for each in package.manifest.tasks]
-    # The answers to credentialed data, and what is asked of a judge about them, stay on this machine.
-    subjects = [policy.Subject.of(dataset_spec(task.dataset), task=task.name) for task in tasks]
-    with policy.protect(subjects, policy.attestation_from(arguments)):
-        found = verify_package(package, options)
+    found = verify_as_asked(package, arguments)
     told = "\n".join(
         f"  {check.outcome}: {check.name}: {check.detail}" for check in found.checks if check.outcome != "match"
     )
@@ -97,25 +86,22 @@ def check_store(board: Board) -> StoreCheck:
     )
 
 
-def submission_lines(submissions: Sequence[Submission], accepted: Sequence[Submission], *, as_json: bool) -> list[str]:
-    """A line a submission, as a table with what is to be known of their names, or as one JSON list."""
-    if as_json:
-        return _json([{**_submission(one), "notes": name_notes(one, accepted)} for one in submissions])
+def submission_lines(submissions: Sequence[Submission], accepted: Sequence[Submission]) -> Told:
+    """A line a submission, as a table with what is to be known of their names."""
+    content = [{**_submission(one), "notes": name_notes(one, accepted)} for one in submissions]
     if not submissions:
-        return ["no submissions"]
+        return ["no submissions"], content
     rows = []
     for one in submissions:
         who = (one_line(one.submitter.model), one_line(one.submitter.organisation))
         more = f" and {len(one.tasks) - 3} more" if len(one.tasks) > 3 else ""
         rows.append((one.id, one.state, *who, one.history[0].at, ", ".join(one.tasks[:3]) + more))
     notes = [f"note: {one.id}: {note}" for one in submissions for note in name_notes(one, accepted)]
-    return [*align(("id", "state", "model", "organisation", "submitted", "tasks"), rows), *notes]
+    return [*align(("id", "state", "model", "organisation", "submitted", "tasks"), rows), *notes], content
 
 
-def history_lines(submissions: Sequence[Submission], *, as_json: bool) -> list[str]:
+def history_lines(submissions: Sequence[Submission]) -> Told:
     """A line an event, the newest submission first."""
-    if as_json:
-        return _json([_submission(one) for one in submissions])
     lines: list[str] = []
     for one in submissions:
         lines.append(f"{one.id}: {one.submitter.model}, {', '.join(one.tasks)}")
@@ -125,17 +111,13 @@ def history_lines(submissions: Sequence[Submission], *, as_json: bool) -> list[s
             place = f" in place of {event.replaces}" if event.replaces else ""
             why = f": {event.reason}" if event.reason else ""
             lines.append(f"  {event.at} {event.state}{verified}{place}{by}{why}")
-    return lines or ["no submissions"]
+    return lines or ["no submissions"], [_submission(one) for one in submissions]
 
 
-def package_lines(
-    submission: Submission, package: Package, accepted: Sequence[Submission], *, as_json: bool
-) -> list[str]:
+def package_lines(submission: Submission, package: Package, accepted: Sequence[Submission]) -> Told:
     """What a submission is, what is to be known of its name, and its headline numbers."""
     notes = name_notes(submission, accepted)
-    if as_json:
-        more = {"notes": notes, "results": package.results, "suite": package.manifest.suite}
-        return _json({**_submission(submission), **more})
+    more = {"notes": notes, "results": package.results, "suite": package.manifest.suite}
     who = submission.submitter
     said = {
         "organisation": who.organisation,
@@ -146,7 +128,7 @@ def package_lines(
         "made by": package.manifest.suite,
         "content": package.manifest.content_sha256,
     }
-    lines = history_lines([submission], as_json=False)
+    lines, _ = history_lines([submission])
     lines += [f"  {key}: {value}" for key, value in said.items() if value]
     lines += [f"  note: {note}" for note in notes]
     rows = []
@@ -156,20 +138,18 @@ def package_lines(
         for key, metric in entry["metrics"].items():
             counts = (str(metric["n"]), coverage(entry, metric))
             rows.append((name, metric_label(key, metric), config, valued(metric), interval(metric), *counts))
-    return [*lines, *align(("task", "metric", "data", "value", "95 % interval", "n", "scored"), rows)]
+    header = ("task", "metric", "data", "value", "95 % interval", "n", "scored")
+    return [*lines, *align(header, rows)], {**_submission(submission), **more}
 
 
-def entry_lines(entries: Sequence[Entry], *, as_json: bool) -> list[str]:
+def entry_lines(entries: Sequence[Entry]) -> Told:
     """A line an entry, by its task's headline, with its places."""
     headlines = {name: task.metrics[0] for name, task in tasks().items()}
     places: dict[int, RankRange | None] = {}
     for name, headline in headlines.items():
         of_task = [entry for entry in entries if entry.task == name]
         places |= zip(map(id, of_task), rank_ranges(of_task, headline), strict=True)
-    if as_json:
-        return _json(
-            [{**asdict(entry), "rank": asdict(place) if (place := places[id(entry)]) else None} for entry in entries]
-        )
+    content = [{**asdict(entry), "rank": asdict(place) if (place := places[id(entry)]) else None} for entry in entries]
     rows = []
     notes: dict[str, None] = {}
     for entry in entries:
@@ -188,10 +168,10 @@ def entry_lines(entries: Sequence[Entry], *, as_json: bool) -> list[str]:
         names = (entry.task, one_line(entry.model, 40), entry.state)
         rows.append((*names, counted, *told, scored, str(places[id(entry)] or "n/a"), entry.group))
     header = ("task", "model", "state", "metric", "value", "95 % interval", "scored", "rank", "group")
-    return [*align(header, rows), *(f"note: {note}" for note in notes)] if rows else ["no entries"]
+    return [*align(header, rows), *(f"note: {note}" for note in notes)] if rows else ["no entries"], content
 
 
-def check_lines(found: StoreCheck) -> list[str]:
+def check_lines(found: StoreCheck) -> Told:
     """What is wrong with a store, or that nothing is."""
     lines = [f"problem: {problem}" for problem in found.problems]
     lines += [
@@ -200,12 +180,8 @@ def check_lines(found: StoreCheck) -> list[str]:
     ]
     lines += [f"note: {each}: is no file of a leaderboard; nobody reads it" for each in found.strangers]
     state = "the store is whole" if not found.problems else f"the store is not whole: {len(found.problems)} problems"
-    return [*lines, f"{found.packages} packages, {found.events} events: {state}."]
+    return [*lines, f"{found.packages} packages, {found.events} events: {state}."], asdict(found)
 
 
 def _submission(one: Submission) -> dict[str, Any]:
     return {"id": one.id, "state": one.state, **asdict(one)}
-
-
-def _json(value: Any) -> list[str]:
-    return [json.dumps(value, indent=2, ensure_ascii=True, allow_nan=False)]

@@ -28,6 +28,7 @@ from medical_tasks.data.task_data import TaskData, load_task_data, run_data, sub
 from medical_tasks.errors import IncompleteError, UsageError
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import check_place, write_private
+from medical_tasks.io.output import tell
 from medical_tasks.leaderboard.submission_package.writing import zip_bytes
 from medical_tasks.runs.responses import SUBMISSION, check_recipe, run_responses
 from medical_tasks.runs.results import read_results
@@ -95,8 +96,10 @@ def _check(arguments: argparse.Namespace, target: Any) -> int:
     _tell([problem for problem in problems if problem.note])
     if wrong := [problem for problem in problems if not problem.note]:
         raise IncompleteError(f"{path}: {_told(wrong)}\nMend them and check again.")
-    print(
-        f"{path}: no problems; it has an answer to each of the {len(cases)} cases of {_where(data)}, as {task.name} takes it."
+    tell(
+        f"{path}: no problems; it has an answer to each of the {len(cases)} cases of {_where(data)}, as {task.name} takes it.",
+        file=path,
+        cases=len(cases),
     )
     return 0
 
@@ -138,15 +141,16 @@ def _submit(arguments: argparse.Namespace, target: Any) -> int:
     _tell(made.notes)
     if made.problems:
         print(f"warning: {out}: written with {_told(made.problems)}", file=sys.stderr)
-    print(f"{out}: {made.answered} of the {len(data.items)} cases of {_where(data)}, as answered in {folder}")
+    said = f"{out}: {made.answered} of the {len(data.items)} cases of {_where(data)}, as answered in {folder}"
+    tell(said, file=out, answered=made.answered, cases=len(data.items), rewritten=made.rewritten)
     if made.rewritten:
         more = f" and {len(made.rewritten) - _SHOWN} more" if len(made.rewritten) > _SHOWN else ""
-        print(
+        tell(
             f"{len(made.rewritten)} answers were written anew in the official form, since the official scorer reads them "
             f"otherwise as they were: cases {', '.join(made.rewritten[:_SHOWN])}{more}"
         )
     if not policy.text_allowed(spec):
-        print("It may quote credentialed notes: only you can read it. Nothing was sent anywhere.")
+        tell("It may quote credentialed notes: only you can read it. Nothing was sent anywhere.")
     return 0
 
 

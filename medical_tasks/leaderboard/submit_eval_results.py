@@ -24,6 +24,7 @@ from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names, tas
 from medical_tasks.data.cards import accepted_configs
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import WholeFile, read_bytes
+from medical_tasks.io.output import tell
 from medical_tasks.leaderboard.submission_package.values import number, whole_number
 from medical_tasks.report.entry_notes import warning
 from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label
@@ -90,10 +91,11 @@ def run(arguments: argparse.Namespace) -> int:
     written = write_results(texts, out, force=arguments.force)
     for file, result in results.items():
         done = "written" if out.expanduser() / file in written else "says so already"
-        print(f"{out / file}: {result.task_id} {result.value} % on {result.dataset_id}, {done}")
-    print(
+        tell(f"{out / file}: {result.task_id} {result.value} % on {result.dataset_id}, {done}")
+    tell(
         "Put the files into .eval_results of the model's repository on the Hub, by a commit or a pull request. Nothing was sent "
-        "anywhere."
+        "anywhere.",
+        files={out / file: vars(result) for file, result in results.items()},
     )
     return 0
 

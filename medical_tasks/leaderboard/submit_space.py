@@ -20,6 +20,7 @@ from typing import Any, Final
 from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names
 from medical_tasks.errors import UsageError
 from medical_tasks.guard import policy
+from medical_tasks.io.output import tell
 from medical_tasks.leaderboard.submission_package.contents import Submitter, VerifyOptions
 from medical_tasks.leaderboard.submission_package.writing import write_package
 from medical_tasks.runs.results import read_results
@@ -81,6 +82,10 @@ def run(arguments: argparse.Namespace) -> int:
     for name, reasons in package.manifest.partial.items():
         print(f"warning: {name}: {' '.join(reasons)} Leaderboards may refuse it.", file=sys.stderr)
     counts = ", ".join(f"{name} ({package.results['tasks'][name]['n_items']} items)" for name in package.manifest.tasks)
-    print(f"{out}: {counts}; {out.expanduser().stat().st_size:,} bytes, id {package.manifest.id}")
-    print(f"Nothing was sent anywhere. Check it: medical-tasks verify {out}")
+    tell(
+        f"{out}: {counts}; {out.expanduser().stat().st_size:,} bytes, id {package.manifest.id}",
+        file=out,
+        id=package.manifest.id,
+    )
+    tell(f"Nothing was sent anywhere. Check it: medical-tasks verify {out}")
     return 0

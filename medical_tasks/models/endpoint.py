@@ -31,7 +31,7 @@ from medical_tasks.models.chat_template import ChatLayout
 from medical_tasks.models.checkpoint import Checkpoint, check_config, quiet_libraries
 from medical_tasks.models.encoder import open_tokenizer, readable
 from medical_tasks.models.endpoint_choices import ALTERNATIVES, ChoiceAsker, ChoiceSettings
-from medical_tasks.models.opener import TESTED_OPTIONS, read_options
+from medical_tasks.models.opener import HOSTED, TESTED_OPTIONS, read_options
 from medical_tasks.spec import Message
 
 PREFIX = "openai-api/"
@@ -183,14 +183,11 @@ def alias_variables(alias: str) -> tuple[str, str]:
     return f"{stem}_BASE_URL", f"{stem}_API_KEY"
 
 
-_KNOWN_PLACES = {"openai": "https://api.openai.com/v1"}  # those that need only a key
-
-
 def chat_settings(alias: str, model: str, values: Mapping[str, Any]) -> ChatSettings:
     """Puts an endpoint's settings together from arguments and environment."""
     url_name, key_name = alias_variables(alias)
     key_name = values.get("api_key_env", key_name)
-    base_url = values.get("base_url") or os.environ.get(url_name) or _KNOWN_PLACES.get(alias, "")
+    base_url = values.get("base_url") or os.environ.get(url_name) or HOSTED.get(alias, "")
     key = os.environ.get(key_name, "")
     missing = []
     if not base_url:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import math
+import re
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import UsageError, did_you_mean
 from medical_tasks.models.base import Model
 
 KINDS: dict[str, str] = {
@@ -34,7 +36,6 @@ NEUTRAL_ARGS = frozenset(
 def parse_model_args(text: str, *, option: str = "--model-args") -> dict[str, str]:
     """Reads `k=v,k=v`; a value with commas stands in double quotes."""
     import csv
-    import re
 
     if not text.strip():
         return {}
@@ -56,12 +57,42 @@ def parse_model_args(text: str, *, option: str = "--model-args") -> dict[str, st
     return found
 
 
+HOSTED: dict[str, str] = {
+    "openai": "https://api.openai.com/v1",
+    "anthropic": "https://api.anthropic.com/v1",
+    "mistral": "https://api.mistral.ai/v1",
+    "openrouter": "https://openrouter.ai/api/v1",
+}
+"""Addresses of APIs that need only a key, in OPENAI_API_KEY and the like."""
+_OPENAI_NAME = re.compile(r"(?:gpt-|chatgpt-|o[1-9](?:-|$)).*")
+
+
+def full_name(name: str) -> str:
+    """A model's name with its kind: `gpt-4o`, `openai/gpt-4o` and the folder of a checkpoint have one that is meant."""
+    kind, _, rest = name.partition("/")
+    if kind in KINDS:
+        return name
+    if (Path(name).expanduser() / "config.json").is_file():
+        meant = f"hf/{name}"
+    elif kind in HOSTED and rest:
+        meant = f"openai-api/{name}"
+    elif _OPENAI_NAME.fullmatch(name):
+        meant = f"openai-api/openai/{name}"
+    else:
+        return name
+    print(f"note: {name} is taken as {meant}", file=sys.stderr)
+    return meant
+
+
 def open_model(name: str, options: Mapping[str, str], *, log_dir: Path) -> Model:
     """Opens the model under test."""
     kind, slash, rest = name.partition("/")
     if kind not in KINDS or not slash or not rest:
         kinds = "\n".join(f"  {line}" for line in KINDS.values())
-        raise UsageError(f"unknown model {name!r}. A model is named by its kind, a slash and its own name:\n{kinds}")
+        hint = f" Did you mean 'hf/{name}'?" if slash else did_you_mean(kind, KINDS)
+        raise UsageError(
+            f"unknown model {name!r}.{hint} A model is named by its kind, a slash and its own name:\n{kinds}"
+        )
     if kind in ("hf", "vllm"):
         from medical_tasks.models import lighteval_models as local
 

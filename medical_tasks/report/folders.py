@@ -5,15 +5,17 @@ A report is written whole, and never over anything but an older report.
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.errors import UsageError, system_reason
+from medical_tasks.errors import UsageError, doing, system_reason
 from medical_tasks.guard.private_store import SETTINGS_FILE
 from medical_tasks.io.files import WholeFile, open_file, read_text
 from medical_tasks.report.markdown import REPORT_FILE
@@ -232,3 +234,34 @@ def write_report(path: Path, text: str) -> None:
     """Writes a report, whole or not at all."""
     with WholeFile(path) as file:
         file.write(f"{MARK}\n{text}")
+
+
+def report_as_asked(arguments: argparse.Namespace) -> dict[str, Path]:
+    """Writes the report with the options of the verb; returns its files by format."""
+    from medical_tasks.report.collect import report_data
+    from medical_tasks.report.markdown import render_report
+    from medical_tasks.report.page import render_page
+    from medical_tasks.report.page_data import MAX_TEXT_BYTES
+
+    folders, _ = without_repeats(arguments.runs)
+    places = report_places(folders, arguments.out, arguments.format)
+    limit = arguments.max_text_bytes
+    with doing(f"gather the results and items of {len(folders)} runs"):
+        data = report_data(
+            arguments.runs,
+            title=arguments.title,
+            data=arguments.data,
+            source=arguments.source,
+            responses=arguments.responses,
+            upstream=arguments.upstream,
+            items=not arguments.no_items,
+            max_text_bytes=MAX_TEXT_BYTES if limit is None else limit,
+            tell=lambda said: print(f"note: {said}", file=sys.stderr),
+        )
+    for note in data.notes:
+        print(f"note: {note}", file=sys.stderr)
+    render = {"html": render_page, "markdown": render_report}
+    for form, path in places.items():
+        with doing(f"write {path}"):
+            write_report(path, render[form](data))
+    return places

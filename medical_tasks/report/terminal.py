@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from medical_tasks.io.output import styled
 from medical_tasks.io.table import align
 from medical_tasks.report.entry_notes import entry_notes, warning
 from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, valued
@@ -12,11 +13,11 @@ from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label,
 _HEADER = ("model", "task", "metric", "value", "95 % interval", "n", "scored")
 
 
-def render_table(*runs: Mapping[str, Any], bold: Callable[[str], str] = str) -> str:
+def render_table(*runs: Mapping[str, Any]) -> str:
     """Makes the table of one or more runs (content of each `results.json`): a row a model, task and metric.
 
     Bounds stand where a judge decided or something is missing; items without a score are named below, with what they could
-    change. `bold` makes a text stand out, where the terminal can.
+    change.
     """
     entries = [(name, entry) for results in runs for name, entry in results["tasks"].items()]
     with_bounds = any("judge" in entry or entry["coverage"]["unscored"] for _, entry in entries)
@@ -30,7 +31,7 @@ def render_table(*runs: Mapping[str, Any], bold: Callable[[str], str] = str) -> 
             rows.append([*cells, bounds(metric)] if with_bounds else cells)
         said = warning(entry)
         if said is not None:
-            notes.append(bold(f"{model}, {name}: {said}"))
+            notes.append(styled(f"{model}, {name}: {said}", "bold"))
         notes += [f"{model}, {name}: {note}" for note in entry_notes(entry)]
         if entry["coverage"]["unscored"]:
             notes.append(f"{model}, {name}: {_unscored(entry)}")

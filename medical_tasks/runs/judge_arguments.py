@@ -50,7 +50,7 @@ def judge_request(
 ) -> JudgeRequest | None:
     """Reads whom to ask and how; None when no task needs a judge."""
     from medical_tasks.judges.base import JudgeOptions
-    from medical_tasks.models.opener import parse_model_args
+    from medical_tasks.models.opener import full_name, parse_model_args
 
     if not any(task.judge for task in tasks):
         given = {f"--{name.replace('_', '-')}": getattr(arguments, name) for name in _OPTIONS}
@@ -64,7 +64,7 @@ def judge_request(
         value = getattr(arguments, name)
         if value is not None and value < least:
             raise UsageError(f"--{name.replace('_', '-')} must be {least} or more, got {value}.")
-    name = arguments.judge or _DEFAULT
+    name = full_name(arguments.judge or _DEFAULT)
     args = parse_model_args(arguments.judge_args, option="--judge-args")
     return JudgeRequest(
         name=name,

@@ -94,10 +94,10 @@ def test_a_judged_task_says_its_coverage_bounds_cost_and_check() -> None:
 
 
 def test_a_judge_that_compares_words_is_named_beside_every_number() -> None:
-    text = render_table(judged(comparable=False), bold=lambda said: f"<<{said}>>")
+    text = render_table(judged(comparable=False))
     rows = text.split("\n")[2:4]
     assert all("[not comparable]" in row for row in rows)
-    assert "<<hf/toy, toy: Not comparable: the judge lexical" in text
+    assert "hf/toy, toy: Not comparable: the judge lexical" in text
     report = render_markdown(judged(comparable=False))
     assert "**Not comparable: the judge lexical" in report
     assert report.count("[not comparable]") == 2

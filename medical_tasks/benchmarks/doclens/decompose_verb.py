@@ -23,6 +23,7 @@ from medical_tasks.benchmarks.doclens.scoring import text_units
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import UsageError
 from medical_tasks.guard import policy
+from medical_tasks.io.output import tell
 from medical_tasks.judges.base import Judging, Unscored
 from medical_tasks.runs.decomposing import (
     NOT_ASKED,
@@ -88,19 +89,23 @@ def run(arguments: argparse.Namespace) -> int:
                 Judging(judge=judge, prompts=prompts),
             )
         if request.options.forecast:
-            print(NOT_ASKED)
+            tell(NOT_ASKED)
             return 0
         failed = {name: found.reason for name, found in made.items() if isinstance(found, Unscored)}
         if len(failed) < len(parts):
             write_draft(written, claims_text(parts, made, side=arguments.side))
             count = sum(len(found) for found in made.values() if not isinstance(found, Unscored))
             blank = len(parts) - len(made)
-            print(
+            tell(
                 f"{len(made) - len(failed)} texts taken apart into {count} claims, in {written.out}"
-                + (f"; {blank} are blank and have none" if blank else "")
+                + (f"; {blank} are blank and have none" if blank else ""),
+                texts=len(made) - len(failed),
+                claims=count,
+                blank=blank,
+                out=written.out,
             )
             name = "claims" if arguments.side == "reference" else "output_claims"
-            print(f"Go over them, then score with --task-args {name}={written.out}")
+            tell(f"Go over them, then score with --task-args {name}={written.out}")
         if failed:
             raise not_taken_apart(failed, len(made), texts="texts", some_done=len(failed) < len(parts))
         return 0

@@ -25,6 +25,7 @@ from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import UsageError
 from medical_tasks.guard import policy
 from medical_tasks.io.json_records import Field, is_list_of, is_text, is_text_or_null, optional, read_records
+from medical_tasks.io.output import tell
 from medical_tasks.judges.base import Judge, Question, Unreadable, Unscored
 from medical_tasks.judges.reading import quoted, read_json
 from medical_tasks.runs import decomposing
@@ -220,7 +221,7 @@ def run(arguments: argparse.Namespace) -> int:
         with decomposing.asked(request, written, settings, texts="answers", sources=[arguments.source]) as judge:
             outcomes = decompose(answers, judge, importance=importance)
         if request.options.forecast:
-            print(decomposing.NOT_ASKED)
+            tell(decomposing.NOT_ASKED)
             return 0
         outcomes_of = list(zip(answers, outcomes, strict=True))
         done = [(source, found) for source, found in outcomes_of if not isinstance(found, Unscored)]
@@ -228,14 +229,15 @@ def run(arguments: argparse.Namespace) -> int:
         if done:
             decomposing.write_draft(written, "".join(f"{official_line(source, found)}\n" for source, found in done))
             statements = sum(len(found) for _, found in done)
-            print(f"{len(done)} answers taken apart into {statements} statements, in {written.out}")
+            said = f"{len(done)} answers taken apart into {statements} statements, in {written.out}"
+            tell(said, answers=len(done), statements=statements, out=written.out)
             if importance == "must":
-                print(
+                tell(
                     "All of them stand under Must_have. Which are a must and which are nice to have is for a clinician to say: "
                     "check each statement, then move what is only nice to have."
                 )
             else:
-                print("A model sorted them; in the paper physicians did. Have a clinician check both.")
+                tell("A model sorted them; in the paper physicians did. Have a clinician check both.")
         if failed:
             raise decomposing.not_taken_apart(failed, len(outcomes), texts="answers", some_done=bool(done))
         return 0

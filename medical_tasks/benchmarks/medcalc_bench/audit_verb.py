@@ -29,6 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Audits the file, writes the rows and prints the counts."""
     from medical_tasks.benchmarks.medcalc_bench.audit import audit_file, summary, write_audit
     from medical_tasks.errors import UsageError
+    from medical_tasks.io.output import tell
     from medical_tasks.io.table import align
 
     source: Path = arguments.source
@@ -39,6 +40,6 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{out}: is the source itself. Give --out another name.")
     rows = write_audit(audit_file(source), out)
     header, *counts = summary(rows)
-    print("\n".join(align(header, counts)))
-    print(f"\n{len(rows)} rows in {out}")
+    counted = [dict(zip(header, each, strict=True)) for each in counts]
+    tell("\n".join([*align(header, counts), f"\n{len(rows)} rows in {out}"]), rows=len(rows), out=out, counts=counted)
     return 0

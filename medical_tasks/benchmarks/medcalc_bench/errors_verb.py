@@ -12,7 +12,6 @@ the file that was scored with --responses. Written into RUN: errors.json, error_
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from medical_tasks.benchmarks.medcalc_bench.spec import BENCHMARK
 from medical_tasks.errors import IncompleteError, UsageError
 from medical_tasks.guard import policy
 from medical_tasks.guard.policy import add_guard_arguments
+from medical_tasks.io.output import tell
 
 __all__ = ["add_arguments", "run"]
 
@@ -41,7 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--upstream", type=Path, metavar="DIR", help="the authors' checkout, if the run used --prompts official"
     )
-    parser.add_argument("--json", action="store_true", help="print errors.json instead of tables")
     add_guard_arguments(parser)
 
 
@@ -94,9 +93,7 @@ def _sorted_errors(arguments: argparse.Namespace, specs: Sequence[Any], results:
     if arguments.judge is not None:
         rows += _judge(arguments, folder, wrong, report)
     paths = [*write_errors(folder, report, rows), *paths]
-    print(json.dumps(report, indent=2) if arguments.json else "\n".join(_tables(report)))
-    if not arguments.json:
-        print("\n" + "\n".join(str(path) for path in paths))
+    tell("\n".join([*_tables(report), "", *map(str, paths)]), report)
     return _finish(report)
 
 

@@ -5,21 +5,24 @@ No file that a package names is ever opened: such settings come from whoever ver
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
 from medical_tasks.data.task_data import TaskData, open_protocol, prompt_set, run_data
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.guard import policy
 from medical_tasks.judges.lexical import LexicalJudge
 from medical_tasks.judges.session import JUDGE_KINDS
 from medical_tasks.leaderboard.submission_package import contents, rescoring
 from medical_tasks.leaderboard.submission_package.privacy import FILE_SETTINGS, PATH, scrub_recipe, texts_allowed
 from medical_tasks.leaderboard.submission_package.results import differences, reported_task, told
 from medical_tasks.leaderboard.submission_package.writing import answers_of_run
+from medical_tasks.models.opener import parse_model_args
 from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.runs.responses import read_responses
 from medical_tasks.runs.results import read_results
@@ -39,6 +42,26 @@ def verify_package(
             contents.Check(f"{name}: {part}", *each) for part, each in _parts(package, task_spec(name), options).items()
         ]
     return contents.Verification(package=package.manifest.id, checks=tuple(checks))
+
+
+def verify_as_asked(package: contents.Package, arguments: argparse.Namespace) -> contents.Verification:
+    """Verifies with a command's options: those of `VerifyOptions`, None where they are not given, and the guard's."""
+    given = {each.name: getattr(arguments, each.name) for each in fields(contents.VerifyOptions)}
+    for setting in ("task_args", "judge_args"):
+        given[setting] = parse_model_args(given[setting] or "", option=f"--{setting.replace('_', '-')}")
+    options = contents.VerifyOptions(**{name: value for name, value in given.items() if value is not None})
+    if options.sample < 1 or options.seed < 0:
+        raise UsageError(f"--sample must be 1 or more and --seed 0 or more, got {options.sample} and {options.seed}.")
+    tasks = [task_spec(name) for name in package.manifest.tasks]
+    settings = {name for task in tasks for name in (*task.arguments, *task.scoring_arguments)}
+    if unknown := [name for name in options.task_args if name not in settings]:
+        raise UsageError(f"--task-args: {unknown[0]} is a setting of no task of the package. Leave it out.")
+    if options.judge and not any(task.judge for task in tasks):
+        raise UsageError(f"--judge: {', '.join(task.name for task in tasks)} needs no judge. Leave it out.")
+    # The answers to credentialed data, and what is asked of a judge about them, stay on this machine.
+    subjects = [policy.Subject.of(dataset_spec(task.dataset), task=task.name) for task in tasks]
+    with policy.protect(subjects, policy.attestation_from(arguments)):
+        return verify_package(package, options)
 
 
 def _parts(package: contents.Package, task: TaskSpec, options: contents.VerifyOptions) -> dict[str, contents.Found]:

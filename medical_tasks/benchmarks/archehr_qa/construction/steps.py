@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from medical_tasks.data.construction import numbers
 from medical_tasks.errors import IncompleteError, UsageError
+from medical_tasks.io.output import tell
 
 _LISTED = 10
 
@@ -40,8 +42,8 @@ def _filter(arguments: argparse.Namespace) -> int:
 
     made = filter_posts(arguments.source, arguments.folder, keywords=arguments.keywords or "paper")
     rows = [(word, f"{count:,}") for word, count in made["by_keyword"].items() if count]
-    print("\n".join(align(("keyword", "messages"), rows)))
-    print(f"\n{made['kept']:,} of {made['posts']:,} messages have a keyword.")
+    tell("\n".join(align(("keyword", "messages"), rows)))
+    tell(f"\n{made['kept']:,} of {made['posts']:,} messages have a keyword.", **numbers(made))
     return _private(arguments.folder)
 
 
@@ -65,15 +67,19 @@ def _expand(arguments: argparse.Namespace) -> int:
             raise UsageError(f"construct archehr expand{said}")
     if notes:
         made = codes.expand_notes(arguments.folder, arguments.codes, arguments.dictionary)
-        print(
+        tell(
             f"{made['admissions']:,} admissions have descriptions; {made['without_description']:,} of "
-            f"{made['codes']:,} codes have none."
+            f"{made['codes']:,} codes have none.",
+            **numbers(made),
         )
     asked = _codes_from_model(arguments) if model else None
     found = asked or (codes.codes_from_file(arguments.folder, arguments.post_codes) if file else None)
     if found is not None:
         again = f" Replies asked for again: {found['asked_again']:,}." if asked else ""
-        print(f"{found['with_codes']:,} of {found['posts']:,} messages have codes, {found['codes']:,} in all.{again}")
+        tell(
+            f"{found['with_codes']:,} of {found['posts']:,} messages have codes, {found['codes']:,} in all.{again}",
+            **numbers(found),
+        )
     _private(arguments.folder)
     failed: Mapping[str, str] = asked["failed_posts"] if asked else {}
     if asked and failed:
@@ -106,11 +112,12 @@ def _align(arguments: argparse.Namespace) -> int:
     made = align.align_posts(
         arguments.source, arguments.folder, top=align.TOP if arguments.top is None else arguments.top
     )
-    print(
+    tell(
         f"{made['candidates']:,} candidates among {made['notes']:,} notes ({made['notes_with_codes']:,} with descriptions of "
         f"codes), for {made['posts_with_notes']:,} of {made['posts']:,} messages.\n"
         f"{arguments.folder / files.CANDIDATES_SHEET}: write yes in the column chosen where the note answers the message, and in "
-        "narrative the message as it fits the note, where it must be changed."
+        "narrative the message as it fits the note, where it must be changed.",
+        **numbers(made),
     )
     return _private(arguments.folder)
 
@@ -129,11 +136,13 @@ def _sheet(arguments: argparse.Namespace) -> int:
     )
     place = rounds.round_folder(arguments.folder, made["round"]) / rounds.SHEETS
     for name, ids in made["sheets"].items():
-        print(f"{place / name}.csv: {len(ids):,} cases")
-    print(f"{place / 'guidelines.txt'}: what annotators go by")
-    print(
+        tell(f"{place / name}.csv: {len(ids):,} cases")
+    tell(f"{place / 'guidelines.txt'}: what annotators go by")
+    tell(
         f"Round {made['round']}. Fill text in rows of the kinds focus, question and answer, relevance in those of sentences "
-        "(essential, supplementary, not-relevant, context, or the first letter), citations of an answer as |1,2|."
+        "(essential, supplementary, not-relevant, context, or the first letter), citations of an answer as |1,2|.",
+        round=made["round"],
+        sheets={name: len(ids) for name, ids in made["sheets"].items()},
     )
     return _private(arguments.folder)
 
@@ -151,13 +160,15 @@ def _import(arguments: argparse.Namespace) -> int:
     )
     made = import_sheets(arguments.folder, arguments.paths, options)
     labels = ", ".join(f"{count:,} {label}" for label, count in made["labels"].items())
-    print(
+    tell(
         f"Round {made['round']}: {made['cases']:,} cases, {made['sentences']:,} sentences ({labels}). Without an essential "
         f"sentence: {made['without_essential']:,} cases; without an answer: {made['without_answer']:,}; without citing "
         f"every essential sentence: {made['answers_missing_essential']:,}; over the limit of words: "
-        f"{made['answers_over_word_limit']:,}."
+        f"{made['answers_over_word_limit']:,}.",
+        **numbers(made),
+        labels=made["labels"],
     )
-    print(f"medical-tasks build archehr_qa --source {arguments.folder / files.RELEASE} --partial")
+    tell(f"medical-tasks build archehr_qa --source {arguments.folder / files.RELEASE} --partial")
     return _private(arguments.folder)
 
 
@@ -165,30 +176,31 @@ def _agreement(arguments: argparse.Namespace) -> int:
     from medical_tasks.benchmarks.archehr_qa.construction import files
     from medical_tasks.benchmarks.archehr_qa.construction.review import measure_agreement
 
-    for each in measure_agreement(arguments.folder)["rounds"]:
+    rounds = measure_agreement(arguments.folder)["rounds"]
+    for each in rounds:
         against = each["against_round_before"]
         if against is not None:
-            print(f"Round {each['round']} and the one before: {_labels(against['labels'])}")
+            tell(f"Round {each['round']} and the one before: {_labels(against['labels'])}")
             for edit in against["labels"]["edits"]:
                 share = edit["of_edits"]
                 edits = against["labels"]["sentences"] - against["labels"]["agreed"]
-                print(f"  {edit['before']} to {edit['after']}: {_percent(share)} [{edit['count']:,}/{edits:,}]")
+                tell(f"  {edit['before']} to {edit['after']}: {_percent(share)} [{edit['count']:,}/{edits:,}]")
             answers = against["answers"]
             if answers["retained"] is not None:
-                print(
+                tell(
                     f"  words of answers kept: {_percent(answers['retained'])} "
                     f"[{answers['words_retained']:,}/{answers['words']:,}], "
                     f"{answers['changed']:,} of {answers['answers']:,} answers changed"
                 )
-            print(
+            tell(
                 f"  questions changed: {against['questions_changed']:,} of {against['cases']:,}, focus areas: "
                 f"{against['focus_changed']:,}"
             )
         for pair in each["among_annotators"]:
-            print(f"Round {each['round']}, {' and '.join(pair['annotators'])}: {_labels(pair)}")
+            tell(f"Round {each['round']}, {' and '.join(pair['annotators'])}: {_labels(pair)}")
         if against is None and not each["among_annotators"]:
-            print(f"Round {each['round']}: annotated by one each, nothing to compare")
-    print(f"{arguments.folder / files.AGREEMENT}: all figures, no text")
+            tell(f"Round {each['round']}: annotated by one each, nothing to compare")
+    tell(f"{arguments.folder / files.AGREEMENT}: all figures, no text", rounds=rounds)
     return 0
 
 
@@ -208,7 +220,7 @@ def _percent(share: Mapping[str, Any]) -> str:
 
 
 def _private(folder: Path) -> int:
-    print(f"{folder} holds credentialed text, for your eyes alone. Keep it on this machine.")
+    tell(f"{folder} holds credentialed text, for your eyes alone. Keep it on this machine.", folder=folder)
     return 0
 
 

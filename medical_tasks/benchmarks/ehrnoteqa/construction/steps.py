@@ -6,8 +6,9 @@ import argparse
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from medical_tasks.data.construction import checked_seed
+from medical_tasks.data.construction import checked_seed, numbers
 from medical_tasks.errors import IncompleteError, UsageError
+from medical_tasks.io.output import tell
 
 _LISTED = 10
 
@@ -32,10 +33,12 @@ def _sample(arguments: argparse.Namespace) -> int:
         )
         for row in made["table"]
     ]
-    print("\n".join(align(("level", "notes", "patients", "mean tokens", "sampled", "mean tokens"), rows)))
-    print(
+    tell("\n".join(align(("level", "notes", "patients", "mean tokens", "sampled", "mean tokens"), rows)))
+    tell(
         f"\n{made['sampled']:,} of {made['patients']:,} patients; {made['beyond_bounds']:,} have longer notes, "
-        f"{made['in_no_cell']:,} another number of them. Tokens: {made['recipe']['tokenizer']['tokenizer']}."
+        f"{made['in_no_cell']:,} another number of them. Tokens: {made['recipe']['tokenizer']['tokenizer']}.",
+        **numbers(made),
+        table=made["table"],
     )
     return _credentialed(arguments.folder)
 
@@ -56,9 +59,11 @@ def _generate(arguments: argparse.Namespace) -> int:
         return 0
     figures = made["figures"]
     places = ", ".join(f"{letter} {count}" for letter, count in figures["right_place"].items())
-    print(
+    tell(
         f"{made['drafted']:,} of {made['patients']:,} patients have a draft. Right choices: {places}; the longest of the five in "
-        f"{figures['right_is_longest']:,}. Replies asked for again: {figures['asked_again']:,}."
+        f"{figures['right_is_longest']:,}. Replies asked for again: {figures['asked_again']:,}.",
+        **numbers(made),
+        figures=figures,
     )
     _credentialed(arguments.folder)
     failed: Mapping[str, str] = made["failed_patients"]
@@ -85,9 +90,10 @@ def _sheet(arguments: argparse.Namespace) -> int:
         seed=checked_seed(arguments.seed),
     )
     for name, ids in made["sheets"].items():
-        print(f"{arguments.folder / SHEETS / name}.csv: {len(ids):,} questions")
-    print(
-        "Mark each row o (keep) or x (drop), edit question, answer and choices in place, leave the first four columns."
+        tell(f"{arguments.folder / SHEETS / name}.csv: {len(ids):,} questions")
+    tell(
+        "Mark each row o (keep) or x (drop), edit question, answer and choices in place, leave the first four columns.",
+        sheets={name: len(ids) for name, ids in made["sheets"].items()},
     )
     return _credentialed(arguments.folder)
 
@@ -99,18 +105,20 @@ def _import(arguments: argparse.Namespace) -> int:
     made = import_sheets(
         arguments.folder, arguments.paths, blank_keeps=arguments.blank_keeps, partial=arguments.partial
     )
-    print(
+    tell(
         f"{made['reviewed']:,} questions reviewed: {made['removed']:,} removed, {made['kept']:,} kept. Of these, revised: "
         f"{made['questions_revised']:,} questions, {made['answers_revised']:,} answers, {made['wrong_choices_revised']:,} of "
-        f"{made['wrong_choices']:,} wrong choices."
+        f"{made['wrong_choices']:,} wrong choices.",
+        **numbers(made),
+        agreement=made["agreement"],
     )
     for pair in made["agreement"]:
         kappa = pair["kappa"]["value"]
-        print(
+        tell(
             f"{' and '.join(pair['reviewers'])}: the same mark on {pair['agreed']:,} of {pair['questions']:,} questions, "
             f"Cohen's kappa {'n/a' if kappa is None else f'{kappa:.3f}'}"
         )
-    print(f"medical-tasks build ehrnoteqa --config own --source {arguments.folder / QUESTIONS}")
+    tell(f"medical-tasks build ehrnoteqa --config own --source {arguments.folder / QUESTIONS}")
     return _credentialed(arguments.folder)
 
 
@@ -127,12 +135,15 @@ def _answer_sheet(arguments: argparse.Namespace) -> int:
         upstream=arguments.upstream,
     )
     made = export_answers(arguments.paths, arguments.out, options)
-    print(
+    tell(
         f"{len(made['first']):,} questions with the answers of {len(made['models'])} models, in sheets of "
-        f"{', '.join(made['sheets'])}. Mark each row o (correct) or x. Do not hand out key.json: it says whose answers they are."
+        f"{', '.join(made['sheets'])}. Mark each row o (correct) or x. Do not hand out key.json: it says whose answers they are.",
+        questions=len(made["first"]),
+        left_out=made["left_out"],
+        folder=arguments.out,
     )
     if made["left_out"]:
-        print(f"{made['left_out']:,} questions are left out because not every model has an answer to them.")
+        tell(f"{made['left_out']:,} questions are left out because not every model has an answer to them.")
     return _credentialed(arguments.out)
 
 
@@ -144,15 +155,16 @@ def _scores(arguments: argparse.Namespace) -> int:
         raise UsageError(f"construct ehrnoteqa scores needs the one DIR of answer-sheet, got {len(arguments.paths)}.")
     folder: Path = arguments.paths[0]
     header, rows = write_scores(folder, arguments.out, partial=arguments.partial)
-    print("\n".join(align(header, rows)))
-    print(
-        f"\n{arguments.out}: for medical-tasks correlate\n{folder / RATINGS}: for medical-tasks judge-check ehrnoteqa"
+    tell("\n".join(align(header, rows)))
+    tell(
+        f"\n{arguments.out}: for medical-tasks correlate\n{folder / RATINGS}: for medical-tasks judge-check ehrnoteqa",
+        scores=[dict(zip(header, row, strict=True)) for row in rows],
     )
     return _credentialed(folder)
 
 
 def _credentialed(folder: Path) -> int:
-    print(f"{folder} holds credentialed text, for your eyes alone. Keep it on this machine.")
+    tell(f"{folder} holds credentialed text, for your eyes alone. Keep it on this machine.", folder=folder)
     return 0
 
 

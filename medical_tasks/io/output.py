@@ -1,0 +1,76 @@
+"""What a command says on standard output: text for people as it comes, or, with `--json`, one JSON value at its end."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any, TextIO
+
+__all__ = ["AsJson", "as_json", "styled", "tell"]
+
+_SIGNS = {"bold": "1", "red": "31", "green": "32", "yellow": "33"}
+
+
+class AsJson:
+    """What a command has said so far: named facts, or one whole content."""
+
+    def __init__(self) -> None:
+        self.facts: dict[str, Any] = {}
+        self.content: Any = None
+
+    def text(self) -> str:
+        """The facts, or the content with the facts beside it, as JSON."""
+        whole = self.content
+        if whole is None or (isinstance(whole, dict) and self.facts):
+            whole = {**(whole or {}), **self.facts}
+        return json.dumps(whole, indent=2, allow_nan=False, default=_plain)
+
+
+_told: ContextVar[AsJson | None] = ContextVar("told", default=None)
+
+
+def tell(text: str | None, content: Any = None, /, **facts: Any) -> None:
+    """Says `text` to people (None for nothing); to programs a whole `content`, a mapping, list or dataclass, and facts by name."""
+    kept = _told.get()
+    if kept is None:
+        if text is not None:
+            print(text)
+        return
+    if content is not None:
+        kept.content = _plain(content) if dataclasses.is_dataclass(content) else content
+    kept.facts |= facts
+
+
+@contextlib.contextmanager
+def as_json() -> Iterator[AsJson]:
+    """Collects what is said in the block; anything else that is printed goes to standard error."""
+    kept = AsJson()
+    before = _told.set(kept)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield kept
+    finally:
+        _told.reset(before)
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
+
+
+def styled(text: str, style: str, *, stream: TextIO | None = None) -> str:
+    """A text bold or in colour where it goes to a terminal (and NO_COLOR is not set), as it is elsewhere."""
+    if os.environ.get("NO_COLOR") or not (stream or sys.stdout).isatty():
+        return text
+    return f"\x1b[{_SIGNS[style]}m{text}\x1b[0m"

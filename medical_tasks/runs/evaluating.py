@@ -1,0 +1,330 @@
+"""Running tasks from the options of `run` and `score`: data, model or answers, judge, results.
+
+Both take the options as their verbs declare them, and the tasks with their datasets' specs by task name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.data.dataset_store import split_names
+from medical_tasks.data.task_data import TaskData, load_task_data, with_source
+from medical_tasks.errors import UsageError, doing
+from medical_tasks.guard import policy
+from medical_tasks.guard.private_store import SETTINGS_FILE
+from medical_tasks.io.output import tell
+from medical_tasks.models.opener import NEUTRAL_ARGS, full_name, open_model, parse_model_args
+from medical_tasks.models.stand_ins import COPY_EXAMPLE
+from medical_tasks.runs.baselines import run_baseline
+from medical_tasks.runs.finishing import finish, score_responses
+from medical_tasks.runs.folder import (
+    RunFolder,
+    default_folder,
+    existing_run_folder,
+    is_main_process,
+    locked,
+    open_run_folder,
+)
+from medical_tasks.runs.judge_arguments import judge_request
+from medical_tasks.runs.judging import JudgeRequest, RunJudge, check_request, opens_early
+from medical_tasks.runs.recipes import make_recipe
+from medical_tasks.runs.responses import check_recipe, read_file, read_responses, run_responses
+from medical_tasks.runs.results import read_results
+from medical_tasks.runs.runner import (
+    AnsweredTask,
+    RunOptions,
+    load_task_prompts,
+    open_protocols,
+    run_model,
+)
+from medical_tasks.spec import DatasetSpec, TaskSpec
+
+Specs = Mapping[str, DatasetSpec]
+
+
+def evaluate(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: Specs) -> Path | None:
+    """Asks a model and scores its answers; the run's folder, or None after a forecast and in all but the main process."""
+    if arguments.max_new_tokens is not None and arguments.max_new_tokens < 1:
+        raise UsageError(f"--max-new-tokens must be 1 or more, got {arguments.max_new_tokens}.")
+    subjects = [policy.Subject.of(specs[task.name], task=task.name) for task in tasks]
+    # Before a row is read: what goes wrong with one may not be told in its own words.
+    with policy.protect(subjects, policy.attestation_from(arguments)):
+        return _evaluated(arguments, tasks, specs)
+
+
+def _evaluated(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: Specs) -> Path | None:
+    name = full_name(arguments.model)
+    model_args = parse_model_args(arguments.model_args)
+    task_args = read_task_args(arguments.task_args, tasks)
+    judge = judge_request(arguments, tasks, prompts=arguments.prompts)
+    data = {
+        task.name: load_task_data(
+            task,
+            specs[task.name],
+            data=arguments.data,
+            config=arguments.config,
+            split=arguments.split,
+            max_samples=arguments.max_samples,
+        )
+        for task in tasks
+    }
+    settings: dict[str, Any] = {
+        "tasks": [task.name for task in tasks],
+        "model": name,
+        # How much is asked at once, and for how long, changes no answer: such arguments may differ when a run goes on.
+        "model_args": {name: value for name, value in model_args.items() if name not in NEUTRAL_ARGS},
+        "data": {name: part.identity for name, part in data.items()},
+        "prompts": arguments.prompts,
+        "max_new_tokens": arguments.max_new_tokens,
+    }
+    # Only where there are some, so that folders of tasks without them stay what they were.
+    asked = {name: value for name, value in task_args.items() if any(name in task.arguments for task in tasks)}
+    settings |= {"task_args": asked} if asked else {}
+    settings |= {"truncate": arguments.truncate} if arguments.truncate != "refuse" else {}
+    settings |= {"judge": judge.identity} if judge is not None else {}
+    options = RunOptions(
+        prompts=arguments.prompts,
+        upstream=arguments.upstream,
+        max_new_tokens=arguments.max_new_tokens,
+        max_samples=arguments.max_samples,
+        model_args=model_args,
+        task_args=task_args,
+        truncate=arguments.truncate,
+    )
+    if judge is not None and judge.options.forecast:
+        if not is_main_process():
+            return None
+        _forecast(tasks, data, judge, options)
+        tell("This is with the reference answers in place of the model's. No judge was asked, nothing is written.")
+        return None
+    private = any(not policy.text_allowed(spec) for spec in specs.values())
+    folder = open_run_folder(arguments.out or default_folder(name, settings), settings, private=private)
+    with locked(folder):
+        return _finished(name, model_args, tasks, data, folder, options, judge)
+
+
+def read_task_args(text: str, tasks: Sequence[TaskSpec]) -> dict[str, str]:
+    """Reads `--task-args`, of which each must be a setting of one of the tasks."""
+    given = parse_model_args(text, option="--task-args")
+    known = {name for task in tasks for name in (*task.arguments, *task.scoring_arguments)}
+    for name in given:
+        if name not in known:
+            said = f"They take: {', '.join(sorted(known))}." if known else "They take none."
+            raise UsageError(
+                f"--task-args: {name!r} is not a setting of {', '.join(task.name for task in tasks)}. {said}"
+            )
+    return given
+
+
+def _finished(
+    name: str,
+    model_args: dict[str, str],
+    tasks: Sequence[TaskSpec],
+    data: Mapping[str, TaskData],
+    folder: RunFolder,
+    options: RunOptions,
+    request: JudgeRequest | None,
+) -> Path | None:
+    """Answers, then scores; a judge that needs no weights is opened first, so that what it lacks is told at once."""
+    if request is not None:
+        check_request(request, tasks)
+    for task in tasks:
+        if given := task.scoring_args(options.task_args):
+            task.benchmark.scoring_identity(task, given)  # says what is missing before a model answers
+
+    early = None
+    if request is not None and is_main_process() and opens_early(request.name):
+        early = RunJudge(request, store=folder.answers, log_dir=folder.logs)
+    from_model = not name.startswith("baseline/")
+    if request and early and from_model and early.endpoint is not None and not folder.answers.exists():
+        print("With the reference answers in place of the model's, judging would take:", file=sys.stderr)
+        _forecast(tasks, data, replace(request, options=replace(request.options, forecast=True)), options)
+    with doing(f"answer {', '.join(task.name for task in tasks)} with {name}"):
+        answered = _answers(name, model_args, tasks, data, folder, options)
+    if answered is None:
+        return None
+    if request is None:
+        finish(answered, folder)
+    else:
+        with early or RunJudge(request, store=folder.answers, log_dir=folder.logs) as judge:
+            finish(answered, folder, judge)
+    return folder.path
+
+
+def _forecast(
+    tasks: Sequence[TaskSpec], data: Mapping[str, TaskData], request: JudgeRequest, options: RunOptions
+) -> None:
+    """Says what judging would cost, with the reference answers in place of the model's."""
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        RunJudge(request, store=Path(scratch) / "none.sqlite", log_dir=Path(scratch)) as judge,
+    ):
+        for task in tasks:
+            if task.judge:
+                answered = run_baseline("reference", task, data[task.name], max_samples=options.max_samples)
+                score_responses(answered, judge.task_judge(task).judging)
+
+
+def _answers(
+    name: str,
+    model_args: dict[str, str],
+    tasks: Sequence[TaskSpec],
+    data: Mapping[str, TaskData],
+    folder: RunFolder,
+    options: RunOptions,
+) -> list[AnsweredTask] | None:
+    kind, _, rest = name.partition("/")
+    itself = [task for task in tasks if task.baseline and kind != "baseline"]
+    if itself:
+        # They ask no model: answered beside the others, in the main process alone.
+        asked = [task for task in tasks if task not in itself]
+        made = _answers(
+            f"baseline/{itself[0].baseline}",
+            {},
+            itself,
+            data,
+            folder,
+            replace(options, prompts="own", truncate="refuse"),
+        )
+        others = _answers(name, model_args, asked, data, folder, options) if asked else []
+        if made is None or others is None:
+            return None
+        found = {each.task.name: each for each in (*made, *others)}
+        return [found[task.name] for task in tasks]
+    if kind == "baseline":
+        if model_args:
+            raise UsageError(f"{name} takes no --model-args, got {', '.join(model_args)}.")
+        if options.prompts != "own" and rest != COPY_EXAMPLE and not any(task.judge for task in tasks):
+            raise UsageError(
+                f"{name} is asked nothing, so that --prompts {options.prompts} has no meaning for it. Leave it out."
+            )
+        if options.truncate != "refuse":
+            raise UsageError(f"{name} is asked nothing, so that --truncate has no meaning for it. Leave it out.")
+        if not is_main_process():
+            return None
+        known: dict[str, Any] = {"max_samples": options.max_samples, "task_args": options.task_args}
+        if rest == COPY_EXAMPLE:
+            known |= {"prompts": options.prompts, "upstream": options.upstream}
+        return [run_baseline(rest, task, data[task.name], **known) for task in tasks]
+    for task in tasks:
+        if task.arguments or options.prompts != "own":
+            load_task_prompts(task, options, data[task.name])  # says what is missing before a model is loaded
+    open_protocols(tasks, options)  # likewise
+    policy.require_processes()
+    model = open_model(name, model_args, log_dir=folder.logs)
+    try:
+        policy.require_endpoint(model.endpoint, "model")
+        if model.is_main and not is_main_process():
+            return None  # one process asks a server, however many were started
+        return run_model(tasks, data, model, folder, options)
+    finally:
+        model.close()
+
+
+def rescore(arguments: argparse.Namespace, task: TaskSpec, spec: DatasetSpec) -> tuple[Path, bool] | None:
+    """Scores answers that are there: the folder, and whether an item has none; None after a forecast and in further processes."""
+    if not is_main_process():
+        return None  # there is nothing to share among processes
+    request = judge_request(arguments, [task], prompts=arguments.prompts)
+    if request is None and arguments.prompts != "own":
+        raise UsageError(
+            f"--prompts {arguments.prompts}: {task.name} needs no judge, and no model is asked. Leave it out."
+        )
+    with policy.protect([policy.Subject.of(spec, task=task.name)], policy.attestation_from(arguments)):
+        if request is not None:
+            check_request(request, [task])
+        with with_source(arguments, task) as given:
+            answered, settings = _answered(task, spec, given)
+        answered = replace(answered, scoring_args=_scoring_args(arguments.task_args, task, answered.recipe))
+        settings |= {"judge": request.identity} if request is not None else {}
+        path = arguments.out or default_folder(arguments.responses.stem, settings)
+        if request is not None and request.options.forecast:
+            with (
+                tempfile.TemporaryDirectory() as scratch,
+                RunJudge(request, store=_kept(path) or Path(scratch) / "none.sqlite", log_dir=Path(scratch)) as judge,
+            ):
+                score_responses(answered, judge.task_judge(task).judging)
+            tell("No judge was asked and nothing is written.")
+            return None
+        folder = open_run_folder(path, settings, private=not policy.text_allowed(spec))
+        with locked(folder):
+            if request is None:
+                finish([answered], folder)
+            else:
+                with RunJudge(request, store=folder.answers, log_dir=folder.logs) as judge:
+                    finish([answered], folder, judge)
+            return folder.path, bool(answered.unanswered)
+
+
+def _scoring_args(text: str, task: TaskSpec, recipe: Mapping[str, Any]) -> dict[str, str]:
+    """The settings given, and those of the run's questions that its scoring must know too."""
+    given = read_task_args(text, [task])
+    questions = [name for name in given if name not in task.scoring_arguments]
+    if questions:
+        raise UsageError(
+            f"--task-args: {', '.join(questions)} is about the questions, and none is asked. Leave it out."
+        )
+    asked = task.scoring_args(recipe.get("task_args", {}))
+    for name, value in asked.items():
+        if given.get(name, value) != value:
+            raise UsageError(
+                f"--task-args: {name}={given[name]}, but the run's questions were asked with {name}={value}. Leave it out."
+            )
+    return {**asked, **given}
+
+
+def _kept(path: Path) -> Path | None:
+    """The store of a scoring that was begun, so that a forecast leaves out what was judged already."""
+    store = existing_run_folder(path).answers if (path / SETTINGS_FILE).is_file() else None
+    return store if store is not None and store.is_file() else None
+
+
+def _answered(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) -> tuple[AnsweredTask, dict[str, Any]]:
+    """Reads the answers; returns them, and what tells this scoring from others."""
+    if arguments.responses.is_dir():
+        return _from_run(task, spec, arguments)
+    data = load_task_data(task, spec, data=arguments.data, config=arguments.config, split=arguments.split)
+    content = read_file(arguments.responses)
+    ids = [item.id for item in data.items]
+    # Says what is wrong with a submission, for a benchmark whose shared task has a form of its own.
+    check = task.benchmark.submission_check(task, data.items)
+    responses = read_responses(arguments.responses, ids, content=content, check=check)
+    name = f"responses/{arguments.responses.name}"
+    source = {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
+    recipe = make_recipe(task, data=data.revision, prompts=None, model=source, max_new_tokens=None, max_samples=None)
+    unanswered = {item.id: "not in the responses" for item in data.items if item.id not in responses}
+    answered = AnsweredTask(task=task, items=data.items, responses=responses, unanswered=unanswered, recipe=recipe)
+    # Not their content: a corrected file is scored again into the same folder, in which nothing else lies.
+    return answered, {"tasks": [task.name], "model": name, "data": {task.name: data.identity}}
+
+
+def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) -> tuple[AnsweredTask, dict[str, Any]]:
+    folder: Path = arguments.responses
+    entries = read_results(folder)["tasks"]
+    if task.name not in entries:
+        raise UsageError(f"{folder}: has no answers to {task.name}, but to {', '.join(entries)}.")
+    recipe = entries[task.name]["recipe"]
+    check_recipe(folder, recipe)
+    config, split = recipe["data"]["config"], recipe["data"]["split"]
+    if arguments.config not in (None, config):
+        raise UsageError(f"{folder}: ran on configuration {config}, got --config {arguments.config}. Leave it out.")
+    if arguments.split is not None and set(split_names(arguments.split)) != set(split_names(split)):
+        raise UsageError(f"{folder}: ran on split {split}, got --split {arguments.split}. Leave it out.")
+    data = load_task_data(
+        task, spec, data=arguments.data, config=config, split=split, max_samples=recipe["max_samples"]
+    )
+    responses = run_responses(task, data, recipe, folder, upstream=arguments.upstream)
+    unanswered = {item.id: "not answered in the run" for item in data.items if item.id not in responses}
+    answered = AnsweredTask(task=task, items=data.items, responses=responses, unanswered=unanswered, recipe=recipe)
+    # Answers to other prompts are another run's, though the model is the same.
+    asked = {"prompts": recipe["prompts"], "max_new_tokens": (recipe["generation"] or {}).get("max_new_tokens")}
+    asked |= {name: recipe[name] for name in ("task_args", "protocol") if name in recipe}
+    settings = {"tasks": [task.name], "model": recipe["model"], "asked": asked, "data": {task.name: data.identity}}
+    return answered, settings
