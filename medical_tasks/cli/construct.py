@@ -121,7 +121,7 @@ def _check_options(arguments: argparse.Namespace, needed: tuple[str, ...], allow
     given = {
         name: value
         for name, value in vars(arguments).items()
-        if name not in ("benchmark", "step") and value not in (None, False, [])
+        if name not in ("benchmark", "step", "json") and value not in (None, False, [])
     }
     shown = {name: "PATH" if name == "paths" else f"--{name.replace('_', '-')}" for name in (*given, *needed)}
     missing = [shown[name] for name in needed if name not in given]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -142,7 +143,22 @@ def test_every_verb_has_help(verb: str, capsys: pytest.CaptureFixture[str]) -> N
     with pytest.raises(SystemExit) as stop:
         main([verb, "--help"])
     assert stop.value.code == 0
-    assert f"medical-tasks {verb}" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"medical-tasks {verb}" in said
+    assert "--json" in said
+
+
+def test_the_first_help_of_run_is_short_and_names_the_rest(capsys: pytest.CaptureFixture[str]) -> None:
+    told = {}
+    for words in ("--help", "--help-all"):
+        with pytest.raises(SystemExit):
+            main(["run", words])
+        told[words] = capsys.readouterr().out
+    options = {words: set(re.findall(r"^  (--[a-z-]+)", said, re.M)) for words, said in told.items()}
+    assert len(options["--help"]) <= 12 < len(options["--help-all"])
+    assert {"--tasks", "--model", "--judge"} <= options["--help"] < options["--help-all"]
+    hidden = len(options["--help-all"] - options["--help"])
+    assert f"{hidden} more options: medical-tasks run --help-all" in told["--help"]
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ SHORT = (MemoryError, lambda: OSError(12, "Cannot allocate memory"), lambda: Run
 @pytest.mark.parametrize(
     ("words", "place", "said"),
     [
-        (RUN, "medical_tasks.runs.baselines.run_baseline", "answer medcalc with baseline/random"),
+        (RUN, "medical_tasks.runs.evaluating.run_baseline", "answer medcalc with baseline/random"),
         (RUN, "medical_tasks.data.dataset_store.file_sha256", "load the items of the tasks"),
         (RUN, SCORER, "score 4 answers to medcalc"),
         (("score", "medcalc", "--responses", "RUN"), SCORER, "score 4 answers to medcalc"),
