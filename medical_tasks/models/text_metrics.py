@@ -12,17 +12,25 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import numpy as np
 
 from medical_tasks.errors import MissingError, UsageError, did_you_mean, system_reason
 from medical_tasks.io.files import read_text
+from medical_tasks.models.alignscore import alignscore_identity, open_alignscore
+from medical_tasks.models.bertscore import BertScore, bertscore_identity, open_bertscore
+from medical_tasks.models.bleurt import bleurt_identity, open_bleurt
+from medical_tasks.models.embedder import CLINICAL_BERT, MINILM, embedder_identity, open_embedder
+from medical_tasks.models.radgraph import f1_radgraph, radgraph_identity
 from medical_tasks.scoring.bleu_and_sari import MAX_ORDER, bleu, bleu_sums, sacrebleu_sentence, sari
+from medical_tasks.scoring.bootstrap import bootstrap_interval, bootstrap_statistic
+from medical_tasks.scoring.content_overlap import medcon
+from medical_tasks.scoring.estimates import Estimate, Floats
 from medical_tasks.scoring.rouge import rouge
 from medical_tasks.scoring.text_pairs import References, as_references, exact_match
-
-if TYPE_CHECKING:
-    from medical_tasks.models.bertscore import BertScore
-    from medical_tasks.scoring.estimates import Estimate, Floats
+from medical_tasks.scoring.umls.index import UmlsIndex
+from medical_tasks.scoring.umls.matcher import Matcher
 
 Pairs = Sequence[tuple[str, str]]
 """Prediction and reference of each item."""
@@ -53,8 +61,6 @@ def word_metrics(
 
 def bertscores(folder: str | Path, layer: int, pairs: Pairs) -> list[BertScore]:
     """Computes BERTScore, not rescaled."""
-    from medical_tasks.models.bertscore import open_bertscore
-
     with closing(open_bertscore(folder, layer=layer)) as scorer:
         scores = scorer.score([prediction for prediction, _ in pairs], [reference for _, reference in pairs])
     tell_cut("bertscore", "texts", scorer.truncated)
@@ -97,9 +103,6 @@ def concept_pairs(
     folder: str, variant: str, pairs: Pairs
 ) -> list[tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]]:
     """Finds the concepts of each reference and of its prediction, for MEDCON."""
-    from medical_tasks.scoring.umls.index import UmlsIndex
-    from medical_tasks.scoring.umls.matcher import Matcher
-
     with UmlsIndex(Path(folder).expanduser()) as index:
         matcher = Matcher(index, variant=variant)
         known = {text: matcher.concepts(text) for text in dict.fromkeys(text for pair in pairs for text in pair)}
@@ -108,8 +111,6 @@ def concept_pairs(
 
 def medcon_identity(folder: str, variant: str) -> dict[str, Any]:
     """Says what decides MEDCON's numbers."""
-    from medical_tasks.scoring.umls.index import UmlsIndex
-
     with UmlsIndex(Path(folder).expanduser()) as index:
         told = index.info
     return {
@@ -124,8 +125,6 @@ def medcon_identity(folder: str, variant: str) -> dict[str, Any]:
 
 def alignscores(given: str, pairs: Pairs) -> list[float]:
     """Computes AlignScore of each prediction, the claim, by its reference, the context."""
-    from medical_tasks.models.alignscore import open_alignscore
-
     with closing(open_alignscore(**_align_files(given))) as scorer:
         scores = scorer.score([reference for _, reference in pairs], [prediction for prediction, _ in pairs])
     tell_cut("alignscore", "pairs", scorer.truncated)
@@ -134,8 +133,6 @@ def alignscores(given: str, pairs: Pairs) -> list[float]:
 
 def align_identity(given: str) -> dict[str, Any]:
     """Says what decides AlignScore's numbers."""
-    from medical_tasks.models.alignscore import alignscore_identity
-
     return {**alignscore_identity(**_align_files(given)), "mode": "nli_sp"}
 
 
@@ -154,12 +151,8 @@ def similarities(name: str, folder: str | Path, pairs: Sequence[tuple[str, str]]
 
     An empty text has 0: an answer that says nothing is like nothing, and leaving it out would reward not answering.
     """
-    import numpy as np
-
-    from medical_tasks.models import embedder as models
-
-    example = models.CLINICAL_BERT if name == "clinical_bert" else models.MINILM
-    embedder = models.open_embedder(folder, example=example)
+    example = CLINICAL_BERT if name == "clinical_bert" else MINILM
+    embedder = open_embedder(folder, example=example)
     try:
         vectors = embedder.embed([text for pair in pairs for text in pair])
     finally:
@@ -188,107 +181,66 @@ def tell_cut(name: str, what: str, count: int) -> None:
 
 
 def _bleurts(folder: str, pairs: Pairs) -> list[float]:
-    from medical_tasks.models.bleurt import open_bleurt
-
-    with closing(open_bleurt(Path(folder).expanduser())) as scorer:
-        scores = scorer.score([(reference, prediction) for prediction, reference in pairs])
+    with closing(open_bleurt(folder)) as scorer:
+        scores = scorer.score(_turned(pairs))
     tell_cut("bleurt", "texts", scorer.truncated)
     return scores
 
 
-def _bleurt_identity(folder: str) -> dict[str, Any]:
-    from medical_tasks.models.bleurt import bleurt_identity
-
-    return dict(bleurt_identity(Path(folder).expanduser()))
-
-
-def _radgraphs(folder: str, pairs: Pairs) -> list[float]:
-    from medical_tasks.models.radgraph import f1_radgraph
-
-    return f1_radgraph(Path(folder).expanduser(), [(reference, prediction) for prediction, reference in pairs])
-
-
-def _radgraph_identity(folder: str) -> dict[str, Any]:
-    from medical_tasks.models.radgraph import radgraph_identity
-
-    return dict(radgraph_identity(Path(folder).expanduser()))
-
-
 def _bertscore_identity(given: str) -> dict[str, Any]:
-    from medical_tasks.models.bertscore import bertscore_identity
-
     folder, layer = checkpoint_layer(given)
     return dict(bertscore_identity(folder, layer=layer))
 
 
 def _medcons(folder: str, pairs: Pairs) -> list[float]:
-    from medical_tasks.scoring.content_overlap import medcon
-
     return [medcon(*each).f1 for each in concept_pairs(folder, "aci-bench", pairs)]
 
 
-def similarity_identity(folder: str | Path) -> dict[str, Any]:
-    """Says what of a checkpoint makes its cosines what they are."""
-    from medical_tasks.models.embedder import embedder_identity
-
-    return dict(embedder_identity(folder))
+def _turned(pairs: Pairs) -> list[tuple[str, str]]:
+    return [(reference, prediction) for prediction, reference in pairs]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ModelMetric:
     """A metric by what the user has on this machine."""
 
     name: str
     given: str  # what its argument is
     compute: Callable[[str, Pairs], list[float]]
-    identity: Callable[[str], dict[str, Any]]  # what decides its numbers, for the recipe; loads no weights
+    identity: Callable[[str], Mapping[str, Any]]  # what decides its numbers, for the recipe; loads no weights
     limits: tuple[float, float] | None = (0.0, 1.0)
     unit: str = ""  # as `MetricSpec.unit`
 
 
+_COSINE: Final[Any] = {"limits": (-1.0, 1.0), "unit": "cosine"}
 MODEL_METRICS: Final[Mapping[str, ModelMetric]] = {
     "bertscore": ModelMetric(
-        name="bertscore",
-        given="FOLDER or FOLDER@LAYER, an encoder's checkpoint",
-        compute=lambda given, pairs: [score.f1 for score in bertscores(*checkpoint_layer(given), pairs)],
-        identity=_bertscore_identity,
-        limits=(-1.0, 1.0),
-        unit="cosine",
+        "bertscore",
+        "FOLDER or FOLDER@LAYER, an encoder's checkpoint",
+        lambda given, pairs: [score.f1 for score in bertscores(*checkpoint_layer(given), pairs)],
+        _bertscore_identity,
+        **_COSINE,
     ),
     "umls": ModelMetric(
-        name="medcon",
-        given="FOLDER, an index made by: medical-tasks umls build",
-        compute=_medcons,
-        identity=partial(medcon_identity, variant="aci-bench"),
+        "medcon",
+        "FOLDER, an index made by: medical-tasks umls build",
+        _medcons,
+        partial(medcon_identity, variant="aci-bench"),
         limits=(0.0, 2.0),  # synonyms can bring it above 1
     ),
-    "alignscore": ModelMetric(
-        name="alignscore",
-        given="CKPT:FOLDER, the authors' checkpoint and its backbone",
-        compute=alignscores,
-        identity=align_identity,
-    ),
+    "alignscore": ModelMetric("alignscore", "CKPT:FOLDER, checkpoint and backbone", alignscores, align_identity),
     "bleurt": ModelMetric(
-        name="bleurt",
-        given="FOLDER, a BLEURT checkpoint",
-        compute=_bleurts,
-        identity=_bleurt_identity,
-        limits=None,
-        unit="score",
+        "bleurt", "FOLDER, a BLEURT checkpoint", _bleurts, bleurt_identity, limits=None, unit="score"
     ),
     "radgraph": ModelMetric(
-        name="f1_radgraph", given="FOLDER, a RadGraph checkpoint", compute=_radgraphs, identity=_radgraph_identity
+        "f1_radgraph",
+        "FOLDER, a RadGraph checkpoint",
+        lambda folder, pairs: f1_radgraph(folder, _turned(pairs)),
+        radgraph_identity,
     ),
     **{
-        name: ModelMetric(
-            name=name,
-            given=f"FOLDER, a {title} checkpoint",
-            compute=partial(similarities, name),
-            identity=similarity_identity,
-            limits=(-1.0, 1.0),
-            unit="cosine",
-        )
-        for name, title in (("sentence_bert", "Sentence-BERT"), ("clinical_bert", "ClinicalBERT"))
+        name: ModelMetric(name, f"FOLDER, a {of} checkpoint", partial(similarities, name), embedder_identity, **_COSINE)
+        for name, of in (("sentence_bert", "Sentence-BERT"), ("clinical_bert", "ClinicalBERT"))
     },
 }
 """Argument to the metric that needs it."""
@@ -338,8 +290,6 @@ def score_texts(
     Returns:
         Each metric's value with its 95 % bootstrap interval, and of all but the pooled ones each text's own.
     """
-    from medical_tasks.scoring.bootstrap import bootstrap_interval, bootstrap_statistic
-
     rows = list(zip(predictions, references, sources or [""] * len(predictions), strict=True))
     words = [word_metrics(said, known, metrics, source=source) for said, known, source in rows]
     columns = {name: [row[name] for row in words] for name in metrics if words and name in words[0]}
@@ -368,8 +318,6 @@ def score_texts(
 
 def pooled_bleu(*sums: Floats, sacrebleu: bool = False) -> Floats:
     """BLEU of what `bleu_sums` adds up to, number for number that of `bleu_corpus` or `sacrebleu_corpus`."""
-    import numpy as np
-
     matches, totals, (said, true) = np.array(sums[:MAX_ORDER]), np.array(sums[MAX_ORDER:-2]), sums[-2:]
     if sacrebleu:  # the k-th order without a match counts as 1 / 2^k of an n-gram
         none = (matches == 0) & (totals > 0)

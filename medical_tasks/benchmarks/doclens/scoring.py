@@ -307,7 +307,7 @@ def text_metrics(pairs: Pairs, arguments: Mapping[str, str]) -> list[dict[str, f
 
 def text_identity(arguments: Mapping[str, str]) -> dict[str, Any]:
     """Says what of checkpoints and index decides the numbers, for the recipe; loads no weights."""
-    return {name: metric.identity(arguments[name]) for name, metric in MODEL_METRICS.items() if name in arguments}
+    return {name: dict(metric.identity(arguments[name])) for name, metric in MODEL_METRICS.items() if name in arguments}
 
 
 def word_metrics(output: str, reference: str) -> dict[str, float]:

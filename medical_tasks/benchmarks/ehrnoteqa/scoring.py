@@ -17,7 +17,8 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging
 from medical_tasks.models.base import ChoiceScores
-from medical_tasks.models.text_metrics import similarities, similarity_identity
+from medical_tasks.models.embedder import embedder_identity
+from medical_tasks.models.text_metrics import similarities
 from medical_tasks.scoring.bleu_and_sari import sacrebleu_sentence
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.scoring.rouge import rouge
@@ -65,7 +66,7 @@ def score_items(
 def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
     """Says what decides the metrics that a task's `scoring_arguments` add."""
     _check_arguments(task, arguments)
-    return {name: similarity_identity(folder) for name, folder in arguments.items()}
+    return {name: dict(embedder_identity(folder)) for name, folder in arguments.items()}
 
 
 def text_metrics(answer: str, golds: Sequence[str]) -> dict[str, float]:

@@ -25,7 +25,6 @@ from medical_tasks.benchmarks.ehrnoteqa.scoring import (
     score_items,
     scoring_identity,
     similarities,
-    similarity_identity,
     text_metrics,
 )
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
@@ -236,7 +235,7 @@ def test_similarities_are_computed_for_arguments_given_alone(monkeypatch: pytest
         return [len(gold) / 100 for _, gold in pairs]
 
     monkeypatch.setattr(scoring, "similarities", similarities)
-    monkeypatch.setattr(scoring, "similarity_identity", lambda folder: {"folder": folder})
+    monkeypatch.setattr(scoring, "embedder_identity", lambda folder: {"folder": folder})
     task = task_of("open")
     items = [MARBLE, replace(EVIDENCE, id="e"), replace(item(choices=[], answer=""), id="n")]
     scores = score_items(
@@ -457,7 +456,7 @@ def test_cosines_of_pairs(bert: Path) -> None:
     pairs = [*((text, text) for text in TEXTS), ("", TEXTS[0]), (" \n", TEXTS[0]), (TEXTS[0], ""), ("", "")]
     assert similarities("sentence_bert", str(bert), pairs) == [1.0] * len(TEXTS) + [0.0] * 4
     assert similarities("sentence_bert", bert, []) == []
-    identity = similarity_identity(bert)
+    identity = scoring.embedder_identity(bert)
     assert (identity["model"], identity["pooling"], len(identity["weights"])) == ("tiny-bert", "mean", 64)
     assert str(bert.parent) not in json.dumps(identity)
 
