@@ -79,7 +79,7 @@ def scored(arguments: argparse.Namespace, sheet: Sequence[tuple[str, Mapping[str
     """Scores the rows of a table, each with its place; what --json prints."""
     from medical_tasks._version import __version__
     from medical_tasks.models.opener import parse_model_args
-    from medical_tasks.models.text_metrics import MODEL_METRICS, chosen_metrics, score_texts
+    from medical_tasks.models.text_metrics import MODEL_METRICS, chosen_metrics, identity_of_models, score_texts
     from medical_tasks.scoring.estimates import as_json
     from medical_tasks.scoring.rouge import rouge_tokens
 
@@ -127,7 +127,7 @@ def scored(arguments: argparse.Namespace, sheet: Sequence[tuple[str, Mapping[str
         "columns": {name: list(of) for name, of in columns.items() if of},
         "notes": [f"{count} of {len(sheet)} {what}" for what, count in notes.items() if count],
         "settings": {"confidence": 0.95, "resamples": 2000, "seed": seed},
-        "models": {name: MODEL_METRICS[name].identity(given) for name, given in models.items()},
+        "models": identity_of_models(MODEL_METRICS, models),
         "metrics": {name: as_json(each) | ({"unit": units[name]} if name in units else {}) for name, each in estimates.items()},
         "rows": [
             {"row": place} | {name: column[number] for name, column in values.items()}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 import sys
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
@@ -246,6 +245,21 @@ MODEL_METRICS: Final[Mapping[str, ModelMetric]] = {
 """Argument to the metric that needs it."""
 
 
+def metrics_of_models(
+    models: Mapping[str, ModelMetric], arguments: Mapping[str, str], pairs: Pairs
+) -> list[dict[str, float]]:
+    """Computes the metrics whose arguments are given, a row a pair."""
+    given = {
+        each.name: each.compute(arguments[name], pairs) for name, each in models.items() if name in arguments and pairs
+    }
+    return [{name: column[place] for name, column in given.items()} for place in range(len(pairs))]
+
+
+def identity_of_models(models: Mapping[str, ModelMetric], arguments: Mapping[str, str]) -> dict[str, Any]:
+    """Says what of checkpoints and index decides the numbers, for the recipe; loads no weights."""
+    return {name: dict(each.identity(arguments[name])) for name, each in models.items() if name in arguments}
+
+
 def chosen_metrics(names: Sequence[str] | None, arguments: Mapping[str, str], *, sourced: bool) -> tuple[str, ...]:
     """Says which metrics are computed, by default all that can be; `arguments`: of `MODEL_METRICS`."""
     needs = {metric.name: argument for argument, metric in MODEL_METRICS.items()}
@@ -294,14 +308,12 @@ def score_texts(
     words = [word_metrics(said, known, metrics, source=source) for said, known, source in rows]
     columns = {name: [row[name] for row in words] for name in metrics if words and name in words[0]}
     estimates: dict[str, Estimate] = {}
-    owners = [place for place, (said, known, _) in enumerate(rows) for _ in as_references(said, known)]
     pairs = [(said, one) for said, known, _ in rows for one in as_references(said, known)]
-    for argument, given in (arguments or {}).items():
-        metric = MODEL_METRICS[argument]
-        best = [-math.inf] * len(rows)
-        for owner, value in zip(owners, metric.compute(given, pairs), strict=True):
-            best[owner] = max(best[owner], value)
-        columns[metric.name] = best
+    found = iter(metrics_of_models(MODEL_METRICS, arguments or {}, pairs))
+    modelled = [[next(found) for _ in as_references(said, known)] for said, known, _ in rows]
+    for name in arguments or {}:
+        metric = MODEL_METRICS[name]
+        best = columns[metric.name] = [max(each[metric.name] for each in some) for some in modelled]
         estimates[metric.name] = bootstrap_interval(best, clusters=clusters, limits=metric.limits, seed=seed)
     for name in metrics:
         if name in POOLED:
@@ -324,4 +336,4 @@ def pooled_bleu(*sums: Floats, sacrebleu: bool = False) -> Floats:
         matches = np.where(none & matches.any(axis=0), 0.5 ** none.cumsum(axis=0), matches)
     with np.errstate(divide="ignore", invalid="ignore"):
         score = np.minimum(1.0, np.exp(1 - true / said)) * np.exp(np.log(matches / totals).mean(axis=0))
-    return np.where(matches.all(axis=0) & (said > 0) & (true > 0), score, 0.0)
+    return np.where(matches.all(axis=0), score, 0.0)

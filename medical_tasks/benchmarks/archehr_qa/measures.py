@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +17,8 @@ from medical_tasks.benchmarks.archehr_qa.spec import OFFICIAL, share_name
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import read_text
 from medical_tasks.models import text_metrics
-from medical_tasks.models.text_metrics import align_identity, alignscores, bertscores, concept_pairs, medcon_identity
+from medical_tasks.models.bertscore import DISTILBERT_LAYER_4, bertscore_identity
+from medical_tasks.models.text_metrics import MODEL_METRICS, ModelMetric, bertscores, concept_pairs, medcon_identity
 from medical_tasks.scoring.content_overlap import medcon
 from medical_tasks.spec import Item
 
@@ -132,7 +133,7 @@ def relevance_values(
     compared: Mapping[str, Sequence[Comparison | None]], arguments: Mapping[str, str], *, wanted: Collection[str]
 ) -> list[dict[str, float]]:
     """Computes an item's metrics by ending of their names, nan without a reference (None), each of equal comparisons once."""
-    given = [metric for argument, (metric, *_) in _MODELS.items() if argument in arguments]
+    given = [metric.name for argument, metric in _MODELS.items() if argument in arguments]
     names = {suffix: [name for name in (*WORD_METRICS, *given) if f"{name}{suffix}" in wanted] for suffix in compared}
     different: dict[Comparison, set[str]] = {}
     for suffix, some in compared.items():
@@ -180,29 +181,20 @@ _ENCODER: Final = "distilbert"
 
 def model_metrics(texts: Sequence[Texts], arguments: Mapping[str, str]) -> list[dict[str, float]]:
     """Computes the metrics by checkpoints and indexes that are given, in the order of the texts."""
-    rows: list[dict[str, float]] = [{} for _ in texts]
-    for argument, (metric, compute, _) in _MODELS.items():
-        if argument in arguments and texts:
-            for row, value in zip(rows, compute(arguments[argument], texts), strict=True):
-                row[metric] = value
-    return rows
+    return text_metrics.metrics_of_models(_MODELS, arguments, texts)
 
 
 def model_identity(arguments: Mapping[str, str]) -> dict[str, Any]:
     """Says what of checkpoints and index decides the numbers, for the recipe; loads no weights."""
-    return {name: identity(arguments[name]) for name, (*_, identity) in _MODELS.items() if name in arguments}
+    return text_metrics.identity_of_models(_MODELS, arguments)
 
 
 def _bertscore(folder: str, texts: Sequence[Texts]) -> list[float]:
-    from medical_tasks.models.bertscore import DISTILBERT_LAYER_4
-
     _check_encoder(folder)
     return [score.rescaled(DISTILBERT_LAYER_4).f1 for score in bertscores(folder, BERTSCORE_LAYER, texts)]
 
 
 def _bertscore_identity(folder: str) -> dict[str, Any]:
-    from medical_tasks.models.bertscore import DISTILBERT_LAYER_4, bertscore_identity
-
     _check_encoder(folder)
     return {**bertscore_identity(folder, layer=BERTSCORE_LAYER), "rescaled_f1": DISTILBERT_LAYER_4.f1}
 
@@ -228,10 +220,9 @@ def _medcon(folder: str, texts: Sequence[Texts]) -> list[float]:
     return [medcon(*each).f1 for each in concept_pairs(folder, MEDCON_VARIANT, texts)]
 
 
-_Compute = Callable[[str, Sequence[Texts]], list[float]]
-_MODELS: Final[Mapping[str, tuple[str, _Compute, Callable[[str], dict[str, Any]]]]] = {
-    "bertscore": ("bertscore", _bertscore, _bertscore_identity),
-    "umls": ("medcon", _medcon, partial(medcon_identity, variant=MEDCON_VARIANT)),
-    "alignscore": ("alignscore", alignscores, align_identity),
+_MODELS: Final[Mapping[str, ModelMetric]] = {
+    "bertscore": replace(MODEL_METRICS["bertscore"], compute=_bertscore, identity=_bertscore_identity),
+    "umls": replace(MODEL_METRICS["umls"], compute=_medcon, identity=partial(medcon_identity, variant=MEDCON_VARIANT)),
+    "alignscore": MODEL_METRICS["alignscore"],
 }
-"""Scoring argument to the metric it adds, what computes it, and what decides its numbers."""
+"""Scoring argument to the metric it adds."""

@@ -30,7 +30,7 @@ from medical_tasks.benchmarks.doclens.pieces import SECTIONS, divide_note
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging
-from medical_tasks.models.text_metrics import MODEL_METRICS, Pairs, concept_pairs
+from medical_tasks.models.text_metrics import MODEL_METRICS, Pairs, concept_pairs, identity_of_models, metrics_of_models
 from medical_tasks.scoring.bleu_and_sari import sacrebleu_sentence
 from medical_tasks.scoring.content_overlap import Medcon, medcon
 from medical_tasks.scoring.reasoning import spoken
@@ -292,22 +292,18 @@ _MEDCON_VARIANT: Final = "aci-bench"
 def text_metrics(pairs: Pairs, arguments: Mapping[str, str]) -> list[dict[str, float]]:
     """Computes the metrics of texts."""
     made = [word_metrics(output, reference) for output, reference in pairs]
-    for name, metric in MODEL_METRICS.items():
-        if name not in arguments or not pairs:
-            continue
-        if name == "umls":
-            found = [medcon_metrics(*each) for each in concept_pairs(arguments[name], _MEDCON_VARIANT, pairs)]
-        else:
-            values = zip(metric.compute(arguments[name], pairs), pairs, strict=True)
-            found = [{metric.name: value if reference.strip() else math.nan} for value, (_, reference) in values]
-        for row, more in zip(made, found, strict=True):
-            row.update(more)
+    others = {name: each for name, each in MODEL_METRICS.items() if name != "umls"}
+    for row, (_, reference), found in zip(made, pairs, metrics_of_models(others, arguments, pairs), strict=True):
+        row |= found if reference.strip() else dict.fromkeys(found, math.nan)
+    if "umls" in arguments and pairs:
+        for row, each in zip(made, concept_pairs(arguments["umls"], _MEDCON_VARIANT, pairs), strict=True):
+            row |= medcon_metrics(*each)
     return made
 
 
 def text_identity(arguments: Mapping[str, str]) -> dict[str, Any]:
     """Says what of checkpoints and index decides the numbers, for the recipe; loads no weights."""
-    return {name: dict(metric.identity(arguments[name])) for name, metric in MODEL_METRICS.items() if name in arguments}
+    return identity_of_models(MODEL_METRICS, arguments)
 
 
 def word_metrics(output: str, reference: str) -> dict[str, float]:
