@@ -15,6 +15,7 @@ from medical_tasks.errors import MedicalTasksError
 from medical_tasks.models.text_metrics import MODEL_METRICS, POOLED, WORD_METRICS, score_texts
 from medical_tasks.scoring.bleu_and_sari import bleu_corpus, sacrebleu_corpus
 from medical_tasks.scoring.bootstrap import bootstrap_interval
+from tests.case_tables import cases
 from tests.models.tiny_bleurt import PAIRS, make_word_bleurt
 from tests.scoring.text_cases import triples
 from tests.support import needs_shared
@@ -32,8 +33,8 @@ NAMED = {"reference": "gold,second", "cluster": "who"}
 @needs_shared
 @pytest.mark.upstream
 def test_recorded_numbers_of_the_reference_implementations() -> None:
-    cases = [row for row in triples() if all(map(str.strip, row["references"]))]
-    assert len(cases) > 20
+    known_rows = [row for row in triples() if all(map(str.strip, row["references"]))]
+    assert len(known_rows) > 20
     expected: dict[str, Any] = {
         "rouge1": lambda told: told["rouge"]["rouge1"]["f"],
         "rougeL_recall": lambda told: told["rouge"]["rougeL"]["r"],
@@ -43,18 +44,18 @@ def test_recorded_numbers_of_the_reference_implementations() -> None:
         "sari": lambda told: told["sari"] / 100,
         "exact_match": lambda told: told["exact_match_first_ref"],
     }
-    one = [row for row in cases if len(row["references"]) == 1]
+    one = [row for row in known_rows if len(row["references"]) == 1]
     Path("t.jsonl").write_text("\n".join(json.dumps(row | {"reference": row["references"]}) for row in one), "utf-8")
     found = mt.score_text("t.jsonl", metrics=expected)
     for name, told in expected.items():
         values = [told(row["expected"]) for row in one]
         assert [row[name] for row in found["rows"]] == pytest.approx(values, abs=1e-9), name
         assert found.metrics[name].value == pytest.approx(sum(values) / len(values))
-    said, known = [row["prediction"] for row in cases], [row["references"] for row in cases]
+    said, known = [row["prediction"] for row in known_rows], [row["references"] for row in known_rows]
     pooled, _ = score_texts(said, known, POOLED)
     for name, whole in (("bleu_corpus", bleu_corpus), ("sacrebleu_corpus", sacrebleu_corpus)):
         assert pooled[name].value == pytest.approx(whole(said, known).score, abs=1e-12)
-        for row in cases:  # also where orders have no match, or no n-gram
+        for row in known_rows:  # also where orders have no match, or no n-gram
             pair = [row["prediction"]], [row["references"]]
             assert score_texts(*pair, [name])[0][name].value == pytest.approx(whole(*pair).score, abs=1e-12)
 
@@ -103,25 +104,8 @@ def test_a_checkpoint_takes_the_best_reference(tmp_path: Path) -> None:
     assert both["models"]["bleurt"] == MODEL_METRICS["bleurt"].identity(args["bleurt"])
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"metrics": "rougel"}, r"no text metric 'rougel'. Did you mean 'rougeL'\? There are rouge1, "),
-        ({"metrics": "bertscore"}, "bertscore: needs bertscore=FOLDER or FOLDER@LAYER.*--task-args bertscore="),
-        ({"metrics": "sari", "table": [{"prediction": "a", "gold": "b"}]}, "Name its column with --source"),
-        ({"task_args": {"bertsore": "x"}}, "takes? no argument 'bertsore'. Did you mean 'bertscore'"),
-        ({"metrics": "rouge1", "task_args": {"umls": "x"}}, "umls: is given, and medcon is not among the metrics"),
-        ({"prediction": "respons"}, "no column 'respons' .--prediction.. Did you mean 'response'"),
-        ({"reference": "response"}, "response is named as prediction and as reference"),
-        ({"table": [{"a": "b"}]}, "which column is the prediction. Name it with --prediction. There are a."),
-        ({"table": [*ROWS, {**ROWS[0], "gold": " "}]}, "no reference in row 4 .column gold.. Every row needs one"),
-        ({"table": [{**ROWS[0], "response": 1.5}]}, "row 1: column response holds float, not text"),
-        ({"table": []}, "has no rows"),
-        ({"table": ["a"], "references": ["a", "b"]}, "1 predictions, but 2 references"),
-        ({"table": ["a"]}, "or the references as well"),
-        ({"table": "none.csv"}, "none.csv: no such file"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("options", "message"), cases(__file__, "WRONG"))
 def test_wrong_use(options: dict[str, Any], message: str) -> None:
+    plain = [{name: row[name] for name in ("response", "gold")} for row in ROWS]
     with pytest.raises(MedicalTasksError, match=message):
-        mt.score_text(**{"table": ROWS, **options})
+        mt.score_text(**{"table": plain, **options})

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.benchmarks.medcalc_bench.data import OFFICIAL_COLUMNS
 from medical_tasks.harness.evaluate_rows import read_row
+from tests.case_tables import cases
 from tests.support import ROOT, SHARED, needs_shared
 
 METRICS = ROOT / "metrics"
@@ -62,28 +62,7 @@ def test_all_rows_of_kqa(load_metric: Callable[[Path], Any]) -> None:
     assert metric.compute()["coverage"] == {"answers": 1, "statements": 14, "missing": 0}
 
 
-ROWS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
-    (
-        "ehrnoteqa.questions",
-        {**{f"choice_{letter}": letter.lower() for letter in LETTERS}, "answer": "B", "category": "level1"},
-        {"choices": ["a", "b", "c", "d", "e"], "answer": "B"},
-    ),
-    (
-        "doclens.data",
-        {"encounter_id": "D1", "note": "PLAN\n\nRest.", "dialogue": "[doctor] hi\n[patient] i cough\na lot"},
-        {"reference": "PLAN\n\nRest.", "sentences": ["[doctor] hi", "[patient] i cough\na lot"]},
-    ),
-    ("doclens.data", {"turns": ["a", "b"], "note": "N"}, {"reference": "N", "sentences": ["a", "b"]}),
-    (
-        "doclens.data",
-        {"CHQ": "I cough. Why?", "Summary": "Why do I cough?"},
-        {"reference": "Why do I cough?", "sentences": ["I cough.", "Why?"]},
-    ),
-    ("doclens.data", {"input": "[0] One. [1] Two.", "reference": ""}, {"reference": "", "sentences": ["One.", "Two."]}),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("module", "row", "wanted"), ROWS)
+@pytest.mark.parametrize(("module", "row", "wanted"), cases(__file__, "ROWS"))
 def test_a_row_as_the_others_release_it(module: str, row: dict[str, Any], wanted: dict[str, Any]) -> None:
     columns = import_module(f"medical_tasks.benchmarks.{module}").METRIC_COLUMNS
     assert read_row(row, columns, "row") == wanted
