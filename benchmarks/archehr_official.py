@@ -385,6 +385,7 @@ def ours(subtask: str, files: Sequence[tuple[Path, Path]], work: Path) -> list[d
     """Scores submissions by the command line; their official entries of results.json, or that the file was refused."""
     from medical_tasks.benchmarks.archehr_qa import measures
     from medical_tasks.cli.entry import main
+    from medical_tasks.models.text_metrics import ModelMetric
 
     def drawn(metric: str) -> Any:
         return lambda _, texts: [stand_in(metric, reference, prediction) for prediction, reference in texts]
@@ -393,7 +394,10 @@ def ours(subtask: str, files: Sequence[tuple[Path, Path]], work: Path) -> list[d
     models = ",".join(f"{name}=stand-in" for name in MODELS) if subtask in TEXT_WORDS else ""
     found = []
     with (
-        patch.dict(measures._MODELS, {name: (metric, drawn(metric), lambda _: {}) for name, metric in MODELS.items()}),
+        patch.dict(
+            measures._MODELS,
+            {name: ModelMetric(metric, "", drawn(metric), lambda _: {}) for name, metric in MODELS.items()},
+        ),
         contextlib.redirect_stdout(io.StringIO()) as said,
         contextlib.redirect_stderr(said),
     ):

@@ -50,10 +50,7 @@ class TaskResults:
         self.coverage: Mapping[str, Any] = entry["coverage"]
         self.breakdown: Mapping[str, Any] = entry["breakdown"]
         self.recipe: Mapping[str, Any] = entry["recipe"]
-        names = Estimate.__dataclass_fields__
-        self.metrics = {
-            metric: Estimate(**{name: told.get(name) for name in names}) for metric, told in entry["metrics"].items()
-        }
+        self.metrics = {metric: _estimate(told) for metric, told in entry["metrics"].items()}
 
     @cached_property
     def items(self) -> pd.DataFrame:
@@ -110,7 +107,7 @@ class Results(Mapping[str, TaskResults]):
         return render_table(self.content)
 
     def _repr_html_(self) -> str:
-        return str(self.table.to_html(index=False, na_rep="n/a", float_format="{:.4g}".format))
+        return _html(self.table)
 
 
 class Comparison(Mapping[str, Any]):
@@ -130,6 +127,34 @@ class Comparison(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         return self._text
+
+
+class TextScores(Comparison):
+    """Texts' scores, in the form of `score-text --json`: `metrics`, as a DataFrame `table`, and each row's own in `["rows"]`."""
+
+    @property
+    def metrics(self) -> dict[str, Estimate]:
+        """By name."""
+        return {name: _estimate(told) for name, told in self["metrics"].items()}
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """A row a metric: value, interval, n."""
+        import pandas as pd
+
+        return pd.DataFrame([{"metric": name, **told} for name, told in self["metrics"].items()])
+
+    def _repr_html_(self) -> str:
+        return _html(self.table)
+
+
+def _html(table: pd.DataFrame) -> str:
+    return str(table.to_html(index=False, na_rep="n/a", float_format="{:.4g}".format))
+
+
+def _estimate(told: Mapping[str, Any]) -> Estimate:
+    fields: dict[str, Any] = {name: told.get(name) for name in Estimate.__dataclass_fields__}
+    return Estimate(**fields)
 
 
 def run(tasks: str, model: str, *, judge: str | None = None, max_samples: int | None = None, **options: Any) -> Results:
@@ -175,6 +200,34 @@ def rescored(arguments: argparse.Namespace) -> tuple[Results, bool] | None:
         raise UsageError(f"score takes one task, got {arguments.task!r} ({', '.join(task.name for task in tasks)}).")
     done = rescore(arguments, tasks[0], dataset_spec(tasks[0].dataset))
     return None if done is None else (Results(done[0]), done[1])
+
+
+def score_text(
+    table: Any, references: Iterable[Any] | None = None, *, metrics: str | Iterable[str] | None = None, **options: Any
+) -> TextScores:
+    """Scores texts by text metrics: a file, a DataFrame or records, or predictions with their `references`.
+
+    A reference is a text, or a list of texts of which any will do; `source=COLUMN` and the like name columns, as in `score-text`.
+    """
+    from medical_tasks.cli.score_text import read_sheet, scored, table_of
+
+    names = metrics if metrics is None or isinstance(metrics, str) else ",".join(metrics)
+    if isinstance(table, str | os.PathLike):
+        place, sheet = Path(table), read_sheet(Path(table))
+    else:
+        if references is not None:
+            told, known = list(table), list(references)
+            if len(told) != len(known):
+                raise UsageError(
+                    f"mt.score_text: {len(told)} predictions, but {len(known)} references. Give one of each."
+                )
+            table = [{"prediction": each, "reference": of} for each, of in zip(told, known, strict=True)]
+        table = list(_records(table))
+        if not all(isinstance(each, Mapping) for each in table):
+            raise UsageError("mt.score_text: give a table of predictions and references, or the references as well.")
+        place, sheet = Path("texts"), [(f"row {number}", row) for number, row in enumerate(table, start=1)]
+    content = scored(_options("score-text", table=place, metrics=names, **options), sheet)
+    return TextScores(content, table_of(content))
 
 
 def compare(*runs: Results | str | os.PathLike[str], **options: Any) -> Comparison:
@@ -311,12 +364,15 @@ def _written(answers: Any, folder: Path) -> Path:
     """Writes answers as the lines that `score` reads (and refuses, if need be), in a file named by its content."""
     if isinstance(answers, Mapping):
         answers = [{"id": name, "response": text} for name, text in answers.items()]
-    elif hasattr(answers, "to_dict"):
-        answers = answers.astype(object).where(answers.notna(), None).to_dict("records")  # an empty cell is no answer
-    text = "".join(json.dumps(each, default=_plain) + "\n" for each in answers)
+    text = "".join(json.dumps(each, default=_plain) + "\n" for each in _records(answers))
     path = folder / f"answers-{hashlib.sha256(text.encode()).hexdigest()[:8]}.jsonl"
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def _records(table: Any) -> Any:
+    """The rows of a DataFrame, in which an empty cell is nothing; anything else as it is."""
+    return table.astype(object).where(table.notna(), None).to_dict("records") if hasattr(table, "to_dict") else table
 
 
 def _plain(value: Any) -> Any:

@@ -52,8 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Prints the coefficients; exit code 5 when a pair has none."""
     from medical_tasks.io.score_table import read_scores
 
-    against = _columns("--against", arguments.against) or ()
-    columns = _columns("--columns", arguments.columns)
+    against = column_names("--against", arguments.against) or ()
+    columns = column_names("--columns", arguments.columns)
     if arguments.seed < 0:
         raise UsageError(f"--seed must be 0 or more, got {arguments.seed}.")
     out: Path | None = arguments.out
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{out}: is one of the tables of scores itself. Give --out another name.")
     table = read_scores(
         arguments.scores,
-        names=_columns("--names", arguments.names) or (),
+        names=column_names("--names", arguments.names) or (),
         wanted=(*against, *(columns or ())),
         others=columns is None,
     )
@@ -72,8 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
     return _finish(correlated["pairs"])
 
 
-def _columns(option: str, text: str | None) -> tuple[str, ...] | None:
-    """The names in a list; one with a comma in it is quoted, as in the file."""
+def column_names(option: str, text: str | None) -> tuple[str, ...] | None:
+    """Reads a list of columns' names; one with a comma in it is quoted, as in the file."""
     import csv
 
     if text is None:

@@ -44,6 +44,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "build": "build a dataset from its official files, or its synthetic demo",
         "run": "evaluate a model on tasks; resumes when repeated",
         "score": "score answers you already have",
+        "score-text": "score a table of texts against references: ROUGE, BLEU, SARI, BERTScore and others",
         "judge-check": "check a judge against labels of people, such as the physicians' of K-QA",
         "decompose": "take texts apart into statements or claims, by a judge model",
         "construct": "make a benchmark like EHRNoteQA or ArchEHR-QA on your own notes: sample or align, draft, review",

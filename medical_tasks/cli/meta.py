@@ -20,6 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from medical_tasks.cli.correlate import column_names
 from medical_tasks.errors import UsageError
 from medical_tasks.io.output import tell
 
@@ -124,7 +125,7 @@ def _table(arguments: argparse.Namespace) -> tuple[OutputTable, dict[str, str]]:
     sources: list[tuple[OutputRow, ...]] = []
     digests: dict[str, str] = {}
     tasks: dict[str, str] = {}
-    less = frozenset(_names("--less-is-better", arguments.less_is_better))
+    less = frozenset(column_names("--less-is-better", arguments.less_is_better) or ())
     if runs:
         from medical_tasks.benchmarks.catalog import tasks as known
 
@@ -176,13 +177,13 @@ def _options(arguments: argparse.Namespace, table: OutputTable) -> MetaOptions:
     from medical_tasks.comparison.meta_evaluation import MetaOptions
     from medical_tasks.scoring.preferences import EPSILON
 
-    human = _names("--human", arguments.human) or tuple(name for name in table.columns if name.startswith(HUMAN))
-    metrics = _names("--metrics", arguments.metrics) or tuple(name for name in table.columns if name not in human)
+    human = column_names("--human", arguments.human) or tuple(name for name in table.columns if name.startswith(HUMAN))
+    metrics = column_names("--metrics", arguments.metrics) or tuple(name for name in table.columns if name not in human)
     asked = {
         "--human": human,
         "--metrics": metrics,
         "--against": () if arguments.against is None else (arguments.against,),
-        "--less-is-better": _names("--less-is-better", arguments.less_is_better),
+        "--less-is-better": column_names("--less-is-better", arguments.less_is_better) or (),
     }
     for option, names in asked.items():
         missing = next((name for name in names if name not in table.columns), None)
@@ -209,13 +210,3 @@ def _options(arguments: argparse.Namespace, table: OutputTable) -> MetaOptions:
         epsilon=EPSILON if arguments.epsilon is None else arguments.epsilon,
         seed=arguments.seed,
     )
-
-
-def _names(option: str, text: str | None) -> tuple[str, ...]:
-    names = () if text is None else tuple(name.strip() for name in text.split(","))
-    if not all(names):
-        raise UsageError(f"{option} {text!r}: a column's name is empty. Write A,B")
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise UsageError(f"{option} {text}: column {twice!r} is named twice. Name it once.")
-    return names

@@ -14,15 +14,16 @@ from pathlib import Path
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import csv_lines, open_file
 
-__all__ = ["ScoreTable", "read_scores", "shown"]
+__all__ = ["MISSING", "NUMBER", "ScoreTable", "read_csv_rows", "read_scores", "shown", "told"]
 
 MISSING = frozenset({"", "-", "na", "n/a", "nan", "null"})
 """How people write that there is no score, in small letters."""
 
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_LARGEST_BYTES = 16 * 1024 * 1024
+NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_LARGEST_BYTES = 64 * 1024 * 1024
 _MOST_ROWS = 2_000
 _LONGEST = 40
+_TOLD = 16
 _FORM = "It needs a header and a row a model, such as\nmodel,clinician,benchmark\nmodel-a,61,70.3"
 
 
@@ -101,13 +102,69 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}...")
 
 
+def told(text: str) -> str:
+    """Quotes a cell for a message; a long one may be a sentence of a note and is not shown."""
+    return repr(text) if len(text) <= _TOLD else f"a text of {len(text)} characters"
+
+
+def read_csv_rows(
+    path: Path, needed: Sequence[str], *, form: str, nameless: int = 0
+) -> tuple[list[str], list[tuple[int, dict[str, str]]], str]:
+    """Reads a UTF-8 CSV file: its header, its rows with the line each ends on (cells stripped), and its SHA-256.
+
+    The first `nameless` columns may have no name.
+    """
+    try:
+        with open_file(path) as stream:
+            content = stream.read(_LARGEST_BYTES + 1)
+    except FileNotFoundError as error:
+        raise MissingError(f"{path}: no such file or folder. {form}") from error
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
+    if len(content) > _LARGEST_BYTES:
+        raise UsageError(f"{path}: larger than {_LARGEST_BYTES // 2**20} MiB; that is no table of scores. {form}")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start}). Save it as UTF-8.") from None
+    reader = csv.reader(csv_lines(path, io.StringIO(text, newline="")), strict=True)
+    try:
+        cells = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if any(map(str.strip, row))]
+    except csv.Error as error:
+        raise UsageError(
+            f"{path}: not a whole CSV file ({error}, line {reader.line_num}). Save it with commas."
+        ) from None
+    if len(cells) < 2:
+        raise UsageError(f"{path}: {'has a header and no rows' if cells else 'is empty'}. {form}")
+    header = cells[0][1]
+    for name in needed:
+        if name not in header:
+            raise UsageError(f"{path}: its header, of {len(header)} columns, has no column {name!r}. {form}")
+    empty = next((place for place, name in enumerate(header, start=1) if not name and place > nameless), None)
+    if empty is not None:
+        raise UsageError(f"{path}: column {empty} has no name in the header. Name it or take it out.")
+    twice = next((name for name in header if header.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"{path}: two columns are named {told(twice)}. Rename one of them.")
+    rows = []
+    for line, row in cells[1:]:
+        if len(row) != len(header):
+            raise UsageError(
+                f"{path}, line {line}: {len(row)} cells, the header has {len(header)}. Every row needs as many."
+            )
+        rows.append((line, dict(zip(header, row, strict=True))))
+    return header, rows, hashlib.sha256(content).hexdigest()
+
+
 def _read(path: Path, names: Sequence[str], wanted: Sequence[str], *, others: bool) -> _File:
-    content = _content(path)
-    header, rows = _rows(path, content)
+    header, rows, digest = read_csv_rows(path, (), form=_FORM, nameless=1)
+    _check_header(path, header)
+    if len(rows) > _MOST_ROWS:
+        raise UsageError(f"{path}: {len(rows):,} rows; a table of scores has a row a model, at most {_MOST_ROWS:,}.")
     unknown = [name for name in names if name not in header]
     if unknown:
         raise UsageError(f"{path}: no column {shown(unknown[0])} to name the rows. There are {_listed(header)}.")
-    cells = {name: [row[place] for _, row in rows] for place, name in enumerate(header)}
+    cells = {name: [row[name] for _, row in rows] for name in header}
     texts = [name for name in header if _is_text(cells[name])]
     naming = list(names) or texts[:1]
     if not naming:
@@ -126,7 +183,7 @@ def _read(path: Path, names: Sequence[str], wanted: Sequence[str], *, others: bo
     chosen = [name for name in columns if name in wanted or (others and name not in texts)]
     return _File(
         path=path,
-        digest=hashlib.sha256(content).hexdigest(),
+        digest=digest,
         names=_names(path, lines, [cells[name] for name in naming]),
         columns=tuple(columns),
         scores={name: _numbers(path, name, lines, cells[name]) for name in chosen},
@@ -134,72 +191,20 @@ def _read(path: Path, names: Sequence[str], wanted: Sequence[str], *, others: bo
     )
 
 
-def _content(path: Path) -> bytes:
-    try:
-        with open_file(path) as stream:
-            content = stream.read(_LARGEST_BYTES + 1)
-    except FileNotFoundError as error:
-        raise MissingError(f"{path}: no such file. Give a CSV file of scores. {_FORM}") from error
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}). Give a CSV file of scores.") from error
-    if len(content) > _LARGEST_BYTES:
-        raise UsageError(f"{path}: larger than {_LARGEST_BYTES // 2**20} MiB; that is no table of scores. {_FORM}")
-    return content
-
-
-def _rows(path: Path, content: bytes) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """The header and the rows with the line each ends on, cells without blanks around them."""
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start}). Save it as UTF-8.") from error
-    reader = csv.reader(csv_lines(path, io.StringIO(text, newline="")), strict=True)
-    rows: list[tuple[int, list[str]]] = []
-    try:
-        for cells in reader:
-            if any(cell.strip() for cell in cells):
-                rows.append((reader.line_num, [cell.strip() for cell in cells]))
-    except csv.Error as error:
+def _check_header(path: Path, header: Sequence[str]) -> None:
+    """A table without a header is told from its numbers."""
+    if len(header) < 2:
+        hint = " Is it separated by semicolons or tabs? Save it with commas." if re.search(r"[;\t]", header[0]) else ""
+        raise UsageError(f"{path}: one column only, {shown(header[0])}.{hint} {_FORM}")
+    if all(NUMBER.fullmatch(cell) or cell.lower() in MISSING for cell in header[1:]):
         raise UsageError(
-            f"{path}: not a whole CSV file ({error}, line {reader.line_num}). Save it as CSV, separated by commas."
-        ) from error
-    if not rows:
-        raise UsageError(f"{path}: is empty. {_FORM}")
-    header = _header(path, *rows[0])
-    for line, cells in rows[1:]:
-        if len(cells) != len(header):
-            raise UsageError(
-                f"{path}, line {line}: {len(cells)} cells, the header has {len(header)}. Every row needs as many; a missing score "
-                "is an empty cell."
-            )
-    if not rows[1:]:
-        raise UsageError(f"{path}: has a header and no rows. {_FORM}")
-    if len(rows) - 1 > _MOST_ROWS:
-        raise UsageError(
-            f"{path}: {len(rows) - 1:,} rows; a table of scores has a row a model, at most {_MOST_ROWS:,}."
+            f"{path}: no header; its first row holds numbers ({', '.join(map(shown, header[1:4]))}). {_FORM}"
         )
-    return header, rows[1:]
-
-
-def _header(path: Path, line: int, cells: list[str]) -> list[str]:
-    """The names of the columns; a table without them is told from its numbers."""
-    if len(cells) < 2:
-        hint = " Is it separated by semicolons or tabs? Save it with commas." if re.search(r"[;\t]", cells[0]) else ""
-        raise UsageError(f"{path}: one column only, {shown(cells[0])}.{hint} {_FORM}")
-    if all(_NUMBER.fullmatch(cell) or cell.lower() in MISSING for cell in cells[1:]):
-        raise UsageError(f"{path}: no header; line {line} holds numbers ({', '.join(map(shown, cells[1:4]))}). {_FORM}")
-    empty = [place for place, cell in enumerate(cells[1:], start=2) if not cell]
-    if empty:
-        raise UsageError(f"{path}: column {empty[0]} has no name in the header. Name it or take it out.")
-    twice = next((cell for cell in cells if cells.count(cell) > 1), None)
-    if twice is not None:
-        raise UsageError(f"{path}: two columns are named {shown(twice)}. Rename one of them.")
-    return cells
 
 
 def _is_text(cells: Sequence[str]) -> bool:
     told = [cell for cell in cells if cell.lower() not in MISSING]
-    return bool(told) and not any(_NUMBER.fullmatch(cell) for cell in told)
+    return bool(told) and not any(NUMBER.fullmatch(cell) for cell in told)
 
 
 def _names(path: Path, lines: Sequence[int], columns: Sequence[Sequence[str]]) -> tuple[str, ...]:
@@ -223,7 +228,7 @@ def _numbers(path: Path, column: str, lines: Sequence[int], cells: Sequence[str]
         if cell.lower() in MISSING:
             numbers.append(math.nan)
             continue
-        number = float(cell) if _NUMBER.fullmatch(cell) else math.nan
+        number = float(cell) if NUMBER.fullmatch(cell) else math.nan
         if not math.isfinite(number):
             raise UsageError(
                 f"{path}, line {line}: column {shown(column)} holds {shown(cell)}, which is not a number. A score is a plain "

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import hashlib
-import io
 import math
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.files import csv_lines, open_file
-from medical_tasks.io.score_table import MISSING
+from medical_tasks.errors import UsageError
+from medical_tasks.io.score_table import MISSING, NUMBER, read_csv_rows, told
 from medical_tasks.runs.results import read_items, read_results
 from medical_tasks.scoring.preferences import OutputPairs, Vote
 from medical_tasks.spec import TaskSpec
@@ -24,12 +19,9 @@ NAMES: Final = ("item", "system")
 """The columns that together name an output."""
 
 _CLUSTER: Final = "cluster"
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_LARGEST_BYTES: Final = 64 * 1024 * 1024
 _MOST_ROWS: Final = 20_000
 _MOST_CLUSTERS: Final = 2_000
 _LONGEST_NAME: Final = 120
-_SHOWN: Final = 16
 _FORM: Final = (
     "It needs a header and a row an output, such as\nitem,system,claim_recall,rouge\nvisit-1,model-a,0.61,0.40"
 )
@@ -62,60 +54,11 @@ class OutputTable:
         return [sign * row.scores[name] if name in row.scores else math.nan for row in self.rows]
 
 
-def told(text: str) -> str:
-    """Quotes a cell for a message; a long one may be a sentence of a note and is not shown."""
-    return repr(text) if len(text) <= _SHOWN else f"a text of {len(text)} characters"
-
-
-def read_csv_rows(
-    path: Path, needed: Sequence[str], *, form: str
-) -> tuple[list[str], list[tuple[int, dict[str, str]]], str]:
-    """Reads a UTF-8 CSV file: its header, its rows with the line each ends on (cells stripped), and its SHA-256."""
-    try:
-        with open_file(path) as stream:
-            content = stream.read(_LARGEST_BYTES + 1)
-    except FileNotFoundError as error:
-        raise MissingError(f"{path}: no such file or folder. {form}") from error
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
-    if len(content) > _LARGEST_BYTES:
-        raise UsageError(f"{path}: larger than {_LARGEST_BYTES // 2**20} MiB; that is no table of scores. {form}")
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start}). Save it as UTF-8.") from None
-    reader = csv.reader(csv_lines(path, io.StringIO(text, newline="")), strict=True)
-    try:
-        cells = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if any(map(str.strip, row))]
-    except csv.Error as error:
-        raise UsageError(
-            f"{path}: not a whole CSV file ({error}, line {reader.line_num}). Save it with commas."
-        ) from None
-    if len(cells) < 2:
-        raise UsageError(f"{path}: {'has a header and no rows' if cells else 'is empty'}. {form}")
-    header = cells[0][1]
-    for name in needed:
-        if name not in header:
-            raise UsageError(f"{path}: its header, of {len(header)} columns, has no column {name!r}. {form}")
-    nameless = next((place for place, name in enumerate(header, start=1) if not name), None)
-    if nameless is not None:
-        raise UsageError(f"{path}: column {nameless} has no name in the header. Name it or take it out.")
-    twice = next((name for name in header if header.count(name) > 1), None)
-    if twice is not None:
-        raise UsageError(f"{path}: two columns are named {told(twice)}. Rename one of them.")
-    rows = []
-    for line, row in cells[1:]:
-        if len(row) != len(header):
-            raise UsageError(f"{path}, line {line}: {len(row)} cells, the header has {len(header)}. {form}")
-        rows.append((line, dict(zip(header, row, strict=True))))
-    return header, rows, hashlib.sha256(content).hexdigest()
-
-
 def read_outputs(path: Path) -> tuple[list[OutputRow], str]:
     """Reads a CSV file of scores of outputs, and its SHA-256; a column is of numbers if it has one."""
     header, rows, digest = read_csv_rows(path, NAMES, form=_FORM)
     others = [name for name in header if name not in (*NAMES, _CLUSTER)]
-    numeric = {name for name in others if any(_NUMBER.fullmatch(cells[name]) for _, cells in rows)}
+    numeric = {name for name in others if any(NUMBER.fullmatch(cells[name]) for _, cells in rows)}
     lines: dict[tuple[str, str], int] = {}
     found = []
     for line, cells in rows:
@@ -190,7 +133,7 @@ def _name(text: str, column: str, where: str) -> str:
 def _score(text: str, column: str, where: str) -> float:
     if text.lower() in MISSING:
         return math.nan
-    number = float(text) if _NUMBER.fullmatch(text) else math.nan
+    number = float(text) if NUMBER.fullmatch(text) else math.nan
     if not math.isfinite(number):
         raise UsageError(
             f"{where}, column {told(column)}: must be a number, or an empty cell where there is none; got {told(text)}. A column "

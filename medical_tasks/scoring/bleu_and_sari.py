@@ -120,11 +120,22 @@ def _sacrebleu(texts: Sequence[tuple[str, tuple[str, ...]]], *, effective_order:
     # The library cuts white space off the end first, so that a last "-" before a line break stays.
     segments = [(tokenize_13a(text.rstrip()), [tokenize_13a(one.rstrip()) for one in known]) for text, known in texts]
     matches, totals = _matches(segments)
-    reference_length = sum(
-        min(map(len, true), key=lambda length: (abs(length - len(said)), length)) for said, true in segments
-    )
+    reference_length = sum(_reference_length(said, true) for said, true in segments)
     orders = sum(total > 0 for total in totals) if effective_order else MAX_ORDER
     return _bleu(segments, reference_length, _smoothed(matches, totals), orders, nothing=not any(matches))
+
+
+def bleu_sums(prediction: str, references: References, *, sacrebleu: bool = False) -> tuple[int, ...]:
+    """What a pooled BLEU adds up over texts: matches and n-grams of each order, length of prediction and reference."""
+    texts = (prediction, *as_references(prediction, references))
+    said, *true = (tokenize_13a(text.rstrip() if sacrebleu else text) for text in texts)
+    matches, totals = _matches([(said, true)])
+    return (*matches, *totals, len(said), _reference_length(said, true) if sacrebleu else min(map(len, true)))
+
+
+def _reference_length(said: Sequence[str], true: Sequence[Sequence[str]]) -> int:
+    """SacreBLEU's: of the closest reference, of two the shorter."""
+    return min(map(len, true), key=lambda length: (abs(length - len(said)), length))
 
 
 def _smoothed(matches: Sequence[int], totals: Sequence[int]) -> tuple[float, ...]:

@@ -15,10 +15,8 @@ from medical_tasks.scoring.porter import stem as porter_stem
 from medical_tasks.scoring.text_pairs import (
     References,
     as_references,
-    as_segments,
     count_ngrams,
     harmonic,
-    mean,
     shared,
 )
 
@@ -61,23 +59,6 @@ def rouge(
     true = [_Text(reference, stem) for reference in known]
     return {
         variant: max((said.against(reference, variant) for reference in true), key=lambda figures: figures.f1)
-        for variant in variants
-    }
-
-
-def rouge_corpus(
-    predictions: Sequence[str],
-    references: Sequence[References],
-    *,
-    variants: Sequence[str] = VARIANTS,
-    stem: bool = False,
-) -> dict[str, Overlap]:
-    """Plain means over the predictions of what `rouge` finds, where `evaluate` has the middle of 1,000 bootstrap means."""
-    rows = [rouge(text, known, variants=variants, stem=stem) for text, known in as_segments(predictions, references)]
-    return {
-        variant: Overlap(
-            **{part: mean(getattr(row[variant], part) for row in rows) for part in ("precision", "recall", "f1")}
-        )
         for variant in variants
     }
 

@@ -10,7 +10,7 @@ import re
 import string
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 References: TypeAlias = str | Sequence[str]
 """One reference, or several of which any will do."""
@@ -83,11 +83,6 @@ def exact_match(
 
     said = left(prediction)
     return float(any(said == left(reference) for reference in known))
-
-
-def exact_match_corpus(predictions: Sequence[str], references: Sequence[References], **ignored: Any) -> float:
-    """Share of the predictions that match, 0-1; `nan` for no predictions. Options are those of `exact_match`."""
-    return mean(exact_match(text, known, **ignored) for text, known in as_segments(predictions, references))
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:

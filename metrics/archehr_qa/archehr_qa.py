@@ -12,8 +12,9 @@ from typing import Any
 import datasets  # noqa: TID253  (a metric module is only ever loaded by evaluate)
 import evaluate  # noqa: TID253
 
-from medical_tasks.benchmarks.archehr_qa.metric import score_answers
+from medical_tasks.benchmarks.archehr_qa.metric import METRIC_COLUMNS, score_answers
 from medical_tasks.benchmarks.archehr_qa.spec import DATASET
+from medical_tasks.harness.evaluate_rows import DatasetRows
 
 _DESCRIPTION = """\
 Whether an answer to a patient's question cites the sentences of the note that the answer needs (factuality), and how like a
@@ -45,8 +46,10 @@ Returns:
 """
 
 
-class ArchehrQa(evaluate.Metric):
+class ArchehrQa(DatasetRows, evaluate.Metric):
     """Factuality, relevance and form, with intervals."""
+
+    columns = METRIC_COLUMNS
 
     def _info(self) -> evaluate.MetricInfo:
         text = datasets.Value("string")

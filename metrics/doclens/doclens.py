@@ -12,8 +12,10 @@ from typing import Any
 import datasets  # noqa: TID253  (a metric module is only ever loaded by evaluate)
 import evaluate  # noqa: TID253
 
+from medical_tasks.benchmarks.doclens.data import METRIC_COLUMNS
 from medical_tasks.benchmarks.doclens.metric import score_texts
 from medical_tasks.benchmarks.doclens.spec import OWN
+from medical_tasks.harness.evaluate_rows import DatasetRows
 
 _DESCRIPTION = """\
 Whether a generated medical text says all that its reference says (claim recall), nothing else (claim precision), and whether what
@@ -24,7 +26,7 @@ verdicts you give, by a model of entailment, or by word overlap, whose numbers a
 _INPUTS = """\
 Args:
     predictions: list of str, the texts, with citations such as [0], [1, 2] or [3-5].
-    references: list of dicts, one for each prediction:
+    references: list of dicts, one for each prediction: rows of its datasets, released or built, or
         reference: str.
         sentences: list of str, the source's, whose places from 0 are what is cited.
     form: "text" (default), "note" (a clinical note, judged by its four sections) or "question" (one short question, one claim).
@@ -44,8 +46,10 @@ Returns:
 """
 
 
-class Doclens(evaluate.Metric):
+class Doclens(DatasetRows, evaluate.Metric):
     """Claim and citation metrics, with intervals, bounds and coverage."""
+
+    columns = METRIC_COLUMNS
 
     def _info(self) -> evaluate.MetricInfo:
         text = datasets.Value("string")

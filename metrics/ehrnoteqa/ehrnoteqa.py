@@ -13,7 +13,9 @@ import datasets  # noqa: TID253  (a metric module is only ever loaded by evaluat
 import evaluate  # noqa: TID253
 
 from medical_tasks.benchmarks.ehrnoteqa.metric import score_answers
+from medical_tasks.benchmarks.ehrnoteqa.questions import METRIC_COLUMNS
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
+from medical_tasks.harness.evaluate_rows import DatasetRows
 
 _DESCRIPTION = """\
 Whether answers to clinicians' questions about discharge summaries are right, as in EHRNoteQA: by the mode of a judge's votes, which
@@ -25,8 +27,8 @@ _INPUTS = """\
 Args:
     predictions: list of str, the answers; of the formats prob_index and prob_value each one line of JSON,
         {"logprobs": [a sum of log-probabilities a choice], "tokens": [its number of tokens]}.
-    references: list, one for each prediction: the right answer (str, format open alone), or a dict:
-        choices: list of five str.
+    references: list, one for each prediction: the right answer (str, format open alone), or a dict, such as a row:
+        choices: list of five str; released rows have `choice_A` to `choice_E`.
         answer: str, letter of the right one.
     format: "open" (default), "mc", "prob_index" or "prob_value".
     verdicts: for each prediction 1 (right), 0 (wrong) or None (nobody said), or a list of these, votes of which the mode counts.
@@ -44,8 +46,10 @@ Returns:
 """
 
 
-class Ehrnoteqa(evaluate.Metric):
+class Ehrnoteqa(DatasetRows, evaluate.Metric):
     """Accuracy by verdicts, letters or probabilities, and text metrics, with intervals, bounds and coverage."""
+
+    columns = METRIC_COLUMNS
 
     def _info(self) -> evaluate.MetricInfo:
         text = datasets.Value("string")

@@ -1,7 +1,7 @@
 """The metrics of K-QA as an `evaluate` metric: a thin layer over `medical_tasks.benchmarks.kqa.metric`.
 
 kqa = evaluate.load("metrics/kqa")                  # or evaluate.load(medical_tasks.metric_path("kqa"))
-kqa.compute(predictions=[answer], references=[{"question": ..., "must_have": [...], "nice_to_have": [...]}], verdicts=[[...]])
+kqa.compute(predictions=[answer], references=[{"must_have": [...], "nice_to_have": [...]}], verdicts=[[...]])
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from typing import Any
 import datasets  # noqa: TID253  (a metric module is only ever loaded by evaluate)
 import evaluate  # noqa: TID253
 
+from medical_tasks.benchmarks.kqa.data import METRIC_COLUMNS
 from medical_tasks.benchmarks.kqa.metric import score_answers
 from medical_tasks.benchmarks.kqa.spec import DATASET
+from medical_tasks.harness.evaluate_rows import DatasetRows
 
 _DESCRIPTION = """\
 How much of what a physician would have said an answer to a patient's question says (comprehensiveness: share of must-have
@@ -24,8 +26,7 @@ labelled by the verdicts you give, or by word overlap, whose numbers are not com
 _INPUTS = """\
 Args:
     predictions: list of str, the answers.
-    references: list of dicts, one for each prediction:
-        question: str.
+    references: list of dicts, one for each prediction, released rows (`Must_have`) or built ones:
         must_have: list of str, statements an answer has to make.
         nice_to_have: list of str, statements that supplement it.
     verdicts: list of lists, for each prediction a label a statement, must-have first: "entailment", "neutral",
@@ -44,12 +45,14 @@ Returns:
 """
 
 
-class Kqa(evaluate.Metric):
+class Kqa(DatasetRows, evaluate.Metric):
     """Comprehensiveness and hallucination rate, with intervals, bounds and coverage."""
+
+    columns = METRIC_COLUMNS
 
     def _info(self) -> evaluate.MetricInfo:
         text = datasets.Value("string")
-        row = {"question": text, "must_have": datasets.Sequence(text), "nice_to_have": datasets.Sequence(text)}
+        row = {"must_have": datasets.Sequence(text), "nice_to_have": datasets.Sequence(text)}
         return evaluate.MetricInfo(
             description=_DESCRIPTION,
             citation=DATASET.citation,

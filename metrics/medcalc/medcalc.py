@@ -12,9 +12,11 @@ from typing import Any
 import datasets  # noqa: TID253  (a metric module is only ever loaded by evaluate)
 import evaluate  # noqa: TID253
 
+from medical_tasks.benchmarks.medcalc_bench.data import METRIC_COLUMNS
 from medical_tasks.benchmarks.medcalc_bench.official import official_decision
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC_BENCH
+from medical_tasks.harness.evaluate_rows import DatasetRows
 from medical_tasks.scoring.intervals import wilson_interval
 
 _DESCRIPTION = """\
@@ -26,11 +28,11 @@ measurements, to the day for dates. Two numbers: `accuracy` reads the final answ
 _INPUTS = """\
 Args:
     predictions: list of str, the models' raw replies.
-    references: list of dicts, one for each prediction, from the dataset's row:
+    references: list of dicts, one for each prediction: the dataset's rows, with its official or its built columns, or
         calculator_id: int, `Calculator ID`.
-        answer: str, `Ground Truth Answer`.
-        lower: str, `Lower Limit`.
-        upper: str, `Upper Limit`.
+        answer: str, `Ground Truth Answer` or `ground_truth_answer`.
+        lower: str, `Lower Limit` or `lower_limit`.
+        upper: str, `Upper Limit` or `upper_limit`.
     confidence: float, of the intervals. Default 0.95.
 Returns:
     accuracy, accuracy_official: float in 0-1, nan without rows.
@@ -40,8 +42,10 @@ Returns:
 """
 
 
-class Medcalc(evaluate.Metric):
+class Medcalc(DatasetRows, evaluate.Metric):
     """MedCalc-Bench accuracy, sane and official, with Wilson intervals."""
+
+    columns = METRIC_COLUMNS
 
     def _info(self) -> evaluate.MetricInfo:
         text = datasets.Value("string")

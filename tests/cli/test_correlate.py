@@ -151,7 +151,7 @@ def test_files_that_do_not_fit_together_or_cannot_be_read(capsys: pytest.Capture
             2,
             "c.csv: none of its rows has the name of a row of a.csv; it begins with 'Aspen'",
         ),
-        (["nowhere.csv"], 3, "nowhere.csv: no such file. Give a CSV file of scores"),
+        (["nowhere.csv"], 3, "nowhere.csv: no such file or folder. It needs a header"),
         (["."], 2, ".: cannot be read"),
         (["latin.csv"], 2, "not UTF-8 text"),
         # Long texts are not quoted.

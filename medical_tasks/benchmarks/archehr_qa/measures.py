@@ -5,21 +5,21 @@ Micro figures add up over cases before they divide, macro figures are means. BER
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
-import sys
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.archehr_qa.spec import OFFICIAL, share_name
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import read_text
-from medical_tasks.scoring.bleu_and_sari import bleu, sari
-from medical_tasks.scoring.rouge import rouge
+from medical_tasks.models import text_metrics
+from medical_tasks.models.bertscore import DISTILBERT_LAYER_4, bertscore_identity
+from medical_tasks.models.text_metrics import MODEL_METRICS, ModelMetric, bertscores, concept_pairs, medcon_identity
+from medical_tasks.scoring.content_overlap import medcon
 from medical_tasks.spec import Item
 
 ESSENTIAL: Final = "essential"
@@ -83,7 +83,6 @@ def factuality_values(
 WORD_METRICS: Final = ("bleu", "rouge1", "rouge2", "rougeL", "rougeLsum", "sari")
 """The metrics that need nothing but words."""
 
-_PERCENT: Final = 100
 _APART: Final = "\n\n"
 
 
@@ -134,7 +133,7 @@ def relevance_values(
     compared: Mapping[str, Sequence[Comparison | None]], arguments: Mapping[str, str], *, wanted: Collection[str]
 ) -> list[dict[str, float]]:
     """Computes an item's metrics by ending of their names, nan without a reference (None), each of equal comparisons once."""
-    given = [metric for argument, (metric, *_) in _MODELS.items() if argument in arguments]
+    given = [metric.name for argument, metric in _MODELS.items() if argument in arguments]
     names = {suffix: [name for name in (*WORD_METRICS, *given) if f"{name}{suffix}" in wanted] for suffix in compared}
     different: dict[Comparison, set[str]] = {}
     for suffix, some in compared.items():
@@ -158,13 +157,11 @@ def relevance_values(
 
 def word_metrics(comparison: Comparison, names: Collection[str]) -> dict[str, float]:
     """Computes those of `WORD_METRICS` that are named, 0-1. BLEU is not smoothed: 0 without a run of four tokens in common."""
-    rouges = [name for name in names if name.startswith("rouge")]
-    made = rouge(comparison.prediction, comparison.reference, variants=rouges) if rouges else {}
-    values = {name: overlap.f1 for name, overlap in made.items()}
-    if "bleu" in names:
-        values["bleu"] = bleu(comparison.prediction, comparison.reference).score
+    values = text_metrics.word_metrics(comparison.prediction, comparison.reference, {*names} - {"sari"})
     if "sari" in names:
-        values["sari"] = sari(comparison.source, comparison.prediction, comparison.target).score / _PERCENT
+        values |= text_metrics.word_metrics(
+            comparison.prediction, comparison.target, ("sari",), source=comparison.source
+        )
     return values
 
 
@@ -184,32 +181,20 @@ _ENCODER: Final = "distilbert"
 
 def model_metrics(texts: Sequence[Texts], arguments: Mapping[str, str]) -> list[dict[str, float]]:
     """Computes the metrics by checkpoints and indexes that are given, in the order of the texts."""
-    rows: list[dict[str, float]] = [{} for _ in texts]
-    for argument, (metric, compute, _) in _MODELS.items():
-        if argument in arguments and texts:
-            for row, value in zip(rows, compute(arguments[argument], texts), strict=True):
-                row[metric] = value
-    return rows
+    return text_metrics.metrics_of_models(_MODELS, arguments, texts)
 
 
 def model_identity(arguments: Mapping[str, str]) -> dict[str, Any]:
     """Says what of checkpoints and index decides the numbers, for the recipe; loads no weights."""
-    return {name: identity(arguments[name]) for name, (*_, identity) in _MODELS.items() if name in arguments}
+    return text_metrics.identity_of_models(_MODELS, arguments)
 
 
 def _bertscore(folder: str, texts: Sequence[Texts]) -> list[float]:
-    from medical_tasks.models.bertscore import DISTILBERT_LAYER_4, open_bertscore
-
     _check_encoder(folder)
-    with closing(open_bertscore(folder, layer=BERTSCORE_LAYER)) as scorer:
-        scores = scorer.score([prediction for prediction, _ in texts], [reference for _, reference in texts])
-    _tell_cut("bertscore", "texts", scorer.truncated)
-    return [score.rescaled(DISTILBERT_LAYER_4).f1 for score in scores]
+    return [score.rescaled(DISTILBERT_LAYER_4).f1 for score in bertscores(folder, BERTSCORE_LAYER, texts)]
 
 
 def _bertscore_identity(folder: str) -> dict[str, Any]:
-    from medical_tasks.models.bertscore import DISTILBERT_LAYER_4, bertscore_identity
-
     _check_encoder(folder)
     return {**bertscore_identity(folder, layer=BERTSCORE_LAYER), "rescaled_f1": DISTILBERT_LAYER_4.f1}
 
@@ -232,65 +217,12 @@ def _check_encoder(folder: str) -> None:
 
 
 def _medcon(folder: str, texts: Sequence[Texts]) -> list[float]:
-    from medical_tasks.scoring.content_overlap import medcon
-    from medical_tasks.scoring.umls.index import UmlsIndex
-    from medical_tasks.scoring.umls.matcher import Matcher
-
-    with UmlsIndex(Path(folder).expanduser()) as index:
-        matcher = Matcher(index, variant=MEDCON_VARIANT)
-        known = {text: matcher.concepts(text) for text in dict.fromkeys(text for pair in texts for text in pair)}
-    return [medcon(known[reference], known[prediction]).f1 for prediction, reference in texts]
+    return [medcon(*each).f1 for each in concept_pairs(folder, MEDCON_VARIANT, texts)]
 
 
-def _medcon_identity(folder: str) -> dict[str, Any]:
-    from medical_tasks.scoring.umls.index import UmlsIndex
-
-    with UmlsIndex(Path(folder).expanduser()) as index:
-        told = index.info
-    return {
-        "variant": MEDCON_VARIANT,
-        "source_sha256": told.source,
-        "lowercase": told.lowercase,
-        "ascii_only": told.ascii_only,
-        "terms": told.terms,
-        "types_sha256": hashlib.sha256(" ".join(told.types).encode()).hexdigest(),
-    }
-
-
-def _alignscore(given: str, texts: Sequence[Texts]) -> list[float]:
-    from medical_tasks.models.alignscore import open_alignscore
-
-    with closing(open_alignscore(**_align_files(given))) as scorer:
-        scores = scorer.score([reference for _, reference in texts], [prediction for prediction, _ in texts])
-    _tell_cut("alignscore", "pairs", scorer.truncated)
-    return scores
-
-
-def _alignscore_identity(given: str) -> dict[str, Any]:
-    from medical_tasks.models.alignscore import alignscore_identity
-
-    return {**alignscore_identity(**_align_files(given)), "mode": "nli_sp"}
-
-
-def _align_files(given: str) -> dict[str, str]:
-    parts = given.split(":")
-    if len(parts) not in (2, 3) or not all(parts):
-        raise UsageError(
-            f"alignscore must be CKPT:FOLDER (the checkpoint's file and its backbone's folder, without colons in their names), or "
-            f"CKPT:FOLDER:SENTENCES (medical, punkt, or a folder of NLTK's punkt_tab); got {given!r}."
-        )
-    return dict(zip(("checkpoint", "backbone", "sentences"), parts, strict=False))
-
-
-def _tell_cut(name: str, what: str, count: int) -> None:
-    if count > 0:
-        print(f"note: {name}: {count} {what} are longer than the checkpoint takes and were cut there", file=sys.stderr)
-
-
-_Compute = Callable[[str, Sequence[Texts]], list[float]]
-_MODELS: Final[Mapping[str, tuple[str, _Compute, Callable[[str], dict[str, Any]]]]] = {
-    "bertscore": ("bertscore", _bertscore, _bertscore_identity),
-    "umls": ("medcon", _medcon, _medcon_identity),
-    "alignscore": ("alignscore", _alignscore, _alignscore_identity),
+_MODELS: Final[Mapping[str, ModelMetric]] = {
+    "bertscore": replace(MODEL_METRICS["bertscore"], compute=_bertscore, identity=_bertscore_identity),
+    "umls": replace(MODEL_METRICS["umls"], compute=_medcon, identity=partial(medcon_identity, variant=MEDCON_VARIANT)),
+    "alignscore": MODEL_METRICS["alignscore"],
 }
-"""Scoring argument to the metric it adds, what computes it, and what decides its numbers."""
+"""Scoring argument to the metric it adds."""

@@ -15,6 +15,9 @@ from medical_tasks.spec import Item
 _TEXTS: Final = ("patient_narrative", "clinician_question", "clinician_answer")
 _LISTS: Final = ("sentence_ids", "sentences", "relevance")
 
+METRIC_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = dict.fromkeys((*_TEXTS, *_LISTS), ())
+"""What `metrics/archehr_qa` reads of a row: the built columns, since the release has no rows."""
+
 
 def score_answers(
     answers: Sequence[str],

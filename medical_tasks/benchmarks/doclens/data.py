@@ -24,6 +24,7 @@ from medical_tasks.benchmarks.doclens.pieces import (
 from medical_tasks.benchmarks.doclens.spec import ACI_BENCH, MEQSUM, OWN, demo_entries
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import UsageError, system_reason
+from medical_tasks.harness.evaluate_rows import Columns
 from medical_tasks.io.columns import Column
 from medical_tasks.io.csv_files import CsvRow, read_csv
 from medical_tasks.io.files import read_bytes
@@ -461,3 +462,16 @@ OWN_SOURCE = DatasetSource(
 )
 
 SOURCES = (ACI_SOURCE, MEQSUM_SOURCE, MIMIC_SOURCE, OWN_SOURCE)
+
+
+METRIC_COLUMNS: Final[Columns] = {
+    "reference": ("note", "impression", "summary", "Summary"),
+    "sentences": (
+        "turns",
+        (split_turns, "dialogue"),
+        (split_question, "CHQ"),
+        (split_question, "NLM Question"),
+        (source_sentences, "input"),
+    ),
+}
+"""What `metrics/doclens` reads of a row of any of these datasets, by its official and its built columns."""

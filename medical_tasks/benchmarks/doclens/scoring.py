@@ -5,13 +5,9 @@ Claims of a file are joined by the text: the authors' rows have sections of anot
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import json
 import math
-import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -32,15 +28,13 @@ from medical_tasks.benchmarks.doclens.measures import (
 from medical_tasks.benchmarks.doclens.official_scoring import OfficialVerdict, judge_official
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS, divide_note
 from medical_tasks.data.dataset_source import file_sha256
-from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.files import read_text
+from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging
+from medical_tasks.models.text_metrics import MODEL_METRICS, Pairs, concept_pairs, identity_of_models, metrics_of_models
 from medical_tasks.scoring.bleu_and_sari import sacrebleu_sentence
 from medical_tasks.scoring.content_overlap import Medcon, medcon
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.scoring.rouge import rouge, rouge_tokens
-from medical_tasks.scoring.umls.index import UmlsIndex
-from medical_tasks.scoring.umls.matcher import Matcher
 from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec
 
 NOTE_WORDS = frozenset(
@@ -292,115 +286,24 @@ def _some(ids: Sequence[str]) -> str:
     return f"{named} and {len(ids) - _NAMED} more" if len(ids) > _NAMED else named
 
 
-Pairs = Sequence[tuple[str, str]]
-"""Output and reference of each item."""
+_MEDCON_VARIANT: Final = "aci-bench"
 
 
-_Computed = list[dict[str, float]]
-
-
-def _bertscore(given: str, pairs: Pairs) -> _Computed:
-    """F1, not rescaled, by a checkpoint's folder, `@` and a layer behind it where none is usual; 0 for an empty output."""
-    from medical_tasks.models.bertscore import open_bertscore
-
-    folder, layer = checkpoint_layer(given)
-    with contextlib.closing(open_bertscore(folder, layer=layer)) as scorer:
-        scores = scorer.score([output for output, _ in pairs], [reference for _, reference in pairs])
-    return _referenced("bertscore", [score.f1 for score in scores], pairs, cut=scorer.truncated)
-
-
-def _bertscore_identity(given: str) -> dict[str, Any]:
-    from medical_tasks.models.bertscore import bertscore_identity
-
-    folder, layer = checkpoint_layer(given)
-    return dict(bertscore_identity(folder, layer=layer))
-
-
-def _bleurt(folder: str, pairs: Pairs) -> _Computed:
-    """An empty output is a text like any other."""
-    from medical_tasks.models.bleurt import open_bleurt
-
-    with contextlib.closing(open_bleurt(Path(folder).expanduser())) as scorer:
-        scores = scorer.score([(reference, output) for output, reference in pairs])
-    return _referenced("bleurt", scores, pairs, cut=scorer.truncated)
-
-
-def _bleurt_identity(folder: str) -> dict[str, Any]:
-    from medical_tasks.models.bleurt import bleurt_identity
-
-    return dict(bleurt_identity(Path(folder).expanduser()))
-
-
-def _radgraph(folder: str, pairs: Pairs) -> _Computed:
-    """Partial reward; 0 where neither text has an entity, as published."""
-    from medical_tasks.models.radgraph import f1_radgraph
-
-    scores = f1_radgraph(Path(folder).expanduser(), [(reference, output) for output, reference in pairs])
-    return _referenced("f1_radgraph", scores, pairs)
-
-
-def _radgraph_identity(folder: str) -> dict[str, Any]:
-    from medical_tasks.models.radgraph import radgraph_identity
-
-    return dict(radgraph_identity(Path(folder).expanduser()))
-
-
-def _referenced(name: str, values: Sequence[float], pairs: Pairs, *, cut: int = 0) -> _Computed:
-    if cut > 0:
-        print(f"note: {name}: {cut} texts are longer than the checkpoint takes and were cut there", file=sys.stderr)
-    return [
-        {name: value if reference.strip() else math.nan} for value, (_, reference) in zip(values, pairs, strict=True)
-    ]
-
-
-_LAYERS: Final = {("deberta", 48): 40, ("roberta", 24): 17, ("distilbert", 6): 5}
-"""Kind and number of layers to layer: bert_score's choices for deberta-xlarge-mnli, roberta-large, distilbert-base-uncased."""
-
-
-def checkpoint_layer(given: str) -> tuple[Path, int]:
-    """Reads `FOLDER` or `FOLDER@LAYER`."""
-    path, mark, written = given.rpartition("@")
-    if mark and not Path(given).expanduser().is_dir():
-        if not (written.isascii() and written.isdecimal()):
-            raise UsageError(f"bertscore={given}: what stands behind @ is the number of a layer. Give FOLDER@LAYER.")
-        return Path(path).expanduser(), int(written)
-    folder = Path(given).expanduser()
-    try:
-        config = json.loads(read_text(folder / "config.json"))
-    except OSError as error:
-        raise MissingError(
-            f"bertscore={given}: no checkpoint there ({system_reason(error)} for its config.json). Nothing is downloaded here. On "
-            "a machine with internet: `hf download microsoft/deberta-xlarge-mnli --local-dir models/deberta-xlarge-mnli`; then "
-            "bring the folder here and give its path."
-        ) from error
-    except ValueError as error:
-        raise UsageError(f"{folder / 'config.json'}: not JSON. Download the checkpoint again.") from error
-    told = config if isinstance(config, dict) else {}
-    kind = str(told.get("model_type", "unknown"))
-    layers = next((told[name] for name in ("num_hidden_layers", "n_layers", "n_layer") if name in told), None)
-    if not isinstance(layers, int) or (kind, layers) not in _LAYERS:
-        raise UsageError(
-            f"bertscore={given}: no layer is usual for a checkpoint of the kind {kind} with {layers} layers. Give FOLDER@LAYER."
-        )
-    return folder, _LAYERS[kind, layers]
-
-
-MEDCON_VARIANT: Final = "aci-bench"
-
-
-def text_metrics(pairs: Pairs, arguments: Mapping[str, str]) -> _Computed:
+def text_metrics(pairs: Pairs, arguments: Mapping[str, str]) -> list[dict[str, float]]:
     """Computes the metrics of texts."""
     made = [word_metrics(output, reference) for output, reference in pairs]
-    for name, (compute, _) in _METRICS.items():
-        if name in arguments and pairs:
-            for row, more in zip(made, compute(arguments[name], pairs), strict=True):
-                row.update(more)
+    others = {name: each for name, each in MODEL_METRICS.items() if name != "umls"}
+    for row, (_, reference), found in zip(made, pairs, metrics_of_models(others, arguments, pairs), strict=True):
+        row |= found if reference.strip() else dict.fromkeys(found, math.nan)
+    if "umls" in arguments and pairs:
+        for row, each in zip(made, concept_pairs(arguments["umls"], _MEDCON_VARIANT, pairs), strict=True):
+            row |= medcon_metrics(*each)
     return made
 
 
 def text_identity(arguments: Mapping[str, str]) -> dict[str, Any]:
     """Says what of checkpoints and index decides the numbers, for the recipe; loads no weights."""
-    return {name: identity(arguments[name]) for name, (_, identity) in _METRICS.items() if name in arguments}
+    return identity_of_models(MODEL_METRICS, arguments)
 
 
 def word_metrics(output: str, reference: str) -> dict[str, float]:
@@ -424,31 +327,3 @@ def medcon_metrics(reference: Mapping[str, frozenset[str]], output: Mapping[str,
         "medcon_precision": scores.concept_precision if output else math.nan,
         "medcon_official": scores.f1,
     }
-
-
-def _medcon(folder: str, pairs: Pairs) -> _Computed:
-    with UmlsIndex(Path(folder).expanduser()) as index:
-        matcher = Matcher(index, variant=MEDCON_VARIANT)
-        return [medcon_metrics(matcher.concepts(reference), matcher.concepts(output)) for output, reference in pairs]
-
-
-def _medcon_identity(folder: str) -> dict[str, Any]:
-    with UmlsIndex(Path(folder).expanduser()) as index:
-        told = index.info
-    return {
-        "variant": MEDCON_VARIANT,
-        "source_sha256": told.source,
-        "lowercase": told.lowercase,
-        "ascii_only": told.ascii_only,
-        "terms": told.terms,
-        "types_sha256": hashlib.sha256(" ".join(told.types).encode()).hexdigest(),
-    }
-
-
-_METRICS: Final[Mapping[str, tuple[Callable[[str, Pairs], _Computed], Callable[[str], dict[str, Any]]]]] = {
-    "bertscore": (_bertscore, _bertscore_identity),
-    "umls": (_medcon, _medcon_identity),
-    "bleurt": (_bleurt, _bleurt_identity),
-    "radgraph": (_radgraph, _radgraph_identity),
-}
-"""Argument to what computes its metrics, and what decides their numbers; only the first loads weights."""

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from medical_tasks.benchmarks.ehrnoteqa.notes import Note
+from medical_tasks.harness.evaluate_rows import Columns
 from medical_tasks.io.columns import Column
 from medical_tasks.io.json_records import Field, Record, is_list_of, is_text, one_of, optional, read_records
 
@@ -336,6 +337,13 @@ COLUMNS = (
     ),
 )
 """Of every configuration, in this order."""
+
+
+METRIC_COLUMNS: Columns = {
+    "choices": ((lambda *texts: list(texts), *(f"choice_{letter}" for letter in LETTERS)),),
+    "answer": (),
+}
+"""What `metrics/ehrnoteqa` reads of a row, by its official and its built columns."""
 
 
 def joined_row(question: Question, notes: Iterable[Note]) -> dict[str, Any]:

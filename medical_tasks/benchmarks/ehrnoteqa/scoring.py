@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import math
 import string
-import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from medical_tasks.benchmarks.ehrnoteqa.judging import NO_GOLD, AnswerVerdict, Case, gold_texts, judge_answers
@@ -19,6 +17,8 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging
 from medical_tasks.models.base import ChoiceScores
+from medical_tasks.models.embedder import embedder_identity
+from medical_tasks.models.text_metrics import similarities
 from medical_tasks.scoring.bleu_and_sari import sacrebleu_sentence
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.scoring.rouge import rouge
@@ -66,7 +66,7 @@ def score_items(
 def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
     """Says what decides the metrics that a task's `scoring_arguments` add."""
     _check_arguments(task, arguments)
-    return {name: similarity_identity(folder) for name, folder in arguments.items()}
+    return {name: dict(embedder_identity(folder)) for name, folder in arguments.items()}
 
 
 def text_metrics(answer: str, golds: Sequence[str]) -> dict[str, float]:
@@ -178,45 +178,6 @@ def _similarities(
             row = made[place]
             row[name] = value if math.isnan(row[name]) else max(row[name], value)
     return made
-
-
-def similarities(name: str, folder: str | Path, pairs: Sequence[tuple[str, str]]) -> list[float]:
-    """Computes the cosine of each pair of texts by a local checkpoint (paper, section 4.3 and table 5).
-
-    An empty text has 0: an answer that says nothing is like nothing, and leaving it out would reward not answering.
-    """
-    import numpy as np
-
-    from medical_tasks.models import embedder as models
-
-    example = models.CLINICAL_BERT if name == "clinical_bert" else models.MINILM
-    embedder = models.open_embedder(folder, example=example)
-    try:
-        vectors = embedder.embed([text for pair in pairs for text in pair])
-    finally:
-        embedder.close()
-    if embedder.truncated:
-        distinct = len({text.strip() for pair in pairs for text in pair})
-        print(
-            f"note: {name}: {embedder.truncated} of {distinct} texts are longer than {embedder.max_length} tokens and were cut "
-            "there",
-            file=sys.stderr,
-        )
-    answers, right = vectors[::2].astype(np.float64), vectors[1::2].astype(np.float64)
-    dot, answered, wanted = (
-        np.einsum("ij,ij->i", *two) for two in ((answers, right), (answers, answers), (right, right))
-    )
-    lengths = answered * wanted
-    # Lengths are 1 or 0; divided by all the same, so that equal texts have exactly 1.
-    cosines = np.divide(dot, np.sqrt(lengths), out=np.zeros(len(pairs)), where=lengths > 0)
-    return [float(cosine) for cosine in np.clip(cosines, -1.0, 1.0)]
-
-
-def similarity_identity(folder: str | Path) -> dict[str, Any]:
-    """Says what of a checkpoint makes its numbers what they are, for the recipe; reads its files and loads no weights."""
-    from medical_tasks.models.embedder import embedder_identity
-
-    return dict(embedder_identity(folder))
 
 
 def _check_arguments(task: TaskSpec, arguments: Mapping[str, str]) -> None:

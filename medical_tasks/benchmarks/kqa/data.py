@@ -20,6 +20,7 @@ from medical_tasks.benchmarks.kqa.documents import Document
 from medical_tasks.benchmarks.kqa.spec import DATASET
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import UsageError
+from medical_tasks.harness.evaluate_rows import Columns
 from medical_tasks.io.columns import Column
 from medical_tasks.io.json_records import (
     Field,
@@ -120,6 +121,9 @@ COLUMNS = (
         description="Kinds of the terms: `problem`, `treatment`, `test`; only in `questions`",
     ),
 )
+
+METRIC_COLUMNS: Columns = {"must_have": ("Must_have",), "nice_to_have": ("Nice_to_have",)}
+"""What `metrics/kqa` reads of a row, by its official columns."""
 
 ANSWERED_SHA256 = "1d4204665e2c9e50c3c348b8ad1de2ddf5d90205c3efaea0eb38135192272c6f"
 QUESTIONS_SHA256 = "8038e1f0a173ffcbf918de3d7161e09d16c6ef77252d54995d0ffe6b07770887"

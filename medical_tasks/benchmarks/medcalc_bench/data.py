@@ -17,6 +17,7 @@ from medical_tasks.benchmarks.medcalc_bench.gold import canonical_entities
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC_BENCH
 from medical_tasks.data.dataset_source import BuildOption, DatasetSource, Generated, OfficialFile
 from medical_tasks.errors import UsageError
+from medical_tasks.harness.evaluate_rows import Columns
 from medical_tasks.io.columns import Column
 from medical_tasks.io.csv_files import CsvRow, read_csv
 from medical_tasks.spec import Item, TaskSpec
@@ -46,6 +47,14 @@ OFFICIAL_COLUMNS = {
     "Upper Limit": "upper_limit",
     "Ground Truth Explanation": "ground_truth_explanation",
 }
+
+METRIC_COLUMNS: Columns = {
+    "calculator_id": ("Calculator ID",),
+    "answer": ("Ground Truth Answer", "ground_truth_answer"),
+    "lower": ("Lower Limit", "lower_limit"),
+    "upper": ("Upper Limit", "upper_limit"),
+}
+"""What `metrics/medcalc` reads of a row, by its official and its built columns."""
 
 COLUMNS = (
     Column(name="row_number", dtype="int64", description="Number of the row in its release; unique, the item's id"),

@@ -27,7 +27,6 @@ from medical_tasks.benchmarks.doclens.measures import (
 )
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS, divide_note
 from medical_tasks.benchmarks.doclens.scoring import (
-    checkpoint_layer,
     item_score,
     join_claims,
     medcon_metrics,
@@ -44,6 +43,7 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.base import Judge, Judging
 from medical_tasks.models.bertscore import open_bertscore
 from medical_tasks.models.bleurt import open_bleurt
+from medical_tasks.models.text_metrics import checkpoint_layer
 from medical_tasks.runs.results import summarise
 from medical_tasks.scoring.umls.index import build_index
 from medical_tasks.spec import Item, ItemScore

@@ -24,8 +24,6 @@ from medical_tasks.benchmarks.ehrnoteqa.scoring import (
     score_choices,
     score_items,
     scoring_identity,
-    similarities,
-    similarity_identity,
     text_metrics,
 )
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
@@ -34,9 +32,10 @@ from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.private_store import redact_reason
 from medical_tasks.judges.base import Judging
-from medical_tasks.models import embedder as models
+from medical_tasks.models import text_metrics as shared
 from medical_tasks.models.base import ChoiceScores
-from medical_tasks.models.embedder import CLINICAL_BERT, MINILM, open_embedder
+from medical_tasks.models.embedder import CLINICAL_BERT, MINILM, embedder_identity, open_embedder
+from medical_tasks.models.text_metrics import similarities
 from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 from tests.benchmarks.ehrnoteqa.judged import by_text, golds, judge, perfect, twin_items
@@ -236,7 +235,7 @@ def test_similarities_are_computed_for_arguments_given_alone(monkeypatch: pytest
         return [len(gold) / 100 for _, gold in pairs]
 
     monkeypatch.setattr(scoring, "similarities", similarities)
-    monkeypatch.setattr(scoring, "similarity_identity", lambda folder: {"folder": folder})
+    monkeypatch.setattr(scoring, "embedder_identity", lambda folder: {"folder": folder})
     task = task_of("open")
     items = [MARBLE, replace(EVIDENCE, id="e"), replace(item(choices=[], answer=""), id="n")]
     scores = score_items(
@@ -457,7 +456,7 @@ def test_cosines_of_pairs(bert: Path) -> None:
     pairs = [*((text, text) for text in TEXTS), ("", TEXTS[0]), (" \n", TEXTS[0]), (TEXTS[0], ""), ("", "")]
     assert similarities("sentence_bert", str(bert), pairs) == [1.0] * len(TEXTS) + [0.0] * 4
     assert similarities("sentence_bert", bert, []) == []
-    identity = similarity_identity(bert)
+    identity = embedder_identity(bert)
     assert (identity["model"], identity["pooling"], len(identity["weights"])) == ("tiny-bert", "mean", 64)
     assert str(bert.parent) not in json.dumps(identity)
 
@@ -478,7 +477,7 @@ def test_opened_once_and_each_text_read_once(bert: Path, monkeypatch: pytest.Mon
         opened.append(embedder)
         return embedder
 
-    monkeypatch.setattr(models, "open_embedder", counting)
+    monkeypatch.setattr(shared, "open_embedder", counting)
     similarities("sentence_bert", bert, [(text, TEXTS[0]) for text in (*TEXTS, *TEXTS, f" {TEXTS[1]} ")])
     assert len(opened) == 1
     assert sum(read) == len(TEXTS)

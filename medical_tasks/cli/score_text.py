@@ -1,0 +1,211 @@
+"""Score texts against references by text metrics: ROUGE, BLEU, SARI, exact match, and those by checkpoints you have.
+
+    medical-tasks score-text answers.csv
+    medical-tasks score-text notes.xlsx --prediction summary --reference clinician_a,clinician_b --metrics rouge1,rougeL,sacrebleu
+    medical-tasks score-text reports.jsonl --metrics bertscore,rougeL_recall --task-args bertscore=models/deberta-xlarge-mnli --json
+
+A table has a row a text: CSV, XLSX, JSON Lines or parquet. Several columns of references, or a list in one of JSON, are references
+of which any will do. Values are means over rows, but for bleu_corpus and sacrebleu_corpus, which are pooled, each with its 95 %
+bootstrap interval. An empty prediction is scored as it is; a row without a reference is refused. Output never quotes a text.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.cli.correlate import column_names
+from medical_tasks.errors import UsageError, did_you_mean
+
+__all__ = ["add_arguments", "run", "scored", "table_of"]
+
+SCHEMA_VERSION = 1
+_NAMES = {
+    "prediction": ("prediction", "response", "output", "hypothesis", "candidate"),
+    "reference": ("reference", "references", "gold", "target"),
+    "source": ("source",),
+}
+_SHOWN = 5
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the verb's options."""
+    parser.add_argument("table", type=Path, metavar="TABLE", help="CSV, XLSX, JSON Lines or parquet, a row a text")
+    parser.add_argument(
+        "--metrics", metavar="NAME,...", help="rouge1 ... rouge9, rougeL, rougeLsum (each also with _precision or _recall), bleu, "
+        "sacrebleu, bleu_corpus, sacrebleu_corpus, exact_match, sari; bertscore, medcon, alignscore, bleurt, f1_radgraph, "
+        "sentence_bert, clinical_bert with --task-args (default: all that need nothing more)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--prediction", metavar="COLUMN", help="what is scored (default: prediction, response, output...)"
+    )
+    parser.add_argument(
+        "--reference", metavar="COLUMN,...", help="what it is compared with (default: reference, gold...)"
+    )
+    parser.add_argument("--source", metavar="COLUMN", help="what it is made from, for sari (default: source, if any)")
+    parser.add_argument("--cluster", metavar="COLUMN", help="rows that belong together, such as a patient's")
+    parser.add_argument(
+        "--task-args", default="", metavar="K=V,...", help="checkpoints and indexes: bertscore=FOLDER, umls=FOLDER, "
+        "alignscore=CKPT:FOLDER, bleurt=FOLDER, radgraph=FOLDER, sentence_bert=FOLDER, clinical_bert=FOLDER",
+    )  # fmt: skip
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the intervals' random draws (default 0)")
+    parser.add_argument("--json", action="store_true", help="machine-readable")
+    parser.add_argument("--out", type=Path, metavar="FILE.json", help="write what --json prints there too")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the figures."""
+    import json
+
+    from medical_tasks.io.files import WholeFile
+
+    out: Path | None = arguments.out
+    if out is not None and out.exists() and arguments.table.exists() and out.samefile(arguments.table):
+        raise UsageError(f"{out}: is the table itself. Give --out another name.")
+    content = scored(arguments, read_sheet(arguments.table))
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+    if out is not None:
+        with WholeFile(out) as stream:
+            stream.write(text + "\n")
+    print(text if arguments.json else table_of(content))
+    if out is not None and not arguments.json:
+        print(f"\n{out}")
+    return 0
+
+
+def scored(arguments: argparse.Namespace, sheet: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
+    """Scores the rows of a table, each with its place; what --json prints."""
+    from medical_tasks._version import __version__
+    from medical_tasks.models.opener import parse_model_args
+    from medical_tasks.models.text_metrics import MODEL_METRICS, chosen_metrics, identity_of_models, score_texts
+    from medical_tasks.scoring.estimates import as_json
+    from medical_tasks.scoring.rouge import rouge_tokens
+
+    where, seed = str(arguments.table), arguments.seed
+    if seed < 0:
+        raise UsageError(f"--seed must be 0 or more, got {seed}.")
+    if not sheet:
+        raise UsageError(f"{where}: has no rows. It needs a header and a row a text.")
+    columns = {name: _columns(where, sheet, name, getattr(arguments, name)) for name in (*_NAMES, "cluster")}
+    named = column_names("--metrics", arguments.metrics)
+    models = parse_model_args(arguments.task_args, option="--task-args")
+    metrics = chosen_metrics(named, models, sourced=bool(columns["source"]))
+    if columns["prediction"][0] in columns["reference"]:
+        raise UsageError(
+            f"{where}: {columns['prediction'][0]} is named as prediction and as reference. Name two columns."
+        )
+    texts = {name: [_texts(where, place, row, of) for place, row in sheet] for name, of in columns.items()}
+    for name in ("reference", "cluster"):
+        bare = [place for (place, _), found in zip(sheet, texts[name], strict=True) if not any(map(str.strip, found))]
+        if bare and columns[name]:
+            more = f" and {len(bare) - _SHOWN} more" if len(bare) > _SHOWN else ""
+            raise UsageError(
+                f"{where}: no {name} in {', '.join(bare[:_SHOWN])}{more} (column {', '.join(columns[name])}). Every row needs "
+                "one: fill it in, or take the row out."
+            )
+    predictions = ["".join(found) for found in texts["prediction"]]
+    estimates, values = score_texts(
+        predictions,
+        [[one for one in found if one.strip()] for found in texts["reference"]],
+        metrics,
+        sources=["".join(found) for found in texts["source"]],
+        clusters=[found[0] for found in texts["cluster"]] if columns["cluster"] else None,
+        arguments=models,
+        seed=seed,
+    )
+    notes = {"predictions are empty; they are scored as they are.": sum(not text.strip() for text in predictions)}
+    if any(name.startswith("rouge") for name in metrics):
+        unread = sum(not any(map(rouge_tokens, known)) for known in texts["reference"])
+        notes["references have no letter a to z and no digit; ROUGE reads nothing else, and is 0 there."] = unread
+    units = {metric.name: metric.unit for metric in MODEL_METRICS.values() if metric.unit}
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "suite_version": __version__,
+        "table": where,
+        "columns": {name: list(of) for name, of in columns.items() if of},
+        "notes": [f"{count} of {len(sheet)} {what}" for what, count in notes.items() if count],
+        "settings": {"confidence": 0.95, "resamples": 2000, "seed": seed},
+        "models": identity_of_models(MODEL_METRICS, models),
+        "metrics": {name: as_json(each) | ({"unit": units[name]} if name in units else {}) for name, each in estimates.items()},
+        "rows": [
+            {"row": place} | {name: column[number] for name, column in values.items()}
+            for number, (place, _) in enumerate(sheet)
+        ],
+    }  # fmt: skip
+
+
+def table_of(content: Mapping[str, Any]) -> str:
+    """Makes the table on the terminal."""
+    from medical_tasks.io.table import align
+    from medical_tasks.runs.numbers import interval, metric_label, valued
+
+    (column,) = content["columns"]["prediction"]
+    rows = [
+        (Path(content["table"]).name, column, metric_label(name, each), valued(each), interval(each), str(each["n"]))
+        for name, each in content["metrics"].items()
+    ]
+    return "\n".join([*align(("table", "column", "metric", "value", "95 % interval", "n"), rows), *content["notes"]])
+
+
+def _columns(
+    where: str, sheet: Sequence[tuple[str, Mapping[str, Any]]], name: str, given: str | None
+) -> tuple[str, ...]:
+    """The columns of a part: those given, or the first of its usual names; none of a part that may be absent."""
+    there = list(dict.fromkeys(column for _, row in sheet for column in row))
+    if given is None:
+        small = {column.strip().lower(): column for column in reversed(there)}
+        found = next((small[usual] for usual in _NAMES.get(name, ()) if usual in small), None)
+        if found is None and name in ("prediction", "reference"):
+            raise UsageError(
+                f"{where}: which column is the {name}? Name it with --{name}. There are {', '.join(there)}."
+            )
+        return () if found is None else (found,)
+    names = (given,) if given in there or name != "reference" else column_names("--reference", given) or ()
+    for each in names:
+        if each not in there:
+            hint = did_you_mean(each, there)
+            raise UsageError(f"{where}: no column {each!r} (--{name}).{hint} There are {', '.join(there)}.")
+    return names
+
+
+def _texts(where: str, place: str, row: Mapping[str, Any], columns: Sequence[str]) -> list[str]:
+    found: list[str] = []
+    for column in columns:
+        cell = row.get(column)
+        for each in cell if isinstance(cell, list | tuple) else [cell]:
+            if not isinstance(
+                each, str | int | None
+            ):  # a whole number is an id, or a text that a spreadsheet took for one
+                raise UsageError(
+                    f"{where}, {place}: column {column} holds {type(each).__name__}, not text. Write it as text."
+                )
+            found.append("" if each is None else str(each))
+    return found
+
+
+def read_sheet(path: Path) -> list[tuple[str, dict[str, Any]]]:
+    """Reads a table, until the suite has one reader of them all: CSV (comma, semicolon, tab) and JSON Lines."""
+    import csv
+    import io
+    import json
+
+    from medical_tasks.errors import MissingError, system_reason
+    from medical_tasks.io.files import read_bytes
+
+    try:
+        text = read_bytes(path).decode("utf-8-sig")
+        if path.suffix in (".jsonl", ".json"):
+            return [
+                (f"line {line}", json.loads(each)) for line, each in enumerate(text.splitlines(), 1) if each.strip()
+            ]
+        delimiter = max(",;\t", key=text.partition("\n")[0].count)
+        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        return [(f"line {reader.line_num}", {name: cell or "" for name, cell in row.items()}) for row in reader]
+    except FileNotFoundError as error:
+        raise MissingError(f"{path}: no such file. Give a table of texts.") from error
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
+    except ValueError as error:
+        raise UsageError(f"{path}: not a table in UTF-8 ({error}).") from error

@@ -1,0 +1,339 @@
+"""Text metrics by name: of words, and by checkpoints and indexes on this machine (docs/text_metrics.md)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sys
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from medical_tasks.errors import MissingError, UsageError, did_you_mean, system_reason
+from medical_tasks.io.files import read_text
+from medical_tasks.models.alignscore import alignscore_identity, open_alignscore
+from medical_tasks.models.bertscore import BertScore, bertscore_identity, open_bertscore
+from medical_tasks.models.bleurt import bleurt_identity, open_bleurt
+from medical_tasks.models.embedder import CLINICAL_BERT, MINILM, embedder_identity, open_embedder
+from medical_tasks.models.radgraph import f1_radgraph, radgraph_identity
+from medical_tasks.scoring.bleu_and_sari import MAX_ORDER, bleu, bleu_sums, sacrebleu_sentence, sari
+from medical_tasks.scoring.bootstrap import bootstrap_interval, bootstrap_statistic
+from medical_tasks.scoring.content_overlap import medcon
+from medical_tasks.scoring.estimates import Estimate, Floats
+from medical_tasks.scoring.rouge import rouge
+from medical_tasks.scoring.text_pairs import References, as_references, exact_match
+from medical_tasks.scoring.umls.index import UmlsIndex
+from medical_tasks.scoring.umls.matcher import Matcher
+
+Pairs = Sequence[tuple[str, str]]
+"""Prediction and reference of each item."""
+
+_ROUGE: Final = re.compile(r"(rouge(?:[1-9]|L|Lsum))(?:_(precision|recall))?")
+_OF_WORDS: Final[Mapping[str, Callable[[str, References], float]]] = {
+    "bleu": lambda prediction, references: bleu(prediction, references).score,
+    "sacrebleu": lambda prediction, references: sacrebleu_sentence(prediction, references).score,
+    "exact_match": exact_match,
+}
+POOLED: Final = ("bleu_corpus", "sacrebleu_corpus")
+WORD_METRICS: Final = ("rouge1", "rouge2", "rougeL", "rougeLsum", *_OF_WORDS, *POOLED, "sari")
+"""What needs nothing but texts; `sari` a source too. ROUGE has further orders, and `_precision` and `_recall`."""
+
+
+def word_metrics(
+    prediction: str, references: References, names: Collection[str], *, source: str = ""
+) -> dict[str, float]:
+    """Computes the metrics of words that are named, but for the pooled ones, 0-1; BLEU is not smoothed."""
+    rouges = {name: match for name in names if (match := _ROUGE.fullmatch(name))}
+    found = rouge(prediction, references, variants=list({match[1] for match in rouges.values()})) if rouges else {}
+    values = {name: getattr(found[match[1]], match[2] or "f1") for name, match in rouges.items()}
+    values |= {name: of(prediction, references) for name, of in _OF_WORDS.items() if name in names}
+    if "sari" in names:
+        values["sari"] = sari(source, prediction, references).score / 100
+    return values
+
+
+def bertscores(folder: str | Path, layer: int, pairs: Pairs) -> list[BertScore]:
+    """Computes BERTScore, not rescaled."""
+    with closing(open_bertscore(folder, layer=layer)) as scorer:
+        scores = scorer.score([prediction for prediction, _ in pairs], [reference for _, reference in pairs])
+    tell_cut("bertscore", "texts", scorer.truncated)
+    return scores
+
+
+_LAYERS: Final = {("deberta", 48): 40, ("roberta", 24): 17, ("distilbert", 6): 5}
+"""Kind and number of layers to layer: bert_score's choices for deberta-xlarge-mnli, roberta-large, distilbert-base-uncased."""
+
+
+def checkpoint_layer(given: str) -> tuple[Path, int]:
+    """Reads `FOLDER` or `FOLDER@LAYER`."""
+    path, mark, written = given.rpartition("@")
+    if mark and not Path(given).expanduser().is_dir():
+        if not (written.isascii() and written.isdecimal()):
+            raise UsageError(f"bertscore={given}: what stands behind @ is the number of a layer. Give FOLDER@LAYER.")
+        return Path(path).expanduser(), int(written)
+    folder = Path(given).expanduser()
+    try:
+        config = json.loads(read_text(folder / "config.json"))
+    except OSError as error:
+        raise MissingError(
+            f"bertscore={given}: no checkpoint there ({system_reason(error)} for its config.json). Nothing is downloaded here. On "
+            "a machine with internet: `hf download microsoft/deberta-xlarge-mnli --local-dir models/deberta-xlarge-mnli`; then "
+            "bring the folder here and give its path."
+        ) from error
+    except ValueError as error:
+        raise UsageError(f"{folder / 'config.json'}: not JSON. Download the checkpoint again.") from error
+    told = config if isinstance(config, dict) else {}
+    kind = str(told.get("model_type", "unknown"))
+    layers = next((told[name] for name in ("num_hidden_layers", "n_layers", "n_layer") if name in told), None)
+    if not isinstance(layers, int) or (kind, layers) not in _LAYERS:
+        raise UsageError(
+            f"bertscore={given}: no layer is usual for a checkpoint of the kind {kind} with {layers} layers. Give FOLDER@LAYER."
+        )
+    return folder, _LAYERS[kind, layers]
+
+
+def concept_pairs(
+    folder: str, variant: str, pairs: Pairs
+) -> list[tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]]:
+    """Finds the concepts of each reference and of its prediction, for MEDCON."""
+    with UmlsIndex(Path(folder).expanduser()) as index:
+        matcher = Matcher(index, variant=variant)
+        known = {text: matcher.concepts(text) for text in dict.fromkeys(text for pair in pairs for text in pair)}
+    return [(known[reference], known[prediction]) for prediction, reference in pairs]
+
+
+def medcon_identity(folder: str, variant: str) -> dict[str, Any]:
+    """Says what decides MEDCON's numbers."""
+    with UmlsIndex(Path(folder).expanduser()) as index:
+        told = index.info
+    return {
+        "variant": variant,
+        "source_sha256": told.source,
+        "lowercase": told.lowercase,
+        "ascii_only": told.ascii_only,
+        "terms": told.terms,
+        "types_sha256": hashlib.sha256(" ".join(told.types).encode()).hexdigest(),
+    }
+
+
+def alignscores(given: str, pairs: Pairs) -> list[float]:
+    """Computes AlignScore of each prediction, the claim, by its reference, the context."""
+    with closing(open_alignscore(**_align_files(given))) as scorer:
+        scores = scorer.score([reference for _, reference in pairs], [prediction for prediction, _ in pairs])
+    tell_cut("alignscore", "pairs", scorer.truncated)
+    return scores
+
+
+def align_identity(given: str) -> dict[str, Any]:
+    """Says what decides AlignScore's numbers."""
+    return {**alignscore_identity(**_align_files(given)), "mode": "nli_sp"}
+
+
+def _align_files(given: str) -> dict[str, str]:
+    parts = given.split(":")
+    if len(parts) not in (2, 3) or not all(parts):
+        raise UsageError(
+            f"alignscore must be CKPT:FOLDER (the checkpoint's file and its backbone's folder, without colons in their names), or "
+            f"CKPT:FOLDER:SENTENCES (medical, punkt, or a folder of NLTK's punkt_tab); got {given!r}."
+        )
+    return dict(zip(("checkpoint", "backbone", "sentences"), parts, strict=False))
+
+
+def similarities(name: str, folder: str | Path, pairs: Sequence[tuple[str, str]]) -> list[float]:
+    """Computes the cosine of each pair of texts by a local checkpoint (paper, section 4.3 and table 5).
+
+    An empty text has 0: an answer that says nothing is like nothing, and leaving it out would reward not answering.
+    """
+    example = CLINICAL_BERT if name == "clinical_bert" else MINILM
+    embedder = open_embedder(folder, example=example)
+    try:
+        vectors = embedder.embed([text for pair in pairs for text in pair])
+    finally:
+        embedder.close()
+    if embedder.truncated:
+        distinct = len({text.strip() for pair in pairs for text in pair})
+        print(
+            f"note: {name}: {embedder.truncated} of {distinct} texts are longer than {embedder.max_length} tokens and were cut "
+            "there",
+            file=sys.stderr,
+        )
+    answers, right = vectors[::2].astype(np.float64), vectors[1::2].astype(np.float64)
+    dot, answered, wanted = (
+        np.einsum("ij,ij->i", *two) for two in ((answers, right), (answers, answers), (right, right))
+    )
+    lengths = answered * wanted
+    # Lengths are 1 or 0; divided by all the same, so that equal texts have exactly 1.
+    cosines = np.divide(dot, np.sqrt(lengths), out=np.zeros(len(pairs)), where=lengths > 0)
+    return [float(cosine) for cosine in np.clip(cosines, -1.0, 1.0)]
+
+
+def tell_cut(name: str, what: str, count: int) -> None:
+    """Says that texts were longer than a checkpoint takes."""
+    if count > 0:
+        print(f"note: {name}: {count} {what} are longer than the checkpoint takes and were cut there", file=sys.stderr)
+
+
+def _bleurts(folder: str, pairs: Pairs) -> list[float]:
+    with closing(open_bleurt(folder)) as scorer:
+        scores = scorer.score(_turned(pairs))
+    tell_cut("bleurt", "texts", scorer.truncated)
+    return scores
+
+
+def _bertscore_identity(given: str) -> dict[str, Any]:
+    folder, layer = checkpoint_layer(given)
+    return dict(bertscore_identity(folder, layer=layer))
+
+
+def _medcons(folder: str, pairs: Pairs) -> list[float]:
+    return [medcon(*each).f1 for each in concept_pairs(folder, "aci-bench", pairs)]
+
+
+def _turned(pairs: Pairs) -> list[tuple[str, str]]:
+    return [(reference, prediction) for prediction, reference in pairs]
+
+
+@dataclass(frozen=True)
+class ModelMetric:
+    """A metric by what the user has on this machine."""
+
+    name: str
+    given: str  # what its argument is
+    compute: Callable[[str, Pairs], list[float]]
+    identity: Callable[[str], Mapping[str, Any]]  # what decides its numbers, for the recipe; loads no weights
+    limits: tuple[float, float] | None = (0.0, 1.0)
+    unit: str = ""  # as `MetricSpec.unit`
+
+
+_COSINE: Final[Any] = {"limits": (-1.0, 1.0), "unit": "cosine"}
+MODEL_METRICS: Final[Mapping[str, ModelMetric]] = {
+    "bertscore": ModelMetric(
+        "bertscore",
+        "FOLDER or FOLDER@LAYER, an encoder's checkpoint",
+        lambda given, pairs: [score.f1 for score in bertscores(*checkpoint_layer(given), pairs)],
+        _bertscore_identity,
+        **_COSINE,
+    ),
+    "umls": ModelMetric(
+        "medcon",
+        "FOLDER, an index made by: medical-tasks umls build",
+        _medcons,
+        partial(medcon_identity, variant="aci-bench"),
+        limits=(0.0, 2.0),  # synonyms can bring it above 1
+    ),
+    "alignscore": ModelMetric("alignscore", "CKPT:FOLDER, checkpoint and backbone", alignscores, align_identity),
+    "bleurt": ModelMetric(
+        "bleurt", "FOLDER, a BLEURT checkpoint", _bleurts, bleurt_identity, limits=None, unit="score"
+    ),
+    "radgraph": ModelMetric(
+        "f1_radgraph",
+        "FOLDER, a RadGraph checkpoint",
+        lambda folder, pairs: f1_radgraph(folder, _turned(pairs)),
+        radgraph_identity,
+    ),
+    **{
+        name: ModelMetric(name, f"FOLDER, a {of} checkpoint", partial(similarities, name), embedder_identity, **_COSINE)
+        for name, of in (("sentence_bert", "Sentence-BERT"), ("clinical_bert", "ClinicalBERT"))
+    },
+}
+"""Argument to the metric that needs it."""
+
+
+def metrics_of_models(
+    models: Mapping[str, ModelMetric], arguments: Mapping[str, str], pairs: Pairs
+) -> list[dict[str, float]]:
+    """Computes the metrics whose arguments are given, a row a pair."""
+    given = {
+        each.name: each.compute(arguments[name], pairs) for name, each in models.items() if name in arguments and pairs
+    }
+    return [{name: column[place] for name, column in given.items()} for place in range(len(pairs))]
+
+
+def identity_of_models(models: Mapping[str, ModelMetric], arguments: Mapping[str, str]) -> dict[str, Any]:
+    """Says what of checkpoints and index decides the numbers, for the recipe; loads no weights."""
+    return {name: dict(each.identity(arguments[name])) for name, each in models.items() if name in arguments}
+
+
+def chosen_metrics(names: Sequence[str] | None, arguments: Mapping[str, str], *, sourced: bool) -> tuple[str, ...]:
+    """Says which metrics are computed, by default all that can be; `arguments`: of `MODEL_METRICS`."""
+    needs = {metric.name: argument for argument, metric in MODEL_METRICS.items()}
+    strange = next((each for each in arguments if each not in MODEL_METRICS), None)
+    if strange is not None:
+        raise UsageError(
+            f"text metrics take no argument {strange!r}.{did_you_mean(strange, MODEL_METRICS)} "
+            f"They take: {', '.join(MODEL_METRICS)}."
+        )
+    given = [MODEL_METRICS[each].name for each in arguments]
+    if names is None:
+        return (*(each for each in WORD_METRICS if sourced or each != "sari"), *given)
+    for name in names:
+        if name in needs and name not in given:
+            argument = needs[name]
+            raise MissingError(
+                f"{name}: needs {argument}={MODEL_METRICS[argument].given}. Give it with --task-args {argument}=..."
+            )
+        if name not in (*WORD_METRICS, *needs) and not _ROUGE.fullmatch(name):
+            known = (*WORD_METRICS, *needs)
+            raise UsageError(f"no text metric {name!r}.{did_you_mean(name, known)} There are {', '.join(known)}.")
+        if name == "sari" and not sourced:
+            raise UsageError("sari: compares with the source of a text too. Name its column with --source.")
+    unused = next((each for each in given if each not in names), None)
+    if unused is not None:
+        raise UsageError(f"{needs[unused]}: is given, and {unused} is not among the metrics. Add it or leave it out.")
+    return tuple(dict.fromkeys(names))
+
+
+def score_texts(
+    predictions: Sequence[str],
+    references: Sequence[References],
+    metrics: Sequence[str],
+    *,
+    sources: Sequence[str] | None = None,
+    clusters: Sequence[Hashable] | None = None,
+    arguments: Mapping[str, str] | None = None,
+    seed: int = 0,
+) -> tuple[dict[str, Estimate], dict[str, list[float]]]:
+    """Scores texts; of several references the best counts by checkpoints, as words say otherwise.
+
+    Returns:
+        Each metric's value with its 95 % bootstrap interval, and of all but the pooled ones each text's own.
+    """
+    rows = list(zip(predictions, references, sources or [""] * len(predictions), strict=True))
+    words = [word_metrics(said, known, metrics, source=source) for said, known, source in rows]
+    columns = {name: [row[name] for row in words] for name in metrics if words and name in words[0]}
+    estimates: dict[str, Estimate] = {}
+    pairs = [(said, one) for said, known, _ in rows for one in as_references(said, known)]
+    found = iter(metrics_of_models(MODEL_METRICS, arguments or {}, pairs))
+    modelled = [[next(found) for _ in as_references(said, known)] for said, known, _ in rows]
+    for name in arguments or {}:
+        metric = MODEL_METRICS[name]
+        best = columns[metric.name] = [max(each[metric.name] for each in some) for some in modelled]
+        estimates[metric.name] = bootstrap_interval(best, clusters=clusters, limits=metric.limits, seed=seed)
+    for name in metrics:
+        if name in POOLED:
+            theirs = name.startswith("sacre")
+            sums = [bleu_sums(said, known, sacrebleu=theirs) for said, known, _ in rows]
+            statistic = partial(pooled_bleu, sacrebleu=theirs)
+            estimates[name] = bootstrap_statistic(
+                list(zip(*sums, strict=True)), statistic, clusters=clusters, seed=seed
+            )
+        elif name not in estimates:
+            estimates[name] = bootstrap_interval(columns[name], clusters=clusters, seed=seed)
+    return {name: estimates[name] for name in metrics}, columns
+
+
+def pooled_bleu(*sums: Floats, sacrebleu: bool = False) -> Floats:
+    """BLEU of what `bleu_sums` adds up to, number for number that of `bleu_corpus` or `sacrebleu_corpus`."""
+    matches, totals, (said, true) = np.array(sums[:MAX_ORDER]), np.array(sums[MAX_ORDER:-2]), sums[-2:]
+    if sacrebleu:  # the k-th order without a match counts as 1 / 2^k of an n-gram
+        none = (matches == 0) & (totals > 0)
+        matches = np.where(none & matches.any(axis=0), 0.5 ** none.cumsum(axis=0), matches)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        score = np.minimum(1.0, np.exp(1 - true / said)) * np.exp(np.log(matches / totals).mean(axis=0))
+    return np.where(matches.all(axis=0), score, 0.0)
