@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.benchmarks.catalog import tasks
-from medical_tasks.cli.entry import VERBS, verb_module
+from medical_tasks.cli.entry import VERBS, _declare, verb_module
 from tests.support import ROOT
 
 PATTERNS = ("*.md", "docs/**/*.md", "dataset_builders/*/README.md", "metrics/*/README.md")
@@ -38,9 +38,7 @@ def _options(verb: str, command: str) -> set[str]:
     """The options of a verb, in the form that the command names (`submit --to TARGET`), or of all its own verbs."""
     parser = argparse.ArgumentParser()
     module = verb_module(verb)
-    module.add_arguments(parser)
-    if hasattr(module, "add_chosen_arguments"):
-        module.add_chosen_arguments(parser, command.split())
+    _declare(parser, module, command.split())
     return set(_declared(parser))
 
 

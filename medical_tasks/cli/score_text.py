@@ -18,6 +18,7 @@ from typing import Any
 
 from medical_tasks.cli.correlate import column_names
 from medical_tasks.errors import UsageError, did_you_mean
+from medical_tasks.io.output import tell
 
 __all__ = ["add_arguments", "run", "scored", "table_of"]
 
@@ -51,7 +52,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "alignscore=CKPT:FOLDER, bleurt=FOLDER, radgraph=FOLDER, sentence_bert=FOLDER, clinical_bert=FOLDER",
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the intervals' random draws (default 0)")
-    parser.add_argument("--json", action="store_true", help="machine-readable")
     parser.add_argument("--out", type=Path, metavar="FILE.json", help="write what --json prints there too")
 
 
@@ -69,9 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     if out is not None:
         with WholeFile(out) as stream:
             stream.write(text + "\n")
-    print(text if arguments.json else table_of(content))
-    if out is not None and not arguments.json:
-        print(f"\n{out}")
+    tell(table_of(content) + (f"\n\n{out}" if out is not None else ""), content)
     return 0
 
 

