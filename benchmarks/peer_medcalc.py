@@ -49,7 +49,7 @@ print(json.dumps(marks))
 
 def their_marks(rows: list[dict[str, str]], wheel: str, venv: Path) -> list[float]:
     """What their metric gives each gold answer."""
-    python = venv / "bin" / "python"
+    python = str(venv / "bin" / "python")
     subprocess.run([sys.executable, "-m", "venv", venv], check=True)
     install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*install, *IMPORTS], check=True)
