@@ -31,6 +31,8 @@ from medical_tasks.models.server import SERVED_OPTIONS
 ROOT = Path(__file__).resolve().parents[1]
 COPIED = (
     "*.md",
+    "LICENSE",
+    "examples/*.ipynb",
     "docs/**/*.*",
     *(f"{folder}/README.md" for folder in ("benchmarks", "dataset_builders/*", "metrics/*", "examples/*")),
 )
