@@ -3,12 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
+TOOLS := .venv-tools
 export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 # A model as small as the toy is many times slower on several threads, above all on a busy machine.
 demo tests: export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test check lint types contracts budgets manifest manifest-check tests space check-browser env env-dev env-vllm check-vllm hashes sbom audit clean
+.PHONY: demo test check lint types contracts budgets manifest manifest-check tests space check-browser docs env env-dev env-vllm check-vllm hashes sbom audit clean
 
 demo: $(STAMPS)/run  ## evaluate a toy model and two baselines on synthetic data
 	$(BIN)/python -m medical_tasks.cli.demo
@@ -46,6 +47,10 @@ space: $(STAMPS)/dev  ## the leaderboard's pages on 127.0.0.1:7860, with example
 check-browser: $(STAMPS)/browser  ## report and leaderboard in Chromium (Debian: apt-get install chromium; or CHROMIUM=PATH)
 	$(BIN)/python -m pytest tests/browser
 
+docs: $(STAMPS)/run $(TOOLS)/.stamp  ## build/site; the pages open as files, and with search by: python -m http.server -b 127.0.0.1 -d build/site
+	$(BIN)/python scripts/docs_site.py build
+	NO_MKDOCS_2_WARNING=1 $(TOOLS)/bin/mkdocs build --quiet --strict --config-file build/mkdocs.yml --site-dir site
+
 env: $(STAMPS)/run
 env-dev: $(STAMPS)/dev
 
@@ -68,7 +73,6 @@ $(STAMPS)/browser: $(STAMPS)/dev
 	touch $@
 
 # ---- What is installed: files by hash, bill of materials, known vulnerabilities ----
-TOOLS := .venv-tools
 SBOM_OF ?= $(VENV)
 
 hashes: $(STAMPS)/run  ## write requirements/*.txt anew, after a change of constraints.txt or setup.cfg
@@ -88,7 +92,8 @@ audit: $(TOOLS)/.stamp  ## the pinned versions among the known vulnerabilities; 
 
 $(TOOLS)/.stamp: Makefile
 	$(PYTHON) -m venv $(TOOLS)
-	$(TOOLS)/bin/pip install --quiet --disable-pip-version-check cyclonedx-bom==7.5.0 pip-audit==2.10.1 pip-licenses==5.5.5
+	$(TOOLS)/bin/pip install --quiet --disable-pip-version-check cyclonedx-bom==7.5.0 pip-audit==2.10.1 pip-licenses==5.5.5 \
+		mkdocs==1.6.1 mkdocs-material==9.8.1 pymdown-extensions==13.1 Pygments==2.21.0
 	touch $@
 
 clean:

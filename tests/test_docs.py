@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import subprocess
 from collections.abc import Iterator
@@ -11,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.benchmarks.catalog import tasks
-from medical_tasks.cli.entry import VERBS, _declare, verb_module
+from medical_tasks.cli.entry import VERBS, declare, verb_module
+from scripts import docs_site
 from tests.support import ROOT
 
 PATTERNS = ("*.md", "docs/**/*.md", "dataset_builders/*/README.md", "metrics/*/README.md")
 DOCUMENTS = sorted(path for pattern in PATTERNS for path in ROOT.glob(pattern))
-LINK = re.compile(r"\]\((?!https?://|#|mailto:)([^)#\s]+)")
+LINK = re.compile(r"\]\((?!https?://|mailto:)([^)#\s]*)#?([^)\s]*)\)")
 COMMAND = re.compile(r"(?:^|\s)medical-tasks ([a-z]+(?:-[a-z]+)*)((?: [^\n`]*)?)", re.MULTILINE)
 
 
@@ -30,15 +32,48 @@ PLACE = re.compile(r"`((?:tests|docs|medical_tasks|benchmarks|scripts|metrics|da
 @pytest.mark.parametrize("path", DOCUMENTS, ids=_name)
 def test_links_lead_somewhere_and_named_files_exist(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    named = [*(path.parent / target for target in LINK.findall(text)), *(ROOT / place for place in PLACE.findall(text))]
-    assert [place for place in named if not place.exists()] == []
+    links = [(path.parent / target if target else path, anchor) for target, anchor in LINK.findall(text)]
+    assert [place for place in (ROOT / place for place in PLACE.findall(text)) if not place.exists()] == []
+    assert [(str(place), anchor) for place, anchor in links if anchor not in _anchors(place)] == []
+
+
+def _anchors(path: Path) -> set[str]:
+    """What a link to a file can name behind `#`, by the rule of GitHub and of the site: its headings, or nothing."""
+    if not path.is_file():
+        return set()
+    text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    heads = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {"", *(re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads)}
+
+
+def test_anchors_are_those_of_headings(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# K-QA: data, `tasks`\n\n```console\n# no heading\n```\n## 1. One\n")
+    assert _anchors(page) == {"", "k-qa-data-tasks", "1-one"}
+    assert _anchors(tmp_path / "none.md") == set()
+
+
+def test_the_index_lists_every_page_and_the_site_has_them_all(tmp_path: Path) -> None:
+    docs_site.main(tmp_path)
+    nav = json.loads((tmp_path / "mkdocs.yml").read_text())["nav"]
+    listed = [page for section in nav for pages in section.values() for page in pages]
+    written = {path.relative_to(tmp_path / "pages").as_posix() for path in tmp_path.glob("pages/**/*.md")}
+    assert sorted(listed) == sorted(written)
+    assert {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md")} <= written
+    reference = {path.stem: path.read_text(encoding="utf-8") for path in tmp_path.glob("pages/reference/*.md")}
+    assert [verb for verb in VERBS if f"usage: medical-tasks {verb} " not in reference["command_line"]] == []
+    assert "--open-weights" in reference["command_line"]  # of one target of `submit`
+    assert [name for name in tasks() if f"| `{name}` |" not in reference["tasks"]] == []
+    assert "`batch_size` | a whole number from 1, or auto" in reference["arguments"]
+    assert "score(task: str, answers: Answers, *, judge: str | None = None" in reference["python"]
+    assert "published for height_cm 152.4 cm or more" in reference["calculators"]
 
 
 def _options(verb: str, command: str) -> set[str]:
     """The options of a verb, in the form that the command names (`submit --to TARGET`), or of all its own verbs."""
     parser = argparse.ArgumentParser()
     module = verb_module(verb)
-    _declare(parser, module, command.split())
+    declare(parser, module, command.split())
     return set(_declared(parser))
 
 

@@ -106,7 +106,7 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"error: {message}.{hint} See: {self.prog} --help\n")
 
 
-def _declare(parser: argparse.ArgumentParser, module: ModuleType, words: Sequence[str]) -> None:
+def declare(parser: argparse.ArgumentParser, module: ModuleType, words: Sequence[str]) -> None:
     module.add_arguments(parser)
     if hasattr(module, "add_chosen_arguments"):
         module.add_chosen_arguments(parser, words)  # a verb of several forms
@@ -141,7 +141,7 @@ def _complete() -> None:
     for verb in VERBS:
         own = verbs.add_parser(verb)
         if words[:1] == [verb]:
-            _declare(own, verb_module(verb), words[1:])
+            declare(own, verb_module(verb), words[1:])
         for action in own._actions:
             if action.dest in ("task", "tasks", "dataset"):
                 names = dict.fromkeys(datasets() if action.dest == "dataset" else tasks(), "")
@@ -242,7 +242,7 @@ def _run_verb(verb: str, words: Sequence[str]) -> int:
     parser = _Parser(f"medical-tasks {verb}", description=module.__doc__, formatter_class=form)
     parser.words = words
     parser.first = getattr(module, "FIRST", ())
-    _declare(parser, module, words)
+    declare(parser, module, words)
     # Names, values and options in any order: `calc NAME --convention C key=value`.
     arguments = parser.parse_intermixed_args(words)
     if not arguments.json:

@@ -225,7 +225,7 @@ class JudgeSession:
         return [self._finish(case) for case in cases]
 
     def _read_store(self, cases: Sequence[Case]) -> _Waiting:
-        """Goes on with what the store holds, as far as that leads; returns what is wanted beyond it."""
+        """Advances the cases by stored replies; returns the requests that are not stored."""
         while True:
             waiting: _Waiting = {}
             for case in cases:

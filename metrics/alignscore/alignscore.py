@@ -15,7 +15,7 @@ from medical_tasks.models.alignscore import Mode, open_alignscore
 from medical_tasks.scoring.bootstrap import bootstrap_interval
 
 _DESCRIPTION = """\
-How well a context bears out a claim, by the AlignScore checkpoint you name: each sentence of the claim is held against every chunk
+How well a context supports a claim, by the AlignScore checkpoint you name: each sentence of the claim is held against every chunk
 of the context, the best chunk counts, and the mean over sentences is the score. 0-1, mean over rows. Nothing is downloaded.
 """
 

@@ -14,7 +14,6 @@ from medical_tasks.calculators.inputs import REQUIRED, Choice, Day, Flag, Input,
 from medical_tasks.calculators.units import convert
 from medical_tasks.cli.calc import calculate_line, from_arguments, render_inputs
 from tests.calculators.score_strategies import table
-from tests.support import ROOT
 
 RANGED = [(entry, valid) for entry in CALCULATORS for valid in entry.valid if valid.when is None]
 MEASURED = {
@@ -51,7 +50,6 @@ def patient(entry: AnyCalculator) -> dict[str, Any]:
 
 
 def test_which_rules_have_a_published_range() -> None:
-    named = (ROOT / "docs" / "calculators.md").read_text(encoding="utf-8")
     assert [entry.id for entry in CALCULATORS if entry.valid] == [
         *(2, 3, 4, 9, 10, 11, 19, 20, 22, 25, 26, 29, 38, 44, 45, 46, 62)
     ]
@@ -60,9 +58,7 @@ def test_which_rules_have_a_published_range() -> None:
         for valid in entry.valid:
             item = units[entry.id][valid.parameter]
             assert isinstance(item, Quantity)
-            row = f"| {entry.id} | {entry.slug} | {item.name} {valid.span(item.measure.unit)} | {valid.source} |"
-            assert row in named
-            assert valid.span(item.measure.unit) in render_inputs(entry)
+            assert f"{valid.span(item.measure.unit)} ({valid.source})" in render_inputs(entry)
 
 
 @pytest.mark.parametrize(("entry", "valid"), RANGED, ids=lambda part: getattr(part, "slug", ""))

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 
 class LeftOut(StrEnum):
-    """A reason; its text is what counts are told under."""
+    """Why a report was left out; counts are printed under this text."""
 
     ERROR = "marked as an error by its hospital"
     OTHER_MODALITY = "neither CT nor MR"
