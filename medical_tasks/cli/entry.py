@@ -107,6 +107,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def declare(parser: argparse.ArgumentParser, module: ModuleType, words: Sequence[str]) -> None:
+    """Declares what a verb takes; `words`, those behind it, choose the form of a verb that has several."""
     module.add_arguments(parser)
     if hasattr(module, "add_chosen_arguments"):
         module.add_chosen_arguments(parser, words)  # a verb of several forms
