@@ -8,10 +8,7 @@ messages of the command line. Folders of runs may be given as paths or as `Resul
 from __future__ import annotations
 
 import argparse
-import hashlib
-import json
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -150,10 +147,11 @@ def run(tasks: str, model: str, *, judge: str | None = None, max_samples: int | 
 def score(task: str, answers: Answers, *, judge: str | None = None, **options: Any) -> Results:
     """Scores answers: a dict of item id to text, records or a DataFrame with `id` and `response`, or a file or a run's folder."""
     from medical_tasks.cli.score import evaluate
+    from medical_tasks.runs.responses import GivenAnswers
 
-    with tempfile.TemporaryDirectory() as scratch:
-        place = Path(answers) if isinstance(answers, str | os.PathLike) else _written(answers, Path(scratch))
-        done = evaluate(_options("score", task=task, responses=place, judge=judge, **options))
+    chosen = _options("score", task=task, judge=judge, **options)
+    chosen.responses = Path(answers) if isinstance(answers, str | os.PathLike) else GivenAnswers.of(answers)
+    done = evaluate(chosen)
     if done is None:
         raise UsageError("mt.score is for one process, and does not forecast. Use `medical-tasks score` for these.")
     return Results(done[1])
@@ -256,22 +254,3 @@ def _value_of(action: argparse.Action, value: Any) -> Any:
 
 def _folder(run: Results | str | os.PathLike[str]) -> Path:
     return run.folder if isinstance(run, Results) else Path(run)
-
-
-def _written(answers: Any, folder: Path) -> Path:
-    """Writes answers as the lines that `score` reads (and refuses, if need be), in a file named by its content."""
-    if isinstance(answers, Mapping):
-        answers = [{"id": name, "response": text} for name, text in answers.items()]
-    elif hasattr(answers, "to_dict"):
-        answers = answers.astype(object).where(answers.notna(), None).to_dict("records")  # an empty cell is no answer
-    text = "".join(json.dumps(each, default=_plain) + "\n" for each in answers)
-    path = folder / f"answers-{hashlib.sha256(text.encode()).hexdigest()[:8]}.jsonl"
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-def _plain(value: Any) -> Any:
-    """A number of numpy; anything else is no answer, and must not be scored as a text."""
-    if hasattr(value, "item"):
-        return value.item()
-    raise UsageError(f"mt.score: an answer is a text, or None for no answer; got {type(value).__name__}.")

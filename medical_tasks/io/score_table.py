@@ -1,10 +1,8 @@
-"""Tables of scores as people keep them: CSV files with a row a model and a column a score, joined by the models' names."""
+"""Tables of scores as people keep them: CSV and XLSX files with a row a model and a column a score, joined by the models' names."""
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -12,15 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.files import csv_lines, open_file
+from medical_tasks.io.files import open_file
+from medical_tasks.io.sheets import read_sheet
 
-__all__ = ["ScoreTable", "read_scores", "shown"]
+__all__ = ["MISSING", "ScoreTable", "read_cells", "read_scores", "shown"]
 
 MISSING = frozenset({"", "-", "na", "n/a", "nan", "null"})
 """How people write that there is no score, in small letters."""
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_LARGEST_BYTES = 16 * 1024 * 1024
+_LARGEST_BYTES = 64 * 1024 * 1024
 _MOST_ROWS = 2_000
 _LONGEST = 40
 _FORM = "It needs a header and a row a model, such as\nmodel,clinician,benchmark\nmodel-a,61,70.3"
@@ -52,7 +51,7 @@ class _File:
 def read_scores(
     paths: Sequence[Path], *, names: Sequence[str] = (), wanted: Sequence[str] = (), others: bool = True
 ) -> ScoreTable:
-    """Reads CSV files of scores and joins them by the names of their rows; a row that a file lacks has no scores from it.
+    """Reads files of scores and joins them by the names of their rows; a row that a file lacks has no scores from it.
 
     A column without a single number holds text; the first such names the rows, unless `names` does. `others`: read all
     columns of numbers, not only those `wanted`, which must be there.
@@ -102,99 +101,57 @@ def shown(text: str) -> str:
 
 
 def _read(path: Path, names: Sequence[str], wanted: Sequence[str], *, others: bool) -> _File:
-    content = _content(path)
-    header, rows = _rows(path, content)
+    header, rows, digest = read_cells(path, form=_FORM)
+    if len(header) < 2:
+        raise UsageError(f"{path}: one column only, {shown(header[0])}. {_FORM}")
+    if all(_NUMBER.fullmatch(cell) or cell.lower() in MISSING for cell in header[1:]):
+        raise UsageError(f"{path}: no header; its first row holds numbers ({_listed(header[1:4])}). {_FORM}")
+    if len(rows) > _MOST_ROWS:
+        raise UsageError(f"{path}: {len(rows):,} rows; a table of scores has a row a model, at most {_MOST_ROWS:,}.")
     unknown = [name for name in names if name not in header]
     if unknown:
         raise UsageError(f"{path}: no column {shown(unknown[0])} to name the rows. There are {_listed(header)}.")
-    cells = {name: [row[place] for _, row in rows] for place, name in enumerate(header)}
+    cells = {name: [row[name] for _, row in rows] for name in header}
     texts = [name for name in header if _is_text(cells[name])]
     naming = list(names) or texts[:1]
     if not naming:
         raise UsageError(
             f"{path}: no column names the rows; none of {_listed(header)} is all text. Add one, or say with --names which it is."
         )
-    if not header[0] and header[0] not in naming:
-        raise UsageError(f"{path}: column 1 has no name in the header. Name it or take it out.")
     asked = next((name for name in naming if name in wanted), None)
     if asked is not None:
         raise UsageError(
             f"{path}: column {shown(asked)} names the rows; it holds no scores. There are {_listed(header)}."
         )
-    lines = [line for line, _ in rows]
+    places = [place for place, _ in rows]
     columns = [name for name in header if name not in naming]
     chosen = [name for name in columns if name in wanted or (others and name not in texts)]
     return _File(
         path=path,
-        digest=hashlib.sha256(content).hexdigest(),
-        names=_names(path, lines, [cells[name] for name in naming]),
+        digest=digest,
+        names=_names(path, places, [cells[name] for name in naming]),
         columns=tuple(columns),
-        scores={name: _numbers(path, name, lines, cells[name]) for name in chosen},
+        scores={name: _numbers(path, name, places, cells[name]) for name in chosen},
         texts=tuple(name for name in columns if others and name not in chosen),
     )
 
 
-def _content(path: Path) -> bytes:
+def read_cells(path: Path, *, form: str) -> tuple[list[str], list[tuple[str, dict[str, str]]], str]:
+    """Reads a table of scores: its header, its rows with their places, cells without blanks around them, and its SHA-256."""
     try:
         with open_file(path) as stream:
             content = stream.read(_LARGEST_BYTES + 1)
     except FileNotFoundError as error:
-        raise MissingError(f"{path}: no such file. Give a CSV file of scores. {_FORM}") from error
+        raise MissingError(f"{path}: no such file. Give a table of scores, CSV or XLSX. {form}") from error
     except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}). Give a CSV file of scores.") from error
+        raise UsageError(f"{path}: cannot be read ({system_reason(error)}). Give a table of scores.") from error
     if len(content) > _LARGEST_BYTES:
-        raise UsageError(f"{path}: larger than {_LARGEST_BYTES // 2**20} MiB; that is no table of scores. {_FORM}")
-    return content
-
-
-def _rows(path: Path, content: bytes) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """The header and the rows with the line each ends on, cells without blanks around them."""
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start}). Save it as UTF-8.") from error
-    reader = csv.reader(csv_lines(path, io.StringIO(text, newline="")), strict=True)
-    rows: list[tuple[int, list[str]]] = []
-    try:
-        for cells in reader:
-            if any(cell.strip() for cell in cells):
-                rows.append((reader.line_num, [cell.strip() for cell in cells]))
-    except csv.Error as error:
-        raise UsageError(
-            f"{path}: not a whole CSV file ({error}, line {reader.line_num}). Save it as CSV, separated by commas."
-        ) from error
-    if not rows:
-        raise UsageError(f"{path}: is empty. {_FORM}")
-    header = _header(path, *rows[0])
-    for line, cells in rows[1:]:
-        if len(cells) != len(header):
-            raise UsageError(
-                f"{path}, line {line}: {len(cells)} cells, the header has {len(header)}. Every row needs as many; a missing score "
-                "is an empty cell."
-            )
-    if not rows[1:]:
-        raise UsageError(f"{path}: has a header and no rows. {_FORM}")
-    if len(rows) - 1 > _MOST_ROWS:
-        raise UsageError(
-            f"{path}: {len(rows) - 1:,} rows; a table of scores has a row a model, at most {_MOST_ROWS:,}."
-        )
-    return header, rows[1:]
-
-
-def _header(path: Path, line: int, cells: list[str]) -> list[str]:
-    """The names of the columns; a table without them is told from its numbers."""
-    if len(cells) < 2:
-        hint = " Is it separated by semicolons or tabs? Save it with commas." if re.search(r"[;\t]", cells[0]) else ""
-        raise UsageError(f"{path}: one column only, {shown(cells[0])}.{hint} {_FORM}")
-    if all(_NUMBER.fullmatch(cell) or cell.lower() in MISSING for cell in cells[1:]):
-        raise UsageError(f"{path}: no header; line {line} holds numbers ({', '.join(map(shown, cells[1:4]))}). {_FORM}")
-    empty = [place for place, cell in enumerate(cells[1:], start=2) if not cell]
-    if empty:
-        raise UsageError(f"{path}: column {empty[0]} has no name in the header. Name it or take it out.")
-    twice = next((cell for cell in cells if cells.count(cell) > 1), None)
-    if twice is not None:
-        raise UsageError(f"{path}: two columns are named {shown(twice)}. Rename one of them.")
-    return cells
+        raise UsageError(f"{path}: larger than {_LARGEST_BYTES // 2**20} MiB; that is no table of scores. {form}")
+    sheet = read_sheet(path, content, form=form)
+    if "" in sheet.columns:
+        raise UsageError(f"{path}: column 1 has no name in the header. Name it or take it out.")
+    cells = [(place, {name: str(value or "").strip() for name, value in row.items()}) for place, row in sheet.rows]
+    return sheet.columns, cells, hashlib.sha256(content).hexdigest()
 
 
 def _is_text(cells: Sequence[str]) -> bool:
@@ -202,31 +159,31 @@ def _is_text(cells: Sequence[str]) -> bool:
     return bool(told) and not any(_NUMBER.fullmatch(cell) for cell in told)
 
 
-def _names(path: Path, lines: Sequence[int], columns: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    line_of: dict[str, int] = {}
-    for line, *cells in zip(lines, *columns, strict=True):
+def _names(path: Path, places: Sequence[str], columns: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    place_of: dict[str, str] = {}
+    for place, *cells in zip(places, *columns, strict=True):
         name = " / ".join(cells)
         if not all(cells):
-            raise UsageError(f"{path}, line {line}: the row has no name. Name it or take it out.")
-        if name in line_of:
+            raise UsageError(f"{path}, {place}: the row has no name. Name it or take it out.")
+        if name in place_of:
             raise UsageError(
-                f"{path}: lines {line_of[name]} and {line} are both named {shown(name)}. Take one out, or say with --names "
+                f"{path}: {place_of[name]} and {place} are both named {shown(name)}. Take one out, or say with --names "
                 "COLUMN,COLUMN which columns tell the rows apart."
             )
-        line_of[name] = line
-    return tuple(line_of)
+        place_of[name] = place
+    return tuple(place_of)
 
 
-def _numbers(path: Path, column: str, lines: Sequence[int], cells: Sequence[str]) -> tuple[float, ...]:
+def _numbers(path: Path, column: str, places: Sequence[str], cells: Sequence[str]) -> tuple[float, ...]:
     numbers = []
-    for line, cell in zip(lines, cells, strict=True):
+    for place, cell in zip(places, cells, strict=True):
         if cell.lower() in MISSING:
             numbers.append(math.nan)
             continue
         number = float(cell) if _NUMBER.fullmatch(cell) else math.nan
         if not math.isfinite(number):
             raise UsageError(
-                f"{path}, line {line}: column {shown(column)} holds {shown(cell)}, which is not a number. A score is a plain "
+                f"{path}, {place}: column {shown(column)} holds {shown(cell)}, which is not a number. A score is a plain "
                 f"number such as 61.3; a missing one is an empty cell. If the column names the rows: --names {column}"
             )
         numbers.append(number)

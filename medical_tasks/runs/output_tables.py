@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import hashlib
-import io
 import math
 import re
 from collections import Counter
@@ -13,9 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.files import csv_lines, open_file
-from medical_tasks.io.score_table import MISSING
+from medical_tasks.errors import UsageError
+from medical_tasks.io.score_table import MISSING, read_cells
 from medical_tasks.runs.results import read_items, read_results
 from medical_tasks.scoring.preferences import OutputPairs, Vote
 from medical_tasks.spec import TaskSpec
@@ -25,7 +21,6 @@ NAMES: Final = ("item", "system")
 
 _CLUSTER: Final = "cluster"
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_LARGEST_BYTES: Final = 64 * 1024 * 1024
 _MOST_ROWS: Final = 20_000
 _MOST_CLUSTERS: Final = 2_000
 _LONGEST_NAME: Final = 120
@@ -67,66 +62,33 @@ def told(text: str) -> str:
     return repr(text) if len(text) <= _SHOWN else f"a text of {len(text)} characters"
 
 
-def read_csv_rows(
+def read_columns(
     path: Path, needed: Sequence[str], *, form: str
-) -> tuple[list[str], list[tuple[int, dict[str, str]]], str]:
-    """Reads a UTF-8 CSV file: its header, its rows with the line each ends on (cells stripped), and its SHA-256."""
-    try:
-        with open_file(path) as stream:
-            content = stream.read(_LARGEST_BYTES + 1)
-    except FileNotFoundError as error:
-        raise MissingError(f"{path}: no such file or folder. {form}") from error
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
-    if len(content) > _LARGEST_BYTES:
-        raise UsageError(f"{path}: larger than {_LARGEST_BYTES // 2**20} MiB; that is no table of scores. {form}")
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start}). Save it as UTF-8.") from None
-    reader = csv.reader(csv_lines(path, io.StringIO(text, newline="")), strict=True)
-    try:
-        cells = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if any(map(str.strip, row))]
-    except csv.Error as error:
-        raise UsageError(
-            f"{path}: not a whole CSV file ({error}, line {reader.line_num}). Save it with commas."
-        ) from None
-    if len(cells) < 2:
-        raise UsageError(f"{path}: {'has a header and no rows' if cells else 'is empty'}. {form}")
-    header = cells[0][1]
+) -> tuple[list[str], list[tuple[str, dict[str, str]]], str]:
+    """As `read_cells`, of a table that has some columns."""
+    header, rows, digest = read_cells(path, form=form)
     for name in needed:
         if name not in header:
             raise UsageError(f"{path}: its header, of {len(header)} columns, has no column {name!r}. {form}")
-    nameless = next((place for place, name in enumerate(header, start=1) if not name), None)
-    if nameless is not None:
-        raise UsageError(f"{path}: column {nameless} has no name in the header. Name it or take it out.")
-    twice = next((name for name in header if header.count(name) > 1), None)
-    if twice is not None:
-        raise UsageError(f"{path}: two columns are named {told(twice)}. Rename one of them.")
-    rows = []
-    for line, row in cells[1:]:
-        if len(row) != len(header):
-            raise UsageError(f"{path}, line {line}: {len(row)} cells, the header has {len(header)}. {form}")
-        rows.append((line, dict(zip(header, row, strict=True))))
-    return header, rows, hashlib.sha256(content).hexdigest()
+    return header, rows, digest
 
 
 def read_outputs(path: Path) -> tuple[list[OutputRow], str]:
-    """Reads a CSV file of scores of outputs, and its SHA-256; a column is of numbers if it has one."""
-    header, rows, digest = read_csv_rows(path, NAMES, form=_FORM)
+    """Reads a table of scores of outputs, and its SHA-256; a column is of numbers if it has one."""
+    header, rows, digest = read_columns(path, NAMES, form=_FORM)
     others = [name for name in header if name not in (*NAMES, _CLUSTER)]
     numeric = {name for name in others if any(_NUMBER.fullmatch(cells[name]) for _, cells in rows)}
-    lines: dict[tuple[str, str], int] = {}
+    places: dict[tuple[str, str], str] = {}
     found = []
-    for line, cells in rows:
-        where = f"{path}, line {line}"
+    for place, cells in rows:
+        where = f"{path}, {place}"
         item, system = (_name(cells[name], name, where) for name in NAMES)
-        if (item, system) in lines:
+        if (item, system) in places:
             raise UsageError(
-                f"{path}: lines {lines[item, system]} and {line} are the same output: item {item!r}, system {system!r}. Put all "
-                "its scores into one row."
+                f"{where}: the same output as in {places[item, system]}: item {item!r}, system {system!r}. Put all its scores into "
+                "one row."
             )
-        lines[item, system] = line
+        places[item, system] = place
         scores = {name: _score(cells[name], name, where) for name in others if name in numeric}
         found.append(
             OutputRow(
@@ -342,12 +304,12 @@ class PreferenceTable:
 
 def read_preferences(path: Path) -> PreferenceTable:
     """Reads a file of preferences; an annotator may stand once on one pair."""
-    _, rows, digest = read_csv_rows(path, _COLUMNS, form=_PREFERENCE_FORM)
-    lines: dict[tuple[str, frozenset[str], str], int] = {}
+    _, rows, digest = read_columns(path, _COLUMNS, form=_PREFERENCE_FORM)
+    places: dict[tuple[str, frozenset[str], str], str] = {}
     stated = []
     blank = 0
-    for line, cells in rows:
-        where = f"{path}, line {line}"
+    for place, cells in rows:
+        where = f"{path}, {place}"
         item, first, second, annotator, preferred = (cells[name] for name in _COLUMNS)
         for name in _COLUMNS[:4]:
             if not cells[name]:
@@ -357,11 +319,11 @@ def read_preferences(path: Path) -> PreferenceTable:
         if TIE in (first, second):
             raise UsageError(f"{where}: a system named {TIE!r} cannot be told from no preference. Rename it.")
         key = (item, frozenset((first, second)), annotator)
-        if key in lines:
+        if key in places:
             raise UsageError(
-                f"{path}: lines {lines[key]} and {line} are the same pair and annotator. Keep one: an answer counts once."
+                f"{where}: the same pair and annotator as in {places[key]}. Keep one: an answer counts once."
             )
-        lines[key] = line
+        places[key] = place
         if not preferred:
             blank += 1
             continue
