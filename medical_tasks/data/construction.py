@@ -187,8 +187,6 @@ def _sheet_cell(value: object) -> object:
 
 def read_sheet(path: Path, columns: Sequence[str]) -> list[SheetRow]:
     """Reads an edited sheet, CSV or XLSX, without its empty rows; `columns` may be in any order."""
-    if not path.exists():
-        raise MissingError(f"{path}: no such file. Give the edited sheets.")
     sheet = sheets.read_sheet(path, sheets.read_content(path, form=_AGAIN), form=_AGAIN)
     missing = [name for name in columns if name not in sheet.columns]
     if missing or len(sheet.columns) != len(columns):

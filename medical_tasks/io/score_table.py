@@ -9,9 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.files import open_file
-from medical_tasks.io.sheets import read_sheet
+from medical_tasks.errors import UsageError
+from medical_tasks.io.sheets import read_content, read_sheet
 
 __all__ = ["MISSING", "ScoreTable", "read_cells", "read_scores", "shown"]
 
@@ -19,7 +18,6 @@ MISSING = frozenset({"", "-", "na", "n/a", "nan", "null"})
 """How people write that there is no score, in small letters."""
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_LARGEST_BYTES = 64 * 1024 * 1024
 _MOST_ROWS = 2_000
 _LONGEST = 40
 _FORM = "It needs a header and a row a model, such as\nmodel,clinician,benchmark\nmodel-a,61,70.3"
@@ -138,15 +136,7 @@ def _read(path: Path, names: Sequence[str], wanted: Sequence[str], *, others: bo
 
 def read_cells(path: Path, *, form: str) -> tuple[list[str], list[tuple[str, dict[str, str]]], str]:
     """Reads a table of scores: its header, its rows with their places, cells without blanks around them, and its SHA-256."""
-    try:
-        with open_file(path) as stream:
-            content = stream.read(_LARGEST_BYTES + 1)
-    except FileNotFoundError as error:
-        raise MissingError(f"{path}: no such file. Give a table of scores, CSV or XLSX. {form}") from error
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}). Give a table of scores.") from error
-    if len(content) > _LARGEST_BYTES:
-        raise UsageError(f"{path}: larger than {_LARGEST_BYTES // 2**20} MiB; that is no table of scores. {form}")
+    content = read_content(path, form=f"Give a table of scores, CSV or XLSX. {form}")
     sheet = read_sheet(path, content, form=form)
     if "" in sheet.columns:
         raise UsageError(f"{path}: column 1 has no name in the header. Name it or take it out.")

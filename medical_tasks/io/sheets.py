@@ -16,7 +16,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from medical_tasks.errors import UsageError, system_reason
+from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import csv_lines, read_bytes
 from medical_tasks.io.json_records import json_lines, json_values, named
 from medical_tasks.io.xml_files import workbook_rows
@@ -56,7 +56,7 @@ class Sheet(NamedTuple):
 
 def is_workbook(content: bytes) -> bool:
     """Whether a zip file is an XLSX one."""
-    return content.startswith(_ZIP) and b"xl/workbook.xml" in content
+    return content.startswith(_ZIP) and b"xl/wor" in content
 
 
 def is_json(path: Path, content: bytes) -> bool:
@@ -70,6 +70,8 @@ def read_content(path: Path, *, form: str) -> bytes:
     """Reads a whole file that a user names; `form` is what it should be, for messages."""
     try:
         return read_bytes(path)
+    except FileNotFoundError as error:
+        raise MissingError(f"{path}: no such file. {form}") from error
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({system_reason(error)}). {form}") from error
 

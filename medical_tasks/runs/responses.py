@@ -21,10 +21,10 @@ from typing import Any, Final, Self
 from medical_tasks.data.construction import is_formula_error
 from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.data.task_data import TaskData
-from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import read_bytes
 from medical_tasks.io.json_records import is_text, json_lines, named, shown
-from medical_tasks.io.sheets import cell_text, folded, is_json, is_workbook, read_json, read_sheet
+from medical_tasks.io.sheets import cell_text, folded, is_json, is_workbook, read_content, read_json, read_sheet
 from medical_tasks.models.base import Failure, Length, OnResult, Request
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.folder import existing_run_folder
@@ -108,17 +108,8 @@ def read_file(path: Path | GivenAnswers, *, option: str = "--responses") -> byte
     """Reads a responses file; `option` is the one that named it, for messages."""
     if isinstance(path, GivenAnswers):
         return path.content
-    try:
-        return read_bytes(path)
-    except FileNotFoundError as error:
-        raise MissingError(
-            f"{path}: no such file. Give {option} a CSV, XLSX or parquet file with the columns id and response, or JSON Lines like "
-            f"{_FORM}"
-        ) from error
-    except OSError as error:
-        raise UsageError(
-            f"{path}: cannot be read ({system_reason(error)}). Give {option} a file of answers."
-        ) from error
+    table = "a CSV, XLSX or parquet file with the columns id and response"
+    return read_content(path, form=f"Give {option} {table}, or JSON Lines like {_FORM}")
 
 
 def read_responses(

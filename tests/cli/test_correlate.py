@@ -91,7 +91,7 @@ def test_which_pairs_with_all_their_digits_in_a_file(capsys: pytest.CaptureFixtu
 def test_names_and_files_joined_by_them(capsys: pytest.CaptureFixture[str]) -> None:
     path = write("names.csv", 'way,model,size,"a, b",x\np,a,7B,1,2\np,b,8B,2,1\nq,a,7B,3,3\nq,b,-,4,4\n')
     assert main(["correlate", path, "--against", "x"]) == 2
-    assert "line 2 and line 3 are both named 'p'" in capsys.readouterr().err
+    assert "row 2 and row 3 are both named 'p'" in capsys.readouterr().err
     assert main(["correlate", path, "--against", '"a, b"', "--names", "way,model"]) == 0
     said = capsys.readouterr().out
     assert "note: not compared, as they hold text: 'size'." in said

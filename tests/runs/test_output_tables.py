@@ -57,7 +57,7 @@ def test_sources_are_joined_by_item_and_system(tmp_path: Path) -> None:
     assert [(row.item, row.system) for row in table.rows] == [("v1", "x"), ("v1", "y"), ("v2", "x"), ("v3", "x")]
     assert table.rows[1].scores == {"a": 2.0, "human": 50.0}
     assert [row.cluster for row in table.rows] == ["p1", "p1", "p1", "v3"]  # without one, an item stands alone
-    with pytest.raises(UsageError, match="column 'a' is 9 for item 'v1' of system 'x', and 1 in .*0.csv, line 2"):
+    with pytest.raises(UsageError, match="column 'a' is 9 for item 'v1' of system 'x', and 1 in .*0.csv, row 2"):
         read(tmp_path, GOOD, "item,system,a\nv1,x,9\n")
 
 

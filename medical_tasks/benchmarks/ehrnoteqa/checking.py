@@ -19,7 +19,7 @@ from medical_tasks.data.construction import plain
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import read_rows
 from medical_tasks.data.task_data import locate, rows_sha256
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.errors import UsageError
 from medical_tasks.guard.policy import Subject
 from medical_tasks.io.sheets import read_content, read_sheet
 from medical_tasks.judges.base import Judge, Judging, Unscored
@@ -166,8 +166,6 @@ class HumanScores:
 
 def read_human_scores(path: Path, raters: Sequence[str] = ()) -> HumanScores:
     """Reads a file of scores."""
-    if not path.exists():
-        raise MissingError(f"{path}: no such file. Give the raters' scores: a CSV or XLSX file. {_FORM}")
     header, rows = read_sheet(path, read_content(path, form=_FORM), form=_FORM)
     columns = _columns(path, header, raters)
     found: list[HumanScore] = []
@@ -237,7 +235,7 @@ def _mark(path: Path, line: int, name: str, value: str, kinds: dict[str, tuple[s
     first, first_line = kinds.setdefault(name, (kind, line))
     if kind != first:
         raise UsageError(
-            f"{place}: {value.strip()!r} is of {kind}, line {first_line} is of {first}. Use one kind in a column: 0 and o look "
+            f"{place}: {value.strip()!r} is of {kind}, row {first_line} is of {first}. Use one kind in a column: 0 and o look "
             "alike and mean the opposite."
         )
     return KINDS[kind][text]

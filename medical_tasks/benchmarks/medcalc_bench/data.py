@@ -176,7 +176,8 @@ def read_own_rows(path: Path) -> list[dict[str, Any]]:
                     f"{path}: no column of the dataset: {', '.join(map(named, sorted(unknown)))}. Take it out."
                 )
             cells = {official: _own_cell(given.get(ours)) for official, ours in OFFICIAL_COLUMNS.items()}
-            row = _own_row(_Row(f"{path}: {place}", cells, "Mend the row."), number)
+            cells["Row Number"] = cells["Row Number"] or str(number)
+            row = _own_row(_Row(f"{path}: {place}", cells, "Mend the row."))
             if rows.setdefault(row["row_number"], row) is not row:
                 raise UsageError(
                     f"{path}: {place}: Row Number {row['row_number']} stands twice. Number each row, or none."
@@ -195,7 +196,7 @@ def _own_cell(value: Any) -> str:
     )
 
 
-def _own_row(row: _Row, number: int) -> dict[str, Any]:
+def _own_row(row: _Row) -> dict[str, Any]:
     """Fills in what a row lacks: the calculator's facts, the question, and the gold with its limits from the entities."""
     cells, wrong = row.cells, row.wrong
     found = set()
@@ -234,7 +235,7 @@ def _own_row(row: _Row, number: int) -> dict[str, Any]:
 
     question = QUESTIONS[calculator.id][0]
     usual = {
-        "Row Number": str(number), "Category": calculator.category, "Output Type": calculator.output, "Note Type": "Own",
+        "Category": calculator.category, "Output Type": calculator.output, "Note Type": "Own",
         "Note ID": f"own-{hashlib.sha256(cells['Patient Note'].encode()).hexdigest()[:16]}", "Lower Limit": low,
         "Upper Limit": high, "Question": "" if "{" in question else question,
     }  # fmt: skip

@@ -321,7 +321,7 @@ def test_bad_files_by_message_without_a_word_of_them(tmp_path: Path, content: An
         read_own_texts(write(tmp_path / "notes.json", content))
     assert "SECRET" not in str(caught.value)
     assert "notes.json" in str(caught.value)
-    with pytest.raises(UsageError, match=r"cannot be read \(No such file"):
+    with pytest.raises(MissingError, match="no such file. Give CSV, XLSX"):
         read_own_texts(tmp_path / "none.json")
     (tmp_path / "latin.json").write_bytes(b'[{"example_id": 1, "input": "\xe9"}]')
     with pytest.raises(UsageError, match="not UTF-8 text .* at byte 29"):
