@@ -82,12 +82,6 @@ def test_parts_that_are_not_as_they_should_be(
         read(path)
 
 
-@pytest.mark.parametrize(("rows", "message"), [([], "is empty. Download"), *CASES["another_table"]])
-def test_another_table(tmp_path: Path, rows: list[list[str]], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        read(write_xlsx(tmp_path / "x.xlsx", rows))
-
-
 def test_sizes_that_lie_are_found_out(tmp_path: Path) -> None:
     path = with_parts(write_xlsx(tmp_path / "x.xlsx", ROWS), {TEXTS: b" " * 5_000_000})
     content = path.read_bytes()

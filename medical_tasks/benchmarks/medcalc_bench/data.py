@@ -184,7 +184,7 @@ def read_own_rows(path: Path) -> list[dict[str, Any]]:
                 )
         except UsageError as error:
             problems.append(str(error))
-    if problems:
+    if problems := list(dict.fromkeys(problems)):
         more = [f"and {len(problems) - _SHOWN_ROWS} more problems"] * (len(problems) > _SHOWN_ROWS)
         raise UsageError("\n".join([*problems[:_SHOWN_ROWS], *more]))
     return list(rows.values())
