@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
         type=Path,
         metavar="FILE",
-        help="CSV, XLSX, parquet, JSON Lines or a JSON list (id and response, or as --help says above), or a run",
+        help="CSV, XLSX, parquet, JSON Lines or a JSON list, with id and response (other names: see above), or a run",
     )
     parser.add_argument(
         "--source",

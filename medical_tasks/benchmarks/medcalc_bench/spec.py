@@ -54,7 +54,7 @@ MEDCALC_BENCH = DatasetSpec(
         "v1.2: download test_data.csv from https://huggingface.co/datasets/ncbi/MedCalc-Bench-v1.2",
         "verified: download datasets/test_data.csv from https://github.com/nikhilk7153/MedCalc-Bench-Verified",
         "then: medical-tasks build medcalc_bench --source FOLDER_OR_FILE --config v1.0 (or v1.2, verified)",
-        "rows of your own, none of credentialed notes (CSV, XLSX, JSON Lines): medical-tasks build medcalc_bench --source FILE --config own",
+        "rows of your own, none of credentialed notes (CSV, XLSX): medical-tasks build medcalc_bench --source FILE --config own",
         "without any download: medical-tasks build medcalc_bench --config demo",
         "without any download, new questions for all 55 calculators: medical-tasks build medcalc_bench --config fresh --seed 7 "
         "--n 1100",
