@@ -8,10 +8,7 @@ messages of the command line. Folders of runs may be given as paths or as `Resul
 from __future__ import annotations
 
 import argparse
-import hashlib
-import json
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -182,9 +179,11 @@ def evaluated(arguments: argparse.Namespace) -> Results | None:
 
 def score(task: str, answers: Answers, *, judge: str | None = None, **options: Any) -> Results:
     """Scores answers: a dict of item id to text, records or a DataFrame with `id` and `response`, or a file or a run's folder."""
-    with tempfile.TemporaryDirectory() as scratch:
-        place = Path(answers) if isinstance(answers, str | os.PathLike) else _written(answers, Path(scratch))
-        done = rescored(_options("score", task=task, responses=place, judge=judge, **options))
+    from medical_tasks.runs.responses import GivenAnswers
+
+    chosen = _options("score", task=task, judge=judge, **options)
+    chosen.responses = Path(answers) if isinstance(answers, str | os.PathLike) else GivenAnswers.of(answers)
+    done = rescored(chosen)
     if done is None:
         raise UsageError("mt.score is for one process, and does not forecast. Use `medical-tasks score` for these.")
     return done[0]
@@ -209,11 +208,11 @@ def score_text(
 
     A reference is a text, or a list of texts of which any will do; `source=COLUMN` and the like name columns, as in `score-text`.
     """
-    from medical_tasks.cli.score_text import read_sheet, scored, table_of
+    from medical_tasks.cli.score_text import read_rows, scored, table_of
 
     names = metrics if metrics is None or isinstance(metrics, str) else ",".join(metrics)
     if isinstance(table, str | os.PathLike):
-        place, sheet = Path(table), read_sheet(Path(table))
+        place, sheet = Path(table), read_rows(Path(table))
     else:
         if references is not None:
             told, known = list(table), list(references)
@@ -360,23 +359,6 @@ def _folder(run: Results | str | os.PathLike[str]) -> Path:
     return run.folder if isinstance(run, Results) else Path(run)
 
 
-def _written(answers: Any, folder: Path) -> Path:
-    """Writes answers as the lines that `score` reads (and refuses, if need be), in a file named by its content."""
-    if isinstance(answers, Mapping):
-        answers = [{"id": name, "response": text} for name, text in answers.items()]
-    text = "".join(json.dumps(each, default=_plain) + "\n" for each in _records(answers))
-    path = folder / f"answers-{hashlib.sha256(text.encode()).hexdigest()[:8]}.jsonl"
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
 def _records(table: Any) -> Any:
     """The rows of a DataFrame, in which an empty cell is nothing; anything else as it is."""
     return table.astype(object).where(table.notna(), None).to_dict("records") if hasattr(table, "to_dict") else table
-
-
-def _plain(value: Any) -> Any:
-    """A number of numpy; anything else is no answer, and must not be scored as a text."""
-    if hasattr(value, "item"):
-        return value.item()
-    raise UsageError(f"mt.score: an answer is a text, or None for no answer; got {type(value).__name__}.")

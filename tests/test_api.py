@@ -96,7 +96,7 @@ def test_rows_calculations_and_packages(reference: mt.Results) -> None:
         (lambda: mt.run("medcalc", model="baseline/empty", max_sample=3), UsageError, "mt.run takes no 'max_sample'. Did you"),
         (lambda: mt.run("medcalc", model="baseline/empty", truncate="never"), UsageError, "truncate is one of refuse, "),
         (lambda: mt.run("medcalc", model="baseline/empty", config="demo", model_args={"a": "1,2"}), UsageError, "takes no"),
-        (lambda: mt.score("medcalc", [{"idd": 1}], config="demo"), UsageError, "line 1: needs the keys 'id' and 'response'"),
+        (lambda: mt.score("medcalc", [{"idd": 1}], config="demo"), UsageError, "the answers given, row 1: needs the keys 'id'"),
         (lambda: mt.score("medcalc", {"1": object()}, config="demo"), UsageError, "an answer is a text, or None"),  # type: ignore[arg-type]
         (lambda: mt.load("medcalc_bench", config="v1.0"), MissingError, "To get it:"),
         (lambda: mt.compare("reference"), UsageError, "takes two or more runs"),

@@ -1,20 +1,22 @@
 """Score answers you already have; no model is run.
 
-    medical-tasks score medcalc --responses answers.jsonl
-    medical-tasks score kqa --responses answers.jsonl --judge openai-api/my-host/judge-model
+    medical-tasks score medcalc --responses answers.csv
+    medical-tasks score kqa --responses answers.xlsx --judge openai-api/my-host/judge-model
     medical-tasks score kqa --responses runs/my-run --judge nli/path/to/model
     medical-tasks score doclens_own --source notes.json --responses outputs.json --judge openai-api/my-host/judge-model
     medical-tasks score archehr_together --source RELEASE --split dev --responses submission.json
     medical-tasks score archehr_evidence --source RELEASE --split dev --responses submission.zip
 
-The file has one line an item, {"id": "17", "response": "the model's raw text"}, or is a JSON list of such records, in which the
-names may be example_id and output, or those of a submission to ArchEHR-QA's shared tasks: case_id and answer (2025), or case_id and
-prediction (2026), zipped or not, which is scored only if it has no problems. Ids are the dataset's own (for MedCalc-Bench the
-`Row Number`). Items without a line are reported as unanswered, never counted as wrong. Instead of a file,
-the folder of a run can be given: its answers are scored anew, by another judge for example.
+The file is a table (CSV, XLSX, parquet) with the columns id and response, or JSON Lines with one line an item,
+{"id": "17", "response": "the model's raw text"}. Ids are the dataset's own (for MedCalc-Bench the `Row Number`, which a table's
+column may be called too); where each item has a question of its own, a column `question` names it as well. A JSON list of such
+records may have the names example_id and output, or those of a submission to ArchEHR-QA's shared tasks: case_id and answer (2025),
+or case_id and prediction (2026), zipped or not, which is scored only if it has no problems. Items without an answer are reported
+as unanswered, never counted as wrong. Instead of a file, the folder of a run can be given: its answers are scored anew, by another
+judge for example.
 
-A dataset made of one file of your own needs no build: --source takes the file that configuration `own` is built from. For
-ArchEHR-QA it takes the folder of the release.
+Your own questions or notes (K-QA, MedCalc-Bench, DocLens) need no build: --source takes the file that configuration `own` is built
+from. For ArchEHR-QA it takes the folder of the release.
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
         type=Path,
         metavar="FILE",
-        help="JSON Lines or a JSON list (id and response, example_id and output, case_id and answer or prediction), or a run",
+        help="CSV, XLSX, parquet, JSON Lines or a JSON list, with id and response (other names: see above), or a run",
     )
     parser.add_argument(
         "--source",

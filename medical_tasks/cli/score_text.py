@@ -20,7 +20,7 @@ from medical_tasks.cli.correlate import column_names
 from medical_tasks.errors import UsageError, did_you_mean
 from medical_tasks.io.output import tell
 
-__all__ = ["add_arguments", "run", "scored", "table_of"]
+__all__ = ["add_arguments", "read_rows", "run", "scored", "table_of"]
 
 SCHEMA_VERSION = 1
 _NAMES = {
@@ -29,6 +29,7 @@ _NAMES = {
     "source": ("source",),
 }
 _SHOWN = 5
+_FORM = '{"prediction": "...", "reference": "..."}'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     out: Path | None = arguments.out
     if out is not None and out.exists() and arguments.table.exists() and out.samefile(arguments.table):
         raise UsageError(f"{out}: is the table itself. Give --out another name.")
-    content = scored(arguments, read_sheet(arguments.table))
+    content = scored(arguments, read_rows(arguments.table))
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
     if out is not None:
         with WholeFile(out) as stream:
@@ -183,27 +184,11 @@ def _texts(where: str, place: str, row: Mapping[str, Any], columns: Sequence[str
     return found
 
 
-def read_sheet(path: Path) -> list[tuple[str, dict[str, Any]]]:
-    """Reads a table, until the suite has one reader of them all: CSV (comma, semicolon, tab) and JSON Lines."""
-    import csv
-    import io
-    import json
+def read_rows(path: Path) -> list[tuple[str, Mapping[str, Any]]]:
+    """Reads a table of texts, a record a row."""
+    from medical_tasks.io.sheets import read_table
 
-    from medical_tasks.errors import MissingError, system_reason
-    from medical_tasks.io.files import read_bytes
-
-    try:
-        text = read_bytes(path).decode("utf-8-sig")
-        if path.suffix in (".jsonl", ".json"):
-            return [
-                (f"line {line}", json.loads(each)) for line, each in enumerate(text.splitlines(), 1) if each.strip()
-            ]
-        delimiter = max(",;\t", key=text.partition("\n")[0].count)
-        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-        return [(f"line {reader.line_num}", {name: cell or "" for name, cell in row.items()}) for row in reader]
-    except FileNotFoundError as error:
-        raise MissingError(f"{path}: no such file. Give a table of texts.") from error
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
-    except ValueError as error:
-        raise UsageError(f"{path}: not a table in UTF-8 ({error}).") from error
+    rows = read_table(path, form=_FORM)
+    if strange := next((place for place, row in rows if not isinstance(row, Mapping)), None):
+        raise UsageError(f"{path}, {strange}: an object is needed. A line is like {_FORM}")
+    return rows

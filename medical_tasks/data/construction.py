@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import dataclasses
 import hashlib
-import io
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +17,8 @@ from typing import Any, Final
 
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
-from medical_tasks.io.files import WholeFile, read_bytes, read_text
+from medical_tasks.io import sheets
+from medical_tasks.io.files import WholeFile, read_text
 from medical_tasks.io.json_records import Field, Record, read_records
 
 
@@ -126,8 +126,6 @@ _VALUE: Final = re.compile(
 _STAYS: Final = re.compile(r"0|[1-9]\d{0,10}")  # longer ones are shown, and saved, as 1.23E+11
 # What they show, and save, in the place of a text that they took for a formula.
 _ERROR: Final = re.compile(r"#(NAME\?|VALUE!|REF!|DIV/0!|N/A|NUM!|NULL!|SPILL!)|(Err|Error):\d{3}", re.IGNORECASE)
-_SEPARATORS: Final = (",", ";", "\t")
-_LARGEST_BYTES: Final = 256 * 1024 * 1024
 _AGAIN: Final = "Save it as CSV, UTF-8, with all of its columns."
 
 
@@ -193,59 +191,21 @@ def _sheet_cell(value: object) -> object:
 
 
 def read_sheet(path: Path, columns: Sequence[str]) -> list[SheetRow]:
-    """Reads an edited sheet, cells apart by comma, semicolon or tab, without its empty rows; `columns` may be in any order."""
-    try:
-        if path.stat().st_size > _LARGEST_BYTES:
-            raise UsageError(f"{path}: larger than {_LARGEST_BYTES // 2**20} MiB; that is no sheet of these.")
-        text = read_bytes(path).decode("utf-8").removeprefix(_MARK)
-    except FileNotFoundError as error:
-        raise MissingError(f"{path}: no such file. Give the edited sheets.") from error
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: not UTF-8 (byte 0x{error.object[error.start]:02x}). {_AGAIN}") from error
-    rows = _rows(path, text, columns)
-    if not rows:
-        raise UsageError(f"{path}: has no rows. {_AGAIN}")
-    return rows
-
-
-def _rows(path: Path, text: str, columns: Sequence[str]) -> list[SheetRow]:
-    csv.field_size_limit(max(csv.field_size_limit(), _LARGEST_BYTES))
-    first = text[: text.find("\n")] if "\n" in text else text
-    separator = max(_SEPARATORS, key=first.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    rows: list[SheetRow] = []
-    number = 0
-    header: list[str] = []
-    try:
-        for number, cells in enumerate(reader, start=1):
-            if number == 1:
-                header = _header(path, cells, columns)
-            elif any(cell.strip() for cell in cells):
-                if len(cells) < len(header) or any(cell.strip() for cell in cells[len(header) :]):
-                    raise UsageError(
-                        f"{path}: row {number} has {len(cells)} cells, the header has {len(header)}. {_AGAIN}"
-                    )
-                named = dict(zip(header, map(plain, cells), strict=False))
-                rows.append(SheetRow(path=path, number=number, cells=named))
-    except csv.Error as error:
-        raise UsageError(f"{path}: not a whole CSV file after row {number} ({error}). {_AGAIN}") from error
-    if not number:
-        raise UsageError(f"{path}: is empty. {_AGAIN}")
-    return rows
-
-
-def _header(path: Path, cells: Sequence[str], columns: Sequence[str]) -> list[str]:
-    header = [cell.strip() for cell in cells]
-    while header and not header[-1]:
-        header.pop()  # columns that were touched and are empty
-    missing = [name for name in columns if name not in header]
-    if missing or len(header) != len(columns):
+    """Reads an edited sheet, CSV or XLSX, without its empty rows; `columns` may be in any order."""
+    sheet = sheets.read_sheet(path, sheets.read_content(path, form=_AGAIN), form=_AGAIN)
+    missing = [name for name in columns if name not in sheet.columns]
+    if missing or len(sheet.columns) != len(columns):
         # Where the header is lost the first row stands in its place: only expected names are shown.
-        said = f"missing: {', '.join(map(repr, missing))}" if missing else f"{len(header)} instead of {len(columns)}"
+        said = (
+            f"missing: {', '.join(map(repr, missing))}"
+            if missing
+            else f"{len(sheet.columns)} instead of {len(columns)}"
+        )
         raise UsageError(f"{path}: wrong columns; {said}. Expected: {', '.join(map(repr, columns))}. {_AGAIN}")
-    return header
+    return [
+        SheetRow(path=path, number=int(place.split()[1]), cells={name: plain(cell or "") for name, cell in row.items()})
+        for place, row in sheet.rows
+    ]
 
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,29}")

@@ -45,12 +45,13 @@ class DatasetSource:
     summary: str
     changes: tuple[str, ...]  # against the official files, one a line (share-alike licences ask for it)
     columns: tuple[Column, ...]  # of every row, the same in all configurations
-    key: str  # column that no two rows of a split share
+    key: str  # column that no two rows of a split share; the item's id
     splits: Mapping[str, tuple[str, ...]]
     files: Mapping[str, Mapping[str, OfficialFile]]  # configuration to what it is read from, by a short key
     read: RowReader
     published: str  # ISO 8601
     creators: tuple[str, ...]
+    id_names: tuple[str, ...] = ()  # what the official files, and so people's tables, call the key
     licence_note: str = ""  # what the publisher asks for beside the licence, one sentence
     published_rows: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # as the publisher released them
     living: frozenset[str] = frozenset()  # configurations still corrected: other numbers of rows are noted, not refused

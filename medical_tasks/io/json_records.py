@@ -13,8 +13,8 @@ from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.io.files import check_line, read_bytes
 
 __all__ = [
-    "LONGEST_ID", "Field", "Record", "is_list_of", "is_text", "is_text_or_null", "json_objects", "json_values",
-    "named", "once", "one_of", "optional", "read_records", "shown", "text_id",
+    "LONGEST_ID", "Field", "Record", "checked_record", "is_list_of", "is_text", "is_text_or_null", "json_lines",
+    "json_objects", "json_values", "named", "once", "one_of", "optional", "read_records", "shown", "text_id",
 ]  # fmt: skip
 
 
@@ -85,21 +85,29 @@ def read_records(path: Path, fields: Mapping[str, Field], *, release: str, again
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
     count = 0
-    private = frozenset(name for name, field in fields.items() if field.private)
+    private = any(field.private for field in fields.values())
     # Lines of bytes: JSON texts may hold the separators at which str.splitlines breaks.
     for number, raw in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
         if not raw.strip():
             continue
         count += 1
         check_line(path, raw, where=f", line {number}")
-        values = _object(path, number, raw, again, private=bool(private))
-        _check_names(path, number, values, fields, release)
-        for name, value in values.items():
-            if not fields[name].holds(value):
-                raise _wrong(path, number, name, f"must be {fields[name].rule}", value, private=fields[name].private)
-        yield Record(path=path, line=number, values=values, private=private)
+        values = _object(path, number, raw, again, private=private)
+        yield checked_record(path, number, values, fields, release=release)
     if not count:
         raise UsageError(f"{path}: is empty, expected the {release}. {again}")
+
+
+def checked_record(
+    path: Path, line: int, values: Mapping[str, Any], fields: Mapping[str, Field], *, release: str
+) -> Record:
+    """Makes a record of what was read, or raises what is wrong with it; arguments as of `read_records`."""
+    _check_names(path, line, values, fields, release)
+    for name, value in values.items():
+        if not fields[name].holds(value):
+            raise _wrong(path, line, name, f"must be {fields[name].rule}", value, private=fields[name].private)
+    private = frozenset(name for name, field in fields.items() if field.private)
+    return Record(path=path, line=line, values=values, private=private)
 
 
 def _object(path: Path, number: int, raw: bytes, again: str, *, private: bool) -> dict[str, Any]:
@@ -192,6 +200,26 @@ def json_values(path: Path, content: bytes, *, form: str) -> list[Any]:
         raise UsageError(f"{path}: not JSON ({reason}). {again}") from None
     if not isinstance(found, list) or not found:
         raise UsageError(f"{path}: a list of records is needed, got {shown(found)}. {again}")
+    return found
+
+
+def json_lines(path: Path, content: bytes, *, form: str) -> list[tuple[str, Any]]:
+    """Reads JSON Lines of any values, one or more, with their places; `form` as in `json_values`."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start}). Save it as UTF-8.") from error
+    found = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        check_line(path, line, where=f", line {number}")
+        try:
+            found.append((f"line {number}", json.loads(line, object_pairs_hook=once)))
+        except (ValueError, RecursionError) as error:  # ValueError also for a number of thousands of digits
+            raise UsageError(f"{path}, line {number}: not JSON ({error}). A line is like {form}") from error
+    if not found:
+        raise UsageError(f"{path}: no lines. Give one line an item, like {form}")
     return found
 
 

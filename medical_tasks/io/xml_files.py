@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import io
+import re
+import warnings
 import xml.etree.ElementTree as ET
 import zipfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 from xml.parsers.expat import ErrorString
 
-from medical_tasks.errors import UsageError, system_reason
-from medical_tasks.io.files import check_columns, read_bytes
+from medical_tasks.errors import UsageError
 
-__all__ = ["DEPTH_LIMIT", "SIZE_LIMIT_BYTES", "PlainXmlError", "XlsxRow", "read_xlsx", "xml_root"]
+__all__ = ["DEPTH_LIMIT", "SIZE_LIMIT_BYTES", "PlainXmlError", "workbook_rows", "xml_root"]
 
 
 DEPTH_LIMIT: Final = 64
@@ -70,60 +70,49 @@ SIZE_LIMIT_BYTES: Final = 64 * 1024 * 1024
 """Of all parts of a workbook, unpacked; the largest of the files this is for has half a megabyte."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class XlsxRow:
-    """One row of a sheet."""
-
-    row: int  # number in the sheet, from 1
-    cells: dict[str, str]  # column name to text
-
-
-def read_xlsx(path: Path, columns: Sequence[str], *, release: str) -> list[XlsxRow]:
-    """Reads the first sheet of a workbook, whose first row must have exactly the given names, in any order; empty rows are none."""
-    again = f"Download the {release} again."
-    rows = _sheet(path, again)
-    names = {place: text for place, text in rows.pop(1, {}).items() if text}
-    if not names:
-        raise UsageError(f"{path}: the first sheet is empty. {again}")
-    check_columns(path, list(names.values()), columns, release=release)
-    table = []
-    for number, cells in rows.items():
-        if stray := [place for place in cells if place not in names]:
-            raise UsageError(f"{path}: row {number} has a text in column {stray[0]} of the sheet, which has no name.")
-        table.append(XlsxRow(row=number, cells={name: cells.get(place, "") for place, name in names.items()}))
-    if not table:
-        raise UsageError(f"{path}: has names of columns and no rows. {again}")
-    return table
-
-
-def _sheet(path: Path, again: str) -> dict[int, dict[int, str]]:
+def workbook_rows(path: Path, content: bytes, *, again: str) -> dict[int, dict[int, Any]]:
+    """The cells of the first sheet that are not empty, by row and column from 1; a share shown in percent is a text."""
     from openpyxl import load_workbook
     from openpyxl.utils.escape import unescape
 
-    found: dict[int, dict[int, str]] = {}
+    found: dict[int, dict[int, Any]] = {}
+    formulas = results = False
     try:
-        content = io.BytesIO(read_bytes(path))
-        with zipfile.ZipFile(content) as archive:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
             size = sum(part.file_size for part in archive.infolist())
             if size > SIZE_LIMIT_BYTES:
                 raise ValueError(f"it has {size:,} bytes unpacked, more than {SIZE_LIMIT_BYTES:,}")
             for (
-                part
-            ) in archive.infolist():  # reading them compares their checksums; zeros could hide the word as UTF-16
-                if b"<!DOCTYPE" in archive.read(part).replace(b"\0", b""):
-                    raise ValueError(f"{part.filename} declares entities, or could: it has a DOCTYPE")
-        sheet = load_workbook(content, read_only=True, data_only=True).worksheets[0]
-        sheet.reset_dimensions()  # what the file says of them may be wrong
-        for number, row in enumerate(sheet.iter_rows(), start=1):
-            cells = {place: cell for place, cell in enumerate(row, start=1) if cell.value not in (None, "")}
-            if any(cell.data_type == "e" for cell in cells.values()):
-                raise ValueError(f"row {number} has an error of a formula in place of a text")
-            if cells:
-                found[number] = {place: unescape(str(cell.value)) for place, cell in cells.items()}
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
+                name
+            ) in archive.namelist():  # reading them compares their checksums; zeros could hide the word as UTF-16
+                part = archive.read(name)
+                if b"<!DOCTYPE" in part.replace(b"\0", b""):
+                    raise ValueError(f"{name} declares entities, or could: it has a DOCTYPE")
+                if name.startswith("xl/worksheets/"):
+                    formulas = formulas or re.search(rb"<f[ />]", part) is not None
+                    results = results or re.search(rb"<f[^<]*(</f>)?<v>[^<]", part) is not None
+        if formulas and not results:
+            raise ValueError("its formulas have no results, since no spreadsheet program has saved it")
+        with warnings.catch_warnings(action="ignore"):  # of what is in the file and not read
+            sheet = load_workbook(io.BytesIO(content), read_only=True, data_only=True).worksheets[0]
+            sheet.reset_dimensions()  # what the file says of them may be wrong
+            for number, row in enumerate(sheet.iter_rows(), start=1):
+                cells = {place: cell for place, cell in enumerate(row, start=1) if cell.value not in (None, "")}
+                if any(cell.data_type == "e" for cell in cells.values()):
+                    raise ValueError(f"row {number} has an error of a formula in place of a text")
+                if cells:
+                    found[number] = {place: _value(cell, unescape) for place, cell in cells.items()}
     except MemoryError:
         raise
     except Exception as error:  # of a damaged file openpyxl raises whatever it stumbles over
         raise UsageError(f"{path}: not a whole XLSX file ({error}). {again}") from error
     return found
+
+
+def _value(cell: Any, unescape: Callable[[str], str]) -> Any:
+    value = cell.value
+    if isinstance(value, str):
+        return unescape(value)
+    if isinstance(value, int | float) and not isinstance(value, bool) and "%" in cell.number_format:
+        return f"{value * 100:.15g}%"
+    return value

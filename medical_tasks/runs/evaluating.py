@@ -288,14 +288,14 @@ def _kept(path: Path) -> Path | None:
 
 def _answered(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) -> tuple[AnsweredTask, dict[str, Any]]:
     """Reads the answers; returns them, and what tells this scoring from others."""
-    if arguments.responses.is_dir():
+    if isinstance(arguments.responses, Path) and arguments.responses.is_dir():
         return _from_run(task, spec, arguments)
     data = load_task_data(task, spec, data=arguments.data, config=arguments.config, split=arguments.split)
     content = read_file(arguments.responses)
     ids = [item.id for item in data.items]
     # Says what is wrong with a submission, for a benchmark whose shared task has a form of its own.
     check = task.benchmark.submission_check(task, data.items)
-    responses = read_responses(arguments.responses, ids, content=content, check=check)
+    responses = read_responses(arguments.responses, ids, content=content, check=check, task=task, items=data.items)
     name = f"responses/{arguments.responses.name}"
     source = {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
     recipe = make_recipe(task, data=data.revision, prompts=None, model=source, max_new_tokens=None, max_samples=None)

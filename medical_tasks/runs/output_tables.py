@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.errors import UsageError
-from medical_tasks.io.score_table import MISSING, NUMBER, read_csv_rows, told
+from medical_tasks.io.score_table import MISSING, read_cells
 from medical_tasks.runs.results import read_items, read_results
 from medical_tasks.scoring.preferences import OutputPairs, Vote
 from medical_tasks.spec import TaskSpec
@@ -19,9 +20,11 @@ NAMES: Final = ("item", "system")
 """The columns that together name an output."""
 
 _CLUSTER: Final = "cluster"
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _MOST_ROWS: Final = 20_000
 _MOST_CLUSTERS: Final = 2_000
 _LONGEST_NAME: Final = 120
+_SHOWN: Final = 16
 _FORM: Final = (
     "It needs a header and a row an output, such as\nitem,system,claim_recall,rouge\nvisit-1,model-a,0.61,0.40"
 )
@@ -54,22 +57,38 @@ class OutputTable:
         return [sign * row.scores[name] if name in row.scores else math.nan for row in self.rows]
 
 
+def told(text: str) -> str:
+    """Quotes a cell for a message; a long one may be a sentence of a note and is not shown."""
+    return repr(text) if len(text) <= _SHOWN else f"a text of {len(text)} characters"
+
+
+def read_columns(
+    path: Path, needed: Sequence[str], *, form: str
+) -> tuple[list[str], list[tuple[str, dict[str, str]]], str]:
+    """As `read_cells`, of a table that has some columns."""
+    header, rows, digest = read_cells(path, form=form)
+    for name in needed:
+        if name not in header:
+            raise UsageError(f"{path}: its header, of {len(header)} columns, has no column {name!r}. {form}")
+    return header, rows, digest
+
+
 def read_outputs(path: Path) -> tuple[list[OutputRow], str]:
-    """Reads a CSV file of scores of outputs, and its SHA-256; a column is of numbers if it has one."""
-    header, rows, digest = read_csv_rows(path, NAMES, form=_FORM)
+    """Reads a table of scores of outputs, and its SHA-256; a column is of numbers if it has one."""
+    header, rows, digest = read_columns(path, NAMES, form=_FORM)
     others = [name for name in header if name not in (*NAMES, _CLUSTER)]
-    numeric = {name for name in others if any(NUMBER.fullmatch(cells[name]) for _, cells in rows)}
-    lines: dict[tuple[str, str], int] = {}
+    numeric = {name for name in others if any(_NUMBER.fullmatch(cells[name]) for _, cells in rows)}
+    places: dict[tuple[str, str], str] = {}
     found = []
-    for line, cells in rows:
-        where = f"{path}, line {line}"
+    for place, cells in rows:
+        where = f"{path}, {place}"
         item, system = (_name(cells[name], name, where) for name in NAMES)
-        if (item, system) in lines:
+        if (item, system) in places:
             raise UsageError(
-                f"{path}: lines {lines[item, system]} and {line} are the same output: item {item!r}, system {system!r}. Put all "
-                "its scores into one row."
+                f"{where}: the same output as in {places[item, system]}: item {item!r}, system {system!r}. Put all its scores into "
+                "one row."
             )
-        lines[item, system] = line
+        places[item, system] = place
         scores = {name: _score(cells[name], name, where) for name in others if name in numeric}
         found.append(
             OutputRow(
@@ -133,7 +152,7 @@ def _name(text: str, column: str, where: str) -> str:
 def _score(text: str, column: str, where: str) -> float:
     if text.lower() in MISSING:
         return math.nan
-    number = float(text) if NUMBER.fullmatch(text) else math.nan
+    number = float(text) if _NUMBER.fullmatch(text) else math.nan
     if not math.isfinite(number):
         raise UsageError(
             f"{where}, column {told(column)}: must be a number, or an empty cell where there is none; got {told(text)}. A column "
@@ -285,12 +304,12 @@ class PreferenceTable:
 
 def read_preferences(path: Path) -> PreferenceTable:
     """Reads a file of preferences; an annotator may stand once on one pair."""
-    _, rows, digest = read_csv_rows(path, _COLUMNS, form=_PREFERENCE_FORM)
-    lines: dict[tuple[str, frozenset[str], str], int] = {}
+    _, rows, digest = read_columns(path, _COLUMNS, form=_PREFERENCE_FORM)
+    places: dict[tuple[str, frozenset[str], str], str] = {}
     stated = []
     blank = 0
-    for line, cells in rows:
-        where = f"{path}, line {line}"
+    for place, cells in rows:
+        where = f"{path}, {place}"
         item, first, second, annotator, preferred = (cells[name] for name in _COLUMNS)
         for name in _COLUMNS[:4]:
             if not cells[name]:
@@ -300,11 +319,11 @@ def read_preferences(path: Path) -> PreferenceTable:
         if TIE in (first, second):
             raise UsageError(f"{where}: a system named {TIE!r} cannot be told from no preference. Rename it.")
         key = (item, frozenset((first, second)), annotator)
-        if key in lines:
+        if key in places:
             raise UsageError(
-                f"{path}: lines {lines[key]} and {line} are the same pair and annotator. Keep one: an answer counts once."
+                f"{where}: the same pair and annotator as in {places[key]}. Keep one: an answer counts once."
             )
-        lines[key] = line
+        places[key] = place
         if not preferred:
             blank += 1
             continue

@@ -1,6 +1,7 @@
-"""Reading answers people already have: JSON Lines, or a JSON list, either maybe in a zip file as `submission.json`.
+"""Reading answers people already have: JSON Lines or a JSON list, maybe zipped as `submission.json`, or a table of a spreadsheet.
 
-Fields have our names, DocLens's, or those of submissions to ArchEHR-QA's shared tasks (2025 and 2026).
+Fields have our names, DocLens's, or those of submissions to ArchEHR-QA's shared tasks (2025 and 2026). Columns have these, those
+of the dataset's own files, or `question` where it names the item.
 """
 
 from __future__ import annotations
@@ -8,23 +9,28 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import Any, Final, Self
 
+from medical_tasks.data.construction import is_formula_error
+from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.data.task_data import TaskData
-from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.files import check_line, read_bytes
-from medical_tasks.io.json_records import is_text, json_values, named, once, shown
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.files import read_bytes
+from medical_tasks.io.json_records import is_text, json_lines, named, shown
+from medical_tasks.io.sheets import cell_text, folded, is_json, is_workbook, read_content, read_json, read_sheet
 from medical_tasks.models.base import Failure, Length, OnResult, Request
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.folder import existing_run_folder
 from medical_tasks.runs.recipes import mapping
 from medical_tasks.runs.runner import RunOptions, load_task_prompts, run_model
-from medical_tasks.spec import TaskSpec
+from medical_tasks.spec import Item, TaskSpec
 
 SUBMISSION: Final = "submission.json"
 """The file in a zip file."""
@@ -34,13 +40,18 @@ LARGEST: Final = 10_000_000
 
 _FORM: Final = '{"id": "17", "response": "the raw text of the model"}'
 _LIST_FORM: Final = '{"example_id": "17", "output": "the raw text of the model"}'
+_TABLE: Final = "Save it as CSV UTF-8 or XLSX with the columns id and response, named in the first row."
+_TEXTS: Final = ("response", "output", "prediction", "model_answer", "model_response", "model_output")
+_GOLD: Final = "answer"  # of the model where no other column can be
+_QUESTION: Final = "question"
+_OTHER_SHEETS: Final = (".ods", ".numbers", ".xlsb")
 _SHOWN: Final = 5
-_BOM: Final = b"\xef\xbb\xbf"
 _ZIP: Final = b"PK"
 _ENCRYPTED: Final = 1
 _PACKED: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others can need gigabytes to unpack a few bytes
 _NAMES: Final = (("id", "example_id"), ("response", "output"))
 """Ours and the authors' name of each field."""
+_QUOTES: Final = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
 _PREDICTION: Final = "prediction"
 _SUBMITTED: Final = (("case_id",), (_PREDICTION, "answer"))
 """Their names in a submission. Never mixed with others: "answer" may be the gold beside a response or a prediction."""
@@ -55,29 +66,68 @@ class Answer:
     place: str  # where it stands (`line 3`, `record 3`)
 
 
-def read_file(path: Path, *, option: str = "--responses") -> bytes:
+@dataclass(frozen=True, kw_only=True)
+class GivenAnswers:
+    """Answers given in Python: a dict of item id to text, records, or a DataFrame (a `table`), as JSON Lines."""
+
+    content: bytes
+    table: bool
+
+    @classmethod
+    def of(cls, answers: Any) -> Self:
+        """Takes what was given."""
+        table = hasattr(answers, "to_dict") and not isinstance(answers, Mapping)
+        if isinstance(answers, Mapping):
+            answers = [{"id": name, "response": text} for name, text in answers.items()]
+        elif table:
+            answers = answers if answers.index.name is None else answers.reset_index()
+            records = answers.astype(object).where(answers.notna(), None).to_dict("records")
+            answers = [{str(name): cell_text(value) for name, value in record.items()} for record in records]
+        text = "".join(json.dumps(each, default=_plain) + "\n" for each in answers)
+        return cls(content=text.encode(), table=table)
+
+    @property
+    def name(self) -> str:
+        """Stands for a file's name."""
+        return f"answers-{hashlib.sha256(self.content).hexdigest()[:8]}"
+
+    stem = name
+
+    def __str__(self) -> str:
+        return "the answers given"
+
+
+def _plain(value: Any) -> Any:
+    """A number of numpy; anything else is no answer, and must not be scored as a text."""
+    if hasattr(value, "item"):
+        return value.item()
+    raise UsageError(f"mt.score: an answer is a text, or None for no answer; got {type(value).__name__}.")
+
+
+def read_file(path: Path | GivenAnswers, *, option: str = "--responses") -> bytes:
     """Reads a responses file; `option` is the one that named it, for messages."""
-    try:
-        return read_bytes(path)
-    except FileNotFoundError as error:
-        raise MissingError(f"{path}: no such file. Give {option} a JSON Lines file with lines like {_FORM}") from error
-    except OSError as error:
-        raise UsageError(
-            f"{path}: cannot be read ({system_reason(error)}). Give {option} a JSON Lines file."
-        ) from error
+    if isinstance(path, GivenAnswers):
+        return path.content
+    table = "a CSV, XLSX or parquet file with the columns id and response"
+    return read_content(path, form=f"Give {option} {table}, or JSON Lines like {_FORM}")
 
 
 def read_responses(
-    path: Path,
+    path: Path | GivenAnswers,
     known_ids: Collection[str],
     *,
     content: bytes | None = None,
     check: Callable[[Sequence[Any]], Sequence[str]] | None = None,
+    task: TaskSpec | None = None,
+    items: Sequence[Item] = (),
 ) -> dict[str, str]:
-    """Reads the model's text by item id, of a list its JSON; null is no answer. `check`: says what is wrong with a submission."""
+    """Reads the model's text by item id; null, or an empty cell, is no answer.
+
+    `check` says what is wrong with a submission; `task` and `items` tell which columns of a table may name the items.
+    """
     known = set(known_ids)
-    values = _values(path, read_file(path) if content is None else content)
-    if check is not None and any(_submitted(value) and _PREDICTION in value for _, value in values):
+    values, table = _values(path, read_file(path) if content is None else content)
+    if not table and check is not None and any(_submitted(value) and _PREDICTION in value for _, value in values):
         problems = check([value for _, value in values])
         if problems:
             raise UsageError(
@@ -85,7 +135,7 @@ def read_responses(
                 + "".join(f"\n  {problem}" for problem in problems)
                 + "\nMend them and score it again."
             )
-    answers = _answers(path, values)
+    answers = _once(path, _table_answers(path, values, known, task, items) if table else _answers(path, values))
     unknown = [f"{named(answer.id)} ({answer.place})" for answer in answers if answer.id not in known]
     if unknown:
         shown_ids = ", ".join(unknown[:_SHOWN]) + (
@@ -93,15 +143,109 @@ def read_responses(
         )
         sample = ", ".join(repr(known_id) for known_id in sorted(known)[:3])
         counted = "1 id is no item" if len(unknown) == 1 else f"{len(unknown)} ids are not items"
+        rounded = any(re.fullmatch(r"[0-9]\.[0-9]+E\+[0-9]+", answer.id) for answer in answers)
         raise UsageError(
             f"{path}: {counted} of the task: {shown_ids}. Its ids look like {sample}. Is it the right task and --config?"
+            + " A spreadsheet has rounded ids: format the column as Text and paste them again." * rounded
         )
     return {answer.id: answer.text for answer in answers if answer.text is not None}
 
 
+def _table_answers(
+    path: Path | GivenAnswers,
+    rows: Sequence[tuple[str, Mapping[str, Any]]],
+    known: Collection[str],
+    task: TaskSpec | None,
+    items: Sequence[Item],
+) -> Iterator[Answer]:
+    """The answers of a table: which column is the text, which names the item, and what a spreadsheet may have done to both."""
+    source = task.benchmark.source(task.dataset) if task is not None else None
+    text = _text_column(path, list(rows[0][1]), source)
+    answered = [(place, row) for place, row in rows if row.get(text) is not None]
+    for (place, row), identifier in zip(answered, _named_items(path, answered, known, source, items), strict=True):
+        where, response = f"{path}, {place}, column {text!r}", row[text]
+        if not isinstance(response, str) or not is_text(blank=True).holds(response):
+            raise UsageError(f"{where}: must be a text, got {shown(response)}.")
+        if is_formula_error(response):
+            raise UsageError(
+                f"{where}: {response} is a formula's error: the spreadsheet took an answer that begins with = + - or @ for one. "
+                "Format the column as Text and paste the answer again."
+            )
+        yield Answer(id=identifier, text=response, place=place)
+
+
+def _text_column(path: Path | GivenAnswers, columns: Sequence[str], source: DatasetSource | None) -> str:
+    found = [name for name in columns if folded(name) in _TEXTS] or [name for name in columns if folded(name) == _GOLD]
+    if len(found) != 1:
+        several = f"{' and '.join(map(repr, found))} could each be the model's answers; leave out all but one"
+        none = f"no column with the model's answers: name it 'response'. There are {', '.join(map(named, columns))}"
+        raise UsageError(f"{path}: {several if found else none}. {_TABLE}")
+    theirs = {column.name for column in source.columns} - {source.key, _QUESTION} if source else set()
+    if folded(found[0]) == _GOLD and _GOLD in theirs and any(folded(name) in theirs - {_GOLD} for name in columns):
+        raise UsageError(
+            f"{path}: beside other columns of the dataset, {found[0]!r} looks like its own answers. Name the model's 'response'."
+        )
+    return found[0]
+
+
+def _named_items(
+    path: Path | GivenAnswers,
+    rows: Sequence[tuple[str, Mapping[str, Any]]],
+    known: Collection[str],
+    source: DatasetSource | None,
+    items: Sequence[Item],
+) -> Iterator[str]:
+    """The id each row is about, by the columns that name items, which must agree; one with other names is passed over."""
+    names = {"id", "example_id"} | ({source.key, *source.id_names} if source else set())
+    asked = {_same(str(item.fields.get(_QUESTION, ""))): [item.id] for item in items}
+    by_question = len(asked) == len(items) > 0 and "" not in asked
+    numbers: dict[Decimal, list[str]] = {}
+    for identifier in known:
+        if (number := _number(identifier)) is not None:
+            numbers.setdefault(number, []).append(identifier)
+
+    def meant(name: str, cell: Any) -> list[str]:
+        """The items a cell can mean; of ids also those that a spreadsheet makes that number of (17.0, 1.7E+01; 7 of 007)."""
+        text = str(cell).strip()
+        if folded(name) == _QUESTION:
+            return asked.get(_same(text), [])
+        number = _number(text)
+        return [text] if text in known else numbers.get(number, []) if number is not None else []
+
+    naming = [
+        name for name in (rows[0][1] if rows else ()) if folded(name) in names | ({_QUESTION} if by_question else set())
+    ]
+    if rows and not naming:
+        raise UsageError(
+            f"{path}: no column 'id'{' or ' + repr(_QUESTION) if by_question else ''} names the items. {_TABLE}"
+        )
+    whole = [name for name in naming if all(len(meant(name, row[name])) == 1 for _, row in rows)] or naming[:1]
+    for place, row in rows:
+        where, cell = f"{path}, {place}, column {whole[0]!r}", row[whole[0]]
+        found = [meant(name, row[name]) for name in whole]
+        if cell is None or len(found[0]) > 1:
+            several = f"{cell} could be {' or '.join(sorted(found[0]))}; the spreadsheet has made a number of the id"
+            raise UsageError(
+                f"{where}: {several if found[0] else 'empty beside an answer'}. Say which item it answers."
+            )
+        if any(other != found[0] for other in found):
+            raise UsageError(f"{where}: {' and '.join(map(repr, whole))} name different items. Leave out all but one.")
+        yield found[0][0] if found[0] else str(cell).strip()
+
+
+def _number(text: str) -> Decimal | None:
+    return Decimal(text) if re.fullmatch(r"[0-9]{1,30}(\.[0-9]{1,30})?([eE]\+?[0-9]{1,2})?", text, re.ASCII) else None
+
+
+def _same(text: str) -> str:
+    """A question however its blanks, quotation marks and letters were typed."""
+    return " ".join(text.translate(_QUOTES).split()).casefold()
+
+
 def parse_answers(path: Path, content: bytes) -> list[Answer]:
     """Reads the answers of a file, of whatever items; one or more."""
-    return _answers(path, _values(path, content))
+    values, table = _values(path, content)
+    return _once(path, _table_answers(path, values, (), None, ()) if table else _answers(path, values))
 
 
 def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
@@ -143,37 +287,29 @@ def _names(files: Sequence[zipfile.ZipInfo]) -> str:
     return ", ".join([*(named(each.filename) for each in files[:_SHOWN]), *more]) or "no files"
 
 
-def _values(path: Path, content: bytes) -> list[tuple[str, Any]]:
-    """The places of a file's records and what stands there."""
-    _, content = unzipped(path, content)
-    if content.removeprefix(_BOM).lstrip()[:1] == b"[":
-        return [(f"record {n}", value) for n, value in enumerate(json_values(path, content, form=_LIST_FORM), start=1)]
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start}). Save it as UTF-8.") from error
-    found = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        check_line(path, line, where=f", line {number}")
-        try:
-            found.append((f"line {number}", json.loads(line, object_pairs_hook=once)))
-        except (ValueError, RecursionError) as error:  # ValueError also for a number of thousands of digits
-            raise UsageError(f"{path}, line {number}: not JSON ({error}). A line is like {_FORM}") from error
-    if not found:
-        raise UsageError(f"{path}: no lines. Give one line an item, like {_FORM}")
-    return found
+def _values(path: Path | GivenAnswers, content: bytes) -> tuple[list[tuple[str, Any]], bool]:
+    """The places of a file's records and what stands there, and whether it is a table."""
+    if isinstance(path, GivenAnswers):
+        values = json_lines(Path(str(path)), content, form=_FORM)
+        return [(place.replace("line", "row"), value) for place, value in values], path.table
+    if content.startswith(_ZIP) and not is_workbook(content) and path.suffix.lower() not in _OTHER_SHEETS:
+        _, content = unzipped(path, content)
+    elif not is_json(path, content):
+        return read_sheet(path, content, form=_TABLE).rows, True
+    return read_json(path, content, form=_FORM), False
 
 
-def _answers(path: Path, values: Sequence[tuple[str, Any]]) -> list[Answer]:
+def _answers(path: Path | GivenAnswers, values: Sequence[tuple[str, Any]]) -> Iterator[Answer]:
+    return (_answer(path, place, value) for place, value in values)
+
+
+def _once(path: Path | GivenAnswers, answers: Iterable[Answer]) -> list[Answer]:
     found: dict[str, Answer] = {}
-    for place, value in values:
-        answer = _answer(path, place, value)
+    for answer in answers:
         if answer.id in found:
             kind, number = found[answer.id].place.split()
             raise UsageError(
-                f"{path}: {kind}s {number} and {place.split()[1]} both answer id {named(answer.id)}; one answer an item "
+                f"{path}: {kind}s {number} and {answer.place.split()[1]} both answer id {named(answer.id)}; one answer an item "
                 "is scored. Remove one of them."
             )
         found[answer.id] = answer
@@ -184,9 +320,9 @@ def _submitted(value: Any) -> bool:
     return isinstance(value, dict) and _SUBMITTED[0][0] in value and not any(name in value for name in _NAMES[0])
 
 
-def _answer(path: Path, place: str, value: Any) -> Answer:
+def _answer(path: Path | GivenAnswers, place: str, value: Any) -> Answer:
     listed = place.startswith("record")
-    form = f"A record is like {_LIST_FORM}" if listed else f"A line is like {_FORM}"
+    form = f"A record is like {_LIST_FORM}" if listed else f"A {place.split()[0]} is like {_FORM}"
     if not isinstance(value, dict):
         raise UsageError(f"{path}, {place}: an object is needed, got {shown(value)}. {form}")
     for ours, theirs in _NAMES:
@@ -288,7 +424,7 @@ def run_responses(
     check_same_data(task, data, recipe)
     name = str(recipe["model"]["name"])
     if name.startswith(_RESPONSES):
-        return _from_file(name, data, recipe, responses)
+        return _from_file(name, task, data, recipe, responses)
     if responses is not None:
         raise UsageError(
             f"{folder}: --responses is for runs of `medical-tasks score`; this one asked {name}. Leave it out."
@@ -340,12 +476,14 @@ def _check_same(folder: Path, part: str, ran: Any, here: Any) -> None:
         )
 
 
-def _from_file(name: str, data: TaskData, recipe: Mapping[str, Any], responses: Path | None) -> dict[str, str]:
+def _from_file(
+    name: str, task: TaskSpec, data: TaskData, recipe: Mapping[str, Any], responses: Path | None
+) -> dict[str, str]:
     if responses is None:
         raise MissingError(
             f"{name.removeprefix(_RESPONSES)}: this run scored it and keeps no texts. Give it with --responses FILE."
         )
-    found = read_responses(responses, [item.id for item in data.items])
+    found = read_responses(responses, [item.id for item in data.items], task=task, items=data.items)
     digest = hashlib.sha256(read_bytes(responses)).hexdigest()
     if digest != recipe["model"].get("sha256"):
         raise UsageError(

@@ -91,7 +91,7 @@ def test_which_pairs_with_all_their_digits_in_a_file(capsys: pytest.CaptureFixtu
 def test_names_and_files_joined_by_them(capsys: pytest.CaptureFixture[str]) -> None:
     path = write("names.csv", 'way,model,size,"a, b",x\np,a,7B,1,2\np,b,8B,2,1\nq,a,7B,3,3\nq,b,-,4,4\n')
     assert main(["correlate", path, "--against", "x"]) == 2
-    assert "lines 2 and 3 are both named 'p'" in capsys.readouterr().err
+    assert "row 2 and row 3 are both named 'p'" in capsys.readouterr().err
     assert main(["correlate", path, "--against", '"a, b"', "--names", "way,model"]) == 0
     said = capsys.readouterr().out
     assert "note: not compared, as they hold text: 'size'." in said
@@ -142,7 +142,7 @@ def test_files_that_do_not_fit_together_or_cannot_be_read(capsys: pytest.Capture
     path = write("a.csv", SCORES)
     large = "model,clinician,y\n" + "".join(f"m{i},{i},{i}\n" for i in range(2001))
     note = "The patient was admitted with chest pain and seen by cardiology."
-    Path("latin.csv").write_bytes("model,größe\na,1\n".encode("latin-1"))
+    Path("mac.csv").write_bytes("model,größe\na,1\n".encode("mac-roman"))
     for files, code, message in (
         ([path, write("b.csv", "model,exam\naspen,1\n")], 2, "column 'exam' is in a.csv and in b.csv"),
         ([write("d.csv", large)], 2, "2,001 rows; a table of scores"),
@@ -151,9 +151,9 @@ def test_files_that_do_not_fit_together_or_cannot_be_read(capsys: pytest.Capture
             2,
             "c.csv: none of its rows has the name of a row of a.csv; it begins with 'Aspen'",
         ),
-        (["nowhere.csv"], 3, "nowhere.csv: no such file or folder. It needs a header"),
+        (["nowhere.csv"], 3, "nowhere.csv: no such file. Give a table of scores"),
         (["."], 2, ".: cannot be read"),
-        (["latin.csv"], 2, "not UTF-8 text"),
+        (["mac.csv"], 2, "not UTF-8 text"),
         # Long texts are not quoted.
         ([write("n.csv", f"model,clinician,y\na,1,2\nb,{note},3\n")], 2, "holds 'The patient was admitted with chest"),
     ):

@@ -57,7 +57,7 @@ def test_sources_are_joined_by_item_and_system(tmp_path: Path) -> None:
     assert [(row.item, row.system) for row in table.rows] == [("v1", "x"), ("v1", "y"), ("v2", "x"), ("v3", "x")]
     assert table.rows[1].scores == {"a": 2.0, "human": 50.0}
     assert [row.cluster for row in table.rows] == ["p1", "p1", "p1", "v3"]  # without one, an item stands alone
-    with pytest.raises(UsageError, match="column 'a' is 9 for item 'v1' of system 'x', and 1 in .*0.csv, line 2"):
+    with pytest.raises(UsageError, match="column 'a' is 9 for item 'v1' of system 'x', and 1 in .*0.csv, row 2"):
         read(tmp_path, GOOD, "item,system,a\nv1,x,9\n")
 
 
@@ -75,11 +75,8 @@ def test_messages_quote_no_sentence_and_name_what_is_no_text(tmp_path: Path) -> 
             read(tmp_path, text)
         assert "bed four" not in str(raised.value)
         assert f"a text of {len(note)} characters" in str(raised.value)
-    with pytest.raises(MissingError, match="no such file or folder"):
+    with pytest.raises(MissingError, match="no such file. Give a table"):
         read_outputs(tmp_path / "none.csv")
-    (tmp_path / "latin.csv").write_bytes(b"item,system,a\nv,\xe9,1\n")
-    with pytest.raises(UsageError, match="not UTF-8 text"):
-        read_outputs(tmp_path / "latin.csv")
 
 
 def stated(folder: Path, text: str) -> Path:

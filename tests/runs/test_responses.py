@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
+from medical_tasks.benchmarks.kqa.data import demo_rows
+from medical_tasks.benchmarks.kqa.spec import KQA
+from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.runs.responses import parse_answers, read_responses
+from medical_tasks.runs.responses import GivenAnswers, parse_answers, read_responses
 from tests.case_tables import tabled
 
 IDS = ["1", "2", "3"]
@@ -52,3 +55,47 @@ def test_files_of_windows_and_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "r.jsonl").write_bytes(b'{"id": 1, "response": "\xe9"}')
     with pytest.raises(UsageError, match="not UTF-8 text .* at byte 23"):
         read_responses(tmp_path / "r.jsonl", IDS)
+
+
+@tabled("table", "read")
+def test_columns_and_ids_as_people_and_spreadsheets_write_them(table: str, read: dict[str, str]) -> None:
+    ids = ["17", "0071", "71-a", "9"]
+    assert read_responses(Path("t.csv"), ids, content=table.encode(), task=MEDCALC) == read
+
+
+@tabled("table", "message")
+def test_tables_that_can_mean_two_things_are_refused_by_name(table: str, message: str) -> None:
+    ids = ["17", "007", "07", "9"]
+    with pytest.raises(UsageError, match=f"t.csv.*{message}"):
+        read_responses(Path("t.csv"), ids, content=table.encode(), task=MEDCALC)
+
+
+def test_a_question_names_its_item_where_it_has_its_own() -> None:
+    items = KQA.benchmark.load_items(KQA, demo_rows())
+    first = items[0]
+    typed = str(first.fields["question"]).replace("'", "\u2019").replace(" ", "\u00a0 ").upper()
+    table = f'question,answer\n"{typed}",Yes.\n'
+    known = [item.id for item in items]
+    assert read_responses(Path("t"), known, content=table.encode(), task=KQA, items=items) == {first.id: "Yes."}
+    with pytest.raises(UsageError, match="1 id is no item of the task: a text of 25 characters"):
+        read_responses(
+            Path("t"), known, content=b"question,answer\nWhat did nobody ever ask?,x\n", task=KQA, items=items
+        )
+    with pytest.raises(UsageError, match="no column 'id' names the items"):  # questions that two items share name none
+        read_responses(Path("t"), known, content=table.encode(), task=KQA, items=[*items, first])
+    with pytest.raises(UsageError, match="'answer' looks like its own answers. Name the model's 'response'"):
+        read_responses(Path("t"), known, content=b"id,answer,must_have\n1,x,y\n", task=KQA, items=items)
+
+
+def test_answers_given_in_python_are_called_so() -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame({"Row Number": [17.0, 9], "Model Answer": [25.0, None]})
+    assert read_responses(GivenAnswers.of(frame), ["17", "9"], task=MEDCALC) == {"17": "25"}
+    assert read_responses(GivenAnswers.of(frame.set_index("Row Number")), ["17", "9"], task=MEDCALC) == {"17": "25"}
+    with pytest.raises(UsageError, match="^the answers given: 1 id is no item of the task: '18'"):
+        read_responses(GivenAnswers.of({18: "x"}), ["17"])
+    with pytest.raises(
+        UsageError, match="^the answers given, row 1, column 'response': must be a text, got a list of 1"
+    ):
+        read_responses(GivenAnswers.of(pd.DataFrame({"id": ["1"], "response": [["a"]]})), ["1"])

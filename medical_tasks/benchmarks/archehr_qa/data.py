@@ -383,6 +383,7 @@ SOURCES = (
         ),
         columns=COLUMNS,
         key="id",
+        id_names=("case_id",),
         splits={_OFFICIAL: SPLITS, _QUESTIONS: tuple(QUESTION_SPLITS), "demo": SPLITS},
         published_rows={
             _OFFICIAL: _ROWS,

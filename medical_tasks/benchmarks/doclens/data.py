@@ -23,13 +23,13 @@ from medical_tasks.benchmarks.doclens.pieces import (
 )
 from medical_tasks.benchmarks.doclens.spec import ACI_BENCH, MEQSUM, OWN, demo_entries
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
-from medical_tasks.errors import UsageError, system_reason
+from medical_tasks.errors import UsageError
 from medical_tasks.harness.evaluate_rows import Columns
 from medical_tasks.io.columns import Column
 from medical_tasks.io.csv_files import CsvRow, read_csv
-from medical_tasks.io.files import read_bytes
-from medical_tasks.io.json_records import is_text, json_objects, named, shown, text_id
-from medical_tasks.io.xml_files import XlsxRow, read_xlsx
+from medical_tasks.io.files import check_columns
+from medical_tasks.io.json_records import is_text, named, shown, text_id
+from medical_tasks.io.sheets import folded, read_content, read_sheet, read_table
 from medical_tasks.scoring.sentences import split_sentences
 from medical_tasks.spec import Item, TaskSpec
 
@@ -121,6 +121,7 @@ ACI_SOURCE = DatasetSource(
     ),
     columns=ACI_COLUMNS,
     key="id",
+    id_names=("encounter_id",),
     splits={"doclens": tuple(_ACI_FILES), "full": (*_ACI_FILES, *_MORE_ACI_FILES), "demo": tuple(_ACI_FILES)},
     # README of wyim/aci-bench.
     published_rows={
@@ -179,9 +180,12 @@ def read_meqsum_rows(config: str, split: str, files: Mapping[str, Path]) -> Iter
         yield from map(_question_row, demo_entries("questions", split))
         return
     path, names = files[split], MEQSUM_OFFICIAL_COLUMNS[split]
-    for row in read_xlsx(path, tuple(names.values()), release=_MEQSUM_FILES[split][1]):
-        values = {ours: row.cells[theirs] for ours, theirs in names.items()}
-        _check_question(path, row, values, names)
+    again = f"Download the {_MEQSUM_FILES[split][1]} again."
+    sheet = read_sheet(path, read_content(path, form=again), form=again)
+    check_columns(path, sheet.columns, tuple(names.values()), release=_MEQSUM_FILES[split][1])
+    for place, cells in sheet.rows:
+        values = {ours: cells[theirs] or "" for ours, theirs in names.items()}
+        _check_question(f"{path}: {place}", values, names)
         yield _question_row(values)
 
 
@@ -196,9 +200,9 @@ def _question_row(values: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _check_question(path: Path, row: XlsxRow, values: Mapping[str, str], names: Mapping[str, str]) -> None:
+def _check_question(where: str, values: Mapping[str, str], names: Mapping[str, str]) -> None:
     def wrong(column: str, rule: str) -> UsageError:
-        return UsageError(f"{path}: row {row.row}, column {names[column]!r}: {rule}. Download the file again.")
+        return UsageError(f"{where}, column {names[column]!r}: {rule}. Download the file again.")
 
     for column in ("id", "question", "summary"):
         if not values[column].strip():
@@ -225,6 +229,7 @@ MEQSUM_SOURCE = DatasetSource(
     licence_note=("That is MeQSum's; for validation and test see the terms at https://github.com/abachaa/MEDIQA2021."),
     columns=MEQSUM_COLUMNS,
     key="id",
+    id_names=("q_id", "file"),
     splits=dict.fromkeys(MEQSUM.configs, tuple(_MEQSUM_FILES)),
     # Abstract of the MeQSum paper; section 3.1 of the MEDIQA 2021 overview.
     published_rows={
@@ -288,6 +293,9 @@ def _items(row: Mapping[str, Any], form: str) -> Iterator[Item]:
 
 _FORM: Final = '{"example_id": "1", "input": "what the output is made from", "reference": "what it should say"}'
 _SECTION: Final = "reference_"
+_OWN_NAMES: Final = {"id": "example_id", "source": "input"} | {
+    name: name for name in ("example_id", "input", "reference")
+}
 
 OWN_COLUMNS = (
     Column(name="id", description="`example_id` of the file, as text"),
@@ -313,20 +321,20 @@ class OwnText:
 
 
 def read_own_texts(path: Path) -> list[OwnText]:
-    """Reads a file of one's own texts."""
-    try:
-        content = read_bytes(path)
-    except OSError as error:
-        raise UsageError(
-            f"{path}: cannot be read ({system_reason(error)}). Give a JSON list of records like {_FORM}"
-        ) from error
+    """Reads a file of one's own texts, a record each or a row of a table."""
     texts: dict[str, OwnText] = {}
-    for number, record in enumerate(json_objects(path, content, form=_FORM), start=1):
-        where = f"{path}, record {number}"
+    for place, value in read_table(path, form=_FORM):
+        where = f"{path}, {place}"
+        if not isinstance(value, dict):
+            raise UsageError(f"{where}: an object is needed, got {shown(value)}. Write records like {_FORM}")
+        if not place.startswith("record"):
+            value = {
+                _OWN_NAMES.get(folded(name), name.strip()): "" if text is None else text for name, text in value.items()
+            }
         for name in ("example_id", "input", "reference"):
-            if name not in record:
+            if name not in value:
                 raise UsageError(f"{where}: has no {name}. A record is like {_FORM}")
-        found = _text(where, record)
+        found = _text(where, value)
         if found.id in texts:
             raise UsageError(f"{where}: example_id {named(found.id)} stands twice. Give each record its own.")
         texts[found.id] = found
@@ -448,10 +456,15 @@ OWN_SOURCE = DatasetSource(
     licence_note="Rows of `own` are under whatever terms their source is; treat them as credentialed.",
     columns=OWN_COLUMNS,
     key="id",
+    id_names=("example_id",),
     splits=dict.fromkeys(OWN.configs, ("test",)),
     published_rows={"demo": {"test": 4}},
     files={
-        "own": {"test": OfficialFile(places=("notes.json",), description="sources with references, a JSON list")},
+        "own": {
+            "test": OfficialFile(
+                places=("notes.json",), description="sources with references: CSV, XLSX, parquet, JSON"
+            )
+        },
         "demo": {},
     },
     read=read_own_rows,

@@ -472,6 +472,7 @@ MIMIC_SOURCE = DatasetSource(
     licence_note="PhysioNet asks that credentialed data go to no service that keeps them.",
     columns=MIMIC_COLUMNS,
     key="id",
+    id_names=("row_id",),
     splits=dict.fromkeys(MIMIC_RRS.configs, SPLITS),
     published_rows={"notes": {"test": SAMPLE}, "demo": {"train": 12, "test": 12}},
     files={

@@ -5,9 +5,8 @@ The form (docs/judge_check.md) is ours; as a cell may be in the wrong column, me
 
 from __future__ import annotations
 
-import csv
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -20,10 +19,9 @@ from medical_tasks.data.construction import plain
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import read_rows
 from medical_tasks.data.task_data import locate, rows_sha256
-from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.errors import UsageError
 from medical_tasks.guard.policy import Subject
-from medical_tasks.io.csv_files import FIELD_LIMIT_BYTES
-from medical_tasks.io.files import csv_lines, open_text
+from medical_tasks.io.sheets import read_content, read_sheet
 from medical_tasks.judges.base import Judge, Judging, Unscored
 from medical_tasks.judges.check_figures import CheckPair, subset
 from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource
@@ -168,28 +166,19 @@ class HumanScores:
 
 def read_human_scores(path: Path, raters: Sequence[str] = ()) -> HumanScores:
     """Reads a file of scores."""
-    rows = list(_rows(path))
-    if not rows:
-        raise UsageError(f"{path}: is empty. {_FORM}")
-    header = [name.strip() for name in rows[0][1]]
+    header, rows = read_sheet(path, read_content(path, form=_FORM), form=_FORM)
     columns = _columns(path, header, raters)
-    if len(rows) == 1:
-        raise UsageError(f"{path}: has a header and no rows. {_FORM}")
     found: list[HumanScore] = []
     kinds: dict[str, tuple[str, int]] = {}
     lines: dict[str, int] = {}
-    for line, values in rows[1:]:
-        if len(values) != len(header):
-            raise UsageError(
-                f"{path}: the row that ends on line {line} has {len(values)} fields, the header has {len(header)}. {_FORM}"
-            )
-        cells = dict(zip(header, map(plain, values), strict=True))
+    for at, given in rows:
+        line, cells = int(at.split()[1]), {name: plain(cell or "") for name, cell in given.items()}
         if not cells["id"].strip():
-            raise UsageError(f"{path}, line {line}, column 'id': empty; every row names its question there.")
+            raise UsageError(f"{path}, row {line}, column 'id': empty; every row names its question there.")
         model = cells.get("model", "").strip()
         if len(model) > LONGEST_MODEL or not model.isprintable():
             raise UsageError(  # it stands in the check, where no answer may
-                f"{path}, line {line}, column 'model': must be a name of at most {LONGEST_MODEL} characters on one line, got "
+                f"{path}, row {line}, column 'model': must be a name of at most {LONGEST_MODEL} characters on one line, got "
                 f"a text of {len(model)}. Put answers into the column 'response'."
             )
         row = HumanScore(
@@ -201,7 +190,7 @@ def read_human_scores(path: Path, raters: Sequence[str] = ()) -> HumanScores:
         )
         if row.id in lines:
             raise UsageError(
-                f"{path}: the rows that end on lines {lines[row.id]} and {line} are the same answer to the same question"
+                f"{path}: the rows {lines[row.id]} and {line} are the same answer to the same question"
                 f"{' by the same model' if row.model else ''}. Put all raters' scores of an answer into one row."
             )
         lines[row.id] = line
@@ -211,27 +200,6 @@ def read_human_scores(path: Path, raters: Sequence[str] = ()) -> HumanScores:
             raise UsageError(f"{path}, column {name!r}: no answer is scored in it. Leave the rater out with --raters.")
     scored = tuple(row for row in found if any(mark is not None for mark in row.correct))
     return HumanScores(path=path, raters=columns, rows=scored, unscored=len(found) - len(scored))
-
-
-def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The rows that are not empty, each with the line on which it ends."""
-    csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT_BYTES))
-    try:
-        with open_text(path, encoding="utf-8-sig", newline="") as stream:
-            reader = csv.reader(csv_lines(path, stream), strict=True)
-            for values in reader:
-                if any(value.strip() for value in values):
-                    yield reader.line_num, values
-    except FileNotFoundError as error:
-        raise MissingError(f"{path}: no such file. Give the raters' scores: a CSV file. {_FORM}") from error
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
-    except UnicodeDecodeError:
-        raise UsageError(f"{path}: not UTF-8. Save it as CSV UTF-8.") from None
-    except csv.Error as error:
-        raise UsageError(
-            f"{path}: not a whole CSV file ({error}, line {reader.line_num}); a quoted field is left open or damaged."
-        ) from None
 
 
 def _columns(path: Path, header: Sequence[str], raters: Sequence[str]) -> tuple[str, ...]:
@@ -249,9 +217,8 @@ def _columns(path: Path, header: Sequence[str], raters: Sequence[str]) -> tuple[
         raise UsageError(
             f"{path}: no column begins with {RATER}. Name the raters' columns: --raters NAME,NAME,... {_FORM}"
         )
-    for name in ("id", "response", "model", *wanted):
-        if header.count(name) > 1 or wanted.count(name) > 1:
-            raise UsageError(f"{path}: the column {name!r} is there or named twice. Once is enough.")
+    if twice := [name for name in wanted if wanted.count(name) > 1]:
+        raise UsageError(f"--raters: {twice[0]} is named twice. Once is enough.")
     return wanted
 
 
@@ -260,7 +227,7 @@ def _mark(path: Path, line: int, name: str, value: str, kinds: dict[str, tuple[s
     text = value.strip().lower()
     if not text:
         return None
-    place = f"{path}, line {line}, column {name!r}"
+    place = f"{path}, row {line}, column {name!r}"
     kind = next((kind for kind, marks in KINDS.items() if text in marks), None)
     if kind is None:
         said = repr(value) if len(value) <= _SHOWN else f"a text of {len(value)} characters"
@@ -268,7 +235,7 @@ def _mark(path: Path, line: int, name: str, value: str, kinds: dict[str, tuple[s
     first, first_line = kinds.setdefault(name, (kind, line))
     if kind != first:
         raise UsageError(
-            f"{place}: {value.strip()!r} is of {kind}, line {first_line} is of {first}. Use one kind in a column: 0 and o look "
+            f"{place}: {value.strip()!r} is of {kind}, row {first_line} is of {first}. Use one kind in a column: 0 and o look "
             "alike and mean the opposite."
         )
     return KINDS[kind][text]

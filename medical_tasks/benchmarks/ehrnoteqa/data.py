@@ -291,6 +291,7 @@ SOURCES = (
         ),
         columns=COLUMNS,
         key="id",
+        id_names=("patient_id",),
         splits=dict.fromkeys(DATASET.configs, ("test",)),
         # PhysioNet 1.0.1 has 961 of the paper's 962 questions; how many of each level is not published.
         published_rows={"all": {"test": 961}, "discq": {"test": DISCQ_ROWS}, "demo": {"test": DEMO_QUESTIONS}},

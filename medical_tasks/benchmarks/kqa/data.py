@@ -25,6 +25,7 @@ from medical_tasks.io.columns import Column
 from medical_tasks.io.json_records import (
     Field,
     Record,
+    checked_record,
     is_list_of,
     is_text,
     is_text_or_null,
@@ -32,6 +33,7 @@ from medical_tasks.io.json_records import (
     optional,
     read_records,
 )
+from medical_tasks.io.sheets import folded, is_json, read_content, read_sheet
 from medical_tasks.spec import Item, TaskSpec
 
 
@@ -136,6 +138,10 @@ _GOLD_FIELDS = {
 }
 _ANSWERED_FIELDS = {**_GOLD_FIELDS, "Sources": is_text(blank=True), "ICD_10_diag": is_text_or_null()}
 _USERS_FIELDS = {**_GOLD_FIELDS, **{name: optional(is_text_or_null()) for name in ("Sources", "ICD_10_diag")}}
+_TABLE_FIELDS = {**_USERS_FIELDS, "Free_form_answer": is_text(blank=True)}
+_BUILT = ("id", "entity_text", "matched_entity", "entity_tag")  # of the built dataset, and made anew
+_OWN_RELEASE = "file of questions with statements"
+_TABLE = "Columns are question, must_have and nice_to_have; statements stand one a line of a cell, or in must_have_1, must_have_2."
 _QUESTION_FIELDS = {
     "Question": is_text(),
     "ICD_10_diag": is_text_or_null(),
@@ -168,10 +174,26 @@ def _released(path: Path, fields: Mapping[str, Field], release: str) -> Iterator
 
 
 def read_gold_file(path: Path) -> list[dict[str, Any]]:
-    """Reads questions with statements of a user's own, in the dataset's own format, as rows for `load_items`."""
+    """Reads questions with statements of a user's own, in the dataset's own format or a table, as rows for `load_items`."""
+    if not is_json(path, content := read_content(path, form=_TABLE)):
+        rows = read_sheet(path, content, form=_TABLE).rows
+        return list(_gold_rows(_table_record(path, place, row) for place, row in rows))
     again = "Write it anew, for example with `medical-tasks decompose`."
-    release = "file of questions with statements"
-    return list(_gold_rows(read_records(path, _USERS_FIELDS, release=release, again=again)))
+    return list(_gold_rows(read_records(path, _USERS_FIELDS, release=_OWN_RELEASE, again=again)))
+
+
+def _table_record(path: Path, place: str, row: Mapping[str, Any]) -> Record:
+    """A table's row: statements stand one a line of a cell, or in columns `must_have_1`, `must_have_2` and so on."""
+    names = {name.casefold(): name for name in _TABLE_FIELDS} | {"answer": "Free_form_answer"}
+    values: dict[str, Any] = {"Free_form_answer": "", "Must_have": [], "Nice_to_have": []}
+    for column, cell in row.items():
+        name = names.get(re.sub(r"_?[0-9]+$", "", folded(column)), names.get(folded(column), column))
+        if name in ("Must_have", "Nice_to_have"):
+            lines = cell if isinstance(cell, list) else (cell or "").splitlines()
+            values[name] = values[name] + [line.strip() for line in lines if line.strip()]
+        elif name in names.values() or (cell and folded(column) not in _BUILT):
+            values[name] = "\n".join(cell) if isinstance(cell, list) else cell or ""
+    return checked_record(path, int(place.split()[1]), values, _TABLE_FIELDS, release=_OWN_RELEASE)
 
 
 def _gold_rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
@@ -267,7 +289,7 @@ SOURCES = (
             "`id` is new. The lists of addresses in `sources` are one text in the release; an address broken over lines is "
             "joined. Values that are null in the release are empty.",
             "Questions and statements are as released: with their white space, and with three blank must-have statements.",
-            "`own` is not from the release: it holds a user's questions in its format, such as `medical-tasks decompose` writes.",
+            "`own` is not from the release: it holds a user's questions, from a table or such as `medical-tasks decompose` writes.",
             "`demo` is not from the release: it was written for this package and is under the package's licence, Apache-2.0.",
         ),
         columns=COLUMNS,
@@ -279,7 +301,10 @@ SOURCES = (
             "answered": _official("questions_w_answers.jsonl", "the answered questions, a JSON Lines file"),
             "questions": _official("questions.jsonl", "all questions, a JSON Lines file"),
             "own": {
-                "test": OfficialFile(places=("gold.jsonl",), description="your questions with statements, JSON Lines")
+                "test": OfficialFile(
+                    places=("gold.jsonl",),
+                    description="your questions with statements: CSV, XLSX, parquet or JSON Lines",
+                )
             },
             "demo": {},
         },

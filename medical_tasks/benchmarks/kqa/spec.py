@@ -56,7 +56,7 @@ DATASET = DatasetSpec(
         "answered: download dataset/questions_w_answers.jsonl from https://github.com/Itaymanes/K-QA",
         "questions: download dataset/questions.jsonl from there",
         "then: medical-tasks build kqa --source FOLDER_OR_FILE --config answered (or questions)",
-        "questions of your own, in the release's format: medical-tasks build kqa --source FILE.jsonl --config own",
+        "questions of your own (CSV, XLSX, parquet, JSON Lines): medical-tasks build kqa --source FILE --config own",
         "without any download: medical-tasks build kqa --config demo",
     ),
     version="1.0.0",

@@ -6,20 +6,24 @@ A file without exactly the fourteen columns (paper, appendix B.2) is refused: tw
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from medical_tasks.benchmarks.medcalc_bench.demo import demo_rows
-from medical_tasks.benchmarks.medcalc_bench.gold import canonical_entities
+from medical_tasks.benchmarks.medcalc_bench.demo import decimal_limits, demo_rows
+from medical_tasks.benchmarks.medcalc_bench.gold import canonical_entities, label_agrees, parse_entities
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC_BENCH
+from medical_tasks.calculators import CalculatorInputError, find
 from medical_tasks.data.dataset_source import BuildOption, DatasetSource, Generated, OfficialFile
 from medical_tasks.errors import UsageError
 from medical_tasks.harness.evaluate_rows import Columns
 from medical_tasks.io.columns import Column
-from medical_tasks.io.csv_files import CsvRow, read_csv
+from medical_tasks.io.csv_files import read_csv
+from medical_tasks.io.json_records import named, shown
+from medical_tasks.io.sheets import cell_text, folded, read_table
 from medical_tasks.spec import Item, TaskSpec
 
 __all__ = ["CATEGORIES", "COLUMNS", "OFFICIAL_COLUMNS", "SOURCES", "load_items", "read_rows"]
@@ -94,6 +98,11 @@ _INTEGER = re.compile(r"[0-9]{1,9}")
 _DATE_OR_AGE = re.compile(r"(?:0?[1-9]|1[0-2])/(?:0?[1-9]|[12]\d|3[01])/\d{4}|\('\d+ weeks?', '\d+ days?'\)")
 _SHOWN_CHARS = 60
 
+OWN = "own"
+_OWN_FORM = '{"Calculator ID": 2, "Patient Note": "...", "Relevant Entities": {"age": [60, "years"]}}'
+_AGE = re.compile(r"\(?'?([0-9]{1,2}) weeks?'?,?(?: and)? ?'?([0-6]) days?'?\)?")
+_SHOWN_ROWS = 5
+
 
 def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
     """Reads the rows of a configuration; a file that is not whole is a `UsageError` with line, column and value."""
@@ -101,9 +110,12 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[di
         yield from demo_rows()
         return
     path = files[split]
+    if config == OWN:
+        yield from read_own_rows(path)
+        return
     lines: dict[int, int] = {}
     for row in read_csv(path, tuple(OFFICIAL_COLUMNS), release=f"MedCalc-Bench {config} test set"):
-        typed = _typed_row(path, row, config)
+        typed = _typed_row(_Row(f"{path}: line {row.line}", row.cells), config)
         number = typed["row_number"]
         if number in lines:
             raise UsageError(
@@ -114,17 +126,22 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[di
         yield typed
 
 
-def _typed_row(path: Path, row: CsvRow, config: str) -> dict[str, Any]:
-    cells = row.cells
+class _Row(NamedTuple):
+    """A row's cells by the official names, and what a message about one says."""
 
-    def wrong(column: str, rule: str) -> UsageError:
-        value = cells[column]
+    place: str  # `FILE: line 3`
+    cells: dict[str, str]
+    again: str = "Download the file again."
+
+    def wrong(self, column: str, rule: str) -> UsageError:
+        value = self.cells[column]
         shown = value if len(value) <= _SHOWN_CHARS else value[:_SHOWN_CHARS] + "..."
-        return UsageError(
-            f"{path}: line {row.line}, Row Number {cells['Row Number']}, column {column!r}: {rule}, got {shown!r}. "
-            "Download the file again."
-        )
+        number = self.cells["Row Number"]
+        return UsageError(f"{self.place}, Row Number {number}, column {column!r}: {rule}, got {shown!r}. {self.again}")
 
+
+def _typed_row(row: _Row, config: str) -> dict[str, Any]:
+    cells, wrong = row.cells, row.wrong
     typed: dict[str, Any] = {ours: cells[official] for official, ours in OFFICIAL_COLUMNS.items()}
     for column in ("Row Number", "Calculator ID"):
         if not _INTEGER.fullmatch(cells[column]):
@@ -142,16 +159,104 @@ def _typed_row(path: Path, row: CsvRow, config: str) -> dict[str, Any]:
     kind = cells["Output Type"]
     if kind not in OUTPUT_TYPES:
         raise wrong("Output Type", f"expected one of {', '.join(OUTPUT_TYPES)}")
-    rule = "a number" if kind == "decimal" else "a whole number, MM/DD/YYYY or ('W weeks', 'D days')"
     for column in ("Ground Truth Answer", "Lower Limit", "Upper Limit"):
         if not _is_answer(cells[column], kind):
-            raise wrong(column, f"expected {rule} for output type {kind}")
+            raise wrong(column, f"expected {_rule(kind)} for output type {kind}")
     try:
-        typed["relevant_entities"] = canonical_entities(cells["Relevant Entities"])
+        if cells["Relevant Entities"] or config != OWN:
+            typed["relevant_entities"] = canonical_entities(cells["Relevant Entities"])
     except ValueError as error:
         raise wrong("Relevant Entities", f"cannot be read ({error})") from error
     typed["source_category"] = cells["Category"]
     return typed
+
+
+def read_own_rows(path: Path) -> list[dict[str, Any]]:
+    """Reads a user's own rows, of any of the official columns; what is absent is computed, and wrong rows are told together."""
+    rows: dict[int, dict[str, Any]] = {}
+    problems = []
+    for number, (place, value) in enumerate(read_table(path, form=_OWN_FORM), start=1):
+        try:
+            if not isinstance(value, dict):
+                raise UsageError(f"{path}: {place}: an object is needed, got {shown(value)}. It is like {_OWN_FORM}")
+            given = {folded(name): each for name, each in value.items()}
+            if unknown := given.keys() - {*OFFICIAL_COLUMNS.values(), "source_category"}:
+                raise UsageError(
+                    f"{path}: no column of the dataset: {', '.join(map(named, sorted(unknown)))}. Take it out."
+                )
+            cells = {official: _own_cell(given.get(ours)) for official, ours in OFFICIAL_COLUMNS.items()}
+            cells["Row Number"] = cells["Row Number"] or str(number)
+            row = _own_row(_Row(f"{path}: {place}", cells, "Mend the row."))
+            if rows.setdefault(row["row_number"], row) is not row:
+                raise UsageError(
+                    f"{path}: {place}: Row Number {row['row_number']} stands twice. Number each row, or none."
+                )
+        except UsageError as error:
+            problems.append(str(error))
+    if problems := list(dict.fromkeys(problems)):
+        more = [f"and {len(problems) - _SHOWN_ROWS} more problems"] * (len(problems) > _SHOWN_ROWS)
+        raise UsageError("\n".join([*problems[:_SHOWN_ROWS], *more]))
+    return list(rows.values())
+
+
+def _own_cell(value: Any) -> str:
+    return (
+        json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else str(cell_text(value) or "").strip()
+    )
+
+
+def _own_row(row: _Row) -> dict[str, Any]:
+    """Fills in what a row lacks: the calculator's facts, the question, and the gold with its limits from the entities."""
+    cells, wrong = row.cells, row.wrong
+    found = set()
+    for column in ("Calculator ID", "Calculator Name"):
+        if text := cells[column]:
+            try:
+                found.add(find(int(text) if _INTEGER.fullmatch(text) else text))
+            except CalculatorInputError as error:
+                raise wrong(column, f"must be one of the 55 calculators ({error})") from None
+    if len(found) != 1:
+        raise wrong(
+            "Calculator Name", "must be the one of Calculator ID" if found else "this or Calculator ID is needed"
+        )
+    (calculator,) = found
+    gold = cells["Ground Truth Answer"]
+    if age := _AGE.fullmatch(gold):
+        gold = cells["Ground Truth Answer"] = f"('{age[1]} weeks', '{age[2]} days')"
+    if gold and not _is_answer(gold, calculator.output):
+        raise wrong("Ground Truth Answer", f"expected {_rule(calculator.output)}")
+    if cells["Relevant Entities"]:
+        try:
+            result = calculator.calculate(calculator.named(parse_entities(cells["Relevant Entities"]).items()))
+            if result.unit_doubts:
+                raise CalculatorInputError(" ".join(result.unit_doubts).removesuffix("."))
+        except (CalculatorInputError, ValueError) as error:
+            raise wrong("Relevant Entities", f"cannot be calculated with ({error})") from error
+        limits = {OFFICIAL_COLUMNS[name]: cells[name] for name in ("Lower Limit", "Upper Limit")}
+        if gold and not label_agrees({"ground_truth_answer": gold, **limits}, result.answer):
+            raise wrong("Ground Truth Answer", f"must agree with the entities, which give {result.answer_text}")
+        gold = cells["Ground Truth Answer"] = result.answer_text
+        cells["Ground Truth Explanation"] = cells["Ground Truth Explanation"] or result.explanation
+    if not gold:
+        raise wrong("Ground Truth Answer", "this or Relevant Entities is needed")
+    low, high = decimal_limits(gold) if calculator.output == "decimal" else (gold, gold)
+    from medical_tasks.benchmarks.medcalc_bench.fresh.rows import QUESTIONS  # late: released rows must not pay for it
+
+    question = QUESTIONS[calculator.id][0]
+    usual = {
+        "Category": calculator.category, "Output Type": calculator.output, "Note Type": "Own",
+        "Note ID": f"own-{hashlib.sha256(cells['Patient Note'].encode()).hexdigest()[:16]}", "Lower Limit": low,
+        "Upper Limit": high, "Question": "" if "{" in question else question,
+    }  # fmt: skip
+    if cells["Output Type"] not in ("", calculator.output):
+        raise wrong("Output Type", f"must be {calculator.output} for {calculator.name}")
+    cells.update({name: cells[name] or text for name, text in usual.items()})
+    cells.update({"Calculator ID": str(calculator.id), "Calculator Name": calculator.name})
+    return _typed_row(row, OWN)
+
+
+def _rule(kind: str) -> str:
+    return "a number" if kind == "decimal" else "a whole number, MM/DD/YYYY or ('W weeks', 'D days')"
 
 
 def _is_answer(text: str, output_type: str) -> bool:
@@ -218,6 +323,7 @@ SOURCES = (
             "`category` has the names of v1.0 in every configuration (`lab test` is `lab`, `dosage conversion` is `dosage`); "
             "the released name is kept in `source_category`.",
             "`demo` is not from the release: it was written for this package and is under the package's licence, Apache-2.0.",
+            "`own` holds a user's rows, golds computed from their entities; their terms are those of the notes.",
             "`fresh` is not from the release either: this package generates it from a seed, with notes of its own and the answers "
             "of its own calculators, under the same licence.",
         ),
@@ -242,6 +348,9 @@ SOURCES = (
             ),
             "verified": _test_file("test_data_verified.csv", "MedCalc-Bench-Verified/datasets/test_data.csv"),
             "demo": {},
+            OWN: {
+                "test": OfficialFile(places=("rows.csv",), description="your rows: CSV, XLSX, parquet or JSON Lines")
+            },
             "fresh": {},
         },
         generated={"fresh": Generated(options=FRESH_OPTIONS, rows=_fresh)},

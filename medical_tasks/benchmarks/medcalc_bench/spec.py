@@ -47,13 +47,14 @@ MEDCALC_BENCH = DatasetSpec(
   year      = {2024},
   url       = {https://arxiv.org/abs/2406.12036}
 }""",
-    configs=("v1.0", "v1.2", "verified", "demo", "fresh"),
+    configs=("v1.0", "v1.2", "verified", "own", "demo", "fresh"),
     default_config="v1.0",
     how_to_get=(
         "v1.0: download test_data.csv from https://huggingface.co/datasets/ncbi/MedCalc-Bench-v1.0",
         "v1.2: download test_data.csv from https://huggingface.co/datasets/ncbi/MedCalc-Bench-v1.2",
         "verified: download datasets/test_data.csv from https://github.com/nikhilk7153/MedCalc-Bench-Verified",
         "then: medical-tasks build medcalc_bench --source FOLDER_OR_FILE --config v1.0 (or v1.2, verified)",
+        "rows of your own, none of credentialed notes (CSV, XLSX): medical-tasks build medcalc_bench --source FILE --config own",
         "without any download: medical-tasks build medcalc_bench --config demo",
         "without any download, new questions for all 55 calculators: medical-tasks build medcalc_bench --config fresh --seed 7 "
         "--n 1100",

@@ -178,7 +178,7 @@ def _given_answers(
     task: TaskSpec, rows: Sequence[Mapping[str, Any]], place: Path, options: contents.VerifyOptions
 ) -> Mapping[str, str]:
     if not place.is_dir():
-        return read_responses(place, [row["id"] for row in rows])
+        return read_responses(place, [row["id"] for row in rows], task=task)
     entries = read_results(place)["tasks"]
     if task.name not in entries:
         raise UsageError(f"{place}: has no answers to {task.name}, but to {', '.join(entries)}.")

@@ -36,6 +36,7 @@ from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import Item
 from tests.benchmarks.doclens.task_items import BY_NAME, cases, demo_rows, items_of, report
+from tests.io.test_sheets import as_csv, as_parquet, as_xlsx
 from tests.support import SHARED, needs_shared
 from tests.tiny_xlsx import write_xlsx
 
@@ -313,6 +314,16 @@ def test_rows(tmp_path: Path) -> None:
     found = [list(row.items()) for row in read_own_rows("own", "test", {"test": path})]
     assert found == [list(zip(names, row, strict=True)) for row in rows]
     assert tuple(text.sections for text in read_own_texts(path)) == sections
+    table = [["ID", "Input", "Reference", "reference_plan"], ["v1", "He walks. He runs.", "", "runs"]]
+    for content in (as_csv(table, ";"), as_xlsx(table), as_parquet(table)):
+        path.with_name("own").write_bytes(content)
+        (text,) = read_own_texts(path.with_name("own"))
+        assert (text.id, text.sentences, text.reference, text.sections) == (
+            "v1",
+            ("He walks.", "He runs."),
+            "",
+            {"plan": "runs"},
+        )
 
 
 @pytest.mark.parametrize(("content", "message"), cases("own_data", "test_bad_files_by_message_without_a_word_of_them"))
@@ -321,7 +332,7 @@ def test_bad_files_by_message_without_a_word_of_them(tmp_path: Path, content: An
         read_own_texts(write(tmp_path / "notes.json", content))
     assert "SECRET" not in str(caught.value)
     assert "notes.json" in str(caught.value)
-    with pytest.raises(UsageError, match=r"cannot be read \(No such file"):
+    with pytest.raises(MissingError, match="no such file. Give CSV, XLSX"):
         read_own_texts(tmp_path / "none.json")
     (tmp_path / "latin.json").write_bytes(b'[{"example_id": 1, "input": "\xe9"}]')
     with pytest.raises(UsageError, match="not UTF-8 text .* at byte 29"):

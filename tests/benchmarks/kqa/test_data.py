@@ -33,6 +33,7 @@ from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.errors import UsageError
 from tests.benchmarks.kqa.kqa_judges import cases
+from tests.io.test_sheets import as_csv, as_parquet, as_xlsx
 from tests.support import SHARED, needs_shared
 
 FOLDER = SHARED / "data" / "kqa"
@@ -173,6 +174,21 @@ def test_files_of_the_users_own(tmp_path: Path) -> None:
     full["Nice_to_haves"] = full.pop("Nice_to_have")
     with pytest.raises(UsageError, match=r"missing: 'Nice_to_have'; unexpected: 'Nice_to_haves'"):
         read_gold_file(write_jsonl(tmp_path / "typo.jsonl", [full]))
+
+
+def test_a_table_of_the_users_own(tmp_path: Path) -> None:
+    rows = [["Question", "Must have", "nice_to_have_1", "nice_to_have_2"], ["Why?", "one; two\n three \n", "four", ""]]
+    listed: list[list[Any]] = [
+        ["Question", "must_have", "nice_to_have", "id"],
+        ["Why?", ["one; two", "three"], ["four"], "made anew"],
+    ]
+    for content in (as_csv(rows, ";"), as_xlsx(rows), as_parquet(rows), as_parquet(listed)):
+        (tmp_path / "own").write_bytes(content)
+        (row,) = read_gold_file(tmp_path / "own")
+        assert (row["must_have"], row["nice_to_have"], row["answer"]) == (["one; two", "three"], ["four"], "")
+    (tmp_path / "own").write_bytes(b"question,must_haev\nWhy?,x\n")
+    with pytest.raises(UsageError, match="line 2 .*unexpected: 'must_haev'"):
+        read_gold_file(tmp_path / "own")
 
 
 def test_items(tmp_path: Path) -> None:

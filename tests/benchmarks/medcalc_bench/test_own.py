@@ -1,0 +1,74 @@
+"""A user's own rows: what is absent is computed, what does not fit is refused by row, column and value."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.benchmarks.medcalc_bench.data import load_items, read_own_rows
+from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
+from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
+from medical_tasks.cli.entry import main
+from medical_tasks.errors import UsageError
+from tests.case_tables import tabled
+from tests.io.test_sheets import as_csv, as_parquet, as_xlsx
+
+MAP = '{"Systolic Blood Pressure": [120, "mm Hg"], "Diastolic Blood Pressure": [80, "mm Hg"]}'
+HEADER = ["Calculator Name", "patient_note", "Relevant Entities", "Ground Truth Answer", "Output Type"]
+ROWS = [
+    HEADER,
+    [
+        "mean_arterial_pressure",
+        "BP 120/80.",
+        MAP,
+        "93",
+        "",
+    ],  # (120 + 2 x 80) / 3, and the given gold is within 5 % of it
+    ["Body Mass Index (BMI)", "A man of 180 cm and 81 kg.", "", "25.0", "decimal"],
+    ["Estimated Due Date", "Last period 1 January 2024.", "", "10/07/2024", ""],
+    ["Estimated Gestational Age", "As above.", "", "15 weeks and 1 days", ""],
+]
+
+
+def read(folder: Path, content: bytes | str) -> list[dict[str, Any]]:
+    (folder / "rows").write_bytes(content if isinstance(content, bytes) else content.encode())
+    return read_own_rows(folder / "rows")
+
+
+def test_every_form_gives_the_same_rows_and_their_golds_are_right(tmp_path: Path) -> None:
+    lines = "\n".join(json.dumps(dict(zip(HEADER, row, strict=True))) for row in ROWS[1:])
+    first, *others = [
+        read(tmp_path, content) for content in (as_csv(ROWS, ";"), as_xlsx(ROWS), as_parquet(ROWS), lines)
+    ]
+    assert others == [first] * 3
+    assert [row["row_number"] for row in first] == [1, 2, 3, 4]
+    assert first[0]["ground_truth_answer"] == "93.3333333333"
+    assert (first[1]["lower_limit"], first[1]["upper_limit"], first[1]["relevant_entities"]) == ("23.75", "26.25", "")
+    assert first[3]["ground_truth_answer"] == "('15 weeks', '1 days')"
+    assert "mm Hg" in first[0]["question"]
+    items = load_items(MEDCALC, first)
+    golds = [MEDCALC.benchmark.gold_response(MEDCALC, item) for item in items]
+    assert [score.values["accuracy"] for score in score_items(MEDCALC, items, golds)] == [1.0] * 4
+
+
+@tabled("row", "message")
+def test_a_row_that_does_not_fit(tmp_path: Path, row: list[str], message: str) -> None:
+    told = rf"(?s)rows: row 6, Row Number 5, column {message}.*rows: row 7, Row Number 6"
+    with pytest.raises(UsageError, match=told):
+        read(tmp_path, as_csv([*ROWS, row, row]))
+
+
+def test_scored_without_a_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rows.csv").write_bytes(as_csv(ROWS))
+    Path("answers.csv").write_bytes(b"Row Number,answer\n1,93\n2,31\n3,10/07/2024\n4,\n")
+    assert main(["score", "medcalc", "--source", "rows.csv", "--responses", "answers.csv"]) == 5
+    assert "accuracy              66.7 %" in capsys.readouterr().out
+    Path("rows.csv").write_bytes(b"Calculater,Patient Note\n5,x\n5,y\n")
+    assert main(["build", "medcalc_bench", "--config", "own", "--source", "rows.csv", "--out", "d"]) == 2
+    assert capsys.readouterr().err.count("rows.csv: no column of the dataset: 'calculater'.") == 1
