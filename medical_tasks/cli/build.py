@@ -1,5 +1,6 @@
 """Build a dataset: parquet, card and Croissant file, for load_dataset and for `medical-tasks run`.
 
+medical-tasks build kqa --fetch
 medical-tasks build medcalc_bench --config demo
 medical-tasks build medcalc_bench --config v1.0 --source DIR_OR_CSV
 medical-tasks build medcalc_bench --config fresh --seed 7 --n 1100
@@ -23,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
     parser.add_argument("dataset", metavar="DATASET", help="name of the dataset, as `medical-tasks list` shows it")
     parser.add_argument("--source", type=Path, metavar="PATH", help="the official file, or the folder that holds it")
+    parser.add_argument("--fetch", action="store_true", help="fetch the official files of an open dataset, from GitHub")
     parser.add_argument("--config", metavar="NAME", help="configuration to build (default: the dataset's default one)")
     parser.add_argument("--seed", type=int, metavar="S", help="generated configurations: which set of rows")
     parser.add_argument("--n", type=int, metavar="N", help="generated configurations: how many rows")
@@ -37,6 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
     made = built(arguments)
     print(f"built {arguments.dataset}, configuration {made.config}: {made.rows} rows in {made.folder}")
     print(f'  load_dataset("{made.folder}", "{made.config}")')
+    if arguments.fetch:
+        print(f"official files: {made.place} (other verbs take it as --source or --upstream)")
     for note in made.notes:
         print(f"note: {note}")
     return 0
@@ -55,4 +59,5 @@ def built(arguments: argparse.Namespace) -> BuiltDataset:
             out=arguments.out,
             options={"seed": arguments.seed, "n": arguments.n},
             partial=arguments.partial,
+            fetch=arguments.fetch,
         )

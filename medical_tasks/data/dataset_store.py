@@ -18,7 +18,7 @@ from typing import Any
 from medical_tasks.data.dataset_source import file_sha256, steps_to_get
 from medical_tasks.errors import MissingError, UsageError, doing
 from medical_tasks.guard.leak_sources import readable_files
-from medical_tasks.io.files import open_file, read_text
+from medical_tasks.io.files import folder_lock, open_file, read_text
 from medical_tasks.spec import DatasetSpec
 
 MARKER = "medical_tasks.json"
@@ -231,7 +231,7 @@ def stage_in(folder: Path, name: str) -> Iterator[tuple[Path, dict[str, BuiltCon
     made = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        with lock_folder(folder):
+        with folder_lock(folder):
             for stale in folder.glob(f"{_STAGE_PREFIX}*"):
                 shutil.rmtree(stale)  # of a build that was killed: nobody else holds the lock
             holds = built_name(folder)
@@ -281,19 +281,3 @@ def flush_to_disk(path: Path) -> None:
     """Makes sure a file's bytes are on the disk before a rename makes them count."""
     with open_file(path) as stream:
         os.fsync(stream.fileno())
-
-
-@contextlib.contextmanager
-def lock_folder(folder: Path) -> Iterator[None]:
-    """Makes writers to one folder wait for each other; the folder itself is locked, so no lock file stays behind."""
-    try:
-        import fcntl
-    except ImportError:  # not a POSIX system: one writer at a time is up to the user
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)

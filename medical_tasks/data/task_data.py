@@ -9,7 +9,7 @@ import json
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -24,9 +24,10 @@ from medical_tasks.data.dataset_store import (
     read_rows,
     split_names,
 )
+from medical_tasks.data.fetching import confirmed, fetch
 from medical_tasks.errors import MissingError, UsageError, doing
 from medical_tasks.guard.private_store import in_use, new_private_id, private_folder
-from medical_tasks.spec import DatasetSpec, Item, MultiStep, PromptSet, TaskSpec
+from medical_tasks.spec import Benchmark, DatasetSpec, Item, MultiStep, PromptSet, TaskSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +96,7 @@ def load_task_data(
     """
     if max_samples is not None and max_samples < 1:
         raise UsageError(f"--max-samples must be 1 or more, got {max_samples}.")
-    folder, chosen = locate(spec, data, config)
+    folder, chosen = obtain(task.benchmark, spec, data, config, agreed=confirmed)
     asked = split or task.split
     if task.exemplars in split_names(asked):
         raise UsageError(
@@ -168,6 +169,26 @@ def locate(spec: DatasetSpec, data: Path | None, config: str | None) -> tuple[Pa
         config = built[0]
         print(f"note: configuration {config}, the only one in {folder}", file=sys.stderr)
     return folder, choose_config(spec, folder, config)
+
+
+def obtain(
+    benchmark: Benchmark,
+    spec: DatasetSpec,
+    data: Path | None,
+    config: str | None,
+    *,
+    agreed: Callable[[DatasetSource, str], bool],
+) -> tuple[Path, str]:
+    """As `locate`; what is not built in the user's data home is fetched and built there first, if that is agreed."""
+    try:
+        return locate(spec, data, config)
+    except MissingError:
+        source, chosen = benchmark.source(spec.name), config or spec.default_config
+        if data is not None or not agreed(source, chosen):
+            raise
+    folder, place = datasets_home() / spec.name, fetch(source, chosen) if source.files[chosen] else None
+    build_source(source, place=place, config=chosen, folder=folder, tasks=benchmark.tasks)
+    return folder, chosen
 
 
 def _rows_hash(rows: Sequence[Mapping[str, Any]]) -> str:
