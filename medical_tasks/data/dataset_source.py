@@ -132,7 +132,7 @@ class DatasetSource:
 def steps_to_get(spec: DatasetSpec, *, by_hand: bool = False) -> str:
     """The steps that bring a dataset's official files, one an indented line, for the end of a message."""
     steps = [step for step in spec.how_to_get if not (by_hand and "--fetch" in step)]
-    return f"How to get {spec.title}{' by hand' * by_hand}:\n" + "\n".join(f"  - {step}" for step in steps)
+    return f"How to get {spec.title}:\n" + "\n".join(f"  - {step}" for step in steps)
 
 
 def file_sha256(path: Path) -> str:
@@ -151,13 +151,10 @@ def find_files(source: DatasetSource, config: str, place: Path | None) -> dict[s
             raise UsageError(f"{label}: made from this package alone, reads no source. Leave out --source ({place}).")
         return {}
     listing = "\n".join(f"  {file.description}: {' or '.join(file.places)}" for file in wanted.values())
-    if place is None:
-        raise MissingError(
-            f"{label}: needs the official files, none given. Give --source the folder (or the one file) with\n{listing}\n"
-            f"{steps_to_get(spec)}"
-        )
-    if not place.exists():
-        raise MissingError(f"{label}: {place} is not there. It should hold\n{listing}\n{steps_to_get(spec)}")
+    if place is None or not place.exists():
+        said = "needs the official files, none given" if place is None else f"{place} is not there"
+        asked = f"{label}: {said}. Give --source the folder (or the one file) with\n{listing}"
+        raise MissingError(f"{asked}\n{steps_to_get(spec)}")
     if place.is_file():
         if len(wanted) > 1:
             raise UsageError(

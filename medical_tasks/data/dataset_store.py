@@ -110,7 +110,7 @@ def split_names(split: str) -> tuple[str, ...]:
 
 def built_split(folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None) -> str:
     """Writes a split, or a sum of some, as recipes have it: the parts in the order in which they were built."""
-    wanted, built = split_names(split), _built(folder, config, spec).splits
+    wanted, built = split_names(split), built_config(folder, config, spec).splits
     if missing := [name for name in wanted if name not in built]:
         there = "+".join(name for name in built if name in wanted) or " or --split ".join(built)
         said = f"split {missing[0]} is" if len(missing) == 1 else f"splits {', '.join(missing)} are"
@@ -131,7 +131,7 @@ def read_tables(folder: Path, config: str, split: str, *, spec: DatasetSpec | No
 
     With `spec` the version is checked too, and messages say how to get the official files.
     """
-    built = _built(folder, config, spec)
+    built = built_config(folder, config, spec)
     if spec is not None and built.version != spec.version:
         raise UsageError(
             f"{folder}: config {config} was built in version {built.version}, this suite reads {spec.version}. Build it "
@@ -141,11 +141,13 @@ def read_tables(folder: Path, config: str, split: str, *, spec: DatasetSpec | No
     return {name: _table(folder, config, built.splits[name], spec) for name in names}
 
 
-def _built(folder: Path, config: str, spec: DatasetSpec | None) -> BuiltConfig:
+def built_config(folder: Path, config: str, spec: DatasetSpec | None) -> BuiltConfig:
+    """One configuration that a folder holds; where it does not, the error says how to get it."""
     configs = built_configs(folder)
     if config not in configs:
         have = f"; built there: {', '.join(configs)}" if configs else ""
-        raise MissingError(f"{folder}: config {config} is not built{have}. {_steps(folder, config, spec)}")
+        name = spec.name if spec else folder.name
+        raise MissingError(f"{name}: config {config} is not built in {folder}{have}. {_steps(folder, config, spec)}")
     return configs[config]
 
 

@@ -86,8 +86,7 @@ def confirmed(source: DatasetSource, config: str) -> bool:
     on_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
     if not pins or not on_terminal or os.environ.get("WORLD_SIZE", "1") != "1":  # processes of one run would all ask
         return False
-    sizes = [pin.size for pin in pins if pin.size is not None]
-    size = f"{sum(sizes) / 1e6:.1f} MB, " if len(sizes) == len(pins) else ""
+    size = f"{sum(pin.size or 0 for pin in pins) / 1e6:.1f} MB, " if all(pin.size for pin in pins) else ""
     places = " and ".join(dict.fromkeys(f"github.com/{pin.repository}" for pin in pins))
     mirror = f" ({_base()})" if os.environ.get(MIRROR) else ""
     asked = f"Fetch {source.spec.title} ({size}{source.spec.licence}) from {places}{mirror} and build it? [y/N] "
@@ -177,13 +176,15 @@ def _receive(client: httpx.Client, address: str, pin: Pin, part: Path) -> None:
     try:
         with client.stream("GET", address, headers={"Range": f"bytes={have}-"} if have else {}) as response:
             have = _begin(response, part, have)
+            if not have:
+                part.unlink(missing_ok=True)
             length = response.headers.get("Content-Length", "")
             size = have + int(length) if length.isdecimal() and "Content-Encoding" not in response.headers else pin.size
             if size is not None and size != (pin.size or size):
                 part.unlink(missing_ok=True)
                 raise _FetchError(f"a file of {size:,} bytes is there", final=True)
             progress = Progress(f"fetch {part.stem}, kB", (size or 0) // 1000, done=have // 1000)
-            with part.open("ab" if have else "wb") as file, progress:
+            with part.open("ab") as file, progress:
                 for chunk in response.iter_bytes():
                     have += len(chunk)
                     if have > most:

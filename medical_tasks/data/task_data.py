@@ -17,6 +17,7 @@ from typing import Any, Final
 from medical_tasks.data.building import build_source
 from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.data.dataset_store import (
+    built_config,
     built_configs,
     built_name,
     built_split,
@@ -56,28 +57,15 @@ def choose_config(spec: DatasetSpec, folder: Path, wanted: str | None) -> str:
             f"{folder}: holds the dataset {holds}, not {spec.name}. Give --data the folder of {spec.name}."
         )
     built = built_configs(folder)
-    if wanted is not None:
-        if wanted in built:
-            return wanted
-        raise MissingError(_not_built(spec, folder, wanted))
-    if spec.default_config in built:
-        return spec.default_config
-    real = [config for config in spec.configs if config in built and config != "demo"]
-    if len(real) == 1:
-        return real[0]
-    if real:
-        raise UsageError(f"dataset {spec.name} is built as {', '.join(real)}. Say which with --config.")
-    raise MissingError(_not_built(spec, folder, spec.default_config))
-
-
-def _not_built(spec: DatasetSpec, folder: Path, config: str) -> str:
-    if config == "demo":
-        return f"dataset {spec.name}: demo is not built in {folder}. Build it: medical-tasks build {spec.name} --config demo"
-    steps = "\n".join(f"  {number}. {step}" for number, step in enumerate(spec.how_to_get, start=1))
-    return (
-        f"dataset {spec.name}, configuration {config}, is not in {folder}. To get it:\n{steps}\n"
-        f"To try the task without any download: medical-tasks build {spec.name} --config demo, then --config demo."
-    )
+    if wanted is None and spec.default_config not in built:
+        real = [config for config in spec.configs if config in built and config != "demo"]
+        if len(real) == 1:
+            return real[0]
+        if real:
+            raise UsageError(f"dataset {spec.name} is built as {', '.join(real)}. Say which with --config.")
+    chosen = wanted or spec.default_config
+    built_config(folder, chosen, spec)  # or says how to get it
+    return chosen
 
 
 @doing("load the items of the tasks")
