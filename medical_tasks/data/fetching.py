@@ -45,12 +45,7 @@ class _FetchError(Exception):
 
 
 def fetch(source: DatasetSource, config: str) -> Path:
-    """Fetches the official files of a configuration that are not there yet, and returns their folder, laid out as checkouts.
-
-    Raises:
-        UsageError: They cannot be fetched: credentialed, made by this package, or without a pin.
-        MissingError: The address has another file or none, or cannot be reached; nothing wrong is left.
-    """
+    """Fetches the official files of a configuration that are not there yet; returns their folder, laid out as checkouts."""
     spec, label = source.spec, f"{source.spec.name}, config {config}"
     wanted, pins = source.wanted(config), source.pins(config)
     if not wanted:
@@ -193,7 +188,8 @@ def _receive(client: httpx.Client, address: str, pin: Pin, part: Path) -> None:
                     file.write(chunk)
                     progress.advance_to(have // 1000)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise _FetchError(str(error) or type(error).__name__) from error
+        away = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)  # nobody waits long on a closed network
+        raise _FetchError(str(error) or type(error).__name__, final=away) from error
     if pin.size is not None and have < pin.size:
         raise _FetchError(f"cut off after {have:,} bytes")
 

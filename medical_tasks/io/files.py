@@ -81,10 +81,7 @@ def folder_lock(
     wait: bool = True,
     opened: Callable[[Path], int] = lambda folder: os.open(folder, os.O_RDONLY),
 ) -> Iterator[bool]:
-    """Locks a folder itself: no file stays behind, and the system frees it however the process ends.
-
-    Yields whether it is locked; with `wait` it always is.
-    """
+    """Locks a folder itself: no file stays, and the system frees it however the process ends. Yields whether it is locked."""
     try:
         import fcntl
     except ImportError:  # not a POSIX system: one at a time is up to the user

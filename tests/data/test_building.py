@@ -337,13 +337,6 @@ GENERATED = dataclasses.replace(
 )
 
 
-def test_defaults_are_filled_in_and_order_is_the_declaration_s() -> None:
-    assert chosen_options("x", MADE, {"n": None, "seed": 7}) == {"seed": 7, "n": 3}
-    assert list(chosen_options("x", MADE, {"n": 5, "seed": 0})) == ["seed", "n"]
-    assert chosen_options("x", None, {"n": None, "seed": None}) == {}
-    assert chosen_options("x", None, {}) == {}
-
-
 @pytest.mark.parametrize(
     ("generated", "given", "message"),
     [

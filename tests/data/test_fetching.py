@@ -154,9 +154,7 @@ def test_a_damaged_part_is_begun_anew(size: int) -> None:
         ([whole(b"", 302, Location="http://localhost:9/x")], "redirects to another server, http://localhost:9, not followed", 1),
     ],
 )  # fmt: skip
-def test_what_stays_wrong_leaves_nothing_and_says_what_to_do(
-    mirror: Mirror, steps: list[Answer], said: str, requests: int
-) -> None:
+def test_what_stays_wrong_leaves_nothing(mirror: Mirror, steps: list[Answer], said: str, requests: int) -> None:
     mirror.steps = steps
     with pytest.raises(MissingError, match="102,400 bytes, SHA-256") as caught:
         fetching.fetch(TINY, "full")
@@ -168,14 +166,9 @@ def test_what_stays_wrong_leaves_nothing_and_says_what_to_do(
 
 
 def test_what_cannot_be_asked_and_what_cannot_be_written(mirror: Mirror, monkeypatch: pytest.MonkeyPatch) -> None:
-    for wrong in (
-        "mirror.example/raw",
-        "file:///mirror",
-        "http://me:secret@host",
-        "http://host/a?b",
-        "http://",
-        "http://a b",
-    ):
+    for (
+        wrong
+    ) in "mirror.example/raw file:///mirror http://me:secret@host http://host/a?b http:// http://host:port".split():
         monkeypatch.setenv(fetching.MIRROR, wrong)
         with pytest.raises(UsageError, match=r"^MEDICAL_TASKS_MIRROR must be an address") as caught:
             fetching.fetch(TINY, "full")
@@ -183,6 +176,7 @@ def test_what_cannot_be_asked_and_what_cannot_be_written(mirror: Mirror, monkeyp
     monkeypatch.setenv(fetching.MIRROR, "http://127.0.0.1:9")
     with pytest.raises(MissingError, match="cannot be fetched: .*refused"):
         fetching.fetch(TINY, "full")
+    assert mirror.pauses == []
     monkeypatch.setenv("ALL_PROXY", "what://proxy")
     with pytest.raises(UsageError, match=r"cannot be used to fetch files: .*what"):
         fetching.fetch(TINY, "full")
@@ -217,9 +211,7 @@ def test_of_two_at_once_the_second_finds_the_files(mirror: Mirror) -> None:
         (dataset_source("medcalc_bench"), "verified", "is not fetched, only v1.0 and v1.2 can be"),
     ],
 )  # fmt: skip
-def test_what_is_not_fetched_is_never_asked_for(
-    mirror: Mirror, source: DatasetSource, config: str, message: str
-) -> None:
+def test_what_is_not_fetched_is_never_asked_for(mirror: Mirror, source: Any, config: str, message: str) -> None:
     with pytest.raises(UsageError, match=re.escape(message)):
         fetching.fetch(source, config)
     assert mirror.calls == []
@@ -229,19 +221,15 @@ def test_open_datasets_say_first_how_to_fetch_and_pins_lie_where_files_are_found
     sources = [source for benchmark in BENCHMARKS for source in benchmark.sources()]
     fetched = {source.spec.name for source in sources if source.pins(source.spec.default_config)}
     assert fetched == {"medcalc_bench", "kqa", "aci_bench", "meqsum"}
-    for source in sources:
-        steps, name = source.spec.how_to_get, source.spec.name
-        assert [step.startswith(f"medical-tasks build {name} --fetch") for step in steps if "--fetch" in step] == [
-            True
-        ] * (name in fetched)
+    steps = [step for source in sources for step in source.spec.how_to_get if "--fetch" in step]
+    firsts = [source.spec.how_to_get[0] for source in sources if source.spec.name in fetched]
+    assert steps == firsts
     files = [file for source in sources for files in source.files.values() for file in files.values()]
     pins = [file.pin for file in files if file.pin is not None and file.pin.place in file.places]
     pins += [pin for source in sources for pin in source.beside]
     assert len(pins) == len([file for file in files if file.pin is not None]) + 4 == 19
-    wrong = [
-        pin for pin in pins if not re.fullmatch(r"\w{40}:(\w{64}:|:\w{40})", f"{pin.commit}:{pin.sha256}:{pin.blob}")
-    ]
-    assert wrong == []
+    told = [f"{pin.commit}:{pin.sha256}:{pin.blob}" for pin in pins]
+    assert [each for each in told if not re.fullmatch(r"\w{40}:(\w{64}:|:\w{40})", each)] == []
 
 
 @needs_shared
@@ -254,7 +242,7 @@ def test_real_datasets_by_command_in_python_and_after_a_question(
     addresses = {pin: f"/v1/{pin.repository}/{pin.commit}/{pin.path}" for pin in pins}
     mirror.files = {address: names[Path(pin.path).name].read_bytes() for pin, address in addresses.items()}
     assert len(mirror.files) == 7
-    with pytest.raises(MissingError, match="How to get MeQSum.*:\n  - medical-tasks build meqsum --fetch "):
+    with pytest.raises(MissingError, match="How to get MeQSum.*:\n  - medical-tasks build meqsum --fetch"):
         mt.load("meqsum", fetch=False)
     with pytest.raises(MissingError, match="not built in elsewhere"):
         mt.load("meqsum", data="elsewhere")
@@ -265,19 +253,7 @@ def test_real_datasets_by_command_in_python_and_after_a_question(
     assert built_configs(Path("home/meqsum")) == {}
     mirror.files |= [last]
     assert mt.load("meqsum", split="train+test").num_rows == 1100
-    words = [
-        "run",
-        "--tasks",
-        "kqa",
-        "--model",
-        "baseline/reference",
-        "--judge",
-        "lexical",
-        "--out",
-        "run",
-        "--max-samples",
-        "3",
-    ]
+    words = "run --tasks kqa --model baseline/reference --judge lexical --out run --max-samples 3".split()
     assert main(words) == MissingError.exit_code  # not on a terminal: no question
     assert "[y/N]" not in capsys.readouterr().err
     for answer, code in (("n\n", MissingError.exit_code), ("y\n", 0)):
