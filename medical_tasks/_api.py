@@ -276,26 +276,39 @@ def built(arguments: argparse.Namespace) -> BuiltDataset:
             out=arguments.out,
             options={"seed": arguments.seed, "n": arguments.n},
             partial=arguments.partial,
+            fetch=arguments.fetch,
         )
 
 
 def load(
-    dataset: str, *, config: str | None = None, split: str | None = None, data: str | os.PathLike[str] | None = None
+    dataset: str,
+    *,
+    config: str | None = None,
+    split: str | None = None,
+    data: str | os.PathLike[str] | None = None,
+    fetch: bool = True,
 ) -> Any:
-    """Loads a built dataset: a `datasets.Dataset`, or without `split` a `DatasetDict`; `demo` is built where it is missing.
+    """Loads a dataset: a `datasets.Dataset`, or without `split` a `DatasetDict`.
 
-    The rows are read into memory: no copy of them is left in a cache.
+    What is not built is built first: `demo` from this package, an open dataset from its official files, which are fetched
+    unless `fetch` is False. The rows are read into memory: no copy of them is left in a cache.
     """
     from datasets import Dataset, DatasetDict, concatenate_datasets
 
-    from medical_tasks.benchmarks.catalog import dataset_spec
-    from medical_tasks.data.dataset_store import built_configs, datasets_home, read_tables
-    from medical_tasks.data.task_data import locate
+    from medical_tasks.benchmarks.catalog import BENCHMARKS, dataset_spec
+    from medical_tasks.data.dataset_store import built_configs, read_tables
+    from medical_tasks.data.task_data import obtain
 
     spec = dataset_spec(dataset)
-    if config == "demo" and data is None and "demo" not in built_configs(datasets_home() / dataset):
-        build(dataset, config="demo")
-    folder, chosen = locate(spec, None if data is None else Path(data), config)
+    benchmark = next(each for each in BENCHMARKS if spec in each.datasets)
+    place = None if data is None else Path(data)
+    folder, chosen = obtain(
+        benchmark,
+        spec,
+        place,
+        config,
+        agreed=lambda source, name: name == "demo" or (fetch and bool(source.pins(name))),
+    )
     tables = read_tables(folder, chosen, split or "+".join(built_configs(folder)[chosen].splits), spec=spec)
     found = {name: Dataset(table) for name, table in tables.items()}
     return DatasetDict(found) if split is None else concatenate_datasets(list(found.values()))

@@ -58,7 +58,7 @@ class Fault:
     kind: str
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
-    body: str = ""
+    body: str | bytes = ""
 
     @staticmethod
     def status_code(
@@ -244,7 +244,7 @@ class FaultServer:
         if fault.kind == "reply":
             handler.reply(fault.status, fault.headers, fault.body)
         elif fault.kind == "cut":
-            handler.cut(fault.body)
+            handler.cut(fault)
         elif fault.kind == "hang":
             self._closing.wait(HANG_S)
             handler.close_connection = True
@@ -325,23 +325,17 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_GET = do_POST
 
-    def reply(self, status: int, headers: Mapping[str, str], body: str) -> None:
-        raw = body.encode()
+    def reply(self, status: int, headers: Mapping[str, str], body: str | bytes) -> None:
+        raw = body.encode() if isinstance(body, str) else body
         self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(raw)))
-        for name, value in headers.items():
+        for name, value in {"Content-Type": "application/json", "Content-Length": str(len(raw)), **headers}.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(raw)
 
-    def cut(self, sent: str) -> None:
-        if sent:
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", "100000")
-            self.end_headers()
-            self.wfile.write(sent.encode())
+    def cut(self, fault: Fault) -> None:
+        if fault.body:
+            self.reply(fault.status, {"Content-Length": "100000", **fault.headers}, fault.body)
             self.wfile.flush()
         self.close_connection = True
 

@@ -98,7 +98,7 @@ def test_rows_calculations_and_packages(reference: mt.Results) -> None:
         (lambda: mt.run("medcalc", model="baseline/empty", config="demo", model_args={"a": "1,2"}), UsageError, "takes no"),
         (lambda: mt.score("medcalc", [{"idd": 1}], config="demo"), UsageError, "the answers given, row 1: needs the keys 'id'"),
         (lambda: mt.score("medcalc", {"1": object()}, config="demo"), UsageError, "an answer is a text, or None"),  # type: ignore[arg-type]
-        (lambda: mt.load("medcalc_bench", config="v1.0"), MissingError, "To get it:"),
+        (lambda: mt.load("medcalc_bench", fetch=False), MissingError, "v1.0 is not built in"),
         (lambda: mt.compare("reference"), UsageError, "takes two or more runs"),
         (lambda: mt.nothing, AttributeError, "no attribute 'nothing'"),
     ],

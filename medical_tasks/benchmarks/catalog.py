@@ -149,6 +149,7 @@ def build_dataset(
     out: Path | None = None,
     options: Mapping[str, int | None] | None = None,
     partial: bool = False,
+    fetch: bool = False,
 ) -> BuiltDataset:
     """Builds one configuration of a dataset; see `data.building.build_source`.
 
@@ -159,13 +160,18 @@ def build_dataset(
         out: the dataset's folder; by default the one `run` looks in.
         options: of a generated configuration.
         partial: whether a part of a release that is still corrected is wanted.
+        fetch: whether to fetch the official files, of an open dataset.
     """
     from medical_tasks.data.building import build_source
     from medical_tasks.data.dataset_store import datasets_home
+    from medical_tasks.data.fetching import fetch as fetched
 
+    known = dataset_source(name)
+    if fetch and source is not None:
+        raise UsageError(f"--fetch and --source {source}: the files come from one or the other. Leave one out.")
     return build_source(
-        dataset_source(name),
-        place=source,
+        known,
+        place=fetched(known, config) if fetch else source,
         config=config,
         folder=out or datasets_home() / name,
         options=options,

@@ -51,6 +51,7 @@ class BuiltDataset:
     rows: int  # all splits together
     splits: Mapping[str, int]
     notes: tuple[str, ...]  # what the user should know though it is no error
+    place: Path | None  # of the official files
 
 
 def build_source(
@@ -92,15 +93,15 @@ def build_source(
             }
             put_in_place(folder, stage, built, texts, private=spec.access == "credentialed")
     except OSError as error:
-        if memory_error(error):
-            raise
-        raise _write_error(folder, error) from error
+        raise write_error(folder, error) from error
     notes += [
         f"{folder}: config {name} was built in version {built[name].version}, now {spec.version}; build it again"
         for name in built.keys() - current.keys()
     ]
     rows = {name: split.rows for name, split in splits.items()}
-    return BuiltDataset(folder=folder, config=config, rows=sum(rows.values()), splits=rows, notes=tuple(notes))
+    return BuiltDataset(
+        folder=folder, config=config, rows=sum(rows.values()), splits=rows, notes=tuple(notes), place=place
+    )
 
 
 def _file_hashes(source: DatasetSource, config: str, place: Path | None) -> dict[str, str]:
@@ -226,16 +227,19 @@ def _check_rows(source: DatasetSource, config: str, splits: Mapping[str, BuiltSp
     return notes
 
 
-def _write_error(folder: Path, error: OSError) -> MedicalTasksError:
-    kept = "Nothing of this build was kept; what was built there before is as it was."
+def write_error(folder: Path, error: OSError, *, work: str = "build", other: str = "--out") -> MedicalTasksError:
+    """The error about a folder that cannot be written to; `other`: what names another one. One of memory is raised as it is."""
+    if memory_error(error):
+        raise error
+    kept = f"Nothing of this {work} was kept; what was there before is as it was."
     said_by_datasets = error.errno is None and str(error).startswith(_NO_SPACE_TEXT)
     reason = os.strerror(errno.ENOSPC) if said_by_datasets else system_reason(error)
     if error.errno in _NO_SPACE or said_by_datasets:
         return IncompleteError(
-            f"{folder}: no space to write ({reason}). {kept} Free some space, or choose another place with --out, and give "
+            f"{folder}: no space to write ({reason}). {kept} Free some space, or choose another place with {other}, and give "
             "the same command again."
         )
-    return UsageError(f"{folder}: cannot write there ({reason}). {kept} Choose another place with --out.")
+    return UsageError(f"{folder}: cannot write there ({reason}). {kept} Choose another place with {other}.")
 
 
 def builder_class(source: DatasetSource) -> Any:

@@ -11,13 +11,46 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from medical_tasks.data.upstream_source import blob_id
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.columns import Column
-from medical_tasks.io.files import open_file
+from medical_tasks.io.files import open_file, read_bytes
 from medical_tasks.spec import DatasetSpec
 
 Row = Mapping[str, Any]
 RowReader = Callable[[str, str, Mapping[str, Path]], Iterator[Row]]
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A file at one commit of a public GitHub repository, and the sum that tells whether it is that file."""
+
+    repository: str  # OWNER/NAME
+    commit: str
+    path: str
+    size: int | None  # bytes; None where nobody has said so
+    sha256: str = ""
+    blob: str = ""  # git's id of the content, where no SHA-256 is known
+
+    @property
+    def place(self) -> str:
+        """Where it lies in a folder of checkouts."""
+        return f"{self.repository.rpartition('/')[2]}/{self.path}"
+
+    @property
+    def expected(self) -> str:
+        """Its sum, with its name."""
+        return f"SHA-256 {self.sha256}" if self.sha256 else f"git blob {self.blob}"
+
+    def found(self, path: Path) -> str:
+        """The sum of a file in the form of `expected`."""
+        return f"SHA-256 {file_sha256(path)}" if self.sha256 else f"git blob {blob_id(read_bytes(path))}"
+
+
+def pinned(repository: str, commit: str, listing: str) -> dict[str, Pin]:
+    """Pins files at one commit, by name, from lines of size, SHA-256 and path."""
+    lines = (line.split() for line in listing.strip().splitlines())
+    return {path.rpartition("/")[2]: Pin(repository, commit, path, int(size), sha256) for size, sha256, path in lines}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +59,7 @@ class OfficialFile:
 
     places: tuple[str, ...]  # where it may lie, from the outermost folder that a user may give; any end of one will do
     description: str
+    pin: Pin | None = None  # where it is fetched from; its place is one of `places`
 
     def found_in(self, folder: Path) -> list[Path]:
         """Finds the file below a folder, at every place where it lies."""
@@ -65,6 +99,7 @@ class DatasetSource:
     languages: tuple[str, ...] = ("en",)  # BCP 47
     task_categories: tuple[str, ...] = ()  # as the Hub names them
     tags: tuple[str, ...] = ()
+    beside: tuple[Pin, ...] = ()  # fetched with the official files: labels and prompts that other verbs read
 
     def __post_init__(self) -> None:
         for name, configs in (("splits", set(self.splits)), ("files", set(self.files))):
@@ -78,14 +113,27 @@ class DatasetSource:
         if self.key not in {column.name for column in self.columns}:
             raise ValueError(f"{self.spec.name}: key {self.key!r} is not a column")
 
+    def wanted(self, config: str) -> Mapping[str, OfficialFile]:
+        """The official files of a configuration; none of one that is made here."""
+        if config not in self.files:
+            raise UsageError(f"unknown config {config!r} of {self.spec.name}. Configs: {', '.join(self.spec.configs)}.")
+        return self.files[config]
+
+    def pins(self, config: str) -> tuple[Pin, ...]:
+        """What is fetched for a configuration; nothing where the dataset is not open, or a file of it has no pin."""
+        pins = [file.pin for file in self.wanted(config).values()]
+        found = tuple(pin for pin in pins if pin is not None)
+        return (*found, *self.beside) if found and len(found) == len(pins) and self.spec.access == "open" else ()
+
     def placed(self, config: str, place: Path | None) -> DatasetSource:
         """How a configuration is built from what lies at a place: the source with the splits and files that are there."""
         return self if self.at is None else self.at(config, place)
 
 
-def steps_to_get(spec: DatasetSpec) -> str:
+def steps_to_get(spec: DatasetSpec, *, by_hand: bool = False) -> str:
     """The steps that bring a dataset's official files, one an indented line, for the end of a message."""
-    return f"How to get {spec.title}:\n" + "\n".join(f"  - {step}" for step in spec.how_to_get)
+    steps = [step for step in spec.how_to_get if not (by_hand and "--fetch" in step)]
+    return f"How to get {spec.title}:\n" + "\n".join(f"  - {step}" for step in steps)
 
 
 def file_sha256(path: Path) -> str:
@@ -97,22 +145,17 @@ def file_sha256(path: Path) -> str:
 def find_files(source: DatasetSource, config: str, place: Path | None) -> dict[str, Path]:
     """Finds the official files of a configuration at `place`, by their short keys; none for one that is made here."""
     spec = source.spec
-    if config not in source.files:
-        raise UsageError(f"unknown config {config!r} of {spec.name}. Configs: {', '.join(spec.configs)}.")
-    wanted = source.files[config]
+    wanted = source.wanted(config)
     label = f"{spec.name}, config {config}"
     if not wanted:
         if place is not None:
             raise UsageError(f"{label}: made from this package alone, reads no source. Leave out --source ({place}).")
         return {}
     listing = "\n".join(f"  {file.description}: {' or '.join(file.places)}" for file in wanted.values())
-    if place is None:
-        raise MissingError(
-            f"{label}: needs the official files, none given. Give --source the folder (or the one file) with\n{listing}\n"
-            f"{steps_to_get(spec)}"
-        )
-    if not place.exists():
-        raise MissingError(f"{label}: {place} is not there. It should hold\n{listing}\n{steps_to_get(spec)}")
+    if place is None or not place.exists():
+        said = "needs the official files, none given" if place is None else f"{place} is not there"
+        asked = f"{label}: {said}. Give --source the folder (or the one file) with\n{listing}"
+        raise MissingError(f"{asked}\n{steps_to_get(spec)}")
     if place.is_file():
         if len(wanted) > 1:
             raise UsageError(

@@ -18,7 +18,7 @@ from typing import Any
 from medical_tasks.data.dataset_source import file_sha256, steps_to_get
 from medical_tasks.errors import MissingError, UsageError, doing
 from medical_tasks.guard.leak_sources import readable_files
-from medical_tasks.io.files import open_file, read_text
+from medical_tasks.io.files import folder_lock, open_file, read_text
 from medical_tasks.spec import DatasetSpec
 
 MARKER = "medical_tasks.json"
@@ -110,7 +110,7 @@ def split_names(split: str) -> tuple[str, ...]:
 
 def built_split(folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None) -> str:
     """Writes a split, or a sum of some, as recipes have it: the parts in the order in which they were built."""
-    wanted, built = split_names(split), _built(folder, config, spec).splits
+    wanted, built = split_names(split), built_config(folder, config, spec).splits
     if missing := [name for name in wanted if name not in built]:
         there = "+".join(name for name in built if name in wanted) or " or --split ".join(built)
         said = f"split {missing[0]} is" if len(missing) == 1 else f"splits {', '.join(missing)} are"
@@ -131,7 +131,7 @@ def read_tables(folder: Path, config: str, split: str, *, spec: DatasetSpec | No
 
     With `spec` the version is checked too, and messages say how to get the official files.
     """
-    built = _built(folder, config, spec)
+    built = built_config(folder, config, spec)
     if spec is not None and built.version != spec.version:
         raise UsageError(
             f"{folder}: config {config} was built in version {built.version}, this suite reads {spec.version}. Build it "
@@ -141,11 +141,13 @@ def read_tables(folder: Path, config: str, split: str, *, spec: DatasetSpec | No
     return {name: _table(folder, config, built.splits[name], spec) for name in names}
 
 
-def _built(folder: Path, config: str, spec: DatasetSpec | None) -> BuiltConfig:
+def built_config(folder: Path, config: str, spec: DatasetSpec | None) -> BuiltConfig:
+    """One configuration that a folder holds; where it does not, the error says how to get it."""
     configs = built_configs(folder)
     if config not in configs:
         have = f"; built there: {', '.join(configs)}" if configs else ""
-        raise MissingError(f"{folder}: config {config} is not built{have}. {_steps(folder, config, spec)}")
+        name = spec.name if spec else folder.name
+        raise MissingError(f"{name}: config {config} is not built in {folder}{have}. {_steps(folder, config, spec)}")
     return configs[config]
 
 
@@ -231,7 +233,7 @@ def stage_in(folder: Path, name: str) -> Iterator[tuple[Path, dict[str, BuiltCon
     made = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        with lock_folder(folder):
+        with folder_lock(folder):
             for stale in folder.glob(f"{_STAGE_PREFIX}*"):
                 shutil.rmtree(stale)  # of a build that was killed: nobody else holds the lock
             holds = built_name(folder)
@@ -281,19 +283,3 @@ def flush_to_disk(path: Path) -> None:
     """Makes sure a file's bytes are on the disk before a rename makes them count."""
     with open_file(path) as stream:
         os.fsync(stream.fileno())
-
-
-@contextlib.contextmanager
-def lock_folder(folder: Path) -> Iterator[None]:
-    """Makes writers to one folder wait for each other; the folder itself is locked, so no lock file stays behind."""
-    try:
-        import fcntl
-    except ImportError:  # not a POSIX system: one writer at a time is up to the user
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)

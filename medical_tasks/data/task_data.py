@@ -9,7 +9,7 @@ import json
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +17,7 @@ from typing import Any, Final
 from medical_tasks.data.building import build_source
 from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.data.dataset_store import (
+    built_config,
     built_configs,
     built_name,
     built_split,
@@ -24,9 +25,10 @@ from medical_tasks.data.dataset_store import (
     read_rows,
     split_names,
 )
+from medical_tasks.data.fetching import confirmed, fetch
 from medical_tasks.errors import MissingError, UsageError, doing
 from medical_tasks.guard.private_store import in_use, new_private_id, private_folder
-from medical_tasks.spec import DatasetSpec, Item, MultiStep, PromptSet, TaskSpec
+from medical_tasks.spec import Benchmark, DatasetSpec, Item, MultiStep, PromptSet, TaskSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,28 +57,15 @@ def choose_config(spec: DatasetSpec, folder: Path, wanted: str | None) -> str:
             f"{folder}: holds the dataset {holds}, not {spec.name}. Give --data the folder of {spec.name}."
         )
     built = built_configs(folder)
-    if wanted is not None:
-        if wanted in built:
-            return wanted
-        raise MissingError(_not_built(spec, folder, wanted))
-    if spec.default_config in built:
-        return spec.default_config
-    real = [config for config in spec.configs if config in built and config != "demo"]
-    if len(real) == 1:
-        return real[0]
-    if real:
-        raise UsageError(f"dataset {spec.name} is built as {', '.join(real)}. Say which with --config.")
-    raise MissingError(_not_built(spec, folder, spec.default_config))
-
-
-def _not_built(spec: DatasetSpec, folder: Path, config: str) -> str:
-    if config == "demo":
-        return f"dataset {spec.name}: demo is not built in {folder}. Build it: medical-tasks build {spec.name} --config demo"
-    steps = "\n".join(f"  {number}. {step}" for number, step in enumerate(spec.how_to_get, start=1))
-    return (
-        f"dataset {spec.name}, configuration {config}, is not in {folder}. To get it:\n{steps}\n"
-        f"To try the task without any download: medical-tasks build {spec.name} --config demo, then --config demo."
-    )
+    if wanted is None and spec.default_config not in built:
+        real = [config for config in spec.configs if config in built and config != "demo"]
+        if len(real) == 1:
+            return real[0]
+        if real:
+            raise UsageError(f"dataset {spec.name} is built as {', '.join(real)}. Say which with --config.")
+    chosen = wanted or spec.default_config
+    built_config(folder, chosen, spec)  # or says how to get it
+    return chosen
 
 
 @doing("load the items of the tasks")
@@ -95,7 +84,7 @@ def load_task_data(
     """
     if max_samples is not None and max_samples < 1:
         raise UsageError(f"--max-samples must be 1 or more, got {max_samples}.")
-    folder, chosen = locate(spec, data, config)
+    folder, chosen = obtain(task.benchmark, spec, data, config, agreed=confirmed)
     asked = split or task.split
     if task.exemplars in split_names(asked):
         raise UsageError(
@@ -168,6 +157,26 @@ def locate(spec: DatasetSpec, data: Path | None, config: str | None) -> tuple[Pa
         config = built[0]
         print(f"note: configuration {config}, the only one in {folder}", file=sys.stderr)
     return folder, choose_config(spec, folder, config)
+
+
+def obtain(
+    benchmark: Benchmark,
+    spec: DatasetSpec,
+    data: Path | None,
+    config: str | None,
+    *,
+    agreed: Callable[[DatasetSource, str], bool],
+) -> tuple[Path, str]:
+    """As `locate`; what is not built in the user's data home is fetched and built there first, if that is agreed."""
+    try:
+        return locate(spec, data, config)
+    except MissingError:
+        source, chosen = benchmark.source(spec.name), config or spec.default_config
+        if data is not None or not agreed(source, chosen):
+            raise
+    folder, place = datasets_home() / spec.name, fetch(source, chosen) if source.files[chosen] else None
+    build_source(source, place=place, config=chosen, folder=folder, tasks=benchmark.tasks)
+    return folder, chosen
 
 
 def _rows_hash(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -21,7 +21,7 @@ from typing import Any
 
 from medical_tasks.errors import IncompleteError, RefusedError, UsageError, system_reason
 from medical_tasks.guard.policy import HOME_VARIABLE, user_place
-from medical_tasks.io.files import WholeFile, read_text
+from medical_tasks.io.files import WholeFile, folder_lock, read_text
 
 SETTINGS_FILE = "run.json"
 """What makes a folder that of a run: no text of credentialed data lies beside or below it."""
@@ -149,17 +149,7 @@ def in_use(folder: Path) -> Iterator[None]:
 
 
 def _locked(folder: Path, stack: contextlib.ExitStack, *, exclusive: bool) -> bool:
-    try:
-        import fcntl
-    except ImportError:  # not a POSIX system: who uses it cannot be seen
-        return True
-    handle = _opened(folder)
-    stack.callback(os.close, handle)
-    try:
-        fcntl.flock(handle, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+    return stack.enter_context(folder_lock(folder, shared=not exclusive, wait=False, opened=_opened))
 
 
 def list_folders() -> list[PrivateFolder]:

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Final, Self, cast
 from medical_tasks.errors import IncompleteError, UsageError, doing, system_reason
 
 __all__ = [
-    "WholeFile", "check_columns", "check_line", "checked_file", "csv_lines", "open_file", "open_text", "read_bytes",
+    "WholeFile", "check_columns", "check_line", "checked_file", "csv_lines", "folder_lock", "open_file", "open_text", "read_bytes",
     "read_chunks", "read_text",
 ]  # fmt: skip
 
@@ -71,6 +71,32 @@ def read_text(path: Path, *, encoding: str = "utf-8", errors: str | None = None)
     """Reads a whole file of text; errors as `checked_file` and `open` raise them."""
     with doing(f"read {path}"), open_text(path, encoding=encoding, errors=errors) as stream:
         return stream.read()
+
+
+@contextlib.contextmanager
+def folder_lock(
+    folder: Path,
+    *,
+    shared: bool = False,
+    wait: bool = True,
+    opened: Callable[[Path], int] = lambda folder: os.open(folder, os.O_RDONLY),
+) -> Iterator[bool]:
+    """Locks a folder itself: no file stays, and the system frees it however the process ends. Yields whether it is locked."""
+    try:
+        import fcntl
+    except ImportError:  # not a POSIX system: one at a time is up to the user
+        yield True
+        return
+    handle = opened(folder)
+    try:
+        try:
+            fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB))
+            locked = True
+        except BlockingIOError:
+            locked = False
+        yield locked
+    finally:
+        os.close(handle)
 
 
 def csv_lines(path: Path, stream: io.TextIOBase) -> Iterator[str]:

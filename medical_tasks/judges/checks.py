@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.data.dataset_store import datasets_home, lock_folder
+from medical_tasks.data.dataset_store import datasets_home
 from medical_tasks.errors import UsageError, system_reason
-from medical_tasks.io.files import WholeFile, read_text
+from medical_tasks.io.files import WholeFile, folder_lock, read_text
 from medical_tasks.io.store import content_key
 from medical_tasks.spec import TaskSpec
 
@@ -50,7 +50,7 @@ def record_check(key: str, check: Mapping[str, Any]) -> bool:
     with contextlib.ExitStack() as stack:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(lock_folder(path.parent))
+            stack.enter_context(folder_lock(path.parent))
         except OSError as error:
             raise UsageError(
                 f"{path.parent}: cannot be used for the record of checks ({system_reason(error)}). Set MEDICAL_TASKS_DATA to a "

@@ -13,7 +13,7 @@ from typing import Any
 
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
 from medical_tasks.guard.private_store import SETTINGS_FILE, in_use, new_private_id, private_folder
-from medical_tasks.io.files import WholeFile, read_text
+from medical_tasks.io.files import WholeFile, folder_lock, read_text
 
 ANSWERS_FILE = "answers.sqlite"
 PRIVATE = "private"
@@ -27,23 +27,14 @@ def is_main_process() -> bool:
 @contextlib.contextmanager
 def locked(folder: RunFolder) -> Iterator[None]:
     """Keeps a run's folder to one command at a time. The processes of one distributed run count as one command."""
-    try:
-        import fcntl
-    except ImportError:  # not a POSIX system: one command at a time is up to the user
-        yield
-        return
     if not is_main_process():
         yield
         return
-    # The folder itself is locked: the system frees it when the process ends, however it ends, and no file stays behind.
-    handle = os.open(folder.path, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+    with folder_lock(folder.path, wait=False) as free:
+        if not free:
             raise UsageError(
                 f"{folder.path}: another command is using this folder. Wait until it has ended, or choose another --out."
-            ) from error
+            )
         with in_use(folder.answers.parent) if folder.private else contextlib.nullcontext():
             try:
                 yield
@@ -53,8 +44,6 @@ def locked(folder: RunFolder) -> Iterator[None]:
                     with contextlib.suppress(OSError):
                         folder.path.rmdir()
                 raise
-    finally:
-        os.close(handle)
 
 
 class RunFolder:

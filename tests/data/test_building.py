@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.data.building import SUMS_FILE, BuiltDataset, build_source, builder_class, check_published_sum
 from medical_tasks.data.cards import card_text
 from medical_tasks.data.dataset_source import (
@@ -231,11 +230,6 @@ def test_a_build_leaves_nothing_in_the_users_cache_and_progress_bars_as_before(
     assert capfd.readouterr().err == ""
 
 
-def test_by_name_into_the_default_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path))
-    assert build_dataset("medcalc_bench", source=None, config="demo").folder == tmp_path / "medcalc_bench"
-
-
 def test_build_into_the_cache_and_stream(official: Path, tmp_path: Path) -> None:
     cls = builder_class(SOURCE)
     builder = cls(cache_dir=str(tmp_path / "cache"), config_name="full", data_dir=str(official))
@@ -343,13 +337,6 @@ GENERATED = dataclasses.replace(
 )
 
 
-def test_defaults_are_filled_in_and_order_is_the_declaration_s() -> None:
-    assert chosen_options("x", MADE, {"n": None, "seed": 7}) == {"seed": 7, "n": 3}
-    assert list(chosen_options("x", MADE, {"n": 5, "seed": 0})) == ["seed", "n"]
-    assert chosen_options("x", None, {"n": None, "seed": None}) == {}
-    assert chosen_options("x", None, {}) == {}
-
-
 @pytest.mark.parametrize(
     ("generated", "given", "message"),
     [
@@ -377,15 +364,6 @@ def test_a_build_passes_them_on_and_records_them(tmp_path: Path) -> None:
     build_source(GENERATED, place=None, config="demo", folder=folder)
     assert [config.source for config in built_configs(folder).values()] == [{"seed": "7", "n": "4"}, {}]
     assert "| `made` | `dev` |  | this package, from `--seed`, `--n` |" in card_text(GENERATED)
-
-
-def test_nothing_is_written_for_wrong_options(tmp_path: Path) -> None:
-    folder = tmp_path / "tiny_notes"
-    with pytest.raises(UsageError, match="tiny_notes, config made: needs --seed"):
-        build_source(GENERATED, place=None, config="made", folder=folder)
-    with pytest.raises(UsageError, match="config made: made from this package alone, reads no source"):
-        build_source(GENERATED, place=tmp_path, config="made", folder=folder, options={"seed": 1})
-    assert not folder.exists()
 
 
 def test_the_builder_class_takes_them_as_arguments(tmp_path: Path) -> None:
@@ -433,7 +411,11 @@ def test_configs_without_files(tmp_path: Path) -> None:
     ("source", "place", "message"),
     [
         (SOURCE, None, "needs the official files, none given.*\\n  the notes: notes.jsonl or data/notes.jsonl"),
-        (SOURCE, "nowhere", "config full: .*nowhere is not there. It should hold\\n  the notes: notes.jsonl"),
+        (
+            SOURCE,
+            "nowhere",
+            "config full: .*nowhere is not there. Give --source the folder .*with\\n  the notes: notes.jsonl",
+        ),
         (TWO_FILES, "", "lacks\\n  the answer key: key.json or keys/key.json\\nEach path"),
     ],
 )

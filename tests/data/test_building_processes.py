@@ -94,7 +94,7 @@ def check_full_disk(pythons: Pythons, folder: Path, official: Path, limit: int) 
     done = pythons.run(DISK_FULL, folder, official, limit)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == (
-        f"5 {folder}: no space to write (File too large). Nothing of this build was kept; what was built there before is as it "
+        f"5 {folder}: no space to write (File too large). Nothing of this build was kept; what was there before is as it "
         "was. Free some space, or choose another place with --out, and give the same command again.\n"
     )
 

@@ -79,7 +79,7 @@ def test_data_that_is_not_built_is_told_before_lighteval_starts(
 ) -> None:
     assert main([*ACCELERATE, *names]) == 3
     told = capsys.readouterr().err
-    assert f"configuration v1.0, is not in {home / 'medcalc_bench'}" in told
+    assert f"medcalc_bench: config v1.0 is not built in {home / 'medcalc_bench'}" in told
     assert "medical-tasks build medcalc_bench --source" in told
     assert "MEDICAL_TASKS_CONFIG=demo medical-tasks lighteval" in told
     assert started == []
@@ -209,4 +209,4 @@ def test_the_table_tells_once_that_a_dataset_is_missing(home: Path, monkeypatch:
     assert len(configs) == 2 * len(asked)
     assert {(config.hf_repo, config.hf_subset) for config in configs} == {(str(home / "medcalc_bench"), "v1.0")}
     (line,) = lines
-    assert "is not in" in line
+    assert "is not built in" in line

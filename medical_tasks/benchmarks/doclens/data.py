@@ -22,7 +22,7 @@ from medical_tasks.benchmarks.doclens.pieces import (
     split_turns,
 )
 from medical_tasks.benchmarks.doclens.spec import ACI_BENCH, MEQSUM, OWN, demo_entries
-from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
+from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, Pin, pinned
 from medical_tasks.errors import UsageError
 from medical_tasks.harness.evaluate_rows import Columns
 from medical_tasks.io.columns import Column
@@ -52,6 +52,17 @@ ACI_COLUMNS = (
 
 _ACI_FILES = {"train": "train", "validation": "valid", "test1": "clinicalnlp_taskB_test1"}
 _MORE_ACI_FILES = {"test2": "clinicalnlp_taskC_test2", "test3": "clef_taskC_test3"}
+_ACI_PINS = pinned(
+    "wyim/aci-bench",
+    "b909b2bb9cf1d19de08df15cddde7bd0179665e4",
+    """
+611240 6c778d4ac5e6cc6f1964786f9286e8d765c210f22ed6b57f83aff8497409cea4 data/challenge_data/train.csv
+177400 6629e89e3fb409d2b3eceab60dc7b32fe1d3fb8d4e07795039284965522aa4d0 data/challenge_data/valid.csv
+349998 5cc4008e68545f84913744a8e493a58bdf17ba7e1b7a0be46d6943d6bfca9471 data/challenge_data/clinicalnlp_taskB_test1.csv
+385979 599e3330a14e25a0e056aee1365ffac7ebe50058f15821eae42a5513c2bb5a4f data/challenge_data/clinicalnlp_taskC_test2.csv
+381908 d3c18362a42124ea2bd1b2b4b66ba76a11bb123dfdb416471ae3b5924d1428ec data/challenge_data/clef_taskC_test3.csv
+""",
+)
 _ACI_ROWS = {"train": 67, "validation": 20, "test1": 40}
 
 
@@ -97,9 +108,10 @@ def _check_visit(path: Path, row: CsvRow, turns: Sequence[str]) -> None:
 
 
 def _official(names: Mapping[str, str]) -> dict[str, OfficialFile]:
+    pins = {split: _ACI_PINS[f"{name}.csv"] for split, name in names.items()}
     return {
-        split: OfficialFile(places=(f"aci-bench/data/challenge_data/{name}.csv",), description=f"{split}, a CSV file")
-        for split, name in names.items()
+        split: OfficialFile(places=(pin.place,), description=f"{split}, a CSV file", pin=pin)
+        for split, pin in pins.items()
     }
 
 
@@ -130,6 +142,15 @@ ACI_SOURCE = DatasetSource(
         "demo": {"train": 2, "validation": 1, "test1": 6},
     },
     files={"doclens": _official(_ACI_FILES), "full": _official({**_ACI_FILES, **_MORE_ACI_FILES}), "demo": {}},
+    beside=(  # the reference claims, for --task-args claims
+        Pin(
+            "yiqingxyq/DocLens",
+            "e77cfc9f200c03cde23c6a8d1ca7b5f2c499e0c7",
+            "data/ACI-Bench-TestSet-1_clean.claim_min1max30.json",
+            591_430,
+            "bbdca185717c667076d5e36c1b630f6cbe1e7927ec8ac7e2553cbf3d705374eb",
+        ),
+    ),
     read=read_aci_rows,
     published="2023-06-03",
     creators=("Wen-wai Yim", "Yujuan Fu", "Asma Ben Abacha", "Neal Snider", "Thomas Lin", "Meliha Yetisgen"),
@@ -164,13 +185,37 @@ MEQSUM_COLUMNS = (
     Column(name="types", repeated=True, description="What is asked, such as `Treatment`; only in `validation`"),
 )
 
+_MEDIQA = ("abachaa/MEDIQA2021", "8d7fe20706dd6af0d089a0252a201c3da78ded8f")
+# Each split's file, and what it is called in messages.
 _MEQSUM_FILES = {
-    "train": ("MeQSum/MeQSum_ACL2019_BenAbacha_Demner-Fushman.xlsx", "MeQSum"),
+    "train": (
+        Pin(
+            "abachaa/MeQSum",
+            "51e36cf65c12602333b6fdc3ae8ecf10430529f7",
+            "MeQSum_ACL2019_BenAbacha_Demner-Fushman.xlsx",
+            216_310,
+            "abedd939d5014306ca576522416bf69103e85dc8fcf1668a4099e8b84a39eeea",
+        ),
+        "MeQSum",
+    ),
     "validation": (
-        "MEDIQA2021/Task1/MEDIQA2021-Task1-QuestionSummarization-ValidationSet.xlsx",
+        Pin(
+            *_MEDIQA,
+            "Task1/MEDIQA2021-Task1-QuestionSummarization-ValidationSet.xlsx",
+            20_592,
+            "6be459891f12bb7d7812d0c2b243ad9e7ae0b178542bab8123a1130312154bb5",
+        ),
         "MEDIQA 2021 validation set",
     ),
-    "test": ("MEDIQA2021/Task1/MEDIQA2021-Task1-TestSet-ReferenceSummaries.xlsx", "MEDIQA 2021 test set"),
+    "test": (
+        Pin(
+            *_MEDIQA,
+            "Task1/MEDIQA2021-Task1-TestSet-ReferenceSummaries.xlsx",
+            31_481,
+            "c5d740a64c84deea4960bb0622b1243cab8664b4b2a387c9b497ddbbafbc9b61",
+        ),
+        "MEDIQA 2021 test set",
+    ),
 }
 
 
@@ -238,8 +283,8 @@ MEQSUM_SOURCE = DatasetSource(
     },
     files={
         "full": {
-            split: OfficialFile(places=(path,), description=f"{release}, an XLSX file")
-            for split, (path, release) in _MEQSUM_FILES.items()
+            split: OfficialFile(places=(pin.place,), description=f"{release}, an XLSX file", pin=pin)
+            for split, (pin, release) in _MEQSUM_FILES.items()
         },
         "demo": {},
     },

@@ -49,7 +49,8 @@ ACI_BENCH = DatasetSpec(
     configs=("doclens", "full", "demo"),
     default_config="doclens",
     how_to_get=(
-        "download train.csv, valid.csv and clinicalnlp_taskB_test1.csv from data/challenge_data of "
+        "medical-tasks build aci_bench --fetch (or with --config full), which fetches the official files",
+        "by hand: download train.csv, valid.csv and clinicalnlp_taskB_test1.csv from data/challenge_data of "
         "https://github.com/wyim/aci-bench",
         "for config full also clinicalnlp_taskC_test2.csv and clef_taskC_test3.csv from there",
         "then: medical-tasks build aci_bench --source FOLDER",
@@ -87,7 +88,8 @@ MEQSUM = DatasetSpec(
     configs=("full", "demo"),
     default_config="full",
     how_to_get=(
-        "download MeQSum_ACL2019_BenAbacha_Demner-Fushman.xlsx from https://github.com/abachaa/MeQSum",
+        "medical-tasks build meqsum --fetch, which fetches the three official files",
+        "by hand: download MeQSum_ACL2019_BenAbacha_Demner-Fushman.xlsx from https://github.com/abachaa/MeQSum",
         "download MEDIQA2021-Task1-QuestionSummarization-ValidationSet.xlsx and "
         "MEDIQA2021-Task1-TestSet-ReferenceSummaries.xlsx from Task1 of https://github.com/abachaa/MEDIQA2021",
         "put the three, or checkouts of both, into one folder, then: medical-tasks build meqsum --source FOLDER",

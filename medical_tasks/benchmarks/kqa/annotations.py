@@ -33,8 +33,8 @@ _COLUMNS = ("", "Question", "llm_x", "answer", "claim", "category_x", "majority_
 _IMPORTANCE = ("Must_have", "Nice_to_have")
 _RELEASE = "K-QA physicians' labels (dataset/NLI_medical_annotator.csv)"
 _STEPS = (
-    "The labels are no part of this package. To get them: git clone https://github.com/Itaymanes/K-QA, then give "
-    f"--source K-QA (or the path of its dataset/{ANNOTATIONS_FILE})."
+    "The labels are no part of this package. To get them: medical-tasks build kqa --fetch, or git clone "
+    f"https://github.com/Itaymanes/K-QA; then give --source that folder (or the path of its dataset/{ANNOTATIONS_FILE})."
 )
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from medical_tasks.benchmarks.kqa.documents import Document
 from medical_tasks.benchmarks.kqa.spec import DATASET
-from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
+from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, pinned
 from medical_tasks.errors import UsageError
 from medical_tasks.harness.evaluate_rows import Columns
 from medical_tasks.io.columns import Column
@@ -272,8 +272,22 @@ def _item(task: TaskSpec, row: Mapping[str, Any]) -> Item:
     )
 
 
+# The last three are for `judge-check kqa` and `--prompts official`.
+_PINS = pinned(
+    "Itaymanes/K-QA",
+    "ef403d012e199fcfa0d8c02b38a96ff95164f4d0",
+    f"""
+380918 {ANSWERED_SHA256} dataset/questions_w_answers.jsonl
+258904 {QUESTIONS_SHA256} dataset/questions.jsonl
+388292 98372a3feea2ac7b445357ec2ab2e6f6251ecd72ad03a102ea4e4cdf53956779 dataset/NLI_medical_annotator.csv
+4789 97befde88ba48ffc0ea577c87945e47d78511174f79ddb585a62a6c9f13c40bd evaluation/prompts/is_contradict.txt
+5624 3fb4f55f5bbe4ad31046cb9956ba2ab5c786ba501835d141b690d712d2463eb3 evaluation/prompts/is_entails.txt
+""",
+)
+
+
 def _official(name: str, description: str) -> dict[str, OfficialFile]:
-    return {"test": OfficialFile(places=(f"K-QA/dataset/{name}",), description=description)}
+    return {"test": OfficialFile(places=(f"K-QA/dataset/{name}",), description=description, pin=_PINS[name])}
 
 
 SOURCES = (
@@ -308,6 +322,7 @@ SOURCES = (
             },
             "demo": {},
         },
+        beside=tuple(_PINS.values())[2:],
         known_files={ANSWERED_SHA256: "answered", QUESTIONS_SHA256: "questions"},
         read=read_rows,
         published="2024-01-25",

@@ -53,8 +53,9 @@ DATASET = DatasetSpec(
     configs=("answered", "questions", "own", "demo"),
     default_config="answered",
     how_to_get=(
-        "answered: download dataset/questions_w_answers.jsonl from https://github.com/Itaymanes/K-QA",
-        "questions: download dataset/questions.jsonl from there",
+        "medical-tasks build kqa --fetch (or with --config questions), which fetches the official files",
+        "by hand, answered: download dataset/questions_w_answers.jsonl from https://github.com/Itaymanes/K-QA",
+        "by hand, questions: download dataset/questions.jsonl from there",
         "then: medical-tasks build kqa --source FOLDER_OR_FILE --config answered (or questions)",
         "questions of your own (CSV, XLSX, parquet, JSON Lines): medical-tasks build kqa --source FILE --config own",
         "without any download: medical-tasks build kqa --config demo",

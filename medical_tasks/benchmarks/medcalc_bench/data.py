@@ -17,7 +17,7 @@ from medical_tasks.benchmarks.medcalc_bench.demo import decimal_limits, demo_row
 from medical_tasks.benchmarks.medcalc_bench.gold import canonical_entities, label_agrees, parse_entities
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC_BENCH
 from medical_tasks.calculators import CalculatorInputError, find
-from medical_tasks.data.dataset_source import BuildOption, DatasetSource, Generated, OfficialFile
+from medical_tasks.data.dataset_source import BuildOption, DatasetSource, Generated, OfficialFile, Pin
 from medical_tasks.errors import UsageError
 from medical_tasks.harness.evaluate_rows import Columns
 from medical_tasks.io.columns import Column
@@ -281,8 +281,8 @@ def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
     return items
 
 
-def _test_file(*places: str) -> dict[str, OfficialFile]:
-    return {"test": OfficialFile(places=places, description="the test set, a CSV file")}
+def _test_file(*places: str, pin: Pin | None = None) -> dict[str, OfficialFile]:
+    return {"test": OfficialFile(places=places, description="the test set, a CSV file", pin=pin)}
 
 
 FRESH_OPTIONS = (
@@ -342,9 +342,27 @@ SOURCES = (
         # v1.0 is closed. The later two are still corrected by their authors, who may add rows.
         living=frozenset({"v1.2", "verified"}),
         files={
-            "v1.0": _test_file("test_data_v1.csv", "MedCalc-Bench/dataset/test_data.csv"),
+            "v1.0": _test_file(
+                "test_data_v1.csv",
+                "MedCalc-Bench/dataset/test_data.csv",
+                pin=Pin(
+                    "ncbi-nlp/MedCalc-Bench",
+                    "5523b7785c004912e76ca4db19efbd7367b23c40",
+                    "dataset/test_data.csv",
+                    4_001_702,
+                    V1_TEST_SHA256,
+                ),
+            ),
             "v1.2": _test_file(
-                "test_data_v1.2.csv", *(f"MedCalc-Bench/{name}/test_data.csv" for name in ("dataset", "datasets"))
+                "test_data_v1.2.csv",
+                *(f"MedCalc-Bench/{name}/test_data.csv" for name in ("dataset", "datasets")),
+                pin=Pin(
+                    "ncbi-nlp/MedCalc-Bench",
+                    "20b10f9d66a8c3b0356ae3138533f5ec91666b6a",
+                    "datasets/test_data.csv",
+                    size=None,
+                    blob="0aabdb731ede27c04357a5cd01623462ede5b972",
+                ),
             ),
             "verified": _test_file("test_data_verified.csv", "MedCalc-Bench-Verified/datasets/test_data.csv"),
             "demo": {},

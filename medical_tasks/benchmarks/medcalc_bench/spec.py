@@ -50,9 +50,10 @@ MEDCALC_BENCH = DatasetSpec(
     configs=("v1.0", "v1.2", "verified", "own", "demo", "fresh"),
     default_config="v1.0",
     how_to_get=(
-        "v1.0: download test_data.csv from https://huggingface.co/datasets/ncbi/MedCalc-Bench-v1.0",
-        "v1.2: download test_data.csv from https://huggingface.co/datasets/ncbi/MedCalc-Bench-v1.2",
-        "verified: download datasets/test_data.csv from https://github.com/nikhilk7153/MedCalc-Bench-Verified",
+        "medical-tasks build medcalc_bench --fetch (v1.0; v1.2 with --config v1.2), which fetches the official file",
+        "by hand, v1.0: download test_data.csv from https://huggingface.co/datasets/ncbi/MedCalc-Bench-v1.0",
+        "by hand, v1.2: download test_data.csv from https://huggingface.co/datasets/ncbi/MedCalc-Bench-v1.2",
+        "by hand, verified: download datasets/test_data.csv from https://github.com/nikhilk7153/MedCalc-Bench-Verified",
         "then: medical-tasks build medcalc_bench --source FOLDER_OR_FILE --config v1.0 (or v1.2, verified)",
         "rows of your own, none of credentialed notes (CSV, XLSX): medical-tasks build medcalc_bench --source FILE --config own",
         "without any download: medical-tasks build medcalc_bench --config demo",
