@@ -1,13 +1,12 @@
-"""Say what is installed, what is missing and how to get it, and which versions are known to break.
+"""Say what is broken, with the steps to mend it, what is here, and what is optional and not installed.
 
-Ends with 0 when nothing will break (missing optional parts are only listed), with 3 when a warning was given.
+Ends with 0 when nothing will break, with 3 when something will.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.metadata
-import importlib.util
 import os
 import platform
 import shutil
@@ -27,7 +26,11 @@ __all__ = ["examine"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
-    parser.add_argument("--json", action="store_true", help="machine-readable")
+    one = parser.add_mutually_exclusive_group()
+    one.add_argument("--json", action="store_true", help="machine-readable")
+    text = "add a file to lighteval's own tasks, so that its stock command finds this suite's without --custom-tasks"
+    one.add_argument("--link-lighteval", dest="link", action="store_true", default=None, help=text)
+    one.add_argument("--unlink-lighteval", dest="link", action="store_false", help="remove that file")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -35,23 +38,36 @@ def run(arguments: argparse.Namespace) -> int:
     import dataclasses
     import json
 
+    if arguments.link is not None:
+        from medical_tasks.harness.lighteval_launcher import link
+
+        print(link(arguments.link))
+        return 0
     findings = examine()
     if arguments.json:
         print(json.dumps([dataclasses.asdict(finding) for finding in findings], indent=2))
-    else:
-        for finding in findings:
-            print(f"{finding.level:<8} {finding.subject}: {finding.text}")
+        return _exit_code(findings)
+    parts = []
+    for level, heading in _HEADINGS.items():
+        lines = [f"  {finding.subject}: {finding.text}" for finding in findings if finding.level == level]
+        parts += ["\n".join([f"{heading}:", *lines])] if lines else []
+    print("\n\n".join(parts))
+    return _exit_code(findings)
+
+
+def _exit_code(findings: list[Finding]) -> int:
     return 3 if any(finding.level == "warning" for finding in findings) else 0
 
 
-Level = Literal["ok", "missing", "warning"]
+Level = Literal["warning", "ok", "optional"]
+_HEADINGS: dict[Level, str] = {"warning": "Broken", "ok": "Installed", "optional": "Optional, not installed"}
 
 
 @dataclass(frozen=True)
 class Finding:
     """One thing looked at."""
 
-    level: Level  # `ok`; `missing` (something optional is not there); `warning` (something there will break)
+    level: Level  # `ok`; `optional` (not there, and not needed by everybody); `warning` (something there will break)
     subject: str  # what was looked at
     text: str  # what was found, and the next step when it is not well
 
@@ -67,10 +83,10 @@ class _Part:
 _PARTS = (
     _Part("lighteval", ("lighteval", "torch", "transformers", "accelerate"), "models hf/...; lighteval"),
     _Part("inspect", ("inspect-ai",), "inspect eval medical_tasks/..."),
-    _Part("vllm", ("vllm",), "models vllm/... in process", "make env-vllm, a second environment"),
+    _Part("vllm", ("vllm",), "models vllm/... in process; in a second environment"),
     _Part("local-judges", ("accelerate", "torch", "transformers", "sentencepiece"), "judges that run on this machine"),
     _Part("space", ("gradio",), "the demonstration of the Space"),
-    _Part("dev", ("mlcroissant", "pytest", "ruff", "mypy"), "make test", "make env-dev"),
+    _Part("dev", ("mlcroissant", "pytest", "ruff", "mypy"), "make test", "make env-dev in a checkout"),
 )
 # As far as lighteval 0.13.0 was run with them (constraints.txt).
 _LIGHTEVAL = "0.13.0"
@@ -111,9 +127,9 @@ def _parts() -> Iterator[Finding]:
         absent = [package for package, version in found.items() if version is None]
         if absent:
             yield Finding(
-                "missing",
+                "optional",
                 part.extra,
-                f"{', '.join(absent)} not installed ({part.use}). Get it: {part.step or install_command(part.extra)}",
+                f"{', '.join(absent)} ({part.use}): {part.step or install_command(part.extra)}",
             )
         else:
             versions = ", ".join(f"{package} {version}" for package, version in found.items())
@@ -126,7 +142,7 @@ def _vllm_server() -> Finding:
     try:
         program = find_vllm()
     except MissingError as error:
-        return Finding("missing", "vllm-server", str(error))
+        return Finding("optional", "vllm-server", f"models vllm-server/...: {error}")
     return Finding("ok", "vllm-server", f"vllm {vllm_version(program)} in {program} (models vllm-server/...)")
 
 
@@ -155,16 +171,20 @@ def _versions() -> Iterator[Finding]:
             "xxhash version",
             f"{xxhash} breaks lighteval. Get an older one: pip install 'xxhash<4'",
         )
-    spec = importlib.util.find_spec("lighteval")
-    if spec is not None and spec.submodule_search_locations:
-        benchmark_file = Path(spec.submodule_search_locations[0]) / "tasks" / "tasks" / "tinyBenchmarks.pkl"
-        if not benchmark_file.is_file():
-            yield Finding(
-                "missing",
-                "stock lighteval offline",
-                "the stock `lighteval` command downloads tinyBenchmarks.pkl from GitHub when it starts. Where GitHub is not "
-                "reachable use `medical-tasks lighteval`, which registers this suite's tasks only",
-            )
+    from medical_tasks.harness.lighteval_launcher import link_path
+
+    path = link_path()
+    if path.is_file():
+        yield Finding("ok", "lighteval link", f"the stock command finds this suite's tasks by {path}")
+    else:
+        step = "without it, --custom-tasks medical_tasks.lighteval_tasks: medical-tasks doctor --link-lighteval"
+        yield Finding("optional", "lighteval link", f"the stock command finds this suite's tasks; {step}")
+    if not path.with_name("tinyBenchmarks.pkl").is_file():
+        yield Finding(
+            "optional",
+            "stock lighteval offline",
+            "it downloads tinyBenchmarks.pkl from GitHub when it starts; without GitHub: medical-tasks lighteval",
+        )
 
 
 def _has_gpu() -> bool:
@@ -173,15 +193,15 @@ def _has_gpu() -> bool:
 
 def _machine() -> Iterator[Finding]:
     gpu = _has_gpu()
-    text = "GPU found" if gpu else "no GPU found: local models run on the CPU; vLLM does not run"
-    yield Finding("ok" if gpu else "missing", "GPU", text)
+    text = "found" if gpu else "none found: local models run on the CPU; vLLM does not run"
+    yield Finding("ok" if gpu else "optional", "GPU", text)
     from medical_tasks.sandbox.probe import probe
 
     problem = probe()
     if problem is None:
         yield Finding("ok", "sandbox", "programs of models can be run (medcalc_code)")
     else:
-        yield Finding("missing", "sandbox", f"medcalc_code will refuse to run: {problem}")
+        yield Finding("optional", "sandbox", f"without it medcalc_code refuses to run: {problem}")
 
 
 def _processes() -> Iterator[Finding]:
@@ -238,8 +258,7 @@ def _dataset(spec: DatasetSpec, folder: Path, built: dict[str, BuiltConfig]) -> 
     if set(current) - {"demo"}:
         yield Finding("ok", subject, f"{', '.join(current)} in {folder}")
     elif not set(built) - {"demo"}:
-        steps = "; ".join(spec.how_to_get)
-        yield Finding("missing", subject, f"official data not built in {folder}. {steps}")
+        yield Finding("optional", subject, f"official data not built; the steps: medical-tasks build {spec.name}")
 
 
 def _build_options(made: BuiltConfig) -> list[str]:

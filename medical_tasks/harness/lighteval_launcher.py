@@ -6,7 +6,7 @@ lighteval writes questions and answers to disk and may send them away; for crede
 from __future__ import annotations
 
 import contextlib
-import importlib
+import importlib.util
 import logging
 import os
 import re
@@ -14,15 +14,26 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from medical_tasks.data.dataset_store import built_configs, built_split, datasets_home
 from medical_tasks.data.task_data import choose_config
-from medical_tasks.errors import MissingError, RefusedError, UsageError, install_command
+from medical_tasks.errors import (
+    IncompleteError,
+    MedicalTasksError,
+    MissingError,
+    RefusedError,
+    UsageError,
+    install_command,
+    system_reason,
+)
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import in_use, new_private_id, private_folder
-from medical_tasks.io.files import read_text
+from medical_tasks.io.files import WholeFile, read_text
+from medical_tasks.models.lighteval_models import CPU_BATCH
 from medical_tasks.spec import DatasetSpec, TaskSpec
+
+logger = logging.getLogger(__name__)
 
 _PROGRAM = "medical-tasks lighteval"
 
@@ -32,12 +43,69 @@ def launch(arguments: Sequence[str], *, custom_tasks: str) -> int:
     try:
         import lighteval.tasks.registry as registry
     except ModuleNotFoundError as error:
-        raise MissingError(
-            f"lighteval is not installed ({error.name} is missing). Install it with: {install_command('lighteval')}"
-        ) from error
+        raise _not_installed(str(error.name)) from error
     _register_only(registry.Registry, custom_tasks)
     _switch_cache_off()
-    return run_app(load_app(), arguments)
+    return run_app(load_app(), with_batch_size(arguments))
+
+
+def with_batch_size(arguments: Sequence[str]) -> list[str]:
+    """Adds a batch size to the model arguments where lighteval would try sizes for minutes; says so."""
+    words = list(arguments)
+    for place, word in enumerate(words):
+        if words[0] == "accelerate" and _MODEL_NAME.search(word) and _searches_batch(word):
+            words[place] += f",batch_size={CPU_BATCH}"
+            print(f"note: no GPU: batch_size={CPU_BATCH}; another: model_name=...,batch_size=N", file=sys.stderr)
+    return words
+
+
+def _not_installed(name: str = "lighteval") -> MissingError:
+    return MissingError(
+        f"lighteval is not installed ({name} is missing). Install it with: {install_command('lighteval')}"
+    )
+
+
+_LINK = '''"""Tasks of medical-tasks: written by `medical-tasks doctor --link-lighteval`, removed by `--unlink-lighteval`."""
+try:
+    from medical_tasks.lighteval_tasks import linked
+except ModuleNotFoundError as error:
+    if error.name != "medical_tasks":
+        raise
+    TASKS_TABLE = []  # uninstalled
+else:
+    TASKS_TABLE = linked()
+'''
+
+
+def link_path() -> Path:
+    """The file among lighteval's own tasks by which its stock command finds this suite's, whether or not it is there."""
+    spec = importlib.util.find_spec("lighteval")
+    if spec is None or not spec.submodule_search_locations:
+        raise _not_installed()
+    return Path(spec.submodule_search_locations[0]) / "tasks" / "tasks" / "medical_tasks_link.py"
+
+
+def link(wanted: bool) -> str:
+    """Writes that file, or removes it; says what was done."""
+    path = link_path()
+    try:
+        if os.path.lexists(path) and not read_text(path).startswith(_LINK.partition("\n")[0]):
+            raise UsageError(f"{path}: is not a file that this suite wrote; it stays. Move it away first.")
+        if not wanted:
+            path.unlink(missing_ok=True)
+            return (
+                f"not linked: the stock lighteval command needs --custom-tasks medical_tasks.lighteval_tasks ({path})"
+            )
+        path.parent.stat()
+        with WholeFile(path) as file:
+            file.write(_LINK)
+    except (OSError, IncompleteError) as error:
+        reason = system_reason(error if isinstance(error, OSError) else cast(OSError, error.__cause__))
+        raise UsageError(
+            f"{path}: {reason}. Use a virtual environment of your own, or lighteval's option "
+            "--custom-tasks medical_tasks.lighteval_tasks."
+        ) from error
+    return f'linked by {path}: lighteval accelerate "model_name=MODEL" "medical:medcalc|0"'
 
 
 def load_app() -> Any:
@@ -53,12 +121,14 @@ def load_app() -> Any:
 
 def run_app(app: Any, arguments: Sequence[str]) -> int:
     """Runs a typer application as if it were called with the arguments; an error where it does not know them."""
-    wrong_arguments = _wrong_arguments()
+    wrong_arguments = _click("exceptions").ClickException
     before = sys.argv
     sys.argv = ["lighteval", *arguments]
     try:
         # Without standalone mode a command's own value is returned, and the exit code where it stopped early.
         code = app(prog_name=_PROGRAM, standalone_mode=False)
+    except MedicalTasksError:
+        raise
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     except wrong_arguments as error:
@@ -71,11 +141,51 @@ def run_app(app: Any, arguments: Sequence[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _wrong_arguments() -> Any:
-    """The base of argument errors: click's own, or that of the copy of click which newer versions of typer carry."""
+def _click(module: str) -> Any:
+    """A module of click, or of the copy of it which newer versions of typer carry."""
     from typer import BadParameter
 
-    return importlib.import_module(BadParameter.__module__).ClickException
+    return importlib.import_module(BadParameter.__module__.removesuffix("exceptions") + module)
+
+
+def command_line() -> dict[str, Any]:
+    """What lighteval's command was called with, by the names of its parameters; empty where lighteval is used as a library."""
+    context = _click("globals").get_current_context(silent=True)
+    return {} if context is None else {"command": context.info_name, **context.params}
+
+
+@contextlib.contextmanager
+def as_lighteval_shows_it() -> Iterator[None]:
+    """Gives an error of this suite the form that lighteval's command shows as a message; it shows others as tracebacks."""
+    try:
+        yield
+    except MedicalTasksError as error:
+        shown = type(type(error).__name__, (type(error), _click("exceptions").ClickException), {})
+        raise shown(str(error)) from error
+
+
+def _searches_batch(model: str) -> bool:
+    """Whether lighteval, given these model arguments, tries how large a batch fits; without a GPU that takes minutes."""
+    import torch
+
+    given = read_text(Path(model)) if model.endswith(".yaml") else model
+    return "batch_size" not in given and not torch.accelerator.is_available()
+
+
+def check_command(task: TaskSpec) -> None:
+    """Refuses the command that cannot run a task, and warns once of a search that takes minutes."""
+    given = command_line()
+    if given.get("command") == "eval":
+        raise UsageError(
+            "lighteval eval, its inspect backend, runs no tasks but lighteval's own (lighteval 0.13.0, issue 1327). Use: inspect "
+            f"eval medical_tasks/{task.name} --model MODEL"
+        )
+    if given.get("command") == "accelerate" and _searches_batch(model := given["model_args"]) and model not in _WARNED:
+        _WARNED.add(model)
+        logger.warning("no GPU and no batch_size: lighteval tries sizes for minutes. Add batch_size=%s", CPU_BATCH)
+
+
+_WARNED: set[str] = set()
 
 
 def _register_only(registry: Any, custom_tasks: str) -> None:
@@ -256,9 +366,14 @@ def private_dataset_cache() -> Iterator[None]:
         shutil.rmtree(folder)
 
 
+def dataset_of(task: TaskSpec) -> DatasetSpec:
+    """The dataset whose rows a task asks about."""
+    return next(found for found in task.benchmark.datasets if found.name == task.dataset)
+
+
 def require_launcher(task: TaskSpec) -> None:
     """Refuses to put a credentialed task's question where nothing guards it, as under the stock `lighteval` command."""
-    spec = next(found for found in task.benchmark.datasets if found.name == task.dataset)
+    spec = dataset_of(task)
     if policy.text_allowed(spec) or policy.protects(task.name):
         return
     raise RefusedError(

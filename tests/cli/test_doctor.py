@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 import importlib.metadata
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -56,16 +57,27 @@ def texts(level: str) -> dict[str, str]:
     ],
 )
 def test_versions_that_break_are_warned_of(
-    versions: dict[str, str | None], package: str, version: str, subject: str, step: str
+    versions: dict[str, str | None],
+    package: str,
+    version: str,
+    subject: str,
+    step: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     versions[package] = version
     assert step in texts("warning")[subject]
     assert main(["doctor"]) == 3
+    printed = capsys.readouterr().out
+    assert printed.startswith(f"Broken:\n  {subject}: ")
+    assert re.findall(r"^\S.*", printed, re.MULTILINE) == ["Broken:", "Installed:", "Optional, not installed:"]
+    assert "missing" not in printed
 
 
-def test_the_pinned_versions_give_no_warning_and_what_is_not_built_is_told() -> None:
+def test_the_pinned_versions_give_no_warning_and_what_is_not_built_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert texts("warning") == {}
-    assert "official data not built" in texts("missing")["dataset medcalc_bench"]
+    assert main(["doctor"]) == 0
+    assert capsys.readouterr().out.startswith("Installed:\n  medical-tasks: ")
+    assert "the steps: medical-tasks build medcalc_bench" in texts("optional")["dataset medcalc_bench"]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +85,7 @@ def test_the_pinned_versions_give_no_warning_and_what_is_not_built_is_told() -> 
     [
         ("torch", "lighteval", "pip install lighteval==0.13.0 'accelerate>=1.0' 'torch>=2.7'"),
         ("inspect-ai", "inspect", "pip install 'inspect-ai>=0.3.200'"),
-        ("vllm", "vllm", "make env-vllm"),
+        ("vllm", "vllm", "pip install 'lighteval[vllm]==0.13.0'"),
         ("sentencepiece", "local-judges", "sentencepiece"),
         ("gradio", "space", "pip install 'gradio>=6'"),
         ("mypy", "dev", "make env-dev"),
@@ -83,8 +95,8 @@ def test_a_missing_part_is_named_with_the_way_to_get_it(
     versions: dict[str, str | None], package: str, extra: str, step: str
 ) -> None:
     versions[package] = None
-    assert f"{package} not installed" in texts("missing")[extra]
-    assert step in texts("missing")[extra].partition("Get it: ")[2]
+    assert texts("optional")[extra].startswith(package)
+    assert step in texts("optional")[extra].partition("): ")[2]
 
 
 SPLIT = BuiltSplit(path="x/test.parquet", rows=1, sha256="0" * 64, file_bytes=1, num_bytes=1)
@@ -138,7 +150,7 @@ def listed(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
 def test_an_outdated_configuration_beside_a_current_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mark(folder, verified=FROM_FILE, demo=CURRENT)
     assert texts("ok")["dataset medcalc_bench"] == f"demo, verified in {folder}"
-    assert "dataset medcalc_bench" not in texts("warning") | texts("missing")
+    assert "dataset medcalc_bench" not in texts("warning") | texts("optional")
     mark(folder, fresh=GENERATED, verified=outdated(FROM_FILE))
     assert texts("warning")["dataset medcalc_bench"].startswith("verified in ")
     assert texts("ok")["dataset medcalc_bench"] == f"fresh in {folder}"
@@ -180,7 +192,7 @@ def test_processes_that_do_not_see_each_other(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_vllm_program_is_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_VLLM", str(tmp_path / "vllm"))
-    assert "which is not a program" in texts("missing")["vllm-server"]
+    assert "which is not a program" in texts("optional")["vllm-server"]
     program = tmp_path / "env" / "bin" / "vllm"
     program.parent.mkdir(parents=True)
     program.write_text("#!/bin/sh\n", encoding="utf-8")
