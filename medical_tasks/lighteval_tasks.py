@@ -9,8 +9,10 @@ Reads the datasets that `medical-tasks build` made; the environment variable MED
 
 from __future__ import annotations
 
+from typing import Any
+
 from medical_tasks.benchmarks.catalog import tasks
-from medical_tasks.harness.lighteval_adapter import LightevalTaskConfig, task_configs
+from medical_tasks.harness.lighteval_adapter import task_configs
 from medical_tasks.harness.lighteval_launcher import command_line
 
 __all__ = ["TASKS_TABLE", "linked"]
@@ -19,6 +21,6 @@ __all__ = ["TASKS_TABLE", "linked"]
 TASKS_TABLE = task_configs([task for task in tasks().values() if not task.protocol and not task.baseline])
 
 
-def linked() -> list[LightevalTaskConfig]:
+def linked() -> list[Any]:
     """The table for a lighteval that `medical-tasks doctor --link-lighteval` linked; it refuses one that --custom-tasks repeats."""
     return [] if "lighteval_tasks" in str(command_line().get("custom_tasks")) else TASKS_TABLE

@@ -10,7 +10,7 @@ import importlib.metadata
 import os
 import platform
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -46,16 +46,12 @@ def run(arguments: argparse.Namespace) -> int:
     findings = examine()
     if arguments.json:
         print(json.dumps([dataclasses.asdict(finding) for finding in findings], indent=2))
-        return _exit_code(findings)
-    parts = []
-    for level, heading in _HEADINGS.items():
-        lines = [f"  {finding.subject}: {finding.text}" for finding in findings if finding.level == level]
-        parts += ["\n".join([f"{heading}:", *lines])] if lines else []
-    print("\n\n".join(parts))
-    return _exit_code(findings)
-
-
-def _exit_code(findings: list[Finding]) -> int:
+    else:
+        told = {
+            heading: [f"  {each.subject}: {each.text}" for each in findings if each.level == level]
+            for level, heading in _HEADINGS.items()
+        }
+        print("\n\n".join("\n".join([f"{heading}:", *lines]) for heading, lines in told.items() if lines))
     return 3 if any(finding.level == "warning" for finding in findings) else 0
 
 
@@ -90,6 +86,20 @@ _PARTS = (
 )
 # As far as lighteval 0.13.0 was run with them (constraints.txt).
 _LIGHTEVAL = "0.13.0"
+_WRONG_VERSIONS: tuple[tuple[str, Callable[[str], bool], str], ...] = (
+    (
+        "lighteval",
+        lambda version: version != _LIGHTEVAL,
+        f"run with {_LIGHTEVAL} only: pip install lighteval=={_LIGHTEVAL}",
+    ),
+    (
+        "huggingface-hub",
+        lambda version: _major(version) >= 2,
+        "the stock `lighteval` command does not start with 2.x; `medical-tasks run` and `medical-tasks lighteval` do. For the stock "
+        "one: pip install 'huggingface-hub<2'",
+    ),
+    ("xxhash", lambda version: _major(version) >= 4, "it breaks lighteval: pip install 'xxhash<4'"),
+)
 # Of a SHA-256 in hexadecimal: tells official files from the options of a generated configuration.
 _HASH_LENGTH = 64
 # As huggingface_hub reads its own variables.
@@ -147,30 +157,12 @@ def _vllm_server() -> Finding:
 
 
 def _versions() -> Iterator[Finding]:
-    lighteval = _version("lighteval")
-    if lighteval is None:
+    if _version("lighteval") is None:
         return
-    if lighteval != _LIGHTEVAL:
-        yield Finding(
-            "warning",
-            "lighteval version",
-            f"{lighteval}; the suite was run with {_LIGHTEVAL}. Get it: pip install lighteval=={_LIGHTEVAL}",
-        )
-    hub = _version("huggingface-hub")
-    if hub is not None and _major(hub) >= 2:
-        yield Finding(
-            "warning",
-            "huggingface-hub version",
-            f"{hub}: the stock `lighteval` command does not start with 2.x (it calls list_models with an argument that is "
-            "gone). `medical-tasks run` and `medical-tasks lighteval` do. For the stock one: pip install 'huggingface-hub<2'",
-        )
-    xxhash = _version("xxhash")
-    if xxhash is not None and _major(xxhash) >= 4:
-        yield Finding(
-            "warning",
-            "xxhash version",
-            f"{xxhash} breaks lighteval. Get an older one: pip install 'xxhash<4'",
-        )
+    for package, wrong, found in _WRONG_VERSIONS:
+        version = _version(package)
+        if version is not None and wrong(version):
+            yield Finding("warning", f"{package} version", f"{version}: {found}")
     from medical_tasks.harness.lighteval_launcher import link_path
 
     path = link_path()

@@ -20,25 +20,23 @@ from lighteval.metrics.utils.metric_utils import SampleLevelMetric, SampleLevelM
 from lighteval.tasks.lighteval_task import LightevalTaskConfig
 from lighteval.tasks.requests import Doc, SamplingMethod
 
-from medical_tasks.data.dataset_store import datasets_home, read_rows, split_names
-from medical_tasks.data.task_data import load_task_data, prompt_set
+from medical_tasks.data.dataset_store import datasets_home, split_names
+from medical_tasks.data.task_data import prompt_set
 from medical_tasks.errors import UsageError
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import redact_reason
 from medical_tasks.harness.judging import HarnessJudge, Weighted, harness_request, is_pooled, metric_value, pooled_mean
 from medical_tasks.harness.lighteval_launcher import (
     as_lighteval_shows_it,
+    asked_data,
     check_command,
-    check_data,
-    command_line,
     dataset_of,
-    dataset_source,
     require_launcher,
     wanted_config,
 )
 from medical_tasks.models.base import ChoiceScores
 from medical_tasks.runs.estimation import Estimator
-from medical_tasks.spec import DatasetSpec, Item, ItemScore, MetricSpec, PromptSet, TaskSpec
+from medical_tasks.spec import Item, ItemScore, MetricSpec, PromptSet, TaskSpec
 
 logger = logging.getLogger(__name__)
 
@@ -209,17 +207,16 @@ def _item(task: TaskSpec, row: Mapping[str, Any]) -> Item:
 class _Prompt:
     """lighteval's prompt function of a task; the worked examples are read when the first question is asked."""
 
-    def __init__(self, task: TaskSpec, spec: DatasetSpec, judge: HarnessJudge | None) -> None:
-        self.task, self.spec, self.judge = task, spec, judge
-        self.sample: frozenset[str] | None = None  # ids of the items to ask, where not all are
+    def __init__(self, task: TaskSpec, judge: HarnessJudge | None) -> None:
+        self.task, self.judge = task, judge
+        self.asked: frozenset[str] | None = None  # ids of the items, where they are known
         self._prompts: PromptSet | None = None
         self._met: Counter[str] = Counter()
         self.__name__ = f"{task.benchmark.name}.{task.name}.{task.version}"
 
     def _prompt_set(self) -> PromptSet:
         if self._prompts is None:
-            # Worked examples come from the configuration that is asked.
-            examples = read_rows(*dataset_source(self.spec), self.task.exemplars) if self.task.exemplars else ()
+            examples = asked_data(self.task).exemplars if self.task.exemplars else ()
             self._prompts = prompt_set(self.task, "own", None, arguments={}, exemplars=examples)
         return self._prompts
 
@@ -242,7 +239,7 @@ class _Prompt:
             line[_PLACE] = self._met[row] % self.task.items_a_row
             self._met[row] += 1
         item = _item(self.task, line)
-        if self.sample is not None and item.id not in self.sample:
+        if self.asked is not None and item.id not in self.asked:
             return None  # lighteval leaves the row out
         if several:
             line["__id"] = item.id
@@ -261,20 +258,16 @@ def _most_probable(gold: str) -> int:
     return logprobs.index(max(logprobs))
 
 
-class _Config(LightevalTaskConfig):  # type: ignore[misc]
+class _Config(LightevalTaskConfig):
     """Looks for its rows when lighteval copies it: it does so for the tasks that are asked, before it loads anything."""
 
     @as_lighteval_shows_it()
     def __deepcopy__(self, memo: dict[int, Any]) -> _Config:
         made, prompt = copy.copy(self), copy.copy(self.prompt_function)
         check_command(prompt.task)
-        check_data([prompt.spec], [prompt.task])
-        folder, made.hf_subset = dataset_source(prompt.spec)
-        made.hf_repo, made.prompt_function = str(folder), prompt
-        # lighteval would draw others than `medical-tasks run`.
-        if most := command_line().get("max_samples"):
-            items = load_task_data(prompt.task, prompt.spec, config=made.hf_subset, max_samples=most).items
-            prompt.sample = frozenset(item.id for item in items)
+        data = asked_data(prompt.task)  # lighteval would draw another sample than `medical-tasks run`
+        made.hf_repo, made.hf_subset, made.prompt_function = str(data.folder), data.config, prompt
+        prompt.asked = frozenset(item.id for item in data.items)
         return made
 
 
@@ -289,7 +282,7 @@ def task_configs(tasks: Sequence[TaskSpec]) -> list[LightevalTaskConfig]:
             configs.append(
                 _Config(
                     name=name,
-                    prompt_function=_Prompt(task, spec, judge),
+                    prompt_function=_Prompt(task, judge),
                     hf_repo=str(datasets_home() / spec.name),
                     hf_subset=wanted if wanted in spec.configs else spec.default_config,
                     hf_filter=_filter(task),

@@ -6,18 +6,19 @@ lighteval writes questions and answers to disk and may send them away; for crede
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
 import logging
 import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
+from unittest import mock
 
-from medical_tasks.data.dataset_store import built_configs, built_split, datasets_home
-from medical_tasks.data.task_data import choose_config
+from medical_tasks.data.task_data import TaskData, load_task_data
 from medical_tasks.errors import (
     IncompleteError,
     MedicalTasksError,
@@ -45,18 +46,8 @@ def launch(arguments: Sequence[str], *, custom_tasks: str) -> int:
     except ModuleNotFoundError as error:
         raise _not_installed(str(error.name)) from error
     _register_only(registry.Registry, custom_tasks)
-    _switch_cache_off()
-    return run_app(load_app(), with_batch_size(arguments))
-
-
-def with_batch_size(arguments: Sequence[str]) -> list[str]:
-    """Adds a batch size to the model arguments where lighteval would try sizes for minutes; says so."""
-    words = list(arguments)
-    for place, word in enumerate(words):
-        if words[0] == "accelerate" and _MODEL_NAME.search(word) and _searches_batch(word):
-            words[place] += f",batch_size={CPU_BATCH}"
-            print(f"note: no GPU: batch_size={CPU_BATCH}; another: model_name=...,batch_size=N", file=sys.stderr)
-    return words
+    _prepare_models()
+    return run_app(load_app(), arguments)
 
 
 def _not_installed(name: str = "lighteval") -> MissingError:
@@ -100,10 +91,9 @@ def link(wanted: bool) -> str:
         with WholeFile(path) as file:
             file.write(_LINK)
     except (OSError, IncompleteError) as error:
-        reason = system_reason(error if isinstance(error, OSError) else cast(OSError, error.__cause__))
         raise UsageError(
-            f"{path}: {reason}. Use a virtual environment of your own, or lighteval's option "
-            "--custom-tasks medical_tasks.lighteval_tasks."
+            f"{path}: {system_reason(cast(OSError, error.__cause__ or error))}. Use an environment that is yours, or lighteval's "
+            "option --custom-tasks medical_tasks.lighteval_tasks."
         ) from error
     return f'linked by {path}: lighteval accelerate "model_name=MODEL" "medical:medcalc|0"'
 
@@ -164,14 +154,6 @@ def as_lighteval_shows_it() -> Iterator[None]:
         raise shown(str(error)) from error
 
 
-def _searches_batch(model: str) -> bool:
-    """Whether lighteval, given these model arguments, tries how large a batch fits; without a GPU that takes minutes."""
-    import torch
-
-    given = read_text(Path(model)) if model.endswith(".yaml") else model
-    return "batch_size" not in given and not torch.accelerator.is_available()
-
-
 def check_command(task: TaskSpec) -> None:
     """Refuses the command that cannot run a task, and warns once of a search that takes minutes."""
     given = command_line()
@@ -180,12 +162,21 @@ def check_command(task: TaskSpec) -> None:
             "lighteval eval, its inspect backend, runs no tasks but lighteval's own (lighteval 0.13.0, issue 1327). Use: inspect "
             f"eval medical_tasks/{task.name} --model MODEL"
         )
-    if given.get("command") == "accelerate" and _searches_batch(model := given["model_args"]) and model not in _WARNED:
-        _WARNED.add(model)
-        logger.warning("no GPU and no batch_size: lighteval tries sizes for minutes. Add batch_size=%s", CPU_BATCH)
+    if given.get("command") == "accelerate":
+        _warn_of_search(given["model_args"])
 
 
-_WARNED: set[str] = set()
+@functools.cache
+def _warn_of_search(model: str) -> None:
+    import torch
+
+    given = read_text(Path(model)) if model.endswith(".yaml") else model
+    if "batch_size" not in given and not torch.accelerator.is_available():
+        logger.warning(
+            "no GPU and no batch_size: the stock command tries sizes for minutes. Add batch_size=%s to the model's arguments, "
+            "which medical-tasks lighteval takes by itself",
+            CPU_BATCH,
+        )
 
 
 def _register_only(registry: Any, custom_tasks: str) -> None:
@@ -205,14 +196,17 @@ def _register_only(registry: Any, custom_tasks: str) -> None:
     registry._get_full_task_list_from_input_string = in_order
 
 
-def _switch_cache_off() -> None:
-    """Its key has the prompt function's name but not its text, and all ranks write one file."""
+def _prepare_models() -> None:
+    """Switches the cache off: its key has the prompt function's name but not its text, and all ranks write one file."""
+    import torch
     from lighteval.pipeline import Pipeline
 
     original = Pipeline.evaluate
 
     def evaluate(self: Any) -> Any:
         self.model._cache = None
+        if getattr(self.model.config, "batch_size", 0) is None and not torch.accelerator.is_available():
+            self.model.config.batch_size = CPU_BATCH
         return original(self)
 
     Pipeline.evaluate = evaluate
@@ -232,36 +226,17 @@ def wanted_config() -> str | None:
     return os.environ.get(CONFIG_VARIABLE) or None
 
 
-def dataset_source(spec: DatasetSpec) -> tuple[Path, str]:
-    """The built folder and the configuration of which lighteval reads the rows, as `medical-tasks run` would choose them."""
-    folder = datasets_home() / spec.name
-    return folder, choose_config(spec, folder, wanted_config())
-
-
-def check_data(specs: Iterable[DatasetSpec], tasks: Sequence[TaskSpec] = ()) -> None:
-    """Checks that datasets are built, in the version that this suite reads and with the splits that are asked."""
-    for spec in specs:
-        try:
-            folder, config = dataset_source(spec)
-        except (UsageError, MissingError) as error:
-            raise type(error)(
-                f"{error}\nlighteval has no --config: the configuration is named by {CONFIG_VARIABLE}, for example "
-                f"{CONFIG_VARIABLE}=demo medical-tasks lighteval ..."
-            ) from error
-        built = built_configs(folder)[config]
-        if built.version != spec.version:
-            raise UsageError(
-                f"{folder}: config {config} was built in version {built.version}, this suite reads {spec.version}. Build "
-                f"it again: medical-tasks build {spec.name} --config {config}"
-            )
-        for task in tasks:
-            if task.dataset == spec.name:
-                try:
-                    built_split(folder, config, task.split, spec=spec)
-                except UsageError as error:
-                    raise UsageError(
-                        f"{task.name}: {error}\nlighteval has no --split: ask another one by medical-tasks run --tasks {task.name}"
-                    ) from error
+def asked_data(task: TaskSpec) -> TaskData:
+    """The items that `medical-tasks run` would ask of a task; raises what it raises."""
+    try:
+        return load_task_data(
+            task, dataset_of(task), config=wanted_config(), max_samples=command_line().get("max_samples")
+        )
+    except (UsageError, MissingError) as error:
+        raise type(error)(
+            f"{task.name}: {error}\nlighteval has no --config and no --split: {CONFIG_VARIABLE} names a configuration "
+            f"({CONFIG_VARIABLE}=demo medical-tasks lighteval ...); another split is for medical-tasks run --tasks {task.name}"
+        ) from error
 
 
 def check_model(positional: Sequence[str]) -> None:
@@ -345,24 +320,14 @@ def private_dataset_cache() -> Iterator[None]:
     if not policy.protecting():
         yield
         return
+    import datasets
+
     folder = private_folder(new_private_id(), run=Path.cwd())
-    before = os.environ.get(_CACHE_VARIABLE)
-    config = getattr(sys.modules.get("datasets"), "config", None)
-    kept = getattr(config, "HF_DATASETS_CACHE", None)
-    os.environ[_CACHE_VARIABLE] = str(folder)
-    if config is not None:
-        config.HF_DATASETS_CACHE = folder
+    variable = mock.patch.dict(os.environ, {_CACHE_VARIABLE: str(folder)})  # of other processes
     try:
-        with in_use(folder):
+        with in_use(folder), variable, mock.patch.object(datasets.config, _CACHE_VARIABLE, folder):
             yield
     finally:
-        os.environ.pop(_CACHE_VARIABLE, None)
-        if before is not None:
-            os.environ[_CACHE_VARIABLE] = before
-        # Imported meanwhile, it has read the variable above.
-        config = getattr(sys.modules.get("datasets"), "config", None)
-        if config is not None:
-            config.HF_DATASETS_CACHE = kept or Path(before or config.DEFAULT_HF_DATASETS_CACHE)
         shutil.rmtree(folder)
 
 

@@ -11,6 +11,7 @@ import os
 import runpy
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 
@@ -21,13 +22,13 @@ from typer.main import get_command
 from medical_tasks.benchmarks.medcalc_bench.spec import BENCHMARK, DATASET
 from medical_tasks.cli.doctor import examine
 from medical_tasks.cli.entry import main
-from medical_tasks.cli.lighteval import _FLAGS, translate
+from medical_tasks.cli.lighteval import _FLAGS, _read
 from medical_tasks.data.dataset_store import MARKER, built_configs, marker_text, read_rows
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.harness import lighteval_launcher
 from medical_tasks.harness.lighteval_adapter import task_configs
-from medical_tasks.harness.lighteval_launcher import check_data, check_model, load_app, run_app, with_batch_size
+from medical_tasks.harness.lighteval_launcher import asked_data, check_model, load_app, run_app
 from tests.warm_process import WarmProcess
 
 CASES = json.loads(Path(__file__).with_name("cases").joinpath("lighteval_launcher.json").read_text(encoding="utf-8"))
@@ -37,19 +38,19 @@ def test_what_the_arguments_become() -> None:
     from medical_tasks.lighteval_tasks import TASKS_TABLE
 
     for words, made in CASES["test_what_the_arguments_become"]:
-        assert translate(words.split()) == [*made.split(), "--custom-tasks", "medical_tasks.lighteval_tasks"]
+        assert _read(words.split()).arguments == [*made.split(), "--custom-tasks", "medical_tasks.lighteval_tasks"]
     for given in (["--custom-tasks", "mine.py"], ["--custom-tasks=mine.py"]):
         words = ["accelerate", "m", "medical:medcalc|0"]
-        assert translate(["accelerate", "m", "medical:medcalc", *given]) == [*words, *given]
-    assert translate([]) == []
-    assert translate(["--help"]) == ["--help"]
-    named = [name.removesuffix("|0") for name in translate(["accelerate", "m", "medical"])[2].split(",")]
+        assert _read(["accelerate", "m", "medical:medcalc", *given]).arguments == [*words, *given]
+    assert _read([]).arguments == []
+    assert _read(["--help"]).arguments == ["--help"]
+    named = [name.removesuffix("|0") for name in _read(["accelerate", "m", "medical"]).arguments[2].split(",")]
     assert named[:2] == ["medical:medcalc", "medical:medcalc_direct"]
     assert len(named) > 20
     assert set(named) <= {config.name for config in TASKS_TABLE}
     for mistaken, message in CASES["test_mistakes_by_message"]:
         with pytest.raises(UsageError, match=message):
-            translate(mistaken)
+            _read(mistaken)
 
 
 def test_the_flags_are_lightevals() -> None:
@@ -107,11 +108,11 @@ def test_the_configuration_is_the_variables(
 
 def test_data_of_an_older_version(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_CONFIG", "demo")
-    check_data([DATASET])
+    assert asked_data(BENCHMARK.tasks[0]).items
     made = dataclasses.replace(built_configs(demo)["demo"], version="0.0.1")
     (demo / MARKER).write_text(marker_text(DATASET.name, {"demo": made}), encoding="utf-8")
     with pytest.raises(UsageError, match=r"built in version 0\.0\.1.*medical-tasks build medcalc_bench --config demo"):
-        check_data([DATASET])
+        asked_data(BENCHMARK.tasks[0])
 
 
 def test_what_needs_no_data_of_ours(home: Path, started: list[list[str]]) -> None:
@@ -242,20 +243,23 @@ def test_a_sample_has_the_items_of_our_own_runner(
     monkeypatch.setattr("torch.accelerator.is_available", lambda: False)
     app = get_command(_adapter(task_configs(BENCHMARK.tasks[:1])))
     for most in (1, 7, 100):
-        words = ["accelerate", "model_name=m", "--max-samples", str(most)]
+        words = ["accelerate", "model_name=sampled", "--max-samples", str(most)]
         ours = load_task_data(BENCHMARK.tasks[0], DATASET, config="demo", max_samples=most).items
         assert app.main(words, standalone_mode=False) == [item.fields["row_number"] for item in ours]
-    assert caplog.messages == ["no GPU and no batch_size: lighteval tries sizes for minutes. Add batch_size=8"]
+    assert [line.partition(": ")[0] for line in caplog.messages] == ["no GPU and no batch_size"]
 
 
-def test_a_batch_size_without_a_gpu(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    for gpu in (True, False):
-        monkeypatch.setattr("torch.accelerator.is_available", lambda: gpu)  # noqa: B023
-        for words in (["accelerate", "model_name=m,batch_size=2", "t"], ["vllm", "model_name=m", "t"]):
-            assert with_batch_size(words) == words
-        expected = "dtype=float32,model_name=m" + ("" if gpu else ",batch_size=8")
-        assert with_batch_size(["accelerate", "dtype=float32,model_name=m", "t"]) == ["accelerate", expected, "t"]
-    assert capsys.readouterr().err.startswith("note: no GPU: batch_size=8")
+@pytest.mark.parametrize(("gpu", "given", "expected"), [(True, None, None), (False, None, 8), (False, 2, 2)])
+def test_a_batch_size_without_a_gpu(
+    monkeypatch: pytest.MonkeyPatch, gpu: bool, given: int | None, expected: int | None
+) -> None:
+    from lighteval.pipeline import Pipeline
+
+    monkeypatch.setattr("torch.accelerator.is_available", lambda: gpu)
+    monkeypatch.setattr(Pipeline, "evaluate", lambda self: self.model.config.batch_size)
+    lighteval_launcher._prepare_models()
+    model = SimpleNamespace(config=SimpleNamespace(batch_size=given), _cache="kept")
+    assert (Pipeline.evaluate(SimpleNamespace(model=model)), model._cache) == (expected, None)
 
 
 def test_the_link_is_written_followed_and_removed(

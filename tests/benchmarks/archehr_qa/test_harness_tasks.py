@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.archehr_qa.spec import DATASET, SUBTASKS, TASKS
+from medical_tasks.benchmarks.archehr_qa.spec import SUBTASKS, TASKS
 from medical_tasks.benchmarks.archehr_qa.twin import write_twin
 from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.errors import UsageError
-from medical_tasks.harness.lighteval_launcher import check_data
+from medical_tasks.harness.lighteval_launcher import asked_data
 
 
 def test_inspect_refuses_before_anything_is_read(tmp_path: Path) -> None:
@@ -44,9 +44,12 @@ def test_lighteval_is_not_started_without_the_split(tmp_path: Path, monkeypatch:
     monkeypatch.delenv("MEDICAL_TASKS_CONFIG", raising=False)
     old = write_twin(tmp_path / "old", seed=1, dev=0, test=1)
     build_dataset("archehr_qa", source=old, config="official", partial=True)
-    check_data([DATASET], [task for task in TASKS if task.split == "test"])
+    for task in TASKS:
+        if task.split == "test":
+            assert asked_data(task).items
     for task in SUBTASKS:
         with pytest.raises(
-            UsageError, match=rf"{task.name}: .* split test_2026 is not built(.|\n)*lighteval has no --split"
+            UsageError,
+            match=rf"{task.name}: .* split test_2026 is not built(.|\n)*lighteval has no --config and no --split",
         ):
-            check_data([DATASET], [task])
+            asked_data(task)
