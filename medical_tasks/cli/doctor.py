@@ -95,15 +95,13 @@ _WRONG_VERSIONS: tuple[tuple[str, Callable[[str], bool], str], ...] = (
     (
         "huggingface-hub",
         lambda version: _major(version) >= 2,
-        "the stock `lighteval` command does not start with 2.x; `medical-tasks run` and `medical-tasks lighteval` do. For the stock "
-        "one: pip install 'huggingface-hub<2'",
+        "the stock `lighteval` command does not start with 2.x; `medical-tasks lighteval` does. For the stock one: pip install "
+        "'huggingface-hub<2'",
     ),
     ("xxhash", lambda version: _major(version) >= 4, "it breaks lighteval: pip install 'xxhash<4'"),
 )
 # Of a SHA-256 in hexadecimal: tells official files from the options of a generated configuration.
 _HASH_LENGTH = 64
-# As huggingface_hub reads its own variables.
-_TRUE = frozenset({"1", "ON", "YES", "TRUE"})
 
 
 def _version(package: str) -> str | None:
@@ -122,13 +120,10 @@ def examine() -> list[Finding]:
     """Looks at everything.
 
     Returns:
-        Findings in a fixed order: suite, optional parts, versions, machine, processes and Hub, data.
+        Findings in a fixed order: suite, optional parts, versions, machine, processes, data.
     """
-    return [*_suite(), *_parts(), _vllm_server(), *_versions(), *_machine(), *_processes(), *_hub(), *_data()]
-
-
-def _suite() -> Iterator[Finding]:
-    yield Finding("ok", "medical-tasks", f"{__version__} on Python {platform.python_version()}")
+    suite = Finding("ok", "medical-tasks", f"{__version__} on Python {platform.python_version()}")
+    return [suite, *_parts(), _vllm_server(), *_versions(), *_machine(), *_processes(), *_data()]
 
 
 def _parts() -> Iterator[Finding]:
@@ -210,16 +205,6 @@ def _processes() -> Iterator[Finding]:
             "warning",
             "processes",
             "WORLD_SIZE is above 1 without a GPU: set ACCELERATE_USE_CPU=true, or every process believes to be alone",
-        )
-
-
-def _hub() -> Iterator[Finding]:
-    given = os.environ.get("HF_HUB_OFFLINE", "")
-    if given.upper() in _TRUE:
-        yield Finding(
-            "ok",
-            "Hub",
-            f"HF_HUB_OFFLINE={given}: the Hub is not asked; models and data are taken from this machine only",
         )
 
 

@@ -30,6 +30,7 @@ from medical_tasks.harness.lighteval_launcher import (
     as_lighteval_shows_it,
     asked_data,
     check_command,
+    command_line,
     dataset_of,
     require_launcher,
     wanted_config,
@@ -265,7 +266,8 @@ class _Config(LightevalTaskConfig):
     def __deepcopy__(self, memo: dict[int, Any]) -> _Config:
         made, prompt = copy.copy(self), copy.copy(self.prompt_function)
         check_command(prompt.task)
-        data = asked_data(prompt.task)  # lighteval would draw another sample than `medical-tasks run`
+        # lighteval would draw another sample than `medical-tasks run`.
+        data = asked_data(prompt.task, command_line().get("max_samples"))
         made.hf_repo, made.hf_subset, made.prompt_function = str(data.folder), data.config, prompt
         prompt.asked = frozenset(item.id for item in data.items)
         return made

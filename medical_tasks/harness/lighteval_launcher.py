@@ -226,12 +226,10 @@ def wanted_config() -> str | None:
     return os.environ.get(CONFIG_VARIABLE) or None
 
 
-def asked_data(task: TaskSpec) -> TaskData:
+def asked_data(task: TaskSpec, most: int | None = None) -> TaskData:
     """The items that `medical-tasks run` would ask of a task; raises what it raises."""
     try:
-        return load_task_data(
-            task, dataset_of(task), config=wanted_config(), max_samples=command_line().get("max_samples")
-        )
+        return load_task_data(task, dataset_of(task), config=wanted_config(), max_samples=most)
     except (UsageError, MissingError) as error:
         raise type(error)(
             f"{task.name}: {error}\nlighteval has no --config and no --split: {CONFIG_VARIABLE} names a configuration "
