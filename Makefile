@@ -84,8 +84,9 @@ sbom: $(TOOLS)/.stamp  ## build/sbom.cdx.json (CycloneDX) and build/licences.md 
 	$(TOOLS)/bin/pip-licenses --python $(SBOM_OF)/bin/python --format markdown --with-urls --output-file build/licences.md
 
 dist: $(TOOLS)/.stamp  ## the sdist, and the wheel that is built from it, in dist/; checked for an index, nothing is uploaded
-	rm -rf dist
-	$(TOOLS)/bin/python -m build
+	rm -rf dist build/checkout && mkdir -p build/checkout
+	git ls-files -co --exclude-standard | tar -cf - -T - | tar -xf - -C build/checkout
+	$(TOOLS)/bin/python -m build --outdir dist build/checkout
 	$(TOOLS)/bin/twine check --strict dist/*
 
 audit: $(TOOLS)/.stamp  ## the pinned versions among the known vulnerabilities; needs the internet, and says so
