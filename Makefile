@@ -9,7 +9,7 @@ export TOKENIZERS_PARALLELISM ?= false
 # A model as small as the toy is many times slower on several threads, above all on a busy machine.
 demo tests: export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test check lint types contracts budgets manifest manifest-check tests space check-browser docs env env-dev env-vllm check-vllm hashes sbom audit clean
+.PHONY: demo test check lint types contracts budgets manifest manifest-check tests space check-browser docs env env-dev env-vllm check-vllm dist hashes sbom audit clean
 
 demo: $(STAMPS)/run  ## evaluate a toy model and two baselines on synthetic data
 	$(BIN)/python -m medical_tasks.cli.demo
@@ -87,13 +87,20 @@ sbom: $(TOOLS)/.stamp  ## build/sbom.cdx.json (CycloneDX) and build/licences.md 
 	$(TOOLS)/bin/cyclonedx-py environment $(SBOM_OF)/bin/python --output-reproducible --of JSON -o build/sbom.cdx.json
 	$(TOOLS)/bin/pip-licenses --python $(SBOM_OF)/bin/python --format markdown --with-urls --output-file build/licences.md
 
+dist: $(TOOLS)/.stamp  ## the sdist, and the wheel that is built from it, in dist/; checked for an index, nothing is uploaded
+	rm -rf dist build/checkout && mkdir -p build/checkout
+	git ls-files -co --exclude-standard | tar -cf - -T - | tar -xf - -C build/checkout
+	$(TOOLS)/bin/python -m build --outdir dist build/checkout
+	$(TOOLS)/bin/twine check --strict dist/*
+
 audit: $(TOOLS)/.stamp  ## the pinned versions among the known vulnerabilities; needs the internet, and says so
 	sh scripts/audit.sh $(TOOLS)/bin/pip-audit constraints.txt constraints-vllm.txt
 
 $(TOOLS)/.stamp: Makefile
 	$(PYTHON) -m venv $(TOOLS)
 	$(TOOLS)/bin/pip install --quiet --disable-pip-version-check cyclonedx-bom==7.5.0 pip-audit==2.10.1 pip-licenses==5.5.5 \
-		mkdocs==1.6.1 mkdocs-material==9.8.1 pymdown-extensions==13.1 Pygments==2.21.0
+		mkdocs==1.6.1 mkdocs-material==9.8.1 pymdown-extensions==13.1 Pygments==2.21.0 \
+		build==1.6.1 twine==7.0.0
 	touch $@
 
 clean:

@@ -112,7 +112,7 @@ def system_reason(error: OSError) -> str:
 
 
 def install_command(extra: str, *more: str) -> str:
-    """Returns the command that installs an extra's packages by their own names: no index has this suite's.
+    """Returns the command that installs an extra's packages by their own names, wherever this suite was installed from.
 
     Args:
         extra: of `setup.cfg`.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -15,9 +16,21 @@ from tests.support import ROOT
 pytestmark = pytest.mark.slow
 
 
+def _build(kind: str, source: Path, out: Path) -> None:
+    """Builds without the network, from the environment's own setuptools."""
+    code = f"import sys; from setuptools import build_meta; build_meta.build_{kind}(sys.argv[1])"
+    out.mkdir(exist_ok=True)
+    subprocess.run([sys.executable, "-c", code, str(out)], cwd=source, check=True, capture_output=True, timeout=120)
+
+
+def _contents(wheel: Path) -> dict[str, int]:
+    with zipfile.ZipFile(wheel) as packed:
+        return {each.filename: each.CRC for each in packed.infolist()}
+
+
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The unpacked wheel; built without the network from the environment's own setuptools."""
+    """The unpacked wheel of the sdist, which is that of the checkout."""
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
     files = subprocess.run(
@@ -29,16 +42,19 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if (ROOT / name).is_file():
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             (source / name).write_bytes((ROOT / name).read_bytes())
-    command = [
-        sys.executable,
-        *"-m pip wheel --quiet --no-deps --no-build-isolation -w".split(),
-        str(folder),
-        str(source),
-    ]
-    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    _build("sdist", source, folder)
+    (sdist,) = folder.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder, filter="data")
+    made = folder / sdist.name.removesuffix(".tar.gz")
+    assert (made / "CHANGELOG.md").is_file()
+    assert not (made / "tests").exists()
+    _build("wheel", made, folder)
+    _build("wheel", source, folder / "direct")
     (wheel,) = folder.glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder / "site")
+    assert _contents(wheel) == _contents(folder / "direct" / wheel.name)
+    with zipfile.ZipFile(wheel) as packed:
+        packed.extractall(folder / "site")
     return folder / "site"
 
 

@@ -1,17 +1,16 @@
-"""Say what is installed, what is missing and how to get it, and which versions are known to break.
+"""Say what is broken, with the steps to mend it, what is here, and what is optional and not installed.
 
-Ends with 0 when nothing will break (missing optional parts are only listed), with 3 when a warning was given.
+Ends with 0 when nothing will break, with 3 when something will.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.metadata
-import importlib.util
 import os
 import platform
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -20,7 +19,7 @@ from medical_tasks._version import __version__
 from medical_tasks.benchmarks.catalog import datasets
 from medical_tasks.data.dataset_store import BuiltConfig, built_configs, datasets_home
 from medical_tasks.errors import MissingError, UsageError, install_command
-from medical_tasks.io.output import tell
+from medical_tasks.io.output import styled, tell
 from medical_tasks.spec import DatasetSpec
 
 __all__ = ["examine"]
@@ -28,24 +27,38 @@ __all__ = ["examine"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
+    one = parser.add_mutually_exclusive_group()
+    text = "add a file to lighteval's own tasks, so that its stock command finds this suite's without --custom-tasks"
+    one.add_argument("--link-lighteval", dest="link", action="store_true", default=None, help=text)
+    one.add_argument("--unlink-lighteval", dest="link", action="store_false", help="remove that file")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the findings."""
+    if arguments.link is not None:
+        from medical_tasks.harness.lighteval_launcher import link
+
+        tell(link(arguments.link), linked=arguments.link)
+        return 0
     findings = examine()
-    lines = [f"{finding.level:<8} {finding.subject}: {finding.text}" for finding in findings]
-    tell("\n".join(lines), [vars(finding) for finding in findings])
+    told = {
+        heading: [f"  {each.subject}: {each.text}" for each in findings if each.level == level]
+        for level, heading in _HEADINGS.items()
+    }
+    parts = ["\n".join([styled(f"{heading}:", "bold"), *lines]) for heading, lines in told.items() if lines]
+    tell("\n\n".join(parts), [vars(finding) for finding in findings])
     return 3 if any(finding.level == "warning" for finding in findings) else 0
 
 
-Level = Literal["ok", "missing", "warning"]
+Level = Literal["warning", "ok", "optional"]
+_HEADINGS: dict[Level, str] = {"warning": "Broken", "ok": "Installed", "optional": "Optional, not installed"}
 
 
 @dataclass(frozen=True)
 class Finding:
     """One thing looked at."""
 
-    level: Level  # `ok`; `missing` (something optional is not there); `warning` (something there will break)
+    level: Level  # `ok`; `optional` (not there, and not needed by everybody); `warning` (something there will break)
     subject: str  # what was looked at
     text: str  # what was found, and the next step when it is not well
 
@@ -61,17 +74,29 @@ class _Part:
 _PARTS = (
     _Part("lighteval", ("lighteval", "torch", "transformers", "accelerate"), "models hf/...; lighteval"),
     _Part("inspect", ("inspect-ai",), "inspect eval medical_tasks/..."),
-    _Part("vllm", ("vllm",), "models vllm/... in process", "make env-vllm, a second environment"),
+    _Part("vllm", ("vllm",), "models vllm/... in process; in a second environment"),
     _Part("local-judges", ("accelerate", "torch", "transformers", "sentencepiece"), "judges that run on this machine"),
     _Part("space", ("gradio",), "the demonstration of the Space"),
-    _Part("dev", ("mlcroissant", "pytest", "ruff", "mypy"), "make test", "make env-dev"),
+    _Part("dev", ("mlcroissant", "pytest", "ruff", "mypy"), "make test", "make env-dev in a checkout"),
 )
 # As far as lighteval 0.13.0 was run with them (constraints.txt).
 _LIGHTEVAL = "0.13.0"
+_WRONG_VERSIONS: tuple[tuple[str, Callable[[str], bool], str], ...] = (
+    (
+        "lighteval",
+        lambda version: version != _LIGHTEVAL,
+        f"run with {_LIGHTEVAL} only: pip install lighteval=={_LIGHTEVAL}",
+    ),
+    (
+        "huggingface-hub",
+        lambda version: _major(version) >= 2,
+        "the stock `lighteval` command does not start with 2.x; `medical-tasks lighteval` does. For the stock one: pip install "
+        "'huggingface-hub<2'",
+    ),
+    ("xxhash", lambda version: _major(version) >= 4, "it breaks lighteval: pip install 'xxhash<4'"),
+)
 # Of a SHA-256 in hexadecimal: tells official files from the options of a generated configuration.
 _HASH_LENGTH = 64
-# As huggingface_hub reads its own variables.
-_TRUE = frozenset({"1", "ON", "YES", "TRUE"})
 
 
 def _version(package: str) -> str | None:
@@ -90,13 +115,10 @@ def examine() -> list[Finding]:
     """Looks at everything.
 
     Returns:
-        Findings in a fixed order: suite, optional parts, versions, machine, processes and Hub, data.
+        Findings in a fixed order: suite, optional parts, versions, machine, processes, data.
     """
-    return [*_suite(), *_parts(), _vllm_server(), *_versions(), *_machine(), *_processes(), *_hub(), *_data()]
-
-
-def _suite() -> Iterator[Finding]:
-    yield Finding("ok", "medical-tasks", f"{__version__} on Python {platform.python_version()}")
+    suite = Finding("ok", "medical-tasks", f"{__version__} on Python {platform.python_version()}")
+    return [suite, *_parts(), _vllm_server(), *_versions(), *_machine(), *_processes(), *_data()]
 
 
 def _parts() -> Iterator[Finding]:
@@ -105,9 +127,9 @@ def _parts() -> Iterator[Finding]:
         absent = [package for package, version in found.items() if version is None]
         if absent:
             yield Finding(
-                "missing",
+                "optional",
                 part.extra,
-                f"{', '.join(absent)} not installed ({part.use}). Get it: {part.step or install_command(part.extra)}",
+                f"{', '.join(absent)} ({part.use}): {part.step or install_command(part.extra)}",
             )
         else:
             versions = ", ".join(f"{package} {version}" for package, version in found.items())
@@ -120,45 +142,31 @@ def _vllm_server() -> Finding:
     try:
         program = find_vllm()
     except MissingError as error:
-        return Finding("missing", "vllm-server", str(error))
+        return Finding("optional", "vllm-server", f"models vllm-server/...: {error}")
     return Finding("ok", "vllm-server", f"vllm {vllm_version(program)} in {program} (models vllm-server/...)")
 
 
 def _versions() -> Iterator[Finding]:
-    lighteval = _version("lighteval")
-    if lighteval is None:
+    if _version("lighteval") is None:
         return
-    if lighteval != _LIGHTEVAL:
+    for package, wrong, found in _WRONG_VERSIONS:
+        version = _version(package)
+        if version is not None and wrong(version):
+            yield Finding("warning", f"{package} version", f"{version}: {found}")
+    from medical_tasks.harness.lighteval_launcher import link_path
+
+    path = link_path()
+    if path.is_file():
+        yield Finding("ok", "lighteval link", f"the stock command finds this suite's tasks by {path}")
+    else:
+        step = "without it, --custom-tasks medical_tasks.lighteval_tasks: medical-tasks doctor --link-lighteval"
+        yield Finding("optional", "lighteval link", f"the stock command finds this suite's tasks; {step}")
+    if not path.with_name("tinyBenchmarks.pkl").is_file():
         yield Finding(
-            "warning",
-            "lighteval version",
-            f"{lighteval}; the suite was run with {_LIGHTEVAL}. Get it: pip install lighteval=={_LIGHTEVAL}",
+            "optional",
+            "stock lighteval offline",
+            "it downloads tinyBenchmarks.pkl from GitHub when it starts; without GitHub: medical-tasks lighteval",
         )
-    hub = _version("huggingface-hub")
-    if hub is not None and _major(hub) >= 2:
-        yield Finding(
-            "warning",
-            "huggingface-hub version",
-            f"{hub}: the stock `lighteval` command does not start with 2.x (it calls list_models with an argument that is "
-            "gone). `medical-tasks run` and `medical-tasks lighteval` do. For the stock one: pip install 'huggingface-hub<2'",
-        )
-    xxhash = _version("xxhash")
-    if xxhash is not None and _major(xxhash) >= 4:
-        yield Finding(
-            "warning",
-            "xxhash version",
-            f"{xxhash} breaks lighteval. Get an older one: pip install 'xxhash<4'",
-        )
-    spec = importlib.util.find_spec("lighteval")
-    if spec is not None and spec.submodule_search_locations:
-        benchmark_file = Path(spec.submodule_search_locations[0]) / "tasks" / "tasks" / "tinyBenchmarks.pkl"
-        if not benchmark_file.is_file():
-            yield Finding(
-                "missing",
-                "stock lighteval offline",
-                "the stock `lighteval` command downloads tinyBenchmarks.pkl from GitHub when it starts. Where GitHub is not "
-                "reachable use `medical-tasks lighteval`, which registers this suite's tasks only",
-            )
 
 
 def _has_gpu() -> bool:
@@ -167,15 +175,15 @@ def _has_gpu() -> bool:
 
 def _machine() -> Iterator[Finding]:
     gpu = _has_gpu()
-    text = "GPU found" if gpu else "no GPU found: local models run on the CPU; vLLM does not run"
-    yield Finding("ok" if gpu else "missing", "GPU", text)
+    text = "found" if gpu else "none found: local models run on the CPU; vLLM does not run"
+    yield Finding("ok" if gpu else "optional", "GPU", text)
     from medical_tasks.sandbox.probe import probe
 
     problem = probe()
     if problem is None:
         yield Finding("ok", "sandbox", "programs of models can be run (medcalc_code)")
     else:
-        yield Finding("missing", "sandbox", f"medcalc_code will refuse to run: {problem}")
+        yield Finding("optional", "sandbox", f"without it medcalc_code refuses to run: {problem}")
 
 
 def _processes() -> Iterator[Finding]:
@@ -192,16 +200,6 @@ def _processes() -> Iterator[Finding]:
             "warning",
             "processes",
             "WORLD_SIZE is above 1 without a GPU: set ACCELERATE_USE_CPU=true, or every process believes to be alone",
-        )
-
-
-def _hub() -> Iterator[Finding]:
-    given = os.environ.get("HF_HUB_OFFLINE", "")
-    if given.upper() in _TRUE:
-        yield Finding(
-            "ok",
-            "Hub",
-            f"HF_HUB_OFFLINE={given}: the Hub is not asked; models and data are taken from this machine only",
         )
 
 
@@ -232,8 +230,7 @@ def _dataset(spec: DatasetSpec, folder: Path, built: dict[str, BuiltConfig]) -> 
     if set(current) - {"demo"}:
         yield Finding("ok", subject, f"{', '.join(current)} in {folder}")
     elif not set(built) - {"demo"}:
-        steps = "; ".join(spec.how_to_get)
-        yield Finding("missing", subject, f"official data not built in {folder}. {steps}")
+        yield Finding("optional", subject, f"official data not built; the steps: medical-tasks build {spec.name}")
 
 
 def _build_options(made: BuiltConfig) -> list[str]:

@@ -68,7 +68,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Tools": {
         "calc": "calculate a clinical score or value by its published rule, with every step",
         "umls": "build the index of your UMLS that MEDCON needs, and see which concepts a text has",
-        "doctor": "what is installed, what is missing and how to get it",
+        "doctor": "what is broken, what is installed, what is optional; links the stock lighteval command",
         "manifest": "write or check tasks.json, cards, eval.yaml and Croissant files (for developers)",
     },
 }

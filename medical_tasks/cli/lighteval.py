@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from medical_tasks.guard.policy import Attestation
     from medical_tasks.spec import TaskSpec
 
-__all__ = ["PASSES_ARGUMENTS_ON", "add_arguments", "run_with", "translate"]
+__all__ = ["PASSES_ARGUMENTS_ON", "add_arguments", "run_with"]
 
 PASSES_ARGUMENTS_ON = True
 CUSTOM_TASKS = "medical_tasks.lighteval_tasks"
@@ -57,23 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares nothing: all arguments are lighteval's."""
 
 
-def translate(words: Sequence[str]) -> list[str]:
-    """Rewrites our spellings into lighteval's, and adds our tasks.
-
-    Args:
-        words: the arguments behind `medical-tasks lighteval`.
-
-    Returns:
-        The arguments for lighteval: `--tasks X` becomes the positional argument it expects, each task is named
-        `medical:NAME|0`, and `--custom-tasks` is there.
-
-    Raises:
-        UsageError: `--tasks` without a value, an unknown task, or one that lighteval cannot ask; `medical` leaves these out.
-    """
-    return _read(words).arguments
-
-
 def _read(words: Sequence[str]) -> _Request:
+    """Rewrites our spellings into lighteval's: `--tasks X` is a positional argument of its; adds our tasks."""
     from medical_tasks.errors import UsageError
 
     found: list[str] = []
@@ -162,8 +147,8 @@ def run_with(words: Sequence[str]) -> int:
     from medical_tasks.benchmarks.catalog import dataset_spec
     from medical_tasks.guard import policy
     from medical_tasks.harness.lighteval_launcher import (
+        asked_data,
         check_arguments,
-        check_data,
         check_model,
         launch,
         private_dataset_cache,
@@ -176,7 +161,8 @@ def run_with(words: Sequence[str]) -> int:
     with policy.protect(subjects, attestation), private_dataset_cache():
         if not request.asks_help:
             if request.ours:
-                check_data({spec.name: spec for spec in specs.values()}.values(), request.tasks)
+                for task in request.tasks:
+                    asked_data(task)
             check_model(request.positional)
             check_arguments(request.arguments, request.positional)
         return launch(request.arguments, custom_tasks=CUSTOM_TASKS)

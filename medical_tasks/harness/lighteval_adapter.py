@@ -5,6 +5,7 @@ Without a template lighteval asks the bare question, and our runner a dialogue: 
 
 from __future__ import annotations
 
+import copy
 import itertools
 import json
 import logging
@@ -12,7 +13,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 from lighteval.metrics.metrics_sample import SampleLevelComputation
@@ -20,16 +20,24 @@ from lighteval.metrics.utils.metric_utils import SampleLevelMetric, SampleLevelM
 from lighteval.tasks.lighteval_task import LightevalTaskConfig
 from lighteval.tasks.requests import Doc, SamplingMethod
 
-from medical_tasks.data.dataset_store import datasets_home, read_rows, split_names
+from medical_tasks.data.dataset_store import datasets_home, split_names
 from medical_tasks.data.task_data import prompt_set
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.errors import UsageError
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import redact_reason
 from medical_tasks.harness.judging import HarnessJudge, Weighted, harness_request, is_pooled, metric_value, pooled_mean
-from medical_tasks.harness.lighteval_launcher import dataset_source, require_launcher, wanted_config
+from medical_tasks.harness.lighteval_launcher import (
+    as_lighteval_shows_it,
+    asked_data,
+    check_command,
+    command_line,
+    dataset_of,
+    require_launcher,
+    wanted_config,
+)
 from medical_tasks.models.base import ChoiceScores
 from medical_tasks.runs.estimation import Estimator
-from medical_tasks.spec import DatasetSpec, Item, ItemScore, MetricSpec, PromptSet, TaskSpec
+from medical_tasks.spec import Item, ItemScore, MetricSpec, PromptSet, TaskSpec
 
 logger = logging.getLogger(__name__)
 
@@ -37,10 +45,20 @@ JUDGED = "judged"
 """Name of the metric that says which share of the answers has all its verdicts."""
 
 
+# lighteval takes the standard error of what a function with `mean` in its name leaves in the list; a nan left there makes it nan.
 def _mean(values: list[float]) -> float:
     """The mean over the documents on which the metric has a value; nan is how one without a denominator is told."""
-    known = [value for value in values if not math.isnan(value)]
-    return sum(known) / len(known) if known else math.nan
+    values[:] = [value for value in values if not math.isnan(value)]
+    return sum(values) / len(values) if values else math.nan
+
+
+def _pooled_mean(values: list[Any]) -> float:
+    """The ratio of the sums; leaves the linearised residuals, the standard error of whose mean is the ratio's."""
+    total = pooled_mean(values)
+    known = [value for value in values if value.weight]
+    weight = math.fsum(value.weight for value in known) / max(len(known), 1)
+    values[:] = [(value - total) * value.weight / weight for value in known]
+    return total
 
 
 class _Score(SampleLevelComputation):
@@ -104,10 +122,6 @@ class _JudgedAnswers:
         self._texts: list[str] | None = None
         self._scores: list[ItemScore] = []
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> _JudgedAnswers:
-        """Lighteval copies its configurations; an open judge stays one."""
-        return self
-
     def scores(self, docs: list[Doc], texts: list[str]) -> list[ItemScore]:
         asked = [f"{doc.id}\0{text}" for doc, text in zip(docs, texts, strict=True)]
         if asked != self._texts:
@@ -149,7 +163,7 @@ def _judged_metrics(task: TaskSpec, judge: HarnessJudge) -> list[SampleLevelMetr
 
 
 def _aggregate(metric: MetricSpec) -> Callable[[list[float]], float]:
-    return pooled_mean if is_pooled(metric) else _mean
+    return _pooled_mean if is_pooled(metric) else _mean
 
 
 def _plain_metrics(task: TaskSpec) -> list[SampleLevelMetricGrouping]:
@@ -191,28 +205,24 @@ def _item(task: TaskSpec, row: Mapping[str, Any]) -> Item:
     return task.benchmark.load_items(task, [row])[int(row.get(_PLACE, 0))]
 
 
-_PROMPT_SETS: dict[tuple[str, str, str], PromptSet] = {}
-
-
-def _prompt_set(task: TaskSpec, source: tuple[str, str]) -> PromptSet:
-    """The task's prompts, read once a process; worked examples come from the configuration that is asked."""
-    key = (task.name, *source)
-    if key not in _PROMPT_SETS:
-        folder, config = source
-        exemplars = read_rows(Path(folder), config, task.exemplars) if task.exemplars else ()
-        _PROMPT_SETS[key] = prompt_set(task, "own", None, arguments={}, exemplars=exemplars)
-    return _PROMPT_SETS[key]
-
-
 class _Prompt:
     """lighteval's prompt function of a task; the worked examples are read when the first question is asked."""
 
-    def __init__(self, task: TaskSpec, source: tuple[str, str], judge: HarnessJudge | None) -> None:
-        self.task, self.source, self.judge = task, source, judge
+    def __init__(self, task: TaskSpec, judge: HarnessJudge | None) -> None:
+        self.task, self.judge = task, judge
+        self.asked: frozenset[str] | None = None  # ids of the items, where they are known
+        self._prompts: PromptSet | None = None
         self._met: Counter[str] = Counter()
         self.__name__ = f"{task.benchmark.name}.{task.name}.{task.version}"
 
-    def __call__(self, line: dict[str, Any], task_name: str) -> Doc:
+    def _prompt_set(self) -> PromptSet:
+        if self._prompts is None:
+            examples = asked_data(self.task).exemplars if self.task.exemplars else ()
+            self._prompts = prompt_set(self.task, "own", None, arguments={}, exemplars=examples)
+        return self._prompts
+
+    @as_lighteval_shows_it()
+    def __call__(self, line: dict[str, Any], task_name: str) -> Doc | None:
         if line.pop("__few_shots", False):
             # lighteval would take the examples from the questions that are being asked.
             raise UsageError(
@@ -230,9 +240,11 @@ class _Prompt:
             line[_PLACE] = self._met[row] % self.task.items_a_row
             self._met[row] += 1
         item = _item(self.task, line)
+        if self.asked is not None and item.id not in self.asked:
+            return None  # lighteval leaves the row out
         if several:
             line["__id"] = item.id
-        prompts = _prompt_set(self.task, self.source)
+        prompts = self._prompt_set()
         (message,) = prompts.render(item)
         gold = self.task.benchmark.gold_response(self.task, item)
         choices, right = [gold], 0
@@ -247,34 +259,34 @@ def _most_probable(gold: str) -> int:
     return logprobs.index(max(logprobs))
 
 
-def _source(spec: DatasetSpec) -> tuple[str, str]:
-    """Where lighteval finds the rows: the built folder, and the configuration `medical-tasks run` would take."""
-    try:
-        folder, config = dataset_source(spec)
-    except (MissingError, UsageError) as error:
-        # Another task of the table may be the one that is run, of another dataset with other configurations; lighteval
-        # fails by itself if it is this one.
-        logger.warning("%s", error)
-        wanted = wanted_config()
-        return str(datasets_home() / spec.name), wanted if wanted in spec.configs else spec.default_config
-    return str(folder), config
+class _Config(LightevalTaskConfig):
+    """Looks for its rows when lighteval copies it: it does so for the tasks that are asked, before it loads anything."""
+
+    @as_lighteval_shows_it()
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Config:
+        made, prompt = copy.copy(self), copy.copy(self.prompt_function)
+        check_command(prompt.task)
+        # lighteval would draw another sample than `medical-tasks run`.
+        data = asked_data(prompt.task, command_line().get("max_samples"))
+        made.hf_repo, made.hf_subset, made.prompt_function = str(data.folder), data.config, prompt
+        prompt.asked = frozenset(item.id for item in data.items)
+        return made
 
 
 def task_configs(tasks: Sequence[TaskSpec]) -> list[LightevalTaskConfig]:
     """One configuration a task under its harness name, and a copy under its bare name: lighteval drops `medical|` of the first."""
-    used = {task.dataset: task.benchmark for task in tasks}
-    sources = {spec.name: _source(spec) for name, each in used.items() for spec in each.datasets if spec.name == name}
     configs: list[LightevalTaskConfig] = []
+    wanted = wanted_config()
     for task in tasks:
-        folder, config = sources[task.dataset]
+        spec = dataset_of(task)
         judge = HarnessJudge(harness_request(task=task)) if task.judge else None
         for name in (task.harness_name, task.name):
             configs.append(
-                LightevalTaskConfig(
+                _Config(
                     name=name,
-                    prompt_function=_Prompt(task, sources[task.dataset], judge),
-                    hf_repo=folder,
-                    hf_subset=config,
+                    prompt_function=_Prompt(task, judge),
+                    hf_repo=str(datasets_home() / spec.name),
+                    hf_subset=wanted if wanted in spec.configs else spec.default_config,
                     hf_filter=_filter(task),
                     metrics=_plain_metrics(task) if judge is None else _judged_metrics(task, judge),
                     hf_avail_splits=split_names(task.split),

@@ -6,23 +6,35 @@ lighteval writes questions and answers to disk and may send them away; for crede
 from __future__ import annotations
 
 import contextlib
-import importlib
+import functools
+import importlib.util
 import logging
 import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+from unittest import mock
 
-from medical_tasks.data.dataset_store import built_configs, built_split, datasets_home
-from medical_tasks.data.task_data import choose_config
-from medical_tasks.errors import MissingError, RefusedError, UsageError, install_command
+from medical_tasks.data.task_data import TaskData, load_task_data
+from medical_tasks.errors import (
+    IncompleteError,
+    MedicalTasksError,
+    MissingError,
+    RefusedError,
+    UsageError,
+    install_command,
+    system_reason,
+)
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import in_use, new_private_id, private_folder
-from medical_tasks.io.files import read_text
+from medical_tasks.io.files import WholeFile, read_text
+from medical_tasks.models.lighteval_models import CPU_BATCH
 from medical_tasks.spec import DatasetSpec, TaskSpec
+
+logger = logging.getLogger(__name__)
 
 _PROGRAM = "medical-tasks lighteval"
 
@@ -32,12 +44,58 @@ def launch(arguments: Sequence[str], *, custom_tasks: str) -> int:
     try:
         import lighteval.tasks.registry as registry
     except ModuleNotFoundError as error:
-        raise MissingError(
-            f"lighteval is not installed ({error.name} is missing). Install it with: {install_command('lighteval')}"
-        ) from error
+        raise _not_installed(str(error.name)) from error
     _register_only(registry.Registry, custom_tasks)
-    _switch_cache_off()
+    _prepare_models()
     return run_app(load_app(), arguments)
+
+
+def _not_installed(name: str = "lighteval") -> MissingError:
+    return MissingError(
+        f"lighteval is not installed ({name} is missing). Install it with: {install_command('lighteval')}"
+    )
+
+
+_LINK = '''"""Tasks of medical-tasks: written by `medical-tasks doctor --link-lighteval`, removed by `--unlink-lighteval`."""
+try:
+    from medical_tasks.lighteval_tasks import linked
+except ModuleNotFoundError as error:
+    if error.name != "medical_tasks":
+        raise
+    TASKS_TABLE = []  # uninstalled
+else:
+    TASKS_TABLE = linked()
+'''
+
+
+def link_path() -> Path:
+    """The file among lighteval's own tasks by which its stock command finds this suite's, whether or not it is there."""
+    spec = importlib.util.find_spec("lighteval")
+    if spec is None or not spec.submodule_search_locations:
+        raise _not_installed()
+    return Path(spec.submodule_search_locations[0]) / "tasks" / "tasks" / "medical_tasks_link.py"
+
+
+def link(wanted: bool) -> str:
+    """Writes that file, or removes it; says what was done."""
+    path = link_path()
+    try:
+        if os.path.lexists(path) and not read_text(path).startswith(_LINK.partition("\n")[0]):
+            raise UsageError(f"{path}: is not a file that this suite wrote; it stays. Move it away first.")
+        if not wanted:
+            path.unlink(missing_ok=True)
+            return (
+                f"not linked: the stock lighteval command needs --custom-tasks medical_tasks.lighteval_tasks ({path})"
+            )
+        path.parent.stat()
+        with WholeFile(path) as file:
+            file.write(_LINK)
+    except (OSError, IncompleteError) as error:
+        raise UsageError(
+            f"{path}: {system_reason(cast(OSError, error.__cause__ or error))}. Use an environment that is yours, or lighteval's "
+            "option --custom-tasks medical_tasks.lighteval_tasks."
+        ) from error
+    return f'linked by {path}: lighteval accelerate "model_name=MODEL" "medical:medcalc|0"'
 
 
 def load_app() -> Any:
@@ -53,12 +111,14 @@ def load_app() -> Any:
 
 def run_app(app: Any, arguments: Sequence[str]) -> int:
     """Runs a typer application as if it were called with the arguments; an error where it does not know them."""
-    wrong_arguments = _wrong_arguments()
+    wrong_arguments = _click("exceptions").ClickException
     before = sys.argv
     sys.argv = ["lighteval", *arguments]
     try:
         # Without standalone mode a command's own value is returned, and the exit code where it stopped early.
         code = app(prog_name=_PROGRAM, standalone_mode=False)
+    except MedicalTasksError:
+        raise
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     except wrong_arguments as error:
@@ -71,11 +131,52 @@ def run_app(app: Any, arguments: Sequence[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _wrong_arguments() -> Any:
-    """The base of argument errors: click's own, or that of the copy of click which newer versions of typer carry."""
+def _click(module: str) -> Any:
+    """A module of click, or of the copy of it which newer versions of typer carry."""
     from typer import BadParameter
 
-    return importlib.import_module(BadParameter.__module__).ClickException
+    return importlib.import_module(BadParameter.__module__.removesuffix("exceptions") + module)
+
+
+def command_line() -> dict[str, Any]:
+    """What lighteval's command was called with, by the names of its parameters; empty where lighteval is used as a library."""
+    context = _click("globals").get_current_context(silent=True)
+    return {} if context is None else {"command": context.info_name, **context.params}
+
+
+@contextlib.contextmanager
+def as_lighteval_shows_it() -> Iterator[None]:
+    """Gives an error of this suite the form that lighteval's command shows as a message; it shows others as tracebacks."""
+    try:
+        yield
+    except MedicalTasksError as error:
+        shown = type(type(error).__name__, (type(error), _click("exceptions").ClickException), {})
+        raise shown(str(error)) from error
+
+
+def check_command(task: TaskSpec) -> None:
+    """Refuses the command that cannot run a task, and warns once of a search that takes minutes."""
+    given = command_line()
+    if given.get("command") == "eval":
+        raise UsageError(
+            "lighteval eval, its inspect backend, runs no tasks but lighteval's own (lighteval 0.13.0, issue 1327). Use: inspect "
+            f"eval medical_tasks/{task.name} --model MODEL"
+        )
+    if given.get("command") == "accelerate":
+        _warn_of_search(given["model_args"])
+
+
+@functools.cache
+def _warn_of_search(model: str) -> None:
+    import torch
+
+    given = read_text(Path(model)) if model.endswith(".yaml") else model
+    if "batch_size" not in given and not torch.accelerator.is_available():
+        logger.warning(
+            "no GPU and no batch_size: the stock command tries sizes for minutes. Add batch_size=%s to the model's arguments, "
+            "which medical-tasks lighteval takes by itself",
+            CPU_BATCH,
+        )
 
 
 def _register_only(registry: Any, custom_tasks: str) -> None:
@@ -95,14 +196,17 @@ def _register_only(registry: Any, custom_tasks: str) -> None:
     registry._get_full_task_list_from_input_string = in_order
 
 
-def _switch_cache_off() -> None:
-    """Its key has the prompt function's name but not its text, and all ranks write one file."""
+def _prepare_models() -> None:
+    """Switches the cache off: its key has the prompt function's name but not its text, and all ranks write one file."""
+    import torch
     from lighteval.pipeline import Pipeline
 
     original = Pipeline.evaluate
 
     def evaluate(self: Any) -> Any:
         self.model._cache = None
+        if getattr(self.model.config, "batch_size", 0) is None and not torch.accelerator.is_available():
+            self.model.config.batch_size = CPU_BATCH
         return original(self)
 
     Pipeline.evaluate = evaluate
@@ -122,36 +226,15 @@ def wanted_config() -> str | None:
     return os.environ.get(CONFIG_VARIABLE) or None
 
 
-def dataset_source(spec: DatasetSpec) -> tuple[Path, str]:
-    """The built folder and the configuration of which lighteval reads the rows, as `medical-tasks run` would choose them."""
-    folder = datasets_home() / spec.name
-    return folder, choose_config(spec, folder, wanted_config())
-
-
-def check_data(specs: Iterable[DatasetSpec], tasks: Sequence[TaskSpec] = ()) -> None:
-    """Checks that datasets are built, in the version that this suite reads and with the splits that are asked."""
-    for spec in specs:
-        try:
-            folder, config = dataset_source(spec)
-        except (UsageError, MissingError) as error:
-            raise type(error)(
-                f"{error}\nlighteval has no --config: the configuration is named by {CONFIG_VARIABLE}, for example "
-                f"{CONFIG_VARIABLE}=demo medical-tasks lighteval ..."
-            ) from error
-        built = built_configs(folder)[config]
-        if built.version != spec.version:
-            raise UsageError(
-                f"{folder}: config {config} was built in version {built.version}, this suite reads {spec.version}. Build "
-                f"it again: medical-tasks build {spec.name} --config {config}"
-            )
-        for task in tasks:
-            if task.dataset == spec.name:
-                try:
-                    built_split(folder, config, task.split, spec=spec)
-                except UsageError as error:
-                    raise UsageError(
-                        f"{task.name}: {error}\nlighteval has no --split: ask another one by medical-tasks run --tasks {task.name}"
-                    ) from error
+def asked_data(task: TaskSpec, most: int | None = None) -> TaskData:
+    """The items that `medical-tasks run` would ask of a task; raises what it raises."""
+    try:
+        return load_task_data(task, dataset_of(task), config=wanted_config(), max_samples=most)
+    except (UsageError, MissingError) as error:
+        raise type(error)(
+            f"{task.name}: {error}\nlighteval has no --config and no --split: {CONFIG_VARIABLE} names a configuration "
+            f"({CONFIG_VARIABLE}=demo medical-tasks lighteval ...); another split is for medical-tasks run --tasks {task.name}"
+        ) from error
 
 
 def check_model(positional: Sequence[str]) -> None:
@@ -235,30 +318,25 @@ def private_dataset_cache() -> Iterator[None]:
     if not policy.protecting():
         yield
         return
+    import datasets
+
     folder = private_folder(new_private_id(), run=Path.cwd())
-    before = os.environ.get(_CACHE_VARIABLE)
-    config = getattr(sys.modules.get("datasets"), "config", None)
-    kept = getattr(config, "HF_DATASETS_CACHE", None)
-    os.environ[_CACHE_VARIABLE] = str(folder)
-    if config is not None:
-        config.HF_DATASETS_CACHE = folder
+    variable = mock.patch.dict(os.environ, {_CACHE_VARIABLE: str(folder)})  # of other processes
     try:
-        with in_use(folder):
+        with in_use(folder), variable, mock.patch.object(datasets.config, _CACHE_VARIABLE, folder):
             yield
     finally:
-        os.environ.pop(_CACHE_VARIABLE, None)
-        if before is not None:
-            os.environ[_CACHE_VARIABLE] = before
-        # Imported meanwhile, it has read the variable above.
-        config = getattr(sys.modules.get("datasets"), "config", None)
-        if config is not None:
-            config.HF_DATASETS_CACHE = kept or Path(before or config.DEFAULT_HF_DATASETS_CACHE)
         shutil.rmtree(folder)
+
+
+def dataset_of(task: TaskSpec) -> DatasetSpec:
+    """The dataset whose rows a task asks about."""
+    return next(found for found in task.benchmark.datasets if found.name == task.dataset)
 
 
 def require_launcher(task: TaskSpec) -> None:
     """Refuses to put a credentialed task's question where nothing guards it, as under the stock `lighteval` command."""
-    spec = next(found for found in task.benchmark.datasets if found.name == task.dataset)
+    spec = dataset_of(task)
     if policy.text_allowed(spec) or policy.protects(task.name):
         return
     raise RefusedError(

@@ -239,7 +239,7 @@ def check_vllm_ready(name: str) -> None:
         raise MissingError(
             f"{name} needs vLLM inside this Python, and it is not installed. It has an environment of its own, because it "
             "cannot share one with the newest transformers: in a checkout of this suite, `make env-vllm` makes it "
-            "(.env-vllm), or with a fresh environment\n  pip install -c constraints-vllm.txt '.[vllm]'\n"
+            f"(.env-vllm), or in a fresh environment that has this suite\n  {install_command('vllm')}\n"
             "A vLLM server in any environment will do as well: --model vllm-server/... or openai-api/..."
         )
     from lighteval.utils.imports import is_package_available
@@ -248,7 +248,7 @@ def check_vllm_ready(name: str) -> None:
         version = importlib.metadata.version("vllm")
         raise MissingError(
             f"{name}: lighteval cannot use vLLM {version}; it takes the versions that its extra `lighteval[vllm]` names. "
-            "Install the pinned set: `make env-vllm`, or run that vLLM as a server: --model vllm-server/..."
+            f"Install those: {install_command('vllm')}, or run that vLLM as a server: --model vllm-server/..."
         )
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise UsageError(

@@ -252,10 +252,8 @@ def find_vllm(given: str | None = None) -> Path:
     found = shutil.which("vllm")
     if found is None:
         raise MissingError(
-            "vLLM is not here: it needs an environment of its own. Make one in the project's folder with "
-            f"`make env-vllm`, or name a program that is there: export {VLLM_VARIABLE}=/path/to/bin/vllm, or "
-            "--model-args executable=/path/to/bin/vllm. A server that already runs needs none of this: "
-            "--model-args base_url=http://127.0.0.1:8000/v1"
+            "vLLM is not here: make it an environment of its own (pip install vllm, or `make env-vllm` in a checkout) and "
+            f"export {VLLM_VARIABLE}=/path/to/bin/vllm; or name a running server: --model-args base_url=http://127.0.0.1:8000/v1"
         )
     return Path(found)
 

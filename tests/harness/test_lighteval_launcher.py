@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-import dataclasses
+import copy
+import importlib.util
 import json
 import logging
 import os
+import runpy
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import typer
+from typer.main import get_command
 
 from medical_tasks.benchmarks.medcalc_bench.spec import BENCHMARK, DATASET
+from medical_tasks.cli.doctor import examine
 from medical_tasks.cli.entry import main
-from medical_tasks.cli.lighteval import _FLAGS, translate
-from medical_tasks.data.dataset_store import MARKER, built_configs, marker_text
-from medical_tasks.errors import UsageError
-from medical_tasks.harness.lighteval_launcher import check_data, check_model, load_app, run_app
+from medical_tasks.cli.lighteval import _FLAGS, _read
+from medical_tasks.data.dataset_store import read_rows
+from medical_tasks.data.task_data import load_task_data
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.harness import lighteval_launcher
+from medical_tasks.harness.lighteval_adapter import task_configs
+from medical_tasks.harness.lighteval_launcher import check_model, load_app, run_app
 from tests.warm_process import WarmProcess
 
 CASES = json.loads(Path(__file__).with_name("cases").joinpath("lighteval_launcher.json").read_text(encoding="utf-8"))
@@ -29,24 +37,22 @@ def test_what_the_arguments_become() -> None:
     from medical_tasks.lighteval_tasks import TASKS_TABLE
 
     for words, made in CASES["test_what_the_arguments_become"]:
-        assert translate(words.split()) == [*made.split(), "--custom-tasks", "medical_tasks.lighteval_tasks"]
+        assert _read(words.split()).arguments == [*made.split(), "--custom-tasks", "medical_tasks.lighteval_tasks"]
     for given in (["--custom-tasks", "mine.py"], ["--custom-tasks=mine.py"]):
         words = ["accelerate", "m", "medical:medcalc|0"]
-        assert translate(["accelerate", "m", "medical:medcalc", *given]) == [*words, *given]
-    assert translate([]) == []
-    assert translate(["--help"]) == ["--help"]
-    named = [name.removesuffix("|0") for name in translate(["accelerate", "m", "medical"])[2].split(",")]
+        assert _read(["accelerate", "m", "medical:medcalc", *given]).arguments == [*words, *given]
+    assert _read([]).arguments == []
+    assert _read(["--help"]).arguments == ["--help"]
+    named = [name.removesuffix("|0") for name in _read(["accelerate", "m", "medical"]).arguments[2].split(",")]
     assert named[:2] == ["medical:medcalc", "medical:medcalc_direct"]
     assert len(named) > 20
     assert set(named) <= {config.name for config in TASKS_TABLE}
     for mistaken, message in CASES["test_mistakes_by_message"]:
         with pytest.raises(UsageError, match=message):
-            translate(mistaken)
+            _read(mistaken)
 
 
 def test_the_flags_are_lightevals() -> None:
-    from typer.main import get_command
-
     before = logging.getLogger("medical_tasks.made_before_lighteval")
     accelerate: Any = get_command(load_app()).commands["accelerate"]  # type: ignore[attr-defined]
     flags = {name for option in accelerate.params if getattr(option, "is_flag", False) for name in option.opts}
@@ -89,6 +95,7 @@ def test_the_configuration_is_the_variables(
     demo: Path, started: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = [*ACCELERATE, "medical|medcalc"]
+    monkeypatch.setitem(sys.modules, "typer", None)  # as where lighteval is not installed
     assert main(words) == 3
     monkeypatch.setenv("MEDICAL_TASKS_CONFIG", "nope")
     assert main(words) == 2
@@ -97,15 +104,6 @@ def test_the_configuration_is_the_variables(
     monkeypatch.setenv("MEDICAL_TASKS_CONFIG", "demo")
     assert main(words) == 0
     assert [call[2] for call in started] == ["medical:medcalc|0"]
-
-
-def test_data_of_an_older_version(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEDICAL_TASKS_CONFIG", "demo")
-    check_data([DATASET])
-    made = dataclasses.replace(built_configs(demo)["demo"], version="0.0.1")
-    (demo / MARKER).write_text(marker_text(DATASET.name, {"demo": made}), encoding="utf-8")
-    with pytest.raises(UsageError, match=r"built in version 0\.0\.1.*medical-tasks build medcalc_bench --config demo"):
-        check_data([DATASET])
 
 
 def test_what_needs_no_data_of_ours(home: Path, started: list[list[str]]) -> None:
@@ -197,16 +195,97 @@ def test_wrong_arguments_of_lighteval_itself(home: Path, tmp_path: Path, warm: W
     assert "model_args" in told[1]
 
 
-def test_the_table_tells_once_that_a_dataset_is_missing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from medical_tasks.harness import lighteval_adapter
+def _adapter(configs: list[Any]) -> typer.Typer:
+    """What lighteval's commands do with the configurations of the tasks that are asked."""
+    app = typer.Typer()
 
-    lines: list[str] = []
-    log = SimpleNamespace(warning=lambda text, *values: lines.append(text % values))
-    monkeypatch.setattr(lighteval_adapter, "logger", log)
+    @app.command()
+    def accelerate(model_args: str, max_samples: int | None = None) -> list[str]:
+        config = copy.deepcopy(configs[0])
+        rows = read_rows(Path(config.hf_repo), config.hf_subset, "test")
+        docs = [config.prompt_function(dict(row), config.name) for row in rows]
+        return [doc.specific["row_number"] for doc in docs if doc is not None]
+
+    @app.command("eval")
+    def evaluate() -> None:
+        copy.deepcopy(configs[0])
+
+    return app
+
+
+def test_only_a_task_that_is_asked_says_what_is_missing(home: Path, caplog: pytest.LogCaptureFixture) -> None:
     asked = tuple(task for task in BENCHMARK.tasks if not task.protocol)
-    assert len(asked) > 1
-    configs = lighteval_adapter.task_configs(asked)
-    assert len(configs) == 2 * len(asked)
+    configs = task_configs(asked)
+    assert len(configs) == 2 * len(asked) > 2
     assert {(config.hf_repo, config.hf_subset) for config in configs} == {(str(home / "medcalc_bench"), "v1.0")}
-    (line,) = lines
-    assert "is not built in" in line
+    assert caplog.messages == []
+    with pytest.raises(MissingError, match=r"(?s)config v1\.0 is not built in .*MEDICAL_TASKS_CONFIG=demo") as caught:
+        run_app(_adapter(configs), ["accelerate", "model_name=m"])
+    # lighteval's own command shows this kind, and gives its exit code.
+    assert (caught.value.format_message(), caught.value.exit_code) == (str(caught.value), 3)  # type: ignore[attr-defined]
+    with pytest.raises(UsageError, match="issue 1327.*inspect eval medical_tasks/medcalc --model"):
+        run_app(_adapter(configs), ["eval"])
+
+
+def test_a_sample_has_the_items_of_our_own_runner(
+    demo: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_CONFIG", "demo")
+    monkeypatch.setattr("torch.accelerator.is_available", lambda: False)
+    app = get_command(_adapter(task_configs(BENCHMARK.tasks[:1])))
+    for most in (1, 7, 100):
+        words = ["accelerate", "model_name=sampled", "--max-samples", str(most)]
+        ours = load_task_data(BENCHMARK.tasks[0], DATASET, config="demo", max_samples=most).items
+        assert app.main(words, standalone_mode=False) == [item.fields["row_number"] for item in ours]
+    assert [line.partition(": ")[0] for line in caplog.messages] == ["no GPU and no batch_size"]
+
+
+@pytest.mark.parametrize(("gpu", "given", "expected"), [(True, None, None), (False, None, 8), (False, 2, 2)])
+def test_a_batch_size_without_a_gpu(
+    monkeypatch: pytest.MonkeyPatch, gpu: bool, given: int | None, expected: int | None
+) -> None:
+    from lighteval.pipeline import Pipeline
+
+    monkeypatch.setattr("torch.accelerator.is_available", lambda: gpu)
+    monkeypatch.setattr(Pipeline, "evaluate", lambda self: self.model.config.batch_size)
+    lighteval_launcher._prepare_models()
+    model = SimpleNamespace(config=SimpleNamespace(batch_size=given), _cache="kept")
+    assert (Pipeline.evaluate(SimpleNamespace(model=model)), model._cache) == (expected, None)
+
+
+def test_the_link_is_written_followed_and_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from medical_tasks.lighteval_tasks import TASKS_TABLE
+
+    path = tmp_path / "medical_tasks_link.py"
+    monkeypatch.setattr(lighteval_launcher, "link_path", lambda: path)
+    for _ in range(2):
+        assert main(["doctor", "--link-lighteval"]) == 0
+    assert f"finds this suite's tasks by {path}" in {each.subject: each.text for each in examine()}["lighteval link"]
+    assert runpy.run_path(str(path))["TASKS_TABLE"] is TASKS_TABLE
+    # lighteval refuses a task that it meets twice.
+    monkeypatch.setattr(
+        "medical_tasks.lighteval_tasks.command_line", lambda: {"custom_tasks": "medical_tasks.lighteval_tasks"}
+    )
+    assert runpy.run_path(str(path))["TASKS_TABLE"] == []
+    for _ in range(2):
+        assert main(["doctor", "--unlink-lighteval"]) == 0
+        assert not path.exists()
+    path.write_text("# somebody's", encoding="utf-8")
+    for words in (["doctor", "--link-lighteval"], ["doctor", "--unlink-lighteval"]):
+        assert main(words) == 2
+    assert path.read_text(encoding="utf-8") == "# somebody's"
+    path.unlink()
+    monkeypatch.setattr(Path, "replace", Mock(side_effect=PermissionError(13, "")))
+    assert main(["doctor", "--link-lighteval"]) == 2
+    told = capsys.readouterr().err.splitlines()
+    assert [line.partition(f"{path}: ")[2].partition(".")[0] for line in told] == [
+        *["is not a file that this suite wrote; it stays"] * 2,
+        "Permission denied",
+    ]
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.undo()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert main(["doctor", "--link-lighteval"]) == 3
+    assert "lighteval is not installed" in capsys.readouterr().err

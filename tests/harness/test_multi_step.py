@@ -12,7 +12,7 @@ import pytest
 from medical_tasks.benchmarks.medcalc_bench.prompts import load_prompts
 from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC_CODE, MEDCALC_OPEN_BOOK
 from medical_tasks.cli.entry import main
-from medical_tasks.cli.lighteval import translate
+from medical_tasks.cli.lighteval import _read
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Store
@@ -116,9 +116,9 @@ def test_the_baselines_need_no_sandbox(home: Path, tmp_path: Path) -> None:
     tasks = json.loads((tmp_path / "out" / "results.json").read_text())["tasks"]
     assert [tasks[name]["metrics"]["accuracy"]["value"] for name in ("medcalc_code", "medcalc_open_book")] == [1.0, 1.0]
     # Lighteval is not offered what it cannot ask.
-    assert "medcalc_code" not in translate(["accelerate", "m", "medical"])[2]
-    assert "medical:medcalc_open_book|0" in translate(["accelerate", "m", "medical"])[2].split(",")
+    assert "medcalc_code" not in _read(["accelerate", "m", "medical"]).arguments[2]
+    assert "medical:medcalc_open_book|0" in _read(["accelerate", "m", "medical"]).arguments[2].split(",")
     with pytest.raises(
         UsageError, match=r"medcalc_code: lighteval asks one question an item.*medical-tasks run --tasks medc"
     ):
-        translate(["accelerate", "m", "--tasks", "medcalc,medcalc_code"])
+        _read(["accelerate", "m", "--tasks", "medcalc,medcalc_code"])

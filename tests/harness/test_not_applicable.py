@@ -55,9 +55,11 @@ def expected(items: list[Item], replies: list[str]) -> dict[str, float]:
 
 def test_lighteval(items: list[Item], replies: list[str], expected: dict[str, float]) -> None:
     pytest.importorskip("lighteval")
+    from lighteval.metrics.utils.stderr import mean_stderr
     from lighteval.tasks.requests import Doc
 
-    from medical_tasks.harness.lighteval_adapter import task_configs
+    from medical_tasks.harness.judging import Weighted
+    from medical_tasks.harness.lighteval_adapter import _pooled_mean, task_configs
 
     (grouping,) = task_configs((MEDCALC,))[0].metrics
 
@@ -68,6 +70,11 @@ def test_lighteval(items: list[Item], replies: list[str], expected: dict[str, fl
             values[name].append(value)
     means = {name: grouping.corpus_level_fn[name](values[name]) for name in expected}
     assert means == pytest.approx(expected)
+    # lighteval's error of 1, 1, 0: sqrt((1/9 + 1/9 + 4/9) / 2) / sqrt(3).
+    assert mean_stderr(values["accuracy_agreed"]) == pytest.approx(1 / 3)
+    # Of the ratio 2 of 3, with residuals -1/6 x 2 and 1/3 x 1 over the mean weight 1.5: sqrt(8) / 9 / sqrt(2).
+    ratio = [Weighted(0.5, 2.0), Weighted(math.nan, 0.0), Weighted(1.0, 1.0)]
+    assert (_pooled_mean(ratio), mean_stderr(ratio)) == pytest.approx((2 / 3, 2 / 9))
     assert math.isnan(grouping.corpus_level_fn["accuracy_agreed"]([math.nan]))
     assert math.isnan(grouping.corpus_level_fn["accuracy_agreed"]([]))
 

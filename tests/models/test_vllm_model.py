@@ -27,7 +27,7 @@ without_vllm = pytest.mark.skipif(HAS_VLLM, reason="vLLM is installed here")
 
 @without_vllm
 def test_no_vllm_says_how_to_get_it(toy_model: Path) -> None:
-    with pytest.raises(MissingError, match=r"(?s)it is not installed.*make env-vllm.*'\.\[vllm\]'.*vllm-server/"):
+    with pytest.raises(MissingError, match=r"(?s)it is not installed.*make env-vllm.*'lighteval\[vllm\].*vllm-server/"):
         open_vllm(f"vllm/{toy_model}", options={})
 
 
@@ -43,7 +43,7 @@ def test_what_vllm_cannot_run_on_is_told_before_anything_is_read(
     with pytest.raises(UsageError, match=r"vLLM starts its own workers.*WORLD_SIZE=2.*tensor_parallel_size"):
         open_vllm(f"vllm/{toy_model}", options={})
     monkeypatch.setattr(imports, "is_package_available", lambda name: False)
-    with pytest.raises(MissingError, match=r"lighteval cannot use vLLM \d.*make env-vllm"):
+    with pytest.raises(MissingError, match=r"lighteval cannot use vLLM \d.*'lighteval\[vllm\]"):
         open_vllm(f"vllm/{toy_model}", options={})
 
 

@@ -6,11 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.archehr_qa.spec import DATASET, SUBTASKS, TASKS
-from medical_tasks.benchmarks.archehr_qa.twin import write_twin
-from medical_tasks.benchmarks.catalog import build_dataset
-from medical_tasks.errors import UsageError
-from medical_tasks.harness.lighteval_launcher import check_data
+from medical_tasks.benchmarks.archehr_qa.spec import SUBTASKS, TASKS
 
 
 def test_inspect_refuses_before_anything_is_read(tmp_path: Path) -> None:
@@ -37,16 +33,3 @@ def test_lighteval_has_the_subtasks() -> None:
     splits = {config.name: config.evaluation_splits for config in configs}
     assert splits["archehr_alignment"] == ("test", "test_2026")
     assert splits["archehr_evidence"] == ("test_2026",)
-
-
-def test_lighteval_is_not_started_without_the_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path))
-    monkeypatch.delenv("MEDICAL_TASKS_CONFIG", raising=False)
-    old = write_twin(tmp_path / "old", seed=1, dev=0, test=1)
-    build_dataset("archehr_qa", source=old, config="official", partial=True)
-    check_data([DATASET], [task for task in TASKS if task.split == "test"])
-    for task in SUBTASKS:
-        with pytest.raises(
-            UsageError, match=rf"{task.name}: .* split test_2026 is not built(.|\n)*lighteval has no --split"
-        ):
-            check_data([DATASET], [task])
