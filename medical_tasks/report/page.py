@@ -214,17 +214,22 @@ def _metrics(tasks: Sequence[ReportTask], *, base: str) -> Markup:
 
 def _forest(tasks: Sequence[ReportTask], *, base: str) -> tuple[Markup, bool]:
     """The plot of the headline metric, and whether papers' figures are in it."""
-    name = headline(tasks[0])
-    if name is None:
+    first = headline(tasks[0])
+    if first is None:
         return Markup(""), False
+    # Runs and papers on one axis are counted alike: by the authors' rule, where that is what the papers have.
+    others = {beside(result, result.metrics, first)[1] for task in tasks for result in task.published} - {first}
+    shared = [each for each in others if all(each in task.entry["metrics"] for task in tasks)]
+    name = shared[0] if len(others) == len(shared) == 1 else first
+    models = [model_of(task) for task in tasks]
     points, unit = [], ""
-    for task in tasks:
+    for task, model in zip(tasks, models, strict=True):
         if name in task.entry["metrics"]:
             metric = clean(task.entry["metrics"][name])
             unit = str(metric.get("unit", ""))
             points.append(
                 IntervalPoint(
-                    label=task.run,
+                    label=model if models.count(model) == 1 else task.run,
                     value=metric["value"],
                     low=metric["ci_low"],
                     high=metric["ci_high"],
@@ -234,11 +239,11 @@ def _forest(tasks: Sequence[ReportTask], *, base: str) -> tuple[Markup, bool]:
             )
     papers = dict.fromkeys(_reported(result, name) for task in tasks for result in task.published)
     reported = [point for point in papers if point is not None]
-    others = dict.fromkeys(beside(result, result.metrics, name)[1] for task in tasks for result in task.published)
-    others.pop(name, None)
-    note = (
-        f"Papers' figures are of {', '.join(others)}, which counts by the authors' rule." if others and reported else ""
-    )
+    if name != first:
+        note = f"By {name}, the authors' rule, as the papers count; {first} is in the table below."
+    else:
+        counts = f"Papers' figures are of {', '.join(sorted(others))}, which counts by the authors' rule."
+        note = counts if others and reported else ""
     title = f"{_titled(name)}, with 95 % intervals"
     return intervals_svg([*points, *reported], id=f"{base}-forest", title=title, unit=unit, note=note), bool(reported)
 

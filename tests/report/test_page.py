@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -171,6 +172,13 @@ def test_a_paper_that_counts_by_its_own_script_stands_beside_and_says_so() -> No
     assert "reported: A Paper of Ours, table 2, counted as accuracy_official" in read.text
     assert "accuracy_official, %" in read.text
     assert "Papers' figures are of accuracy_official, which counts by the authors' rule." in read.text
+    # A run that has the authors' number too is drawn by it, on the papers' axis.
+    ours = replace(calculation(), published=(theirs,))
+    ours.entry["metrics"]["accuracy_official"] = {**ours.entry["metrics"]["accuracy"], "value": 0.25}
+    read = one(ours)
+    assert "By accuracy_official, the authors' rule, as the papers count; accuracy is in the table below." in read.text
+    assert re.search(r"25\.0 % \([^)]*\), n = \d+", read.text)
+    assert "61.9 %, n = 1,047, reported, A Paper of Ours, table 2" in read.text
 
 
 HOSTILE: dict[str, str] = json.loads(
