@@ -122,12 +122,16 @@ def _with_packages(text: str, root: Path) -> str:
     return re.sub(r"(?m)^packages =\n(?:    .*\n)+", f"packages =\n{listed}", text)
 
 
+_SHOWN = 4
+
+
 def _with_table(text: str, root: Path) -> str:
     rows = ["| benchmark | tasks | data |", "|---|---|---|"]
     for benchmark in BENCHMARKS:
-        names = ", ".join(f"`{task.name}`" for task in benchmark.tasks)
+        first = ", ".join(f"`{task.name}`" for task in benchmark.tasks[:_SHOWN])
+        more = f" and {len(benchmark.tasks) - _SHOWN} more" if len(benchmark.tasks) > _SHOWN else ""
         terms = dict.fromkeys(f"{spec.access}, {spec.licence}" for spec in benchmark.datasets)
-        rows.append(f"| [{benchmark.title}]({benchmark.paper}) | {names} | {'; '.join(terms)} |")
+        rows.append(f"| [{benchmark.title}]({benchmark.paper}) | {first}{more} | {'; '.join(terms)} |")
     table = "\n".join(rows)
     return re.sub(r"(?s)(<!-- tasks: make manifest -->\n).*?(?=\n<!-- end of tasks -->)", lambda m: m[1] + table, text)
 

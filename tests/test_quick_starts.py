@@ -1,0 +1,117 @@
+"""The quick starts: their commands and their Python, as they are printed, against a mirror on this machine."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.benchmarks.catalog import dataset_source
+from tests.support import ROOT, SHARED, needs_shared
+
+pytestmark = [pytest.mark.slow, pytest.mark.upstream, needs_shared]
+FILES = {"test_data.csv": "medcalc/test_data_v1.csv", "is_entails.txt": "kqa/prompts/is_entails.txt"}
+# A model that answers 60 long questions takes minutes here; tests/models and tests/harness run small ones by these commands.
+SKIPPED = ("inspect eval", "medical-tasks lighteval")
+MODEL = ("hf/my-model", "baseline/random")
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with what the pages' readers have, and a mirror of the pinned files."""
+    pins = [
+        pin
+        for name, config in (("kqa", "answered"), ("medcalc_bench", "v1.0"))
+        for pin in dataset_source(name).pins(config)
+    ]
+    known = {f"/{pin.repository}/{pin.commit}/{pin.path}": pin.path.rpartition("/")[2] for pin in pins}
+
+    class Mirror(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            name = known[self.path]
+            (path,) = (SHARED / "data").rglob(Path(FILES.get(name, name)).name)
+            content = path.read_bytes()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *args: object) -> None:
+            return
+
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "medical-tasks").symlink_to(Path(sys.executable).with_name("medical-tasks"))
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
+    monkeypatch.chdir(tmp_path)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Mirror)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setenv("MEDICAL_TASKS_MIRROR", f"http://127.0.0.1:{server.server_port}")
+    yield tmp_path
+    server.shutdown()
+    server.server_close()
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """The page's fenced parts in a language."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+def give(page: str, *, incomplete: tuple[str, ...] = ()) -> dict[str, str]:
+    """Gives the commands of a page in their order; what each printed."""
+    said = {}
+    for line in "".join(blocks(page, "console")).splitlines():
+        if line.startswith(SKIPPED):
+            continue
+        done = subprocess.run(
+            line.replace(*MODEL), shell=True, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+        )
+        expected = 5 if line.startswith(incomplete or ("none",)) else 0
+        assert done.returncode == expected, (line, done.stdout[-500:], done.stderr[-2000:])
+        said[line] = done.stdout
+    return said
+
+
+def test_an_engineer_with_a_model(place: Path) -> None:
+    said = give("start_model.md")
+    assert len(said) == 3
+    assert "medcalc_direct  accuracy " in "".join(said.values())
+    assert (place / "runs" / "mine" / "report.html").is_file()
+
+
+def test_a_clinician_with_a_spreadsheet(place: Path) -> None:
+    answers = json.loads((SHARED / "data" / "kqa" / "dummy_res.json").read_text(encoding="utf-8"))
+    with (place / "answers.csv").open("w", encoding="utf-8-sig", newline="") as file:
+        rows = csv.writer(file, delimiter=";")
+        rows.writerows([("question", "answer"), *((each["Question"], each["result"]) for each in answers)])
+    (place / "questions.csv").write_text('question,must_have\nWhy?,"Because.\nSo."\n', encoding="utf-8")
+    (place / "own_answers.csv").write_text("question,answer\nWhy?,Because. So.\n", encoding="utf-8")
+    (place / "summaries.csv").write_text("prediction;reference\nThe rash went.;The rash has gone.\n", encoding="utf-8")
+    said = give("start_answers.md", incomplete=("medical-tasks score kqa --responses",))
+    assert len(said) == 5
+    table = "".join(said.values())
+    for row in re.findall(r"(?m)^responses.*", "".join(blocks("start_answers.md", "text"))):
+        assert re.search(re.sub(r"\\? +", " +", re.escape(row)), table), row
+    assert "Because" not in table
+    assert "rougeL" in table
+
+
+def test_somebody_who_wants_data_or_a_metric(place: Path) -> None:
+    said = give("start_data.md")
+    assert list(said) == ["medical-tasks build kqa --fetch"]
+    code = "\n".join(blocks("start_data.md", "python"))
+    code += "\nprint(len(rows), len(rows[0]['must_have']), medcalc.compute(predictions=['25.238'], references=[row])['accuracy'])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout == "201 11 1.0\n"
