@@ -6,13 +6,13 @@ STAMPS := $(VENV)/.stamps
 TOOLS := .venv-tools
 export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
-# A model as small as the toy is many times slower on several threads, above all on a busy machine.
+# Small models are many times slower on several threads, above all on a busy machine.
 demo tests: export OMP_NUM_THREADS ?= 1
 
 .PHONY: demo test check lint types contracts budgets manifest manifest-check tests space check-browser docs env env-dev env-vllm check-vllm dist hashes sbom audit clean
 
-demo: $(STAMPS)/run  ## evaluate a toy model and two baselines on synthetic data
-	$(BIN)/python -m medical_tasks.cli.demo
+demo: $(STAMPS)/run  ## a real small model and baselines on invented data; REAL=0 takes a toy instead
+	$(BIN)/python scripts/demo.py
 
 test: check tests  ## everything that must hold
 
