@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
-__all__ = ["Progress"]
+from medical_tasks.errors import UsageError, system_reason
+
+__all__ = ["Progress", "reading"]
 
 _LINE_EVERY_S = 10.0
+_MEGABYTE = 1_000_000
 
 
 class Progress:
@@ -46,3 +52,15 @@ class Progress:
         elif not self._quiet and (self.done == self.total or time.monotonic() - self._last_line > _LINE_EVERY_S):
             self._last_line = time.monotonic()
             print(f"{self.label}: {self.done}/{self.total}", file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def reading(path: Path, doing: str = "MB read") -> Iterator[Callable[[int], None]]:
+    """Shows how far a file was read; what it gives takes the number of bytes."""
+    try:
+        megabytes = path.stat().st_size // _MEGABYTE + 1
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
+    with Progress(f"{path.name}, {doing}", megabytes) as progress:
+        yield lambda read: progress.advance_to(read // _MEGABYTE)
+        progress.advance_to(megabytes)

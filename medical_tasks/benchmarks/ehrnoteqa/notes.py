@@ -8,13 +8,13 @@ from __future__ import annotations
 import contextlib
 import datetime
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from medical_tasks.errors import UsageError, system_reason
+from medical_tasks.errors import UsageError
 from medical_tasks.io.csv_files import StreamedRow, stream_rows
-from medical_tasks.io.progress import Progress
+from medical_tasks.io.progress import reading
 
 COLUMNS = ("note_id", "subject_id", "hadm_id", "note_type", "note_seq", "charttime", "storetime", "text")
 
@@ -24,7 +24,6 @@ _GAP = re.compile(r"\s\s+")  # so the matcher looks for white space first; of {2
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _SHOWN_CHARS = 30
 _LISTED = 10
-_MEGABYTE = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,18 +53,6 @@ def _reduced_gap(gap: re.Match[str]) -> str:
 def prepared_text(text: str, *, patient_id: str, hadm_id: str, charttime: str) -> str:
     """Prepares a note."""
     return f"Patient ID : {patient_id}\nAdmission ID : {hadm_id}\nChartdate : {charttime[:10]}\n{reduced_space(text)}"
-
-
-@contextlib.contextmanager
-def reading(path: Path, doing: str = "MB read") -> Iterator[Callable[[int], None]]:
-    """Shows how far a file was read; what it gives takes the number of bytes."""
-    try:
-        megabytes = path.stat().st_size // _MEGABYTE + 1
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
-    with Progress(f"{path.name}, {doing}", megabytes) as progress:
-        yield lambda read: progress.advance_to(read // _MEGABYTE)
-        progress.advance_to(megabytes)
 
 
 def read_notes(path: Path, expected: Mapping[str, int]) -> dict[str, list[Note]]:
@@ -126,7 +113,7 @@ def _wrong(path: Path, row: StreamedRow, field: str, rule: str) -> UsageError:
     value = row.cells[field]
     shown = repr(value) if len(value) <= _SHOWN_CHARS else f"a text of {len(value)} characters"
     return UsageError(
-        f"{path}: line {row.line()}, patient {row.cells['subject_id']}, field {field!r}: {rule}, got {shown}. Download the "
+        f"{path}: row {row.number:,}, patient {row.cells['subject_id']}, field {field!r}: {rule}, got {shown}. Download the "
         f"{_RELEASE} again."
     )
 

@@ -299,17 +299,17 @@ def read_notes(
         cells = {use: row.cells[name] for use, name in columns.items()}
         if cells.get("error", "").strip() != "1":
             found = True
-            yield _checked_note(path, row.line, cells)
+            yield _checked_note(path, row.number, cells)
     if not found:
         which = f"no note of the category {_CATEGORY!r}" if "category" in columns else "no note"
         raise UsageError(f"{path}: has {which}{' with the ids looked for' if only is not None else ''}.")
 
 
-def _checked_note(path: Path, line: Callable[[], int], cells: Mapping[str, str]) -> Note:
+def _checked_note(path: Path, row: int, cells: Mapping[str, str]) -> Note:
     name, hadm_id = cells["note_id"].strip(), cells["hadm_id"].strip().removesuffix(".0")
     for use, value in (("note_id", name), ("hadm_id", hadm_id)):
         if not is_id(value) and not (use == "hadm_id" and not value):
-            raise UsageError(f"{path}: line {line()}: {use} must be an id, got a text of {len(value)} characters.")
+            raise UsageError(f"{path}: row {row:,}: {use} must be an id, got a text of {len(value)} characters.")
     document = f"{hadm_id}_{name}" if "row_id" in cells and hadm_id else hadm_id or name
     return Note(id=name, hadm_id=hadm_id, document_id=document, text=cells["text"])
 

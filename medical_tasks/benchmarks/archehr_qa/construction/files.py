@@ -5,7 +5,6 @@ Tables may hold notes or patients' messages, so errors name places and rules and
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -15,8 +14,8 @@ from typing import Any, Final
 
 from medical_tasks.data import construction
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.csv_files import stream_rows
-from medical_tasks.io.files import WholeFile, read_chunks
+from medical_tasks.io.csv_files import read_header, stream_rows
+from medical_tasks.io.files import WholeFile
 from medical_tasks.io.json_records import Field, Record
 from medical_tasks.scoring.porter import stem
 
@@ -64,25 +63,11 @@ def write_guidelines(folder: Path) -> None:
             part.write(text)
 
 
-_LARGEST_HEADER: Final = 64 * 1024
-
-
 def header_of(path: Path, *, release: str) -> list[str]:
     """Reads the names of a table's columns; `release` is what it should be, for messages."""
     if not path.exists():
         raise MissingError(f"{path}: no such file. Give the {release}.")
-    again = f"Export the {release} again as CSV."
-    head = b""
-    for chunk in read_chunks(path, again=again):
-        head += chunk
-        if b"\n" in head or len(head) > _LARGEST_HEADER:
-            break
-    line = head.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0]
-    try:
-        names = next(csv.reader([line[:_LARGEST_HEADER].decode("utf-8").removesuffix("\r")], strict=True), [])
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(f"{path}: has no header that could be one of a {release}. {again}") from error
-    return names
+    return read_header(path, release=release)
 
 
 def table_columns(header: Sequence[str], wanted: Mapping[str, Collection[str]]) -> dict[str, str]:
