@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["FIELD_LIMIT_BYTES", "CsvRow", "StreamedRow", "read_csv", "read_header", "stream_rows"]
+__all__ = ["FIELD_LIMIT_BYTES", "CsvRow", "StreamedRow", "csv_rows", "read_csv", "read_header", "stream_rows"]
 
 
 # A lost quote makes the rest of a file one field; the limit must not hide that behind another message.
@@ -42,43 +42,47 @@ def _again(release: str) -> str:
     return f"Download the {release} again; do not open and save it with a spreadsheet program."
 
 
-def read_csv(path: Path, columns: Sequence[str], *, release: str, others: bool = False) -> Iterator[CsvRow]:
-    """Reads a CSV file of these columns (or `others` too), in any order; `release`: what it should be, for messages."""
+def csv_rows(path: Path, *, again: str) -> Iterator[tuple[int, list[str]]]:
+    """Yields the rows of a CSV file that are not empty lines, each with the line on which it ends; `again`: the next step."""
     csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT_BYTES))
-    again = _again(release)
+    line = 0
     try:
-        stream = open_text(path, encoding="utf-8-sig", newline="")
+        with open_text(path, encoding="utf-8-sig", newline="") as stream:
+            reader = csv.reader(csv_lines(path, stream), strict=True)
+            for values in reader:
+                line = reader.line_num
+                if values:
+                    yield line, values
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror}).") from error
-    with stream:
-        reader = csv.reader(csv_lines(path, stream), strict=True)
-        try:
-            header = next(reader, None)
-            if header is None:
-                raise UsageError(f"{path}: is empty. {again}")
-            check_columns(path, header, columns, release=release, others=others)
-            count = 0
-            for values in reader:
-                if not values:
-                    continue
-                if len(values) != len(header):
-                    raise UsageError(
-                        f"{path}: the row that ends on line {reader.line_num} has {len(values)} fields, the header has "
-                        f"{len(header)}; the file is cut off or damaged there. {again}"
-                    )
-                count += 1
-                yield CsvRow(line=reader.line_num, cells=dict(zip(header, values, strict=True)))
-            if not count:
-                raise UsageError(f"{path}: has a header and no rows. {again}")
-        except csv.Error as error:
+    except csv.Error as error:
+        raise UsageError(
+            f"{path}: not a whole CSV file ({error}, line {reader.line_num}); a quoted field is left open or damaged. {again}"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"{path}: not UTF-8 after line {line} (byte 0x{error.object[error.start]:02x}). {again}"
+        ) from error
+
+
+def read_csv(path: Path, columns: Sequence[str], *, release: str, others: bool = False) -> Iterator[CsvRow]:
+    """Reads a CSV file of these columns (or `others` too), in any order; `release`: what it should be, for messages."""
+    again = _again(release)
+    rows = csv_rows(path, again=again)
+    _, header = next(rows, (0, None))
+    if header is None:
+        raise UsageError(f"{path}: is empty. {again}")
+    check_columns(path, header, columns, release=release, others=others)
+    line = 0
+    for line, values in rows:
+        if len(values) != len(header):
             raise UsageError(
-                f"{path}: not a whole CSV file ({error}, line {reader.line_num}); a quoted field is left open or damaged. "
-                f"{again}"
-            ) from error
-        except UnicodeDecodeError as error:
-            raise UsageError(
-                f"{path}: not UTF-8 after line {reader.line_num} (byte 0x{error.object[error.start]:02x}). {again}"
-            ) from error
+                f"{path}: the row that ends on line {line} has {len(values)} fields, the header has {len(header)}; the "
+                f"file is cut off or damaged there. {again}"
+            )
+        yield CsvRow(line=line, cells=dict(zip(header, values, strict=True)))
+    if not line:
+        raise UsageError(f"{path}: has a header and no rows. {again}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,17 +199,13 @@ def _blocks(path: Path, again: str, on_read: Callable[[int], None] = lambda _: N
         end = _last_end(data, quotes)
         block, rest = data[:end], data[end:]
         opening, closing = (each[each < end] for each in (quotes[::2], quotes[1::2]))
-        amid = np.concatenate(
-            (opening[~beside[codes[opening - 1]] & (opening > 0)], closing[~beside[codes[closing + 1]]])
-        )
-        if len(amid):
-            where = line + block.count(b"\n", 0, amid.min())
+        amid = opening[~beside[codes[opening - 1]] & (opening > 0)], closing[~beside[codes[closing + 1]]]
+        wrong = np.concatenate((*amid, np.flatnonzero(codes[:end] == 0)))
+        if len(wrong):
+            where = line + block.count(b"\n", 0, wrong.min())
             raise UsageError(
-                f"{path}: line {where:,} is not whole: a quote stands amid a field, or one is lost. {again}"
+                f"{path}: line {where:,} is damaged: a quote is lost or stands amid a field, or a byte is NUL. {again}"
             )
-        if b"\0" in block:
-            where = line + block.count(b"\n", 0, block.index(b"\0"))
-            raise UsageError(f"{path}: line {where:,} holds a NUL byte; the file is damaged there. {again}")
         if len(rest) > ROW_LIMIT_BYTES:
             break
         line += block.count(b"\n")

@@ -229,18 +229,22 @@ _SHOWN = re.compile(r"[0-9.,+\- ]{0,30}")
 
 def read_note_rows(path: Path, *, sample: int = SAMPLE, train_each: int = TRAIN_EACH, seed: int = SEED) -> Rows:
     """Reads the rows of both splits, by growing ROW_ID; the last file's are kept, for splits are asked for in turn."""
-    return _drawn_notes(path, file_stamp(path), sample, train_each, seed)
+    return _drawn(path, file_stamp(path), False, sample, train_each, seed)
 
 
 @lru_cache(maxsize=1)
-def _drawn_notes(path: Path, stamp: tuple[int, ...], sample: int, train_each: int, seed: int) -> Rows:
+def _drawn(path: Path, stamp: tuple[int, ...], table: bool, sample: int, train_each: int, seed: int) -> Rows:
     del stamp  # for the cache alone
-    return sampled_rows(
-        path,
-        stream_reports(path),
-        Sampler(sample=sample, train_each=train_each, train_kinds=TRAIN_KINDS, seed=seed),
-        advice=f"Give the whole {_NOTES}, NOTEEVENTS.csv.gz of version 1.4.",
-    )
+    reports: Iterator[Candidate | LeftOut] = stream_reports(path)
+    kinds, advice = TRAIN_KINDS, f"Give the whole {_NOTES}, NOTEEVENTS.csv.gz of version 1.4."
+    if table:
+        reports = (check_report(candidate.report) or candidate for candidate, _, _ in _table_lines(path))
+        kinds = *TRAIN_KINDS, _UNKNOWN
+        advice = (
+            "Give a larger table, or one with a column 'split' that says of each row whether it is of train or test."
+        )
+    sampler = Sampler(sample=sample, train_each=train_each, train_kinds=kinds, seed=seed)
+    return sampled_rows(path, reports, sampler, advice=advice)
 
 
 def stream_reports(path: Path) -> Iterator[Candidate | LeftOut]:
@@ -300,9 +304,8 @@ def read_table_rows(
     path: Path, split: str, *, sample: int = SAMPLE, train_each: int = TRAIN_EACH, seed: int = SEED
 ) -> Iterator[dict[str, Any]]:
     """Reads the rows of a split of a table, JSON Lines (`.jsonl`) or CSV: of one with splits in its order, else by growing id."""
-    stamp = file_stamp(path)
     if not next(_table_lines(path))[1]:
-        yield from _drawn_table(path, stamp, sample, train_each, seed)[split]
+        yield from _drawn(path, file_stamp(path), True, sample, train_each, seed)[split]
         return
     patients: dict[str, set[str]] = {each: set() for each in SPLITS}
     found = False
@@ -320,17 +323,6 @@ def read_table_rows(
     shared = len(set.intersection(*patients.values()))
     if shared and split == SPLITS[-1]:
         print(f"note: {path.name}: {shared:,} patients have reports in more than one split", file=sys.stderr)
-
-
-@lru_cache(maxsize=1)
-def _drawn_table(path: Path, stamp: tuple[int, ...], sample: int, train_each: int, seed: int) -> Rows:
-    del stamp  # for the cache alone
-    return sampled_rows(
-        path,
-        (check_report(candidate.report) or candidate for candidate, _, _ in _table_lines(path)),
-        Sampler(sample=sample, train_each=train_each, train_kinds=(*TRAIN_KINDS, _UNKNOWN), seed=seed),
-        advice="Give a larger table, or one with a column 'split' that says of each row whether it is of train or test.",
-    )
 
 
 def _table_lines(path: Path) -> Iterator[_Line]:

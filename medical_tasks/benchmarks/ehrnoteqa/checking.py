@@ -5,7 +5,6 @@ The form (docs/judge_check.md) is ours; as a cell may be in the wrong column, me
 
 from __future__ import annotations
 
-import csv
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,10 +19,9 @@ from medical_tasks.data.construction import plain
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import read_rows
 from medical_tasks.data.task_data import locate, rows_sha256
-from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.policy import Subject
-from medical_tasks.io.csv_files import FIELD_LIMIT_BYTES
-from medical_tasks.io.files import csv_lines, open_text
+from medical_tasks.io.csv_files import csv_rows
 from medical_tasks.judges.base import Judge, Judging, Unscored
 from medical_tasks.judges.check_figures import CheckPair, subset
 from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource
@@ -215,23 +213,10 @@ def read_human_scores(path: Path, raters: Sequence[str] = ()) -> HumanScores:
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     """The rows that are not empty, each with the line on which it ends."""
-    csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT_BYTES))
-    try:
-        with open_text(path, encoding="utf-8-sig", newline="") as stream:
-            reader = csv.reader(csv_lines(path, stream), strict=True)
-            for values in reader:
-                if any(value.strip() for value in values):
-                    yield reader.line_num, values
-    except FileNotFoundError as error:
-        raise MissingError(f"{path}: no such file. Give the raters' scores: a CSV file. {_FORM}") from error
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
-    except UnicodeDecodeError:
-        raise UsageError(f"{path}: not UTF-8. Save it as CSV UTF-8.") from None
-    except csv.Error as error:
-        raise UsageError(
-            f"{path}: not a whole CSV file ({error}, line {reader.line_num}); a quoted field is left open or damaged."
-        ) from None
+    if not path.exists():
+        raise MissingError(f"{path}: no such file. Give the raters' scores: a CSV file. {_FORM}")
+    rows = csv_rows(path, again="Save it as CSV UTF-8.")
+    return ((line, values) for line, values in rows if any(map(str.strip, values)))
 
 
 def _columns(path: Path, header: Sequence[str], raters: Sequence[str]) -> tuple[str, ...]:
