@@ -168,12 +168,9 @@ def _table(path: Path, block: bytes, names: Sequence[str], count: int, again: st
     # Raised out here, the error does not carry pyarrow's along.
     if found is None:
         raise UsageError(f"{path}: not a whole CSV file after row {count:,}. {again}")
-    row = f"{path}: row {count + int(found[1]):,}"
-    if found[2] is None:
-        raise UsageError(f"{row} is not UTF-8. {again}")
-    raise UsageError(
-        f"{row} has {found[3]} fields, the header has {found[2]}; the file is cut off or damaged there. {again}"
-    )
+    row, header, fields = found.groups()
+    problem = f"has {fields} fields, the header has {header}; the file is cut off or damaged there"
+    raise UsageError(f"{path}: row {count + int(row):,} {problem if fields else 'is not UTF-8'}. {again}")
 
 
 # The longest notes have about 100 KB; a row beyond this is the rest of a file behind a lost quote.

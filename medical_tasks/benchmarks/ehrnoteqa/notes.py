@@ -5,7 +5,6 @@ Headers (appendix C.1) are those of the authors' script; figure 2 of the paper s
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import re
 from collections.abc import Mapping
@@ -61,19 +60,16 @@ def read_notes(path: Path, expected: Mapping[str, int]) -> dict[str, list[Note]]
     found = dict.fromkeys(expected, 0)
     seen: set[str] = set()
     with reading(path) as on_read:
-        rows = stream_rows(path, COLUMNS, wanted={"subject_id": expected.keys()}, release=_RELEASE, on_read=on_read)
-        with contextlib.closing(rows):
-            for row in rows:
-                patient = row.cells["subject_id"]
-                note = _note(path, row)
-                if note.note_id in seen:
-                    raise _wrong(path, row, "note_id", "must be unique, it stands in the file already")
-                seen.add(note.note_id)
-                found[patient] += 1
-                if (
-                    found[patient] <= expected[patient]
-                ):  # a file with too many is refused below: not all of them are held
-                    notes[patient].append(note)
+        wanted = {"subject_id": expected.keys()}
+        for row in stream_rows(path, COLUMNS, wanted=wanted, release=_RELEASE, on_read=on_read):
+            patient = row.cells["subject_id"]
+            note = _note(path, row)
+            if note.note_id in seen:
+                raise _wrong(path, row, "note_id", "must be unique, it stands in the file already")
+            seen.add(note.note_id)
+            found[patient] += 1
+            if found[patient] <= expected[patient]:  # a file with too many is refused below: not all of them are held
+                notes[patient].append(note)
     _check_numbers(path, found, expected)
     for each in notes.values():
         each.sort(key=lambda note: (note.charttime, note.seq, note.note_id))

@@ -145,7 +145,9 @@ def test_notes_of_mimic_iii(tmp_path: Path) -> None:
     found = [(each.id, each.hadm_id, each.document_id) for each in read_notes(path)]
     assert found == [("2", "77", "77_2"), ("4", "", "4")]
     assert [each.id for each in read_notes(path, only={"1", "4"})] == ["4"]
-    with pytest.raises(MedicalTasksError, match="has no note of the category 'Discharge summary' with the ids"):
+    with pytest.raises(
+        MedicalTasksError, match="has no note with the ids looked for, of the category 'Discharge summary'"
+    ):
         list(read_notes(path, only={"1"}))
 
 
