@@ -5,7 +5,6 @@ Messages about large files give places, never text: these files are credentialed
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import re
@@ -110,7 +109,7 @@ def stream_rows(
 
     again = _again(release)
     blocks = _blocks(path, again, on_read)
-    head = next(blocks, b"")
+    head = next(blocks)
     names = _header(path, head, release)
     check_columns(path, names, columns, release=release, private=True)
     texts = {name: pyarrow.array(list(each), pyarrow.string()) for name, each in wanted.items()}
@@ -118,7 +117,7 @@ def stream_rows(
     for block in chain((head,), blocks):
         table = _table(path, block, names, count, again)
         masks = [compute.is_in(table.column(name), value_set=each) for name, each in texts.items()]
-        mask = reduce(compute.and_, masks) if masks else pyarrow.array([True] * table.num_rows)
+        mask = reduce(compute.and_, masks) if masks else pyarrow.array([True] * table.num_rows, pyarrow.bool_())
         found = compute.indices_nonzero(mask).to_pylist()
         for place, cells in zip(found, table.filter(mask).to_pylist(), strict=True):
             if count or place:
@@ -130,15 +129,14 @@ def stream_rows(
 
 def read_header(path: Path, *, release: str) -> list[str]:
     """Reads the names of the columns of a file that `stream_rows` can read."""
-    with contextlib.closing(_blocks(path, _again(release))) as blocks:
-        return _header(path, next(blocks, b""), release)
+    return _header(path, next(_blocks(path, _again(release))), release)
 
 
 _LARGEST_HEADER = 64 * 1024
 
 
-def _header(path: Path, block: bytes, release: str) -> list[str]:
-    text = block[:_LARGEST_HEADER].decode("utf-8", "replace")
+def _header(path: Path, block: memoryview, release: str) -> list[str]:
+    text = str(block[:_LARGEST_HEADER], "utf-8", "replace")
     names = next(filter(None, csv.reader(io.StringIO(text, newline=""))), None)
     if names is None:
         raise UsageError(f"{path}: is empty, expected the {release}. {_again(release)}")
@@ -150,7 +148,7 @@ def _header(path: Path, block: bytes, release: str) -> list[str]:
 _PROBLEM = re.compile(r"Row #(\d+): (?:Expected (\d+) columns, got (\d+)|.*invalid UTF8)")
 
 
-def _table(path: Path, block: bytes, names: Sequence[str], count: int, again: str) -> Any:
+def _table(path: Path, block: memoryview, names: Sequence[str], count: int, again: str) -> Any:
     """Makes a table of rows, all columns as strings, none of them null."""
     import pyarrow
     from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, read_csv
@@ -176,10 +174,10 @@ def _table(path: Path, block: bytes, names: Sequence[str], count: int, again: st
 # The longest notes have about 100 KB; a row beyond this is the rest of a file behind a lost quote.
 ROW_LIMIT_BYTES = 16 * 1024 * 1024
 
-_MARK = b"\xef\xbb\xbf"
 
-
-def _blocks(path: Path, again: str, on_read: Callable[[int], None] = lambda _: None) -> Generator[bytes, None, None]:
+def _blocks(
+    path: Path, again: str, on_read: Callable[[int], None] = lambda _: None
+) -> Generator[memoryview, None, None]:
     """Cuts a file into blocks of whole rows, and refuses quotes that pyarrow takes for text: lost, open or amid a field.
 
     A quote that opens a field follows a comma or line end, one that closes it comes before one, or is one of two.
@@ -190,24 +188,25 @@ def _blocks(path: Path, again: str, on_read: Callable[[int], None] = lambda _: N
     beside[list(b',\r\n"')] = True
     rest, line = b"", 1  # the row that is not whole, and the line on which it begins
     for chunk in chain(read_chunks(path, again=again, on_read=on_read), (b"\n",)):  # an empty line is no row
-        data = rest + chunk if rest or line > 1 else chunk.removeprefix(_MARK)
+        data = rest + chunk if rest or line > 1 else chunk.removeprefix(b"\xef\xbb\xbf")
         codes = np.frombuffer(data, np.uint8)
         quotes = np.flatnonzero(codes == ord('"'))
         end = _last_end(data, quotes)
-        block, rest = data[:end], data[end:]
+        rest = data[end:]
         opening, closing = (each[each < end] for each in (quotes[::2], quotes[1::2]))
         amid = opening[~beside[codes[opening - 1]] & (opening > 0)], closing[~beside[codes[closing + 1]]]
-        wrong = np.concatenate((*amid, np.flatnonzero(codes[:end] == 0)))
-        if len(wrong):
-            where = line + block.count(b"\n", 0, wrong.min())
+        nul = data.find(b"\0", 0, end)
+        wrong = [*np.concatenate(amid).tolist(), *([nul] if nul >= 0 else [])]
+        if wrong:
+            where = line + data.count(b"\n", 0, min(wrong))
             raise UsageError(
                 f"{path}: line {where:,} is damaged: a quote is lost or stands amid a field, or a byte is NUL. {again}"
             )
         if len(rest) > ROW_LIMIT_BYTES:
             break
-        line += block.count(b"\n")
-        if block.strip(b"\r\n"):
-            yield block
+        line += int(np.count_nonzero(codes[:end] == ord("\n")))
+        if end:
+            yield memoryview(data)[:end]  # copying millions of bytes takes as long as parsing them
     if rest:
         raise UsageError(
             f"{path}: the row that begins on line {line:,} has a quoted field that is left open, or more than "

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
+import importlib
 import io
 import os
 import stat
-import zlib
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Self, cast
@@ -191,6 +190,9 @@ def read_chunks(
 
     `again`: the next step where the file is damaged; `on_read`: called with the bytes of the file read so far.
     """
+    gzip: Any = importlib.import_module("zlib_ng.gzip_ng")  # two to three times as fast as Python's own
+    # glibc keeps freed memory up to the largest size ever freed; else each chunk is fetched from the system page by page.
+    bytearray(4 * CHUNK_BYTES)
     try:
         with open_file(path) as packed:
             stream: BinaryIO = packed
@@ -201,7 +203,7 @@ def read_chunks(
                 yield chunk
     except EOFError as error:
         raise UsageError(f"{path}: cut off, the gzip data end amid. {again}") from error
-    except (gzip.BadGzipFile, zlib.error) as error:
+    except (gzip.BadGzipFile, gzip.zlib_ng.error) as error:
         raise UsageError(f"{path}: damaged, cannot be unpacked. {again}") from error
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error

@@ -201,7 +201,7 @@ PIECE = st.one_of(
 @settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     pieces=st.lists(PIECE, max_size=14),
-    wanted=st.sampled_from([{"who": ["7"]}, {"id": ["1", "3"], "who": ["7", ""]}, {"text": ["x", ""]}]),
+    wanted=st.sampled_from([{}, {"who": ["7"]}, {"id": ["1", "3"], "who": ["7", ""]}, {"text": ["x", ""]}]),
     before=st.integers(0, 9),
     chunk=st.integers(1, 60),
 )

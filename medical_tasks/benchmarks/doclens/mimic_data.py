@@ -233,8 +233,7 @@ def read_note_rows(path: Path, *, sample: int = SAMPLE, train_each: int = TRAIN_
 
 
 @lru_cache(maxsize=1)
-def _drawn(path: Path, stamp: tuple[int, ...], table: bool, sample: int, train_each: int, seed: int) -> Rows:
-    del stamp  # for the cache alone
+def _drawn(path: Path, _stamp: tuple[int, ...], table: bool, sample: int, train_each: int, seed: int) -> Rows:
     reports: Iterator[Candidate | LeftOut] = stream_reports(path)
     kinds, advice = TRAIN_KINDS, f"Give the whole {_NOTES}, NOTEEVENTS.csv.gz of version 1.4."
     if table:
