@@ -1,30 +1,28 @@
 """Strict reading of published CSV files: every row of a table (`read_csv`), or a few rows out of gigabytes (`stream_rows`).
 
-Of a large file what stands in quotes is skipped; the outline left of a row tells where it ends and, mostly, whether it is wanted.
-Messages give places, never text: these files are credentialed.
+Messages about large files give places, never text: these files are credentialed, and pyarrow's own messages quote rows.
 """
 
 from __future__ import annotations
 
 import csv
+import io
+import re
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
-from itertools import accumulate
-from operator import methodcaller
+from functools import reduce
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import check_columns, csv_lines, open_text, read_chunks
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
+    import numpy.typing as npt
 
-    Places = NDArray[np.intp]
-
-__all__ = ["FIELD_LIMIT_BYTES", "ROW_LIMIT_BYTES", "CsvRow", "StreamedRow", "read_csv", "stream_rows"]
+__all__ = ["FIELD_LIMIT_BYTES", "CsvRow", "StreamedRow", "csv_rows", "read_csv", "read_header", "stream_rows"]
 
 
 # A lost quote makes the rest of a file one field; the limit must not hide that behind another message.
@@ -43,50 +41,54 @@ def _again(release: str) -> str:
     return f"Download the {release} again; do not open and save it with a spreadsheet program."
 
 
-def read_csv(path: Path, columns: Sequence[str], *, release: str, others: bool = False) -> Iterator[CsvRow]:
-    """Reads a CSV file of these columns (or `others` too), in any order; `release`: what it should be, for messages."""
+def csv_rows(path: Path, *, again: str) -> Iterator[tuple[int, list[str]]]:
+    """Yields the rows of a CSV file that are not empty lines, each with the line on which it ends; `again`: the next step."""
     csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT_BYTES))
-    again = _again(release)
+    line = 0
     try:
-        stream = open_text(path, encoding="utf-8-sig", newline="")
+        with open_text(path, encoding="utf-8-sig", newline="") as stream:
+            reader = csv.reader(csv_lines(path, stream), strict=True)
+            for values in reader:
+                line = reader.line_num
+                if values:
+                    yield line, values
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror}).") from error
-    with stream:
-        reader = csv.reader(csv_lines(path, stream), strict=True)
-        try:
-            header = next(reader, None)
-            if header is None:
-                raise UsageError(f"{path}: is empty. {again}")
-            check_columns(path, header, columns, release=release, others=others)
-            count = 0
-            for values in reader:
-                if not values:
-                    continue
-                if len(values) != len(header):
-                    raise UsageError(
-                        f"{path}: the row that ends on line {reader.line_num} has {len(values)} fields, the header has "
-                        f"{len(header)}; the file is cut off or damaged there. {again}"
-                    )
-                count += 1
-                yield CsvRow(line=reader.line_num, cells=dict(zip(header, values, strict=True)))
-            if not count:
-                raise UsageError(f"{path}: has a header and no rows. {again}")
-        except csv.Error as error:
+    except csv.Error as error:
+        raise UsageError(
+            f"{path}: not a whole CSV file ({error}, line {reader.line_num}); a quoted field is left open or damaged. {again}"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"{path}: not UTF-8 after line {line} (byte 0x{error.object[error.start]:02x}). {again}"
+        ) from error
+
+
+def read_csv(path: Path, columns: Sequence[str], *, release: str, others: bool = False) -> Iterator[CsvRow]:
+    """Reads a CSV file of these columns (or `others` too), in any order; `release`: what it should be, for messages."""
+    again = _again(release)
+    rows = csv_rows(path, again=again)
+    _, header = next(rows, (0, None))
+    if header is None:
+        raise UsageError(f"{path}: is empty. {again}")
+    check_columns(path, header, columns, release=release, others=others)
+    line = 0
+    for line, values in rows:
+        if len(values) != len(header):
             raise UsageError(
-                f"{path}: not a whole CSV file ({error}, line {reader.line_num}); a quoted field is left open or damaged. "
-                f"{again}"
-            ) from error
-        except UnicodeDecodeError as error:
-            raise UsageError(
-                f"{path}: not UTF-8 after line {reader.line_num} (byte 0x{error.object[error.start]:02x}). {again}"
-            ) from error
+                f"{path}: the row that ends on line {line} has {len(values)} fields, the header has {len(header)}; the "
+                f"file is cut off or damaged there. {again}"
+            )
+        yield CsvRow(line=line, cells=dict(zip(header, values, strict=True)))
+    if not line:
+        raise UsageError(f"{path}: has a header and no rows. {again}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class StreamedRow:
     """A wanted row."""
 
-    line: Callable[[], int]  # on which it begins, from 1; costs a second read of the file
+    number: int  # of the row in the file; the header is row 1, empty lines do not count
     cells: dict[str, str]  # column name to text, exactly as in the file
 
 
@@ -98,250 +100,125 @@ def stream_rows(
     release: str,
     on_read: Callable[[int], None] = lambda _: None,
 ) -> Generator[StreamedRow, None, None]:
-    """Yields the rows of a file that are wanted; `columns` are all that the header has, in any order.
+    """Yields the rows of a file, plain or gzip, that are wanted; `columns` are all that the header has, in any order.
 
     `wanted`: column name to the texts of which a wanted row has one there. `on_read`: called with the bytes read so far.
     """
+    import pyarrow
+    from pyarrow import compute
+
     again = _again(release)
-    blocks = _read_blocks(path, again=again, on_read=on_read)
-    first = next(blocks, None)
-    if first is None:
-        raise UsageError(f"{path}: is empty, expected the {release}. {again}")
-    header = _parsed_row(path, _FoundRow(0, first.row(0).raw.removeprefix(_MARK)), again)
-    check_columns(path, header, columns, release=release, private=True)
-    texts = {header.index(name): frozenset(each) for name, each in wanted.items()}
-    for row in _find_rows(path, blocks, len(header), texts, again):
-        fields = _parsed_row(path, row, again)
-        if len(fields) != len(header):
-            raise UsageError(
-                f"{path}: the row that begins on line {_line_at(path, row.offset)} is not whole (a quote amid a field). "
-                f"{again}"
-            )
-        if all(fields[position] in each for position, each in texts.items()):
-            cells = dict(zip(header, fields, strict=True))
-            yield StreamedRow(line=partial(_line_at, path, row.offset), cells=cells)
-
-
-_MARK = b"\xef\xbb\xbf"
-_commas = methodcaller("count", b",")
-
-
-def _find_rows(
-    path: Path, blocks: Iterator[_Block], width: int, wanted: Mapping[int, Collection[str]], again: str
-) -> Iterator[_FoundRow]:
-    """Yields the rows that are, or without parsing may be, wanted."""
-    texts = {
-        position: frozenset(text.replace('"', '""').encode() for text in each) for position, each in wanted.items()
-    }
-    count = 0
-    for block in blocks:
-        numbers = _wanted_if_regular(block, width, texts)
-        if numbers is not None:
-            count += len(block.lines)
-            yield from map(block.row, numbers)
-            continue
-        for number, line in enumerate(block.lines):
-            fields = line.removesuffix(b"\r").split(b",")
-            if len(fields) == width:
-                count += 1
-                if _may_be_wanted(block, number, fields, texts):
-                    yield block.row(number)
-            elif line.strip():
-                where = _line_at(path, block.row(number).offset)
-                raise UsageError(
-                    f"{path}: the row that begins on line {where} has {len(fields)} fields, the header has {width}; the "
-                    f"file is cut off or damaged there. {again}"
-                )
-    if not count:
+    blocks = _blocks(path, again, on_read)
+    head = next(blocks)
+    names = _header(path, head, release)
+    check_columns(path, names, columns, release=release, private=True)
+    texts = {name: pyarrow.array(list(each), pyarrow.string()) for name, each in wanted.items()}
+    count = 0  # rows before a block, the header among them
+    for block in chain((head,), blocks):
+        table = _table(path, block, names, count, again)
+        masks = [compute.is_in(table.column(name), value_set=each) for name, each in texts.items()]
+        mask = reduce(compute.and_, masks) if masks else pyarrow.array([True] * table.num_rows, pyarrow.bool_())
+        found = compute.indices_nonzero(mask).to_pylist()
+        for place, cells in zip(found, table.filter(mask).to_pylist(), strict=True):
+            if count or place:
+                yield StreamedRow(number=count + place + 1, cells=cells)
+        count += table.num_rows
+    if count == 1:
         raise UsageError(f"{path}: has a header and no rows. {again}")
 
 
-def _wanted_if_regular(block: _Block, width: int, texts: Mapping[int, Collection[bytes]]) -> Sequence[int] | None:
-    """The numbers of the wanted rows; None where some row has another number of fields or a quote in its first ones.
-
-    Looking at all rows of a block together is several times as fast. The last field cannot decide: a line end may be left in it.
-    """
-    deciding = max(texts, default=-1) + 1
-    if set(map(_commas, block.lines)) != {width - 1} or deciding == width:
-        return None
-    cells = block.cells()
-    columns = [cells[position::width] for position in range(deciding)]
-    if any(b'"' in b"".join(column) for column in columns):
-        return None
-    numbers: Sequence[int] = range(len(block.lines))
-    for position, each in texts.items():
-        column = columns[position]
-        numbers = [number for number in numbers if column[number] in each]
-    return numbers
+def read_header(path: Path, *, release: str) -> list[str]:
+    """Reads the names of the columns of a file that `stream_rows` can read."""
+    return _header(path, next(_blocks(path, _again(release))), release)
 
 
-def _may_be_wanted(block: _Block, number: int, fields: Sequence[bytes], texts: Mapping[int, Collection[bytes]]) -> bool:
-    start = list(fields[: max(texts, default=-1) + 1])
-    if b'"' in b"".join(start):
-        start = block.with_quoted(number, start)
-    return all(start[position] in each or start[position] == _UNREAD for position, each in texts.items())
+_LARGEST_HEADER = 64 * 1024
 
 
-def _parsed_row(path: Path, row: _FoundRow, again: str) -> list[str]:
+def _header(path: Path, block: memoryview, release: str) -> list[str]:
+    text = str(block[:_LARGEST_HEADER], "utf-8", "replace")
+    names = next(filter(None, csv.reader(io.StringIO(text, newline=""))), None)
+    if names is None:
+        raise UsageError(f"{path}: is empty, expected the {release}. {_again(release)}")
+    if "\ufffd" in "".join(names):
+        raise UsageError(f"{path}: row 1 is not UTF-8. {_again(release)}")
+    return names
+
+
+_PROBLEM = re.compile(r"Row #(\d+): (?:Expected (\d+) columns, got (\d+)|.*invalid UTF8)")
+
+
+def _table(path: Path, block: memoryview, names: Sequence[str], count: int, again: str) -> Any:
+    """Makes a table of rows, all columns as strings, none of them null."""
+    import pyarrow
+    from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, read_csv
+
     try:
-        text = row.raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise UsageError(
-            f"{path}: the row that begins on line {_line_at(path, row.offset)} is not UTF-8 "
-            f"(byte 0x{row.raw[error.start]:02x}). {again}"
-        ) from error
-    csv.field_size_limit(max(csv.field_size_limit(), ROW_LIMIT_BYTES))
-    try:
-        # One "line" with its line ends inside: split into lines, texts would be cut at more than line feeds.
-        rows = list(csv.reader([text.removesuffix("\r")], strict=True))
-    except csv.Error as error:
-        raise UsageError(
-            f"{path}: the row that begins on line {_line_at(path, row.offset)} is not whole ({error}). {again}"
-        ) from error
-    return rows[0]
+        # Block by block, for open_csv reads ahead in a thread that, when a file is damaged, may wait for itself for ever.
+        return read_csv(
+            pyarrow.BufferReader(block),
+            read_options=ReadOptions(column_names=names, block_size=len(block) + 1, use_threads=False),
+            parse_options=ParseOptions(newlines_in_values=True),
+            convert_options=ConvertOptions(column_types=dict.fromkeys(names, pyarrow.string())),
+        )
+    except pyarrow.ArrowInvalid as error:
+        found = _PROBLEM.search(str(error))  # of which digits alone are kept: the message quotes the row
+    # Raised out here, the error does not carry pyarrow's along.
+    if found is None:
+        raise UsageError(f"{path}: not a whole CSV file after row {count:,}. {again}")
+    row, header, fields = found.groups()
+    problem = f"has {fields} fields, the header has {header}; the file is cut off or damaged there"
+    raise UsageError(f"{path}: row {count + int(row):,} {problem if fields else 'is not UTF-8'}. {again}")
 
 
 # The longest notes have about 100 KB; a row beyond this is the rest of a file behind a lost quote.
 ROW_LIMIT_BYTES = 16 * 1024 * 1024
 
-# In the place of a field that only parsing the row tells; a field of an outline cannot be this.
-_UNREAD = b","
 
+def _blocks(
+    path: Path, again: str, on_read: Callable[[int], None] = lambda _: None
+) -> Generator[memoryview, None, None]:
+    """Cuts a file into blocks of whole rows, and refuses quotes that pyarrow takes for text: lost, open or amid a field.
 
-class _FoundRow(NamedTuple):
-    offset: int  # bytes of the unpacked file before it
-    raw: bytes  # without the line feed at its end
-
-
-class _Block:
-    """Whole rows in `data`, `base` bytes into the unpacked file, and their outlines (`lines`), with `"` for what is quoted.
-
-    `rest` is where the row begins that is not whole, `inside` whether the data end inside quotes.
+    A quote that opens a field follows a comma or line end, one that closes it comes before one, or is one of two.
     """
-
-    def __init__(self, data: bytes, base: int, quotes: Places, begin: int = 0) -> None:
-        import numpy as np
-
-        quotes = quotes[np.searchsorted(quotes, begin) :]
-        self.inside = bool(len(quotes) % 2)
-        starts = np.concatenate(([begin], quotes[1::2] + 1))
-        ends = quotes[::2] if self.inside else np.concatenate((quotes[::2], [len(data)]))
-        # Stretches outside quotes. Between the two quotes of an escaped one there is none: its field is not closed there.
-        kept = starts < ends
-        kept[0] = True
-        self._data, self._base = data, base
-        self._starts: list[int] = starts[kept].tolist()
-        self._ends: list[int] = ends[kept].tolist()
-        self._outline = b'"'.join([data[start:end] for start, end in zip(self._starts, self._ends, strict=True)])
-        self._asked = self._stretch = 0  # the last place in the outline that was asked for, and the stretch it is in
-        self.lines = self._outline.split(b"\n")
-        self.rest = self._place(len(self._outline) - len(self.lines.pop()))
-        self._asked = self._stretch = 0
-
-    @cached_property
-    def _begins(self) -> list[int]:
-        return list(accumulate((len(line) + 1 for line in self.lines), initial=0))
-
-    def cells(self) -> list[bytes]:
-        """The outlines of all fields of all rows, one after another."""
-        cells = self._outline[: self._begins[-1]].replace(b"\n", b",").split(b",")
-        cells.pop()
-        return cells
-
-    def row(self, number: int) -> _FoundRow:
-        start = self._place(self._begins[number])
-        return _FoundRow(self._base + start, self._data[start : self._place(self._begins[number + 1] - 1)])
-
-    def with_quoted(self, number: int, fields: Sequence[bytes]) -> list[bytes]:
-        """The first fields of a row with what is quoted in them; `_UNREAD` from the first on that has more than its quotes."""
-        self._place(self._begins[number])
-        place, found, damaged = self._stretch, [], False
-        for field in fields:
-            quotes = field.count(b'"')
-            damaged = damaged or len(field) > quotes > 0
-            if damaged or not quotes:
-                found.append(_UNREAD if damaged else field)
-            else:
-                found.append(self._data[self._ends[place] + 1 : self._starts[place + 1] - 1])
-            place += quotes
-        return found
-
-    def _place(self, asked: int) -> int:
-        self._stretch += self._outline.count(b'"', self._asked, asked)
-        self._asked = asked
-        return self._starts[self._stretch] + asked - self._outline.rfind(b'"', 0, asked) - 1
-
-
-def _read_blocks(path: Path, *, again: str, on_read: Callable[[int], None]) -> Iterator[_Block]:
-    """Cuts a file into blocks of at least one row; the first has the first row alone."""
     import numpy as np
 
-    rest, base = b"", 0  # the row that is not whole, and what is before it
-    inside = False  # whether it ends inside quotes
-    for chunk in read_chunks(path, again=again, on_read=on_read):
-        if not np.frombuffer(chunk, np.uint8).min():
-            line = _line_at(path, base + len(rest) + chunk.index(b"\0"))
-            raise UsageError(f"{path}: line {line} holds a NUL byte; the file is damaged there. {again}")
-        quotes = _quotes(chunk)
-        begin = 0
-        if rest or not base:
-            # A row that began before is put together, not the chunks: copying all of them would take long.
-            begin = _first_end(chunk, quotes.tolist(), inside) + 1
-            rest += chunk[: begin or None]
-            if begin:
-                yield _Block(rest, base, _quotes(rest))
-                rest, base = b"", base + len(rest)
-        if rest:
-            inside ^= bool(len(quotes) % 2)
-        else:
-            block = _Block(chunk, base - begin, quotes, begin)
-            if block.lines:
-                yield block
-            rest, base, inside = chunk[block.rest :], base - begin + block.rest, block.inside
-        if len(rest) > ROW_LIMIT_BYTES:
+    beside = np.zeros(256, dtype=bool)
+    beside[list(b',\r\n"')] = True
+    rest, line = b"", 1  # the row that is not whole, and the line on which it begins
+    for chunk in chain(read_chunks(path, again=again, on_read=on_read), (b"\n",)):  # an empty line is no row
+        data = rest + chunk if rest or line > 1 else chunk.removeprefix(b"\xef\xbb\xbf")
+        codes = np.frombuffer(data, np.uint8)
+        quotes = np.flatnonzero(codes == ord('"'))
+        end = _last_end(data, quotes)
+        rest = data[end:]
+        opening, closing = (each[each < end] for each in (quotes[::2], quotes[1::2]))
+        amid = opening[~beside[codes[opening - 1]] & (opening > 0)], closing[~beside[codes[closing + 1]]]
+        nul = data.find(b"\0", 0, end)
+        wrong = [*np.concatenate(amid).tolist(), *([nul] if nul >= 0 else [])]
+        if wrong:
+            where = line + data.count(b"\n", 0, min(wrong))
             raise UsageError(
-                f"{path}: the row that begins on line {_line_at(path, base)} has more than {ROW_LIMIT_BYTES:,} bytes; a "
-                f"quoted field is left open or damaged. {again}"
+                f"{path}: line {where:,} is damaged: a quote is lost or stands amid a field, or a byte is NUL. {again}"
             )
-    if not rest.strip():
-        return
-    if inside:
-        raise UsageError(
-            f"{path}: the row that begins on line {_line_at(path, base)} has a quoted field that is left open; the file "
-            f"is cut off or damaged. {again}"
-        )
-    yield _Block(rest + b"\n", base, _quotes(rest))
-
-
-def _quotes(data: bytes) -> Places:
-    import numpy as np
-
-    found = np.frombuffer(data, np.uint8) == ord('"')
-    whole = len(data) // 8 * 8
-    # Quotes are rare: eight bytes are looked at together, then those of the eights that hold one.
-    eights = np.flatnonzero(found[:whole].view(np.uint64) != 0)
-    places = np.flatnonzero(found[:whole].reshape(-1, 8)[eights])
-    return np.concatenate((eights[places >> 3] * 8 + (places & 7), np.flatnonzero(found[whole:]) + whole))
-
-
-def _first_end(chunk: bytes, quotes: Sequence[int], inside: bool) -> int:
-    """Finds the first line feed outside quotes; -1 where there is none."""
-    begin = 0
-    for quote in (*quotes, len(chunk)):
-        if not inside:
-            end = chunk.find(b"\n", begin, quote)
-            if end >= 0:
-                return end
-        begin, inside = quote + 1, not inside
-    return -1
-
-
-def _line_at(path: Path, offset: int) -> int:
-    """Counts lines up to an offset of the unpacked file, from 1; reads it again, which only messages need."""
-    left, lines = offset, 1
-    for chunk in read_chunks(path, again=""):
-        if left <= 0:
+        if len(rest) > ROW_LIMIT_BYTES:
             break
-        lines += chunk[:left].count(b"\n")
-        left -= len(chunk)
-    return lines
+        line += int(np.count_nonzero(codes[:end] == ord("\n")))
+        if end:
+            yield memoryview(data)[:end]  # copying millions of bytes takes as long as parsing them
+    if rest:
+        raise UsageError(
+            f"{path}: the row that begins on line {line:,} has a quoted field that is left open, or more than "
+            f"{ROW_LIMIT_BYTES:,} bytes; the file is cut off or damaged. {again}"
+        )
+
+
+def _last_end(data: bytes, quotes: npt.NDArray[np.intp]) -> int:
+    """Where the last row ends: behind the last line feed outside quotes, or 0."""
+    end, inside = len(data), bool(len(quotes) % 2)
+    for quote in chain(map(int, quotes[::-1]), (-1,)):
+        if not inside and (found := data.rfind(b"\n", quote + 1, end)) >= 0:
+            return found + 1
+        end, inside = quote, not inside
+    return 0

@@ -1,11 +1,7 @@
-"""Reading and writing files: whole, or in chunks; pipes, sockets and devices, which may never end, are refused.
-
-zlib-ng unpacks large gzip files two to three times as fast as Python's zlib, with the same results.
-"""
+"""Reading and writing files: whole, or in chunks; pipes, sockets and devices, which may never end, are refused."""
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import io
 import os
@@ -17,7 +13,8 @@ from typing import Any, BinaryIO, Final, Self, cast
 from medical_tasks.errors import IncompleteError, UsageError, doing, system_reason
 
 __all__ = [
-    "WholeFile", "check_columns", "check_line", "checked_file", "csv_lines", "folder_lock", "open_file", "open_text", "read_bytes",
+    "CHUNK_BYTES", "WholeFile", "check_columns", "check_line", "checked_file", "csv_lines", "folder_lock", "open_file", "open_text",
+    "read_bytes",
     "read_chunks", "read_text",
 ]  # fmt: skip
 
@@ -209,13 +206,8 @@ class WholeFile:
         )
 
 
-_CHUNK_BYTES = 4 * 1024 * 1024  # unpacked
-_PACKED_BYTES = 384 * 1024
-_KEPT_BYTES = 16 * 1024 * 1024
+CHUNK_BYTES: Final = 4 * 1024 * 1024  # unpacked
 _GZIP_MAGIC = b"\x1f\x8b"
-_GZIP_WINDOW = 31  # zlib: a gzip header and trailer, the checksum compared
-
-_Chunk = tuple[bytes, int]  # and how far the file was read for it
 
 
 def read_chunks(
@@ -225,61 +217,20 @@ def read_chunks(
 
     `again`: the next step where the file is damaged; `on_read`: called with the bytes of the file read so far.
     """
-    # glibc keeps freed memory for its next use up to the largest size that was ever freed; else each chunk is handed back to
-    # the system and fetched again page by page, which takes a quarter of the whole time. Never touched, it costs nothing.
-    bytearray(_KEPT_BYTES)
-    told = 0
-    with contextlib.closing(_chunks(path, again)) as chunks:
-        for chunk, read in chunks:
-            if read != told:
-                told = read
-                on_read(told)
-            if chunk:
-                yield chunk
-
-
-def _chunks(path: Path, again: str) -> Generator[_Chunk, None, None]:
+    gzip: Any = importlib.import_module("zlib_ng.gzip_ng")  # two to three times as fast as Python's own
+    # glibc keeps freed memory up to the largest size ever freed; else each chunk is fetched from the system page by page.
+    bytearray(4 * CHUNK_BYTES)
     try:
-        with open_file(path) as stream:
-            magic = stream.read(len(_GZIP_MAGIC))
-            stream.seek(0)
-            if magic == _GZIP_MAGIC:
-                yield from _unpacked(path, stream, again)
-                return
-            while chunk := stream.read(_CHUNK_BYTES):
-                yield chunk, stream.tell()
+        with open_file(path) as packed:
+            stream: BinaryIO = packed
+            if packed.peek(len(_GZIP_MAGIC)).startswith(_GZIP_MAGIC):
+                stream = cast(BinaryIO, gzip.GzipFile(fileobj=packed))
+            while chunk := stream.read(CHUNK_BYTES):
+                on_read(packed.tell())
+                yield chunk
+    except EOFError as error:
+        raise UsageError(f"{path}: cut off, the gzip data end amid. {again}") from error
+    except (gzip.BadGzipFile, gzip.zlib_ng.error) as error:
+        raise UsageError(f"{path}: damaged, cannot be unpacked. {again}") from error
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
-
-
-def _unpacked(path: Path, stream: BinaryIO, again: str) -> Generator[_Chunk, None, None]:
-    """Unpacks members, whose lengths and checksums zlib compares; what is unpacked at a time is bounded."""
-    zlib: Any = importlib.import_module("zlib_ng.zlib_ng")
-    member: Any = None  # the one that is open
-    read = 0
-    try:
-        while packed := stream.read(_PACKED_BYTES):
-            read += len(packed)
-            while packed:
-                if member is None:
-                    packed = packed.lstrip(b"\0")  # padding between members is allowed
-                    if not packed:
-                        break
-                    member = zlib._ZlibDecompressor(_GZIP_WINDOW)
-                yield member.decompress(packed, _CHUNK_BYTES), read
-                while not (member.eof or member.needs_input):
-                    yield member.decompress(b"", _CHUNK_BYTES), read
-                packed = b""
-                if member.eof:
-                    member, packed = None, member.unused_data
-        while member is not None:
-            chunk = member.decompress(b"", _CHUNK_BYTES)
-            if member.eof:
-                member = None
-            elif not chunk:
-                break
-            yield chunk, read
-    except zlib.error as error:
-        raise UsageError(f"{path}: damaged, cannot be unpacked near byte {read:,} ({error}). {again}") from error
-    if member is not None:
-        raise UsageError(f"{path}: cut off, the gzip data end amid ({read:,} bytes are there). {again}")

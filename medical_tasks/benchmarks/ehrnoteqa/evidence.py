@@ -17,11 +17,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from medical_tasks.benchmarks.ehrnoteqa.notes import reading
 from medical_tasks.benchmarks.ehrnoteqa.questions import one_note_row, question_categories
 from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.io.files import open_file
 from medical_tasks.io.json_records import is_text
+from medical_tasks.io.progress import reading
 
 # Ids are shown in results and messages: what could be a text of the file is replaced by its hash.
 _PLAIN_ID = re.compile(r"[!-~]{1,60}")

@@ -5,16 +5,15 @@ Headers (appendix C.1) are those of the authors' script; figure 2 of the paper s
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from medical_tasks.errors import UsageError, system_reason
+from medical_tasks.errors import UsageError
 from medical_tasks.io.csv_files import StreamedRow, stream_rows
-from medical_tasks.io.progress import Progress
+from medical_tasks.io.progress import reading
 
 COLUMNS = ("note_id", "subject_id", "hadm_id", "note_type", "note_seq", "charttime", "storetime", "text")
 
@@ -24,7 +23,6 @@ _GAP = re.compile(r"\s\s+")  # so the matcher looks for white space first; of {2
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _SHOWN_CHARS = 30
 _LISTED = 10
-_MEGABYTE = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,37 +54,22 @@ def prepared_text(text: str, *, patient_id: str, hadm_id: str, charttime: str) -
     return f"Patient ID : {patient_id}\nAdmission ID : {hadm_id}\nChartdate : {charttime[:10]}\n{reduced_space(text)}"
 
 
-@contextlib.contextmanager
-def reading(path: Path, doing: str = "MB read") -> Iterator[Callable[[int], None]]:
-    """Shows how far a file was read; what it gives takes the number of bytes."""
-    try:
-        megabytes = path.stat().st_size // _MEGABYTE + 1
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
-    with Progress(f"{path.name}, {doing}", megabytes) as progress:
-        yield lambda read: progress.advance_to(read // _MEGABYTE)
-        progress.advance_to(megabytes)
-
-
 def read_notes(path: Path, expected: Mapping[str, int]) -> dict[str, list[Note]]:
     """Reads the notes of some patients, as many as expected of each; the memory is that of these notes."""
     notes: dict[str, list[Note]] = {patient: [] for patient in expected}
     found = dict.fromkeys(expected, 0)
     seen: set[str] = set()
     with reading(path) as on_read:
-        rows = stream_rows(path, COLUMNS, wanted={"subject_id": expected.keys()}, release=_RELEASE, on_read=on_read)
-        with contextlib.closing(rows):
-            for row in rows:
-                patient = row.cells["subject_id"]
-                note = _note(path, row)
-                if note.note_id in seen:
-                    raise _wrong(path, row, "note_id", "must be unique, it stands in the file already")
-                seen.add(note.note_id)
-                found[patient] += 1
-                if (
-                    found[patient] <= expected[patient]
-                ):  # a file with too many is refused below: not all of them are held
-                    notes[patient].append(note)
+        wanted = {"subject_id": expected.keys()}
+        for row in stream_rows(path, COLUMNS, wanted=wanted, release=_RELEASE, on_read=on_read):
+            patient = row.cells["subject_id"]
+            note = _note(path, row)
+            if note.note_id in seen:
+                raise _wrong(path, row, "note_id", "must be unique, it stands in the file already")
+            seen.add(note.note_id)
+            found[patient] += 1
+            if found[patient] <= expected[patient]:  # a file with too many is refused below: not all of them are held
+                notes[patient].append(note)
     _check_numbers(path, found, expected)
     for each in notes.values():
         each.sort(key=lambda note: (note.charttime, note.seq, note.note_id))
@@ -126,7 +109,7 @@ def _wrong(path: Path, row: StreamedRow, field: str, rule: str) -> UsageError:
     value = row.cells[field]
     shown = repr(value) if len(value) <= _SHOWN_CHARS else f"a text of {len(value)} characters"
     return UsageError(
-        f"{path}: line {row.line()}, patient {row.cells['subject_id']}, field {field!r}: {rule}, got {shown}. Download the "
+        f"{path}: row {row.number:,}, patient {row.cells['subject_id']}, field {field!r}: {rule}, got {shown}. Download the "
         f"{_RELEASE} again."
     )
 

@@ -68,7 +68,7 @@ def write(folder: Path, *rows: list[str], packed: bool = True) -> Path:
 
 
 def reports(path: Path) -> list[Candidate | LeftOut]:
-    return list(stream_reports(path, size=path.stat().st_size))
+    return list(stream_reports(path))
 
 
 def test_a_twin(tmp_path: Path) -> None:
@@ -139,9 +139,9 @@ def test_a_file_is_read_once_and_again_when_it_changes(tmp_path: Path, capsys: p
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"ROW_ID": "5.0"}, "line 2, field 'ROW_ID': must be a whole number, got '5.0'"),
-        ({"SUBJECT_ID": SECRET}, "line 2, field 'SUBJECT_ID': must be a whole number, got a text of 18 characters"),
-        ({"SUBJECT_ID": TEXT}, r"line 2, field 'SUBJECT_ID': must be a whole number, got a text of \d+ characters"),
+        ({"ROW_ID": "5.0"}, "row 2, field 'ROW_ID': must be a whole number, got '5.0'"),
+        ({"SUBJECT_ID": SECRET}, "row 2, field 'SUBJECT_ID': must be a whole number, got a text of 18 characters"),
+        ({"SUBJECT_ID": TEXT}, r"row 2, field 'SUBJECT_ID': must be a whole number, got a text of \d+ characters"),
     ],
 )
 def test_wrong_ids(tmp_path: Path, change: dict[str, str], message: str) -> None:
@@ -396,7 +396,5 @@ def test_what_is_held_does_not_grow() -> None:
     for each in candidates(2, patients=5_000, reports=20_000):
         sampler.add(each)
     assert sampler.counts.total() == 20_000
-    assert all(len(lowest._heap) == 4 for lowest in sampler._test.values())
-    held = sampler._train[HEAD]
-    assert len(held._held) == 7
-    assert len(held._heap) < 50
+    assert all(4 <= len(lowest._held) <= 8 for lowest in sampler._test.values())
+    assert 7 <= len(sampler._train[HEAD]._held) <= 14

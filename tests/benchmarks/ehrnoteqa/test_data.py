@@ -154,7 +154,7 @@ def test_degenerate_question_files(tmp_path: Path) -> None:
 def test_a_wrong_note_is_named_by_its_line(tmp_path: Path, changes: dict[str, str], message: str) -> None:
     notes = csv_bytes(note(), note(7), note(100, 3, **changes))
     told = refusal(write_files(tmp_path, [question(num_notes=2)], notes))
-    assert f"discharge.csv.gz: line 6, patient 100, {message}" in told
+    assert f"discharge.csv.gz: row 4, patient 100, {message}" in told
 
 
 def discq_rows_of(path: Path) -> list[dict[str, Any]]:

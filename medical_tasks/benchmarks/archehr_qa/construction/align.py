@@ -20,19 +20,18 @@ from medical_tasks.benchmarks.archehr_qa.construction.codes import AdmissionCode
 from medical_tasks.benchmarks.archehr_qa.construction.files import (
     WORDS,
     content_words,
-    header_of,
     is_id,
     one_line,
     raw_words,
+    read_table,
     searched,
-    table_columns,
 )
 from medical_tasks.benchmarks.archehr_qa.construction.posts import Post, load_posts
 from medical_tasks.benchmarks.archehr_qa.construction.rounds import OwnCase, split_note
 from medical_tasks.data import construction
 from medical_tasks.data.construction import SheetRow, file_name, read_sheet, write_sheet
 from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.csv_files import stream_rows
+from medical_tasks.io.csv_files import StreamedRow
 from medical_tasks.io.files import WholeFile, open_text
 from medical_tasks.io.json_records import Field, Record
 from medical_tasks.io.progress import Progress
@@ -286,30 +285,25 @@ def read_notes(
     path: Path, *, only: Collection[str] | None = None, on_read: Callable[[int], None] = lambda _: None
 ) -> Iterator[Note]:
     """Yields discharge notes in constant memory; `on_read` is called with the number of bytes read so far."""
-    header = header_of(path, release=_RELEASE)
-    columns = table_columns(header, {**_COLUMNS, **_OPTIONAL})
-    missing = [" or ".join(names) for use, names in _COLUMNS.items() if use not in columns]
-    if missing:
-        raise UsageError(f"{path}: wrong columns for the {_RELEASE}; missing, or more than once: {', '.join(missing)}.")
-    wanted: dict[str, Collection[str]] = {columns["category"]: (_CATEGORY,)} if "category" in columns else {}
+    wanted: dict[str, Collection[str]] = {"category": (_CATEGORY,)}
     if only is not None:
-        wanted[columns["note_id"]] = only
+        wanted["note_id"] = only
     found = False
-    for row in stream_rows(path, header, wanted=wanted, release=_RELEASE, on_read=on_read):
-        cells = {use: row.cells[name] for use, name in columns.items()}
-        if cells.get("error", "").strip() != "1":
+    for row in read_table(path, _COLUMNS, optional=_OPTIONAL, wanted=wanted, release=_RELEASE, on_read=on_read):
+        if row.cells.get("error", "").strip() != "1":
             found = True
-            yield _checked_note(path, row.line, cells)
+            yield _checked_note(path, row)
     if not found:
-        which = f"no note of the category {_CATEGORY!r}" if "category" in columns else "no note"
-        raise UsageError(f"{path}: has {which}{' with the ids looked for' if only is not None else ''}.")
+        ids = " with the ids looked for" if only is not None else ""
+        raise UsageError(f"{path}: has no note{ids}, of the category {_CATEGORY!r} where it has categories.")
 
 
-def _checked_note(path: Path, line: Callable[[], int], cells: Mapping[str, str]) -> Note:
+def _checked_note(path: Path, row: StreamedRow) -> Note:
+    cells = row.cells
     name, hadm_id = cells["note_id"].strip(), cells["hadm_id"].strip().removesuffix(".0")
     for use, value in (("note_id", name), ("hadm_id", hadm_id)):
         if not is_id(value) and not (use == "hadm_id" and not value):
-            raise UsageError(f"{path}: line {line()}: {use} must be an id, got a text of {len(value)} characters.")
+            raise UsageError(f"{path}: row {row.number:,}: {use} must be an id, got a text of {len(value)} characters.")
     document = f"{hadm_id}_{name}" if "row_id" in cells and hadm_id else hadm_id or name
     return Note(id=name, hadm_id=hadm_id, document_id=document, text=cells["text"])
 

@@ -53,14 +53,15 @@ def codes_from_file(folder: Path, source: Path) -> dict[str, Any]:
     _check_unused(folder)
     found: dict[str, dict[str, str]] = {post.id: {} for post in posts}
     others = 0
-    for number, row in enumerate(read_table(source, _COLUMNS, release="table of messages' codes"), start=1):
-        code, description = one_line(row["code"]), one_line(row["description"])
+    for row in read_table(source, _COLUMNS, release="table of messages' codes"):
+        cells = row.cells
+        code, description = one_line(cells["code"]), one_line(cells["description"])
         if not code or not description:
-            raise UsageError(f"{source}: row {number}: code and description must not be empty.")
-        if row["id"].strip() not in found:
+            raise UsageError(f"{source}: row {row.number:,}: code and description must not be empty.")
+        if cells["id"].strip() not in found:
             others += 1
             continue
-        found[row["id"].strip()].setdefault(code, description)
+        found[cells["id"].strip()].setdefault(code, description)
     if not any(found.values()):
         raise UsageError(f"{source}: names none of the {len(posts):,} messages that were kept.")
     recipe = {"source_sha256": construction.text_sha256(source), "rows_of_others": others}
@@ -214,13 +215,15 @@ def expand_notes(folder: Path, codes: Path, dictionary: Path) -> dict[str, Any]:
     titles, numbers, versioned = _titles(dictionary)
     admissions: dict[str, array[int]] = {}
     rows = unknown = 0
-    for row in read_table(codes, _CODES, optional=_VERSION, release="table of codes"):
-        rows += 1
+    for numbered in read_table(codes, _CODES, optional=_VERSION, release="table of codes"):
+        rows, row = rows + 1, numbered.cells
         name = row["hadm_id"].strip()
         if not name or not row["code"].strip():
             continue  # MIMIC-III has rows of admissions without a code
         if not is_id(name):
-            raise UsageError(f"{codes}: row {rows}: hadm_id must be an id, got a text of {len(name)} characters.")
+            raise UsageError(
+                f"{codes}: row {numbered.number:,}: hadm_id must be an id, got a text of {len(name)} characters."
+            )
         key = (row["code"].strip().upper(), row.get("version", "").strip() if versioned else "")
         if versioned and "version" not in row:
             raise UsageError(
@@ -260,7 +263,9 @@ def _titles(dictionary: Path) -> tuple[list[str], dict[tuple[str, str], int], bo
     titles: dict[str, int] = {}
     numbers: dict[tuple[str, str], int] = {}
     versioned = False
-    for row in read_table(dictionary, _DESCRIPTIONS, optional=_VERSION, release="dictionary of codes"):
+    for row in (
+        each.cells for each in read_table(dictionary, _DESCRIPTIONS, optional=_VERSION, release="dictionary of codes")
+    ):
         versioned = "version" in row
         title = one_line(row["description"])
         if title:

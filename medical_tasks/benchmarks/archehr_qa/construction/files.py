@@ -5,9 +5,8 @@ Tables may hold notes or patients' messages, so errors name places and rules and
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -15,8 +14,8 @@ from typing import Any, Final
 
 from medical_tasks.data import construction
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.csv_files import stream_rows
-from medical_tasks.io.files import WholeFile, read_chunks
+from medical_tasks.io.csv_files import StreamedRow, read_header, stream_rows
+from medical_tasks.io.files import WholeFile
 from medical_tasks.io.json_records import Field, Record
 from medical_tasks.scoring.porter import stem
 
@@ -64,52 +63,33 @@ def write_guidelines(folder: Path) -> None:
             part.write(text)
 
 
-_LARGEST_HEADER: Final = 64 * 1024
-
-
-def header_of(path: Path, *, release: str) -> list[str]:
-    """Reads the names of a table's columns; `release` is what it should be, for messages."""
-    if not path.exists():
-        raise MissingError(f"{path}: no such file. Give the {release}.")
-    again = f"Export the {release} again as CSV."
-    head = b""
-    for chunk in read_chunks(path, again=again):
-        head += chunk
-        if b"\n" in head or len(head) > _LARGEST_HEADER:
-            break
-    line = head.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0]
-    try:
-        names = next(csv.reader([line[:_LARGEST_HEADER].decode("utf-8").removesuffix("\r")], strict=True), [])
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(f"{path}: has no header that could be one of a {release}. {again}") from error
-    return names
-
-
-def table_columns(header: Sequence[str], wanted: Mapping[str, Collection[str]]) -> dict[str, str]:
-    """Finds columns by the lower-case names they may have: what a column is for, to its name, for those that are there once."""
-    there = {use: [name for name in header if name.strip().lower() in names] for use, names in wanted.items()}
-    return {use: names[0] for use, names in there.items() if len(names) == 1}
-
-
 def read_table(
     path: Path,
     required: Mapping[str, Collection[str]],
     *,
     optional: Mapping[str, Collection[str]] | None = None,
+    wanted: Mapping[str, Collection[str]] | None = None,
     release: str,
     on_read: Callable[[int], None] = lambda _: None,
-) -> Iterator[dict[str, str]]:
-    """Yields what the columns hold, row by row; columns are what each is for, to its possible names in lower case."""
-    header = header_of(path, release=release)
-    columns = table_columns(header, {**required, **(optional or {})})
+) -> Iterator[StreamedRow]:
+    """Yields rows with the cells of some columns; columns are what each is for, to its possible names in lower case.
+
+    `wanted`: of what a column is for, where there is one, the texts that it has in the rows to yield.
+    """
+    if not path.exists():
+        raise MissingError(f"{path}: no such file. Give the {release}.")
+    header = read_header(path, release=release)
+    uses = {**required, **(optional or {})}
+    there = {use: [name for name in header if name.strip().lower() in names] for use, names in uses.items()}
+    columns = {use: names[0] for use, names in there.items() if len(names) == 1}
     missing = [" or ".join(sorted(names)) for use, names in required.items() if use not in columns]
     if missing:
         raise UsageError(
-            f"{path}: wrong columns for the {release}; missing, or there more than once: {', '.join(missing)}. "
-            f"Name them so in the first line."
+            f"{path}: wrong columns for the {release}; missing, or more than once: {', '.join(missing)}. Name each in row 1."
         )
-    for row in stream_rows(path, header, wanted={}, release=release, on_read=on_read):
-        yield {use: row.cells[name] for use, name in columns.items()}
+    texts = {columns[use]: each for use, each in (wanted or {}).items() if use in columns}
+    for row in stream_rows(path, header, wanted=texts, release=release, on_read=on_read):
+        yield StreamedRow(number=row.number, cells={use: row.cells[name] for use, name in columns.items()})
 
 
 LONGEST_ID: Final = 64

@@ -162,7 +162,7 @@ def _records(source: Path) -> Iterator[tuple[str, str]]:
             yield str(record.values["id"]), record.values["text"]
         return
     for row in read_table(source, _COLUMNS, release=_RELEASE):
-        yield row["id"].strip(), row["text"]
+        yield row.cells["id"].strip(), row.cells["text"]
 
 
 def load_posts(folder: Path) -> list[Post]:

@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.benchmarks.ehrnoteqa.construction import files
-from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS, prepared_text, read_notes, reading
+from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS, prepared_text, read_notes
 from medical_tasks.benchmarks.ehrnoteqa.questions import OWN_FIELDS
 from medical_tasks.data import construction
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.csv_files import stream_rows
 from medical_tasks.io.files import read_text
+from medical_tasks.io.progress import reading
 from medical_tasks.models.checkpoint import check_config
 
 Cell = tuple[int, int]
@@ -242,12 +243,12 @@ def measure_patients(path: Path, counter: TokenCounter) -> dict[str, PatientLeng
 
 def _prepared(path: Path, on_read: Callable[[int], None]) -> Iterator[tuple[str, str]]:
     rows = stream_rows(path, COLUMNS, wanted={}, release=_RELEASE, on_read=on_read)
-    for number, cells in enumerate((row.cells for row in rows), start=1):
-        patient = cells["subject_id"]
+    for row in rows:
+        cells, patient = row.cells, row.cells["subject_id"]
         if not _ID.holds(patient):
             raise UsageError(
-                f"{path}: row {number:,}, field 'subject_id': must be {_ID.rule}, got a text of {len(patient)} characters. Are the "
-                "columns in the order of the header?"
+                f"{path}: row {row.number:,}, field 'subject_id': must be {_ID.rule}, got a text of {len(patient)} characters. "
+                "Are the columns in the order of the header?"
             )
         yield (
             patient,

@@ -141,7 +141,7 @@ def test_codes_of_a_file(folder: Path, tmp_path: Path) -> None:
         load_post_codes(folder)
     for rows, message in (
         ([("z", "I10", SECRET)], "names none of the 3 messages"),
-        ([("m1", "I10", "")], "row 1: code and"),
+        ([("m1", "I10", "")], "row 2: code and"),
     ):
         with pytest.raises(MedicalTasksError, match=message):
             codes_from_file(folder, write_csv(tmp_path / "b.csv", header, rows))

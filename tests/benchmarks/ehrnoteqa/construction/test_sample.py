@@ -137,7 +137,7 @@ LONG = f"{SECRET} " * 40
         (csv_bytes(note(), columns=COLUMNS[:-1]), "missing: 'text'"),
         (f"{SECRET},b\n1,2\n".encode(), "wrong columns"),
         (gzip.compress(csv_bytes(note()))[:-20], "cut off, the gzip data end"),
-        (csv_bytes(note(patient=LONG)), "row 1, field 'subject_id': must be an id"),
+        (csv_bytes(note(patient=LONG)), "row 2, field 'subject_id': must be an id"),
         (csv_bytes(note(patient=" ")), "field 'subject_id'"),
     ],
 )
