@@ -87,16 +87,9 @@ def _major(version: str) -> int:
 
 
 def examine() -> list[Finding]:
-    """Looks at everything.
-
-    Returns:
-        Findings in a fixed order: suite, optional parts, versions, machine, processes and Hub, data.
-    """
-    return [*_suite(), *_parts(), _vllm_server(), *_versions(), *_machine(), *_processes(), *_hub(), *_data()]
-
-
-def _suite() -> Iterator[Finding]:
-    yield Finding("ok", "medical-tasks", f"{__version__} on Python {platform.python_version()}")
+    """Looks at everything, in a fixed order: suite, optional parts, versions, machine, processes and Hub, data."""
+    suite = Finding("ok", "medical-tasks", f"{__version__} on Python {platform.python_version()}")
+    return [suite, *_parts(), _vllm_server(), *_versions(), *_machine(), *_processes(), *_hub(), *_data()]
 
 
 def _parts() -> Iterator[Finding]:
