@@ -57,9 +57,9 @@ def _convert(weights: Path, folder: Path) -> None:
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     source = {"pretrained_model_name_or_path": str(weights.parent), "gguf_file": weights.name}
-    tokenizer = AutoTokenizer.from_pretrained(**source)
-    packed = AutoModelForCausalLM.from_pretrained(**source)
-    model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(**source))
+    tokenizer = AutoTokenizer.from_pretrained(**source, local_files_only=True)
+    packed = AutoModelForCausalLM.from_pretrained(**source, local_files_only=True)
+    model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(**source, local_files_only=True))
     model.load_state_dict(packed.state_dict())
     model.tie_weights()
     model.generation_config.eos_token_id = tokenizer.convert_tokens_to_ids("<|im_end|>")

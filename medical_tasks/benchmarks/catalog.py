@@ -59,11 +59,7 @@ def task_spec(name: str) -> TaskSpec:
 
 
 def dataset_spec(name: str) -> DatasetSpec:
-    """Finds a dataset by its name.
-
-    Raises:
-        UsageError: There is no such dataset.
-    """
+    """Finds a dataset by its name."""
     known = datasets()
     if name not in known:
         raise UsageError(f"unknown dataset {name!r}.{did_you_mean(name, known)} Datasets: {', '.join(known)}.")
@@ -74,22 +70,8 @@ SUITE = "medical"
 
 
 def parse_task_names(text: str) -> list[TaskSpec]:
-    """Reads a comma list of task names in any of the spellings.
-
-    Args:
-        text: for example `medical|medcalc,medcalc_direct`.
-
-    Returns:
-        The tasks in the order given, each once.
-
-    Raises:
-        UsageError: A name is empty, unknown, or asks for a number of examples the task does not have.
-    """
-    found: dict[str, TaskSpec] = {}
-    for part in text.split(","):
-        for task in _parse_one(part.strip()):
-            found.setdefault(task.name, task)
-    return list(found.values())
+    """Reads a comma list of task names in any of the spellings, such as `medical|medcalc,medcalc_direct`; each counts once."""
+    return list({task.name: task for part in text.split(",") for task in _parse_one(part.strip())}.values())
 
 
 def _parse_one(text: str) -> list[TaskSpec]:
@@ -132,11 +114,7 @@ def _with_shots(task: TaskSpec, shots: int, text: str) -> TaskSpec:
 
 
 def dataset_source(name: str) -> DatasetSource:
-    """Finds how a dataset is built.
-
-    Raises:
-        UsageError: There is no such dataset.
-    """
+    """Finds how a dataset is built."""
     spec = dataset_spec(name)
     return next(benchmark for benchmark in BENCHMARKS if spec in benchmark.datasets).source(name)
 
@@ -151,17 +129,7 @@ def build_dataset(
     partial: bool = False,
     fetch: bool = False,
 ) -> BuiltDataset:
-    """Builds one configuration of a dataset; see `data.building.build_source`.
-
-    Args:
-        name: of the dataset.
-        source: folder of the official files, or the file where one is enough; None for `demo`.
-        config: which configuration.
-        out: the dataset's folder; by default the one `run` looks in.
-        options: of a generated configuration.
-        partial: whether a part of a release that is still corrected is wanted.
-        fetch: whether to fetch the official files, of an open dataset.
-    """
+    """Builds or, with `fetch`, fetches and builds one configuration of a dataset; see `data.building.build_source`."""
     from medical_tasks.data.building import build_source
     from medical_tasks.data.dataset_store import datasets_home
     from medical_tasks.data.fetching import fetch as fetched

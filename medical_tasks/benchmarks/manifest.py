@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -78,27 +79,26 @@ def _task(task: TaskSpec) -> dict[str, Any]:
 
 
 def write_manifest(root: Path) -> list[Path]:
-    """Writes `tasks.json`, the packages of `setup.cfg` and README's table of tasks into the project's folder.
-
-    Returns:
-        The files that changed.
-    """
-    written = []
-    for path, text in _of_project(root).items():
-        if not path.is_file() or read_text(path) != text:
-            path.write_text(text, encoding="utf-8")
-            written.append(path)
-    return written
+    """Writes `tasks.json`, the packages of `setup.cfg` and README's table into the project's folder; returns what changed."""
+    return _written(_of_project(root))
 
 
 def check_manifest(root: Path) -> list[str]:
-    """Compares `tasks.json`, the packages of `setup.cfg` and README's table with the specs.
+    """Compares `tasks.json`, the packages of `setup.cfg` and README's table with the specs; a line each that is wrong."""
+    return _problems(_of_project(root))
 
-    Returns:
-        What is wrong, a line each; empty when nothing is.
-    """
+
+def _written(texts: Mapping[Path, str]) -> list[Path]:
+    changed = [path for path, text in texts.items() if not path.is_file() or read_text(path) != text]
+    for path in changed:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(texts[path], encoding="utf-8")
+    return changed
+
+
+def _problems(texts: Mapping[Path, str]) -> list[str]:
     problems = []
-    for path, text in _of_project(root).items():
+    for path, text in texts.items():
         if not path.is_file():
             problems.append(f"{path}: is not there. Write it with: make manifest")
         elif read_text(path) != text:
@@ -137,54 +137,24 @@ def _with_table(text: str, root: Path) -> str:
 
 
 def check_cards(root: Path | None = None) -> list[str]:
-    """Compares every Hub folder with what the sources say.
-
-    Args:
-        root: folder of the Hub folders; by default the one that ships with the package.
-
-    Returns:
-        One line a problem, the files named; empty when all is as generated.
-    """
+    """Compares the Hub folders, by default those that ship with the package, with the sources; a line each that is wrong."""
     problems: list[str] = []
     place = root or _shipped()
     for name in datasets():
         script = place / name / "build.py"
         if not script.is_file():
             problems.append(f"{script}: missing; every dataset has its builder class there")
-        for path, text in _generated(place, name).items():
-            if not path.is_file():
-                problems.append(f"{path}: missing; `medical-tasks manifest --write` makes it")
-            elif read_text(path) != text:
-                problems.append(f"{path}: not what its source says; `medical-tasks manifest --write` makes it anew")
+        problems += _problems(_generated(place, name))
         leaderboards = place / name / "eval.yaml"
         if leaderboards.is_file() and leaderboards not in _generated(place, name):
             problems.append(f"{leaderboards}: the dataset has no leaderboard; remove it")
-    known = set(datasets())
-    problems += [
-        f"{path.parent}: belongs to no dataset of the suite"
-        for path in sorted(place.glob("*/README.md"))
-        if path.parent.name not in known
-    ]
-    return problems
+    strange = [path.parent for path in sorted(place.glob("*/README.md")) if path.parent.name not in datasets()]
+    return [*problems, *(f"{folder}: belongs to no dataset of the suite" for folder in strange)]
 
 
 def write_cards(root: Path | None = None) -> list[Path]:
-    """Writes every generated file that differs from what the sources say.
-
-    Args:
-        root: folder of the Hub folders; by default the one that ships with the package.
-
-    Returns:
-        The files written.
-    """
-    written: list[Path] = []
-    for name in datasets():
-        for path, text in _generated(root or _shipped(), name).items():
-            if not path.is_file() or read_text(path) != text:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(text, encoding="utf-8")
-                written.append(path)
-    return written
+    """Writes the generated files of the Hub folders that differ from what the sources say; returns which."""
+    return [path for name in datasets() for path in _written(_generated(root or _shipped(), name))]
 
 
 def _shipped() -> Path:

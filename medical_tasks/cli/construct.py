@@ -30,8 +30,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Final
 
 from medical_tasks.benchmarks.catalog import BENCHMARKS
+from medical_tasks.cli import Options, add_options, check_options
 from medical_tasks.errors import UsageError
 from medical_tasks.guard import policy
 from medical_tasks.guard.policy import add_guard_arguments
@@ -40,58 +42,65 @@ from medical_tasks.spec import ConstructionVerb
 __all__ = ["add_arguments", "run"]
 
 
+_OPTIONS: Final[Options] = {
+    "": {
+        "paths": {
+            "nargs": "*",
+            "type": Path,
+            "metavar": "PATH",
+            "help": "import: sheets; answer-sheet: runs; scores: its DIR; archehr sheet: "
+            "edited sheets of candidates (default: the one in FOLDER)",
+        },
+        "--folder": {"type": Path, "metavar": "FOLDER", "help": "where all of it lies"},
+        "--source": {
+            "type": Path,
+            "metavar": "FILE",
+            "help": "sample, align: discharge.csv.gz or a file of its columns; filter: messages",
+        },
+        "--seed": {"type": int, "metavar": "N", "help": "decides who and in which order (default 0)"},
+    },
+    "sample": {
+        "--tokenizer": {
+            "metavar": "FOLDER",
+            "help": "whose tokens are counted: a folder, or estimate (default) without one",
+        },
+        "--cells": {
+            "metavar": "LEVEL:NOTES=N,...",
+            "help": "how many patients (default 1:1=275,1:2=275,2:1=150,2:2=150,2:3=150)",
+        },
+        "--bounds": {"metavar": "N,N", "help": "most tokens of level 1 and 2 (default 3000,7000)"},
+        "--allow-fewer": {"action": "store_true", "help": "take what there is where patients are too few"},
+    },
+    "generate, expand": {
+        "--model": {"metavar": "M", "help": "hf/PATH, vllm/PATH, vllm-server/NAME or openai-api/HOST/NAME"},
+        "--model-args": {
+            "metavar": "K=V,...",
+            "help": "settings of its backend (for generate, temperature is 1 if not said)",
+        },
+        "--tries": {"type": int, "metavar": "N", "help": "most replies of a step, or for a message (default 3)"},
+        "--max-new-tokens": {"type": int, "metavar": "N", "help": "longest reply (default 1500 and 1000)"},
+    },
+    "sheet, import, answer-sheet, scores": {
+        "--reviewers": {"metavar": "NAME,...", "help": "sheet, answer-sheet: who gets a share"},
+        "--overlap": {"type": int, "metavar": "N", "help": "sheet, answer-sheet: N questions or cases for everybody"},
+        "--blank-keeps": {"action": "store_true", "help": "import: a row without a mark is kept"},
+        "--partial": {"action": "store_true", "help": "import, scores: go on without some people's sheets"},
+        "--out": {"type": Path, "metavar": "PATH", "help": "answer-sheet: folder; scores: the table, CSV"},
+        "--data": {"type": Path, "metavar": "DIR", "help": "answer-sheet: the built dataset the runs were on"},
+        "--upstream": {"type": Path, "metavar": "DIR", "help": "answer-sheet: for runs with --prompts official"},
+        "--max-samples": {"type": int, "metavar": "N", "help": "answer-sheet: at most N questions, by their ids"},
+    },
+}
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
     known = _constructions()
     steps = dict.fromkeys(step for each in known.values() for step in each.steps)
     parser.add_argument("benchmark", choices=tuple(known), metavar="|".join(known), help="in whose manner")
     parser.add_argument("step", choices=tuple(steps), metavar="STEP", help=", ".join(steps))
-    parser.add_argument(
-        "paths",
-        nargs="*",
-        type=Path,
-        metavar="PATH",
-        help="import: sheets; answer-sheet: runs; scores: its DIR; archehr sheet: "
-        "edited sheets of candidates (default: the one in FOLDER)",
-    )
-    parser.add_argument("--folder", type=Path, metavar="FOLDER", help="where all of it lies")
-    parser.add_argument(
-        "--source",
-        type=Path,
-        metavar="FILE",
-        help="sample, align: discharge.csv.gz or a file of its columns; filter: messages",
-    )
-    parser.add_argument("--seed", type=int, metavar="N", help="decides who and in which order (default 0)")
-    sample = parser.add_argument_group("sample")
-    sample.add_argument(
-        "--tokenizer", metavar="FOLDER", help="whose tokens are counted: a folder, or estimate (default) without one"
-    )
-    sample.add_argument(
-        "--cells",
-        metavar="LEVEL:NOTES=N,...",
-        help="how many patients (default 1:1=275,1:2=275,2:1=150,2:2=150,2:3=150)",
-    )
-    sample.add_argument("--bounds", metavar="N,N", help="most tokens of level 1 and 2 (default 3000,7000)")
-    sample.add_argument("--allow-fewer", action="store_true", help="take what there is where patients are too few")
-    generate = parser.add_argument_group("generate, expand")
-    generate.add_argument("--model", metavar="M", help="hf/PATH, vllm/PATH, vllm-server/NAME or openai-api/HOST/NAME")
-    generate.add_argument(
-        "--model-args", metavar="K=V,...", help="settings of its backend (for generate, temperature is 1 if not said)"
-    )
-    generate.add_argument("--tries", type=int, metavar="N", help="most replies of a step, or for a message (default 3)")
-    generate.add_argument("--max-new-tokens", type=int, metavar="N", help="longest reply (default 1500 and 1000)")
+    add_options(parser, _OPTIONS)
     add_guard_arguments(parser)
-    sheets = parser.add_argument_group("sheet, import, answer-sheet, scores")
-    sheets.add_argument("--reviewers", metavar="NAME,...", help="sheet, answer-sheet: who gets a share")
-    sheets.add_argument(
-        "--overlap", type=int, metavar="N", help="sheet, answer-sheet: N questions or cases for everybody"
-    )
-    sheets.add_argument("--blank-keeps", action="store_true", help="import: a row without a mark is kept")
-    sheets.add_argument("--partial", action="store_true", help="import, scores: go on without some people's sheets")
-    sheets.add_argument("--out", type=Path, metavar="PATH", help="answer-sheet: folder; scores: the table, CSV")
-    sheets.add_argument("--data", type=Path, metavar="DIR", help="answer-sheet: the built dataset the runs were on")
-    sheets.add_argument("--upstream", type=Path, metavar="DIR", help="answer-sheet: for runs with --prompts official")
-    sheets.add_argument("--max-samples", type=int, metavar="N", help="answer-sheet: at most N questions, by their ids")
     for each in known.values():
         each.add_arguments(parser)
 
@@ -104,7 +113,8 @@ def run(arguments: argparse.Namespace) -> int:
             f"construct {arguments.benchmark} has the steps {', '.join(chosen.steps)}, got {arguments.step}."
         )
     step, needed, allowed = chosen.steps[arguments.step]
-    _check_options(arguments, needed, allowed)
+    command = f"construct {arguments.benchmark} {arguments.step}"
+    check_options(arguments, command, needed, allowed, words={"benchmark": "", "step": "", "paths": "PATH"})
     # Whatever step: an error about text that is held may not be told in its own words.
     subject = policy.Subject.of(chosen.dataset, task=f"construct {chosen.dataset.name}")
     with policy.protect([subject], policy.attestation_from(arguments)):
@@ -114,20 +124,3 @@ def run(arguments: argparse.Namespace) -> int:
 def _constructions() -> dict[str, ConstructionVerb]:
     made = {benchmark.short: benchmark.construction() for benchmark in BENCHMARKS}
     return {name: each for name, each in made.items() if each is not None}
-
-
-def _check_options(arguments: argparse.Namespace, needed: tuple[str, ...], allowed: tuple[str, ...]) -> None:
-    """Options of one step mean nothing for another, and are not passed over in silence."""
-    given = {
-        name: value
-        for name, value in vars(arguments).items()
-        if name not in ("benchmark", "step", "json") and value not in (None, False, [])
-    }
-    shown = {name: "PATH" if name == "paths" else f"--{name.replace('_', '-')}" for name in (*given, *needed)}
-    missing = [shown[name] for name in needed if name not in given]
-    step = f"construct {arguments.benchmark} {arguments.step}"
-    if missing:
-        raise UsageError(f"{step} needs {', '.join(missing)}. See: --help")
-    stray = [shown[name] for name in given if name not in (*needed, *allowed)]
-    if stray:
-        raise UsageError(f"{step} takes no {', '.join(stray)}. Leave it out.")

@@ -181,18 +181,13 @@ def _figure(estimate: dict[str, float | None]) -> tuple[str, str]:
 
 def _write(out: Path, pairs: Sequence[dict[str, Any]]) -> None:
     """The table as CSV; what is not defined is an empty cell."""
-    import csv
+    from medical_tasks.data.construction import write_table
 
-    from medical_tasks.data.construction import table_cell
-    from medical_tasks.io.files import WholeFile
-
-    with WholeFile(out) as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(_OUT_HEADER)
-        for pair in pairs:
-            figures = [pair[name][end] for name in ("spearman", "kendall") for end in ("value", "ci_low", "ci_high")]
-            cells = (pair["score"], pair["against"], *figures, pair["n"], pair["missing"])
-            writer.writerow(map(table_cell, cells))
+    rows: list[Sequence[object]] = [_OUT_HEADER]
+    for pair in pairs:
+        figures = [pair[name][end] for name in ("spearman", "kendall") for end in ("value", "ci_low", "ci_high")]
+        rows.append((pair["score"], pair["against"], *figures, pair["n"], pair["missing"]))
+    write_table(out, rows)
 
 
 def _finish(pairs: Sequence[dict[str, Any]]) -> int:

@@ -112,11 +112,7 @@ def _major(version: str) -> int:
 
 
 def examine() -> list[Finding]:
-    """Looks at everything.
-
-    Returns:
-        Findings in a fixed order: suite, optional parts, versions, machine, processes, data.
-    """
+    """Looks at everything, in a fixed order: suite, optional parts, versions, machine, processes, data."""
     suite = Finding("ok", "medical-tasks", f"{__version__} on Python {platform.python_version()}")
     return [suite, *_parts(), _vllm_server(), *_versions(), *_machine(), *_processes(), *_data()]
 

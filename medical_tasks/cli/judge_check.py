@@ -23,9 +23,10 @@ import argparse
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from medical_tasks.benchmarks.catalog import BENCHMARKS, tasks
+from medical_tasks.cli import add_options
 from medical_tasks.errors import IncompleteError, UsageError
 from medical_tasks.guard.policy import add_guard_arguments
 from medical_tasks.io.output import tell
@@ -40,47 +41,47 @@ if TYPE_CHECKING:
 __all__ = ["add_arguments", "run"]
 
 
+_OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "set": {"metavar": "SET", "help": "kqa, ehrnoteqa, anli, mednli or nli: whose labels"},
+    "--source": {
+        "type": Path,
+        "metavar": "PATH",
+        "help": "the official file or the folder that holds it; ehrnoteqa: the scores",
+    },
+    "--max-pairs": {"type": int, "metavar": "N", "help": "at most N pairs, chosen by their ids"},
+    "--out": {"type": Path, "metavar": "DIR", "help": "folder of the check (default: runs/check-SET-JUDGE-HASH)"},
+    "--prompts": {"default": "own", "metavar": "SET", "help": "kqa, ehrnoteqa: own (default) or official"},
+    "--upstream": {
+        "type": Path,
+        "metavar": "DIR",
+        "help": "checkout of the authors' repository, for --prompts official",
+    },
+    "--format": {"choices": ("open", "mc"), "help": "ehrnoteqa: how the models were asked (default open)"},
+    "--raters": {"metavar": "A,B,...", "help": "ehrnoteqa: the raters' columns (default: all that begin with rater_)"},
+    "--data": {
+        "type": Path,
+        "metavar": "DIR",
+        "help": "ehrnoteqa: folder of the built dataset (default: the user's data home)",
+    },
+    "--config": {"metavar": "NAME", "help": "ehrnoteqa: the dataset's configuration, e.g. demo"},
+    "--ways": {
+        "type": int,
+        "choices": (2, 3),
+        "help": "anli, mednli, nli: entailed or not, or three classes (default 3)",
+    },
+    "--round": {"choices": ("R1", "R2", "R3"), "help": "anli: one round (default: all three)"},
+    "--split": {"choices": ("train", "dev", "test"), "help": "anli, mednli, nli: which part (default test)"},
+    "--mednli": {"type": Path, "metavar": "PATH", "help": "nli: MedNLI's file; --source is ANLI's folder"},
+    "--style": {
+        "choices": ("json_cot", "json", "cot", "plain"),
+        "help": "anli, mednli, nli: JSON or a line, after a reason or without (default json_cot)",
+    },
+}
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
-    parser.add_argument("set", metavar="SET", help="kqa, ehrnoteqa, anli, mednli or nli: whose labels")
-    parser.add_argument(
-        "--source",
-        type=Path,
-        metavar="PATH",
-        help="the official file or the folder that holds it; ehrnoteqa: the scores",
-    )
-    parser.add_argument("--max-pairs", type=int, metavar="N", help="at most N pairs, chosen by their ids")
-    parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="folder of the check (default: runs/check-SET-JUDGE-HASH)"
-    )
-    parser.add_argument("--prompts", default="own", metavar="SET", help="kqa, ehrnoteqa: own (default) or official")
-    parser.add_argument(
-        "--upstream", type=Path, metavar="DIR", help="checkout of the authors' repository, for --prompts official"
-    )
-    parser.add_argument("--format", choices=("open", "mc"), help="ehrnoteqa: how the models were asked (default open)")
-    parser.add_argument(
-        "--raters", metavar="A,B,...", help="ehrnoteqa: the raters' columns (default: all that begin with rater_)"
-    )
-    parser.add_argument(
-        "--data",
-        type=Path,
-        metavar="DIR",
-        help="ehrnoteqa: folder of the built dataset (default: the user's data home)",
-    )
-    parser.add_argument("--config", metavar="NAME", help="ehrnoteqa: the dataset's configuration, e.g. demo")
-    parser.add_argument(
-        "--ways", type=int, choices=(2, 3), help="anli, mednli, nli: entailed or not, or three classes (default 3)"
-    )
-    parser.add_argument("--round", choices=("R1", "R2", "R3"), help="anli: one round (default: all three)")
-    parser.add_argument(
-        "--split", choices=("train", "dev", "test"), help="anli, mednli, nli: which part (default test)"
-    )
-    parser.add_argument("--mednli", type=Path, metavar="PATH", help="nli: MedNLI's file; --source is ANLI's folder")
-    parser.add_argument(
-        "--style",
-        choices=("json_cot", "json", "cot", "plain"),
-        help="anli, mednli, nli: JSON or a line, after a reason or without (default json_cot)",
-    )
+    add_options(parser, {"": _OPTIONS})
     add_judge_arguments(parser)
     add_guard_arguments(parser)
 

@@ -24,6 +24,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from medical_tasks.cli import Options, add_options
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.policy import add_guard_arguments
 from medical_tasks.io.output import tell
@@ -52,37 +53,48 @@ _TAKES: Final[Mapping[str, tuple[str, ...]]] = {
 _NAMED: Final = {"show": "ID", "submit": "FILE", "accept": "ID", "reject": "ID"}
 
 
+_OPTIONS: Final[Options] = {
+    "": {
+        "action": {"choices": tuple(_TAKES), "metavar": "VERB", "help": ", ".join(_TAKES)},
+        "what": {"nargs": "?", "metavar": "ID|FILE", "help": "a submission's id; submit: the package"},
+        "--store": {"required": True, "metavar": "PLACE", "help": "a folder, or hub:OWNER/NAME"},
+        "--state": {"choices": ("pending", "accepted", "rejected"), "help": "list: only these"},
+        "--task": {"metavar": "NAME", "help": "entries: of one task"},
+        "--by": {"metavar": "NAME", "help": "accept, reject: who decides; stands in the history"},
+        "--reason": {"metavar": "TEXT", "help": "accept, reject: why, one line; stands in the history"},
+        "--replace": {
+            "metavar": "ID",
+            "help": "accept: of the same model as this accepted submission, whose place it takes",
+        },
+        "--host": {"metavar": "ADDRESS", "help": "serve: where it listens (default 127.0.0.1)"},
+        "--port": {"type": int, "metavar": "N", "help": "serve: at which port (default 7860; 0 takes a free one)"},
+    },
+    "verification, accept: what the answers are scored against": {
+        "--unverified": {"action": "store_true", "help": "accept without scoring the answers again"},
+        "--data": {
+            "type": Path,
+            "metavar": "DIR",
+            "help": "folder of the built datasets (default: the user's data home)",
+        },
+        "--source": {"type": Path, "metavar": "FILE", "help": "what the dataset is made of, in place of --data"},
+        "--responses": {
+            "type": Path,
+            "metavar": "PATH",
+            "help": "the answers to credentialed data: a file, or a run's folder",
+        },
+        "--upstream": {"type": Path, "metavar": "DIR", "help": "the authors' checkout, for official prompts"},
+        "--task-args": {"metavar": "K=V,...", "help": "folders and files that the run used, e.g. documents=FOLDER"},
+        "--judge": {"metavar": "J", "help": "the recipe's own judge, to be asked again about some items"},
+        "--judge-args": {"metavar": "K=V,...", "help": "settings of the judge's backend"},
+        "--sample": {"type": int, "metavar": "N", "help": "about how many items the judge is asked again"},
+        "--seed": {"type": int, "metavar": "N", "help": "which ones"},
+    },
+}
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
-    parser.add_argument("action", choices=tuple(_TAKES), metavar="VERB", help=", ".join(_TAKES))
-    parser.add_argument("what", nargs="?", metavar="ID|FILE", help="a submission's id; submit: the package")
-    parser.add_argument("--store", required=True, metavar="PLACE", help="a folder, or hub:OWNER/NAME")
-    parser.add_argument("--state", choices=("pending", "accepted", "rejected"), help="list: only these")
-    parser.add_argument("--task", metavar="NAME", help="entries: of one task")
-    parser.add_argument("--by", metavar="NAME", help="accept, reject: who decides; stands in the history")
-    parser.add_argument("--reason", metavar="TEXT", help="accept, reject: why, one line; stands in the history")
-    parser.add_argument(
-        "--replace", metavar="ID", help="accept: of the same model as this accepted submission, whose place it takes"
-    )
-    parser.add_argument("--host", metavar="ADDRESS", help="serve: where it listens (default 127.0.0.1)")
-    parser.add_argument("--port", type=int, metavar="N", help="serve: at which port (default 7860; 0 takes a free one)")
-    group = parser.add_argument_group("verification", "accept: what the answers are scored against")
-    group.add_argument("--unverified", action="store_true", help="accept without scoring the answers again")
-    group.add_argument(
-        "--data", type=Path, metavar="DIR", help="folder of the built datasets (default: the user's data home)"
-    )
-    group.add_argument("--source", type=Path, metavar="FILE", help="what the dataset is made of, in place of --data")
-    group.add_argument(
-        "--responses", type=Path, metavar="PATH", help="the answers to credentialed data: a file, or a run's folder"
-    )
-    group.add_argument("--upstream", type=Path, metavar="DIR", help="the authors' checkout, for official prompts")
-    group.add_argument(
-        "--task-args", metavar="K=V,...", help="folders and files that the run used, e.g. documents=FOLDER"
-    )
-    group.add_argument("--judge", metavar="J", help="the recipe's own judge, to be asked again about some items")
-    group.add_argument("--judge-args", metavar="K=V,...", help="settings of the judge's backend")
-    group.add_argument("--sample", type=int, metavar="N", help="about how many items the judge is asked again")
-    group.add_argument("--seed", type=int, metavar="N", help="which ones")
+    add_options(parser, _OPTIONS)
     add_guard_arguments(parser)
 
 

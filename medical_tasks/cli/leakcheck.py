@@ -39,12 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compares, and says what was compared.
-
-    Raises:
-        RefusedError: Text of the source stands in the folder.
-        IncompleteError: None was found, but some files could not be looked into.
-    """
+    """Compares, and says what was compared."""
     from medical_tasks.data.dataset_store import source_files
     from medical_tasks.errors import IncompleteError, RefusedError
     from medical_tasks.guard.leakcheck import check_leaks

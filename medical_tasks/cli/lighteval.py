@@ -78,7 +78,7 @@ def _read(words: Sequence[str]) -> _Request:
             if word == "--tasks" and not rest:
                 raise UsageError("--tasks needs a value, for example --tasks medcalc.")
             named.append(spelled(word.partition("=")[2] if "=" in word else rest.pop(0)))
-        elif word.startswith("--") and "=" not in word and rest and not _is_flag(word):
+        elif word.startswith("--") and "=" not in word and rest and not word.startswith("--no-") and word not in _FLAGS:
             found += [word, rest.pop(0)]
         else:
             if _names_tasks(word, behind=len(positional)):
@@ -126,24 +126,8 @@ def _offered(name: str) -> list[TaskSpec]:
     return fitting
 
 
-def _is_flag(word: str) -> bool:
-    return word in _FLAGS or word.startswith("--no-")
-
-
 def run_with(words: Sequence[str]) -> int:
-    """Runs lighteval's command line.
-
-    Args:
-        words: the arguments behind `medical-tasks lighteval`.
-
-    Returns:
-        lighteval's exit code.
-
-    Raises:
-        UsageError: The arguments are wrong, or name a model's folder that is not there.
-        MissingError: lighteval is not installed, or a named task's data is not built.
-        RefusedError: The data guard refuses what the arguments would do with credentialed text.
-    """
+    """Runs lighteval's command line; its exit code."""
     from medical_tasks.benchmarks.catalog import dataset_spec
     from medical_tasks.guard import policy
     from medical_tasks.harness.lighteval_launcher import (

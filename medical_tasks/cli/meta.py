@@ -15,11 +15,12 @@ of outputs two metrics prefer the same one, and whom people side with where they
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from medical_tasks.cli import add_options
 from medical_tasks.cli.correlate import column_names
 from medical_tasks.errors import UsageError
 from medical_tasks.io.output import tell
@@ -35,29 +36,29 @@ HUMAN = "human_"
 _MOST_METRICS = 12
 
 
+_OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "sources": {"nargs": "+", "metavar": "SOURCE", "help": "FILE.csv, FOLDER, SYSTEM=FOLDER or SYSTEM@LABEL=FOLDER"},
+    "--preferences": {"type": Path, "metavar": "FILE.csv", "help": "what people prefer"},
+    "--metrics": {"metavar": "COLUMN[,...]", "help": "the metrics (default: all columns of numbers)"},
+    "--human": {"metavar": "COLUMN[,...]", "help": f"human scores (default: columns that begin with {HUMAN})"},
+    "--against": {"metavar": "METRIC", "help": "compare all others with this one (default: every two)"},
+    "--less-is-better": {"metavar": "COLUMN[,...]", "help": "turn these round (of runs: known)"},
+    "--kendall": {
+        "choices": ("pooled", "item"),
+        "default": "pooled",
+        "help": "tau-b over all outputs (default), or among each item's outputs, averaged",
+    },
+    "--where": {"action": "append", "default": [], "metavar": "LABEL=TEXT", "help": "only outputs with this label"},
+    "--task": {"metavar": "NAME", "help": "the task, where a run has several"},
+    "--epsilon": {"type": float, "metavar": "E", "help": "values this close are a tie (default 1e-9)"},
+    "--seed": {"type": int, "default": 0, "metavar": "N", "help": "of the intervals' random draws (default 0)"},
+    "--out": {"type": Path, "metavar": "FILE.json", "help": "write what --json prints there too"},
+}
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
-    parser.add_argument(
-        "sources", nargs="+", metavar="SOURCE", help="FILE.csv, FOLDER, SYSTEM=FOLDER or SYSTEM@LABEL=FOLDER"
-    )
-    parser.add_argument("--preferences", type=Path, metavar="FILE.csv", help="what people prefer")
-    parser.add_argument("--metrics", metavar="COLUMN[,...]", help="the metrics (default: all columns of numbers)")
-    parser.add_argument(
-        "--human", metavar="COLUMN[,...]", help=f"human scores (default: columns that begin with {HUMAN})"
-    )
-    parser.add_argument("--against", metavar="METRIC", help="compare all others with this one (default: every two)")
-    parser.add_argument("--less-is-better", metavar="COLUMN[,...]", help="turn these round (of runs: known)")
-    parser.add_argument(
-        "--kendall", choices=("pooled", "item"), default="pooled",
-        help="tau-b over all outputs (default), or among each item's outputs, averaged",
-    )  # fmt: skip
-    parser.add_argument(
-        "--where", action="append", default=[], metavar="LABEL=TEXT", help="only outputs with this label"
-    )
-    parser.add_argument("--task", metavar="NAME", help="the task, where a run has several")
-    parser.add_argument("--epsilon", type=float, metavar="E", help="values this close are a tie (default 1e-9)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the intervals' random draws (default 0)")
-    parser.add_argument("--out", type=Path, metavar="FILE.json", help="write what --json prints there too")
+    add_options(parser, {"": _OPTIONS})
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from medical_tasks.cli import check_options
 from medical_tasks.errors import UsageError
 from medical_tasks.io.output import tell
 
@@ -51,18 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Builds an index, or looks a text up."""
     step, needed, allowed = _STEPS[arguments.step]
-    given = {
-        name: value
-        for name, value in vars(arguments).items()
-        if name not in ("step", "json") and value not in (None, False)
-    }
-    shown = {name: "TEXT" if name == "text" else f"--{name.replace('_', '-')}" for name in (*given, *needed)}
-    missing = [shown[name] for name in needed if name not in given]
-    if missing:
-        raise UsageError(f"umls {arguments.step} needs {', '.join(missing)}. See: medical-tasks umls --help")
-    stray = [shown[name] for name in given if name not in (*needed, *allowed)]
-    if stray:
-        raise UsageError(f"umls {arguments.step} takes no {', '.join(stray)}. Leave it out.")
+    check_options(arguments, f"umls {arguments.step}", needed, allowed, words={"step": "", "text": "TEXT"})
     return step(arguments)
 
 

@@ -18,9 +18,11 @@ be, so that nothing is proven; 6 something differs; 2 it is no package; 3 the ju
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from medical_tasks.cli import add_options
 from medical_tasks.guard.policy import add_guard_arguments
 from medical_tasks.io.output import tell
 
@@ -33,31 +35,27 @@ UNPROVEN: Final = 5
 MISMATCH: Final = 6
 
 
+_OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "package": {"type": Path, "metavar": "PACKAGE", "help": "what `submit RUN --to space` wrote"},
+    "--data": {"type": Path, "metavar": "DIR", "help": "folder of the built datasets (default: the user's data home)"},
+    "--source": {"type": Path, "metavar": "FILE", "help": "what a dataset of your own is made of, in place of --data"},
+    "--responses": {
+        "type": Path,
+        "metavar": "FILE",
+        "help": "the answers to credentialed data: a file, or the folder of the run",
+    },
+    "--upstream": {"type": Path, "metavar": "DIR", "help": "the authors' checkout, for results with official prompts"},
+    "--task-args": {"metavar": "K=V,...", "help": "folders and files that the run used, e.g. documents=FOLDER"},
+    "--judge": {"metavar": "J", "help": "ask the package's own judge again, about a sample"},
+    "--judge-args": {"metavar": "K=V,...", "help": "settings of the judge's backend"},
+    "--sample": {"type": int, "default": 20, "metavar": "N", "help": "items to ask it about (default: 20)"},
+    "--seed": {"type": int, "default": 0, "metavar": "S", "help": "which ones (default: 0)"},
+}
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
-    parser.add_argument("package", type=Path, metavar="PACKAGE", help="what `submit RUN --to space` wrote")
-    parser.add_argument(
-        "--data", type=Path, metavar="DIR", help="folder of the built datasets (default: the user's data home)"
-    )
-    parser.add_argument(
-        "--source", type=Path, metavar="FILE", help="what a dataset of your own is made of, in place of --data"
-    )
-    parser.add_argument(
-        "--responses",
-        type=Path,
-        metavar="FILE",
-        help="the answers to credentialed data: a file, or the folder of the run",
-    )
-    parser.add_argument(
-        "--upstream", type=Path, metavar="DIR", help="the authors' checkout, for results with official prompts"
-    )
-    parser.add_argument(
-        "--task-args", metavar="K=V,...", help="folders and files that the run used, e.g. documents=FOLDER"
-    )
-    parser.add_argument("--judge", metavar="J", help="ask the package's own judge again, about a sample")
-    parser.add_argument("--judge-args", metavar="K=V,...", help="settings of the judge's backend")
-    parser.add_argument("--sample", type=int, default=20, metavar="N", help="items to ask it about (default: 20)")
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="which ones (default: 0)")
+    add_options(parser, {"": _OPTIONS})
     add_guard_arguments(parser)
 
 

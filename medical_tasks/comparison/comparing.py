@@ -380,11 +380,7 @@ def _task_names(given: Sequence[str]) -> list[str]:
 
 
 def _check(selection: Any, results: Sequence[Mapping[str, Any]], known: Mapping[str, Any]) -> None:
-    """Refuses names that none of the runs has.
-
-    Raises:
-        UsageError: A task, metric or breakdown is in none of them; the message lists those that are.
-    """
+    """Refuses names that none of the runs has."""
     there = list(dict.fromkeys(name for each in results for name in each["tasks"]))
     for name in selection.tasks:
         if name not in there:

@@ -208,6 +208,23 @@ def read_sheet(path: Path, columns: Sequence[str]) -> list[SheetRow]:
     ]
 
 
+_LISTED: Final = 20
+
+
+def refuse(problems: Sequence[str]) -> None:
+    """Reports everything that is wrong with sheets."""
+    if problems:
+        more = f"\n  and {len(problems) - _LISTED} more" if len(problems) > _LISTED else ""
+        listed = "".join(f"\n  {problem}" for problem in problems[:_LISTED])
+        raise UsageError(f"the sheets cannot be taken in, nothing is written:{listed}{more}")
+
+
+def write_table(path: Path, rows: Iterable[Iterable[object]], *, private: bool = False) -> None:
+    """Writes a table that nobody reads back as CSV, whole or not at all."""
+    with WholeFile(path, private=private) as part:
+        csv.writer(part, lineterminator="\n").writerows(map(table_cell, row) for row in rows)
+
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,29}")
 
 

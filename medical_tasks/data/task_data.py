@@ -280,3 +280,10 @@ def run_data(
         yield load_task_data(
             task, spec, data=given.data, config=ran["config"], split=ran.get("split"), max_samples=most
         )
+
+
+def check_scoring_args(task: TaskSpec, arguments: Mapping[str, str]) -> None:
+    """Refuses a setting that a task's scoring does not have."""
+    if unknown := [name for name in arguments if name not in task.scoring_arguments]:
+        known = ", ".join(task.scoring_arguments) or "none"
+        raise UsageError(f"{task.name}: its scoring takes no argument {unknown[0]!r}. Arguments: {known}.")

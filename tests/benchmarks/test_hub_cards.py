@@ -31,9 +31,9 @@ def test_a_changed_and_a_missing_file_are_named_and_made_anew(tmp_path: Path) ->
     (tmp_path / "stray" / "README.md").write_text("")
     assert check_cards(tmp_path) == [
         f"{script}: missing; every dataset has its builder class there",
-        f"{card}: not what its source says; `medical-tasks manifest --write` makes it anew",
-        f"{croissant}: missing; `medical-tasks manifest --write` makes it",
-        f"{leaderboards}: missing; `medical-tasks manifest --write` makes it",
+        f"{card}: is not what the specs say. Write it anew with: make manifest",
+        f"{croissant}: is not there. Write it with: make manifest",
+        f"{leaderboards}: is not there. Write it with: make manifest",
         f"{needless}: the dataset has no leaderboard; remove it",
         f"{tmp_path / 'stray'}: belongs to no dataset of the suite",
     ]

@@ -36,6 +36,7 @@ from medical_tasks.benchmarks.archehr_qa.parsing import (
 )
 from medical_tasks.benchmarks.archehr_qa.prompts import QUESTION_WORDS
 from medical_tasks.benchmarks.archehr_qa.spec import ENDS, OFFICIAL, WORD_LIMIT
+from medical_tasks.data.task_data import check_scoring_args
 from medical_tasks.errors import UsageError
 from medical_tasks.scoring.bleu_and_sari import tokenize_13a
 from medical_tasks.scoring.reasoning import spoken
@@ -56,7 +57,7 @@ def score_items(
 ) -> list[ItemScore]:
     """Scores the replies to a task's items; any text has a score. Each of the `scoring_arguments` adds its metrics."""
     given = arguments or {}
-    _check_arguments(task, given)
+    check_scoring_args(task, given)
     if len(items) != len(responses):
         raise UsageError(
             f"{task.name}: {len(items)} items but {len(responses)} responses. Give one response for each item."
@@ -68,7 +69,7 @@ def score_items(
 
 def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
     """Says what decides the metrics that a task's `scoring_arguments` add, for the recipe; loads no weights."""
-    _check_arguments(task, arguments)
+    check_scoring_args(task, arguments)
     return model_identity(arguments)
 
 
@@ -79,13 +80,6 @@ def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, tuple[float, f
 
 def _kind(task: TaskSpec) -> str:
     return "cited" if "steps" in task.options else task.options["form"]
-
-
-def _check_arguments(task: TaskSpec, arguments: Mapping[str, str]) -> None:
-    unknown = [name for name in arguments if name not in task.scoring_arguments]
-    if unknown:
-        known = ", ".join(task.scoring_arguments) or "none"
-        raise UsageError(f"{task.name}: its scoring takes no argument {unknown[0]!r}. Arguments: {known}.")
 
 
 def _cited_answers(

@@ -28,6 +28,7 @@ from medical_tasks.benchmarks.doclens.measures import (
 from medical_tasks.benchmarks.doclens.official_scoring import OfficialVerdict, judge_official
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS, divide_note
 from medical_tasks.data.dataset_source import file_sha256
+from medical_tasks.data.task_data import check_scoring_args
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging
 from medical_tasks.models.text_metrics import MODEL_METRICS, Pairs, concept_pairs, identity_of_models, metrics_of_models
@@ -187,10 +188,7 @@ class Settings:
 
 def read_settings(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
     """Reads the arguments of a task's scoring, but for those of its metrics of texts."""
-    unknown = [name for name in arguments if name not in task.scoring_arguments]
-    if unknown:
-        known = ", ".join(task.scoring_arguments) or "none"
-        raise UsageError(f"{task.name}: its scoring takes no argument {unknown[0]!r}. Arguments: {known}.")
+    check_scoring_args(task, arguments)
     citations = _one_of(task, arguments, "citations", ("yes", "no"))
     style = _one_of(task, arguments, "style", STYLES)
     # Whatever it were set to, the metrics that need it would be reported.

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from medical_tasks.benchmarks.ehrnoteqa.judging import NO_GOLD, AnswerVerdict, Case, gold_texts, judge_answers
 from medical_tasks.benchmarks.ehrnoteqa.letters import Letter, read_letter
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
+from medical_tasks.data.task_data import check_scoring_args
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging
 from medical_tasks.models.base import ChoiceScores
@@ -65,7 +66,7 @@ def score_items(
 
 def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
     """Says what decides the metrics that a task's `scoring_arguments` add."""
-    _check_arguments(task, arguments)
+    check_scoring_args(task, arguments)
     return {name: dict(embedder_identity(folder)) for name, folder in arguments.items()}
 
 
@@ -165,7 +166,7 @@ def _similarities(
     task: TaskSpec, items: Sequence[Item], answers: Sequence[str], arguments: Mapping[str, str]
 ) -> list[dict[str, float]]:
     """The metrics of the arguments given, for each item: of several golds that of the most similar one; nan without gold."""
-    _check_arguments(task, arguments)
+    check_scoring_args(task, arguments)
     made: list[dict[str, float]] = [{} for _ in items]
     if not arguments:
         return made
@@ -178,13 +179,6 @@ def _similarities(
             row = made[place]
             row[name] = value if math.isnan(row[name]) else max(row[name], value)
     return made
-
-
-def _check_arguments(task: TaskSpec, arguments: Mapping[str, str]) -> None:
-    unknown = [name for name in arguments if name not in task.scoring_arguments]
-    if unknown:
-        known = ", ".join(task.scoring_arguments) or "none"
-        raise UsageError(f"{task.name}: its scoring takes no argument {unknown[0]!r}. Arguments: {known}.")
 
 
 def _references(golds: Sequence[str]) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ A wrong label gets what it did, by the rules that reproduce those of v1.0 (`calc
 
 from __future__ import annotations
 
-import csv
 import itertools
 import re
 from collections import Counter
@@ -28,10 +27,9 @@ from medical_tasks.calculators import Answer, AnyCalculator, CalculatorInputErro
 from medical_tasks.calculators.inputs import Choice, Input, Quantity, fold
 from medical_tasks.calculators.steps import quiet
 from medical_tasks.calculators.v1_labels import label as v1_label
-from medical_tasks.data.construction import table_cell
+from medical_tasks.data.construction import write_table
 from medical_tasks.data.dataset_source import steps_to_get
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.files import WholeFile
 
 __all__ = ["audit_file", "summary", "write_audit"]
 
@@ -165,13 +163,8 @@ def audit_file(source: Path) -> Iterator[AuditedRow]:
 
 def write_audit(rows: Iterable[AuditedRow], out: Path) -> list[AuditedRow]:
     """Writes audited rows as CSV, whole or not at all."""
-    written: list[AuditedRow] = []
-    with WholeFile(out) as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        for row in rows:
-            writer.writerow([table_cell(getattr(row, column)) for column in COLUMNS])
-            written.append(row)
+    written = list(rows)
+    write_table(out, (COLUMNS, *([getattr(row, column) for column in COLUMNS] for row in written)))
     return written
 
 

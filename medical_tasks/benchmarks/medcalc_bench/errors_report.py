@@ -5,7 +5,6 @@ The judge (Khandekar et al. 2024, sections 4.1, 4.2) sees the reply as JSON. Att
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import math
@@ -19,7 +18,7 @@ from medical_tasks.benchmarks.medcalc_bench.errors import TYPES, sort_error
 from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY, entities_of
 from medical_tasks.benchmarks.medcalc_bench.prompts import JUDGE_TEXTS
 from medical_tasks.calculators import CalculatorInputError
-from medical_tasks.data.construction import table_cell
+from medical_tasks.data.construction import write_table
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.interval_plot import IntervalPoint, interval_plot
 from medical_tasks.judges.base import Judge, Question, Unreadable, Unscored
@@ -113,20 +112,11 @@ def _number(value: float) -> float | None:
 def write_errors(folder: Path, report: Mapping[str, Any], rows: Sequence[ErrorRow]) -> list[Path]:
     """Writes `error_items.csv`, then `errors.json`, each whole or not at all."""
     items, summary = folder / "error_items.csv", folder / "errors.json"
-    with WholeFile(items) as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("task", "id", "error_type", "reason", "source"))
-        for row in rows:
-            cells = (row.task, row.id, row.error_type, _storable(row.reason), row.source)
-            writer.writerow(map(table_cell, cells))
+    cells = ((row.task, row.id, row.error_type, row.reason, row.source) for row in rows)
+    write_table(items, (("task", "id", "error_type", "reason", "source"), *cells))
     with WholeFile(summary) as file:
-        file.write(_storable(json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False)) + "\n")
+        file.write(json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     return [summary, items]
-
-
-def _storable(text: str) -> str:
-    """UTF-8 cannot carry the lone surrogates that a model's text may hold."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def write_attributes(
@@ -137,10 +127,7 @@ def write_attributes(
     table = folder / f"attributes_{task}.csv"
     written = [table]
     rows = [asdict(each) for each in points]
-    with WholeFile(table) as file:
-        writer = csv.DictWriter(file, list(AttributePoint.__dataclass_fields__), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_table(table, (AttributePoint.__dataclass_fields__, *(each.values() for each in rows)))
     for kind, title in _KIND_TITLES.items():
         own = (each for each in points if each.kind == kind)
         shown = [IntervalPoint(each.attributes, each.accuracy, each.ci_low, each.ci_high, each.n) for each in own]

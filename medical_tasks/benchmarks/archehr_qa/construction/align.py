@@ -29,7 +29,7 @@ from medical_tasks.benchmarks.archehr_qa.construction.files import (
 from medical_tasks.benchmarks.archehr_qa.construction.posts import Post, load_posts
 from medical_tasks.benchmarks.archehr_qa.construction.rounds import OwnCase, split_note
 from medical_tasks.data import construction
-from medical_tasks.data.construction import SheetRow, file_name, read_sheet, write_sheet
+from medical_tasks.data.construction import SheetRow, file_name, read_sheet, refuse, write_sheet
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.csv_files import StreamedRow
 from medical_tasks.io.files import WholeFile, open_text
@@ -104,13 +104,14 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]
     }
     place = folder / files.ALIGNMENT
     if place.exists():
-        there = files.read_json(place, step="align")
+        there = construction.read_json(place, step="archehr align")
         if there.get("recipe") != recipe:
             raise UsageError(
                 f"{folder}: holds another alignment, of other files or settings. Work in another --folder."
             )
         return there
-    ranking = Ranking([list(_query_words(post, titles)) for post in posts], top=top)
+    texts = [(post.text, *titles.get(post.id, ())) for post in posts]
+    ranking = Ranking([[word for text in each for word in content_words(text)] for each in texts], top=top)
     hits, counted = _ranked(source, codes, ranking)
     lines = [
         _line(post, rank, hit) for post, of_post in zip(posts, hits, strict=True) for rank, hit in enumerate(of_post, 1)
@@ -120,8 +121,8 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]
     _write_notes(source, folder, {line["note_id"] for line in lines})
     digest = construction.write_lines(folder / files.CANDIDATES, lines)
     if not (folder / files.CANDIDATES_SHEET).exists():
-        texts = {post.id: post.text for post in posts}
-        rows = (_row(number, line, texts[line["post_id"]]) for number, line in enumerate(lines, start=1))
+        said = {post.id: post.text for post in posts}
+        rows = (_row(number, line, said[line["post_id"]]) for number, line in enumerate(lines, start=1))
         write_sheet(folder / files.CANDIDATES_SHEET, COLUMNS, rows)
     files.write_guidelines(folder)
     made = {
@@ -135,11 +136,6 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]
     }
     construction.write_json(place, made)
     return made
-
-
-def _query_words(post: Post, titles: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    for text in (post.text, *titles.get(post.id, ())):
-        yield from content_words(text)
 
 
 def _ranked(source: Path, codes: AdmissionCodes, ranking: Ranking) -> tuple[list[list[Hit]], dict[str, int]]:
@@ -179,13 +175,12 @@ def _write_notes(source: Path, folder: Path, names: set[str]) -> None:
 
 def load_candidates(folder: Path) -> list[Record]:
     """Reads which notes were found for which message, without texts."""
-    made = files.read_json(folder / files.ALIGNMENT, step="align")
+    made = construction.read_json(folder / files.ALIGNMENT, step="archehr align")
     files.checked_step(folder / files.CANDIDATES, made, step="align, in another --folder")
-    return files.read_lines(folder / files.CANDIDATES, _FIELDS, step="align")
+    return construction.read_lines(folder / files.CANDIDATES, _FIELDS, step="archehr align")
 
 
 YES_NO: Final = {"yes": True, "y": True, "no": False, "n": False, "": False}
-_LISTED: Final = 20
 
 
 def chosen_cases(folder: Path, sheets: Sequence[Path] = ()) -> list[OwnCase]:
@@ -238,14 +233,6 @@ def _problems(
     mark = row.cells["chosen"].strip().lower()
     if mark not in YES_NO:
         yield f"{row.place('chosen')}: must be yes, no or empty, got a text of {len(mark)} characters"
-
-
-def refuse(problems: Sequence[str]) -> None:
-    """Reports everything that is wrong with sheets."""
-    if problems:
-        more = f"\n  and {len(problems) - _LISTED} more" if len(problems) > _LISTED else ""
-        listed = "".join(f"\n  {problem}" for problem in problems[:_LISTED])
-        raise UsageError(f"the sheets cannot be taken in, nothing is written:{listed}{more}")
 
 
 def _note_text(folder: Path, name: str) -> str:

@@ -153,7 +153,7 @@ def _written(folder: Path, posts: Sequence[Post], found: Mapping[str, Mapping[st
 def _expansion(folder: Path) -> dict[str, Any]:
     place = folder / files.EXPANSION
     nothing = {"schema_version": 1, "notes": None, "posts": None}
-    return files.read_json(place, step="expand") if place.exists() else nothing
+    return construction.read_json(place, step="archehr expand") if place.exists() else nothing
 
 
 def _noted(folder: Path, side: str, made: Mapping[str, Any]) -> dict[str, Any]:
@@ -180,7 +180,7 @@ def load_post_codes(folder: Path) -> dict[str, list[str]]:
         raise UsageError(f"{place}: was changed since it was written. Do this step again: construct archehr expand.")
     return {
         record.values["id"]: record.values["descriptions"]
-        for record in files.read_lines(place, _POST_FIELDS, step="expand")
+        for record in construction.read_lines(place, _POST_FIELDS, step="archehr expand")
     }
 
 

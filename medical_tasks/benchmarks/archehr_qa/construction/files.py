@@ -16,7 +16,7 @@ from medical_tasks.data import construction
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.csv_files import StreamedRow, read_header, stream_rows
 from medical_tasks.io.files import WholeFile
-from medical_tasks.io.json_records import Field, Record
+from medical_tasks.io.json_records import Field
 from medical_tasks.scoring.porter import stem
 
 FILTER: Final = "filter.json"
@@ -32,16 +32,6 @@ NOTES: Final = "notes"
 RELEASE: Final = "release"
 AGREEMENT: Final = "agreement.json"
 _GUIDELINES: Final = "guidelines.txt"
-
-
-def read_json(path: Path, *, step: str) -> dict[str, Any]:
-    """Reads a JSON file that an earlier step wrote; see `data.construction_files`."""
-    return construction.read_json(path, step=f"archehr {step}")
-
-
-def read_lines(path: Path, fields: Mapping[str, Field], *, step: str) -> list[Record]:
-    """Reads a JSON Lines file that an earlier step wrote; see `data.construction_files`."""
-    return construction.read_lines(path, fields, step=f"archehr {step}")
 
 
 def checked_step(path: Path, made: Mapping[str, Any], *, step: str) -> None:

@@ -53,7 +53,7 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict
     recipe = {"source_sha256": construction.text_sha256(source), "keywords": list(words)}
     place = folder / files.FILTER
     if place.exists():
-        there = files.read_json(place, step="filter")
+        there = construction.read_json(place, step="archehr filter")
         if there.get("recipe") == recipe:
             files.checked_step(folder / files.POSTS, there, step="filter, in another --folder")
             return there
@@ -167,9 +167,9 @@ def _records(source: Path) -> Iterator[tuple[str, str]]:
 
 def load_posts(folder: Path) -> list[Post]:
     """Reads the messages that were kept."""
-    made = files.read_json(folder / files.FILTER, step="filter")
+    made = construction.read_json(folder / files.FILTER, step="archehr filter")
     files.checked_step(folder / files.POSTS, made, step="filter, in another --folder")
     return [
         Post(id=record.values["id"], text=record.values["text"])
-        for record in files.read_lines(folder / files.POSTS, _POST_FIELDS, step="filter")
+        for record in construction.read_lines(folder / files.POSTS, _POST_FIELDS, step="archehr filter")
     ]

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.archehr_qa.construction import files, rounds
-from medical_tasks.benchmarks.archehr_qa.construction.align import refuse
 from medical_tasks.benchmarks.archehr_qa.construction.files import WORDS, content_words, one_line
 from medical_tasks.benchmarks.archehr_qa.construction.rounds import (
     ESSENTIAL,
@@ -40,7 +39,7 @@ from medical_tasks.benchmarks.archehr_qa.release import (
 )
 from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
 from medical_tasks.data import construction
-from medical_tasks.data.construction import SheetRow, checked_seed, make_folder, read_sheet
+from medical_tasks.data.construction import SheetRow, checked_seed, make_folder, read_sheet, refuse
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.json_records import is_list_of, is_text, one_of
@@ -112,9 +111,9 @@ def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) 
 def _release_form(folder: Path, number: int, options: ReviewOptions) -> dict[str, Any]:
     form: dict[str, Any] = {"note_source": "", "dev": 0, "seed": 0}
     if number > 1:
-        form |= files.read_json(rounds.round_folder(folder, number - 1) / rounds.REVIEW, step="import").get(
-            "release", {}
-        )
+        form |= construction.read_json(
+            rounds.round_folder(folder, number - 1) / rounds.REVIEW, step="archehr import"
+        ).get("release", {})
     said = {"note_source": options.note_source, "dev": options.dev, "seed": options.seed}
     form |= {name: value for name, value in said.items() if value is not None}
     if form["note_source"] not in ("", *NOTE_SOURCES):
@@ -371,9 +370,11 @@ def _labels(case: OwnCase) -> list[str]:
 
 def _among_annotators(folder: Path, number: int) -> list[dict[str, Any]]:
     place = rounds.round_folder(folder, number)
-    files.checked_step(place / rounds.MARKS, files.read_json(place / rounds.REVIEW, step="import"), step="import")
+    files.checked_step(
+        place / rounds.MARKS, construction.read_json(place / rounds.REVIEW, step="archehr import"), step="import"
+    )
     marks: dict[str, dict[str, list[str]]] = {}
-    for record in files.read_lines(place / rounds.MARKS, _MARK_FIELDS, step="import"):
+    for record in construction.read_lines(place / rounds.MARKS, _MARK_FIELDS, step="archehr import"):
         marks.setdefault(record.values["reviewer"], {})[record.values["case_id"]] = record.values["labels"]
     found = []
     for one, other in combinations(sorted(marks), 2):

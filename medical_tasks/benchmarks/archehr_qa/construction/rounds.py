@@ -93,7 +93,10 @@ def _record(case: OwnCase) -> dict[str, Any]:
 
 def load_cases(path: Path, *, step: str) -> dict[str, OwnCase]:
     """Reads cases that a step wrote, by id; no message shows a text."""
-    return {record.values["id"]: _case(record.values) for record in files.read_lines(path, _FIELDS, step=step)}
+    return {
+        record.values["id"]: _case(record.values)
+        for record in construction.read_lines(path, _FIELDS, step=f"archehr {step}")
+    }
 
 
 def _case(values: Mapping[str, Any]) -> OwnCase:
@@ -167,7 +170,7 @@ def cases_of(folder: Path, number: int) -> dict[str, OwnCase]:
     """Reads the cases as a round left them."""
     place = round_folder(folder, number)
     if number:
-        made = files.read_json(place / REVIEW, step="import")
+        made = construction.read_json(place / REVIEW, step="archehr import")
         files.checked_step(place / CASES, made, step="import")
     return load_cases(place / CASES, step="import" if number else "sheet")
 
@@ -176,7 +179,7 @@ def load_shares(folder: Path, number: int) -> dict[str, Any]:
     """Reads who has which cases of a round."""
     if number < 1:
         raise MissingError(f"{folder}: no sheets were written yet. Do it first: medical-tasks construct archehr sheet.")
-    shares = files.read_json(round_folder(folder, number) / SHARES, step="sheet")
+    shares = construction.read_json(round_folder(folder, number) / SHARES, step="archehr sheet")
     before = round_folder(folder, number - 1) / CASES
     if not before.exists() or shares.get("cases_sha256") != construction.text_sha256(before):
         raise UsageError(

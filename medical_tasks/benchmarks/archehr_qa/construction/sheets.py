@@ -85,7 +85,7 @@ def export_sheets(
     recipe = place / rounds.SHARES
     if not recipe.exists():
         construction.write_json(recipe, made)
-    elif files.read_json(recipe, step="sheet") != made:
+    elif construction.read_json(recipe, step="archehr sheet") != made:
         raise UsageError(
             f"{place}: sheets of round {number} were exported of other cases or with other settings, and somebody may be at work "
             "on them. Repeat that command, or move this folder away to export them anew."

@@ -27,10 +27,11 @@ from medical_tasks.data.construction import (
     escaped,
     file_name,
     read_sheet,
+    refuse,
     share_out,
     sheet_order,
-    table_cell,
     write_sheet,
+    write_table,
 )
 from medical_tasks.data.task_data import load_task_data, subset
 from medical_tasks.errors import UsageError
@@ -175,7 +176,6 @@ def _row(number: int, item: Item, gold: str, answer: Mapping[str, Any], reviewer
 RATINGS: Final = "ratings.csv"
 
 _KINDS: Final = {name: KINDS[name] for name in ("1 and 0", "o and x")}
-_LISTED: Final = 20
 _NUMBER: Final = re.compile(r"[0-9]{1,6}")
 _HASH_DIGITS: Final = 8
 _FIELDS: Final = {
@@ -244,19 +244,14 @@ def write_scores(folder: Path, out: Path, *, partial: bool = False) -> tuple[tup
         for record in construction.read_lines(folder / ANSWERS, _FIELDS, step="ehrnoteqa answer-sheet")
     }
     sheets = {name: _read(folder, name, ids, answers) for name, ids in key["sheets"].items() if ids}
-    problems = [problem for each in sheets.values() for problem in _problems(each, partial=partial)]
-    if problems:
-        more = f"\n  and {len(problems) - _LISTED} more" if len(problems) > _LISTED else ""
-        listed = "".join(f"\n  {problem}" for problem in problems[:_LISTED])
-        raise UsageError(f"the sheets cannot be taken in, nothing is written:{listed}{more}")
+    refuse([problem for each in sheets.values() for problem in _problems(each, partial=partial)])
     marked = {name: _with_empty(each, key["sheets"][name], answers) for name, each in sheets.items()}
     if not any(marked.values()):
         raise UsageError(f"{folder / files.SHEETS}: nothing is marked yet.")
     _write_ratings(folder / RATINGS, answers, {name: each.marks for name, each in sheets.items()})
     header = ("model", *marked)
     rows = [(model, *(_percent(marks, answers, model) for marks in marked.values())) for model in key["models"]]
-    with WholeFile(out) as part:
-        csv.writer(part, lineterminator="\n").writerows([map(table_cell, row) for row in (header, *rows)])
+    write_table(out, (header, *rows))
     return header, rows
 
 

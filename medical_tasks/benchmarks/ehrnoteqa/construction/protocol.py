@@ -23,6 +23,7 @@ from medical_tasks.data import construction
 from medical_tasks.data.task_data import TaskData
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.private_store import redact_reason
+from medical_tasks.io.json_records import is_text
 from medical_tasks.judges.base import Unreadable
 from medical_tasks.judges.reading import free_text, one_of, read_object
 from medical_tasks.runs.asking import AskingOptions, Construction, ask_model, check_counts
@@ -249,7 +250,7 @@ def read_question(reply: str) -> dict[str, str] | Unreadable:
     for name, text, most in (("question", question, MAX_QUESTION), ("answer", answer, MAX_ANSWER)):
         if len(text) > most:
             return Unreadable(f"{name} must have at most {most:,} characters")
-    if not _encodes(question, answer, found["reason"]):
+    if not all(map(is_text().holds, (question, answer, found["reason"]))):
         return Unreadable("the texts hold signs that cannot be written")
     return {"question": question, "answer": answer, "reason": found["reason"].strip()}
 
@@ -267,7 +268,7 @@ def read_choices(reply: str) -> dict[str, Any] | Unreadable:
     labels = [_LABEL.match(choice) for choice in choices]
     if all(label and label[1].upper() == letter for label, letter in zip(labels, LETTERS, strict=True)):
         return Unreadable("choices must not begin with their letter")
-    if not _encodes(*choices, found["reason"]):
+    if not all(map(is_text().holds, (*choices, found["reason"]))):
         return Unreadable("the texts hold signs that cannot be written")
     return {"choices": choices, "answer": found["answer"], "reason": found["reason"].strip()}
 
@@ -276,11 +277,3 @@ def _choices(value: Any) -> str | None:
     if not isinstance(value, Mapping) or set(value) != set(LETTERS):
         return f"must be an object with the keys {', '.join(LETTERS)} and no others"
     return None if all(free_text(text) is None for text in value.values()) else "must be five texts"
-
-
-def _encodes(*texts: str) -> bool:
-    try:
-        "".join(texts).encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -22,6 +22,7 @@ from medical_tasks.data.construction import (
     file_name,
     is_formula_error,
     read_sheet,
+    refuse,
     share_out,
     sheet_order,
     write_sheet,
@@ -108,7 +109,6 @@ def _row(number: int, draft: Mapping[str, Any], reviewer: str) -> dict[str, obje
     return {**dict.fromkeys(COLUMNS, ""), **told, **kept, **choices}
 
 
-_LISTED: Final = 20
 _MARKS: Final[Mapping[str, Inclusion]] = {"o": "keep", "x": "drop"}
 
 
@@ -236,10 +236,7 @@ def import_sheets(
         if found is not None:
             reviewed.append(found[0])
             history += found[1]
-    if check.problems:
-        more = f"\n  and {len(check.problems) - _LISTED} more" if len(check.problems) > _LISTED else ""
-        listed = "".join(f"\n  {problem}" for problem in check.problems[:_LISTED])
-        raise UsageError(f"the sheets cannot be taken in, nothing is written:{listed}{more}")
+    refuse(check.problems)
     return _written(folder, check, reviewed, history, absent)
 
 
