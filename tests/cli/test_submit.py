@@ -366,18 +366,6 @@ def test_what_is_left_out_of_a_submission_is_told(capsys: pytest.CaptureFixture[
     assert "as archehr_evidence takes it" in capsys.readouterr().out
 
 
-def test_a_question_that_is_cut_is_no_problem(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("s.json").write_text(
-        json.dumps([{**each, "prediction": "why " * 20} for each in predicted("archehr_question")])
-    )
-    assert check("--split", "test") == 2
-    assert "Say it with --task: archehr_question or archehr_answer." in capsys.readouterr().err
-    assert check("--split", "test", "--task", "archehr_question") == 0
-    said = capsys.readouterr()
-    assert said.err.count("has 20 words, of which the first 15 count; the limit is 15") == len(CASES)
-    assert "no problems" in said.out
-
-
 @pytest.mark.upstream
 @needs_shared
 def test_a_foreign_submission_is_checked_and_scored_by_one_command(capsys: pytest.CaptureFixture[str]) -> None:

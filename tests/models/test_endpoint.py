@@ -20,7 +20,7 @@ from medical_tasks.models.base import Answer, Failure, Model, Request
 from medical_tasks.models.call_pool import GIVE_UP_AFTER, run_calls
 from medical_tasks.models.chat_client import ChatClient, ChatSettings, Completion
 from medical_tasks.models.endpoint import alias_variables, chat_settings, open_endpoint
-from tests.fault_server import Call, Fault, FaultServer, Plan, echo_answer, first, randomly
+from tests.fault_server import Call, Fault, FaultServer, echo_answer, first, randomly
 from tests.models.local_runs import answers, results
 from tests.models.toy_server import model_at
 from tests.models.toy_texts import CASES, ask
@@ -135,15 +135,6 @@ def test_what_fails_every_call_stops_the_run_at_once(fault: Fault, error: type[E
         with pytest.raises(error, match=f"(?s){server.base_url} .model 'toy'.*{message}.*same command goes on"):
             results(model, requests(100))
     assert 1 <= len(server.calls) <= 2
-
-
-def test_answers_before_the_key_is_revoked_are_delivered() -> None:
-    found: list[str] = []
-    revoked: Plan = lambda call: Fault.status_code(401) if call.number > 10 else None  # noqa: E731
-    with FaultServer(revoked) as server, pytest.raises(MissingError, match="refused the key"):
-        model_at(server, concurrency=1).generate(requests(100), lambda result: found.append(result.key))
-    assert found == [f"k{i}" for i in range(10)]
-    assert len(server.calls) == 11
 
 
 @pytest.mark.parametrize("status", [400, 403, 422])

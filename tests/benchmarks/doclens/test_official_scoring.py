@@ -39,7 +39,7 @@ from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item
 from tests.benchmarks.doclens.doclens_judges import PerfectJudge, said_in, unit
 from tests.benchmarks.doclens.task_items import cases
-from tests.benchmarks.doclens.their_scores import official_citation_scores, official_claim_scores, official_scores
+from tests.benchmarks.doclens.their_scores import official_scores
 from tests.judges.scripted import TableJudge
 from tests.support import SHARED, needs_shared
 
@@ -292,33 +292,3 @@ def test_gpt_replies_need_their_keys() -> None:
         assert gpt_citation_reply(reply) is None
     assert gpt_question_reply('{"prediction": 1}') == {"prediction": 1, "entailment_prediction": 1}
     assert gpt_question_reply('{"entailment_prediction": 1}') is None
-
-
-def _said(*predictions: Any) -> list[dict[str, Any]]:
-    return [{"entailment_prediction": prediction} for prediction in predictions]
-
-
-@pytest.mark.parametrize(("given", "message"), cases("official_reading", "test_claims_their_script_fails_on"))
-def test_claims_their_script_fails_on(given: Any, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        official_claim_scores({"full": {"7": given}})
-
-
-def test_nothing_is_0_and_an_empty_object_no_claims() -> None:
-    scores: Any = {"full": {"1": {}, "2": _said(1)}}
-    assert official_claim_scores(scores) == {"full": 1.0, "total": 1.0}
-    assert official_claim_scores({"a": {}, "b": {"1": []}}) == {"a": 0.0, "b": 0.0, "total": 0.0}
-    names = ("claim_recall", "claim_precision", "citation_recall", "citation_precision")
-    assert official_scores() == {name: {"total": 0.0} for name in names}
-
-
-@pytest.mark.parametrize(("record", "message"), cases("official_reading", "test_citations_their_script_fails_on"))
-def test_citations_their_script_fails_on(record: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError, match=f"full, 7: a record {message}"):
-        official_citation_scores({"full": {"7": [record]}})
-
-
-@pytest.mark.parametrize(("record", "recall", "precision"), cases("official_reading", "test_citations_they_count"))
-def test_citations_they_count(record: dict[str, Any], recall: float, precision: float) -> None:
-    scores = official_citation_scores({"full": {"7": [record]}})
-    assert [one["full"] for one in scores] == [recall, precision]

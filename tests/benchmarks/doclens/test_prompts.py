@@ -152,16 +152,6 @@ def test_worked_examples_of_every_task(task: TaskSpec) -> None:
                 assert all(bool(sentence.citations) == (citations == "yes") for sentence in sentences)
 
 
-def test_examples_of_a_section_are_of_that_section() -> None:
-    task = BY_NAME["aci_bench_section_one_shot"]
-    prompts = prompts_of(task)
-    assert prompts.settings["examples"] == ["DEMO002"]
-    (row,) = [row for row in exemplar_rows(task) if row["id"] == "DEMO002"]
-    for item in items_of(task.name)[:4]:
-        answer = asked(prompts, item).partition("\n\nSection:\n")[2].partition(f"\n\n{texts.ASKED}\n\n")[0]
-        assert remove_citations(answer) == row[str(item.groups["section"])].strip()
-
-
 def test_braces_are_only_text() -> None:
     (odd,) = load_items(
         BY_NAME["doclens_own"], [{"id": "o", "sentences": ["{0} {given} %s {", "}"], "reference": "{answer} of {0}"}]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import json
 import math
@@ -364,14 +363,6 @@ def test_claims_are_joined(side: Any, records: list[dict[str, Any]], units: list
         assert "Secret" not in str(told.value)
 
 
-def test_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "claims.json"
-    path.write_text(json.dumps([{"example_id": 1, "output": "No fever.", "subclaims_output": ["a", "b"]}]))
-    assert read_joined(path, [unit("1", output="No fever [0].")], side="output") == {"1": ("a", "b")}
-    with pytest.raises(UsageError, match=r"claims\.json: no claims of the output of 2"):
-        read_joined(path, [unit("2", output="Rash.")], side="output")
-
-
 @pytest.mark.upstream
 @needs_shared
 def test_the_released_claims_are_those_of_the_right_visits() -> None:
@@ -507,11 +498,3 @@ def test_bleurt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert values[0] != pytest.approx(open_bleurt(folder).score([PAIRS[0]])[0])  # which is which matters
     assert "note: bleurt: 1 texts are longer" in capsys.readouterr().err
     assert text_identity({"bleurt": folder})["bleurt"]
-
-
-@pytest.mark.skipif(importlib.util.find_spec("radgraph") is not None, reason="the package radgraph is installed")
-def test_radgraph_without_its_package(tmp_path: Path) -> None:
-    with pytest.raises(MissingError, match="needs the package radgraph"):
-        text_metrics(PAIRS, {"radgraph": str(tmp_path)})
-    with pytest.raises(MissingError, match="needs the package radgraph"):
-        text_identity({"radgraph": str(tmp_path)})
