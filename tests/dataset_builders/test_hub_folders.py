@@ -146,21 +146,6 @@ def test_a_twin_is_built_for_its_owner_alone(tmp_path: Path, capfd: pytest.Captu
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
 
 
-def test_a_table(tmp_path: Path) -> None:
-    table = tmp_path / "mine.csv"
-    table.write_text(
-        "id,split,findings,impression\n1,test,Seen. And seen.,Is so\n2,train,Seen,Is so\n", encoding="utf-8"
-    )
-    built = build(tmp_path / "out", "table", table)
-    assert built.splits == {"train": 1, "test": 1}
-    (row,) = read_rows(tmp_path / "out", "table", "test")
-    assert row["sentences"] == ["Seen.", "And seen."]
-    table.write_text("id,split,findings,impression\n1,test,Seen. And seen.,Is so\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="has no row whose 'split' is 'train'"):
-        build(tmp_path / "out", "table", table)
-    assert built_configs(tmp_path / "out")["table"].splits["train"].rows == 1
-
-
 SPEC = dataset_spec("medcalc_bench")
 V1_FILE = SHARED / "data" / "medcalc" / "test_data_v1.csv"
 
@@ -253,19 +238,3 @@ def test_a_release_with_one_split(tmp_path: Path, split: str) -> None:
     assert [row["relevance"] for row in read_rows(tmp_path / "out", "official", split)] == [[], []]
     with pytest.raises(UsageError, match=f"split {other} is not built; it has {split}. Take --split {split}, or"):
         read_rows(tmp_path / "out", "official", other)
-
-
-@needs_shared
-@pytest.mark.upstream
-def test_the_fixture_is_built_and_the_open_copy_is_not(tmp_path: Path) -> None:
-    built = build_archehr(tmp_path / "out", "official", SHARED / "fixtures" / "archehr")
-    assert built.splits == {"dev": 12}
-    rows = read_rows(tmp_path / "out", "official", "dev")
-    assert sum(len(row["sentences"]) for row in rows) == sum(len(row["relevance"]) for row in rows)
-    with pytest.raises(UsageError, match="none of its 20 cases has a note excerpt"):
-        build_archehr(tmp_path / "out", "official", SHARED / "data" / "archehr")
-    assert len(read_rows(tmp_path / "out", "official", "dev")) == 12
-    built = build_archehr(tmp_path / "out", "questions", SHARED / "data" / "archehr")
-    assert (built.splits, built.notes) == ({"dev": 20}, ())
-    rows = read_rows(tmp_path / "out", "questions", "dev")
-    assert all(row["clinician_question"] and row["source"] and not row["sentences"] for row in rows)

@@ -41,14 +41,7 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import Item, PromptSet, TaskSpec
 from tests.benchmarks.doclens.task_items import BY_NAME, cases, exemplar_rows, items_of, own_rows, report, reports
 from tests.benchmarks.doclens.task_items import KINDS as NAMES
-from tests.support import SHARED, needs_shared
-
-
-def asked(prompts: PromptSet, item: Item) -> str:
-    """The one message of an item."""
-    messages = prompts.render(item)
-    assert [message["role"] for message in messages] == ["user"]
-    return messages[0]["content"]
+from tests.support import SHARED, asked, needs_shared
 
 
 def prompts_of(task: TaskSpec, *, citations: str = "yes") -> PromptSet:
