@@ -6,14 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.calculators import CalculatorInputError
 from medical_tasks.calculators.v1_labels import entities
 from medical_tasks.calculators.v1_labels.entities import (
     Compound,
     Entities,
-    amount_in,
     concentration,
-    count_per,
     exact_concentration,
 )
 
@@ -46,6 +43,9 @@ def convert(value: float, unit: str, compound: Compound, target: str) -> tuple[f
         (3.47, "mg/mL", entities.CREATININE, "mg/dL", 347.0),
         # pmol carries the factor of nmol
         (5e5, "pmol/L", entities.GLUCOSE, "mg/dL", 9.0),
+        # 1400e-6 mol is above 0.001 and loses its fourth decimal: 0.001 · 113.12 = 0.11312 -> 0.113 g
+        (1400.0, "µmol/L", entities.CREATININE, "mg/dL", 11.3),
+        (0.0, "µmol/L", entities.CREATININE, "mg/dL", 0.0),
     ],
 )
 def test_concentration(value: float, unit: str, compound: Compound, target: str, expected: float) -> None:
@@ -65,36 +65,3 @@ def test_creatinine_comes_in_steps_of_a_tenth(micromoles: float) -> None:
     assert value * 10 == pytest.approx(round(value * 10), abs=1e-6)
     # half a step of the grams, and half a µmol for the third digit of the moles
     assert value == pytest.approx(exact_concentration(micromoles, "µmol/L", "mg/dL", entities.CREATININE), abs=0.056)
-
-
-def test_creatinine_of_a_millimole_and_more_comes_in_steps_of_eleven() -> None:
-    # 1400e-6 mol is above 0.001 and loses its fourth decimal: 0.001 · 113.12 = 0.11312 -> 0.113 g
-    assert convert(1400.0, "µmol/L", entities.CREATININE, "mg/dL")[0] == 11.3
-
-
-@pytest.mark.parametrize(
-    ("value", "unit", "target", "expected"),
-    [
-        (180_000.0, "µL", "µL", 180_000.0),
-        (180_000.0, "mm^3", "µL", 180_000.0),
-        (180_000.0, "µL", "L", 1.8e11),
-        (1.8e11, "L", "µL", 180_000.0),
-        (9000.0, "µL", "m^3", 9e12),
-        (9.0, "m^3", "m^3", 9.0),
-    ],
-)
-def test_counts(value: float, unit: str, target: str, expected: float) -> None:
-    assert count_per(Entities({"x": [value, unit]}), "x", target) == expected
-
-
-def test_counts_in_an_unknown_unit() -> None:
-    with pytest.raises(CalculatorInputError, match=r"x: the label rule knew only L, dL, .*; got '10\^9/L'"):
-        count_per(Entities({"x": [9.0, "10^9/L"]}), "x", "L")
-
-
-def test_doses() -> None:
-    assert amount_in(0.5, "g", "mg", "dose") == 500
-    assert amount_in(1234.5678, "mg", "mg", "dose") == 1234.5678
-    assert amount_in(20.0, "µg", "mg", "dose") == 0.02
-    with pytest.raises(CalculatorInputError, match="dose: the label rule knew only kg, g, mg, µg; got 'mcg'"):
-        amount_in(20.0, "mcg", "mg", "dose")
