@@ -50,6 +50,8 @@ def convert(value: float, unit: str, compound: Compound, target: str) -> tuple[f
 )
 def test_concentration(value: float, unit: str, compound: Compound, target: str, expected: float) -> None:
     assert convert(value, unit, compound, target)[0] == expected
+    exact = exact_concentration(value, unit, target, compound)
+    assert expected == pytest.approx(exact, rel=0.3) or unit == "pmol/L"
 
 
 def test_a_loss_by_rounding_is_told() -> None:
