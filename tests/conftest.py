@@ -71,6 +71,17 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[RecordingProxy]:
 
 
 @pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Matrices this small are slower on several threads, by far when other tests run beside this one."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The arguments lighteval would have been started with."""
     calls: list[list[str]] = []

@@ -73,3 +73,10 @@ def toy_task(*metrics: MetricSpec, name: str = "toy", **more: Any) -> TaskSpec:
     """A task that nothing is loaded for."""
     whole: dict[str, Any] = {"dataset": "none", "split": "test", "version": "1-A", "generation_size": 8, **more}
     return TaskSpec(name=name, title="Toy", benchmark=NO_BENCHMARK, metrics=metrics, **whole)
+
+
+def asked(prompts: PromptSet, item: Item) -> str:
+    """The one message of an item."""
+    messages = prompts.render(item)
+    assert [message["role"] for message in messages] == ["user"]
+    return messages[0]["content"]

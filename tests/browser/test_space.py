@@ -181,11 +181,3 @@ def test_the_keyboard_reaches_all(space: Space, open_page: OpenPage) -> None:
             )
         )
     assert {"Task", "Ranked by", "board-0-filter", "mt-sort", "mt-scroll"} <= {name.strip() for name in reached}
-
-
-@pytest.mark.parametrize(
-    "query", ["?task=nothing", "?model=%3Cscript%3E", "?view=x", "?first=1&second=2", "?metric=%00"]
-)
-def test_an_odd_address_shows_a_page(space: Space, open_page: OpenPage, query: str) -> None:
-    page = open_page(f"{space.address}/{query}")
-    shown(page, ".mtl-title, .mtl-empty, .mtl-notice")

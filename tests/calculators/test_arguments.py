@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.calculators import CALCULATORS, CalculatorInputError, calculate
-from medical_tasks.cli.calc import from_arguments, render_inputs, render_list
+from medical_tasks.cli.calc import from_arguments, render_inputs
 
 
 @pytest.mark.parametrize(
@@ -44,14 +44,6 @@ def test_entities_come_under_the_datasets_names() -> None:
 def test_slips_are_errors(arguments: list[str], message: str) -> None:
     with pytest.raises(CalculatorInputError, match=message):
         from_arguments("cha2ds2_vasc", arguments)
-
-
-def test_the_list_has_a_line_for_each() -> None:
-    lines = render_list().splitlines()
-    assert len(lines) == len(CALCULATORS) + 1
-    for line, entry in zip(lines[1:], CALCULATORS, strict=True):
-        assert line.split()[:4] == [str(entry.id), entry.slug, entry.category, entry.output]
-        assert line.endswith(entry.name)
 
 
 @pytest.mark.parametrize("entry", CALCULATORS, ids=lambda entry: entry.slug)

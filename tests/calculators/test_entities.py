@@ -155,13 +155,6 @@ def test_a_convention_changes_only_its_own_calculator() -> None:
     assert calculate(4, MAN, conventions=conventions) == calculate(4, MAN)
 
 
-def test_calling_twice_gives_the_same() -> None:
-    entities = {"sex": "Female", "age": [55, "years"], "creatinine": [88.4, "µmol/L"]}
-    before = repr(entities)
-    assert calculate(3, entities) == calculate(3, entities)
-    assert repr(entities) == before
-
-
 @pytest.mark.parametrize("entry", CALCULATORS, ids=lambda entry: entry.slug)
 def test_every_input_of_every_calculator_is_whole(entry: Any) -> None:
     for item in entry.inputs:

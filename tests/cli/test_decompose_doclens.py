@@ -11,7 +11,7 @@ from medical_tasks.guard.private_store import private_home
 from tests.benchmarks.doclens.doclens_judges import checkout
 from tests.cli.conftest import Serving
 from tests.cli.wrong_use import refuse, wrong_use
-from tests.fault_server import Call, Fault, FaultServer
+from tests.fault_server import Call, FaultServer
 from tests.support import needs_shared
 
 NOTES = [
@@ -62,14 +62,6 @@ def test_references_of_ones_own(server: FaultServer, capsys: pytest.CaptureFixtu
     assert main([*score, "--task-args", "claims=claims.json"]) == 0
     entry = json.loads(Path("s/results.json").read_text(encoding="utf-8"))["tasks"]["doclens_own"]
     assert entry["metrics"]["claim_recall"]["n"] == 3
-    # Again: nothing is asked, the file is the same; mended by somebody it is left alone.
-    before = Path("claims.json").read_bytes()
-    assert decompose() == 0
-    assert (Path("claims.json").read_bytes(), len(server.calls)) == (before, 3)
-    Path("claims.json").write_bytes(before.replace(b"is new.", b"is old."))
-    assert decompose() == 2
-    assert "is not as an earlier run of this command left it" in capsys.readouterr().err
-    assert b"is old." in Path("claims.json").read_bytes()
 
 
 def test_outputs_of_a_responses_file(server: FaultServer) -> None:
@@ -100,25 +92,6 @@ def test_sections_of_a_built_dataset(serving: Serving) -> None:
         assert len(read_claim_file("t.json")) == 2
     # The dataset is open, so nothing of it needs to be private.
     assert not private_home().exists()
-
-
-def test_what_fails_is_listed_and_tried_again(serving: Serving, capsys: pytest.CaptureFixture[str]) -> None:
-    down = True
-
-    def plan(call: Call) -> Fault | None:
-        return Fault.status_code(400, "no") if down and "remedy1" in call.prompt else None
-
-    with serving(plan) as server:
-        assert decompose() == 5
-        said = capsys.readouterr().err
-        assert "1 of 3 texts were not taken apart (n1/full: judge: " in said
-        assert "The others are written. Give the same command again" in said
-        assert "remedy1" not in said
-        assert [record.id for record in read_claim_file("claims.json")] == ["n0", "n2", "blank"]
-        asked, down = len(server.calls), False
-        assert decompose() == 0
-        assert len(server.calls) == asked + 1
-        assert [record.id for record in read_claim_file("claims.json")] == ["n0", "n1", "n2", "blank"]
 
 
 @pytest.mark.parametrize("task", ["doclens_own", "aci_bench"])

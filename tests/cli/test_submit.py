@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -191,16 +189,11 @@ def test_a_check_tells_every_problem(capsys: pytest.CaptureFixture[str]) -> None
         f"  case 99: is none of the {n} cases of this split; the official scorer refuses the submission",
         "Mend them and check again.",
     ]
-    for other, message in (
-        ('["SECRET", "SECRET"]', "its records do not say which task it is of. Say it with --task: archehr_together"),
-        ("SECRET", "not JSON"),
-        ('{"1": "SECRET"}', "a list of records is needed, got an object of 1"),
-    ):
-        Path("s.json").write_text(other)
-        assert check() == 2
-        told = capsys.readouterr().err
-        assert f"s.json: {message}" in told
-        assert "SECRET" not in told
+    Path("s.json").write_text('["SECRET", "SECRET"]')
+    assert check() == 2
+    told = capsys.readouterr().err
+    assert "s.json: its records do not say which task it is of. Say it with --task: archehr_together" in told
+    assert "SECRET" not in told
 
 
 def test_several_tasks_need_a_name(capsys: pytest.CaptureFixture[str]) -> None:
@@ -231,26 +224,6 @@ def test_where_the_file_may_not_lie(here: Path, capsys: pytest.CaptureFixture[st
     assert "submission.json: lies in the git work tree" in capsys.readouterr().err
     assert not list(here.rglob("submission.json"))
     assert json.loads(Path("answers.json").read_text()) == SOUND
-
-
-@pytest.mark.parametrize(
-    ("error", "code"), [(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), 5), (KeyboardInterrupt(), 130)]
-)
-def test_a_write_that_ends_halfway_leaves_the_older_file(
-    here: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int
-) -> None:
-    scored(SOUND)
-    Path("submission.json").write_text("older")
-    before = sorted(each.name for each in here.iterdir())
-
-    def ends(number: int) -> None:
-        raise error
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", ends)
-        assert submit("--responses", "answers.json") == code
-    assert Path("submission.json").read_text() == "older"
-    assert sorted(each.name for each in here.iterdir()) == before
 
 
 def test_a_release_needs_no_build(capsys: pytest.CaptureFixture[str]) -> None:
@@ -364,18 +337,6 @@ def test_what_is_left_out_of_a_submission_is_told(capsys: pytest.CaptureFixture[
     assert records("s.json") == predicted("archehr_evidence")
     assert check("--split", "test") == 0  # an evidence submission is recognised
     assert "as archehr_evidence takes it" in capsys.readouterr().out
-
-
-def test_a_question_that_is_cut_is_no_problem(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("s.json").write_text(
-        json.dumps([{**each, "prediction": "why " * 20} for each in predicted("archehr_question")])
-    )
-    assert check("--split", "test") == 2
-    assert "Say it with --task: archehr_question or archehr_answer." in capsys.readouterr().err
-    assert check("--split", "test", "--task", "archehr_question") == 0
-    said = capsys.readouterr()
-    assert said.err.count("has 20 words, of which the first 15 count; the limit is 15") == len(CASES)
-    assert "no problems" in said.out
 
 
 @pytest.mark.upstream

@@ -119,14 +119,6 @@ def test_an_index_of_the_same_files_is_kept_and_of_damaged_ones_not(
     told = capsys.readouterr()
     assert "2 terms of 2 English strings" in told.out
     assert "holds .building-x of a build that was killed or still runs" in told.err
-    (built / ".building-x").rmdir()
-    with Path("release/META/MRCONSO.RRF").open("a") as file:
-        file.write("C0000001|ENG|P\n")
-    assert main(BUILD) == 2
-    assert "MRCONSO.RRF: line 3 has 3 fields, expected 18" in capsys.readouterr().err
-    assert main([*FIND, "heart failure"]) == 2
-    assert "holds no UMLS index" in capsys.readouterr().err
-    assert not list(built.glob(".building-*"))
 
 
 @wrong_use("umls")

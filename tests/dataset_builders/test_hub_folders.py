@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import importlib.util
 import json
 import stat
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +13,14 @@ import pytest
 from medical_tasks.benchmarks.archehr_qa.data import FOLDERS, source_at
 from medical_tasks.benchmarks.archehr_qa.twin import write_twin as write_archehr_twin
 from medical_tasks.benchmarks.catalog import build_dataset, dataset_source, dataset_spec, datasets
-from medical_tasks.benchmarks.doclens.data import ACI_COLUMNS, MEQSUM_COLUMNS
 from medical_tasks.benchmarks.doclens.mimic_data import MIMIC_SOURCE
 from medical_tasks.benchmarks.doclens.mimic_report import TRAIN_KINDS
 from medical_tasks.benchmarks.doclens.mimic_twin import NOTES_FILE, write_twin
-from medical_tasks.benchmarks.medcalc_bench.data import OFFICIAL_COLUMNS, V1_TEST_SHA256
 from medical_tasks.data.building import BuiltDataset, build_source
 from medical_tasks.data.cards import card_text, croissant_text
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import built_configs, read_rows
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.columns import Column
-from tests.benchmarks.archehr_qa.release_files import SECRET, case, key, write_cases, write_json
 from tests.benchmarks.medcalc_bench.official_csv import official_row, v12_rows, write_csv
 from tests.data.test_croissant import issues, records
 from tests.support import ROOT, SHARED, needs_shared
@@ -103,49 +97,6 @@ def test_what_is_needed_is_told(name: str, config: str, message: str, tmp_path: 
     assert not (tmp_path / "out").exists()
 
 
-@needs_shared
-@pytest.mark.upstream
-@pytest.mark.parametrize(
-    ("name", "config", "columns", "rows"),
-    [
-        ("aci_bench", "doclens", ACI_COLUMNS, {"train": 67, "validation": 20, "test1": 40}),
-        ("meqsum", "full", MEQSUM_COLUMNS, {"train": 1000, "validation": 50, "test": 100}),
-    ],
-)
-def test_the_release_through_load_dataset(
-    name: str, config: str, columns: tuple[Column, ...], rows: dict[str, int], tmp_path: Path
-) -> None:
-    import datasets
-
-    folder = build_dataset(name, source=SHARED / "data" / name, config=config, out=tmp_path / name).folder
-    loaded = datasets.load_dataset(str(folder), cache_dir=str(tmp_path / "cache"))
-    assert {split: len(part) for split, part in loaded.items()} == rows
-    assert loaded["train"].column_names == [column.name for column in columns]
-
-
-KQA_OFFICIAL = SHARED / "data" / "kqa"
-
-
-@needs_shared
-@pytest.mark.upstream
-def test_the_release_of_kqa_is_that_of_its_files(tmp_path: Path) -> None:
-    import datasets
-
-    for config, name, count in (("answered", "questions_w_answers", 201), ("questions", "questions", 1212)):
-        folder = build_dataset("kqa", source=KQA_OFFICIAL, config=config, out=tmp_path / "kqa").folder
-        loaded = datasets.load_dataset(str(folder), config, split="test", cache_dir=str(tmp_path / "cache"))
-        official = [
-            json.loads(line) for line in (KQA_OFFICIAL / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
-        ]
-        assert len(official) == count
-        assert loaded["question"][:] == [line["Question"] for line in official]
-        assert loaded["icd_10_diag"][:] == [line["ICD_10_diag"] or "" for line in official]
-        if config == "answered":
-            assert loaded["must_have"][:] == [line["Must_have"] for line in official]
-        else:
-            assert loaded["entity_tag"][:] == [line["entity_tag"] or [] for line in official]
-
-
 def test_a_file_of_ones_own_is_built_for_its_owner_alone(tmp_path: Path) -> None:
     file = tmp_path / "mine.json"
     records = [{"example_id": n, "input": f"[0] note {n}", "reference": ""} for n in range(3)]
@@ -195,37 +146,8 @@ def test_a_twin_is_built_for_its_owner_alone(tmp_path: Path, capfd: pytest.Captu
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
 
 
-def test_a_table(tmp_path: Path) -> None:
-    table = tmp_path / "mine.csv"
-    table.write_text(
-        "id,split,findings,impression\n1,test,Seen. And seen.,Is so\n2,train,Seen,Is so\n", encoding="utf-8"
-    )
-    built = build(tmp_path / "out", "table", table)
-    assert built.splits == {"train": 1, "test": 1}
-    (row,) = read_rows(tmp_path / "out", "table", "test")
-    assert row["sentences"] == ["Seen.", "And seen."]
-    table.write_text("id,split,findings,impression\n1,test,Seen. And seen.,Is so\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="has no row whose 'split' is 'train'"):
-        build(tmp_path / "out", "table", table)
-    assert built_configs(tmp_path / "out")["table"].splits["train"].rows == 1
-
-
 SPEC = dataset_spec("medcalc_bench")
 V1_FILE = SHARED / "data" / "medcalc" / "test_data_v1.csv"
-
-
-def test_the_class_builds_from_an_official_file(tmp_path: Path) -> None:
-    import datasets
-
-    write_csv(tmp_path / "official" / "test_data.csv", v12_rows())
-    made = builder_of(
-        "medcalc_bench", config_name="v1.2", data_dir=str(tmp_path / "official"), cache_dir=str(tmp_path / "cache")
-    )
-    assert isinstance(made, datasets.GeneratorBasedBuilder)
-    made.download_and_prepare()
-    rows = made.as_dataset(split="test")
-    assert rows["category"][:] == ["lab", "dosage", "date", "date"]
-    assert rows.info.license == "CC-BY-SA-4.0"
 
 
 def later_release(rows: int) -> list[dict[str, str]]:
@@ -247,56 +169,6 @@ def test_a_later_release_of_another_size_is_built_with_a_note(tmp_path: Path, co
     ]
     said = f"config {config}: split test has {rows:,} rows, 1,100 were published; right if"
     assert [said in note for note in built.notes] == [True] * (rows != 1100)
-
-
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        ("absent", r"absent is not there. It should hold\n  the test set, a CSV file: test_data_v1.csv or"),
-        ("empty folder", r"empty folder lacks\n  the test set, a CSV file: test_data_v1.csv or MedCalc-Bench/dataset"),
-    ],
-)
-def test_missing_source(tmp_path: Path, source: str, message: str) -> None:
-    (tmp_path / "empty folder").mkdir()
-    with pytest.raises(MissingError, match=message) as caught:
-        build_dataset("medcalc_bench", source=tmp_path / source, config="v1.0", out=tmp_path / "out")
-    assert caught.value.exit_code == 3
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([official_row(1), official_row(2, **{"Calculator ID": "x"})], r"line 5, Row Number 2, column 'Calculator ID'"),
-        (
-            map(official_row, range(1, 1001)),
-            "config v1.0: split test has 1,000 rows, 1,047 were published. The file is cut off",
-        ),
-    ],
-)
-def test_a_bad_file_leaves_nothing_and_is_named(tmp_path: Path, rows: Iterable[dict[str, str]], message: str) -> None:
-    path = write_csv(tmp_path / "test_data.csv", list(rows))
-    with pytest.raises(UsageError, match=message) as caught:
-        build_dataset("medcalc_bench", source=path, config="v1.0", out=tmp_path / "out")
-    assert caught.value.exit_code == 2
-    assert not (tmp_path / "out").exists()
-
-
-@needs_shared
-@pytest.mark.upstream
-def test_v1_every_cell_through_load_dataset(tmp_path: Path) -> None:
-    import datasets
-
-    built = build_dataset("medcalc_bench", source=V1_FILE.parent, config="v1.0", out=tmp_path / "out")
-    assert (built.rows, built.notes) == (1047, ())
-    assert dict(built_configs(built.folder)["v1.0"].source) == {"test_data_v1.csv": V1_TEST_SHA256}
-    loaded = datasets.load_dataset(str(built.folder), "v1.0", cache_dir=str(tmp_path / "cache"), split="test")
-    assert list(loaded) == read_rows(built.folder, "v1.0", "test", spec=SPEC)
-    with V1_FILE.open(encoding="utf-8", newline="") as stream:
-        official = list(csv.DictReader(stream, strict=True))
-    same = {theirs: ours for theirs, ours in OFFICIAL_COLUMNS.items() if theirs != "Relevant Entities"}
-    for theirs, ours in same.items():
-        assert [str(value) for value in loaded[ours][:]] == [row[theirs] for row in official], theirs
 
 
 @needs_shared
@@ -366,30 +238,3 @@ def test_a_release_with_one_split(tmp_path: Path, split: str) -> None:
     assert [row["relevance"] for row in read_rows(tmp_path / "out", "official", split)] == [[], []]
     with pytest.raises(UsageError, match=f"split {other} is not built; it has {split}. Take --split {split}, or"):
         read_rows(tmp_path / "out", "official", other)
-
-
-def test_a_wrong_file_is_not_built_and_not_quoted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    write_cases(tmp_path / "in" / "test", case("1"))
-    write_json(tmp_path / "in" / "test", "key", [key("1", answers=[{"sentence_id": "1", "relevance": SECRET}])])
-    with pytest.raises(
-        UsageError, match=r"case '1', answers, number 1, sentence '1': relevance must be one of"
-    ) as caught:
-        build_archehr(tmp_path / "out", "official", tmp_path / "in")
-    assert "marble" not in str(caught.value) + "".join(capfd.readouterr())
-    assert not (tmp_path / "out" / "medical_tasks.json").exists()
-
-
-@needs_shared
-@pytest.mark.upstream
-def test_the_fixture_is_built_and_the_open_copy_is_not(tmp_path: Path) -> None:
-    built = build_archehr(tmp_path / "out", "official", SHARED / "fixtures" / "archehr")
-    assert built.splits == {"dev": 12}
-    rows = read_rows(tmp_path / "out", "official", "dev")
-    assert sum(len(row["sentences"]) for row in rows) == sum(len(row["relevance"]) for row in rows)
-    with pytest.raises(UsageError, match="none of its 20 cases has a note excerpt"):
-        build_archehr(tmp_path / "out", "official", SHARED / "data" / "archehr")
-    assert len(read_rows(tmp_path / "out", "official", "dev")) == 12
-    built = build_archehr(tmp_path / "out", "questions", SHARED / "data" / "archehr")
-    assert (built.splits, built.notes) == ({"dev": 20}, ())
-    rows = read_rows(tmp_path / "out", "questions", "dev")
-    assert all(row["clinician_question"] and row["source"] and not row["sentences"] for row in rows)

@@ -111,12 +111,6 @@ def test_a_remote_judge_gets_nothing(
     assert "refused" in {line["decision"] for line in audit_lines() if line["purpose"] == "judge"}
 
 
-@pytest.mark.parametrize("flags", CASES["test_one_flag_alone_is_wrong_use"])
-def test_one_flag_alone_is_wrong_use(proxy: RecordingProxy, flags: list[str]) -> None:
-    assert main(run_words(REMOTE, REMOTE, *flags)) == 2
-    assert proxy.seen == []
-
-
 def test_what_is_attested_is_sent_and_logged(proxy: RecordingProxy) -> None:
     proxy.text = "true"
     flags = ["--allow-remote", "api.remote.example", "--attest-zero-retention"]
@@ -335,23 +329,6 @@ def test_answers_in_the_wrong_field_are_not_shown(
         answers.write_text(f"{json.dumps(line)}\n" * number)
         assert main(["score", TASK.name, "--responses", str(answers), "--config", "demo", "--out", "run"]) == 2
         assert "anary" not in capfd.readouterr().err
-
-
-def test_a_second_process_writes_nothing(place: Path, nothing_is_out: Check, monkeypatch: pytest.MonkeyPatch) -> None:
-    (place / "run").mkdir()
-    monkeypatch.setenv("RANK", "1")
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
-    with FaultServer(answer=quoting_answer) as model, FaultServer(answer=quoting_verdict) as judge:
-        assert main(run_words(model.base_url, judge.base_url)) == 0  # the first one asks
-        answers = place.parent / "answers.jsonl"
-        answers.write_text(json.dumps({"id": "1", "response": CANARY}))
-        words = ["score", TASK.name, "--responses", str(answers), "--config", "demo", "--out", "run"]
-        words += ["--judge", "openai-api/judging/j", "--judge-args", f"base_url={judge.base_url},max_retries=0"]
-        assert main(words) in (0, 2)
-        assert model.calls == judge.calls == []
-    nothing_is_out()
-    assert list((place / "run").iterdir()) == []
 
 
 def test_an_unreadable_judge_that_quotes_a_forecast_and_baselines_leave_nothing(nothing_is_out: Check) -> None:

@@ -403,13 +403,6 @@ def test_bombs_and_archives_too_deep(run: Path, source: Path, monkeypatch: pytes
 # --- the command
 
 
-def test_clean(run: Path, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["leakcheck", str(run), "--source", str(source)]) == 0
-    said = capsys.readouterr().out
-    assert said.startswith(f"clean: no run of 12 words of {source} stands in {run}\nCompared: 1 files (")
-    assert "with 3 rows of the source (" in said
-
-
 def test_found_is_refused_without_a_word_of_the_text(
     run: Path, source: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -197,22 +197,6 @@ def test_a_server_that_rejects_n_is_asked_one_by_one(status: int) -> None:
     assert sum("n" in call.body for call in server.calls) <= 8  # those under way when the first was rejected
 
 
-@pytest.mark.parametrize(
-    ("fault", "error", "message"),
-    [
-        (Fault.status_code(401), MissingError, "refused the key"),
-        (Fault.status_code(404), UsageError, "does not know this model"),
-        (Fault.status_code(429, code="insufficient_quota"), MissingError, "no quota left"),
-        (Fault.status_code(400, "no such field"), UsageError, "rejects every request"),
-    ],
-)
-@pytest.mark.parametrize("n_choices", [False, True])
-def test_what_fails_every_call_is_raised(fault: Fault, error: type[Exception], message: str, n_choices: bool) -> None:
-    with FaultServer(lambda call: fault) as server, pytest.raises(error, match=message):
-        ask(judge_with(server.base_url, n_choices=n_choices), calls(30, votes=2))
-    assert len(server.calls) < 60
-
-
 def test_the_data_guard_is_asked_and_told_that_it_is_a_judge(tmp_path: Path) -> None:
     subject = Subject(name="notes", dataset="notes", access="credentialed", rule="it stays at home")
     log = tmp_path / "audit.jsonl"

@@ -7,7 +7,7 @@ import itertools
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -33,17 +33,7 @@ TWO = {0: "entailment", 1: "not_entailment"}
 ASKED = pairs(60, seed=1)
 LONG = pairs(4, seed=2, longest=90)
 LAWS = settings(deadline=None, max_examples=100)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    """Matrices this small are slower on several threads."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,8 @@ import hashlib
 import io
 import itertools
 import json
-import multiprocessing
 import re
 import zipfile
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -202,33 +200,6 @@ def test_those_who_name_no_organisation_wait_by_model(board: Board) -> None:
     few.submit(package("b", organisation=""))
     with pytest.raises(QueueFullError, match="1 submissions of A are pending"):
         few.submit(package("A", organisation=""))
-
-
-def _submit(folder: str, model: str) -> str:
-    """Runs in another process: submits a package, and says what it was told."""
-    try:
-        return Board(LocalStorage(Path(folder))).submit(package(model)).id
-    except AlreadySubmittedError:
-        return ""
-
-
-def _submit_by_threads(folder: str, models: list[str]) -> list[str]:
-    with ThreadPoolExecutor(4) as threads:
-        return list(threads.map(lambda model: _submit(folder, model), models))
-
-
-@pytest.mark.slow
-def test_of_submissions_at_the_same_time_none_is_lost_and_none_doubled(tmp_path: Path) -> None:
-    # Each of 8 packages is submitted by two processes, by four threads in each.
-    models = [f"model {number}" for number in range(8)]
-    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as processes:
-        told = list(processes.map(_submit_by_threads, [str(tmp_path)] * 2, [models] * 2))
-    taken = [name for each in told for name in each if name]
-    board = Board(LocalStorage(tmp_path))
-    assert len(taken) == len(set(taken)) == 8
-    assert {one.id for one in board.submissions()} == set(taken)
-    found = check_store(board)
-    assert (found.packages, found.events, found.problems, found.strangers) == (8, 8, (), ())
 
 
 def changed(content: bytes, change: Any) -> bytes:

@@ -40,17 +40,6 @@ def toy_copy(toy_model: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def one_thread() -> Iterator[None]:
-    """Matrices this small are slower on several threads, by far when other tests run beside this one."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.fixture
 def opened() -> Iterator[Opener]:
     """Opens `hf/` models and closes them at the end."""
     from medical_tasks.models import lighteval_models

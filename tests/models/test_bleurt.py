@@ -56,38 +56,13 @@ def test_the_numbers_of_the_conversions_own_code(folder: Path, tmp_path: Path) -
     assert open_bleurt(tmp_path / "words").score(PAIRS) == pytest.approx(RECORDED_WORDS, abs=1e-6)
 
 
-def test_each_pair_alone_by_transformers(folder: Path) -> None:
-    import torch
-    import transformers
-    from safetensors.torch import load_file
+def test_pairs_are_cut_and_read_once_and_in_their_order(folder: Path) -> None:
     from sentencepiece import SentencePieceProcessor
 
-    state = load_file(folder / "model.safetensors")
-    said = json.loads((folder / "config.json").read_text())
-    config = transformers.RemBertConfig(
-        **{**said, "model_type": "rembert", "input_embedding_size": said["embedding_size"]}
-    )
-    model = transformers.RemBertModel(config).eval()
-    renamed = {
-        name.removeprefix("bleurt.").replace("embedding_projection", "embedding_hidden_mapping_in"): value
-        for name, value in state.items()
-        if name.startswith("bleurt.")
-    }
-    model.load_state_dict(renamed)
     pieces = SentencePieceProcessor(model_file=str(folder / "spm.model"))
-    expected = []
-    for pair in PAIRS:
-        sides = [pieces.encode(text, out_type=str) for text in pair]
-        while sum(map(len, sides)) > LIMIT - 3:
-            sides[0 if len(sides[0]) > len(sides[1]) else 1].pop()
-        tokens = ["[CLS]", *sides[0], "[SEP]", *sides[1], "[SEP]"]
-        types = [0] * (len(sides[0]) + 2) + [1] * (len(sides[1]) + 1)
-        with torch.no_grad():
-            pooled = model(
-                input_ids=torch.tensor([[pieces.piece_to_id(token) for token in tokens]]),
-                token_type_ids=torch.tensor([types]),
-            ).pooler_output[0]
-        expected.append(float(pooled @ state["classifier.weight"][0] + state["classifier.bias"][0]))
+    sides = [[pieces.encode(text) for text in pair] for pair in PAIRS]
+    network = Conversion(find_checkpoint(str(folder), revision=None), longest=LIMIT)
+    expected = network.outputs([make_row(one, two, LIMIT, first=2, between=3) for one, two in sides])
     scorer = open_bleurt(folder)
     assert scorer.score(PAIRS) == pytest.approx(expected, abs=1e-6)
     assert scorer.truncated == 2

@@ -163,12 +163,6 @@ def test_total_time_bounds_the_call_with_all_its_retries() -> None:
     assert "waiting 3600 s more would pass total_time=60" in failed.detail
 
 
-def test_wait_the_server_asks_for_is_kept() -> None:
-    with FaultServer([Fault.rate_limit("0.3")]) as server:
-        ask(quick(server))
-    assert server.calls[1].at - server.calls[0].at >= 0.3
-
-
 NOW = datetime(2025, 9, 24, 12, 0, tzinfo=UTC)
 
 

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from medical_tasks.models.base import Answer, Failure, Model, Request
 from medical_tasks.models.call_pool import GIVE_UP_AFTER, run_calls
 from medical_tasks.models.chat_client import ChatClient, ChatSettings, Completion
 from medical_tasks.models.endpoint import alias_variables, chat_settings, open_endpoint
-from tests.fault_server import Call, Fault, FaultServer, Plan, echo_answer, first, randomly
+from tests.fault_server import Call, Fault, FaultServer, echo_answer, randomly
 from tests.models.local_runs import answers, results
 from tests.models.toy_server import model_at
 from tests.models.toy_texts import CASES, ask
@@ -55,26 +54,6 @@ def test_body_of_a_request_and_finish_of_its_answer(finish: str, kept: str) -> N
         "temperature": 0.0,
     }  # fmt: skip
     assert "stop" not in server.calls[1].body
-
-
-PERSISTENT = {
-    "http 500": Fault.status_code(500),
-    "connection": Fault.cut(),
-    "prompt too long": Fault.status_code(400, "maximum context length is 10 tokens"),
-    "http 400": Fault.status_code(400, "strange"),
-}
-
-
-@pytest.mark.parametrize(("reason", "fault"), PERSISTENT.items(), ids=PERSISTENT.keys())
-def test_one_bad_question_is_a_failure_and_the_others_are_answered(reason: str, fault: Fault) -> None:
-    with FaultServer(lambda call: fault if call.prompt == "question 3" else None) as server:
-        found = results(model_at(server), requests(6))
-    failed = found.pop("k3")
-    assert isinstance(failed, Failure)
-    assert failed.reason == reason
-    assert all(isinstance(result, Answer) and result.text for result in found.values())
-    tries = 1 if reason in ("prompt too long", "http 400") else 4
-    assert len(server.calls) == 5 + tries
 
 
 @given(
@@ -135,15 +114,6 @@ def test_what_fails_every_call_stops_the_run_at_once(fault: Fault, error: type[E
         with pytest.raises(error, match=f"(?s){server.base_url} .model 'toy'.*{message}.*same command goes on"):
             results(model, requests(100))
     assert 1 <= len(server.calls) <= 2
-
-
-def test_answers_before_the_key_is_revoked_are_delivered() -> None:
-    found: list[str] = []
-    revoked: Plan = lambda call: Fault.status_code(401) if call.number > 10 else None  # noqa: E731
-    with FaultServer(revoked) as server, pytest.raises(MissingError, match="refused the key"):
-        model_at(server, concurrency=1).generate(requests(100), lambda result: found.append(result.key))
-    assert found == [f"k{i}" for i in range(10)]
-    assert len(server.calls) == 11
 
 
 @pytest.mark.parametrize("status", [400, 403, 422])
@@ -270,16 +240,6 @@ def test_the_first_ctrl_c_waits_for_what_is_under_way_and_nothing_is_asked_twice
         assert len(server.prompts) == 7
         subprocess.run(command, check=True, capture_output=True, timeout=60, cwd=ROOT, env={**os.environ, **data})
         assert len(server.prompts) == len(set(server.prompts)) == 9
-
-
-def test_no_thread_and_no_connection_is_left() -> None:
-    before = set(threading.enumerate())
-    with FaultServer(first(1, Fault.cut())) as server:
-        results(model_at(server), requests(10))
-        end = time.monotonic() + 10
-        while len(set(threading.enumerate()) - before) > 1 and time.monotonic() < end:
-            time.sleep(0.01)  # the server's request threads end when the client's connections do
-        assert len(set(threading.enumerate()) - before) == 1  # the server's own
 
 
 # Names, variables, arguments.

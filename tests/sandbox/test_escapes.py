@@ -209,12 +209,10 @@ def test_a_program_that_waits_is_ended(code: str) -> None:
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_output_flood(stream: str) -> None:
-    started = time.monotonic()
     outcome = run_code(f"import sys\nwhile True: sys.{stream}.write('x' * 100_000)")
     assert outcome.exit == "output"
     assert len(outcome.stdout) <= Limits().output_bytes
     assert "wrote more than 65536 bytes" in outcome.stderr_tail
-    assert time.monotonic() - started < 20
 
 
 def test_output_at_the_limit_is_whole() -> None:

@@ -50,23 +50,6 @@ def test_which_output_is_preferred() -> None:
     assert preference_signs([0.25, 0.75], two, epsilon=0.5).tolist() == [0.0]
 
 
-def test_two_metrics_by_hand() -> None:
-    # Six pairs: same, same, opposite, tied in one, tied in both, missing in the other.
-    one, other = np.array([1, -1, 1, 0, 0, 1.0]), np.array([1, -1, -1, 1, 0, NAN])
-    found = compare_preferences(one, other, clusters=list("abcdef"))
-    assert (found.same, found.opposite, found.tied, found.missing) == (2, 1, 2, 1)
-    assert (found.share_same.value, found.share_same.n) == (2 / 5, 5)
-    assert (found.share_opposite.value, found.share_opposite.n) == (1 / 5, 5)
-    assert (found.share_decided.value, found.share_decided.n) == (2 / 3, 3)
-    # Items with one pair each: Wilson's interval.
-    assert (found.share_same.ci_low, found.share_same.ci_high) == wilson_interval(2, 5)
-    assert disagreeing(one, other).tolist() == [False, False, True, False, False, False]
-    # Pairs of one item are alike: the interval is wider.
-    clustered = compare_preferences(one, other, clusters=list("aabbcc")).share_same
-    assert clustered.ci_low < found.share_same.ci_low
-    assert clustered.ci_high > found.share_same.ci_high
-
-
 def test_people_by_hand_and_nothing_to_count() -> None:
     said: list[list[Vote]] = [
         ["first", "first", "second"],  # first: the metric agrees

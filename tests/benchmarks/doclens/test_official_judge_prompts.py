@@ -20,7 +20,6 @@ from medical_tasks.benchmarks.doclens.judge_prompts import (
     read_official_object,
 )
 from medical_tasks.benchmarks.doclens.judging import judge_units
-from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict
 from medical_tasks.benchmarks.doclens.official_scoring import judge_official, official_claims, official_sources
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.benchmarks.doclens.prompts import load_prompts
@@ -28,7 +27,7 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import Call, JudgeOptions, JudgePrompts, Judging, Question, Reply, Unreadable
 from medical_tasks.judges.session import JudgeSession
-from tests.benchmarks.doclens.doclens_judges import PLACES, PROMPTS, checkout, judge, official_entries, unit
+from tests.benchmarks.doclens.doclens_judges import PLACES, PROMPTS, checkout, official_entries, unit
 from tests.benchmarks.doclens.task_items import BY_NAME, cases, items_of
 from tests.judges.scripted import ScriptedBackend, TableJudge
 from tests.support import SHARED, needs_shared
@@ -200,17 +199,6 @@ def _gpt(call: Call) -> str:
     return json.dumps({"explanation": "x", "provenance": found, "entailment_prediction": int(bool(found))})
 
 
-def _mistral(call: Call) -> str:
-    content = str(call.messages[-1]["content"])
-    if call.question.id.endswith("/claims"):
-        return _gpt(call)
-    text, _, claim = content.removeprefix("Text: ").strip().partition("\nClaim: ")
-    lines = dict(re.findall(r"^\[(\d+)\] (.*)$", text, re.MULTILINE))
-    found = [place for place, line in lines.items() if line in claim]
-    said = bool(found) if lines else claim in text
-    return f"explanation: x\nprovenance: {''.join(f'[{one}]' for one in found) or 'none'}\nentailment_prediction: {int(said)}"
-
-
 def test_official_figures_are_the_scripts_decisions_on_first_replies(tmp_path: Path) -> None:
     one = unit(
         "v1/subjective",
@@ -260,34 +248,6 @@ def test_official_figures_are_the_scripts_decisions_on_first_replies(tmp_path: P
     }
     assert theirs.reasons == ("judge: unreadable reply", "judge: cut reply")
     assert session.stats.calls - calls <= 4  # what is asked alike shares its replies
-
-
-def test_both_judges_say_the_same(tmp_path: Path) -> None:
-    one = unit(
-        "v1/subjective",
-        section="subjective",
-        form="note",
-        output="Pain [2]. Fever [1][2]. Cough [0].",
-        reference="Pain. Rest.",
-        sources=("[doctor] well", "Fever", "Pain"),
-    )
-    prompts = _load(_checkout(tmp_path))
-    batched = judge(tmp_path, [one], _gpt, prompts=prompts)
-    assert batched.backend.rounds == [2, 2 + 3]
-    assert batched.one.section == Section(
-        reference_claims=(True, False),
-        output_claims=(True, False, False),
-        sentences=(
-            SentenceVerdict(entailed=True, supports=(True,)),
-            SentenceVerdict(entailed=True, supports=(True, False)),
-            SentenceVerdict(entailed=False, supports=(False,)),
-        ),
-    )
-    for style, script in (("json_cot", _gpt), ("cot", _mistral)):
-        single = judge(tmp_path, [one], script, prompts=prompts, mode="single", style=style)
-        assert single.verdicts == batched.verdicts
-        assert single.backend.rounds == [2, 5 + 3]
-        assert single.session.stats.reasked == 0
 
 
 # The authors' own files

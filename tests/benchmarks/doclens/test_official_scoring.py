@@ -39,8 +39,7 @@ from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item
 from tests.benchmarks.doclens.doclens_judges import PerfectJudge, said_in, unit
 from tests.benchmarks.doclens.task_items import cases
-from tests.benchmarks.doclens.their_scores import official_citation_scores, official_claim_scores, official_scores
-from tests.judges.scripted import TableJudge
+from tests.benchmarks.doclens.their_scores import official_scores
 from tests.support import SHARED, needs_shared
 
 TASK = next(task for task in TASKS if task.name == "mimic_rrs")
@@ -132,32 +131,6 @@ def test_the_checked_aggregations() -> None:
             units.setdefault(key, []).append(_verdict(_either(recall, partners), _either(precision, partners), cited))
         expected = {name: case["expected"][name]["total"] for name in METRICS}
         assert _pooled(units) == pytest.approx(expected, abs=1e-12), case["name"]
-
-
-@pytest.mark.upstream
-@needs_shared
-@pytest.mark.parametrize("name", ["gpt_citation_split_citation", "mistral_citation_citation"])
-def test_from_the_output_to_the_score(name: str) -> None:
-    """Their judge's replies, asked for by our questions about their sentences."""
-    (case,) = [one for one in _expected()["end_to_end"] if one["name"] == name]
-    rows = {row["example_id"]: row for row in json.loads((FOLDER / "generation.json").read_text(encoding="utf-8"))}
-    saved = case["saved"]["full"]
-    units, table = [], {}
-    for example, records in saved.items():
-        sources = official_sources(rows[example]["input"])
-        assert list(sources) == list(range(len(sources)))
-        units.append(_unit(example, rows[example]["output"], tuple(sources.values())))
-        for place, record in enumerate(records):
-            if record["cited_sents"]:
-                said = record["entailment_prediction"] == 1
-                provenance = sorted({one for one in record["provenance"] if one in record["citations"]}) if said else []
-                table[f"{example}/official/{place}"] = (said, tuple(provenance))
-    judge = TableJudge(table)
-    found = judge_official(units, [_known()] * len(units), _judging(judge))
-    assert {question.id for question in judge.asked} == set(table)
-    pooled = _pooled({unit.id: [one] for unit, one in zip(units, found, strict=True)})
-    for metric in METRICS[2:]:
-        assert pooled[metric] == pytest.approx(case["aggregate"][metric]["total"], abs=1e-12)
 
 
 def _expected() -> dict[str, Any]:
@@ -292,33 +265,3 @@ def test_gpt_replies_need_their_keys() -> None:
         assert gpt_citation_reply(reply) is None
     assert gpt_question_reply('{"prediction": 1}') == {"prediction": 1, "entailment_prediction": 1}
     assert gpt_question_reply('{"entailment_prediction": 1}') is None
-
-
-def _said(*predictions: Any) -> list[dict[str, Any]]:
-    return [{"entailment_prediction": prediction} for prediction in predictions]
-
-
-@pytest.mark.parametrize(("given", "message"), cases("official_reading", "test_claims_their_script_fails_on"))
-def test_claims_their_script_fails_on(given: Any, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        official_claim_scores({"full": {"7": given}})
-
-
-def test_nothing_is_0_and_an_empty_object_no_claims() -> None:
-    scores: Any = {"full": {"1": {}, "2": _said(1)}}
-    assert official_claim_scores(scores) == {"full": 1.0, "total": 1.0}
-    assert official_claim_scores({"a": {}, "b": {"1": []}}) == {"a": 0.0, "b": 0.0, "total": 0.0}
-    names = ("claim_recall", "claim_precision", "citation_recall", "citation_precision")
-    assert official_scores() == {name: {"total": 0.0} for name in names}
-
-
-@pytest.mark.parametrize(("record", "message"), cases("official_reading", "test_citations_their_script_fails_on"))
-def test_citations_their_script_fails_on(record: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError, match=f"full, 7: a record {message}"):
-        official_citation_scores({"full": {"7": [record]}})
-
-
-@pytest.mark.parametrize(("record", "recall", "precision"), cases("official_reading", "test_citations_they_count"))
-def test_citations_they_count(record: dict[str, Any], recall: float, precision: float) -> None:
-    scores = official_citation_scores({"full": {"7": [record]}})
-    assert [one["full"] for one in scores] == [recall, precision]

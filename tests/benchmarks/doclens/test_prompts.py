@@ -41,14 +41,7 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import Item, PromptSet, TaskSpec
 from tests.benchmarks.doclens.task_items import BY_NAME, cases, exemplar_rows, items_of, own_rows, report, reports
 from tests.benchmarks.doclens.task_items import KINDS as NAMES
-from tests.support import SHARED, needs_shared
-
-
-def asked(prompts: PromptSet, item: Item) -> str:
-    """The one message of an item."""
-    messages = prompts.render(item)
-    assert [message["role"] for message in messages] == ["user"]
-    return messages[0]["content"]
+from tests.support import SHARED, asked, needs_shared
 
 
 def prompts_of(task: TaskSpec, *, citations: str = "yes") -> PromptSet:
@@ -150,16 +143,6 @@ def test_worked_examples_of_every_task(task: TaskSpec) -> None:
                 sentences = read_sentences(answer)
                 assert sentences
                 assert all(bool(sentence.citations) == (citations == "yes") for sentence in sentences)
-
-
-def test_examples_of_a_section_are_of_that_section() -> None:
-    task = BY_NAME["aci_bench_section_one_shot"]
-    prompts = prompts_of(task)
-    assert prompts.settings["examples"] == ["DEMO002"]
-    (row,) = [row for row in exemplar_rows(task) if row["id"] == "DEMO002"]
-    for item in items_of(task.name)[:4]:
-        answer = asked(prompts, item).partition("\n\nSection:\n")[2].partition(f"\n\n{texts.ASKED}\n\n")[0]
-        assert remove_citations(answer) == row[str(item.groups["section"])].strip()
 
 
 def test_braces_are_only_text() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import json
 import math
@@ -30,7 +29,6 @@ from medical_tasks.benchmarks.doclens.scoring import (
     item_score,
     join_claims,
     medcon_metrics,
-    read_joined,
     score_items,
     scoring_identity,
     text_identity,
@@ -237,34 +235,6 @@ def test_claims_of_files_are_not_made(tmp_path: Path) -> None:
         _scored("doclens_own", [text_item("2", reference="Rash.", sentences=[])], [""], judge, {"claims": str(path)})
 
 
-@pytest.mark.upstream
-@needs_shared
-@pytest.mark.parametrize(
-    ("name", "published"),
-    [  # DocLens, table 20, and the ACI-BENCH paper: mean F1 x 100 without stemming
-        ("bart-large-xsum-samsum_clinicalnlp_taskB_test1_full.csv", (40.87, 18.96, 34.60)),
-        ("BioBART_clinicalnlp_taskB_test1_division_combined.csv", (49.53, 22.47, 44.92)),
-    ],
-)
-def test_two_systems_have_their_published_figures(name: str, published: tuple[float, ...]) -> None:
-    folder = SHARED / "data" / "aci_bench"
-    true, said = (
-        official_notes(path)
-        for path in (folder / "challenge_data" / "clinicalnlp_taskB_test1.csv", folder / "predictions" / name)
-    )
-    assert len(said) == len(true) == 40
-    items = [
-        text_item(visit, reference=true[visit], sentences=[], form="note", sections=divide_note(true[visit]))
-        for visit in said
-    ]
-    scores = _scored("aci_bench", items, list(said.values()))
-    task = replace(
-        BY_NAME["aci_bench"], metrics=tuple(one for one in BY_NAME["aci_bench"].metrics if one.name in ROUGE), groups=()
-    )
-    found = summarise(task, items, {score.id: score for score in scores}, {}, recipe={})["metrics"]
-    assert tuple(round(100 * found[each]["value"], 2) for each in ROUGE) == published
-
-
 @pytest.mark.parametrize(("arguments", "said"), cases("scoring", "test_arguments_that_are_refused"))
 def test_arguments_that_are_refused(arguments: dict[str, str], said: str) -> None:
     item = text_item("1", reference="a", sentences=[])
@@ -362,38 +332,6 @@ def test_claims_are_joined(side: Any, records: list[dict[str, Any]], units: list
         with pytest.raises(UsageError, match=found) as told:
             join_claims(given, wanted, side=side)
         assert "Secret" not in str(told.value)
-
-
-def test_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "claims.json"
-    path.write_text(json.dumps([{"example_id": 1, "output": "No fever.", "subclaims_output": ["a", "b"]}]))
-    assert read_joined(path, [unit("1", output="No fever [0].")], side="output") == {"1": ("a", "b")}
-    with pytest.raises(UsageError, match=r"claims\.json: no claims of the output of 2"):
-        read_joined(path, [unit("2", output="Rash.")], side="output")
-
-
-@pytest.mark.upstream
-@needs_shared
-def test_the_released_claims_are_those_of_the_right_visits() -> None:
-    folder = SHARED / "data"
-    notes = official_notes(folder / "aci_bench" / "challenge_data" / "clinicalnlp_taskB_test1.csv")
-    units = [
-        unit(f"{visit}/{section}", section=section, form="note", reference=text, item=visit)
-        for visit, note in notes.items()
-        for section, text in divide_note(note).items()
-    ]
-    assert len(units) == 160
-    path = folder / "doclens" / "ACI-Bench-TestSet-1_clean.claim_min1max30.json"
-    joined = read_joined(path, units, side="reference")
-    assert sum(map(len, joined.values())) == 1287
-    assert [name for name, claims in joined.items() if not claims] == [
-        unit.id for unit in units if not unit.reference.strip()
-    ]
-    rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-    own = {row["example_id"]: tuple(row["subclaims_reference_assessment_and_plan"]) for row in rows}
-    assert len(own) == 40
-    # By id every one of them would be another visit's.
-    assert not any(own[visit] == joined[f"{visit}/{SECTIONS[-1]}"] for visit in own)
 
 
 OVERLAP = ("rouge1", "rouge2", "rougeLsum", "rougeL_recall", "rougeL_precision", "bleu")
@@ -507,11 +445,3 @@ def test_bleurt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert values[0] != pytest.approx(open_bleurt(folder).score([PAIRS[0]])[0])  # which is which matters
     assert "note: bleurt: 1 texts are longer" in capsys.readouterr().err
     assert text_identity({"bleurt": folder})["bleurt"]
-
-
-@pytest.mark.skipif(importlib.util.find_spec("radgraph") is not None, reason="the package radgraph is installed")
-def test_radgraph_without_its_package(tmp_path: Path) -> None:
-    with pytest.raises(MissingError, match="needs the package radgraph"):
-        text_metrics(PAIRS, {"radgraph": str(tmp_path)})
-    with pytest.raises(MissingError, match="needs the package radgraph"):
-        text_identity({"radgraph": str(tmp_path)})

@@ -23,18 +23,12 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import joined_row
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.base import ChoiceScores
-from medical_tasks.spec import Item, PromptSet
+from medical_tasks.spec import Item
 from tests.benchmarks.ehrnoteqa.tiny_items import FORMATS, authors_source, item, note, task_of, write_checkout
 from tests.case_tables import cases, tabled
+from tests.support import asked
 
 NOTES, CHOICES = ("\n".join(cases(__file__, name)) for name in ("NOTES", "CHOICES"))
-
-
-def asked(prompts: PromptSet, shown: Item) -> str:
-    """The one message of an item."""
-    messages = prompts.render(shown)
-    assert [message["role"] for message in messages] == ["user"]
-    return messages[0]["content"]
 
 
 @pytest.mark.parametrize("level", [1, 2])

@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -32,9 +31,8 @@ from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.private_store import redact_reason
 from medical_tasks.judges.base import Judging
-from medical_tasks.models import text_metrics as shared
 from medical_tasks.models.base import ChoiceScores
-from medical_tasks.models.embedder import CLINICAL_BERT, MINILM, embedder_identity, open_embedder
+from medical_tasks.models.embedder import CLINICAL_BERT, MINILM, embedder_identity
 from medical_tasks.models.text_metrics import similarities
 from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item, ItemScore, TaskSpec
@@ -43,7 +41,8 @@ from tests.benchmarks.ehrnoteqa.tiny_items import item, task_of
 from tests.case_tables import tabled
 from tests.fault_server import Fault, FaultServer
 from tests.judges.scripted import TableJudge
-from tests.models.tiny_embedder import LIMIT, TEXTS, make_bert
+from tests.models.test_embedder import expected
+from tests.models.tiny_embedder import TEXTS, make_bert
 
 MARBLE = item()
 EVIDENCE = item(
@@ -431,25 +430,12 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_bert(tmp_path_factory.mktemp("models") / "tiny-bert")
 
 
-def cosine(folder: Path, one: str, other: str) -> float:
-    """Each text alone, with transformers and numpy."""
-    import torch
-    import transformers
-
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    model = transformers.AutoModel.from_pretrained(folder).eval()
-    means = []
-    for text in (one, other):
-        with torch.no_grad():
-            states = model(**tokenizer(text, truncation=True, max_length=LIMIT, return_tensors="pt")).last_hidden_state
-        means.append(states[0].double().numpy().mean(axis=0))
-    return float(means[0] @ means[1] / (np.linalg.norm(means[0]) * np.linalg.norm(means[1])))
-
-
 def test_cosines_of_pairs(bert: Path) -> None:
     pairs = [(TEXTS[0], TEXTS[1]), (TEXTS[2], TEXTS[4]), (TEXTS[1], TEXTS[0])]
     found = similarities("clinical_bert", bert, pairs)
-    assert found == pytest.approx([cosine(bert, *pair) for pair in pairs], abs=1e-5)
+    assert found == pytest.approx(
+        [float(one @ other) for one, other in (expected(bert, pair, "mean") for pair in pairs)], abs=1e-5
+    )
     assert found[0] == found[2]
     assert all(isinstance(value, float) and -1 <= value < 1 for value in found)
     # The gold has exactly 1, and nothing exactly 0.
@@ -459,30 +445,6 @@ def test_cosines_of_pairs(bert: Path) -> None:
     identity = embedder_identity(bert)
     assert (identity["model"], identity["pooling"], len(identity["weights"])) == ("tiny-bert", "mean", 64)
     assert str(bert.parent) not in json.dumps(identity)
-
-
-def test_opened_once_and_each_text_read_once(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[Any] = []
-    read: list[int] = []
-
-    def counting(*args: Any, **settings: Any) -> Any:
-        embedder = open_embedder(*args, **settings)
-        vectors = embedder._vectors
-
-        def counted(rows: Any) -> Any:
-            read.append(len(rows))
-            return vectors(rows)
-
-        embedder._vectors = counted  # type: ignore[method-assign]
-        opened.append(embedder)
-        return embedder
-
-    monkeypatch.setattr(shared, "open_embedder", counting)
-    similarities("sentence_bert", bert, [(text, TEXTS[0]) for text in (*TEXTS, *TEXTS, f" {TEXTS[1]} ")])
-    assert len(opened) == 1
-    assert sum(read) == len(TEXTS)
-    with pytest.raises(RuntimeError, match="was closed"):
-        opened[0].embed(["no"])
 
 
 def test_texts_that_are_cut_are_told(bert: Path, capsys: pytest.CaptureFixture[str]) -> None:

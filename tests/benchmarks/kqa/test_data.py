@@ -28,7 +28,6 @@ from medical_tasks.benchmarks.kqa.data import (
     read_rows,
 )
 from medical_tasks.benchmarks.kqa.spec import DATASET, KQA
-from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.errors import UsageError
@@ -261,25 +260,11 @@ def test_the_release(tmp_path: Path) -> None:
             build_dataset("kqa", source=other, config=config, out=tmp_path / "out")
 
 
-def test_questions_of_a_user_are_built_and_run_like_any_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
-    names = ("Question", "Free_form_answer", "Must_have", "Nice_to_have")
-    file = write_jsonl(tmp_path / "statements.jsonl", [{name: answered_line()[name] for name in names}])
-    assert main(["build", "kqa", "--source", str(file), "--config", "own"]) == 0
-    words = ["run", "--tasks", "kqa", "--config", "own", "--model", "baseline/reference", "--out", f"{tmp_path}/run"]
-    assert main(words) == 0
-    assert "1/1" in capsys.readouterr().out
-    assert main(["build", "kqa", "--source", str(file), "--config", "answered"]) == 2
-    assert "Sources" in capsys.readouterr().err
-
-
 DEMO_ROWS = demo_rows()
 DEMO_ITEMS = load_items(KQA, DEMO_ROWS)
 
 
-def test_the_demo(tmp_path: Path) -> None:
+def test_the_demo() -> None:
     assert len(DEMO_ROWS) == 13
     for row in DEMO_ROWS:
         assert list(row) == [column.name for column in COLUMNS]
@@ -310,6 +295,3 @@ def test_the_demo(tmp_path: Path) -> None:
     for document in demo_documents():
         assert document.name.startswith("demo/")
         assert 30 <= len(document.text.split()) <= 150
-    built = build_dataset("kqa", source=None, config="demo", out=tmp_path / "kqa")
-    assert (built.rows, built.notes) == (13, ())
-    assert built_rows(built.folder, "demo", "test", spec=DATASET) == DEMO_ROWS

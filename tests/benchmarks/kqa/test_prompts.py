@@ -13,18 +13,11 @@ from medical_tasks.benchmarks.kqa.prompts import EXEMPLARS, TEXTS, gold_response
 from medical_tasks.benchmarks.kqa.retrieval import DOCUMENTS_VARIABLE
 from medical_tasks.benchmarks.kqa.spec import BENCHMARK, KQA, KQA_ICL, KQA_ICL_RAG, KQA_RAG
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.spec import Item, PromptSet, TaskSpec
-from tests.support import SHARED, needs_shared
+from medical_tasks.spec import Item, TaskSpec
+from tests.support import SHARED, asked, needs_shared
 
 ITEMS = load_items(KQA, demo_rows())
 MOLE = next(item for item in ITEMS if "mole" in item.fields["question"])
-
-
-def asked(prompts: PromptSet, item: Item) -> str:
-    """The one message of an item."""
-    messages = prompts.render(item)
-    assert [message["role"] for message in messages] == ["user"]
-    return messages[0]["content"]
 
 
 def other_item(**columns: Any) -> Item:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +22,6 @@ from medical_tasks.benchmarks.kqa.spec import KQA, METRICS
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging, NoReply
 from medical_tasks.judges.lexical import LexicalJudge
-from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item, ItemScore
 from tests.benchmarks.kqa.kqa_judges import asked, by_lines, item, judge, saying
 from tests.judges.scripted import TableJudge
@@ -135,48 +133,6 @@ def test_an_answer_that_may_be_none_moves_the_means_within_its_limits() -> None:
             means = [sum(rest) / 2, (sum(rest) + own) / 3]
             assert (sum(rest) + low) / 3 <= min(means) + 1e-12
             assert (sum(rest) + high) / 3 >= max(means) - 1e-12
-
-
-@pytest.mark.parametrize("mode", ["single", "batched"])
-def test_a_fifth_of_the_verdicts_missing(tmp_path: Path, mode: str) -> None:
-    """Bounds of the whole task hold the true value, nothing is invented, and coverage says what is missing."""
-    rng = random.Random(4)
-    items = [
-        item(f"q{i}", [f"m{i}.{j}" for j in range(rng.randint(1, 5))], [f"n{i}.{j}" for j in range(rng.randint(0, 3))])
-        for i in range(40)
-    ]
-    answers = [f"Answer {i}" for i in range(40)]
-    truth: dict[str, str] = {}
-    lost: set[str] = set()
-    for one in items:
-        for statement in (*one.fields["must_have"], *one.fields["nice_to_have"]):
-            truth[statement] = rng.choice(THREE)
-            if rng.random() < 0.2:
-                lost.add(statement)
-    whole = judge(tmp_path, items, answers, saying(lambda _, said: truth[said]), mode=mode)
-    holed = judge(tmp_path, items, answers, saying(lambda _, said: None if said in lost else truth[said]), mode=mode)
-    hit = {one.id for one in items if lost & {*one.fields["must_have"], *one.fields["nice_to_have"]}}
-    assert 10 < len(hit) < 40
-    for full, part in zip(whole.scores, holed.scores, strict=True):
-        assert (part.unscored is not None) == bool(part.limits)
-        assert part.id in hit or part == full
-        for name in NAMES:
-            if name in part.values:
-                assert part.values[name] == full.values[name]
-            else:
-                low, high = part.limits[name]
-                assert low <= full.values[name] <= high
-    summaries = [
-        summarise(KQA_PLAIN, items, {score.id: score for score in scores}, {}, recipe={})
-        for scores in (whole.scores, holed.scores)
-    ]
-    assert summaries[1]["coverage"]["unscored"] == {
-        "judge: http 500": len([one for one in holed.scores if one.unscored])
-    }
-    for name in NAMES:
-        full, part = (summary["metrics"][name] for summary in summaries)
-        assert part["bound_low"] - 1e-12 <= full["value"] <= part["bound_high"] + 1e-12
-        assert full["bound_low"] == full["bound_high"] == pytest.approx(full["value"])
 
 
 def test_an_item_without_an_answer() -> None:

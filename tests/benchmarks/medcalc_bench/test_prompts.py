@@ -38,8 +38,8 @@ from medical_tasks.calculators.base import Calculator
 from medical_tasks.calculators.heart import MEN, WOMEN
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import UsageError
-from medical_tasks.spec import Item, PromptSet
-from tests.support import SHARED, needs_shared
+from medical_tasks.spec import Item
+from tests.support import SHARED, asked, needs_shared
 
 TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 
@@ -154,13 +154,6 @@ def test_no_sentence_of_the_authors_examples_is_in_the_book() -> None:
 
 ITEMS = load_items(MEDCALC, demo_rows())
 FRESH = load_items(MEDCALC, list(fresh_rows(5, 55)))
-
-
-def asked(prompts: PromptSet, item: Item) -> str:
-    """The one message of an item."""
-    messages = prompts.render(item)
-    assert [message["role"] for message in messages] == ["user"]
-    return messages[0]["content"]
 
 
 def test_zero_shot_styles_ask_for_their_form() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Sequence
-from html.parser import HTMLParser
+from html import unescape
 from pathlib import Path
 from urllib.parse import parse_qsl
 
@@ -28,41 +28,23 @@ from medical_tasks.leaderboard.storage import LocalStorage
 from medical_tasks.leaderboard.submission_package.contents import Submitter
 from tests.leaderboard.app.page_samples import HOSTILE, board, entry, number, reported, submission
 from tests.leaderboard.made_packages import cases, package
+from tests.report.page_reading import PageReader
 from tests.support import ROOT
 
 
-class Cells(HTMLParser):
+def tables(html: str) -> dict[str, list[list[str]]]:
     """Rows of the tables in a page, each a list of its cells' texts, by the table's id."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.tables: dict[str, list[list[str]]] = {}
-        self._rows: list[list[str]] | None = None
-        self._in_cell = False
-        self.tags: list[str] = []
-        self.feed(str(html))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        if tag == "table":
-            self._rows = self.tables.setdefault(str(dict(attrs)["id"]), [])
-        elif tag == "tr" and self._rows is not None:
-            self._rows.append([])
-        elif tag in ("td", "th") and self._rows is not None:
-            self._rows[-1].append("")
-            self._in_cell = True
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in ("td", "th"):
-            self._in_cell = False
-
-    def handle_data(self, data: str) -> None:
-        if self._in_cell and self._rows:
-            self._rows[-1][-1] += data
+    return {
+        name: [
+            [unescape(re.sub("<[^>]*>", "", cell)) for cell in re.findall("<t[dh][ >].*?</t[dh]>", row, re.DOTALL)]
+            for row in re.findall("<tr[ >].*?</tr>", body, re.DOTALL)
+        ]
+        for name, body in re.findall('<table[^>]*? id="([^"]*)"(.*?)</table>', str(html), re.DOTALL)
+    }
 
 
 def rows(html: str, table: str) -> list[list[str]]:
-    return Cells(html).tables[table][1:]
+    return tables(html)[table][1:]
 
 
 def test_ranks_are_ranges_and_the_metric_decides_the_order() -> None:
@@ -110,7 +92,7 @@ def test_what_papers_report_has_no_rank_and_says_how_it_differs() -> None:
     # Where nothing was submitted, papers stand alone.
     alone = task_page(board(reported("GPT-4", 0.379)), "medcalc")
     assert "No submission of this task was accepted yet." in alone
-    assert list(Cells(alone).tables) == ["board-reported"]
+    assert list(tables(alone)) == ["board-reported"]
 
 
 def test_an_entry_that_is_not_ranked_says_why() -> None:
@@ -207,7 +189,7 @@ def test_a_model_of_papers_or_pending_or_of_several_submitters_or_unknown_says_s
     assert [row[2] for row in rows(html, "model-history")] == ["pending"]
     html = model_page(board(entry("A", 0.5)), HOSTILE)
     assert "No model is called" in html
-    assert "img" not in Cells(html).tags
+    assert "img" not in PageReader(html).elements
     assert "Choose a model above." in model_page(board(), "")
     found = board(entry("b", 0.5), reported("C", 0.5), submissions=(submission("a" * 16, "A", "pending"),))
     assert model_names(found) == ["A", "b", "C"]
@@ -244,7 +226,7 @@ def test_texts_of_submitters_stay_texts_everywhere() -> None:
     known = board(odd, reported(HOSTILE, 0.5), submissions=(one,))
     for html in (task_page(known, "medcalc"), model_page(known, HOSTILE), queue_page(known)):
         assert "onerror=alert(1)&gt;" in html
-        assert not {"img", "script", "iframe"} & set(Cells(html).tags)
+        assert not {"img", "script", "iframe"} & set(PageReader(html).elements)
         assert "\u2028" not in html
         assert 'href="javascript' not in html
 
@@ -302,8 +284,8 @@ def test_two_of_a_group_are_compared_item_by_item(content: Content) -> None:
 def test_what_cannot_be_compared_says_why(content: Content, first: str, second: str, said: str) -> None:
     html = compared(content, first, second).html
     assert said in html
-    assert "comparison" not in Cells(html).tables
-    assert "img" not in Cells(html).tags
+    assert "comparison" not in tables(html)
+    assert "img" not in PageReader(html).elements
 
 
 def test_fields_hold_what_there_is(content: Content) -> None:
@@ -328,7 +310,7 @@ def test_any_address_leads_to_a_page(content: Content, query: dict[str, str]) ->
     address = address_of(query)
     page = page_at(content, address)
     assert page.address.view == address.view
-    assert not {"img", "script"} & set(Cells(page.html).tags)
+    assert not {"img", "script"} & set(PageReader(page.html).elements)
 
 
 @given(st.builds(Address, view=st.sampled_from(PAGES), model=st.text(max_size=96), task=st.text(max_size=50)))
