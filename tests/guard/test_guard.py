@@ -527,5 +527,5 @@ def test_clients_of_endpoints_are_made_in_one_place() -> None:
                 makers.setdefault(str(path.relative_to(ROOT / "medical_tasks")), []).append(word)
     assert makers == {
         "models/chat_client.py": ["DefaultAsyncHttpxClient(", "AsyncOpenAI("],
-        "models/managed_server.py": ["HTTPConnection("],
+        "models/server.py": ["HTTPConnection("],
     }
