@@ -21,8 +21,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from medical_tasks.judges.base import Reply
-from medical_tasks.judges.nli import open_nli
-from medical_tasks.judges.nli_models import OFFICIAL_WORDS
+from medical_tasks.judges.nli import OFFICIAL_WORDS, open_nli
 from medical_tasks.models.checkpoint import quiet_libraries
 from tests.judges.tiny_nli import answers, save_true, train_pieces
 

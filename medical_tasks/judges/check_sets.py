@@ -1,32 +1,30 @@
-"""Sets of labelled pairs that a judge can be checked on, each with the way it is asked; a benchmark declares its own."""
+"""Sets of labelled pairs that a judge can be checked on, each with the way it is asked; a benchmark declares its own.
+
+ANLI (Nie et al., 2020) and MedNLI (Romanov and Shivade, 2018) are read here; DocLens reports its judges on both (tables 4 and 5).
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from medical_tasks.data.dataset_source import file_sha256
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.guard.policy import Subject
-from medical_tasks.judges.base import Judge, Label, Unscored
+from medical_tasks.io.files import read_text
+from medical_tasks.judges.base import Judge, Label, Pair, Question, Unreadable, Unscored
 from medical_tasks.judges.check_figures import CheckPair, subset
 from medical_tasks.judges.checks import NLI, View
-from medical_tasks.judges.nli_sets import (
-    ROUNDS,
-    STYLE,
-    LabelledPair,
-    find_anli,
-    find_mednli,
-    nli_question,
-    read_anli,
-    read_mednli,
-    template_sha256,
-)
+from medical_tasks.judges.reading import one_of, quoted, read_choice, read_object
 from medical_tasks.spec import TaskSpec
 
 Mode = Literal["single", "batched"]
+
+ROUNDS: Final = ("R1", "R2", "R3")
 
 MEDNLI: Final = "MedNLI"
 """The part of the set of both that MedNLI is; the others are ANLI's rounds."""
@@ -167,3 +165,180 @@ GENERAL_SETS: Final[Mapping[str, CheckSetSource]] = {
     "nli": CheckSetSource(read=_read_both, takes=_NLI_OPTIONS | {"mednli"}, subjects=(_mednli_subject("nli"),)),
 }
 """Sets of pairs that belong to no benchmark."""
+
+
+SPLITS: Final = ("train", "dev", "test")
+
+_SHOWN = 16
+_LABELS: Final[dict[int, tuple[Label, ...]]] = {
+    2: ("entailment", "not_entailment"),
+    3: ("entailment", "neutral", "contradiction"),
+}
+_ANLI_STEPS = "Get anli_v1.0.zip from https://github.com/facebookresearch/anli, unpack it and give --source anli_v1.0."
+_MEDNLI_STEPS = (
+    "Get it from https://physionet.org/content/mednli/ (credentialed access) and give --source its folder or file."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelledPair:
+    """A premise, a hypothesis and what is between them."""
+
+    id: str
+    premise: str
+    hypothesis: str
+    label: Label
+    group: str = ""
+
+
+def find_anli(source: Path, *, round_name: str | None = None, split: str = "test") -> dict[Path, str]:
+    """Finds the files of ANLI, each with its round ("" for a file whose folder is named after none)."""
+    source = source.expanduser()
+    if source.is_file() or (source.is_dir() and (source / f"{split}.jsonl").is_file()):
+        path = source if source.is_file() else source / f"{split}.jsonl"
+        folder = path.resolve().parent.name
+        here = folder if folder in ROUNDS else ""
+        if round_name is not None and here != round_name:
+            raise UsageError(
+                f"{path}: is {f'round {here}' if here else 'in a folder not named after a round'}, --round asks for "
+                f"{round_name}. Give the unpacked folder anli_v1.0 as --source, or leave out --round."
+            )
+        return {path: here}
+    wanted = ROUNDS if round_name is None else (round_name,)
+    found = {source / name / f"{split}.jsonl": name for name in wanted}
+    missing = [str(path) for path in found if not path.is_file()]
+    if missing:
+        raise MissingError(f"ANLI: no such file: {', '.join(missing)}. {_ANLI_STEPS}")
+    return found
+
+
+def find_mednli(source: Path, *, split: str = "test") -> Path:
+    """Finds the file of MedNLI, or of one split in its folder."""
+    source = source.expanduser()
+    path = source / f"mli_{split}_v1.jsonl" if source.is_dir() else source
+    if not path.is_file():
+        raise MissingError(f"MedNLI: no such file: {path}. {_MEDNLI_STEPS}")
+    return path
+
+
+def read_anli(files: Mapping[Path, str]) -> list[LabelledPair]:
+    """Reads files of ANLI in order."""
+    fields = ("uid", "context", "hypothesis", "label")
+    return _read(files, fields, {"e": "entailment", "n": "neutral", "c": "contradiction"})
+
+
+def read_mednli(path: Path) -> list[LabelledPair]:
+    """Reads a file of MedNLI. Messages never quote its sentences."""
+    labels: tuple[Label, ...] = _LABELS[3]
+    return _read({path: ""}, ("pairID", "sentence1", "sentence2", "gold_label"), dict(zip(labels, labels, strict=True)))
+
+
+def _read(files: Mapping[Path, str], fields: Sequence[str], labels: Mapping[str, Label]) -> list[LabelledPair]:
+    form = f'{{"{fields[0]}", "{fields[1]}", "{fields[2]}", "{fields[3]}": "{"|".join(labels)}"}}'
+    pairs = [pair for path, group in files.items() for pair in _read_file(path, fields, labels, group, form)]
+    seen: set[str] = set()
+    for pair in pairs:
+        if pair.id in seen:
+            named = repr(pair.id) if " " not in pair.id else f"of {len(pair.id)} characters"  # as for a label
+            where = ", ".join(map(str, files))
+            raise UsageError(f"{where}: the id {named} stands twice. Give each file once, as it was released.")
+        seen.add(pair.id)
+    return pairs
+
+
+def _read_file(
+    path: Path, fields: Sequence[str], labels: Mapping[str, Label], group: str, form: str
+) -> list[LabelledPair]:
+    try:
+        text = read_text(path, encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start}).") from error
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
+    pairs = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            reason = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
+            raise UsageError(f"{where}: not JSON ({reason}). A line is like {form}.") from error
+        if not isinstance(value, dict):
+            raise UsageError(f"{where}: not a JSON object. A line is like {form}.")
+        for name in fields:
+            if name not in value:
+                raise UsageError(f"{where}: field {name!r} is missing. A line is like {form}.")
+            if not isinstance(value[name], str) or not value[name].strip():
+                got = "empty text" if isinstance(value[name], str) else type(value[name]).__name__
+                raise UsageError(f"{where}, field {name!r}: must be text, got {got}.")
+        uid, premise, hypothesis, label = (value[name] for name in fields)
+        if label not in labels:
+            # A long one, or one of several words, may be a sentence of a note in the wrong field: not shown.
+            short = len(label) <= _SHOWN and len(label.split()) <= 1
+            got = repr(label) if short else f"a text of {len(label)} characters"
+            raise UsageError(f"{where}, field {fields[3]!r}: must be {', '.join(labels)}, got {got}.")
+        pairs.append(LabelledPair(id=uid, premise=premise, hypothesis=hypothesis, label=labels[label], group=group))
+    if not pairs:
+        raise UsageError(f"{path}: no lines. A line is like {form}.")
+    return pairs
+
+
+STYLES: Final = ("json_cot", "json", "cot", "plain")
+"""JSON or a line (`cot`, `plain`), after a reason (`_cot`, `cot`) or without one."""
+
+STYLE: Final = "json_cot"
+"""What is asked for when nothing is said."""
+
+MAX_TOKENS: Final = 512
+
+_TEXTS: Final[Mapping[str, Any]] = json.loads(Path(__file__).with_name("nli_prompts.json").read_text(encoding="utf-8"))
+"""What is asked; in `forms`, by style, the form of the reply, and what is said when it is not kept to."""
+
+
+def template_sha256(style: str) -> str:
+    """Hash of every text of ours that goes into the question of a style."""
+    classes = _TEXTS["classes"]
+    texts = (_TEXTS["task"], classes["3"], classes["2"], _TEXTS["pair"], *_TEXTS["forms"][style].values())
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
+def nli_question(pair: LabelledPair, *, ways: int = 3, style: str = STYLE) -> Question:
+    """Makes the question whether a premise entails a hypothesis; the values of its verdicts are labels."""
+    labels = _LABELS[ways]
+    in_json = style.startswith("json")
+    shown = " or ".join(f'"{label}"' for label in labels) if in_json else " or ".join(labels)
+    content = "\n\n".join(
+        (
+            _TEXTS["task"],
+            _TEXTS["classes"][str(ways)],
+            _TEXTS["pair"].format(premise=quoted(pair.premise), hypothesis=quoted(pair.hypothesis)),
+            _TEXTS["forms"][style]["form"].format(labels=shown),
+        )
+    )
+    values: dict[Label, Any] = {label: label for label in labels}
+    values["not_entailment"] = "not_entailment"
+    if ways == 2:
+        values["neutral"] = values["contradiction"] = "not_entailment"
+    check = {"label": one_of(*labels)} | ({"reason": _any_text} if style == "json_cot" else {})
+
+    def read(text: str) -> Any | Unreadable:
+        if not in_json:
+            return read_choice(text, labels)
+        found = read_object(text, check)
+        return found if isinstance(found, Unreadable) else found["label"]
+
+    return Question(
+        id=pair.id,
+        messages=({"role": "user", "content": content},),
+        template=template_sha256(style),
+        read=read,
+        again=_TEXTS["forms"][style]["again"],
+        max_tokens=MAX_TOKENS,
+        pair=Pair(premise=pair.premise, hypothesis=pair.hypothesis, values=values),
+    )
+
+
+def _any_text(value: Any) -> str | None:
+    return None if isinstance(value, str) else "must be a text"

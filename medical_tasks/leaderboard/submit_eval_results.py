@@ -25,10 +25,11 @@ from medical_tasks.data.cards import accepted_configs
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import WholeFile, read_bytes
 from medical_tasks.io.output import tell
-from medical_tasks.leaderboard.submission_package.values import number, whole_number
+from medical_tasks.leaderboard.submission_package.values import number
 from medical_tasks.report.entry_notes import warning
+from medical_tasks.report.folders import ANYTHING, COUNT, TEXT, Form, damage
 from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label
-from medical_tasks.runs.recipes import one_line
+from medical_tasks.runs.recipes import mapping, one_line
 from medical_tasks.runs.responses import check_recipe
 from medical_tasks.runs.results import read_results
 from medical_tasks.spec import DatasetSpec, TaskSpec
@@ -140,7 +141,7 @@ def _check_publishable(arguments: argparse.Namespace, tasks: Sequence[TaskSpec],
     for task in tasks:
         entry = entries[task.name]
         check_recipe(arguments.run, entry["recipe"])
-        if said := _lacking(task, entry) or _impossible(task, entry):
+        if said := _damage(task, entry):
             raise UsageError(f"{arguments.run}: its results.json is damaged: {said}. Give that run's command again.")
         found[task.name] = refusals(task, dataset_spec(task.dataset), entry, allow_partial=arguments.allow_partial)
     if problems := [f"{name}: {reason}" for name, reasons in found.items() for reason in reasons]:
@@ -302,55 +303,28 @@ def refusals(task: TaskSpec, spec: DatasetSpec, entry: Mapping[str, Any], *, all
     return reasons
 
 
-_NEEDED: Final = ("suite", "task_version", "judge")
-_DATA: Final = ("config", "split", "version", "rows_sha256")
-_COUNTS: Final = ("asked", "scored")
-_VALUES: Final = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
+_ASKED: Final[Form] = {"set": ANYTHING, "sha256": ANYTHING}
 
 
-def _lacking(task: TaskSpec, entry: Mapping[str, Any]) -> str:
-    recipe, headline = entry["recipe"], task.metrics[0].name
-    lacking = [name for name in ("metrics", "coverage") if not isinstance(entry.get(name), Mapping)]
-    lacking += [name for name in _NEEDED if name not in recipe]
-    lacking += [f"data.{name}" for name in _DATA if name not in recipe["data"]]
-    for name, wanted in (("prompts", ("set", "sha256")), ("judge", ("name", "votes"))):
-        lacking += [f"{name}.{part}" for part in _absent(recipe.get(name), wanted)]
-    if isinstance(recipe.get("judge"), Mapping):
-        lacking += [f"judge.prompts.{part}" for part in _absent(recipe["judge"].get("prompts"), ("set", "sha256"))]
-    if not lacking:
-        lacking += [f"coverage.{name}" for name in (*_COUNTS, "unscored") if name not in entry["coverage"]]
-        found = entry["metrics"].get(headline)
-        lacking += [f"{headline}.{part}" for part in _absent(found, (*_VALUES, "n"))]
-    return f"{task.name} lacks {', '.join(lacking)}" if lacking else ""
-
-
-def _absent(part: Any, wanted: tuple[str, ...]) -> tuple[str, ...]:
-    if part is None:
-        return ()
-    return tuple(name for name in wanted if name not in part) if isinstance(part, Mapping) else wanted
-
-
-def _impossible(task: TaskSpec, entry: Mapping[str, Any]) -> str:
-    metric, counts, recipe = task.metrics[0], entry["coverage"], entry["recipe"]
-    texts = {name: recipe[name] for name in ("suite", "task_version")}
-    texts |= {f"data.{name}": recipe["data"][name] for name in _DATA}
-    wrong = [(name, value, "text") for name, value in texts.items() if not isinstance(value, str)]
-    numbers = {f"coverage.{name}": counts[name] for name in _COUNTS}
-    headline = entry["metrics"].get(metric.name)
-    wrong += [(name, value, "count") for name, value in numbers.items() if not whole_number().holds(value)]
-    if headline is not None and headline["value"] is not None:  # without a value, the refusals say so
-        low, high = metric.limits
-        rule = f"number from {low:g} to {high:g}"
-        for name in _VALUES:
-            if not number(low, high, null=name != "value").holds(headline[name]):
-                wrong.append((f"{metric.name}.{name}", headline[name], rule))
-        if not whole_number().holds(headline["n"]):
-            wrong.append((f"{metric.name}.n", headline["n"], "count"))
-    for name, value, rule in wrong:
-        return f"{task.name} has {name} {value!r}, which is no {rule}"
+def _damage(task: TaskSpec, entry: Mapping[str, Any]) -> str:
+    metric, recipe = task.metrics[0], entry["recipe"]
+    told: dict[str, Form] = {"suite": TEXT, "task_version": TEXT, "judge": ANYTHING}
+    told["data"] = dict.fromkeys(("config", "split", "version", "rows_sha256"), TEXT)
+    told |= {} if recipe.get("prompts") is None else {"prompts": _ASKED}
+    if (judge := recipe.get("judge")) is not None:
+        asked = {} if mapping(judge).get("prompts") is None else {"prompts": _ASKED}
+        told["judge"] = {"name": ANYTHING, "votes": ANYTHING, **asked}
+    form: Form = {"metrics": {}, "coverage": {"asked": COUNT, "scored": COUNT, "unscored": {}}, "recipe": told}
+    if said := damage(entry, form):
+        return f"{task.name} {said}"
+    counts, headline = entry["coverage"], entry["metrics"].get(metric.name)
     if counts["scored"] > counts["asked"]:
         return f"{task.name} has {counts['scored']} scored items of {counts['asked']} asked"
-    return ""
+    if headline is None or (isinstance(headline, Mapping) and headline.get("value", 0) is None):  # the refusals say so
+        return ""
+    ends = {name: number(*metric.limits, null=True) for name in ("ci_low", "ci_high", "bound_low", "bound_high")}
+    said = damage(headline, {"value": number(*metric.limits), **ends, "n": COUNT}, metric.name)
+    return f"{task.name} {said}" if said else ""
 
 
 _REPO: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import sys
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
@@ -15,12 +14,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from medical_tasks.errors import MissingError, UsageError, did_you_mean, system_reason
-from medical_tasks.io.files import read_text
+from medical_tasks.errors import MissingError, UsageError, did_you_mean
 from medical_tasks.models.alignscore import alignscore_identity, open_alignscore
 from medical_tasks.models.bertscore import BertScore, bertscore_identity, open_bertscore
 from medical_tasks.models.bleurt import bleurt_identity, open_bleurt
 from medical_tasks.models.embedder import CLINICAL_BERT, MINILM, embedder_identity, open_embedder
+from medical_tasks.models.encoder import find_folder
 from medical_tasks.models.radgraph import f1_radgraph, radgraph_identity
 from medical_tasks.scoring.bleu_and_sari import MAX_ORDER, bleu, bleu_sums, sacrebleu_sentence, sari
 from medical_tasks.scoring.bootstrap import bootstrap_interval, bootstrap_statistic
@@ -78,19 +77,13 @@ def checkpoint_layer(given: str) -> tuple[Path, int]:
             raise UsageError(f"bertscore={given}: what stands behind @ is the number of a layer. Give FOLDER@LAYER.")
         return Path(path).expanduser(), int(written)
     folder = Path(given).expanduser()
-    try:
-        config = json.loads(read_text(folder / "config.json"))
-    except OSError as error:
-        raise MissingError(
-            f"bertscore={given}: no checkpoint there ({system_reason(error)} for its config.json). Nothing is downloaded here. On "
-            "a machine with internet: `hf download microsoft/deberta-xlarge-mnli --local-dir models/deberta-xlarge-mnli`; then "
-            "bring the folder here and give its path."
-        ) from error
-    except ValueError as error:
-        raise UsageError(f"{folder / 'config.json'}: not JSON. Download the checkpoint again.") from error
-    told = config if isinstance(config, dict) else {}
-    kind = str(told.get("model_type", "unknown"))
-    layers = next((told[name] for name in ("num_hidden_layers", "n_layers", "n_layer") if name in told), None)
+    checkpoint = find_folder(
+        folder,
+        ". Nothing is downloaded here. On a machine with internet: `hf download microsoft/deberta-xlarge-mnli --local-dir "
+        "models/deberta-xlarge-mnli`; then bring the folder here and give its path.",
+    )
+    kind = str(checkpoint.setting("model_type") or "unknown")
+    layers = checkpoint.setting("num_hidden_layers", "n_layers", "n_layer")
     if not isinstance(layers, int) or (kind, layers) not in _LAYERS:
         raise UsageError(
             f"bertscore={given}: no layer is usual for a checkpoint of the kind {kind} with {layers} layers. Give FOLDER@LAYER."

@@ -29,6 +29,7 @@ from medical_tasks.report.page_data import (
 from medical_tasks.report.published.figures import published_results
 from medical_tasks.report.texts import DIGEST, TaskRun, TaskTexts, TextPlaces, check_places, find_texts, report_items
 from medical_tasks.runs.recipes import recipe_differences
+from medical_tasks.runs.results import item_of
 from medical_tasks.spec import DatasetSpec, MetricSpec, Plot, PlotPoint, TaskSpec
 
 _NO_ITEMS: Final = "Items are left out, as --no-items asks for."
@@ -296,20 +297,10 @@ def verdicts_by_item(
     known = frozenset(ids)
     found: dict[str, list[ReportVerdict]] = {}
     for line in lines:
-        item = owner_of(line["id"], known)
+        item = item_of(line["id"], known)
         if item is not None:
             found.setdefault(item, []).append(_verdict(line, item, private=private))
     return {item: tuple(verdicts) for item, verdicts in found.items()}
-
-
-def owner_of(verdict: str, ids: frozenset[str]) -> str | None:
-    """Finds whose verdict it is: the longest item id that is the whole of its id, or all before one of its slashes."""
-    place = len(verdict)
-    while place > 0:
-        if verdict[:place] in ids:
-            return verdict[:place]
-        place = verdict.rfind("/", 0, place)
-    return None
 
 
 def _verdict(line: Mapping[str, Any], item: str, *, private: bool) -> ReportVerdict:

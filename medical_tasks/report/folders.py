@@ -18,19 +18,59 @@ from typing import Any, Final
 from medical_tasks.errors import UsageError, doing, system_reason
 from medical_tasks.guard.private_store import SETTINGS_FILE
 from medical_tasks.io.files import WholeFile, open_file, read_text
+from medical_tasks.io.json_records import Field, optional
 from medical_tasks.report.markdown import REPORT_FILE
 from medical_tasks.runs.results import RESULTS_FILE, VERDICTS_FILE, read_items, read_results
 
-_ENTRY_PARTS = {"metrics": dict, "coverage": dict, "breakdown": dict, "recipe": dict, "n_items": int}
-_USAGE_PARTS = ("requests", "prompt_tokens", "output_tokens", "seconds")
-_JUDGE_PARTS = {
-    "name": str,
-    "check": str,
-    "comparable": bool,
-    "tokens_estimated": bool,
-    "verdicts": dict,
-} | dict.fromkeys(("votes", "from_store", "calls", "votes_saved", "prompt_tokens", "output_tokens"), int)
-_VALUE_PARTS = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
+Form = Field | Mapping[str, "Form"]
+"""What JSON must be: a `Field`, or forms by name, `*` for every name there is; more may stand beside."""
+
+ANYTHING: Final = Field(holds=lambda value: True, rule="a value")
+TEXT: Final = Field(holds=lambda value: isinstance(value, str), rule="a text")
+COUNT: Final = Field(holds=lambda value: type(value) is int and value >= 0, rule="a count")
+_FLAG: Final = Field(holds=lambda value: isinstance(value, bool), rule="true or false")
+_NUMBER: Final = Field(
+    holds=lambda value: value is None or (isinstance(value, int | float) and math.isfinite(value)), rule="a number"
+)
+_ESTIMATE: Final[Form] = {
+    "n": COUNT,
+    **dict.fromkeys(("value", "ci_low", "ci_high", "bound_low", "bound_high"), _NUMBER),
+}
+_ENTRY: Final[Mapping[str, Form]] = {
+    "n_items": COUNT,
+    "metrics": {"*": _ESTIMATE},
+    "coverage": {"asked": COUNT, "answered": COUNT, "scored": COUNT, "unscored": {}},
+    "breakdown": {"*": {"*": {"*": _ESTIMATE}}},
+    "recipe": {"model": {"name": TEXT}},
+    "cut_at_length": optional(COUNT),
+    "shortened": optional(COUNT),
+}
+_MORE: Final[Mapping[str, Form]] = {
+    "usage": {"requests": COUNT, **dict.fromkeys(("prompt_tokens", "output_tokens", "seconds"), _NUMBER)},
+    "judge": {
+        **{"name": TEXT, "check": TEXT, "comparable": _FLAG, "tokens_estimated": _FLAG},
+        **dict.fromkeys(("votes", "from_store", "calls", "votes_saved", "prompt_tokens", "output_tokens"), COUNT),
+        "verdicts": {"asked": COUNT, "decided": COUNT, "unscored": {}},
+    },
+}
+"""What is looked at only where it is there."""
+
+
+def damage(value: Any, form: Form, place: str = "") -> str:
+    """Says how JSON breaks a form first; "" where it does not."""
+    if isinstance(form, Field):
+        return "" if form.holds(value) else f"has {place} {repr(value)[:60]}, which must be {form.rule}"
+    if not isinstance(value, Mapping):
+        return f"has {place} {repr(value)[:60]}, which must be an object"
+    for name, part in form.items():
+        for each in value if name == "*" else (name,):
+            at = f"{place}.{each}" if place else each
+            if each in value:
+                if said := damage(value[each], part, at):
+                    return said
+            elif not isinstance(part, Field) or part.required:
+                return f"lacks {at}"
+    return ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,55 +135,10 @@ def short_names(folders: Sequence[Path]) -> list[str]:
 
 
 def _check_entry(path: Path, task: str, entry: Mapping[str, Any]) -> None:
-    for part, kind in _ENTRY_PARTS.items():
-        if not isinstance(entry.get(part), kind):
-            raise _damaged(path, f"{part!r} of {task} is missing")
-    model = entry["recipe"].get("model")
-    if not isinstance(model, dict) or not isinstance(model.get("name"), str):
-        raise _damaged(path, f"the recipe of {task} names no model")
-    counts = entry["coverage"]
-    numbers = all(isinstance(counts.get(name), int) for name in ("asked", "answered", "scored"))
-    if not numbers or not isinstance(counts.get("unscored"), dict):
-        raise _damaged(path, f"the coverage of {task} is not whole")
-    if not all(isinstance(entry.get(part, 0), int) for part in ("cut_at_length", "shortened")):
-        raise _damaged(path, f"a count of {task} is no number")
-    if not _is_usage(entry.get("usage")):
-        raise _damaged(path, f"the usage of {task} is not whole")
-    if not _is_judge(entry.get("judge")):
-        raise _damaged(path, f"the judge of {task} is not whole")
-    truncation = entry["recipe"].get("truncation")
-    if entry.get("shortened") and not (isinstance(truncation, dict) and "rule" in truncation):
-        raise _damaged(path, f"the recipe of {task} does not say how questions were shortened")
-    groups = [
-        group for by in entry["breakdown"].values() for group in (by.values() if isinstance(by, dict) else [None])
-    ]
-    for metrics in (entry["metrics"], *groups):
-        if not isinstance(metrics, dict) or not all(_is_estimate(value) for value in metrics.values()):
-            raise _damaged(path, f"a metric of {task} is not whole")
-
-
-def _is_usage(usage: Any) -> bool:
-    if usage is None:
-        return True
-    numbers = [usage.get(part, "") for part in _USAGE_PARTS] if isinstance(usage, dict) else [""]
-    return all(each is None or isinstance(each, int | float) for each in numbers) and numbers[0] is not None
-
-
-def _is_judge(judge: Any) -> bool:
-    if judge is None:
-        return True
-    if not isinstance(judge, dict) or not all(isinstance(judge.get(part), kind) for part, kind in _JUDGE_PARTS.items()):
-        return False
-    verdicts = judge["verdicts"]
-    counts = all(isinstance(verdicts.get(part), int) for part in ("asked", "decided"))
-    return counts and isinstance(verdicts.get("unscored"), dict)
-
-
-def _is_estimate(value: Any) -> bool:
-    if not isinstance(value, dict) or not isinstance(value.get("n"), int):
-        return False
-    numbers = [value.get(part, "") for part in _VALUE_PARTS]
-    return all(each is None or (isinstance(each, int | float) and math.isfinite(each)) for each in numbers)
+    more = {name: form for name, form in _MORE.items() if entry.get(name) is not None}
+    cut: Form = {"recipe": {"truncation": {"rule": ANYTHING}}} if entry.get("shortened") else {}
+    if said := damage(entry, {**_ENTRY, **more}) or damage(entry, cut):
+        raise _damaged(path, f"{task} {said}")
 
 
 def _read_verdicts(path: Path) -> dict[str, list[Mapping[str, Any]]]:

@@ -9,7 +9,7 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -184,6 +184,15 @@ def item_rows(
 def weight_column(metric: str) -> str:
     """Name of the column with a pooled metric's denominators."""
     return f"{metric}_of"
+
+
+def item_of(question: str, ids: Container[str]) -> str | None:
+    """Finds the item a question is about: the longest id that is its name, or that `/` and more follow."""
+    while question not in ids:
+        question, slash, _ = question.rpartition("/")
+        if not slash:
+            return None
+    return question
 
 
 def _storable(text: str) -> str:

@@ -500,9 +500,9 @@ def test_unusable_sockets() -> None:
 
 def test_every_command_that_reads_items_is_guarded() -> None:
     folders = [ROOT / "medical_tasks" / "cli", *sorted((ROOT / "medical_tasks" / "benchmarks").iterdir())]
-    # The demo reads synthetic records that it made itself, of open datasets.
-    commands = [path for folder in folders for path in sorted(folder.glob("*.py")) if path.name != "demo.py"]
+    commands = [path for folder in folders for path in sorted(folder.glob("*.py"))]
     commands = [path for path in commands if path.parent.name == "cli" or path.stem.endswith("_verb")]
+    commands.append(ROOT / "medical_tasks" / "runs" / "evaluating.py")  # `run` and `score`
     assert len(commands) > 20
     reading, unguarded = [], []
     for path in commands:
@@ -513,19 +513,21 @@ def test_every_command_that_reads_items_is_guarded() -> None:
             reading.append(path.stem)
             if "protect" not in used:
                 unguarded.append(path.stem)
-    assert {"run", "score", "errors_verb"} <= set(reading)
+    assert {"evaluating", "errors_verb"} <= set(reading)
     assert unguarded == []
 
 
 def test_clients_of_endpoints_are_made_in_one_place() -> None:
-    # Any other HTTP client would not ask the guard; the probe says nothing but "Hello", to a server of its own.
+    # Any other HTTP client would not ask the guard; the probe says nothing but "Hello", to a server of its own, and the fetcher
+    # sends no text.
     makers: dict[str, list[str]] = {}
     for path in sorted((ROOT / "medical_tasks").rglob("*.py")):
         text = path.read_text(encoding="utf-8")
-        for word in "DefaultAsyncHttpxClient( AsyncOpenAI( urlopen( HTTPConnection( requests.post OpenAI(api".split():
+        for word in "DefaultAsyncHttpxClient( AsyncOpenAI( httpx.Client( urlopen( HTTPConnection( requests.post OpenAI(api".split():
             if word in text:
                 makers.setdefault(str(path.relative_to(ROOT / "medical_tasks")), []).append(word)
     assert makers == {
+        "data/fetching.py": ["httpx.Client("],
         "models/chat_client.py": ["DefaultAsyncHttpxClient(", "AsyncOpenAI("],
-        "models/managed_server.py": ["HTTPConnection("],
+        "models/server.py": ["HTTPConnection("],
     }

@@ -18,8 +18,18 @@ from hypothesis import strategies as st
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.base import LABELS, Label, Reply
-from medical_tasks.judges.nli import NliJudge, combine, find_family, open_nli, read_label, read_labels
-from medical_tasks.judges.nli_models import Columns, Form, answer_tokens, longest_input
+from medical_tasks.judges.nli import (
+    Columns,
+    Form,
+    NliJudge,
+    answer_tokens,
+    combine,
+    find_family,
+    longest_input,
+    open_nli,
+    read_label,
+    read_labels,
+)
 from medical_tasks.judges.windows import cut_windows, plan_windows, sentence_spans
 from medical_tasks.models.encoder import Row
 from tests.judges.tiny_nli import answers, make_classifier, make_true, pairs

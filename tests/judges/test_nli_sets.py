@@ -8,7 +8,7 @@ import pytest
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.base import Unreadable
-from medical_tasks.judges.nli_sets import (
+from medical_tasks.judges.check_sets import (
     ROUNDS,
     STYLES,
     LabelledPair,

@@ -12,7 +12,7 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.base import JudgeOptions, Verdict
 from medical_tasks.judges.case import NO_PAIR, UNREADABLE
 from medical_tasks.judges.chat import CHAT_JUDGE_OPTIONS
-from medical_tasks.judges.nli_sets import LabelledPair, nli_question
+from medical_tasks.judges.check_sets import LabelledPair, nli_question
 from medical_tasks.judges.session import JUDGE_KINDS, NEUTRAL_JUDGE_ARGS, next_step, open_judge, open_session
 from tests.support import ROOT
 

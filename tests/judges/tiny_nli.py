@@ -74,7 +74,7 @@ def save_true(
     import torch
     from transformers import T5Config, T5ForConditionalGeneration
 
-    from medical_tasks.judges.nli_models import answer_tokens
+    from medical_tasks.judges.nli import answer_tokens
 
     config = T5Config(
         vocab_size=max(vocabulary, len(tokenizer)),

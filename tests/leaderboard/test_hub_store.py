@@ -7,9 +7,8 @@ from functools import partial
 import pytest
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.leaderboard import hub_store
-from medical_tasks.leaderboard.hub_store import HubStorage
-from medical_tasks.leaderboard.storage import AlreadyStoredError
+from medical_tasks.leaderboard import storage
+from medical_tasks.leaderboard.storage import AlreadyStoredError, HubStorage
 from tests.leaderboard.fake_hub import REPO, TOKEN, FakeHub
 
 # huggingface_hub uploads LFS objects by a spelling that httpx discourages.
@@ -113,7 +112,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(hub_store, "time", made)
+    monkeypatch.setattr(storage, "time", made)
     return made
 
 
@@ -128,7 +127,7 @@ def test_trouble_that_stays_is_told_and_offline_by_wish_at_once(
     hub.faults["tree"] = [503] * 10_000
     with pytest.raises(MissingError, match=r"org/board of the Hub, list all files: the Hub is in trouble .*\(503\)"):
         store(hub, deadline_s=60.0).names()
-    assert 50.0 - hub_store._LONGEST_WAIT_S < clock.now < 60.0
+    assert 50.0 - storage._LONGEST_WAIT_S < clock.now < 60.0
     assert 10 < hub.asked.count("tree") < 60
 
 

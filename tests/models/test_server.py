@@ -17,10 +17,12 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models import server as served
 from medical_tasks.models.base import Answer, Failure
 from medical_tasks.models.endpoint import EndpointModel
-from medical_tasks.models.managed_server import ManagedServer, answers_chat, free_port
 from medical_tasks.models.server import (
+    ManagedServer,
     ServedModel,
+    answers_chat,
     find_vllm,
+    free_port,
     gpu_nodes,
     open_served,
     read_flags,

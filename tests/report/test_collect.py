@@ -18,17 +18,10 @@ from medical_tasks.cli.entry import main
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.checks import check_key, record_check
 from medical_tasks.report import texts
-from medical_tasks.report.collect import (
-    component_plots,
-    judge_plots,
-    level_plots,
-    owner_of,
-    report_data,
-    verdicts_by_item,
-)
+from medical_tasks.report.collect import component_plots, judge_plots, level_plots, report_data, verdicts_by_item
 from medical_tasks.report.page_data import ReportData, ReportTask
 from medical_tasks.report.texts import chat_text
-from medical_tasks.runs.results import RESULTS_FILE, read_items, read_results
+from medical_tasks.runs.results import RESULTS_FILE, item_of, read_items, read_results
 from medical_tasks.spec import Item, Message, MetricSpec, PromptSet
 from tests.fault_server import Call, FaultServer
 from tests.report.tiny_runs import built, ran
@@ -311,7 +304,7 @@ IDS = frozenset({"1", "DEMO/1", "DEMO/1/plan", "a b"})
     ],
 )
 def test_a_verdict_belongs_to_the_longest_id_before_its_slash(verdict: str, owner: str | None) -> None:
-    assert owner_of(verdict, IDS) == owner
+    assert item_of(verdict, IDS) == owner
 
 
 def line(name: str, value: Any, **more: Any) -> dict[str, Any]:

@@ -44,17 +44,23 @@ def test_a_run_is_read_by_task(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda made: made.pop("metrics"), "'metrics' of toy is missing"),
-        (lambda made: made["recipe"].pop("model"), "the recipe of toy names no model"),
-        (lambda made: made["coverage"].pop("scored"), "the coverage of toy is not whole"),
-        (lambda made: made.update(cut_at_length="x"), "a count of toy is no number"),
-        (lambda made: made.update(judge=[]), "the judge of toy is not whole"),
-        (lambda made: made.update(judge={"name": "lexical"}), "the judge of toy is not whole"),
-        (lambda made: made.update(shortened=2), "the recipe of toy does not say how questions were shortened"),
-        (lambda made: made["metrics"]["accuracy"].pop("ci_low"), "a metric of toy is not whole"),
-        (lambda made: made["metrics"]["accuracy"].update(value="high"), "a metric of toy is not whole"),
-        (lambda made: made["metrics"]["accuracy"].update(value=math.nan), "a metric of toy is not whole"),
-        (lambda made: made["breakdown"].update(kind=3), "a metric of toy is not whole"),
+        (lambda made: made.pop("metrics"), "toy lacks metrics"),
+        (lambda made: made["recipe"].pop("model"), "toy lacks recipe.model"),
+        (lambda made: made["coverage"].pop("scored"), "toy lacks coverage.scored"),
+        (lambda made: made.update(cut_at_length="x"), "toy has cut_at_length 'x', which must be a count"),
+        (lambda made: made.update(judge=[1]), r"toy has judge \[1\], which must be an object"),
+        (lambda made: made.update(judge={"name": "lexical"}), "toy lacks judge.check"),
+        (lambda made: made.update(shortened=2), "toy lacks recipe.truncation"),
+        (lambda made: made["metrics"]["accuracy"].pop("ci_low"), "toy lacks metrics.accuracy.ci_low"),
+        (
+            lambda made: made["metrics"]["accuracy"].update(value="high"),
+            "toy has metrics.accuracy.value 'high', which must be a number",
+        ),
+        (
+            lambda made: made["metrics"]["accuracy"].update(value=math.nan),
+            "toy has metrics.accuracy.value nan, which must be a number",
+        ),
+        (lambda made: made["breakdown"].update(kind=3), "toy has breakdown.kind 3, which must be an object"),
     ],
 )
 def test_a_damaged_entry_is_told_with_its_file(tmp_path: Path, change: Callable[[Any], None], reason: str) -> None:

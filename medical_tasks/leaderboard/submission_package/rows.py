@@ -11,7 +11,7 @@ from medical_tasks.io.json_records import Field, optional
 from medical_tasks.leaderboard.submission_package import contents, privacy
 from medical_tasks.leaderboard.submission_package import values as forms
 from medical_tasks.leaderboard.submission_package.contents import PackageError, not_sound, shown
-from medical_tasks.runs.results import weight_column
+from medical_tasks.runs.results import item_of, weight_column
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 Rows = dict[str, list[dict[str, Any]]]
@@ -229,15 +229,6 @@ def verdict_fields(*, texts: bool) -> dict[str, Field]:
         "reads": optional(forms.one_of(("pair",))),
     }
     return {**fields, "text": forms.any_text(_LONGEST_ANSWER, halves=True)} if texts else fields
-
-
-def item_of(question: str, ids: Container[str]) -> str | None:
-    """Finds the item a question is about: the longest id that is its name, or that `/` and more follow."""
-    while question not in ids:
-        question, slash, _ = question.rpartition("/")
-        if not slash:
-            return None
-    return question
 
 
 def verdicts_of_items(

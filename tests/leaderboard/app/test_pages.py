@@ -15,8 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.leaderboard.app.model_page import model_names, model_page, queue_page
-from medical_tasks.leaderboard.app.pages import Page, about_page, page_at
+from medical_tasks.leaderboard.app.pages import Page, about_page, model_names, model_page, page_at, queue_page
 from medical_tasks.leaderboard.app.parts import PAGES, Address, address_of, in_app_link, metrics_of, task_order
 from medical_tasks.leaderboard.app.serving import PORT_VARIABLE, STORE_VARIABLE, settings_of
 from medical_tasks.leaderboard.app.snapshot import Content
