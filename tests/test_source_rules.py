@@ -212,7 +212,7 @@ def test_every_verb_has_a_module_and_every_module_a_verb() -> None:
     assert len(modules) == len(VERBS) >= 23
     in_room = {path for path in modules if path.parent == ROOT / "medical_tasks" / "cli"}
     there = set((ROOT / "medical_tasks" / "cli").glob("*.py"))
-    assert {path.stem for path in there - in_room} == {"__init__", "entry", "demo"}
+    assert {path.stem for path in there - in_room} == {"__init__", "entry"}
     assert {path.parent.parent.name for path in modules - in_room} == {"benchmarks"}
 
 

@@ -20,6 +20,7 @@ from medical_tasks.benchmarks.catalog import datasets
 from medical_tasks.data.dataset_store import BuiltConfig, built_configs, datasets_home
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.io.output import styled, tell
+from medical_tasks.models.base import processes
 from medical_tasks.spec import DatasetSpec
 
 __all__ = ["examine"]
@@ -183,15 +184,12 @@ def _machine() -> Iterator[Finding]:
 
 
 def _processes() -> Iterator[Finding]:
-    given = os.environ.get("WORLD_SIZE", "1")
-    if not (given.isascii() and given.isdigit()):
-        yield Finding(
-            "warning",
-            "processes",
-            f"WORLD_SIZE must be a whole number, got {given!r}: local models will not load. Unset it; "
-            "`accelerate launch` and `torchrun` set it by themselves",
-        )
-    elif int(given) > 1 and not _has_gpu() and os.environ.get("ACCELERATE_USE_CPU") != "true":
+    try:
+        started = processes()
+    except UsageError as error:
+        yield Finding("warning", "processes", str(error))
+        return
+    if started > 1 and not _has_gpu() and os.environ.get("ACCELERATE_USE_CPU") != "true":
         yield Finding(
             "warning",
             "processes",

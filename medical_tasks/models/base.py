@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from medical_tasks.errors import UsageError
 from medical_tasks.spec import Message
 
 
@@ -58,6 +60,14 @@ class Failure:
 
 
 OnResult = Callable[[Answer | Failure], None]
+
+
+def processes() -> int:
+    """How many processes torchrun or accelerate started for this command."""
+    given = os.environ.get("WORLD_SIZE", "1")
+    if not (given.isascii() and given.isdigit()):
+        raise UsageError(f"WORLD_SIZE must be a whole number, got {given!r}. Unset it: torchrun sets it by itself.")
+    return int(given)
 
 
 class Model(Protocol):

@@ -19,7 +19,7 @@ from typing import Any
 from unittest import mock
 
 from medical_tasks.errors import MissingError, UsageError, install_command
-from medical_tasks.models.base import Model
+from medical_tasks.models.base import Model, processes
 from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, quiet_libraries, without_cache_and_bars
 from medical_tasks.models.local_model import ChoicePrompt, LocalModel, LocalSetup, Prompt
 from medical_tasks.models.opener import HF_OPTIONS, LOG_LEVELS, SAMPLING, VLLM_OPTIONS, read_options
@@ -65,7 +65,7 @@ def start_processes() -> Any:
     """Joins the processes that torchrun or `accelerate launch` started; returns accelerate's `Accelerator`."""
     from accelerate import Accelerator, InitProcessGroupKwargs
 
-    started = int(os.environ.get("WORLD_SIZE", "1"))
+    started = processes()
     accelerator = Accelerator(kwargs_handlers=[InitProcessGroupKwargs(timeout=_WAIT)])
     if started > 1 and accelerator.num_processes == 1:
         raise UsageError(
@@ -250,7 +250,7 @@ def check_vllm_ready(name: str) -> None:
             f"{name}: lighteval cannot use vLLM {version}; it takes the versions that its extra `lighteval[vllm]` names. "
             f"Install those: {install_command('vllm')}, or run that vLLM as a server: --model vllm-server/..."
         )
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+    if processes() > 1:
         raise UsageError(
             f"{name}: vLLM starts its own workers, and several processes were started (WORLD_SIZE="
             f"{os.environ['WORLD_SIZE']}). Give the plain command, with tensor_parallel_size, pipeline_parallel_size or "

@@ -6,7 +6,6 @@ Answers are stored at once under a hash of model and question, so the same comma
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +17,7 @@ from medical_tasks.data.task_data import TaskData, leaking_examples, open_protoc
 from medical_tasks.errors import UsageError
 from medical_tasks.io.progress import Progress
 from medical_tasks.io.store import Store, content_key
-from medical_tasks.models.base import Answer, Failure, Length, Model, Request
+from medical_tasks.models.base import Answer, Failure, Length, Model, Request, processes
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, MultiStep, PromptSet, TaskSpec, Turn
@@ -275,8 +274,7 @@ def _answered(
         max_new_tokens=options.max_new_tokens or task.generation_size,
         max_samples=options.max_samples,
     )
-    processes = int(os.environ.get("WORLD_SIZE", "1"))
-    recipe["generation"] |= {"model_args": dict(options.model_args), "processes": processes}
+    recipe["generation"] |= {"model_args": dict(options.model_args), "processes": processes()}
     if protocol is not None:
         recipe["protocol"] = dict(protocol.identity)
     if leaking:

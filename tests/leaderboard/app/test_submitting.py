@@ -17,8 +17,9 @@ from medical_tasks.leaderboard.board import Board
 from medical_tasks.leaderboard.storage import LocalStorage
 from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS
 from tests.leaderboard.app.page_samples import HOSTILE
-from tests.leaderboard.app.test_pages import Cells, rows
+from tests.leaderboard.app.test_pages import rows
 from tests.leaderboard.made_packages import package
+from tests.report.page_reading import PageReader
 
 TOKEN = f"{'ab' * 32}.zip"
 
@@ -91,7 +92,7 @@ def test_more_than_the_limit_is_not_read(tmp_path: Path) -> None:
 
 
 def test_a_refusal_quotes_harmlessly() -> None:
-    assert not {"img", "script"} & set(Cells(refused(HOSTILE)).tags)
+    assert not {"img", "script"} & set(PageReader(refused(HOSTILE)).elements)
     assert "at most 32 MiB" in introduction()
 
 
