@@ -128,20 +128,10 @@ _WRITTEN = frozenset({"answer", "explanation", "warnings", "error"})
 
 
 def from_arguments(calculator: int | str | AnyCalculator, arguments: Iterable[str]) -> dict[str, object]:
-    """Entities from `key=value` texts.
+    """Entities for `calculate` from `key=value` texts; an unknown or repeated key is a `CalculatorInputError`.
 
     Keys are the inputs' names, parameters or aliases in any case and spacing; values are texts such as `72`, `80kg`,
-    `"1.2 mg/dL"`, `"5 ft 10 in"`, `yes`, `05/30/2024`. An unknown or repeated key is an error (`Calculator.named`).
-
-    Args:
-        calculator: id, slug, name or alias, or a `Calculator`.
-        arguments: the texts.
-
-    Returns:
-        Entities for `calculate`, under the dataset's names.
-
-    Raises:
-        CalculatorInputError: no such calculator, no `=` in a text, an unknown key, or a key given twice.
+    `"1.2 mg/dL"`, `"5 ft 10 in"`, `yes`, `05/30/2024`.
     """
     entry = calculator if isinstance(calculator, Calculator) else find(calculator)
     pairs: list[tuple[str, object]] = []
@@ -193,14 +183,9 @@ class BatchCounts:
 
 
 def calculate_line(record: Mapping[str, Any], conventions: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """Makes the calculation that one line asks for.
+    """Makes the calculation that a line asks for: the same keys with `answer`, `explanation` and `warnings`, or with `error`.
 
-    Args:
-        record: the line's object; further keys are kept. The calculator may also be named by its slug, name or alias.
-        conventions: names of departures from the published rules to follow; calculators without them are as ever.
-
-    Returns:
-        The same keys with `answer`, `explanation` and `warnings`, or with `error`.
+    The calculator may be named by its id, slug, name or alias; `conventions` name departures from the published rules.
     """
     made = {key: value for key, value in record.items() if key not in _WRITTEN}
     try:
@@ -252,21 +237,7 @@ def _inputs(record: Mapping[str, Any]) -> Iterable[tuple[str, object]]:
 
 
 def calculate_batch(source: Path, out: Path, conventions: frozenset[str] = frozenset()) -> BatchCounts:
-    """Makes all calculations of a file.
-
-    Args:
-        source: JSON Lines, UTF-8; empty lines are passed over.
-        out: where the lines go, in the same order; it appears when it is whole.
-        conventions: as for `calculate_line`.
-
-    Returns:
-        How many there were, and how many could not be made.
-
-    Raises:
-        MissingError: There is no such file.
-        UsageError: A line is no JSON object, the file has no lines or is the output itself; nothing is written then.
-        IncompleteError: The output cannot be written.
-    """
+    """Makes all calculations of a file of JSON Lines; `out`, with the lines in the same order, appears when it is whole."""
     if not source.exists():
         raise MissingError(f"{source}: no such file. Give --batch a JSON Lines file with lines like {FORM}")
     if source.is_dir():
