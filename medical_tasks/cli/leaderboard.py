@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from medical_tasks.cli import Options, add_options
+from medical_tasks.cli.verify import VERIFYING
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.policy import add_guard_arguments
 from medical_tasks.io.output import tell
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "run"]
 
-_VERIFYING: Final = ("data", "source", "responses", "upstream", "task_args", "judge", "judge_args", "sample", "seed")
+_VERIFYING: Final = tuple(name.removeprefix("--").replace("-", "_") for name in VERIFYING)
 _GUARD: Final = ("allow_remote", "attest_zero_retention")
 # What each verb takes beside --store.
 _TAKES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -71,23 +72,7 @@ _OPTIONS: Final[Options] = {
     },
     "verification, accept: what the answers are scored against": {
         "--unverified": {"action": "store_true", "help": "accept without scoring the answers again"},
-        "--data": {
-            "type": Path,
-            "metavar": "DIR",
-            "help": "folder of the built datasets (default: the user's data home)",
-        },
-        "--source": {"type": Path, "metavar": "FILE", "help": "what the dataset is made of, in place of --data"},
-        "--responses": {
-            "type": Path,
-            "metavar": "PATH",
-            "help": "the answers to credentialed data: a file, or a run's folder",
-        },
-        "--upstream": {"type": Path, "metavar": "DIR", "help": "the authors' checkout, for official prompts"},
-        "--task-args": {"metavar": "K=V,...", "help": "folders and files that the run used, e.g. documents=FOLDER"},
-        "--judge": {"metavar": "J", "help": "the recipe's own judge, to be asked again about some items"},
-        "--judge-args": {"metavar": "K=V,...", "help": "settings of the judge's backend"},
-        "--sample": {"type": int, "metavar": "N", "help": "about how many items the judge is asked again"},
-        "--seed": {"type": int, "metavar": "N", "help": "which ones"},
+        **VERIFYING,
     },
 }
 

@@ -12,6 +12,8 @@ bootstrap interval. An empty prediction is scored as it is; a row without a refe
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -58,8 +60,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the figures."""
-    import json
-
     from medical_tasks.io.files import WholeFile
 
     out: Path | None = arguments.out
@@ -123,6 +123,7 @@ def scored(arguments: argparse.Namespace, sheet: Sequence[tuple[str, Mapping[str
         "schema_version": SCHEMA_VERSION,
         "suite_version": __version__,
         "table": where,
+        "texts_sha256": hashlib.sha256(json.dumps(texts).encode()).hexdigest(),
         "columns": {name: list(of) for name, of in columns.items() if of},
         "notes": [f"{count} of {len(sheet)} {what}" for what, count in notes.items() if count],
         "settings": {"confidence": 0.95, "resamples": 2000, "seed": seed},

@@ -29,14 +29,13 @@ from medical_tasks.io.output import tell
 if TYPE_CHECKING:
     from medical_tasks.leaderboard.submission_package.contents import Verification
 
-__all__ = ["MISMATCH", "UNPROVEN", "add_arguments", "run"]
+__all__ = ["MISMATCH", "UNPROVEN", "VERIFYING", "add_arguments", "run"]
 
 UNPROVEN: Final = 5
 MISMATCH: Final = 6
 
 
-_OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "package": {"type": Path, "metavar": "PACKAGE", "help": "what `submit RUN --to space` wrote"},
+VERIFYING: Final[Mapping[str, Mapping[str, Any]]] = {
     "--data": {"type": Path, "metavar": "DIR", "help": "folder of the built datasets (default: the user's data home)"},
     "--source": {"type": Path, "metavar": "FILE", "help": "what a dataset of your own is made of, in place of --data"},
     "--responses": {
@@ -48,14 +47,16 @@ _OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
     "--task-args": {"metavar": "K=V,...", "help": "folders and files that the run used, e.g. documents=FOLDER"},
     "--judge": {"metavar": "J", "help": "ask the package's own judge again, about a sample"},
     "--judge-args": {"metavar": "K=V,...", "help": "settings of the judge's backend"},
-    "--sample": {"type": int, "default": 20, "metavar": "N", "help": "items to ask it about (default: 20)"},
-    "--seed": {"type": int, "default": 0, "metavar": "S", "help": "which ones (default: 0)"},
+    "--sample": {"type": int, "metavar": "N", "help": "items to ask it about (default: 20)"},
+    "--seed": {"type": int, "metavar": "S", "help": "which ones (default: 0)"},
 }
+"""What a package is checked against; without an option `VerifyOptions` has the default."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
-    add_options(parser, {"": _OPTIONS})
+    parser.add_argument("package", type=Path, metavar="PACKAGE", help="what `submit RUN --to space` wrote")
+    add_options(parser, {"": VERIFYING})
     add_guard_arguments(parser)
 
 

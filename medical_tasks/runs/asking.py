@@ -63,13 +63,14 @@ def ask_model(
     what: str,
 ) -> AnsweredTask | None:
     """Asks a model about every item; None in all but the main process. `finished`: is there once an outcome was written."""
-    from medical_tasks.models.opener import NEUTRAL_ARGS, open_model
+    from medical_tasks.models.opener import NEUTRAL_ARGS, full_name, open_model
     from medical_tasks.runs.folder import locked, open_run_folder
     from medical_tasks.runs.runner import RunOptions, run_model
 
+    name = full_name(options.model)
     settings = {
         **settings,
-        "model": options.model,
+        "model": name,
         "model_args": {name: value for name, value in options.model_args.items() if name not in NEUTRAL_ARGS},
         "max_new_tokens": options.max_new_tokens,
     }
@@ -78,7 +79,7 @@ def ask_model(
     run = open_run_folder(place, settings, private=True)
     with locked(run):
         policy.require_processes()
-        model = open_model(options.model, options.model_args, log_dir=run.logs)
+        model = open_model(name, options.model_args, log_dir=run.logs)
         try:
             policy.require_endpoint(model.endpoint, "model")
             asking = RunOptions(max_new_tokens=options.max_new_tokens, model_args=options.model_args)

@@ -138,14 +138,20 @@ def _judge(
     )
     from medical_tasks.judges.base import JudgeOptions
     from medical_tasks.judges.session import open_session
-    from medical_tasks.models.opener import parse_model_args
+    from medical_tasks.models.opener import full_name, parse_model_args
     from medical_tasks.runs.folder import existing_run_folder
 
     run = existing_run_folder(folder)
     judge_args = parse_model_args(arguments.judge_args, option="--judge-args")
     rows = []
     with open_session(
-        arguments.judge, judge_args, JudgeOptions(), store=run.answers, log_dir=run.logs, label="errors", must_read=True
+        full_name(arguments.judge),
+        judge_args,
+        JudgeOptions(),
+        store=run.answers,
+        log_dir=run.logs,
+        label="errors",
+        must_read=True,
     ) as judge:
         for name, found in wrong.items():
             verdicts = judge_errors([(each.item, each.response) for each in found], judge)

@@ -22,7 +22,7 @@ from medical_tasks.leaderboard.submission_package import contents, rescoring
 from medical_tasks.leaderboard.submission_package.privacy import FILE_SETTINGS, PATH, scrub_recipe, texts_allowed
 from medical_tasks.leaderboard.submission_package.results import differences, reported_task, told
 from medical_tasks.leaderboard.submission_package.writing import answers_of_run
-from medical_tasks.models.opener import parse_model_args
+from medical_tasks.models.opener import full_name, parse_model_args
 from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.runs.responses import read_responses
 from medical_tasks.runs.results import read_results
@@ -49,6 +49,7 @@ def verify_as_asked(package: contents.Package, arguments: argparse.Namespace) ->
     given = {each.name: getattr(arguments, each.name) for each in fields(contents.VerifyOptions)}
     for setting in ("task_args", "judge_args"):
         given[setting] = parse_model_args(given[setting] or "", option=f"--{setting.replace('_', '-')}")
+    given["judge"] = full_name(given["judge"]) if given["judge"] else None
     options = contents.VerifyOptions(**{name: value for name, value in given.items() if value is not None})
     if options.sample < 1 or options.seed < 0:
         raise UsageError(f"--sample must be 1 or more and --seed 0 or more, got {options.sample} and {options.seed}.")
