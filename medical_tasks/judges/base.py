@@ -51,6 +51,8 @@ class Question:
     pair: Pair | None = None  # the question for judges of entailment; None when it cannot be put so
     # only the first reply counts, as where authors' scripts are followed: one vote, and nothing is asked again
     once: bool = False
+    # JSON Schema of the reply that is asked for, None where it is no JSON; for judges opened with `structured=true`
+    schema: Mapping[str, Any] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,16 +30,20 @@ CHAT_JUDGE_OPTIONS: Mapping[str, Reader] = {
     "n_choices": FLAG,
     "price_in": _PRICE,
     "price_out": _PRICE,
+    "structured": FLAG,
     "varies": FLAG,
 }
-"""What only judges take; none of it changes a verdict's key."""
+"""What only judges take; none of it but `structured` changes a verdict's key."""
 
 _Group = tuple[Call, ...]
 """Calls that share one request: the same chat, one vote each."""
 
 
 class ChatJudge:
-    """A judge asked over HTTP; implements `judges.base.Backend`. With `n_choices` the votes on a question share one request."""
+    """A judge asked over HTTP; implements `judges.base.Backend`.
+
+    With `n_choices` the votes on a question share one request; with `structured` the server holds a reply to its form.
+    """
 
     comparable = True
     reads: Literal["prompt", "pair"] = "prompt"
@@ -50,16 +54,18 @@ class ChatJudge:
         *,
         n_choices: bool = False,
         varies: bool = False,
+        structured: bool = False,
         prices: tuple[float, float] | None = None,
     ) -> None:
         self.name = place.name
-        self.identity = place.identity
+        self.identity: Mapping[str, str] = {**place.identity, **({"structured": "true"} if structured else {})}
         self.endpoint = place.endpoint
         # A temperature left to the server is taken for one that samples.
         self.samples = varies or place.sampling.get("temperature") != 0
         self.prices = prices
         self._place = place
         self._shares = n_choices
+        self._structured = structured
 
     def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
         """Asks for all replies; a call ends with `budget spent` when nothing in flight can free any."""
@@ -112,6 +118,9 @@ class ChatJudge:
         body = dict(self._place.sampling)
         if "seed" in body:
             body["seed"] += first.vote
+        if self._structured and first.question.schema is not None:
+            form = {"name": "verdict", "strict": True, "schema": first.question.schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": form}
         tokens = first.question.max_tokens
         spending = _Spending(desk, prompt=estimate_chat(first.messages), output=tokens * len(group))
         try:
@@ -196,6 +205,7 @@ def open_chat(name: str, options: Mapping[str, str], *, log_dir: Path) -> ChatJu
         place,
         n_choices=values.get("n_choices", False),
         varies=values.get("varies", False),
+        structured=values.get("structured", False),
         prices=(prices[0], prices[1]) if prices else None,
     )
 

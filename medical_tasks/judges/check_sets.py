@@ -19,7 +19,7 @@ from medical_tasks.io.files import read_text
 from medical_tasks.judges.base import Judge, Label, Pair, Question, Unreadable, Unscored
 from medical_tasks.judges.check_figures import CheckPair, subset
 from medical_tasks.judges.checks import NLI, View
-from medical_tasks.judges.reading import one_of, quoted, read_choice, read_object
+from medical_tasks.judges.reading import Checker, one_of, quoted, read_choice, read_object, schema_of
 from medical_tasks.spec import TaskSpec
 
 Mode = Literal["single", "batched"]
@@ -321,7 +321,7 @@ def nli_question(pair: LabelledPair, *, ways: int = 3, style: str = STYLE) -> Qu
     values["not_entailment"] = "not_entailment"
     if ways == 2:
         values["neutral"] = values["contradiction"] = "not_entailment"
-    check = {"label": one_of(*labels)} | ({"reason": _any_text} if style == "json_cot" else {})
+    check = ({"reason": _any_text} if style == "json_cot" else {}) | {"label": one_of(*labels)}
 
     def read(text: str) -> Any | Unreadable:
         if not in_json:
@@ -337,8 +337,8 @@ def nli_question(pair: LabelledPair, *, ways: int = 3, style: str = STYLE) -> Qu
         again=_TEXTS["forms"][style]["again"],
         max_tokens=MAX_TOKENS,
         pair=Pair(premise=pair.premise, hypothesis=pair.hypothesis, values=values),
+        schema=schema_of(check) if in_json else None,
     )
 
 
-def _any_text(value: Any) -> str | None:
-    return None if isinstance(value, str) else "must be a text"
+_any_text: Final = Checker(lambda value: isinstance(value, str), "must be a text", {"type": "string"})

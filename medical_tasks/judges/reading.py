@@ -9,13 +9,41 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from medical_tasks.judges.base import Unreadable
 
-Checker = Callable[[Any], str | None]
+
+@dataclass(frozen=True)
+class Checker:
+    """A rule for one value of an object, in words and as JSON Schema; called, it says the rule that is broken, or None."""
+
+    holds: Callable[[Any], bool]
+    rule: str
+    schema: Mapping[str, Any]
+
+    def __call__(self, value: Any) -> str | None:
+        """The rule, where the value breaks it."""
+        return None if self.holds(value) else self.rule
+
+
+Check = Callable[[Any], str | None]
 """Looks at one value of an object: None when it may stand, otherwise the rule that it breaks ("must be ...")."""
+
+
+def schema_of(keys: Mapping[str, Checker]) -> dict[str, Any]:
+    """Writes an object's form as JSON Schema, for servers that hold a reply to one."""
+    properties = {key: dict(check.schema) for key, check in keys.items()}
+    return {"type": "object", "properties": properties, "required": list(keys), "additionalProperties": False}
+
+
+def schema_of_verdicts(keys: Mapping[str, Checker], ids: Sequence[str]) -> dict[str, Any]:
+    """Writes the form that `read_verdicts` reads."""
+    entries = Checker(lambda _: True, "", {"type": "array", "items": schema_of({"id": one_of(*ids), **keys})})
+    return schema_of({"verdicts": entries})
+
 
 MAX_CHOICE = 200
 """Longest final answer of one line that is looked at, in characters."""
@@ -91,26 +119,31 @@ def quoted(text: str) -> str:
     return _TAG.sub(r"\\u005b", json.dumps(text).replace("<", "\\u003c"))
 
 
-def boolean(value: Any) -> str | None:
-    """Checks for true or false."""
-    return None if isinstance(value, bool) else "must be true or false"
-
-
-def free_text(value: Any) -> str | None:
-    """Checks for a text that is not blank."""
-    return None if isinstance(value, str) and value.strip() else "must be a text"
+_WORDY = 600  # characters; a small model that is held to a form otherwise goes on until its reply is cut
+boolean = Checker(lambda value: isinstance(value, bool), "must be true or false", {"type": "boolean"})
+free_text = Checker(
+    lambda value: isinstance(value, str) and bool(value.strip()),
+    "must be a text",
+    {"type": "string", "maxLength": _WORDY},
+)
 
 
 def one_of(*allowed: str) -> Checker:
     """Makes a check for one of some words, spelt as they are."""
-    rule = f"must be one of {', '.join(allowed)}"
-    return lambda value: None if isinstance(value, str) and value in allowed else rule
+    schema = {"type": "string", "enum": list(allowed)}
+    return Checker(
+        lambda value: isinstance(value, str) and value in allowed, f"must be one of {', '.join(allowed)}", schema
+    )
 
 
 def whole_number(low: int, high: int) -> Checker:
     """Makes a check for a whole number of a range, both ends included; 4.0 and "4" are none."""
-    rule = f"must be a whole number from {low} to {high}"
-    return lambda value: None if type(value) is int and low <= value <= high else rule
+    schema = {"type": "integer", "minimum": low, "maximum": high}
+    return Checker(
+        lambda value: type(value) is int and low <= value <= high,
+        f"must be a whole number from {low} to {high}",
+        schema,
+    )
 
 
 def read_json(text: str) -> Any | Unreadable:
@@ -130,7 +163,7 @@ def read_json(text: str) -> Any | Unreadable:
     return Unreadable("no JSON" if "{" not in spoken and "[" not in spoken else "not one JSON value and nothing else")
 
 
-def read_object(text: str, keys: Mapping[str, Checker]) -> dict[str, Any] | Unreadable:
+def read_object(text: str, keys: Mapping[str, Check]) -> dict[str, Any] | Unreadable:
     """Reads a reply that is one JSON object with exactly the given keys; else says what is wrong first."""
     value = read_json(text)
     if isinstance(value, Unreadable):
@@ -144,6 +177,31 @@ def read_object(text: str, keys: Mapping[str, Checker]) -> dict[str, Any] | Unre
         if broken is not None:
             return Unreadable(f"{key} {broken}")
     return value
+
+
+def read_verdicts(text: str, keys: Mapping[str, Check], ids: Sequence[str]) -> dict[str, dict[str, Any]] | Unreadable:
+    """Reads `{"verdicts": [...]}`, objects with an `id` and the given keys; some of `ids`, each at most once, and at least one."""
+    value = read_json(text)
+    if isinstance(value, Unreadable):
+        return value
+    if not isinstance(value, dict) or set(value) != {"verdicts"} or not isinstance(value["verdicts"], list):
+        return Unreadable("the reply needs to be an object with the key verdicts, a list, and no others")
+    if not value["verdicts"]:
+        return Unreadable("verdicts is empty")
+    keys = {"id": free_text, **keys}
+    found: dict[str, dict[str, Any]] = {}
+    for entry in value["verdicts"]:
+        if not isinstance(entry, dict) or set(entry) != set(keys):
+            return Unreadable(f"each verdict needs the keys {', '.join(keys)} and no others")
+        for key, check in keys.items():
+            if broken := check(entry[key]):
+                return Unreadable(f"{key} {broken}")
+        if entry["id"] not in ids:
+            return Unreadable("a verdict has an id that was not asked about")
+        if entry["id"] in found:
+            return Unreadable(f"{entry['id']} stands twice")
+        found[entry["id"]] = entry
+    return found
 
 
 def read_choice(text: str, allowed: Sequence[str], *, label: str = "Answer") -> str | Unreadable:

@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from medical_tasks.guard.policy import Subject, protect
 from medical_tasks.judges.base import Call, NoReply, Question, Reply
 from medical_tasks.judges.budget import RunBudget, estimate_chat, estimate_tokens
 from medical_tasks.judges.chat import ChatJudge, LocalJudge, open_chat
+from medical_tasks.judges.reading import free_text, one_of, schema_of
 from medical_tasks.models.base import Answer, Failure, OnResult, Request
 from medical_tasks.models.chat_client import ChatSettings
 from medical_tasks.models.endpoint import EndpointModel
@@ -52,13 +54,19 @@ def calls(count: int, *, votes: int = 1, size: int = SIZE) -> list[Call]:
 
 
 def judge_with(
-    url: str, *, n_choices: bool = False, sampling: Mapping[str, Any] | None = None, **limits: Any
+    url: str,
+    *,
+    n_choices: bool = False,
+    structured: bool = False,
+    sampling: Mapping[str, Any] | None = None,
+    **limits: Any,
 ) -> ChatJudge:
     chat = ChatSettings(
         base_url=url, model="m", first_wait=0.001, longest_wait=0.01,
         **{"concurrency": 8, "max_retries": 2, "timeout": 5.0, **limits},
     )  # fmt: skip
-    return ChatJudge(EndpointModel("openai-api/h/m", chat, sampling=sampling or {}), n_choices=n_choices)
+    place = EndpointModel("openai-api/h/m", chat, sampling=sampling or {})
+    return ChatJudge(place, n_choices=n_choices, structured=structured)
 
 
 def test_each_call_gets_the_reply_to_its_own_chat() -> None:
@@ -75,6 +83,22 @@ def test_each_call_gets_the_reply_to_its_own_chat() -> None:
     assert server.calls[0].body["temperature"] == 0.0
     assert "n" not in server.calls[0].body
     assert "seed" not in server.calls[0].body
+
+
+def test_a_structured_judge_sends_the_form_with_questions_that_have_one() -> None:
+    wanted = calls(2)
+    form = schema_of({"reason": free_text, "verdict": one_of("yes", "no")})
+    wanted[1] = replace(wanted[1], question=replace(wanted[1].question, schema=form))
+    for structured in (True, False):
+        with FaultServer() as server:
+            judge = judge_with(server.base_url, structured=structured)
+            ask(judge, wanted)
+        formats = {call.prompt: call.body.get("response_format") for call in server.calls}
+        sent = formats.pop("statement 1")
+        assert formats == {"statement 0": None}
+        assert (sent and sent["json_schema"]["schema"]) == (form if structured else None)
+        # Replies that were held to a form are other replies.
+        assert judge.identity.get("structured") == ("true" if structured else None)
 
 
 def test_every_request_is_admitted_and_settled() -> None:

@@ -68,8 +68,18 @@ def test_several_votes_sample_unless_told_otherwise() -> None:
     # A server whose replies differ all the same: what is asked stays what it was.
     assert opened(5, temperature="0", varies="true") == ("0.0", True)
     # What changes no verdict is neutral, and what does is not.
-    assert {*CHAT_JUDGE_OPTIONS, "varies", "concurrency", "timeout", "total_time", "max_retries"} <= NEUTRAL_JUDGE_ARGS
-    assert not NEUTRAL_JUDGE_ARGS & {"temperature", "top_p", "seed", "base_url", "flags", "dtype", "revision"}
+    assert {*CHAT_JUDGE_OPTIONS} - {"structured"} <= NEUTRAL_JUDGE_ARGS
+    assert {"varies", "concurrency", "timeout", "total_time", "max_retries"} <= NEUTRAL_JUDGE_ARGS
+    assert not NEUTRAL_JUDGE_ARGS & {
+        "structured",
+        "temperature",
+        "top_p",
+        "seed",
+        "base_url",
+        "flags",
+        "dtype",
+        "revision",
+    }
 
 
 @pytest.mark.parametrize(("votes", "passed"), [(1, {"dtype": "auto"}), (3, {"dtype": "auto", "temperature": "1"})])

@@ -10,7 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.judges.base import Unreadable
+from medical_tasks.benchmarks.catalog import task_spec
+from medical_tasks.benchmarks.doclens import judge_prompts as doclens
+from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts as load_ehr_prompts
+from medical_tasks.benchmarks.ehrnoteqa.judging import choice_question, open_question
+from medical_tasks.benchmarks.kqa import judge_prompts as kqa
+from medical_tasks.judges.base import Question, Unreadable
 from medical_tasks.judges.reading import (
     boolean,
     free_text,
@@ -289,3 +294,46 @@ def test_quoted_text_is_one_line_of_harmless_signs(text: str) -> None:
     assert "\n" not in written
     assert "<" not in written
     assert '"' not in inside.replace('\\"', "")
+
+
+def _replies(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
+    """What a server may write that holds a reply to a schema."""
+    if "enum" in schema:
+        return st.sampled_from(schema["enum"])
+    if schema["type"] == "object":
+        return st.fixed_dictionaries({key: _replies(part) for key, part in schema["properties"].items()})
+    if schema["type"] == "array":
+        # Of ids only some, each once, as the prompt asks.
+        key = (lambda entry: entry["id"]) if "id" in schema["items"].get("properties", {}) else None
+        return st.lists(_replies(schema["items"]), min_size=1, max_size=3, unique_by=key)
+    if schema["type"] == "integer":
+        return st.integers(schema.get("minimum", 1), schema.get("maximum", 9))
+    return st.booleans() if schema["type"] == "boolean" else st.text('ab {}[],:"', min_size=1).filter(str.strip)
+
+
+def _with_schema() -> list[Question]:
+    kqa_prompts = kqa.load_judge_prompts(task_spec("kqa"))
+    about = {"question": "Q?", "answer": "A."}
+    makers = [
+        doclens.QuestionMaker(doclens.load_judge_prompts(task_spec("aci_bench")), style)
+        for style in ("json", "json_cot")
+    ]
+    ehr = load_ehr_prompts(task_spec("ehrnoteqa_open_level1"))
+    return [
+        kqa.single_question(kqa_prompts, "s", **about, statement="S."),
+        kqa.batched_question(kqa_prompts, "b", **about, statements=[("s1", "S."), ("s2", "T.")]),
+        kqa.abstention_question(kqa_prompts, "a", **about),
+        *(maker.claim("c", text="T", claim="C", form="note") for maker in makers),
+        *(maker.claims("m", text="T", claims=["C", "D"], form="note") for maker in makers),
+        open_question(ehr, "o", notes=[], question="Q?", right="R", output="A."),
+        choice_question(ehr, "x", choices=list("vwxyz"), letter="B", output="A."),
+    ]
+
+
+@pytest.mark.parametrize("question", _with_schema(), ids=lambda question: question.id)
+@given(data=st.data())
+@settings(deadline=None, max_examples=40)
+def test_what_fits_a_questions_schema_is_read(question: Question, data: st.DataObject) -> None:
+    assert question.schema is not None
+    reply = data.draw(_replies(dict(question.schema)))
+    assert not isinstance(question.read(json.dumps(reply)), Unreadable)

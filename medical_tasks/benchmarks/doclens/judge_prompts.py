@@ -11,6 +11,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, Final, Literal, ParamSpec, TypeVar
@@ -20,7 +21,18 @@ from medical_tasks.benchmarks.doclens.measures import MAX_CLAIMS, MIN_CLAIMS, re
 from medical_tasks.benchmarks.doclens.official_prompts import OFFICIAL_STYLES, read_official_texts
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import JudgePrompts, Judging, Label, Pair, Question, Unreadable
-from medical_tasks.judges.reading import Checker, boolean, free_text, quoted, read_choice, read_json, read_object
+from medical_tasks.judges.reading import (
+    Checker,
+    boolean,
+    free_text,
+    quoted,
+    read_choice,
+    read_json,
+    read_object,
+    read_verdicts,
+    schema_of,
+    schema_of_verdicts,
+)
 from medical_tasks.spec import Message, TaskSpec
 
 PROMPT_SETS: Final = ("own", "official")
@@ -105,7 +117,7 @@ class QuestionMaker:
         ids = [f"c{number}" for number in range(1, len(claims) + 1)]
         read = partial(read_batch, ids=ids, explained=self._explained)
         listed = _quoted_lines(zip(ids, claims, strict=True))
-        return self._own(name, "claims", read, tokens=tokens, form=form, text=quoted(text), claims=listed)
+        return self._own(name, "claims", read, tokens=tokens, ids=ids, form=form, text=quoted(text), claims=listed)
 
     def claim(self, name: str, *, text: str, claim: str, form: str) -> Question:
         """Asks about one claim; the value is a bool."""
@@ -171,6 +183,7 @@ class QuestionMaker:
         form: str,
         pair: Pair | None = None,
         tokens: int = _REPLY_TOKENS,
+        ids: Sequence[str] = (),
         **values: str,
     ) -> Question:
         text = self._prompts.texts[_key(kind, self._style)]
@@ -179,7 +192,11 @@ class QuestionMaker:
         # All slots at once: what stands in a text is never a slot, and braces of the forms are none.
         messages: tuple[Message, ...] = ({"role": "user", "content": _SLOT.sub(lambda slot: known[slot[1]], text)},)
         again = _AGAIN["lines" if self._in_lines and kind != "make" else "json"]
-        return _question(name, messages, text, again, read, tokens=tokens, pair=pair)
+        asked = _question(name, messages, text, again, read, tokens=tokens, pair=pair)
+        if kind == "make" or self._in_lines:
+            return asked
+        keys = _keys(kind, explained=self._explained)
+        return replace(asked, schema=schema_of_verdicts(keys, ids) if ids else schema_of(keys))
 
 
 def _quoted_lines(texts: Iterable[tuple[str, str]]) -> str:
@@ -307,7 +324,7 @@ def read_made(text: str) -> str:
 @_reader
 def read_verdict_object(text: str, *, explained: bool) -> bool:
     """Reads one verdict from a JSON object."""
-    return bool(_known(read_object(text, _keys({"entailed": boolean}, explained=explained)))["entailed"])
+    return bool(_known(read_object(text, _keys("claim", explained=explained)))["entailed"])
 
 
 @_reader
@@ -319,31 +336,14 @@ def read_verdict_lines(text: str) -> bool:
 @_reader
 def read_batch(text: str, ids: Sequence[str], *, explained: bool) -> Batch:
     """Reads verdicts on several claims; ids that were not asked about or stand twice make the reply unreadable."""
-    keys = {"id": free_text, **_keys({"entailed": boolean}, explained=explained)}
-    value = _known(read_json(text))
-    if not isinstance(value, dict) or set(value) != {"verdicts"} or not isinstance(value["verdicts"], list):
-        raise _BrokenError("the reply needs to be an object with the key verdicts, a list, and no others")
-    if not value["verdicts"]:
-        raise _BrokenError("verdicts is empty")
-    found: dict[str, bool] = {}
-    for entry in value["verdicts"]:
-        if not isinstance(entry, dict) or set(entry) != set(keys):
-            raise _BrokenError(f"each verdict needs the keys {', '.join(keys)} and no others")
-        for key, check in keys.items():
-            if broken := check(entry[key]):
-                raise _BrokenError(f"{key} {broken}")
-        if entry["id"] not in ids:
-            raise _BrokenError("a verdict has an id that was not asked about")
-        if entry["id"] in found:
-            raise _BrokenError(f"{entry['id']} stands twice")
-        found[entry["id"]] = entry["entailed"]
-    return tuple(map(found.get, ids))
+    found = _known(read_verdicts(text, _keys("claims", explained=explained), ids))
+    return tuple(found[name]["entailed"] if name in found else None for name in ids)
 
 
 @_reader
 def read_cited_object(text: str, numbers: Sequence[int], *, explained: bool) -> Cited:
     """Reads a verdict on a sentence, a JSON object; `numbers` were shown."""
-    value = _known(read_object(text, _keys({"provenance": _is_list, "entailed": boolean}, explained=explained)))
+    value = _known(read_object(text, _keys("citation", explained=explained)))
     return _cited(value["entailed"], value["provenance"], numbers)
 
 
@@ -384,12 +384,21 @@ def _cited(entailed: bool, provenance: Any, numbers: Sequence[int]) -> Cited:
     return True, tuple(sorted(set(provenance)))
 
 
-def _keys(keys: Mapping[str, Checker], *, explained: bool) -> dict[str, Checker]:
-    return {"explanation": free_text, **keys} if explained else dict(keys)
+_NUMBERS: Final = Checker(
+    lambda value: isinstance(value, list),
+    "must be a list of numbers",
+    {"type": "array", "items": {"type": "integer"}},
+)
 
 
-def _is_list(value: Any) -> str | None:
-    return None if isinstance(value, list) else "must be a list of numbers"
+def _keys(kind: str, *, explained: bool) -> dict[str, Checker]:
+    """What a reply in JSON to a question of this kind holds."""
+    cites = kind in ("citation", "summary")
+    return {
+        **({"explanation": free_text} if explained else {}),
+        **({"provenance": _NUMBERS} if cites else {}),
+        "entailed": boolean,
+    }
 
 
 _MARK: Final = re.compile(r"(^[ \t]*)?Claim [0-9]{1,4}: ", re.MULTILINE)

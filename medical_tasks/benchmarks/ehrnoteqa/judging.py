@@ -23,7 +23,15 @@ from medical_tasks.benchmarks.ehrnoteqa.prompts import note_blocks
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import JudgePrompts, Judging, Label, Pair, Question, Unreadable, Unscored, Verdict
-from medical_tasks.judges.reading import free_text, one_of, read_choice, read_object, read_score, whole_number
+from medical_tasks.judges.reading import (
+    free_text,
+    one_of,
+    read_choice,
+    read_object,
+    read_score,
+    schema_of,
+    whole_number,
+)
 from medical_tasks.spec import Item
 
 NO_GOLD: Final = "no gold: for people to score"
@@ -140,15 +148,19 @@ _DENIED: Final = re.compile(
 _OPENERS: Final = ' \t\r\n*_`"“('
 
 
+_SCORED: Final = {"reason": free_text, "score": whole_number(0, 1)}
+_CHOSEN: Final = {"reason": free_text, "verdict": one_of("yes", "no")}
+
+
 def read_own_score(text: str) -> bool | Unreadable:
     """Reads our form of a score."""
-    value = read_object(text, {"reason": free_text, "score": whole_number(0, 1)})
+    value = read_object(text, _SCORED)
     return value if isinstance(value, Unreadable) else bool(value["score"])
 
 
 def read_own_choice(text: str) -> bool | Unreadable:
     """Reads our form of yes or no."""
-    value = read_object(text, {"reason": free_text, "verdict": one_of("yes", "no")})
+    value = read_object(text, _CHOSEN)
     return value if isinstance(value, Unreadable) else value["verdict"] == "yes"
 
 
@@ -244,12 +256,14 @@ def _question(
     chosen: str = "",
 ) -> Question:
     premise = f"{output}\n{chosen}" if chosen else output
+    officially = speaks_officially(prompts, kind)
     return Question(
         id=name,
         messages=messages(prompts, kind, output=output, **slots),
         template=template(prompts, kind),
-        read=_READERS[kind, speaks_officially(prompts, kind)],
+        read=_READERS[kind, officially],
         again=again(prompts, kind),
         max_tokens=_REPLY_TOKENS,
         pair=Pair(premise=premise, hypothesis=hypothesis.strip(), values=_ENTAILS),
+        schema=None if officially else schema_of(_CHOSEN if kind == CHOICE else _SCORED),
     )

@@ -21,7 +21,17 @@ from medical_tasks.data.dataset_source import repository_file
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_text
 from medical_tasks.judges.base import LABELS, JudgePrompts, Label, Pair, Question, Unreadable
-from medical_tasks.judges.reading import boolean, free_text, one_of, quoted, read_closing_claim, read_json, read_object
+from medical_tasks.judges.reading import (
+    boolean,
+    free_text,
+    one_of,
+    quoted,
+    read_closing_claim,
+    read_object,
+    read_verdicts,
+    schema_of,
+    schema_of_verdicts,
+)
 from medical_tasks.spec import TaskSpec
 
 PROMPT_SETS: Final = ("own", "official")
@@ -102,7 +112,11 @@ BATCH_LABELS = tuple[tuple[str, Label], ...]
 """Value of a batched verdict: id and label of each statement there is a verdict on."""
 
 _VERDICT: Final = {"reason": free_text, "verdict": one_of(*_WORDS)}
-_ENTRY: Final = {"id": free_text, **_VERDICT}
+_ANSWERED: Final = {"reason": free_text, "answered": boolean}
+_SCHEMAS: Final = {
+    "single": schema_of(_VERDICT),
+    "abstention": schema_of(_ANSWERED),
+}
 _ALL_LABELS: Final[Mapping[Label, Any]] = {label: label for label in LABELS}
 _ENTAILS: Final[Mapping[Label, Any]] = {label: label == "entailment" for label in _ALL_LABELS}
 _CONTRADICTS: Final[Mapping[Label, Any]] = {"entailment": False, "neutral": False, "contradiction": True}
@@ -118,7 +132,7 @@ def read_single(text: str) -> Label | Unreadable:
 
 def read_answered(text: str) -> bool | Unreadable:
     """Reads whether there is an answer at all."""
-    value = read_object(text, {"reason": free_text, "answered": boolean})
+    value = read_object(text, _ANSWERED)
     return value if isinstance(value, Unreadable) else bool(value["answered"])
 
 
@@ -130,28 +144,10 @@ def read_batched(ids: Sequence[str]) -> Callable[[str], BATCH_LABELS | Unreadabl
     """
 
     def read(text: str) -> BATCH_LABELS | Unreadable:
-        value = read_json(text)
-        if isinstance(value, Unreadable):
-            return value
-        if not isinstance(value, dict) or set(value) != {"verdicts"} or not isinstance(value["verdicts"], list):
-            return Unreadable("the reply needs to be an object with the key verdicts, a list, and no others")
-        if not value["verdicts"]:
-            return Unreadable("verdicts is empty")
-        labels: dict[str, Label] = {}
-        for entry in value["verdicts"]:
-            if not isinstance(entry, dict) or set(entry) != set(_ENTRY):
-                return Unreadable(f"each verdict needs the keys {', '.join(_ENTRY)} and no others")
-            for key, check in _ENTRY.items():
-                broken = check(entry[key])
-                if broken is not None:
-                    return Unreadable(f"{key} {broken}")
-            name = entry["id"]
-            if name not in ids:
-                return Unreadable("a verdict has an id that was not asked about")
-            if name in labels:
-                return Unreadable(f"{name} stands twice")
-            labels[name] = _WORDS[entry["verdict"]]
-        return tuple((name, labels[name]) for name in ids if name in labels)
+        found = read_verdicts(text, _VERDICT, ids)
+        if isinstance(found, Unreadable):
+            return found
+        return tuple((name, _WORDS[found[name]["verdict"]]) for name in ids if name in found)
 
     return read
 
@@ -186,6 +182,7 @@ def _question(
         again=again(kind),
         max_tokens=tokens,
         pair=pair,
+        schema=_SCHEMAS.get(kind),
     )
 
 
@@ -202,8 +199,10 @@ def batched_question(
     """Asks for several statements, given with their ids; the value is a tuple of ids and labels."""
     lines = "\n".join(f"{statement_id}: {_line(statement)}" for statement_id, statement in statements)
     texts = {"question": _line(question), "llm_answer": quoted(answer.strip()), "answer": lines}
-    read = read_batched([statement_id for statement_id, _ in statements])
-    return _question(prompts, "batched", name, read, texts, tokens=_REPLY_TOKENS + _ENTRY_TOKENS * len(statements))
+    ids = [statement_id for statement_id, _ in statements]
+    tokens = _REPLY_TOKENS + _ENTRY_TOKENS * len(statements)
+    asked = _question(prompts, "batched", name, read_batched(ids), texts, tokens=tokens)
+    return replace(asked, schema=schema_of_verdicts(_VERDICT, ids))
 
 
 def abstention_question(prompts: JudgePrompts, name: str, *, question: str, answer: str) -> Question:

@@ -22,7 +22,7 @@ from medical_tasks.data.construction import write_table
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.interval_plot import IntervalPoint, interval_plot
 from medical_tasks.judges.base import Judge, Question, Unreadable, Unscored
-from medical_tasks.judges.reading import free_text, one_of, quoted, read_object
+from medical_tasks.judges.reading import free_text, one_of, quoted, read_object, schema_of
 from medical_tasks.scoring.intervals import bounds, proportion_interval
 from medical_tasks.spec import Item, Message, Plot, PlotPoint
 
@@ -180,6 +180,7 @@ def judge_errors(pairs: Sequence[tuple[Item, str]], judge: Judge) -> dict[str, E
             template=PROMPT_SHA256,
             read=read_type,
             again=JUDGE_TEXTS["again"],
+            schema=schema_of(_KEYS),
         )
         for item, response in pairs
     ]
