@@ -22,7 +22,7 @@ from medical_tasks.models.opener import CHAT_OPTIONS, FLAG, Reader, numbers, rea
 from medical_tasks.models.server import SERVED_OPTIONS, TRANSFORMERS, ServedModel, open_served
 
 CONCURRENCY: Final = 32
-"""Requests in flight when none are named: judged statements are short."""
+"""Requests in flight at each replica when none are named: judged statements are short."""
 
 
 _PRICE: Reader = (numbers(float, 0), "USD for a million tokens, from 0")
@@ -51,6 +51,7 @@ class ChatJudge:
         n_choices: bool = False,
         varies: bool = False,
         prices: tuple[float, float] | None = None,
+        each: int | None = None,  # requests in flight at each replica; None for what `place` says
     ) -> None:
         self.name = place.name
         self.identity = place.identity
@@ -59,6 +60,7 @@ class ChatJudge:
         self.samples = varies or place.sampling.get("temperature") != 0
         self.prices = prices
         self._place = place
+        self._each = each
         self._shares = n_choices
 
     def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
@@ -66,8 +68,9 @@ class ChatJudge:
         if not calls:
             return
         with self._place.asking() as settings:
-            self.endpoint = settings.base_url
-            settings = replace(settings, purpose="judge")
+            self.endpoint = " ".join(settings.addresses)
+            most = self._each * len(settings.addresses) if self._each else settings.concurrency
+            settings = replace(settings, purpose="judge", concurrency=most)
             desk = _Desk(budget)
             left = self._round(settings, self._groups(calls), desk, on_reply)
             self._round(settings, [(call,) for call in left], desk, on_reply)
@@ -186,8 +189,6 @@ def open_chat(name: str, options: Mapping[str, str], *, log_dir: Path) -> ChatJu
     if len(prices) == 1:
         raise UsageError(f"{name}: a forecast needs both price_in and price_out (USD for a million tokens), got one.")
     for_model = {option: text for option, text in options.items() if option not in CHAT_JUDGE_OPTIONS}
-    if kind != TRANSFORMERS:  # which answers one by one, and has its own default
-        for_model.setdefault("concurrency", str(CONCURRENCY))
     is_endpoint = name.startswith(PREFIX)
     place = (
         open_endpoint(name, options=for_model) if is_endpoint else open_served(name, options=for_model, log_dir=log_dir)
@@ -197,6 +198,8 @@ def open_chat(name: str, options: Mapping[str, str], *, log_dir: Path) -> ChatJu
         n_choices=values.get("n_choices", False),
         varies=values.get("varies", False),
         prices=(prices[0], prices[1]) if prices else None,
+        # `transformers serve` answers one by one, and has its own default.
+        each=None if kind == TRANSFORMERS or "concurrency" in options else CONCURRENCY,
     )
 
 
