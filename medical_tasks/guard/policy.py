@@ -213,7 +213,7 @@ def require_endpoint(url: str | None, purpose: str) -> None:
     Base URLs of replicas have a space between; all must be allowed.
     """
     for policy in tuple(_policies):
-        for each in [None] if url is None else url.split(" "):
+        for each in [None] if url is None else re.split(" (?=[a-z+]+://)", url):
             policy.require(each, purpose)
 
 

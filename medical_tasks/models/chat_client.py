@@ -337,7 +337,8 @@ class ChatClient:
                 self._lose(replica, error)
                 return
             listed = None  # it is there, and has no such list
-        replica.serves = _served(listed, self.settings.model)
+        entry = listed_model(listed, self.settings.model)
+        replica.serves = f"{entry.get('id')!r} with max_model_len {entry.get('max_model_len')}" if entry else ""
         for other in self._replicas:
             if other.serves and replica.serves and other.serves != replica.serves:
                 told = " and ".join(f"{r.url} serves {r.serves}" for r in self._replicas if r in (other, replica))
@@ -432,14 +433,11 @@ def _load(replica: Replica) -> int:
     return replica.in_flight
 
 
-def _served(reply: Any, model: str) -> str:
-    """What a list of models says of one, in words; "" for nothing."""
+def listed_model(reply: Any, model: str) -> Mapping[str, Any]:
+    """The entry of a model in a server's list, or the list's first one where it is not there; empty for no such list."""
     listed = reply.get("data") if isinstance(reply, dict) else None
     entries = [entry for entry in (listed if isinstance(listed, list) else []) if isinstance(entry, dict)]
-    for entry in entries:
-        if entry.get("id") == model:
-            return f"{model!r} with max_model_len {entry.get('max_model_len')}"
-    return ", ".join(sorted(repr(entry.get("id")) for entry in entries))
+    return next((entry for entry in entries if entry.get("id") == model), entries[0] if entries else {})
 
 
 def _beside(base_url: str, path: str) -> str:

@@ -25,6 +25,7 @@ from medical_tasks.models.chat_client import (
     ChatSettings,
     Completion,
     encodable_chat,
+    listed_model,
 )
 from medical_tasks.models.chat_reply import whole_number
 from medical_tasks.models.chat_template import ChatLayout
@@ -314,7 +315,8 @@ def _collect(
 
 def _served_context(settings: ChatSettings) -> int | None:
     async def ask(client: ChatClient, path: str) -> int | None:
-        return _context_in(await _fetch(client, path), settings.model)
+        entry = listed_model(await _fetch(client, path), settings.model)
+        return whole_number(entry.get("max_model_len"), 1) if entry.get("id") == settings.model else None
 
     return _collect(settings, ["/models"], ask)[0]
 
@@ -343,11 +345,3 @@ async def _fetch(
             return None
         every_call = body is None  # before any text is sent; later on it may have been this call alone
         raise CallFailed(failed.reason, failed.detail, attempts=failed.attempts, every_call=every_call) from failed
-
-
-def _context_in(reply: Any, model: str) -> int | None:
-    listed = reply.get("data") if isinstance(reply, dict) else None
-    for entry in listed if isinstance(listed, list) else []:
-        if isinstance(entry, dict) and entry.get("id") == model:
-            return whole_number(entry.get("max_model_len"), 1)
-    return None

@@ -4,12 +4,14 @@ import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.cli.entry import main
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.errors import MissingError, RefusedError, UsageError
+from medical_tasks.guard import policy
 from medical_tasks.models.base import Answer, Failure
 from medical_tasks.models.endpoint import EndpointModel, open_endpoint
 from medical_tasks.models.opener import deciding_args
@@ -40,7 +42,7 @@ class Replica(FaultServer):
         return [call.prompt for call in self.calls if call.path == "/v1/chat/completions"]
 
 
-def over(*servers: Replica, **more: object) -> EndpointModel:
+def over(*servers: Replica, **more: Any) -> EndpointModel:
     return model_at(servers[0], replicas=tuple(server.base_url for server in servers[1:]), **more)
 
 
@@ -51,7 +53,7 @@ def test_load_decides_and_a_killed_replica_costs_no_answer(capfd: pytest.Capture
     got: list[Answer | Failure] = []
     with Replica() as quick, Replica() as slow, ExitStack() as life:
         killed = life.enter_context(Replica())
-        slow.held = threading.Event()
+        slow.held = held = threading.Event()
         model = over(quick, slow, killed, concurrency=6)
 
         def take(result: Answer | Failure) -> None:
@@ -59,7 +61,7 @@ def test_load_decides_and_a_killed_replica_costs_no_answer(capfd: pytest.Capture
             if len(got) == 20:
                 life.close()
             if len(got) == len(QUESTIONS) - 3:
-                slow.held.set()  # all others are answered
+                held.set()  # all others are answered
 
         model.generate(QUESTIONS, take)
     assert sorted(each.key for each in got) == sorted(each.key for each in QUESTIONS)
@@ -119,6 +121,17 @@ def test_a_run_goes_on_with_those_left(
         assert run(first.base_url, more=",served=toy") == 0
         assert len(first.chats) == known
         assert run(first.base_url) == 2
+
+
+def test_every_replica_is_asked_of_the_guard(tmp_path: Path) -> None:
+    far = "http://api.remote.example/v1"
+    subject = policy.Subject(name="notes", dataset="notes", access="credentialed", rule="its text stays")
+    with Replica() as near, policy.protect([subject], audit=tmp_path / "audit.jsonl"):
+        model = model_at(near, replicas=(far,))
+        for ask_it in (lambda: policy.require_endpoint(model.endpoint, "model"), lambda: results(model, QUESTIONS)):
+            with pytest.raises(RefusedError, match="api.remote.example"):
+                ask_it()
+    assert near.calls == []
 
 
 def test_addresses_and_names(monkeypatch: pytest.MonkeyPatch) -> None:
