@@ -15,6 +15,7 @@ import sys
 import urllib.request
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from random import Random
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from urllib.parse import urlsplit
@@ -126,6 +127,7 @@ def check_base_url(url: str) -> None:
 
 _OWN_WORDS = ("connection", "not json", "timeout")  # failures whose detail says nothing of the server's
 _SYSTEM_WORDS = ("ConnectError", "ReadError", "WriteError", "CloseError")  # told by the operating system
+_load = attrgetter("in_flight")
 _LOST = ("connection", "http 502", "http 503", "http 504")  # the server, or what is behind it, is not there
 # Failures in which the server refused the request; in any other it may have worked all the same, and counts.
 _REFUSED = ("rate limited", "quota exhausted", "prompt too long")
@@ -339,15 +341,16 @@ class ChatClient:
             listed = None  # it is there, and has no such list
         entry = listed_model(listed, self.settings.model)
         replica.serves = f"{entry.get('id')!r} with max_model_len {entry.get('max_model_len')}" if entry else ""
-        for other in self._replicas:
-            if other.serves and replica.serves and other.serves != replica.serves:
-                told = " and ".join(f"{r.url} serves {r.serves}" for r in self._replicas if r in (other, replica))
-                if replica.losses:  # by now another server has this address
-                    self._lose(replica, AttemptError("connection", told, retry=True))
-                    return
-                raise UsageError(
-                    f"replicas must serve the same: {told}. Start them alike, or leave one out of the base URLs."
-                )
+        said = {each.serves: f"{each.url} serves {each.serves}" for each in reversed(self._replicas) if each.serves}
+        if len(said) > 1 and replica.losses:
+            replica.serves = None
+            self._lose(replica, AttemptError("connection", "another server has this address now", retry=True))
+            return
+        if len(said) > 1:
+            told = " and ".join(reversed(said.values()))
+            raise UsageError(
+                f"replicas must serve the same: {told}. Start them alike, or leave one out of the base URLs."
+            )
         if replica.trouble:
             replica.trouble = ""
             self._note(f"{replica.url} answers again")
@@ -359,7 +362,8 @@ class ChatClient:
             wait = self.settings.first_wait * 2 ** min(replica.losses, 30)
             replica.again_at = now + min(self.settings.longest_wait, wait)
             replica.losses += 1
-        replica.trouble = error.detail
+        # The words of a server that was sent text are not kept: they may be told as this module's own.
+        replica.trouble = error.detail if error.reason in _OWN_WORDS else error.reason
         if new:
             self._note(f"{replica.url} does not answer")
 
@@ -427,10 +431,6 @@ def _sender(path: str, body: Mapping[str, Any] | None = None) -> _Send:
         return str(response.text)
 
     return send
-
-
-def _load(replica: Replica) -> int:
-    return replica.in_flight
 
 
 def listed_model(reply: Any, model: str) -> Mapping[str, Any]:
