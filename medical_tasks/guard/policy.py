@@ -208,9 +208,13 @@ def protects(name: str) -> bool:
 
 
 def require_endpoint(url: str | None, purpose: str) -> None:
-    """Asks whether text may be sent to an endpoint (None: a model in this process) and refuses it if not. Cheap."""
+    """Asks whether text may be sent to an endpoint (None: a model in this process) and refuses it if not. Cheap.
+
+    Base URLs of replicas have a space between; all must be allowed.
+    """
     for policy in tuple(_policies):
-        policy.require(url, purpose)
+        for each in [None] if url is None else re.split(" (?=[a-z+]+://)", url):
+            policy.require(each, purpose)
 
 
 def require_visible_endpoint(what: str, purpose: str) -> None:

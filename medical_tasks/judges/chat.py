@@ -22,7 +22,7 @@ from medical_tasks.models.opener import CHAT_OPTIONS, FLAG, Reader, numbers, rea
 from medical_tasks.models.server import SERVED_OPTIONS, TRANSFORMERS, ServedModel, open_served
 
 CONCURRENCY: Final = 32
-"""Requests in flight when none are named: judged statements are short."""
+"""Requests in flight at each replica when none are named: judged statements are short."""
 
 
 _PRICE: Reader = (numbers(float, 0), "USD for a million tokens, from 0")
@@ -56,6 +56,7 @@ class ChatJudge:
         varies: bool = False,
         structured: bool = False,
         prices: tuple[float, float] | None = None,
+        each: int | None = None,  # requests in flight at each replica; None for what `place` says
     ) -> None:
         self.name = place.name
         self.identity: Mapping[str, str] = {**place.identity, **({"structured": "true"} if structured else {})}
@@ -64,6 +65,7 @@ class ChatJudge:
         self.samples = varies or place.sampling.get("temperature") != 0
         self.prices = prices
         self._place = place
+        self._each = each
         self._shares = n_choices
         self._structured = structured
 
@@ -72,8 +74,9 @@ class ChatJudge:
         if not calls:
             return
         with self._place.asking() as settings:
-            self.endpoint = settings.base_url
-            settings = replace(settings, purpose="judge")
+            self.endpoint = " ".join(settings.addresses)
+            most = self._each * len(settings.addresses) if self._each else settings.concurrency
+            settings = replace(settings, purpose="judge", concurrency=most)
             desk = _Desk(budget)
             left = self._round(settings, self._groups(calls), desk, on_reply)
             self._round(settings, [(call,) for call in left], desk, on_reply)
@@ -195,8 +198,6 @@ def open_chat(name: str, options: Mapping[str, str], *, log_dir: Path) -> ChatJu
     if len(prices) == 1:
         raise UsageError(f"{name}: a forecast needs both price_in and price_out (USD for a million tokens), got one.")
     for_model = {option: text for option, text in options.items() if option not in CHAT_JUDGE_OPTIONS}
-    if kind != TRANSFORMERS:  # which answers one by one, and has its own default
-        for_model.setdefault("concurrency", str(CONCURRENCY))
     is_endpoint = name.startswith(PREFIX)
     place = (
         open_endpoint(name, options=for_model) if is_endpoint else open_served(name, options=for_model, log_dir=log_dir)
@@ -207,6 +208,8 @@ def open_chat(name: str, options: Mapping[str, str], *, log_dir: Path) -> ChatJu
         varies=values.get("varies", False),
         structured=values.get("structured", False),
         prices=(prices[0], prices[1]) if prices else None,
+        # `transformers serve` answers one by one, and has its own default.
+        each=None if kind == TRANSFORMERS or "concurrency" in options else CONCURRENCY,
     )
 
 

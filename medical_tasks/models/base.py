@@ -77,7 +77,8 @@ class Model(Protocol):
     # everything that makes its answers what they are (weights fingerprint, dtype, generation settings, served name);
     # part of every request key and of the recipe. Never a secret
     identity: Mapping[str, str]
-    endpoint: str | None  # base URL the text is sent to, or None when the model runs in this process
+    # base URL the text is sent to, of replicas all with a space between, or None when the model runs in this process
+    endpoint: str | None
     is_main: bool  # False in all but the first process of a distributed run; only the main one writes and prints
 
     def share(self, keys: list[str]) -> list[str]:

@@ -194,7 +194,7 @@ class _Gate:
             raise self._explain(failed)
 
     def _explain(self, failed: CallFailed) -> MedicalTasksError:
-        where = f"{self.settings.base_url} (model {self.settings.model!r})"
+        where = self.settings.where
         key = self.settings.key_name
         if failed.reason in ("http 401", "http 403"):
             step = (

@@ -11,9 +11,11 @@ import importlib
 import logging
 import re
 import ssl
+import sys
 import urllib.request
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from random import Random
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from urllib.parse import urlsplit
@@ -39,15 +41,30 @@ if TYPE_CHECKING:
 _OPERATION = "/chat/completions"
 
 
+@dataclass
+class Replica:
+    """One of an endpoint's addresses, and what is known of the server there."""
+
+    url: str
+    serves: str | None = None  # the model by its own list, "" when it does not say, None when it was not asked
+    in_flight: int = 0
+    trouble: str = ""  # why it is lost, "" while it is not
+    losses: int = 0
+    again_at: float = 0.0  # by the loop's clock; until then one that is lost is left alone
+
+
 @dataclass(frozen=True, kw_only=True)
 class ChatSettings:
     """An OpenAI-compatible endpoint and the limits of asking it; times are in seconds."""
 
     base_url: str  # up to and including the version; `http+unix://%2Frun%2Fvllm.sock/v1` for a unix socket
     model: str
+    replicas: tuple[str, ...] = ()  # base URLs of further servers of the same model
+    served: str = ""  # what answers are kept under in place of the addresses
+    known: dict[str, Replica] = field(default_factory=dict, repr=False, compare=False)  # by base URL, for all clients
     api_key: str = field(default="none", repr=False)  # never printed, never part of an identity
     key_name: str = ""  # environment variable the key was read from, for error messages
-    concurrency: int = 16
+    concurrency: int = 16  # requests in flight, at all replicas together
     timeout: float = 600.0  # of a single attempt, from first byte sent to last byte received
     max_retries: int = 6
     total_time: float = 1800.0  # of a call with all its attempts and waits
@@ -58,13 +75,26 @@ class ChatSettings:
     purpose: str = "model"  # or `judge`: told to the data guard
 
     def __post_init__(self) -> None:
-        check_base_url(self.base_url)
+        for place, url in enumerate(self.addresses):
+            check_base_url(url)
+            if url in self.addresses[:place]:
+                raise UsageError(f"the base URL {url} is given twice. Name each replica once.")
         for name, least in (("concurrency", 1), ("max_retries", 0)):
             if getattr(self, name) < least:
                 raise UsageError(f"{name} must be at least {least}, got {getattr(self, name)}.")
         for name in ("timeout", "total_time"):
             if not getattr(self, name) > 0:
                 raise UsageError(f"{name} must be above 0 seconds, got {getattr(self, name)}.")
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """All base URLs."""
+        return self.base_url, *self.replicas
+
+    @property
+    def where(self) -> str:
+        """The endpoint in messages."""
+        return f"{', '.join(self.addresses)} (model {self.model!r})"
 
 
 def check_base_url(url: str) -> None:
@@ -87,14 +117,18 @@ def check_base_url(url: str) -> None:
                 f"a unix socket is named by its absolute path with %2F for each /, as in http+unix://%2Frun%2Fvllm.sock/v1, "
                 f"got {url!r}."
             )
-    elif parts.scheme not in ("http", "https") or not host:
-        raise UsageError(f"a base URL starts with http:// or https:// and a host, got {url!r}.")
+    elif parts.scheme not in ("http", "https") or not host or re.search(r"[\s,]", url):
+        raise UsageError(
+            f"a base URL starts with http:// or https:// and a host, those of replicas have white space between, got {url!r}."
+        )
     if parts.path.rstrip("/").endswith(_OPERATION):
         raise UsageError(f"the base URL ends before {_OPERATION}, got {url!r}. Give {url[: url.rindex(_OPERATION)]!r}.")
 
 
 _OWN_WORDS = ("connection", "not json", "timeout")  # failures whose detail says nothing of the server's
 _SYSTEM_WORDS = ("ConnectError", "ReadError", "WriteError", "CloseError")  # told by the operating system
+_load = attrgetter("in_flight")
+_LOST = ("connection", "http 502", "http 503", "http 504")  # the server, or what is behind it, is not there
 # Failures in which the server refused the request; in any other it may have worked all the same, and counts.
 _REFUSED = ("rate limited", "quota exhausted", "prompt too long")
 _VERSION = re.compile(r"(?<=[^/])/v\d[^/]*$")  # a base URL that does not end in it has its addresses all in one place
@@ -144,13 +178,17 @@ class CallFailed(Exception):  # noqa: N818 - an outcome that callers record, not
 
 
 class ChatClient:
-    """An async context manager, inside one event loop: calls to one endpoint, at most `settings.concurrency` in flight."""
+    """An async context manager, inside one event loop: calls to one endpoint, at most `settings.concurrency` in flight.
+
+    With replicas each request goes to the one that has the fewest in flight. One that is lost is asked again now and then.
+    """
 
     def __init__(self, settings: ChatSettings) -> None:
         self.settings = settings
         self._random = Random(settings.seed)  # noqa: S311 - jitter, not a secret
         self._slots = asyncio.Semaphore(settings.concurrency)
-        self._api: AsyncOpenAI | None = None
+        self._replicas = [settings.known.setdefault(url, Replica(url)) for url in settings.addresses]
+        self._apis: dict[str, AsyncOpenAI] = {}
 
     async def __aenter__(self) -> ChatClient:
         from openai import AsyncOpenAI, Omit, Timeout
@@ -159,22 +197,30 @@ class ChatClient:
         library = logging.getLogger("openai")
         if library.getEffectiveLevel() < logging.INFO:
             library.setLevel(logging.INFO)
-        policy.require_endpoint(self.settings.base_url, self.settings.purpose)
-        self._api = AsyncOpenAI(
-            api_key=self.settings.api_key,
-            base_url=http_base_url(self.settings.base_url),
-            max_retries=0,
-            timeout=Timeout(self.settings.timeout, connect=min(_CONNECT_S, self.settings.timeout)),
-            # What the environment says about an OpenAI account is no business of another endpoint.
-            default_headers=cast("Mapping[str, str]", {"OpenAI-Organization": Omit(), "OpenAI-Project": Omit()}),
-            http_client=open_http(self.settings.base_url, self.settings.purpose),
-        )
+        for url in self.settings.addresses:
+            policy.require_endpoint(url, self.settings.purpose)
+        for url in self.settings.addresses:
+            self._apis[url] = AsyncOpenAI(
+                api_key=self.settings.api_key,
+                base_url=http_base_url(url),
+                max_retries=0,
+                timeout=Timeout(self.settings.timeout, connect=min(_CONNECT_S, self.settings.timeout)),
+                # What the environment says about an OpenAI account is no business of another endpoint.
+                default_headers=cast("Mapping[str, str]", {"OpenAI-Organization": Omit(), "OpenAI-Project": Omit()}),
+                http_client=open_http(url, self.settings.purpose),
+            )
+        if self.settings.replicas:
+            new = [replica for replica in self._replicas if replica.serves is None and not replica.trouble]
+            try:
+                await asyncio.gather(*map(self._meet, new))
+            except BaseException:
+                await self.__aexit__()
+                raise
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._api is not None:
-            await self._api.close()
-            self._api = None
+        while self._apis:
+            await self._apis.popitem()[1].close()
 
     async def complete(
         self,
@@ -218,14 +264,7 @@ class ChatClient:
 
     async def fetch(self, path: str, body: Mapping[str, Any] | None = None, *, texts: Sequence[str] = ()) -> Any:
         """Asks at `path` below the base URL, or with `/../` beside its version; guarded and retried as `complete`."""
-        url = _beside(http_base_url(self.settings.base_url), path)
-
-        async def send(api: AsyncOpenAI) -> str:
-            kind: Any = http_library().Response
-            response = await (api.get(url, cast_to=kind) if body is None else api.post(url, cast_to=kind, body=body))
-            return str(response.text)
-
-        found, _ = await self._insist(send, read_json, texts)
+        found, _ = await self._insist(_sender(path, body), read_json, texts)
         return found
 
     async def _insist(
@@ -236,6 +275,7 @@ class ChatClient:
             began = clock()
             end = began + self.settings.total_time
             attempt = 0
+            replica: Replica | None = None
             while True:
                 attempt += 1
                 if spending is not None:
@@ -244,11 +284,16 @@ class ChatClient:
                         raise CallFailed("budget spent", f"refused before request {attempt}", attempts=attempt - 1)
                     end += clock() - asked  # waiting for leave is not the server's time
                 used: int | None = None
+                replica = await self._choose(replica)
                 try:
-                    found = await self._attempt(send, read, texts, min(self.settings.timeout, end - clock()))
+                    if replica.trouble:
+                        raise AttemptError("connection", replica.trouble, retry=True)
+                    found = await self._attempt(replica, send, read, texts, min(self.settings.timeout, end - clock()))
                     used = _total(found)
                 except AttemptError as error:
                     failure = error
+                    if error.reason in _LOST and self.settings.replicas:
+                        self._lose(replica, error)
                     used = 0 if error.reason.startswith("http ") or error.reason in _REFUSED else None
                 else:
                     return found, attempt
@@ -269,19 +314,75 @@ class ChatClient:
                 else:
                     await asyncio.sleep(pause)
                     continue
-                raise CallFailed(
-                    failure.reason, _told(failure) + ending, attempts=attempt, every_call=failure.every_call
-                ) from failure
+                detail = (f"{replica.url}: " if self.settings.replicas else "") + _told(failure) + ending
+                raise CallFailed(failure.reason, detail, attempts=attempt, every_call=failure.every_call) from failure
 
-    async def _attempt(self, send: _Send, read: Callable[[str], Result], texts: Sequence[str], limit: float) -> Result:
+    async def _choose(self, failed: Replica | None) -> Replica:
+        """The replica to try: the least busy, another than failed where there is one; a lost one is met first."""
+        now = asyncio.get_running_loop().time()
+        ready = [each for each in self._replicas if not each.trouble or (each.again_at <= now and not each.in_flight)]
+        ready = ready or self._replicas
+        chosen = min([each for each in ready if each is not failed] or ready, key=_load)
+        if chosen.trouble:
+            await self._meet(chosen)
+        up = [each for each in self._replicas if not each.trouble]
+        return min(up, key=_load) if chosen.trouble and up else chosen
+
+    async def _meet(self, replica: Replica) -> None:
+        """Asks a replica that is new, or was lost, what it serves, before it is sent any text."""
+        try:
+            listed = await self._attempt(
+                replica, _sender("/models"), read_json, (), min(_CONNECT_S, self.settings.timeout)
+            )
+        except AttemptError as error:
+            if error.reason in (*_LOST, "timeout"):
+                self._lose(replica, error)
+                return
+            listed = None  # it is there, and has no such list
+        entry = listed_model(listed, self.settings.model)
+        replica.serves = f"{entry.get('id')!r} with max_model_len {entry.get('max_model_len')}" if entry else ""
+        said = {each.serves: f"{each.url} serves {each.serves}" for each in reversed(self._replicas) if each.serves}
+        if len(said) > 1 and replica.losses:
+            replica.serves = None
+            self._lose(replica, AttemptError("connection", "another server has this address now", retry=True))
+            return
+        if len(said) > 1:
+            told = " and ".join(reversed(said.values()))
+            raise UsageError(
+                f"replicas must serve the same: {told}. Start them alike, or leave one out of the base URLs."
+            )
+        if replica.trouble:
+            replica.trouble = ""
+            self._note(f"{replica.url} answers again")
+
+    def _lose(self, replica: Replica, error: AttemptError) -> None:
+        now, new = asyncio.get_running_loop().time(), not replica.trouble
+        if new or replica.again_at <= now:  # of many requests that fail together one counts
+            # Never set back: one that comes and goes is left alone for longer and longer.
+            wait = self.settings.first_wait * 2 ** min(replica.losses, 30)
+            replica.again_at = now + min(self.settings.longest_wait, wait)
+            replica.losses += 1
+        # The words of a server that was sent text are not kept: they may be told as this module's own.
+        replica.trouble = error.detail if error.reason in _OWN_WORDS else error.reason
+        if new:
+            self._note(f"{replica.url} does not answer")
+
+    def _note(self, what: str) -> None:
+        up = sum(not each.trouble for each in self._replicas)
+        print(f"note: {what}; going on with {up} of {len(self._replicas)}", file=sys.stderr, flush=True)
+
+    async def _attempt(
+        self, replica: Replica, send: _Send, read: Callable[[str], Result], texts: Sequence[str], limit: float
+    ) -> Result:
         from openai import APIConnectionError, APIStatusError, APITimeoutError
 
-        if self._api is None:
+        if not self._apis:
             raise RuntimeError("the client is used outside its `async with`")
+        replica.in_flight += 1
         try:
             # The library's own timeouts are per read: a server that sends a byte now and then would never end.
             async with asyncio.timeout(limit):
-                text = await send(self._api)
+                text = await send(self._apis[replica.url])
         except TimeoutError:
             raise AttemptError("timeout", f"no complete answer within {limit:.3g} s", retry=True) from None
         except APITimeoutError as error:
@@ -298,6 +399,8 @@ class ChatClient:
             raise read_error(
                 error.status_code, error.response.headers, error.response.text, sent=texts, secret=self.settings.api_key
             ) from None
+        finally:
+            replica.in_flight -= 1
         return read(text)
 
 
@@ -319,6 +422,22 @@ def _total(reply: object) -> int | None:
     if not isinstance(reply, Reply) or reply.prompt_tokens is None or reply.output_tokens is None:
         return None
     return reply.prompt_tokens + reply.output_tokens
+
+
+def _sender(path: str, body: Mapping[str, Any] | None = None) -> _Send:
+    async def send(api: AsyncOpenAI) -> str:
+        url, kind = _beside(str(api.base_url), path), cast(Any, http_library().Response)
+        response = await (api.get(url, cast_to=kind) if body is None else api.post(url, cast_to=kind, body=body))
+        return str(response.text)
+
+    return send
+
+
+def listed_model(reply: Any, model: str) -> Mapping[str, Any]:
+    """The entry of a model in a server's list, or the list's first one where it is not there; empty for no such list."""
+    listed = reply.get("data") if isinstance(reply, dict) else None
+    entries = [entry for entry in (listed if isinstance(listed, list) else []) if isinstance(entry, dict)]
+    return next((entry for entry in entries if entry.get("id") == model), entries[0] if entries else {})
 
 
 def _beside(base_url: str, path: str) -> str:

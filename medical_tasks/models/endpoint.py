@@ -1,7 +1,8 @@
 """A model behind an OpenAI-compatible endpoint: `openai-api/<host alias>/<model>`.
 
-As in inspect, the alias `my-host` reads `MY_HOST_BASE_URL` and `MY_HOST_API_KEY`. Questions are measured with a tokenizer in a
-folder or by the server (`/tokenize`, vLLM's); where neither tells, or no context is known, lengths are unknown.
+As in inspect, the alias `my-host` reads `MY_HOST_BASE_URL` (one address, or those of replicas) and `MY_HOST_API_KEY`. Questions are
+measured with a tokenizer in a folder or by the server (`/tokenize`, vLLM's); where neither tells, or no context is known, lengths
+are unknown.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ from medical_tasks.models.chat_client import (
     ChatClient,
     ChatSettings,
     Completion,
-    check_base_url,
     encodable_chat,
+    listed_model,
 )
 from medical_tasks.models.chat_reply import whole_number
 from medical_tasks.models.chat_template import ChatLayout
 from medical_tasks.models.checkpoint import Checkpoint, check_config, quiet_libraries
 from medical_tasks.models.encoder import open_tokenizer, readable
 from medical_tasks.models.endpoint_choices import ALTERNATIVES, ChoiceAsker, ChoiceSettings
-from medical_tasks.models.opener import HOSTED, TESTED_OPTIONS, read_options
+from medical_tasks.models.opener import HOSTED, TESTED_OPTIONS, read_addresses, read_options
 from medical_tasks.spec import Message
 
 PREFIX = "openai-api/"
@@ -45,7 +46,8 @@ _Text = tuple[Message, ...] | str
 class EndpointModel:
     """A model under test that answers over HTTP; implements `models.base.Model`.
 
-    `sampling`: body fields that decide the answer. `identity`: instead of the base URL, for servers whose port changes.
+    `sampling`: body fields that decide the answer. `identity`: instead of the base URL, for servers whose port changes. Replicas
+    come, go and move, so that they are known by `served`, the model's name by default.
     """
 
     def __init__(
@@ -62,12 +64,14 @@ class EndpointModel:
     ) -> None:
         self._choices = choices or ChoiceSettings()
         self.name = name
-        self.endpoint: str | None = settings.base_url
+        self.endpoint: str | None = " ".join(settings.addresses)
+        named = settings.served or (settings.model if settings.replicas else "")
+        address = {"served": named} if named else {"base_url": settings.base_url}
         self.is_main = True
         self.identity: Mapping[str, str] = {
             "backend": backend,
             "model": settings.model,
-            **({"base_url": settings.base_url} if identity is None else identity),
+            **(address if identity is None else identity),
             **{field: str(value) for field, value in sorted(sampling.items())},
             **self._choices.identity,
         }
@@ -187,10 +191,10 @@ def chat_settings(alias: str, model: str, values: Mapping[str, Any]) -> ChatSett
     """Puts an endpoint's settings together from arguments and environment."""
     url_name, key_name = alias_variables(alias)
     key_name = values.get("api_key_env", key_name)
-    base_url = values.get("base_url") or os.environ.get(url_name) or HOSTED.get(alias, "")
+    urls = read_addresses(values.get("base_url") or os.environ.get(url_name) or HOSTED.get(alias, ""))
     key = os.environ.get(key_name, "")
     missing = []
-    if not base_url:
+    if not urls:
         missing.append(f"export {url_name}=http://127.0.0.1:8000/v1   # the endpoint's address, up to its version")
     # With an address given outright and no variable named, a local server that checks no key needs no ceremony.
     if not key and ("api_key_env" in values or "base_url" not in values):
@@ -200,13 +204,14 @@ def chat_settings(alias: str, model: str, values: Mapping[str, Any]) -> ChatSett
             f"the endpoint of openai-api/{alias}/{model} is not set up. Set in the environment:\n  "
             + "\n  ".join(missing)
         )
-    check_base_url(base_url)
     return ChatSettings(
-        base_url=base_url.rstrip("/"),
+        base_url=urls[0],
+        replicas=tuple(urls[1:]),
+        served=values.get("served", ""),
         model=model,
         api_key=key or _NO_KEY,
         key_name=key_name,
-        **limits_of(values),
+        **{"concurrency": 16 * len(urls), **limits_of(values)},
     )
 
 
@@ -310,7 +315,8 @@ def _collect(
 
 def _served_context(settings: ChatSettings) -> int | None:
     async def ask(client: ChatClient, path: str) -> int | None:
-        return _context_in(await _fetch(client, path), settings.model)
+        entry = listed_model(await _fetch(client, path), settings.model)
+        return whole_number(entry.get("max_model_len"), 1) if entry.get("id") == settings.model else None
 
     return _collect(settings, ["/models"], ask)[0]
 
@@ -339,11 +345,3 @@ async def _fetch(
             return None
         every_call = body is None  # before any text is sent; later on it may have been this call alone
         raise CallFailed(failed.reason, failed.detail, attempts=failed.attempts, every_call=every_call) from failed
-
-
-def _context_in(reply: Any, model: str) -> int | None:
-    listed = reply.get("data") if isinstance(reply, dict) else None
-    for entry in listed if isinstance(listed, list) else []:
-        if isinstance(entry, dict) and entry.get("id") == model:
-            return whole_number(entry.get("max_model_len"), 1)
-    return None

@@ -64,7 +64,7 @@ class ChoiceAsker:
     """
 
     def __init__(self, settings: ChatSettings, choices: ChoiceSettings, *, sampling: Mapping[str, Any]) -> None:
-        self._where = f"the endpoint {settings.base_url} (model {settings.model!r})"
+        self._where = f"the endpoint {settings.where}"
         self._choices = choices
         self._body: dict[str, Any] = {"temperature": 0.0} if "temperature" in sampling else {}
         self._proven: set[Way] = set()

@@ -33,6 +33,21 @@ NEUTRAL_ARGS = frozenset(
 )  # fmt: skip
 
 
+def deciding_args(name: str, args: Mapping[str, str], *, neutral: frozenset[str] = NEUTRAL_ARGS) -> dict[str, str]:
+    """The arguments that can change answers: of replicas, or of what has a name in `served`, not where they are."""
+    kept = {option: text for option, text in args.items() if option not in neutral}
+    if "served" in kept or len(read_addresses(kept.get("base_url", ""))) > 1:
+        kept.pop("base_url", None)
+        if name.endswith(f"/{kept.get('served')}"):  # which is what replicas are known by when nothing is given
+            del kept["served"]
+    return kept
+
+
+def read_addresses(text: str) -> list[str]:
+    """Reads base URLs, white space or commas between them."""
+    return [url.rstrip("/") for url in re.split(r"[\s,]+(?=[^\s,]*://)", text.strip(" \t\r\n,")) if url]
+
+
 def parse_model_args(text: str, *, option: str = "--model-args") -> dict[str, str]:
     """Reads `k=v,k=v`; a value with commas stands in double quotes."""
     import csv
@@ -156,6 +171,7 @@ WORD: Reader = (_word, "some text")
 
 CHAT_OPTIONS: Mapping[str, Reader] = {
     "base_url": WORD,
+    "served": WORD,
     "api_key_env": WORD,
     "concurrency": COUNT,
     "timeout": SECONDS,

@@ -38,7 +38,7 @@ VLLM = "vllm-server"
 TRANSFORMERS = "transformers-server"
 
 _PARALLEL = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
-_REMOTE = ("base_url", "api_key_env")
+_REMOTE = ("base_url", "api_key_env", "served")
 _SERVER_OPTIONS: Mapping[str, Reader] = dict.fromkeys(("revision", "flags", "device"), WORD) | {
     "start_timeout": SECONDS
 }
@@ -145,8 +145,11 @@ def _running_vllm(name: str, target: str, values: Mapping[str, Any]) -> Endpoint
 
 
 def _vllm(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> ServedModel:
-    if "api_key_env" in values:
-        raise UsageError("api_key_env belongs to base_url: a server started for the run gets a key of its own.")
+    for option in ("api_key_env", "served"):
+        if option in values:
+            raise UsageError(
+                f"{option} belongs to base_url: a server started for the run has a key and a name of its own."
+            )
     flags = read_flags(values.get("flags", ""))
     executable = find_vllm(values.get("executable"))
     if not wants_cpu(values.get("device"), flags) and not gpu_nodes():

@@ -63,7 +63,7 @@ def ask_model(
     what: str,
 ) -> AnsweredTask | None:
     """Asks a model about every item; None in all but the main process. `finished`: is there once an outcome was written."""
-    from medical_tasks.models.opener import NEUTRAL_ARGS, full_name, open_model
+    from medical_tasks.models.opener import deciding_args, full_name, open_model
     from medical_tasks.runs.folder import locked, open_run_folder
     from medical_tasks.runs.runner import RunOptions, run_model
 
@@ -71,7 +71,7 @@ def ask_model(
     settings = {
         **settings,
         "model": name,
-        "model_args": {name: value for name, value in options.model_args.items() if name not in NEUTRAL_ARGS},
+        "model_args": deciding_args(name, options.model_args),
         "max_new_tokens": options.max_new_tokens,
     }
     _check_settings(place, settings, finished=finished, step=step, what=what)

@@ -20,7 +20,7 @@ from medical_tasks.errors import UsageError, doing
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import SETTINGS_FILE
 from medical_tasks.io.output import tell
-from medical_tasks.models.opener import NEUTRAL_ARGS, full_name, open_model, parse_model_args
+from medical_tasks.models.opener import deciding_args, full_name, open_model, parse_model_args
 from medical_tasks.models.stand_ins import COPY_EXAMPLE
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.finishing import finish, score_responses
@@ -79,7 +79,7 @@ def _evaluated(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: 
         "tasks": [task.name for task in tasks],
         "model": name,
         # How much is asked at once, and for how long, changes no answer: such arguments may differ when a run goes on.
-        "model_args": {name: value for name, value in model_args.items() if name not in NEUTRAL_ARGS},
+        "model_args": deciding_args(name, model_args),
         "data": {name: part.identity for name, part in data.items()},
         "prompts": arguments.prompts,
         "max_new_tokens": arguments.max_new_tokens,

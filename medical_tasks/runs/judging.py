@@ -33,6 +33,7 @@ from medical_tasks.judges.checks import check_set_of, describe, last_check
 from medical_tasks.judges.recorded import RecordedJudge
 from medical_tasks.judges.session import NEUTRAL_JUDGE_ARGS, JudgeSession, open_judge, require_votes
 from medical_tasks.models.checkpoint import find_checkpoint
+from medical_tasks.models.opener import deciding_args
 from medical_tasks.spec import TaskSpec
 
 Chosen = TypeVar("Chosen", int, Literal["single", "batched"])
@@ -58,7 +59,7 @@ class JudgeRequest:
         """What of the request changes verdicts; part of a run folder's settings."""
         return {
             "name": self.name,
-            "args": {name: value for name, value in self.args.items() if name not in NEUTRAL_JUDGE_ARGS},
+            "args": deciding_args(self.name, self.args, neutral=NEUTRAL_JUDGE_ARGS),
             "votes": self.options.votes,
             "mode": self.mode,
             "prompts": self.prompts,
