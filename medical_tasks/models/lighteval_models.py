@@ -258,10 +258,10 @@ def check_vllm_ready(name: str) -> None:
         )
     import torch
 
-    if not torch.cuda.is_available():
+    if not torch.cuda.is_available() and "cpu" not in importlib.metadata.version("vllm"):
         raise MissingError(
-            f"{name}: vLLM needs a GPU, and torch finds none on this machine. On the CPU the transformers backend runs the "
-            "same model: --model hf/..."
+            f"{name}: this vLLM needs a GPU, and torch finds none on this machine. Its CPU build runs without one, and so does "
+            "the transformers backend: --model hf/..."
         )
 
 

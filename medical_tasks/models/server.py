@@ -152,10 +152,11 @@ def _vllm(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> S
             )
     flags = read_flags(values.get("flags", ""))
     executable = find_vllm(values.get("executable"))
-    if not wants_cpu(values.get("device"), flags) and not gpu_nodes():
+    version = vllm_version(executable)
+    if not (wants_cpu(values.get("device"), flags) or "cpu" in version or gpu_nodes()):
         raise MissingError(
             f"{name} needs a GPU, and this machine shows none (no /dev/nvidia0, /dev/kfd or /dev/dxg). Run it where a "
-            "GPU is, use hf/<path> or transformers-server/<path>, or pass device=cpu to a vLLM built for the CPU."
+            "GPU is, use hf/<path> or transformers-server/<path>, or a vLLM built for the CPU, with device=cpu."
         )
     checkpoint = find_checkpoint(target, revision=values.get("revision"))
     sizes = {size: values[size] for size in _PARALLEL if size in values}
@@ -163,7 +164,7 @@ def _vllm(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> S
     key = secrets.token_hex(16)  # other users of this machine reach the port as well
     # Replicas answer alike; splitting one model changes how its sums are rounded.
     split = {size: str(number) for size, number in sizes.items() if size != "data_parallel_size"}
-    identity = {**_weights(checkpoint), "vllm": vllm_version(executable), "flags": shlex.join(flags), **split}
+    identity = {**_weights(checkpoint), "vllm": version, "flags": shlex.join(flags), **split}
     asked = asked_of(values)
     if asked["tokens"] is None and writes_as_folder(flags):
         asked["tokens"] = _tokens(checkpoint)

