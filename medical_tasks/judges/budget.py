@@ -66,7 +66,10 @@ _MILLION = 1_000_000
 
 
 def foresee(cases: Sequence[Case]) -> dict[str, list[int]]:
-    """Says what the cases will yet take; each span goes from what is certain to every vote and re-ask."""
+    """Says what the cases will yet take; each span goes from what is certain to every vote and re-ask.
+
+    Of a judge that reads no prompt `requests` alone.
+    """
     calls, prompts, outputs = [0, 0], [0, 0], [0, 0]
     seen: set[str] = set()
     for case in cases:
@@ -84,7 +87,8 @@ def foresee(cases: Sequence[Case]) -> dict[str, list[int]]:
         for place, (prompt, count) in enumerate(((now, len(waiting)), (now + later, len(waiting) + unopened))):
             prompts[place] += prompt
             outputs[place] += count * case.question.max_tokens
-    return {"requests": calls, "prompt_tokens": prompts, "output_tokens": outputs}
+    prompted = bool(cases) and cases[0].rules.reads == "prompt"
+    return {"requests": calls, **({"prompt_tokens": prompts, "output_tokens": outputs} if prompted else {})}
 
 
 def forecast(cases: Sequence[Case], *, judge: str, label: str, prices: Prices | None) -> str:
@@ -92,15 +96,15 @@ def forecast(cases: Sequence[Case], *, judge: str, label: str, prices: Prices | 
     stored = sum(isinstance(case.outcome, Verdict) for case in cases)
     of = f" ({label})" if label else ""
     said = f"judge {judge}{of}: {len(cases):,} verdict{'s' * (len(cases) != 1)}, {stored:,} in the store"
-    prompted = bool(cases) and cases[0].rules.reads == "prompt"
-    return f"{said}; {foreseen_said(foresee(cases), prices, prompted=prompted)}"
+    return f"{said}; {foreseen_said(foresee(cases), prices)}"
 
 
-def foreseen_said(foreseen: Mapping[str, Sequence[int]], prices: Prices | None, *, prompted: bool = True) -> str:
-    """Writes what `foresee` says; of a judge that reads no prompt the calls alone."""
-    calls, prompts, outputs = (list(foreseen[name]) for name in ("requests", "prompt_tokens", "output_tokens"))
+def foreseen_said(foreseen: Mapping[str, Sequence[int]], prices: Prices | None) -> str:
+    """Writes what `foresee` says."""
+    calls = list(foreseen["requests"])
     parts = [f"{_span(f'{count:,}' for count in calls)} call{'s' * (calls != [1, 1])}"]
-    if prompted:
+    if "prompt_tokens" in foreseen:
+        prompts, outputs = foreseen["prompt_tokens"], foreseen["output_tokens"]
         parts.append(f"about {_span(map(_tokens, prompts))} prompt tokens")
         parts.append(f"at most {_span(map(_tokens, outputs))} output tokens")
         costs = [cost_usd(*each, prices) for each in zip(prompts, outputs, strict=True)]

@@ -180,11 +180,7 @@ def open_chat(name: str, options: Mapping[str, str], *, log_dir: Path) -> ChatJu
     place = (
         open_endpoint(name, options=for_model) if is_endpoint else open_served(name, options=for_model, log_dir=log_dir)
     )
-    return ChatJudge(
-        place,
-        n_choices=values.get("n_choices", False),
-        varies=values.get("varies", False),
-    )
+    return ChatJudge(place, n_choices=values.get("n_choices", False), varies=values.get("varies", False))
 
 
 class LocalJudge:

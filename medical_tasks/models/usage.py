@@ -39,6 +39,7 @@ def cost_usd(prompt_tokens: int | None, output_tokens: int | None, prices: Price
 
 def _completed(stated: Mapping[str, Any], prices: Prices | None) -> Usage:
     requests, prompt, output, seconds = (stated[name] for name in _STATED)
+    seconds = None if seconds is None else round(seconds, 3)
     return Usage(
         requests=requests,
         prompt_tokens=prompt,
@@ -68,8 +69,7 @@ class Meter:
 
     def usage(self, prices: Prices | None) -> Usage:
         """The sums so far."""
-        seconds = self._sums["seconds"]
-        return _completed({**self._sums, "seconds": None if seconds is None else round(seconds, 3)}, prices)
+        return _completed(self._sums, prices)
 
 
 def _is_usage(value: Any) -> bool:
@@ -97,8 +97,8 @@ FORECAST: Final = Field(
     holds=lambda value: (
         isinstance(value, dict)
         and set(value) == set(_COUNTED)
-        and all(isinstance(span, list) and len(span) == 2 for span in value.values())
-        and all(type(end) is int and 0 <= end <= 2**53 for span in value.values() for end in span)
+        and all(isinstance(span, list) and [type(end) for end in span] == [int, int] for span in value.values())
+        and all(0 <= end <= 2**53 for span in value.values() for end in span)
     ),
     rule="requests, prompt_tokens and output_tokens, two counts each",
     required=False,

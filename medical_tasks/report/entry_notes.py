@@ -23,7 +23,9 @@ def warning(entry: Mapping[str, Any]) -> str | None:
 
 def entry_notes(entry: Mapping[str, Any]) -> list[str]:
     """The sentences below a task's numbers, apart from those on items without a score."""
-    said = [*_judge(entry), *value_notes(entry), *_usage(entry)]
+    said = [*_judge(entry), *value_notes(entry)]
+    if entry.get("usage"):
+        said.append(f"model: {usage_said(entry['usage'])}.")
     if entry.get("cut_at_length"):
         said.append(f"{entry['cut_at_length']:,} answers were cut at the length limit (--max-new-tokens).")
     if entry.get("shortened"):
@@ -32,13 +34,6 @@ def entry_notes(entry: Mapping[str, Any]) -> list[str]:
             f"{entry['shortened']} of {entry['n_items']} questions were shortened to fit the model's context ({rule})."
         )
     return said
-
-
-def _usage(entry: Mapping[str, Any]) -> list[str]:
-    usage = entry.get("usage")
-    if not usage:
-        return []
-    return [f"model: {usage_said(usage)}."]
 
 
 def _judge(entry: Mapping[str, Any]) -> list[str]:

@@ -19,7 +19,7 @@ from medical_tasks.io.progress import Progress
 from medical_tasks.io.store import Store, content_key
 from medical_tasks.models.base import Answer, Failure, Length, Model, Request, processes
 from medical_tasks.models.opener import read_prices
-from medical_tasks.models.usage import Meter, Prices, Usage
+from medical_tasks.models.usage import Meter, Usage
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, MultiStep, PromptSet, TaskSpec, Turn
@@ -288,6 +288,9 @@ def _answered(
             "measured": fitted.measured,
             "words_left_out": dict(sorted(fitted.shortened.items())),
         }
+    meter = Meter()
+    for one in conversations:
+        meter.add(one.records)
     return AnsweredTask(
         task=task,
         items=data.items,  # whole: a judge reads all that the model could have been given
@@ -298,15 +301,8 @@ def _answered(
         sources={one.item.id: prompts.sources(one.item) for one in conversations} if prompts.sources else {},
         scoring_args=task.scoring_args(options.task_args),
         asked={one.item.id: len(one.answers) for one in conversations} if protocol is not None else {},
-        usage=_usage(conversations, read_prices(options.model_args, model=model.name)),
+        usage=meter.usage(read_prices(options.model_args, model=model.name)),
     )
-
-
-def _usage(conversations: Sequence[_Conversation], prices: Prices | None) -> Usage:
-    meter = Meter()
-    for one in conversations:
-        meter.add(one.records)
-    return meter.usage(prices)
 
 
 Truncate = Literal["refuse", "notes-from-the-oldest", "unanswered"]

@@ -80,7 +80,8 @@ def _group_section(
         caption=f"Group {group.name}: {group.words}",
         axis=axis_ticks(scale),
         by=[metric_column(by)],
-        more=[*map(metric_column, more), *([_TOOK] if took else [])],
+        more=list(map(metric_column, more)),
+        **({} if took else {"took": []}),
     )
     parts = [*shared.judge_warning(group.entries[0].recipe), made]
     if left_out := len(metrics) - 1 - len(more):
@@ -94,14 +95,6 @@ def _order(entry: Entry, rank: RankRange | None, by: MetricSpec) -> tuple[bool, 
     value = entry.metrics.get(by.name, {}).get("value") or 0.0
     places = (rank.first, rank.last) if rank else (0, 0)
     return rank is None, *places, -value if by.higher_is_better else value
-
-
-_TOOK: Final = Column(
-    name="took",
-    label="Tokens an answer",
-    kind="number",
-    help="Output tokens, and the cost at the prices a submitter gives",
-)
 
 
 def _took(entry: Entry) -> Cell:

@@ -96,11 +96,7 @@ _JUDGE: Final[Mapping[str, Field]] = {
     "check": forms.plain_json(of=str),
     "trouble": forms.or_null(forms.plain_json(of=str), "a text or null"),
 }
-_JUDGED_BY: Final = {
-    "name": forms.line_text(200, least=1),
-    "comparable": forms.TRUE_OR_FALSE,
-    "votes": forms.whole_number(1, 99),
-}
+_JUDGED_BY: Final = {name: _JUDGE[name] for name in ("name", "comparable", "votes")}
 
 
 def check_results(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
