@@ -240,12 +240,10 @@ def _checked(
         "cost": {
             "calls": stats.calls,
             "from_store": stats.from_store,
-            "prompt_tokens": stats.prompt_tokens,
-            "output_tokens": stats.output_tokens,
-            "tokens_estimated": stats.estimated,
             "votes_saved": stats.saved,
             "seconds": round(seconds, 3),
         },
+        "usage": session.usage,
     }
 
 

@@ -17,6 +17,7 @@ from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names, tas
 from medical_tasks.comparison.statistics import breakdown_names
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile
+from medical_tasks.models.usage import an_answer
 from medical_tasks.runs.recipes import RecipeDifferences, comparable_judges, mapping, one_line, recipe_differences
 from medical_tasks.runs.results import read_items, read_results, weight_column
 from medical_tasks.spec import MetricSpec, TaskSpec
@@ -355,7 +356,7 @@ def compare_as_asked(arguments: argparse.Namespace) -> tuple[dict[str, Any], str
         open_tasks = [name for name, task in known.items() if dataset_spec(task.dataset).access == "open"]
         for pair in pairs:
             add_flips(pair, runs, known, most=arguments.flips, metrics=selection.metrics, parsed=open_tasks)
-    shown = run_names(runs), sections(pairs), _more(folders, pairs, known, arguments)
+    shown = run_names(runs), sections(pairs), _more(runs, pairs, known, arguments)
     if arguments.out is not None:
         with WholeFile(arguments.out) as file:
             file.write(as_markdown(*shown))
@@ -398,19 +399,24 @@ def _check(selection: Any, results: Sequence[Mapping[str, Any]], known: Mapping[
 
 
 def _more(
-    folders: Sequence[Path], pairs: Sequence[Any], known: Mapping[str, Any], arguments: argparse.Namespace
+    runs: Sequence[Compared], pairs: Sequence[Any], known: Mapping[str, Any], arguments: argparse.Namespace
 ) -> list[str]:
-    """What else to know: runs given twice, and what can be asked for."""
+    """What else to know: runs given twice, what an answer took, and what can be asked for."""
     more = []
     places: dict[Path, str] = {}
-    for place, folder in enumerate(folders):
-        whole = folder.expanduser().resolve()
+    for place, run in enumerate(runs):
+        whole = Path(run.label).expanduser().resolve()
         if whole in places:
             more.append(
                 f"note: {places[whole]} and {letter(place)} are the same folder: a run does not differ from itself."
             )
         places.setdefault(whole, letter(place))
     compared = dict.fromkeys(name for pair in pairs for name, task in pair.tasks.items() if not task["refused"])
+    for name in compared:
+        took = [an_answer(run.results["tasks"].get(name, {})) for run in runs]
+        words = [f"{each[0]:,.1f} output tokens, {each[1] or 'no price'}" if each else "not stated" for each in took]
+        if any(took):
+            more.append(f"{name}, an answer: {'; '.join(f'{letter(n)} {said}' for n, said in enumerate(words))}.")
     breakdowns = dict.fromkeys(by for name in compared for by in breakdown_names(known[name]))
     if arguments.by == "none" and breakdowns:
         more.append(f"Group by group: --by {' or '.join(breakdowns)}, or --by all.")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Verdict
 from medical_tasks.judges.case import Case
+from medical_tasks.models.usage import Prices, cost_usd
 from medical_tasks.spec import Message
 
 _LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ \n\t"
@@ -64,10 +65,10 @@ class RunBudget:
 _MILLION = 1_000_000
 
 
-def forecast(cases: Sequence[Case], *, judge: str, label: str, prices: tuple[float, float] | None) -> str:
-    """Says in one line what is about to be asked; the cases have already taken in what the store knows.
+def foresee(cases: Sequence[Case]) -> dict[str, list[int]]:
+    """Says what the cases will yet take; each span goes from what is certain to every vote and re-ask.
 
-    Each span goes from what is certain to every vote and re-ask. `prices` are USD for a million tokens read and written.
+    Of a judge that reads no prompt `requests` alone.
     """
     calls, prompts, outputs = [0, 0], [0, 0], [0, 0]
     seen: set[str] = set()
@@ -86,20 +87,30 @@ def forecast(cases: Sequence[Case], *, judge: str, label: str, prices: tuple[flo
         for place, (prompt, count) in enumerate(((now, len(waiting)), (now + later, len(waiting) + unopened))):
             prompts[place] += prompt
             outputs[place] += count * case.question.max_tokens
+    prompted = bool(cases) and cases[0].rules.reads == "prompt"
+    return {"requests": calls, **({"prompt_tokens": prompts, "output_tokens": outputs} if prompted else {})}
+
+
+def forecast(cases: Sequence[Case], *, judge: str, label: str, prices: Prices | None) -> str:
+    """Says in one line what is about to be asked; the cases have already taken in what the store knows."""
     stored = sum(isinstance(case.outcome, Verdict) for case in cases)
-    parts = [f"{_span(f'{count:,}' for count in calls)} call{'s' * (calls != [1, 1])}"]
-    if cases and cases[0].rules.reads == "prompt":
-        parts.append(f"about {_span(map(_tokens, prompts))} prompt tokens")
-        parts.append(f"at most {_span(map(_tokens, outputs))} output tokens")
-        if prices is not None:
-            read, written = prices
-            costs = (
-                (prompt * read + output * written) / _MILLION for prompt, output in zip(prompts, outputs, strict=True)
-            )
-            parts.append(f"about $ {_span(f'{cost:,.2f}' for cost in costs)}")
     of = f" ({label})" if label else ""
     said = f"judge {judge}{of}: {len(cases):,} verdict{'s' * (len(cases) != 1)}, {stored:,} in the store"
-    return f"{said}; {', '.join(parts)}"
+    return f"{said}; {foreseen_said(foresee(cases), prices)}"
+
+
+def foreseen_said(foreseen: Mapping[str, Sequence[int]], prices: Prices | None) -> str:
+    """Writes what `foresee` says."""
+    calls = list(foreseen["requests"])
+    parts = [f"{_span(f'{count:,}' for count in calls)} call{'s' * (calls != [1, 1])}"]
+    if "prompt_tokens" in foreseen:
+        prompts, outputs = foreseen["prompt_tokens"], foreseen["output_tokens"]
+        parts.append(f"about {_span(map(_tokens, prompts))} prompt tokens")
+        parts.append(f"at most {_span(map(_tokens, outputs))} output tokens")
+        costs = [cost_usd(*each, prices) for each in zip(prompts, outputs, strict=True)]
+        if prices is not None:
+            parts.append(f"about $ {_span(f'{cost:,.2f}' for cost in costs)}")
+    return ", ".join(parts)
 
 
 def _span(ends: Iterable[str]) -> str:

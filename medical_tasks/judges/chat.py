@@ -11,28 +11,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Call, NoReply, OnReply, Reply
 from medical_tasks.judges.budget import RunBudget, estimate_chat
 from medical_tasks.models.base import Answer, Failure, Model, Request
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import CallFailed, ChatClient, ChatSettings, Completion
 from medical_tasks.models.endpoint import PREFIX, EndpointModel, open_endpoint
-from medical_tasks.models.opener import CHAT_OPTIONS, FLAG, Reader, numbers, read_options
+from medical_tasks.models.opener import CHAT_OPTIONS, FLAG, Reader, read_options
 from medical_tasks.models.server import SERVED_OPTIONS, TRANSFORMERS, ServedModel, open_served
 
 CONCURRENCY: Final = 32
 """Requests in flight at each replica when none are named: judged statements are short."""
 
 
-_PRICE: Reader = (numbers(float, 0), "USD for a million tokens, from 0")
-CHAT_JUDGE_OPTIONS: Mapping[str, Reader] = {
-    "n_choices": FLAG,
-    "price_in": _PRICE,
-    "price_out": _PRICE,
-    "structured": FLAG,
-    "varies": FLAG,
-}
+CHAT_JUDGE_OPTIONS: Mapping[str, Reader] = {"n_choices": FLAG, "structured": FLAG, "varies": FLAG}
 """What only judges take; none of it but `structured` changes a verdict's key."""
 
 _Group = tuple[Call, ...]
@@ -55,7 +47,6 @@ class ChatJudge:
         n_choices: bool = False,
         varies: bool = False,
         structured: bool = False,
-        prices: tuple[float, float] | None = None,
         each: int | None = None,  # requests in flight at each replica; None for what `place` says
     ) -> None:
         self.name = place.name
@@ -63,7 +54,6 @@ class ChatJudge:
         self.endpoint = place.endpoint
         # A temperature left to the server is taken for one that samples.
         self.samples = varies or place.sampling.get("temperature") != 0
-        self.prices = prices
         self._place = place
         self._each = each
         self._shares = n_choices
@@ -194,9 +184,6 @@ def open_chat(name: str, options: Mapping[str, str], *, log_dir: Path) -> ChatJu
     kind = name.partition("/")[0]
     readers = {**SERVED_OPTIONS.get(kind, CHAT_OPTIONS), **CHAT_JUDGE_OPTIONS}
     values = read_options(options, readers, model=name, what="judge")
-    prices = [values[side] for side in ("price_in", "price_out") if side in values]
-    if len(prices) == 1:
-        raise UsageError(f"{name}: a forecast needs both price_in and price_out (USD for a million tokens), got one.")
     for_model = {option: text for option, text in options.items() if option not in CHAT_JUDGE_OPTIONS}
     is_endpoint = name.startswith(PREFIX)
     place = (
@@ -207,7 +194,6 @@ def open_chat(name: str, options: Mapping[str, str], *, log_dir: Path) -> ChatJu
         n_choices=values.get("n_choices", False),
         varies=values.get("varies", False),
         structured=values.get("structured", False),
-        prices=(prices[0], prices[1]) if prices else None,
         # `transformers serve` answers one by one, and has its own default.
         each=None if kind == TRANSFORMERS or "concurrency" in options else CONCURRENCY,
     )
@@ -250,10 +236,13 @@ class LocalJudge:
                 budget.settle(prompt_tokens=prompt, output_tokens=output, used=0)
                 on_reply(NoReply(key=result.key, reason=result.reason, attempts=1))
                 return
-            # The model counts what it writes, not what it reads: the prompt stays an estimate.
-            used = None if result.output_tokens is None else prompt + result.output_tokens
+            read, written = result.prompt_tokens, result.output_tokens
+            used = None if written is None else (prompt if read is None else read) + written
             budget.settle(prompt_tokens=prompt, output_tokens=output, used=used)
-            on_reply(Reply(key=result.key, text=result.text, finish=result.finish, output_tokens=result.output_tokens))
+            told = Reply(
+                key=result.key, text=result.text, finish=result.finish, prompt_tokens=read, output_tokens=written
+            )
+            on_reply(told)
 
         asked = [
             Request(key=key, messages=c.messages, max_new_tokens=c.question.max_tokens) for key, c in calls.items()

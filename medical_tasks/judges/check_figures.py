@@ -18,6 +18,7 @@ import numpy.typing as npt
 from medical_tasks.io.table import align
 from medical_tasks.judges.base import Unscored
 from medical_tasks.judges.checks import NLI, THREE_WAY, TWO_WAY, VIEWS, View
+from medical_tasks.models.usage import usage_said
 from medical_tasks.scoring import agreement
 from medical_tasks.scoring.bootstrap import bootstrap_statistic
 from medical_tasks.scoring.estimates import as_json
@@ -399,12 +400,10 @@ def _coverage(check: Mapping[str, Any], way: str) -> list[str]:
     if left_out:
         said += f"; {left_out:,} more that nobody scored are left out"
     parts = [f"{cost['calls']:,} calls", f"{cost['from_store']:,} replies from the store"]
-    tokens = cost["prompt_tokens"] + cost["output_tokens"]
-    if tokens:
-        parts.append(f"{tokens:,} tokens" + (" (partly estimated)" if cost["tokens_estimated"] else ""))
     if check["votes"] > 1:
         parts.append(f"{cost['votes_saved']:,} votes saved of {check['votes']} each")
-    return [said + ".", "; ".join([*parts, f"{cost['seconds']:.1f} s"]) + "."]
+    took = [f"judge: {usage_said(check['usage'])}."] if check["usage"]["requests"] else []
+    return [said + ".", "; ".join([*parts, f"{cost['seconds']:.1f} s"]) + ".", *took]
 
 
 def _figure(estimate: Mapping[str, Any]) -> tuple[str, str, str]:

@@ -29,8 +29,8 @@ IN_PROCESS = frozenset({"hf", "mockllm", "nnterp", "none", "transformer_lens"})
 GIVE_UP_AFTER = 8
 """Calls that fail in the same hopeless way, with no reply ever, before the rest is not even tried."""
 
-_TAKEN = ("base_url", "concurrency", "max_retries", "seed", "temperature", "timeout", "top_p", "total_time")
-INSPECT_OPTIONS: Mapping[str, Reader] = {name: CHAT_OPTIONS[name] for name in _TAKEN}
+_NOT_TAKEN = ("api_key_env", "max_tokens_field")
+INSPECT_OPTIONS: Mapping[str, Reader] = {name: CHAT_OPTIONS[name] for name in CHAT_OPTIONS if name not in _NOT_TAKEN}
 _DEFAULTS: Mapping[str, Any] = {
     "concurrency": 16,
     "max_retries": 6,

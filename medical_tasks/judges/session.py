@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,14 +18,10 @@ from medical_tasks.errors import UsageError
 from medical_tasks.io.progress import Progress
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import Backend, Call, JudgeOptions, NoReply, Question, Reply, Unscored, Verdict
-from medical_tasks.judges.budget import (
-    RunBudget,
-    estimate_chat,
-    estimate_tokens,
-    forecast,
-)
+from medical_tasks.judges.budget import RunBudget, forecast, foresee
 from medical_tasks.judges.case import CUT, NO_PAIR, UNREADABLE, Case, Rules, Thread
-from medical_tasks.models.opener import NEUTRAL_ARGS
+from medical_tasks.models.opener import NEUTRAL_ARGS, read_prices
+from medical_tasks.models.usage import Meter, Prices, Usage
 
 _RECORDED = ("judge: not in the recorded verdicts", "judge: recorded ")
 # What the same judge with the same settings does the same way again; an unreadable reply is kept, and not asked for anew.
@@ -51,6 +48,7 @@ def open_session(
     must_read: bool = False,
 ) -> Iterator[JudgeSession]:
     """Opens a judge for the length of a `with` block; with `must_read` it has to read prompts."""
+    prices = read_prices(args, model=name, what="judge")
     backend = open_judge(name, args, votes=options.votes, log_dir=log_dir)
     try:
         if must_read and backend.reads != "prompt":
@@ -59,7 +57,7 @@ def open_session(
                 "openai-api/HOST/NAME, vllm-server/NAME, hf/PATH or inspect/PROVIDER/NAME."
             )
         with Store(store) as opened:
-            yield JudgeSession(backend, options, opened, label=label)
+            yield JudgeSession(backend, options, opened, label=label, prices=prices)
     finally:
         backend.close()
 
@@ -91,7 +89,7 @@ JUDGE_KINDS: dict[str, str] = {
 }
 
 # What changes no verdict: how much is asked at once, for how long, what it costs. A run may go on with others.
-NEUTRAL_JUDGE_ARGS = NEUTRAL_ARGS | {"n_choices", "price_in", "price_out", "varies"}
+NEUTRAL_JUDGE_ARGS = NEUTRAL_ARGS | {"n_choices", "varies"}
 
 _SAMPLING = ("openai-api", "vllm-server", "transformers-server", "hf", "vllm", "inspect")
 
@@ -150,9 +148,6 @@ class SessionStats:
     calls: int = 0
     saved: int = 0  # votes that decided questions did not need, against asking all of them
     reasked: int = 0
-    prompt_tokens: int = 0
-    output_tokens: int = 0
-    estimated: bool = False  # whether some of the tokens are estimates, because the judge did not say
 
 
 def require_votes(name: str, votes: int, *, samples: bool) -> None:
@@ -176,6 +171,7 @@ class JudgeSession:
         budget: RunBudget | None = None,
         label: str = "",
         quiet: bool = False,
+        prices: Prices | None = None,
     ) -> None:
         for name, least in (("votes", 1), ("reasks", 0)):
             if getattr(options, name) < least:
@@ -189,6 +185,10 @@ class JudgeSession:
         self.stats = SessionStats()
         self.rows: list[dict[str, Any]] = []
         """Every question asked so far, in order: `id`, `value` or `unscored` (the reason), `votes`, `text`, `sha256`."""
+        self.foreseen: dict[str, list[int]] = {}
+        """By `budget.foresee`, what all questions so far take with nothing in the store; of a judge that reads prompts."""
+        self._prices = prices
+        self._meter = Meter()
         self._backend = backend
         self._options = options
         self._store = store
@@ -206,6 +206,11 @@ class JudgeSession:
         """Frees what the backend holds; the store stays open."""
         self._backend.close()
 
+    @property
+    def usage(self) -> Usage:
+        """What the replies behind the verdicts took, those of the store included."""
+        return self._meter.usage(self._prices)
+
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
         """Decides all questions, in order: the votes that all need at least, then re-asks, and further votes where it is open."""
         longest = self._options.reply_tokens
@@ -214,6 +219,9 @@ class JudgeSession:
         cases = [Case(question, self._rules) for question in questions]
         if len({question.id for question in questions}) < len(questions):
             raise ValueError("two questions of one `ask` have the same id")
+        for name, (least, most) in foresee(cases).items() if self.reads == "prompt" else ():
+            before = self.foreseen.get(name, (0, 0))
+            self.foreseen[name] = [before[0] + least, before[1] + most]
         foreseen = False
         while waiting := self._read_store(cases):
             if not foreseen:
@@ -235,14 +243,14 @@ class JudgeSession:
             if not found:
                 return waiting
             self.stats.from_store += len(found)
+            self._meter.add(found)
             for key, record in found.items():
                 for case, thread in waiting[key]:
                     case.hear(thread, record)
 
     def _foresee(self, cases: Sequence[Case]) -> None:
-        prices: tuple[float, float] | None = getattr(self._backend, "prices", None)
         if self._options.forecast or (self._backend.endpoint is not None and not self._quiet):
-            line = forecast(cases, judge=self.name, label=self._label, prices=prices)
+            line = forecast(cases, judge=self.name, label=self._label, prices=self._prices)
             print(line, file=sys.stderr, flush=True)
 
     def _send(self, waiting: _Waiting) -> None:
@@ -253,10 +261,14 @@ class JudgeSession:
         outcomes: dict[str, Reply | NoReply] = {}
         label = f"judging {self._label}" if self._label else "judging"
         with Progress(label, len(calls), quiet=self._quiet) as progress:
+            last = time.monotonic()
 
             def on_reply(reply: Reply | NoReply) -> None:
+                nonlocal last
+                # Replies that are made side by side share the time.
+                before, last = last, time.monotonic()
                 outcomes[reply.key] = reply
-                self._book(calls[reply.key], reply)
+                self._book(reply, last - before)
                 progress.step()
 
             before = self.budget.calls
@@ -268,6 +280,7 @@ class JudgeSession:
                 self.stats.calls += max(told, self.budget.calls - before)
         # What was kept, and not what was heard: where another process was first, both go by its reply.
         kept = self._store.get_many(VERDICT, [key for key in outcomes if isinstance(outcomes[key], Reply)])
+        self._meter.add(kept)
         for key, pairs in waiting.items():
             outcome = outcomes[key]
             for case, thread in pairs:
@@ -276,19 +289,14 @@ class JudgeSession:
                 else:
                     case.hear(thread, kept[key])
 
-    def _book(self, call: Call, reply: Reply | NoReply) -> None:
-        stats = self.stats
+    def _book(self, reply: Reply | NoReply, seconds: float) -> None:
         if isinstance(reply, NoReply):
             return
-        self._store.put(VERDICT, reply.key, {name: getattr(reply, name) for name in _KEPT}, first=True)
-        prompt, output = reply.prompt_tokens, reply.output_tokens
-        stats.replies += 1
-        if self._backend.reads == "prompt" and (prompt is None or output is None):
-            stats.estimated = True
-            prompt = estimate_chat(call.messages) if prompt is None else prompt
-            output = estimate_tokens(reply.text) if output is None else output
-        stats.prompt_tokens += prompt or 0
-        stats.output_tokens += output or 0
+        # None where another reply came with the same request, or nothing was asked (`lexical`).
+        asked = reply.attempts > 0 or (self.reads == "pair" and reply.prompt_tokens is not None)
+        record = {name: getattr(reply, name) for name in _KEPT} | {"requests": int(asked), "seconds": round(seconds, 6)}
+        self._store.put(VERDICT, reply.key, record, first=True)
+        self.stats.replies += 1
 
     def _finish(self, case: Case) -> Verdict | Unscored:
         outcome = case.outcome or Unscored(id=case.question.id, reason=FORECAST_ONLY, sha256=case.sha256)

@@ -319,6 +319,7 @@ def _submitted_entry(submission: Submission, row: Row, results: Mapping[str, Any
         metrics=entry["metrics"],
         breakdown=entry["breakdown"],
         coverage=entry["coverage"],
+        usage=entry.get("usage") or {},
         state=admission.state_of(submission, name),
         setting=setting_of(task, entry["recipe"]),
         group=group,

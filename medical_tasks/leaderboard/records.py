@@ -74,6 +74,7 @@ class Entry:
     url: str = ""
     differences: Sequence[str] = ()
     beside: Mapping[str, str] = field(default_factory=dict)
+    usage: Mapping[str, Any] = field(default_factory=dict)  # of `results.json`; empty where it does not say
 
 
 TRANSITIONS: Final[Mapping[State, tuple[State, ...]]] = {

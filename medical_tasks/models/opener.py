@@ -12,6 +12,7 @@ from typing import Any
 
 from medical_tasks.errors import UsageError, did_you_mean
 from medical_tasks.models.base import Model
+from medical_tasks.models.usage import Prices
 
 KINDS: dict[str, str] = {
     "hf": "hf/PATH_OR_REPO: a local model through lighteval's transformers backend",
@@ -27,8 +28,8 @@ KINDS: dict[str, str] = {
 NEUTRAL_ARGS = frozenset(
     {
         "api_key_env", "batch_size", "chunk_size", "concurrency", "context", "gpu_memory_utilization", "log_level",
-        "max_num_batched_tokens", "max_num_seqs", "max_retries", "model_parallel", "start_timeout", "timeout", "tokenizer",
-        "total_time",
+        "max_num_batched_tokens", "max_num_seqs", "max_retries", "model_parallel", "price_in", "price_out", "start_timeout",
+        "timeout", "tokenizer", "total_time",
     }
 )  # fmt: skip
 
@@ -108,6 +109,7 @@ def open_model(name: str, options: Mapping[str, str], *, log_dir: Path) -> Model
         raise UsageError(
             f"unknown model {name!r}.{hint} A model is named by its kind, a slash and its own name:\n{kinds}"
         )
+    read_prices(options, model=name)
     if kind in ("hf", "vllm"):
         from medical_tasks.models import lighteval_models as local
 
@@ -169,7 +171,11 @@ SHARE: Reader = (numbers(float, 0, 1, above=True), "a number above 0, up to 1")
 FLAG: Reader = _one_of({"true": True, "false": False}, "true or false")
 WORD: Reader = (_word, "some text")
 
+_PRICE: Reader = (numbers(float, 0), "USD for a million tokens, from 0")
+_PRICES: Mapping[str, Reader] = {"price_in": _PRICE, "price_out": _PRICE}
+
 CHAT_OPTIONS: Mapping[str, Reader] = {
+    **_PRICES,
     "base_url": WORD,
     "served": WORD,
     "api_key_env": WORD,
@@ -217,6 +223,15 @@ def read_options(
     return values
 
 
+def read_prices(options: Mapping[str, str], *, model: str, what: str = "model") -> Prices | None:
+    """Reads the two prices among arguments; None where there are none."""
+    given = {name: text for name, text in options.items() if name in _PRICES}
+    values = read_options(given, _PRICES, model=model, what=what)
+    if len(values) == 1:
+        raise UsageError(f"{model}: a cost needs both price_in and price_out (USD for a million tokens), got one.")
+    return (values["price_in"], values["price_out"]) if values else None
+
+
 LOG_LEVELS = {name: getattr(logging, name.upper()) for name in ("error", "warning", "info", "debug")}
 
 DTYPES = ("auto", "float32", "float16", "bfloat16")
@@ -232,6 +247,7 @@ SAMPLING: Mapping[str, Reader] = {
 """How the next token is chosen; nothing given is greedy."""
 
 _LOCAL_OPTIONS: Mapping[str, Reader] = {
+    **_PRICES,
     **SAMPLING,
     "revision": WORD,
     "chunk_size": COUNT,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from medical_tasks.judges.budget import foreseen_said
+from medical_tasks.models.usage import usage_said
 from medical_tasks.runs.numbers import value_notes
 
 
@@ -21,7 +23,9 @@ def warning(entry: Mapping[str, Any]) -> str | None:
 
 def entry_notes(entry: Mapping[str, Any]) -> list[str]:
     """The sentences below a task's numbers, apart from those on items without a score."""
-    said = [*_judge(entry), *value_notes(entry), *_usage(entry)]
+    said = [*_judge(entry), *value_notes(entry)]
+    if entry.get("usage"):
+        said.append(f"model: {usage_said(entry['usage'])}.")
     if entry.get("cut_at_length"):
         said.append(f"{entry['cut_at_length']:,} answers were cut at the length limit (--max-new-tokens).")
     if entry.get("shortened"):
@@ -30,19 +34,6 @@ def entry_notes(entry: Mapping[str, Any]) -> list[str]:
             f"{entry['shortened']} of {entry['n_items']} questions were shortened to fit the model's context ({rule})."
         )
     return said
-
-
-def _usage(entry: Mapping[str, Any]) -> list[str]:
-    usage = entry.get("usage")
-    if not usage:
-        return []
-    parts = [f"{usage['requests']:,} requests"]
-    for name, what in (("prompt_tokens", "prompt tokens"), ("output_tokens", "answer tokens")):
-        if usage[name] is not None:
-            parts.append(f"{usage[name]:,} {what}")
-    if usage["seconds"] is not None:
-        parts.append(f"{usage['seconds']:,.1f} s")
-    return [f"model: {', '.join(parts)}."]
 
 
 def _judge(entry: Mapping[str, Any]) -> list[str]:
@@ -68,7 +59,10 @@ def _judge(entry: Mapping[str, Any]) -> list[str]:
         parts.append(f"{judge['calls']:,} calls made")
     if judge["votes"] > 1:
         parts.append(f"{judge['votes_saved']:,} votes saved of {judge['votes']} each")
-    tokens = judge["prompt_tokens"] + judge["output_tokens"]
-    if tokens:
-        parts.append(f"{tokens:,} tokens" + (" (partly estimated)" if judge["tokens_estimated"] else ""))
-    return ["; ".join(parts) + ".", judge["check"]]
+    usage, foreseen = judge.get("usage"), judge.get("forecast")
+    notes = ["; ".join(parts) + ".", judge["check"]]
+    if usage and usage["requests"]:
+        prices = None if usage["price_in"] is None else (usage["price_in"], usage["price_out"])
+        forecast = f"; forecast with nothing in the store: {foreseen_said(foreseen, prices)}" if foreseen else ""
+        notes.append(f"judge: {usage_said(usage)}{forecast}.")
+    return notes

@@ -19,6 +19,7 @@ from medical_tasks.errors import UsageError, doing, system_reason
 from medical_tasks.guard.private_store import SETTINGS_FILE
 from medical_tasks.io.files import WholeFile, open_file, read_text
 from medical_tasks.io.json_records import Field, optional
+from medical_tasks.models.usage import FORECAST, USAGE
 from medical_tasks.report.markdown import REPORT_FILE
 from medical_tasks.runs.results import RESULTS_FILE, VERDICTS_FILE, read_items, read_results
 
@@ -46,10 +47,10 @@ _ENTRY: Final[Mapping[str, Form]] = {
     "shortened": optional(COUNT),
 }
 _MORE: Final[Mapping[str, Form]] = {
-    "usage": {"requests": COUNT, **dict.fromkeys(("prompt_tokens", "output_tokens", "seconds"), _NUMBER)},
+    "usage": USAGE,
     "judge": {
-        **{"name": TEXT, "check": TEXT, "comparable": _FLAG, "tokens_estimated": _FLAG},
-        **dict.fromkeys(("votes", "from_store", "calls", "votes_saved", "prompt_tokens", "output_tokens"), COUNT),
+        **{"name": TEXT, "check": TEXT, "comparable": _FLAG, "usage": USAGE, "forecast": FORECAST},
+        **dict.fromkeys(("votes", "from_store", "calls", "votes_saved"), COUNT),
         "verdicts": {"asked": COUNT, "decided": COUNT, "unscored": {}},
     },
 }

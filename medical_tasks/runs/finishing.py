@@ -51,7 +51,7 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
         entry = summarise(part.task, part.items, scores, part.unanswered, recipe=recipe, unanswered_limits=limits)
         entry["cut_at_length"] = len(part.cut)
         if part.usage:
-            entry["usage"] = dict(part.usage)
+            entry["usage"] = part.usage
         if "truncation" in recipe:
             entry["shortened"] = len(recipe["truncation"]["words_left_out"])
         if task_judge is not None:

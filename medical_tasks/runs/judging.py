@@ -33,7 +33,7 @@ from medical_tasks.judges.checks import check_set_of, describe, last_check
 from medical_tasks.judges.recorded import RecordedJudge
 from medical_tasks.judges.session import NEUTRAL_JUDGE_ARGS, JudgeSession, open_judge, require_votes
 from medical_tasks.models.checkpoint import find_checkpoint
-from medical_tasks.models.opener import deciding_args
+from medical_tasks.models.opener import deciding_args, read_prices
 from medical_tasks.spec import TaskSpec
 
 Chosen = TypeVar("Chosen", int, Literal["single", "batched"])
@@ -136,7 +136,6 @@ class _Patient:
         self._backend = backend
         self.name, self.identity, self.endpoint = backend.name, backend.identity, backend.endpoint
         self.comparable, self.samples, self.reads = backend.comparable, backend.samples, backend.reads
-        self.prices: tuple[float, float] | None = getattr(backend, "prices", None)
         self.trouble: str | None = None
 
     def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
@@ -164,6 +163,7 @@ class OpenJudge:
 
     def __init__(self, request: JudgeRequest, *, log_dir: Path) -> None:
         self.request = request
+        self._prices = read_prices(request.args, model=request.name, what="judge")
         self._backend: _Patient | None = None
         if request.name.startswith(RECORDED):
             RecordedJudge(Path(request.name.removeprefix(RECORDED)))  # says at once what is wrong with it
@@ -196,7 +196,8 @@ class OpenJudge:
         if self._backend is None:
             judge = RecordedJudge(Path(self.request.name.removeprefix(RECORDED)))
         else:
-            judge = JudgeSession(self._backend, self.request.options, store, budget=self._budget, label=task.name)
+            how: dict[str, Any] = {"budget": self._budget, "label": task.name, "prices": self._prices}
+            judge = JudgeSession(self._backend, self.request.options, store, **how)
         return TaskJudge(task, judge, self)
 
     def close(self) -> None:
@@ -278,12 +279,12 @@ class TaskJudge:
             "calls": stats.calls,
             "votes_saved": stats.saved,
             "reasked": stats.reasked,
-            "prompt_tokens": stats.prompt_tokens,
-            "output_tokens": stats.output_tokens,
-            "tokens_estimated": stats.estimated,
             "check": self._said(asked),
             "trouble": self._opened.trouble,
         }
+        if isinstance(self._judge, JudgeSession):
+            entry["judge"] |= {"usage": self._judge.usage}
+            entry["judge"] |= {"forecast": self._judge.foreseen} if self._judge.foreseen else {}
         if not self._judge.comparable:
             judged = {metric.whole or metric.name for metric in self._task.metrics if metric.judged}
             for metrics in (entry["metrics"], *(group for by in entry["breakdown"].values() for group in by.values())):

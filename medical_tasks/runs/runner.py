@@ -18,6 +18,8 @@ from medical_tasks.errors import UsageError
 from medical_tasks.io.progress import Progress
 from medical_tasks.io.store import Store, content_key
 from medical_tasks.models.base import Answer, Failure, Length, Model, Request, processes
+from medical_tasks.models.opener import read_prices
+from medical_tasks.models.usage import Meter, Usage
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, MultiStep, PromptSet, TaskSpec, Turn
@@ -54,9 +56,7 @@ class AnsweredTask:
     )  # item id to what its question was given beside it
     scoring_args: Mapping[str, str] = field(default_factory=dict)  # `TaskSpec.scoring_arguments` that were given
     asked: Mapping[str, int] = field(default_factory=dict)  # of a task with a protocol, item id to questions answered
-    usage: Mapping[str, int | float | None] = field(
-        default_factory=dict
-    )  # what the answers took of the model (`_usage`)
+    usage: Usage | None = None  # what the answers took of the model
 
 
 @dataclass(kw_only=True)
@@ -288,6 +288,9 @@ def _answered(
             "measured": fitted.measured,
             "words_left_out": dict(sorted(fitted.shortened.items())),
         }
+    meter = Meter()
+    for one in conversations:
+        meter.add(one.records)
     return AnsweredTask(
         task=task,
         items=data.items,  # whole: a judge reads all that the model could have been given
@@ -298,20 +301,8 @@ def _answered(
         sources={one.item.id: prompts.sources(one.item) for one in conversations} if prompts.sources else {},
         scoring_args=task.scoring_args(options.task_args),
         asked={one.item.id: len(one.answers) for one in conversations} if protocol is not None else {},
-        usage=_usage({key: record for one in conversations for key, record in one.records.items()}),
+        usage=meter.usage(read_prices(options.model_args, model=model.name)),
     )
-
-
-def _usage(records: Mapping[str, Mapping[str, Any]]) -> dict[str, int | float | None]:
-    """Adds up requests that were answered, their tokens and the seconds they took; None for what is not known of all of them."""
-    made: dict[str, int | float | None] = {"requests": len(records)}
-    for name in ("prompt_tokens", "output_tokens", "seconds"):
-        each = [record.get(name) for record in records.values()]
-        known = [one for one in each if one is not None]
-        made[name] = sum(known) if len(known) == len(each) else None
-    if made["seconds"] is not None:
-        made["seconds"] = round(made["seconds"], 3)
-    return made
 
 
 Truncate = Literal["refuse", "notes-from-the-oldest", "unanswered"]

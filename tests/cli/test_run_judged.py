@@ -133,6 +133,37 @@ def test_a_judge_that_is_down_leaves_no_score_and_the_next_run_finishes(
     assert server.calls == []
 
 
+def test_what_model_and_judge_took_is_stated_of_all_that_they_said(
+    opening: Opening, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = opening()
+    model = ["--model", "openai-api/test-host/subject", "--model-args", "price_in=0.15,price_out=0.6"]
+    run = [*RUN[:3], *model, *RUN[5:], *ASK, "--judge-args", "price_in=2,price_out=8", "--out"]
+    assert main([*run, "r", "--max-judge-calls", "30"]) == 5
+    assert main([*run, "r"]) == 0
+    once = entry(tmp_path / "r")
+    for usage, name, prices in (
+        (once["usage"], "subject", (0.15, 0.6)),
+        (once["judge"]["usage"], "scripted", (2.0, 8.0)),
+    ):
+        calls = [call for call in server.calls if call.body["model"] == name]
+        read, said = sum(len(call.prompt.split()) for call in calls), sum(len(answer(call).split()) for call in calls)
+        assert [usage[each] for each in ("requests", "prompt_tokens", "output_tokens")] == [len(calls), read, said]
+        assert usage["cost_usd"] == pytest.approx((read * prices[0] + said * prices[1]) / 1e6, rel=0, abs=1e-12)
+    assert once["judge"]["forecast"]["requests"] == [VERDICTS, 3 * VERDICTS]
+    assert f"judge: {VERDICTS} requests, " in capsys.readouterr().out
+    server.calls.clear()
+    assert main([*run, "r"]) == 0
+    assert server.calls == []
+    again = entry(tmp_path / "r")
+    assert (again["usage"], again["judge"]["forecast"]) == (once["usage"], once["judge"]["forecast"])
+    assert again["judge"]["usage"]["cost_usd"] == once["judge"]["usage"]["cost_usd"]
+    capsys.readouterr()
+    assert main(["compare", "r", "r"]) == 0
+    each = f"{once['usage']['output_tokens'] / N_ITEMS:,.1f} output tokens, under $ 0.0001"
+    assert f"kqa, an answer: A {each}; B {each}." in capsys.readouterr().out
+
+
 def test_a_forecast_asks_nothing_and_a_budget_stops_the_asking(
     opening: Opening, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

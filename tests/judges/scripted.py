@@ -39,14 +39,12 @@ class ScriptedBackend:
         name: str = "scripted/judge",
         version: str = "1",
         order: Callable[[Sequence[Call]], Iterable[Call]] = lambda calls: calls,
-        prices: tuple[float, float] | None = None,
     ) -> None:
         self.name = name
         self.identity: Mapping[str, str] = {"backend": "scripted", "version": version}
         self.endpoint = endpoint
         self.samples = samples
         self.reads: Literal["prompt", "pair"] = reads
-        self.prices = prices
         self.calls: list[Call] = []
         self.rounds: list[int] = []
         self.closed = 0

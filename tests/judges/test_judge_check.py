@@ -31,10 +31,11 @@ def pairs(*, people: bool = False, groups: bool = False) -> list[CheckPair]:
 
 
 def rendered(figures: dict[str, object], **changes: object) -> str:
-    cost = {"calls": 0, "from_store": 0, "prompt_tokens": 5, "output_tokens": 5, "tokens_estimated": True}
+    usage = {"requests": 6, "prompt_tokens": 5, "output_tokens": None, "seconds": None}
     check = {
         "set": "kqa", "judge": {"name": "j", "comparable": True}, "pairs": 6, "clusters": 3, "scored": 6, "unscored": {},
-        "figures": figures, "votes": 3, "cost": {**cost, "votes_saved": 2, "seconds": 0.1}, **changes,
+        "figures": figures, "votes": 3, "usage": usage,
+        "cost": {"calls": 0, "from_store": 0, "votes_saved": 2, "seconds": 0.1}, **changes,
     }  # fmt: skip
     return render_check(json.loads(json.dumps(check, allow_nan=False)))
 
@@ -50,7 +51,7 @@ def test_perfect_labels_and_none_at_all() -> None:
         assert figures[way]["with_people"]["agreement"] == [1.0, 1.0, third]
     assert "judge with each person, agreement  three classes      0.833" in rendered(figures)
     assert "2 votes saved of 3 each" in rendered(figures)
-    assert "10 tokens (partly estimated)" in rendered(figures)
+    assert "judge: 6 requests, 5 prompt tokens; replies of" in rendered(figures)
     figures = check_figures(pairs(people=True), [None] * 6)
     three = figures["three_way"]
     assert three["accuracy"]["value"] is None

@@ -194,10 +194,16 @@ def test_budget_requests_and_tokens_are_counted(store: Store) -> None:
     reply = Reply(key="", text="yes", prompt_tokens=5, output_tokens=2)
     judge = session(ScriptedBackend(lambda call: reply, version="5"), store)
     judge.ask(questions(2))
-    assert (judge.stats.prompt_tokens, judge.stats.output_tokens, judge.stats.estimated) == (10, 4, False)
+    assert (judge.usage["requests"], judge.usage["prompt_tokens"], judge.usage["output_tokens"]) == (2, 10, 4)
+    # q1 again from the store, and a vote that came with another's request.
+    shared = replace(reply, prompt_tokens=0, output_tokens=0, attempts=0)
+    again = session(ScriptedBackend(lambda call: shared, version="5"), store)
+    again.ask([question("q1"), question("other")])
+    assert (again.usage["requests"], again.usage["prompt_tokens"], again.usage["output_tokens"]) == (1, 5, 2)
+    assert again.foreseen["requests"] == [2, 6]
     silent = session(ScriptedBackend(lambda call: Reply(key="", text="yes"), version="2"), store)
     silent.ask([question("abc")])
-    assert (silent.stats.prompt_tokens, silent.stats.output_tokens, silent.stats.estimated) == (9, 1, True)
+    assert (silent.usage["requests"], silent.usage["prompt_tokens"], silent.usage["output_tokens"]) == (1, None, None)
 
 
 def pair(hypothesis: str, values: dict[Any, Any] | None = None) -> Pair:
@@ -221,7 +227,7 @@ def test_labels_become_values(store: Store) -> None:
     ]
     assert values(session(backend, store).ask(other)) == [0, "rest"]
     assert len(backend.calls) == 3
-    assert (judge.stats.prompt_tokens, judge.stats.estimated) == (0, False)
+    assert (judge.usage["prompt_tokens"], judge.foreseen) == (None, {})
     # A question that is none of entailment is unscored.
     backend = ScriptedBackend(lambda call: "entailment", reads="pair", samples=False, version="2")
     outcomes = session(backend, store).ask([question("a"), question("b", pair=pair("b"))])
@@ -241,16 +247,19 @@ def test_the_store_holds_no_prompt(store: Store) -> None:
     for kind, key, payload in records:
         assert kind == "verdict"
         assert len(key) == 64
-        assert set(json.loads(payload)) == {"text", "label", "finish", "prompt_tokens", "output_tokens"}
+        assert set(json.loads(payload)) == {
+            "text", "label", "finish", "prompt_tokens", "output_tokens", "requests", "seconds",
+        }  # fmt: skip
     for path in store.path.parent.iterdir():
         assert b"zebra" not in path.read_bytes()
 
 
 def test_a_forecast_sends_nothing(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    backend = ScriptedBackend(lambda call: "yes", endpoint="http://127.0.0.1:1/v1", prices=(2.0, 10.0))
+    backend = ScriptedBackend(lambda call: "yes", endpoint="http://127.0.0.1:1/v1")
     session(backend, store).ask(questions(2))
     capsys.readouterr()
-    judge = JudgeSession(backend, JudgeOptions(votes=3, forecast=True), store, label="kqa", quiet=True)
+    options = JudgeOptions(votes=3, forecast=True)
+    judge = JudgeSession(backend, options, store, label="kqa", quiet=True, prices=(2.0, 10.0))
     asked = [question(f"q{number}", max_tokens=16 if number < 2 else 1000) for number in range(4)]
     assert values(judge.ask([*asked, question("same", content="q3", max_tokens=1000)])) == ["judge: forecast only"] * 5
     assert len(backend.calls) == 2

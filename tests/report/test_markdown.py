@@ -80,7 +80,12 @@ def test_a_judged_task_says_its_coverage_bounds_cost_and_check() -> None:
     assert re.search(r"words \(number\) +63\.1 +60\.0 to 70\.0", text)  # a count is no percentage
     assert (
         "judge openai-api/x/y: 1,588 of 1,589 verdicts (missing: 1 x judge: http 500); 1,000 replies from the store; "
-        "600 calls made; 1,200 votes saved of 5 each; 10,000 tokens (partly estimated)." in text
+        "600 calls made; 1,200 votes saved of 5 each." in text
+    )
+    assert (
+        "judge: 1,600 requests, 9,000 prompt tokens, 1,000 output tokens, 8.0 s (125.0 output tokens a second), $ 1.50; "
+        "replies of earlier commands included; forecast with nothing in the store: 1,589 to 4,767 calls, about 8,000 to "
+        "24,000 prompt tokens, at most 2,000 to 6,000 output tokens, about $ 2.00 to 6.00." in text
     )
     assert "judge x was never checked" in text
     assert "omparable" not in text

@@ -9,6 +9,7 @@ from medical_tasks.leaderboard.app import parts as shared
 from medical_tasks.leaderboard.app.snapshot import Snapshot
 from medical_tasks.leaderboard.ranking import OverallEntry, RankRange, group_label, overall_entries, rank_ranges
 from medical_tasks.leaderboard.records import Entry
+from medical_tasks.models.usage import an_answer
 from medical_tasks.report.html_parts import Cell, Column, Markup, Row, escaped, markup
 from medical_tasks.report.plots import Scale, axis_ticks, interval_mark, scale_of
 from medical_tasks.runs.numbers import coverage, interval, metric_label, percent
@@ -64,17 +65,23 @@ def _group_section(
         sample = next((entry.metrics[metric.name] for entry in group.entries if metric.name in entry.metrics), {})
         return _metric_column(metric, comparable=bool(sample.get("comparable", True)))
 
+    def further(entry: Entry) -> list[Cell]:
+        cells = [shared.metric_cell(entry.metrics.get(metric.name), state=entry.state) for metric in more]
+        return [*cells, _took(entry)] if took else cells
+
     ranks = rank_ranges(list(group.entries), by)
+    took = any(_took(entry).sort is not None for entry in group.entries)
     more = [metric for metric in metrics if metric is not by][:_MORE_METRICS]
     placed = sorted(zip(group.entries, ranks, strict=True), key=lambda pair: _order(pair[0], pair[1], by))
     made = shared.table(
         "board",
-        [_entry_row(snapshot, entry, rank, by, more, scale) for entry, rank in placed],
+        [_entry_row(snapshot, entry, rank, by, further(entry), scale) for entry, rank in placed],
         place=name,
         caption=f"Group {group.name}: {group.words}",
         axis=axis_ticks(scale),
         by=[metric_column(by)],
         more=list(map(metric_column, more)),
+        **({} if took else {"took": []}),
     )
     parts = [*shared.judge_warning(group.entries[0].recipe), made]
     if left_out := len(metrics) - 1 - len(more):
@@ -90,8 +97,13 @@ def _order(entry: Entry, rank: RankRange | None, by: MetricSpec) -> tuple[bool, 
     return rank is None, *places, -value if by.higher_is_better else value
 
 
+def _took(entry: Entry) -> Cell:
+    found = an_answer({"usage": entry.usage, "coverage": entry.coverage})
+    return Cell(f"{found[0]:,.1f}", sort=found[0], note=found[1]) if found else Cell("not stated")
+
+
 def _entry_row(
-    snapshot: Snapshot, entry: Entry, rank: RankRange | None, by: MetricSpec, more: Sequence[MetricSpec], scale: Scale
+    snapshot: Snapshot, entry: Entry, rank: RankRange | None, by: MetricSpec, more: Sequence[Cell], scale: Scale
 ) -> Row:
     submission = snapshot.submissions.get(entry.submission)
     weights = submission.submitter.open_weights if submission else None
@@ -107,7 +119,7 @@ def _entry_row(
         shared.state_cell(entry.state),
         Cell(entry.organisation or "not named"),
         Cell(shared.yes_no(weights)),
-        *(shared.metric_cell(entry.metrics.get(metric.name), state=entry.state) for metric in more),
+        *more,
         # What tells it from others of its group, and why it has no rank.
         Cell(
             entry.setting.removeprefix(group_label(entry.recipe)).lstrip(", "), note=f"Not ranked: {why}" if why else ""

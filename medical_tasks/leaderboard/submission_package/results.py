@@ -16,6 +16,7 @@ from medical_tasks.io.json_records import Field, optional
 from medical_tasks.leaderboard.submission_package import contents
 from medical_tasks.leaderboard.submission_package import values as forms
 from medical_tasks.leaderboard.submission_package.privacy import scrub
+from medical_tasks.models.usage import FORECAST, USAGE
 from medical_tasks.runs.estimation import NO_VERDICT
 from medical_tasks.runs.results import SCHEMA_VERSION, summarise, weight_column
 from medical_tasks.scoring.averages import components
@@ -28,15 +29,6 @@ _COUNTS: Final = Field(
     holds=lambda value: forms.is_object(value) and all(forms.whole_number().holds(each) for each in value.values()),
     rule="an object of whole numbers",
 )
-_USAGE: Final = Field(
-    holds=lambda value: (
-        forms.is_object(value)
-        and set(value) == {"requests", "prompt_tokens", "output_tokens", "seconds"}
-        and forms.whole_number().holds(value["requests"])
-        and all(forms.number(0.0, math.inf, null=True).holds(each) for each in value.values())
-    ),
-    rule="an object of requests, prompt_tokens, output_tokens and seconds, numbers or null",
-)
 _ENTRY: Final[Mapping[str, Field]] = {
     "n_items": forms.whole_number(1),
     "metrics": _SETTING,
@@ -45,7 +37,7 @@ _ENTRY: Final[Mapping[str, Field]] = {
     "recipe": _SETTING,
     "cut_at_length": forms.whole_number(),
     "shortened": optional(forms.whole_number()),
-    "usage": optional(_USAGE),
+    "usage": USAGE,
     "judge": optional(_OBJECT),
     "notes": optional(_COUNTS),
 }
@@ -96,17 +88,15 @@ _JUDGE: Final[Mapping[str, Field]] = {
     "calls": forms.whole_number(),
     "votes_saved": forms.whole_number(),
     "reasked": forms.whole_number(),
-    "prompt_tokens": forms.whole_number(),
-    "output_tokens": forms.whole_number(),
-    "tokens_estimated": forms.TRUE_OR_FALSE,
+    # Of older suites: what one command took.
+    **dict.fromkeys(("prompt_tokens", "output_tokens"), optional(forms.whole_number())),
+    "tokens_estimated": optional(forms.TRUE_OR_FALSE),
+    "usage": USAGE,
+    "forecast": FORECAST,
     "check": forms.plain_json(of=str),
     "trouble": forms.or_null(forms.plain_json(of=str), "a text or null"),
 }
-_JUDGED_BY: Final = {
-    "name": forms.line_text(200, least=1),
-    "comparable": forms.TRUE_OR_FALSE,
-    "votes": forms.whole_number(1, 99),
-}
+_JUDGED_BY: Final = {name: _JUDGE[name] for name in ("name", "comparable", "votes")}
 
 
 def check_results(value: Any, names: tuple[str, ...]) -> dict[str, Any]:

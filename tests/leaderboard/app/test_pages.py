@@ -56,6 +56,11 @@ def test_ranks_are_ranges_and_the_metric_decides_the_order() -> None:
         "40.0 %35.0 to 45.0",
     ]
     assert {row[4] for row in rows(html, "board-0")} == {"98/100"}
+    assert "Tokens an answer" not in html
+    told = task_page(
+        board(entry("B", 0.85, usage={"output_tokens": 990, "cost_usd": 0.495}), entry("A", 0.9)), "medcalc"
+    )
+    assert [row[-3] for row in rows(told, "board-0")] == ["not stated", "10.0$ 0.0050"]
     a = entry("A", 0.9, metrics={"accuracy": number(0.9), "accuracy_official": number(0.1)})
     b = entry("B", 0.5, metrics={"accuracy": number(0.5), "accuracy_official": number(0.6)})
     assert [row[1] for row in rows(task_page(board(a, b), "medcalc"), "board-0")] == ["A", "B"]
