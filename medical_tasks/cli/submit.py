@@ -16,6 +16,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from medical_tasks.errors import UsageError
+from medical_tasks.runs.recipes import mapping
+from medical_tasks.runs.results import read_results
+
 __all__ = ["TARGETS", "add_arguments", "add_chosen_arguments", "run"]
 
 TARGETS: Final = {
@@ -43,4 +47,11 @@ def add_chosen_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) 
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes what the target takes; its exit code."""
+    if arguments.run is not None:
+        for name, entry in read_results(arguments.run)["tasks"].items():
+            if shard := mapping(entry["recipe"]).get("shard"):
+                raise UsageError(
+                    f"{arguments.run}: is part {shard} of {name}'s items. Make one run of all parts, and submit that: medical-tasks "
+                    "merge RUN... --out DIR"
+                )
     return int(importlib.import_module(TARGETS[arguments.to]).run(arguments))

@@ -25,6 +25,7 @@ from medical_tasks.judges.budget import (
 )
 from medical_tasks.judges.case import CUT, NO_PAIR, UNREADABLE, Case, Rules, Thread
 from medical_tasks.models.opener import NEUTRAL_ARGS
+from medical_tasks.spec import Message
 
 _RECORDED = ("judge: not in the recorded verdicts", "judge: recorded ")
 # What the same judge with the same settings does the same way again; an unreadable reply is kept, and not asked for anew.
@@ -234,8 +235,13 @@ class JudgeSession:
             found = self._store.get_many(VERDICT, waiting) if waiting else {}
             if not found:
                 return waiting
-            self.stats.from_store += len(found)
+            if self._options.replayed:
+                self.stats.calls += len(found) if self._backend.reads == "prompt" else 0
+            else:
+                self.stats.from_store += len(found)
             for key, record in found.items():
+                if self._options.replayed:
+                    self._count(waiting[key][0][1].messages, record["text"], record["prompt_tokens"], record["output_tokens"])
                 for case, thread in waiting[key]:
                     case.hear(thread, record)
 
@@ -277,16 +283,18 @@ class JudgeSession:
                     case.hear(thread, kept[key])
 
     def _book(self, call: Call, reply: Reply | NoReply) -> None:
-        stats = self.stats
         if isinstance(reply, NoReply):
             return
         self._store.put(VERDICT, reply.key, {name: getattr(reply, name) for name in _KEPT}, first=True)
-        prompt, output = reply.prompt_tokens, reply.output_tokens
-        stats.replies += 1
+        self.stats.replies += 1
+        self._count(call.messages, reply.text, reply.prompt_tokens, reply.output_tokens)
+
+    def _count(self, messages: Sequence[Message], text: str, prompt: int | None, output: int | None) -> None:
+        stats = self.stats
         if self._backend.reads == "prompt" and (prompt is None or output is None):
             stats.estimated = True
-            prompt = estimate_chat(call.messages) if prompt is None else prompt
-            output = estimate_tokens(reply.text) if output is None else output
+            prompt = estimate_chat(messages) if prompt is None else prompt
+            output = estimate_tokens(text) if output is None else output
         stats.prompt_tokens += prompt or 0
         stats.output_tokens += output or 0
 
