@@ -56,7 +56,9 @@ def run(arguments: argparse.Namespace) -> int:
     out, merge, hf = _checked(arguments, words)
     slug = re.sub(r"[^a-z0-9]+", "-", out.name.lower())[:40].strip("-") or "run"
     # What is left of it, such as `--ou DIR`, is overruled by the one behind it.
-    kept = [word for place, word in enumerate(words) if word.partition("=")[0] != "--out" and words[place - 1] != "--out"]
+    kept = [
+        word for place, word in enumerate(words) if word.partition("=")[0] != "--out" and words[place - 1] != "--out"
+    ]
     copies = arguments.gpus if hf and arguments.gpus > 1 else 0  # a copy of the model on each
     program = f"torchrun --standalone --nproc_per_node={copies} -m medical_tasks" if copies else "medical-tasks"
     values: dict[str, Any] = {
@@ -71,7 +73,11 @@ def run(arguments: argparse.Namespace) -> int:
     }
     environment = Environment(undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True)  # noqa: S701 - no HTML
     # Kubernetes reads $(NAME) in a command, and $$ as a dollar sign.
-    environment.filters |= {"sh": shlex.join, "quote": shlex.quote, "json": lambda text: json.dumps(text.replace("$", "$$"))}
+    environment.filters |= {
+        "sh": shlex.join,
+        "quote": shlex.quote,
+        "json": lambda text: json.dumps(text.replace("$", "$$")),
+    }
     text = files("medical_tasks.cli").joinpath(f"launch_{kind}.jinja").read_text(encoding="utf-8")
     made = environment.from_string(text).render(values)
     tell(made.rstrip("\n"), **{kind: made})
@@ -96,7 +102,9 @@ def _checked(arguments: argparse.Namespace, words: list[str]) -> tuple[Path, str
     parse_task_names(given["tasks"])
     for name in _GIVEN:
         if given[name]:
-            raise UsageError(f"--{name} behind --: it has no meaning there, since launch gives each part its own. Leave it out.")
+            raise UsageError(
+                f"--{name} behind --: it has no meaning there, since launch gives each part its own. Leave it out."
+            )
     if given["out"] is None:
         raise UsageError("run behind -- needs --out DIR, on a file system that all machines share.")
     if arguments.image and arguments.print != "k8s":

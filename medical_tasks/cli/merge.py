@@ -25,10 +25,22 @@ _OPTIONS: Final[Options] = {
         "runs": {"nargs": "+", "type": Path, "metavar": "RUN", "help": "folders of the parts"},
         "--out": {"required": True, "type": Path, "metavar": "DIR", "help": "folder of the whole run"},
         "--keep": {"choices": ("first",), "help": "where parts answer a question differently, what the first says"},
-        "--data": {"type": Path, "metavar": "DIR", "help": "folder of the built dataset (default: the user's data home)"},
+        "--data": {
+            "type": Path,
+            "metavar": "DIR",
+            "help": "folder of the built dataset (default: the user's data home)",
+        },
         "--config": {"metavar": "NAME", "help": "dataset configuration (default: that of the parts)"},
-        "--upstream": {"type": Path, "metavar": "DIR", "help": "checkout of the authors' repository, for --prompts official"},
-        "--task-args": {"default": "", "metavar": "K=V,...", "help": "settings of the task's scoring, as the parts had them"},
+        "--upstream": {
+            "type": Path,
+            "metavar": "DIR",
+            "help": "checkout of the authors' repository, for --prompts official",
+        },
+        "--task-args": {
+            "default": "",
+            "metavar": "K=V,...",
+            "help": "settings of the task's scoring, as the parts had them",
+        },
     }
 }
 
@@ -36,7 +48,6 @@ _OPTIONS: Final[Options] = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
     add_options(parser, _OPTIONS)
-    parser.set_defaults(split=None)
     add_judge_arguments(parser)
     add_guard_arguments(parser)
 

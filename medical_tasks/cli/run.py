@@ -57,7 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--max-samples", type=int, metavar="N", help="at most N items a task, chosen by their ids")
     data.add_argument(
-        "--shard", metavar="I/N", help="part I of N of the items, for several machines; `medical-tasks merge` joins them"
+        "--shard",
+        metavar="I/N",
+        help="part I of N of the items, for several machines; `medical-tasks merge` joins them",
     )
     model.add_argument(
         "--max-new-tokens", type=int, metavar="N", help="longest answer, instead of the task's own limit"

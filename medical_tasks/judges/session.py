@@ -241,7 +241,9 @@ class JudgeSession:
                 self.stats.from_store += len(found)
             for key, record in found.items():
                 if self._options.replayed:
-                    self._count(waiting[key][0][1].messages, record["text"], record["prompt_tokens"], record["output_tokens"])
+                    self._count(
+                        waiting[key][0][1].messages, record["text"], record["prompt_tokens"], record["output_tokens"]
+                    )
                 for case, thread in waiting[key]:
                     case.hear(thread, record)
 

@@ -23,7 +23,9 @@ def entry_notes(entry: Mapping[str, Any]) -> list[str]:
     """The sentences below a task's numbers, apart from those on items without a score."""
     said = [*_judge(entry), *value_notes(entry), *_usage(entry)]
     if shard := entry["recipe"].get("shard"):
-        said.append(f"part {shard} of the items (--shard), and no result of all: `medical-tasks merge` makes one run of the parts.")
+        said.append(
+            f"part {shard} of the items (--shard), and no result of all: `medical-tasks merge` makes one run of the parts."
+        )
     if entry.get("cut_at_length"):
         said.append(f"{entry['cut_at_length']:,} answers were cut at the length limit (--max-new-tokens).")
     if entry.get("shortened"):

@@ -40,6 +40,7 @@ from medical_tasks.spec import TaskSpec
 
 _RUN: Final = {"tasks", "model", "model_args", "data", "prompts"}
 _NO_ANSWER: Final = "no answer: "
+_MISSING: Final = "not in the store"
 _LISTED: Final = 20
 
 
@@ -64,7 +65,9 @@ def read_parts(folders: Sequence[Path]) -> list[Part]:
     for path in {folder.expanduser().resolve(): folder for folder in folders}.values():
         settings = {name: value for name, value in run_settings(path).items() if name != PRIVATE}
         if not settings.keys() >= _RUN:
-            raise UsageError(f"{path}: not of `medical-tasks run`. merge takes the folders of its parts (run --shard I/N).")
+            raise UsageError(
+                f"{path}: not of `medical-tasks run`. merge takes the folders of its parts (run --shard I/N)."
+            )
         shard = settings.pop("shard", None)
         read_shard(shard)
         entries = read_results(path)["tasks"] if (path / RESULTS_FILE).is_file() else {}
@@ -120,8 +123,9 @@ def merge_parts(
             if folder.path.resolve() not in {part.run.path.resolve() for part in parts}:  # of a merge that goes on
                 parts = read_parts([*(part.run.path for part in parts), folder.path])
             recipes = {task.name: _recipe(task, parts) for task in tasks}
+            chosen = argparse.Namespace(data=arguments.data, config=arguments.config, split=None)
             data = {
-                task.name: run_items(arguments, parts[0].run.path, task, specs[task.name], recipes[task.name])
+                task.name: run_items(chosen, parts[0].run.path, task, specs[task.name], recipes[task.name])
                 for task in tasks
             }
             given = read_task_args(arguments.task_args, tasks)
@@ -281,38 +285,36 @@ def _answered(
     made = replayed(task, data, recipe, folder.path, upstream=upstream)
     unanswered = dict(made.unanswered)
     if recipe["prompts"] is None:  # a baseline would answer all: what no part has is missing
-        unanswered = {item.id: "not in the store" for item in data.items if told.get((task.name, item.id), "?")}
+        unanswered = {item.id: _MISSING for item in data.items if told.get((task.name, item.id), "?")}
     return replace(
         made,
         responses={name: text for name, text in made.responses.items() if name not in unanswered},
         unanswered={name: told.get((task.name, name)) or reason for name, reason in unanswered.items()},
         recipe={
-            name: value if name == "leaking_examples" else recipe.get(name, value) for name, value in made.recipe.items()
+            name: value if name == "leaking_examples" else recipe.get(name, value)
+            for name, value in made.recipe.items()
         },
         scoring_args=task.scoring_args({**recipe.get("task_args", {}), **given}),
     )
 
 
 def _next_step(answered: Sequence[AnsweredTask], parts: Sequence[Part]) -> str:
-    """Says which parts would bring the answers that are missing; "" where none is."""
-    missing = {
-        each.task.name: [place for place, item in enumerate(each.items) if item.id in each.unanswered]
-        for each in answered
-    }
-    places = {place for found in missing.values() for place in found}
+    """Says which parts would bring the answers that no part has, or those that were asked in vain; "" where none is."""
+    reasons = {reason for each in answered for reason in each.unanswered.values()}
+    wanted = {_MISSING} & reasons or reasons
+    places: set[int] = set()
+    named: list[str] = []
+    for each in answered:
+        found = [place for place, item in enumerate(each.items) if each.unanswered.get(item.id) in wanted]
+        places |= set(found)
+        named += [f"{each.task.name}: {_listed([each.items[place].id for place in found])}"] if found else []
     if not places:
         return ""
-    named = [
-        f"{each.task.name}: {_listed([each.items[place].id for place in missing[each.task.name]])}"
-        for each in answered
-        if missing[each.task.name]
-    ]
-    counts = {read_shard(part.shard)[1] for part in parts if part.shard is not None}
-    wanted = [sorted({place % count for place in places}) for count in sorted(counts)]
     again = "Give the command of `run` without --shard, with this --out, to ask them."
-    if wanted:
-        count, shards = min(zip(sorted(counts), wanted, strict=True), key=lambda each: len(each[1]) / each[0])
-        listed = _listed([f"{shard + 1}/{count}" for shard in shards])
+    if counts := {read_shard(part.shard)[1] for part in parts if part.shard is not None}:
+        # The parts that ask the fewest other items beside them.
+        count = min(sorted(counts), key=lambda count: len({place % count for place in places}) / count)
+        listed = _listed([f"{shard + 1}/{count}" for shard in sorted({place % count for place in places})])
         again = f"They are in --shard {listed}: give the command of `run` (again) with that, then this one with all folders."
     return f"Items without an answer: {'; '.join(named)}. {again}"
 
