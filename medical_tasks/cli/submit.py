@@ -48,10 +48,8 @@ def add_chosen_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) 
 def run(arguments: argparse.Namespace) -> int:
     """Writes what the target takes; its exit code."""
     if arguments.run is not None:
-        for name, entry in read_results(arguments.run)["tasks"].items():
-            if shard := mapping(entry["recipe"]).get("shard"):
-                raise UsageError(
-                    f"{arguments.run}: is part {shard} of {name}'s items. Make one run of all parts, and submit that: medical-tasks "
-                    "merge RUN... --out DIR"
-                )
+        recipes = [mapping(entry["recipe"]) for entry in read_results(arguments.run)["tasks"].values()]
+        if shard := recipes and recipes[0].get("shard"):
+            again = "Make one run of all parts, and submit that: medical-tasks merge RUN... --out DIR"
+            raise UsageError(f"{arguments.run}: is part {shard} of the items. {again}")
     return int(importlib.import_module(TARGETS[arguments.to]).run(arguments))

@@ -120,30 +120,24 @@ class Store:
             found.update((key, json.loads(text)) for key, text in rows)
         return found
 
-    def chunks(self) -> Iterator[tuple[str, dict[str, dict[str, Any]]]]:
-        """Reads all records, some hundred of one kind at a time: the kind, and the records by key."""
-        last, rows = ("", ""), [("", "", "")]
-        query = "SELECT kind, key, payload FROM records WHERE (kind, key) > (?, ?) ORDER BY kind, key LIMIT ?"
-        while rows:
-            with self._disk():
-                rows = self._connection.execute(query, (*last, _CHUNK)).fetchall()
-            for kind in dict.fromkeys(row[0] for row in rows):
-                yield kind, {key: json.loads(text) for of, key, text in rows if of == kind}
-            last = rows[-1][:2] if rows else last
+    def records(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        """Reads all records, with kind and key."""
+        with self._disk():
+            for kind, key, text in self._connection.execute("SELECT kind, key, payload FROM records"):
+                yield kind, key, json.loads(text)
 
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
-        """What is put inside a `with` block is committed at its end, or nothing of it."""
+        """Commits what is put inside a `with` block at its end; nothing of it where the block fails, or the process is killed."""
         with self._disk():
             self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            with contextlib.suppress(sqlite3.Error):  # a full disk has ended it already
-                self._connection.execute("ROLLBACK")
-            raise
-        with self._disk():
-            self._connection.execute("COMMIT")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
 
     def counts(self, kind: str) -> tuple[int, int]:
         """Counts records, and how often one was put; equal when nothing was done twice."""

@@ -314,7 +314,13 @@ def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) 
         raise UsageError(f"{folder}: has no answers to {task.name}, but to {', '.join(entries)}.")
     recipe = entries[task.name]["recipe"]
     check_recipe(folder, recipe)
-    data = run_items(arguments, folder, task, spec, recipe)
+    config, split = recipe["data"]["config"], recipe["data"]["split"]
+    if arguments.config not in (None, config):
+        raise UsageError(f"{folder}: ran on configuration {config}, got --config {arguments.config}. Leave it out.")
+    if arguments.split is not None and set(split_names(arguments.split)) != set(split_names(split)):
+        raise UsageError(f"{folder}: ran on split {split}, got --split {arguments.split}. Leave it out.")
+    part = {"max_samples": recipe["max_samples"], "shard": recipe.get("shard")}
+    data = load_task_data(task, spec, data=arguments.data, config=config, split=split, **part)
     responses = run_responses(task, data, recipe, folder, upstream=arguments.upstream)
     unanswered = {item.id: "not answered in the run" for item in data.items if item.id not in responses}
     answered = AnsweredTask(task=task, items=data.items, responses=responses, unanswered=unanswered, recipe=recipe)
@@ -323,16 +329,3 @@ def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) 
     asked |= {name: recipe[name] for name in ("task_args", "protocol", "shard") if name in recipe}
     settings = {"tasks": [task.name], "model": recipe["model"], "asked": asked, "data": {task.name: data.identity}}
     return answered, settings
-
-
-def run_items(
-    arguments: argparse.Namespace, folder: Path, task: TaskSpec, spec: DatasetSpec, recipe: Mapping[str, Any]
-) -> TaskData:
-    """Reads the items of a recipe, of the data in the options; refuses options that say otherwise."""
-    config, split = recipe["data"]["config"], recipe["data"]["split"]
-    if arguments.config not in (None, config):
-        raise UsageError(f"{folder}: ran on configuration {config}, got --config {arguments.config}. Leave it out.")
-    if arguments.split is not None and set(split_names(arguments.split)) != set(split_names(split)):
-        raise UsageError(f"{folder}: ran on split {split}, got --split {arguments.split}. Leave it out.")
-    given = {"config": config, "split": split, "max_samples": recipe["max_samples"], "shard": recipe.get("shard")}
-    return load_task_data(task, spec, data=arguments.data, **given)

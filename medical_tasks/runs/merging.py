@@ -1,7 +1,7 @@
 """Makes one run of parts that `run --shard` made.
 
-A run follows from its items and what its store holds, so that the union of the parts' stores gives the results that one run of all
-items would have. No model is opened, and a judge is asked only for verdicts that no part has.
+A run follows from its items and its store, so that the union of the parts' stores gives the results of one run of all items. No
+model is opened, and a judge is asked only for verdicts that no part has.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.data.task_data import TaskData, read_shard
+from medical_tasks.data.task_data import TaskData, load_task_data, read_shard
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, doing
 from medical_tasks.guard import policy
-from medical_tasks.guard.private_store import SETTINGS_FILE
 from medical_tasks.io.store import Store
 from medical_tasks.models.opener import NEUTRAL_ARGS
-from medical_tasks.runs.evaluating import Specs, read_task_args, run_items
+from medical_tasks.runs.evaluating import Specs, read_task_args
 from medical_tasks.runs.finishing import finish
 from medical_tasks.runs.folder import (
     PRIVATE,
@@ -35,7 +34,7 @@ from medical_tasks.runs.judging import RunJudge, check_request
 from medical_tasks.runs.recipes import differing, mapping
 from medical_tasks.runs.responses import check_recipe, replayed
 from medical_tasks.runs.results import RESULTS_FILE, read_items, read_results
-from medical_tasks.runs.runner import ANSWER, AnsweredTask
+from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import TaskSpec
 
 _RUN: Final = {"tasks", "model", "model_args", "data", "prompts"}
@@ -46,61 +45,65 @@ _LISTED: Final = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A part of a run, or a whole one, as its folder has it; `entries` of its results are none while it has not finished."""
+    """A part of a run, or a whole one; `recipes` by task are none while it has not finished."""
 
-    run: RunFolder
-    settings: Mapping[str, Any]  # those of the whole run
+    path: Path
+    answers: Path  # its store
     shard: str | None
-    entries: Mapping[str, Mapping[str, Any]]
+    settings: Mapping[str, Any]  # those of the whole run
+    recipes: Mapping[str, Mapping[str, Any]]
 
-    @property
-    def asks_model(self) -> bool:
-        """Whether a store with its answers belongs to it."""
-        return any(entry["recipe"]["prompts"] is not None for entry in self.entries.values())
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """A task of the whole run: all its items, and the recipe as far as parts that finished say it."""
+
+    task: TaskSpec
+    data: TaskData
+    recipe: Mapping[str, Any]
 
 
 def read_parts(folders: Sequence[Path]) -> list[Part]:
     """Reads parts of one run; folders whose settings or recipes differ in more than the part are refused."""
     parts: list[Part] = []
-    for path in {folder.expanduser().resolve(): folder for folder in folders}.values():
+    for path in {folder.expanduser().resolve(): folder.expanduser() for folder in folders}.values():
         settings = {name: value for name, value in run_settings(path).items() if name != PRIVATE}
         if not settings.keys() >= _RUN:
-            raise UsageError(
-                f"{path}: not of `medical-tasks run`. merge takes the folders of its parts (run --shard I/N)."
-            )
+            raise UsageError(f"{path}: not of `medical-tasks run`. merge takes the folders of parts (run --shard I/N).")
         shard = settings.pop("shard", None)
         read_shard(shard)
         entries = read_results(path)["tasks"] if (path / RESULTS_FILE).is_file() else {}
-        for entry in entries.values():
-            check_recipe(path, entry["recipe"])
-        parts.append(Part(run=existing_run_folder(path), settings=settings, shard=shard, entries=entries))
-    for other in parts[1:]:
-        _check_same(parts[0], other, parts[0].settings, other.settings)
-    for task in parts[0].settings["tasks"]:
-        told = [part for part in parts if task in part.entries]
-        for other in told[1:]:
-            _check_same(told[0], other, *(_alike(part.entries[task]["recipe"]) for part in (told[0], other)))
+        recipes = {name: entry["recipe"] for name, entry in entries.items()}
+        for recipe in recipes.values():
+            check_recipe(path, recipe)
+        answers = existing_run_folder(path).answers
+        if any(recipe["prompts"] for recipe in recipes.values()) and not answers.is_file():
+            raise MissingError(
+                f"{answers}: the answers of {path} are not there. Give the folder as `medical-tasks run` left it; answers on "
+                "credentialed data lie in the private store of the machine that asked (MEDICAL_TASKS_HOME)."
+            )
+        parts.append(Part(path=path, answers=answers, shard=shard, settings=settings, recipes=recipes))
+        for name, recipe in {"": settings, **recipes}.items():
+            first = next(part for part in parts if not name or name in part.recipes)
+            told = (first.recipes[name], recipe) if name else (first.settings, settings)
+            if (said := [_alike(each) if name else each for each in told])[0] != said[1]:
+                raise UsageError(
+                    f"{first.path} and {path}: not parts of one run ({differing(*said)}). Merge the parts of each by themselves."
+                )
     return parts
 
 
-def _check_same(first: Part, other: Part, *told: Mapping[str, Any]) -> None:
-    if told[0] != told[1]:
-        raise UsageError(
-            f"{first.run.path} and {other.run.path}: not parts of one run ({differing(*told)}). Merge the parts of each by themselves."
-        )
-
-
 def _alike(recipe: Mapping[str, Any]) -> dict[str, Any]:
-    """What all parts' recipes must have alike: not how much was asked at once, nor what is about a part's items."""
-    generation, truncation = dict(mapping(recipe["generation"])), mapping(recipe.get("truncation"))
-    generation.pop("processes", None)
-    given = mapping(generation.get("model_args"))
-    generation["model_args"] = {name: value for name, value in given.items() if name not in NEUTRAL_ARGS}
-    scoring = {name: value for name, value in mapping(recipe.get("scoring")).items() if name != "output_claims"}
-    data = {name: value for name, value in recipe["data"].items() if name != "source"}
-    kept = {name: value for name, value in recipe.items() if name not in ("shard", "leaking_examples")}
-    told = {"data": data, "generation": generation, "truncation": truncation.get("rule"), "scoring": scoring}
-    return {**kept, **told}
+    """What the recipes of all parts have alike: not how much was asked at once, nor what is about a part's items."""
+    asked = mapping(recipe["generation"])
+    own = {name: value for name, value in mapping(asked.get("model_args")).items() if name not in NEUTRAL_ARGS}
+    return {
+        **{name: value for name, value in recipe.items() if name not in ("shard", "leaking_examples")},
+        "generation": {**asked, "model_args": own, "processes": None},
+        "truncation": mapping(recipe.get("truncation")).get("rule"),
+        "scoring": {**mapping(recipe.get("scoring")), "output_claims": None},
+        "data": {**recipe["data"], "source": None},
+    }
 
 
 def merge_parts(
@@ -111,114 +114,99 @@ def merge_parts(
         return None
     subjects = [policy.Subject.of(specs[task.name], task=task.name) for task in tasks]
     with policy.protect(subjects, policy.attestation_from(arguments)), doing("merge the parts of a run"):
-        settings = dict(parts[0].settings)
-        private = any(not policy.text_allowed(spec) for spec in specs.values())
-        request = judge_request(arguments, tasks, prompts=settings["prompts"])
+        request = judge_request(arguments, tasks, prompts=parts[0].settings["prompts"])
         if request is not None:
-            _check_same_judge(settings.get("judge"), request.identity)
+            judge = mapping(parts[0].settings.get("judge"))
+            if judge != request.identity:
+                again = f"Give --judge {judge.get('name')} and its options as the parts had them."
+                raise UsageError(
+                    f"the judge of the parts is another one ({differing(judge, request.identity)}). {again}"
+                )
             check_request(request, tasks)
             request = replace(request, options=replace(request.options, replayed=True, forecast=False))
-        folder = open_run_folder(arguments.out, settings, private=private)
+        private = any(not policy.text_allowed(spec) for spec in specs.values())
+        folder = open_run_folder(arguments.out, parts[0].settings, private=private)
         with locked(folder):
-            if folder.path.resolve() not in {part.run.path.resolve() for part in parts}:  # of a merge that goes on
-                parts = read_parts([*(part.run.path for part in parts), folder.path])
-            recipes = {task.name: _recipe(task, parts) for task in tasks}
-            chosen = argparse.Namespace(data=arguments.data, config=arguments.config, split=None)
-            data = {
-                task.name: run_items(chosen, parts[0].run.path, task, specs[task.name], recipes[task.name])
-                for task in tasks
-            }
+            # What a merge that goes on has already is a part too.
+            parts = read_parts([*(part.path for part in parts), folder.path])
+            asked = [_asked(arguments, task, specs, parts) for task in tasks]
             given = read_task_args(arguments.task_args, tasks)
-            _gather(parts, folder, tasks, data, recipes, arguments)
+            _gather(arguments, parts, folder, asked)
             told = _told(parts)
-            answered = [
-                _answered(task, data[task.name], recipes[task.name], folder, told, given, arguments.upstream)
-                for task in tasks
-            ]
+            answered = [_answered(arguments, each, folder, told, given) for each in asked]
             if request is None:
                 finish(answered, folder)
             else:
-                with RunJudge(request, store=folder.answers, log_dir=folder.logs) as judge:
-                    finish(answered, folder, judge)
+                with RunJudge(request, store=folder.answers, log_dir=folder.logs) as opened:
+                    finish(answered, folder, opened)
             return folder.path, _next_step(answered, parts)
 
 
-def _check_same_judge(ran: Any, asked: Mapping[str, Any]) -> None:
-    if mapping(ran) != asked:
-        raise UsageError(
-            f"the judge of the parts is another one ({differing(mapping(ran), asked)}). Give --judge {mapping(ran).get('name')} and its "
-            "options as the parts had them."
-        )
-
-
-def _recipe(task: TaskSpec, parts: Sequence[Part]) -> dict[str, Any]:
-    """The recipe of all items, as far as parts that finished say it."""
-    told = [dict(part.entries[task.name]["recipe"]) for part in parts if task.name in part.entries]
+def _asked(arguments: argparse.Namespace, task: TaskSpec, specs: Specs, parts: Sequence[Part]) -> _Asked:
+    told = [part.recipes[task.name] for part in parts if task.name in part.recipes]
     if not told:
-        raise IncompleteError(
-            f"{parts[0].run.path}: none of the parts has finished, so that nothing says what answered {task.name}. Give the command of "
-            "one of them again."
-        )
-    made = told[0]
-    made.pop("shard", None)
+        again = "Give the command of one of them again"
+        raise IncompleteError(f"no part has finished, so that nothing says what answered {task.name}. {again}.")
+    made = {name: value for name, value in told[0].items() if name != "shard"}
     if "truncation" in made:
-        left: dict[str, int] = {}
-        for each in told:
-            left |= each["truncation"]["words_left_out"]
+        left = {name: words for each in told for name, words in each["truncation"]["words_left_out"].items()}
         measured = all(each["truncation"]["measured"] for each in told)
         made["truncation"] = {**made["truncation"], "measured": measured, "words_left_out": dict(sorted(left.items()))}
-    return made
+    config, split = arguments.config or made["data"]["config"], made["data"]["split"]
+    most = made["max_samples"]
+    data = load_task_data(task, specs[task.name], data=arguments.data, config=config, split=split, max_samples=most)
+    return _Asked(task=task, data=data, recipe=made)
 
 
-class _Clash(Exception):
+class _ClashError(Exception):
     """Ends the copying, so that nothing of it stays."""
 
 
-def _gather(
-    parts: Sequence[Part],
-    folder: RunFolder,
-    tasks: Sequence[TaskSpec],
-    data: Mapping[str, TaskData],
-    recipes: Mapping[str, Mapping[str, Any]],
-    arguments: argparse.Namespace,
-) -> None:
-    """Copies what the parts' stores hold into one, all of it or nothing; records that say something else are refused."""
-    for part in parts:
-        if part.asks_model and not part.run.answers.is_file():
-            raise MissingError(
-                f"{part.run.answers}: the answers of {part.run.path} are not there. Give the folder as `medical-tasks run` left it; "
-                "those on credentialed data lie in the private store of the machine (MEDICAL_TASKS_HOME)."
-            )
-    sources = [part for part in parts if part.run.answers.is_file()]
+def _gather(arguments: argparse.Namespace, parts: Sequence[Part], folder: RunFolder, asked: Sequence[_Asked]) -> None:
+    """Copies what the parts' stores hold into one, all of it or nothing; parts that answer differently are refused."""
+    sources = [part for part in parts if part.answers.is_file()]
     if not sources:
         return
     fresh = not folder.answers.exists()
     clashes: dict[tuple[str, str], Part] = {}
-    with Store(folder.answers) as store, contextlib.suppress(_Clash), store.together():
+    with Store(folder.answers) as store, contextlib.suppress(_ClashError), store.together():
         for part in sources:
-            if part.run.answers != folder.answers:
-                clashes |= {clash: part for clash in _taken(part, store) if clash not in clashes}
+            if part.answers == folder.answers:
+                continue
+            with Store(part.answers) as source:
+                for kind, key, record in source.records():
+                    there = store.get_many(kind, [key]).get(key)
+                    if there is None:
+                        store.put(kind, key, record)
+                    elif _says(there) != _says(record):
+                        clashes.setdefault((kind, key), part)
         if clashes and arguments.keep is None:
-            raise _Clash
-    if clashes and arguments.keep is None:
-        if fresh:
-            for place in folder.answers.parent.glob(f"{folder.answers.name}*"):
-                place.unlink()
-        raise _disagreement(clashes, sources, tasks, data, recipes, arguments.upstream)
+            raise _ClashError
+    if not clashes or arguments.keep is not None:
+        return
+    if fresh:
+        for place in folder.answers.parent.glob(f"{folder.answers.name}*"):
+            place.unlink()
+    kind, key = next(iter(clashes))
+    pair = next(part for part in sources if _has(part, kind, key)), clashes[kind, key]
+    named = [f"{len(clashes):,} records of kind {kind}"]
+    for each in asked:
+        if each.recipe["prompts"] is not None:
+            made = [
+                replayed(each.task, each.data, each.recipe, part.path, upstream=arguments.upstream) for part in pair
+            ]
+            first, other = (one.responses for one in made)
+            ids = [name for name in first if name in other and first[name] != other[name]]
+            named += [f"{each.task.name}: {_listed(ids)}"] if ids else []
+    raise UsageError(
+        f"{pair[0].path} and {pair[1].path} say different things to the same questions ({'; '.join(named[1:] or named)}). Leave "
+        "one out, or take what the one named first says: --keep first."
+    )
 
 
-def _taken(part: Part, store: Store) -> list[tuple[str, str]]:
-    """Copies a part's records; returns kind and key of those that say something else than what is there."""
-    found: list[tuple[str, str]] = []
-    with Store(part.run.answers) as source:
-        for kind, records in source.chunks():
-            there = store.get_many(kind, records)
-            for key, record in records.items():
-                if key not in there:
-                    store.put(kind, key, record)
-                elif _says(there[key]) != _says(record):
-                    found.append((kind, key))
-    return found
+def _has(part: Part, kind: str, key: str) -> bool:
+    with Store(part.answers) as store:
+        return bool(store.get_many(kind, [key]))
 
 
 def _says(record: Mapping[str, Any]) -> Any:
@@ -227,79 +215,44 @@ def _says(record: Mapping[str, Any]) -> Any:
     return {name: value for name, value in record.items() if name != "seconds"}
 
 
-def _disagreement(
-    clashes: Mapping[tuple[str, str], Part],
-    sources: Sequence[Part],
-    tasks: Sequence[TaskSpec],
-    data: Mapping[str, TaskData],
-    recipes: Mapping[str, Mapping[str, Any]],
-    upstream: Path | None,
-) -> UsageError:
-    (kind, key), other = next(iter(clashes.items()))
-    first = other
-    for part in sources:
-        with Store(part.run.answers) as store:
-            if store.get_many(kind, [key]):
-                first = part
-                break
-    named = []
-    for task in tasks:
-        if recipes[task.name]["prompts"] is not None:
-            said = [
-                replayed(task, data[task.name], recipes[task.name], part.run.path, upstream=upstream).responses
-                for part in (first, other)
-            ]
-            if ids := [name for name in said[0] if name in said[1] and said[0][name] != said[1][name]]:
-                named.append(f"{task.name}: {_listed(ids)}")
-    what = f"{len(clashes):,} {'answers' if kind == ANSWER else f'records of kind {kind}'}"
-    return UsageError(
-        f"{first.run.path} and {other.run.path} say different things to the same questions ({'; '.join(named) or what}). Leave one of them "
-        "out, or take what the folder named first says: --keep first."
-    )
-
-
 def _told(parts: Sequence[Part]) -> dict[tuple[str, str], str]:
-    """What parts say of their items: "" where a part has an answer, else why it has none."""
+    """What parts say of their items: "" where one has an answer, else why there is none."""
     told: dict[tuple[str, str], str] = {}
     for part in parts:
-        try:
-            rows = read_items(part.run.path) if part.entries else []
-        except (MissingError, UsageError):
-            rows = []  # it was stopped while it wrote them; its answers are in its store
-        for row in rows:
-            about, reason = (row["task"], row["id"]), row["unscored"] or ""
-            reason = reason.removeprefix(_NO_ANSWER) if reason.startswith(_NO_ANSWER) else ""
-            told[about] = reason and told.get(about, reason)
+        # One that was stopped while it wrote them has its answers in its store.
+        with contextlib.suppress(MissingError, UsageError):
+            for row in read_items(part.path) if part.recipes else []:
+                about, said = (row["task"], row["id"]), row["unscored"] or ""
+                reason = said.removeprefix(_NO_ANSWER) if said.startswith(_NO_ANSWER) else ""
+                known = told.get(about, _MISSING)
+                told[about] = reason and (reason if known == _MISSING else known)
     return told
 
 
 def _answered(
-    task: TaskSpec,
-    data: TaskData,
-    recipe: Mapping[str, Any],
+    arguments: argparse.Namespace,
+    asked: _Asked,
     folder: RunFolder,
     told: Mapping[tuple[str, str], str],
     given: Mapping[str, str],
-    upstream: Path | None,
 ) -> AnsweredTask:
-    made = replayed(task, data, recipe, folder.path, upstream=upstream)
+    task, recipe = asked.task, asked.recipe
+    made = replayed(task, asked.data, recipe, folder.path, upstream=arguments.upstream)
     unanswered = dict(made.unanswered)
     if recipe["prompts"] is None:  # a baseline would answer all: what no part has is missing
-        unanswered = {item.id: _MISSING for item in data.items if told.get((task.name, item.id), "?")}
+        unanswered = {item.id: _MISSING for item in made.items if told.get((task.name, item.id), _MISSING)}
+    own = {name: recipe.get(name, value) for name, value in made.recipe.items() if name != "leaking_examples"}
     return replace(
         made,
         responses={name: text for name, text in made.responses.items() if name not in unanswered},
         unanswered={name: told.get((task.name, name)) or reason for name, reason in unanswered.items()},
-        recipe={
-            name: value if name == "leaking_examples" else recipe.get(name, value)
-            for name, value in made.recipe.items()
-        },
+        recipe={**made.recipe, **own},
         scoring_args=task.scoring_args({**recipe.get("task_args", {}), **given}),
     )
 
 
 def _next_step(answered: Sequence[AnsweredTask], parts: Sequence[Part]) -> str:
-    """Says which parts would bring the answers that no part has, or those that were asked in vain; "" where none is."""
+    """Says which parts would bring the answers that no part has, or those that were asked for in vain; "" where none is."""
     reasons = {reason for each in answered for reason in each.unanswered.values()}
     wanted = {_MISSING} & reasons or reasons
     places: set[int] = set()

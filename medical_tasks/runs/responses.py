@@ -470,8 +470,7 @@ def replayed(
         task_args=recipe.get("task_args", {}),
         shortened=recipe.get("truncation", {}).get("words_left_out", {}),
     )
-    (answered,) = run_model([task], {task.name: data}, _Replay(recipe["model"]), run, options) or ()
-    return answered
+    return (run_model([task], {task.name: data}, _Replay(recipe["model"]), run, options) or [])[0]
 
 
 def _check_same(folder: Path, part: str, ran: Any, here: Any) -> None:

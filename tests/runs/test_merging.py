@@ -97,8 +97,9 @@ def killed(out: Path, shard: str, after: int) -> None:
     words = ["run", "--tasks", TASKS, "--model", MODEL, "--config", "demo", "--max-samples", "14"]
     words += ["--shard", shard, "--out", str(out)]
     code = (
-        "import sys; from medical_tasks.cli.entry import main; from medical_tasks.runs import evaluating; from tests.runs.test_merging "
-        f"import Scripted; evaluating.open_model = lambda *a, **k: Scripted(dies_after={after}); main(sys.argv[1:])"
+        "import sys; from medical_tasks.cli.entry import main; from medical_tasks.runs import evaluating\n"
+        "from tests.runs.test_merging import Scripted\n"
+        f"evaluating.open_model = lambda *given, **more: Scripted(dies_after={after})\nmain(sys.argv[1:])"
     )
     done = subprocess.run([sys.executable, "-c", code, *words], check=False, capture_output=True, text=True)
     assert done.returncode == -signal.SIGKILL, done.stderr
@@ -154,9 +155,7 @@ def test_a_merge_that_was_killed_goes_on_and_run_goes_on_with_its_folder(
 
 def answers(folder: Path) -> dict[str, str]:
     with Store(folder / "answers.sqlite") as store:
-        return {
-            key: record["text"] for kind, some in store.chunks() if kind == "answer" for key, record in some.items()
-        }
+        return {key: record["text"] for kind, key, record in store.records() if kind == "answer"}
 
 
 def test_parts_that_disagree_are_named_with_their_items(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,7 +203,7 @@ def test_a_part_says_so_and_is_not_submitted(tmp_path: Path, capsys: pytest.Capt
     assert "part 2/3 of the items (--shard)" in repr(mt.Results(part))
     assert "shard differs: 2/3 and 1/3" in str(mt.compare(part, ran(tmp_path / "same", "1/3")).content)
     assert main(["submit", str(other), "--to", "space", "--model-name", "x"]) == 2
-    assert "is part 1/3 of medcalc's items. Make one run of all parts" in capsys.readouterr().err
+    assert "is part 1/3 of the items. Make one run of all parts" in capsys.readouterr().err
 
 
 def test_credentialed_parts_stay_private_and_keep_what_was_left_out(home: Path, tmp_path: Path) -> None:
