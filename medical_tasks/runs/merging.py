@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -54,13 +55,8 @@ class Part:
     recipes: Mapping[str, Mapping[str, Any]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Asked:
-    """A task of the whole run: all its items, and the recipe as far as parts that finished say it."""
-
-    task: TaskSpec
-    data: TaskData
-    recipe: Mapping[str, Any]
+_Asked = tuple[TaskSpec, TaskData, Mapping[str, Any]]
+"""A task of the whole run, all its items, and the recipe as far as parts that finished say it."""
 
 
 def read_parts(folders: Sequence[Path]) -> list[Part]:
@@ -155,7 +151,7 @@ def _asked(arguments: argparse.Namespace, task: TaskSpec, specs: Specs, parts: S
     config, split = arguments.config or made["data"]["config"], made["data"]["split"]
     most = made["max_samples"]
     data = load_task_data(task, specs[task.name], data=arguments.data, config=config, split=split, max_samples=most)
-    return _Asked(task=task, data=data, recipe=made)
+    return task, data, made
 
 
 class _ClashError(Exception):
@@ -190,14 +186,12 @@ def _gather(arguments: argparse.Namespace, parts: Sequence[Part], folder: RunFol
     kind, key = next(iter(clashes))
     pair = next(part for part in sources if _has(part, kind, key)), clashes[kind, key]
     named = [f"{len(clashes):,} records of kind {kind}"]
-    for each in asked:
-        if each.recipe["prompts"] is not None:
-            made = [
-                replayed(each.task, each.data, each.recipe, part.path, upstream=arguments.upstream) for part in pair
-            ]
+    for task, data, recipe in asked:
+        if recipe["prompts"] is not None:
+            made = [replayed(task, data, recipe, part.path, upstream=arguments.upstream) for part in pair]
             first, other = (one.responses for one in made)
             ids = [name for name in first if name in other and first[name] != other[name]]
-            named += [f"{each.task.name}: {_listed(ids)}"] if ids else []
+            named += [f"{task.name}: {_listed(ids)}"] if ids else []
     raise UsageError(
         f"{pair[0].path} and {pair[1].path} say different things to the same questions ({'; '.join(named[1:] or named)}). Leave "
         "one out, or take what the one named first says: --keep first."
@@ -236,18 +230,27 @@ def _answered(
     told: Mapping[tuple[str, str], str],
     given: Mapping[str, str],
 ) -> AnsweredTask:
-    task, recipe = asked.task, asked.recipe
-    made = replayed(task, asked.data, recipe, folder.path, upstream=arguments.upstream)
+    task, data, recipe = asked
+    made = replayed(task, data, recipe, folder.path, upstream=arguments.upstream)
     unanswered = dict(made.unanswered)
     if recipe["prompts"] is None:  # a baseline would answer all: what no part has is missing
         unanswered = {item.id: _MISSING for item in made.items if told.get((task.name, item.id), _MISSING)}
+    scoring = task.scoring_args({**recipe.get("task_args", {}), **given})
+    identity = task.benchmark.scoring_identity(task, scoring) if task.scoring_arguments else {}
+    said = [
+        {**mapping(each), "output_claims": None} for each in (recipe.get("scoring"), json.loads(json.dumps(identity)))
+    ]
+    if said[0] != said[1]:
+        raise UsageError(
+            f"{task.name}: the parts were scored otherwise ({differing(*said)}). Give --task-args as they had it."
+        )
     own = {name: recipe.get(name, value) for name, value in made.recipe.items() if name != "leaking_examples"}
     return replace(
         made,
         responses={name: text for name, text in made.responses.items() if name not in unanswered},
         unanswered={name: told.get((task.name, name)) or reason for name, reason in unanswered.items()},
         recipe={**made.recipe, **own},
-        scoring_args=task.scoring_args({**recipe.get("task_args", {}), **given}),
+        scoring_args=scoring,
     )
 
 
