@@ -201,6 +201,25 @@ def rescored(arguments: argparse.Namespace) -> tuple[Results, bool] | None:
     return None if done is None else (Results(done[0]), done[1])
 
 
+def merge(*runs: Results | str | os.PathLike[str], out: str | os.PathLike[str], **options: Any) -> Results:
+    """Makes one run of the parts that `run(..., shard="1/8")` and the others made, in the folder `out`; no model is opened."""
+    done = merged(_options("merge", runs=[_folder(each) for each in runs], out=out, **options))
+    if done is None:
+        raise UsageError("mt.merge is for one process. Call it without torchrun.")
+    return done[0]
+
+
+def merged(arguments: argparse.Namespace) -> tuple[Results, str] | None:
+    """Does what `merge` is asked for: the results, and how to get answers that are missing; None as `evaluated`."""
+    from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names
+    from medical_tasks.runs.merging import merge_parts, read_parts
+
+    parts = read_parts(arguments.runs)
+    tasks = parse_task_names(",".join(parts[0].settings["tasks"]))
+    done = merge_parts(arguments, parts, tasks, {task.name: dataset_spec(task.dataset) for task in tasks})
+    return None if done is None else (Results(done[0]), done[1])
+
+
 def score_text(
     table: Any, references: Iterable[Any] | None = None, *, metrics: str | Iterable[str] | None = None, **options: Any
 ) -> TextScores:

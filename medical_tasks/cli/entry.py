@@ -43,6 +43,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "list": "every task: is its dataset built, how to get it, is a judge needed",
         "build": "build a dataset from its official files, or its synthetic demo",
         "run": "evaluate a model on tasks; resumes when repeated",
+        "merge": "make one run of the parts that `run --shard` made on several machines",
+        "launch": "print a Slurm script or a Kubernetes job that runs the parts on several machines, and merges them",
         "score": "score answers you already have",
         "score-text": "score a table of texts against references: ROUGE, BLEU, SARI, BERTScore and others",
         "judge-check": "check a judge against labels of people, such as the physicians' of K-QA",
@@ -235,17 +237,24 @@ def verb_module(verb: str) -> ModuleType:
     return importlib.import_module(owned.get(verb, f"medical_tasks.cli.{verb.replace('-', '_')}"))
 
 
-def _run_verb(verb: str, words: Sequence[str]) -> int:
-    module = verb_module(verb)
-    if getattr(module, "PASSES_ARGUMENTS_ON", False):
-        return int(module.run_with(words))
-    form = argparse.RawDescriptionHelpFormatter
+def read_words(verb: str, words: Sequence[str]) -> argparse.Namespace:
+    """Reads what follows a verb; ends the program with a message where it is wrong."""
+    module, form = verb_module(verb), argparse.RawDescriptionHelpFormatter
     parser = _Parser(f"medical-tasks {verb}", description=module.__doc__, formatter_class=form)
     parser.words = words
     parser.first = getattr(module, "FIRST", ())
     declare(parser, module, words)
+    if getattr(module, "TAKES_COMMAND", False) and "--" in words:
+        words = words[: words.index("--")]  # what follows it is another verb's
     # Names, values and options in any order: `calc NAME --convention C key=value`.
-    arguments = parser.parse_intermixed_args(words)
+    return parser.parse_intermixed_args(words)
+
+
+def _run_verb(verb: str, words: Sequence[str]) -> int:
+    module = verb_module(verb)
+    if getattr(module, "PASSES_ARGUMENTS_ON", False):
+        return int(module.run_with(words))
+    arguments = read_words(verb, words)
     if not arguments.json:
         return int(module.run(arguments))
     failed: MedicalTasksError | None = None

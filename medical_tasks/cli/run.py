@@ -56,6 +56,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="settings of the model's backend, e.g. batch_size=16,dtype=bfloat16",
     )
     parser.add_argument("--max-samples", type=int, metavar="N", help="at most N items a task, chosen by their ids")
+    data.add_argument(
+        "--shard",
+        metavar="I/N",
+        help="part I of N of the items, for several machines; `medical-tasks merge` joins them",
+    )
     model.add_argument(
         "--max-new-tokens", type=int, metavar="N", help="longest answer, instead of the task's own limit"
     )

@@ -16,6 +16,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from medical_tasks.errors import UsageError
+from medical_tasks.runs.recipes import mapping
+from medical_tasks.runs.results import read_results
+
 __all__ = ["TARGETS", "add_arguments", "add_chosen_arguments", "run"]
 
 TARGETS: Final = {
@@ -43,4 +47,9 @@ def add_chosen_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) 
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes what the target takes; its exit code."""
+    if arguments.run is not None:
+        recipes = [mapping(entry["recipe"]) for entry in read_results(arguments.run)["tasks"].values()]
+        if shard := recipes and recipes[0].get("shard"):
+            again = "Make one run of all parts, and submit that: medical-tasks merge RUN... --out DIR"
+            raise UsageError(f"{arguments.run}: is part {shard} of the items. {again}")
     return int(importlib.import_module(TARGETS[arguments.to]).run(arguments))

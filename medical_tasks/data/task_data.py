@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import hashlib
 import json
+import re
 import shutil
 import sys
 from collections import Counter
@@ -40,6 +41,7 @@ class TaskData:
     folder: Path
     revision: dict[str, Any]  # what the recipe says of the data: name, configuration, split, version and hashes
     exemplars: Sequence[Mapping[str, Any]] = ()  # rows that worked examples are drawn from, for a task that shows some
+    shard: str | None = None  # which part of the items these are, such as 2/8
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -68,6 +70,14 @@ def choose_config(spec: DatasetSpec, folder: Path, wanted: str | None) -> str:
     return chosen
 
 
+def read_shard(text: str | None) -> tuple[int, int]:
+    """Reads which of how many parts of a task's items is asked; every n-th item, so that parts take about equally long."""
+    found = re.fullmatch("([1-9][0-9]{0,5})/([1-9][0-9]{0,5})", "1/1" if text is None else str(text), re.ASCII)
+    if found is None or int(found[1]) > int(found[2]):
+        raise UsageError(f"--shard must be i/n with i from 1 to n, such as 1/8, got {text!r}.")
+    return int(found[1]), int(found[2])
+
+
 @doing("load the items of the tasks")
 def load_task_data(
     task: TaskSpec,
@@ -77,11 +87,13 @@ def load_task_data(
     config: str | None = None,
     split: str | None = None,
     max_samples: int | None = None,
+    shard: str | None = None,
 ) -> TaskData:
     """Reads the items of a task, of its own split or of `split`, which can be several with `+` between.
 
     `data`: folder of the built dataset, or one that holds it under its name; the user's data home by default.
     """
+    part, parts = read_shard(shard)
     if max_samples is not None and max_samples < 1:
         raise UsageError(f"--max-samples must be 1 or more, got {max_samples}.")
     folder, chosen = obtain(task.benchmark, spec, data, config, agreed=confirmed)
@@ -113,7 +125,8 @@ def load_task_data(
         "rows_sha256": _rows_hash(rows),
     }
     return TaskData(
-        items=subset(items, max_samples),
+        items=subset(items, max_samples)[part - 1 :: parts],
+        shard=shard,
         config=chosen,
         folder=folder,
         revision=revision,
@@ -278,7 +291,13 @@ def run_data(
     with with_source(argparse.Namespace(source=source, data=data, config=ran["config"]), task) as given:
         most = None if whole else recipe.get("max_samples")
         yield load_task_data(
-            task, spec, data=given.data, config=ran["config"], split=ran.get("split"), max_samples=most
+            task,
+            spec,
+            data=given.data,
+            config=ran["config"],
+            split=ran.get("split"),
+            max_samples=most,
+            shard=None if whole else recipe.get("shard"),
         )
 
 

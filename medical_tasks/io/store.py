@@ -120,6 +120,25 @@ class Store:
             found.update((key, json.loads(text)) for key, text in rows)
         return found
 
+    def records(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        """Reads all records, with kind and key."""
+        with self._disk():
+            for kind, key, text in self._connection.execute("SELECT kind, key, payload FROM records"):
+                yield kind, key, json.loads(text)
+
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """Commits what is put inside a `with` block at its end; nothing of it where the block fails, or the process is killed."""
+        with self._disk():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
     def counts(self, kind: str) -> tuple[int, int]:
         """Counts records, and how often one was put; equal when nothing was done twice."""
         row = self._connection.execute(

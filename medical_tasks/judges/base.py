@@ -174,4 +174,5 @@ class JudgeOptions:
     # longest reply instead of the questions' own, None for theirs; for judges that reason before they speak
     reply_tokens: int | None = None
     forecast: bool = False
+    replayed: bool = False  # replies in the store are this run's own, made by its parts: they count as asked in it
     upstream: Path | None = None

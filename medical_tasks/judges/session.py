@@ -242,7 +242,10 @@ class JudgeSession:
             found = self._store.get_many(VERDICT, waiting) if waiting else {}
             if not found:
                 return waiting
-            self.stats.from_store += len(found)
+            if self._options.replayed:  # they are this run's, made in its parts
+                self.stats.calls += sum(record.get("requests", 1) for record in found.values())
+            else:
+                self.stats.from_store += len(found)
             self._meter.add(found)
             for key, record in found.items():
                 for case, thread in waiting[key]:

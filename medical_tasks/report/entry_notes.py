@@ -26,6 +26,10 @@ def entry_notes(entry: Mapping[str, Any]) -> list[str]:
     said = [*_judge(entry), *value_notes(entry)]
     if entry.get("usage"):
         said.append(f"model: {usage_said(entry['usage'])}.")
+    if shard := entry["recipe"].get("shard"):
+        said.append(
+            f"part {shard} of the items (--shard), and no result of all: `medical-tasks merge` makes one run of the parts."
+        )
     if entry.get("cut_at_length"):
         said.append(f"{entry['cut_at_length']:,} answers were cut at the length limit (--max-new-tokens).")
     if entry.get("shortened"):

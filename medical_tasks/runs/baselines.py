@@ -41,6 +41,7 @@ def run_baseline(
         max_new_tokens=None,
         max_samples=max_samples,
     )
+    recipe |= {"shard": data.shard} if data.shard else {}
     if own:
         recipe["task_args"] = own
     if identity:

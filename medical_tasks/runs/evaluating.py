@@ -72,6 +72,7 @@ def _evaluated(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: 
             config=arguments.config,
             split=arguments.split,
             max_samples=arguments.max_samples,
+            shard=arguments.shard,
         )
         for task in tasks
     }
@@ -89,6 +90,7 @@ def _evaluated(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: 
     settings |= {"task_args": asked} if asked else {}
     settings |= {"truncate": arguments.truncate} if arguments.truncate != "refuse" else {}
     settings |= {"judge": judge.identity} if judge is not None else {}
+    settings |= {"shard": arguments.shard} if arguments.shard is not None else {}
     options = RunOptions(
         prompts=arguments.prompts,
         upstream=arguments.upstream,
@@ -317,14 +319,13 @@ def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) 
         raise UsageError(f"{folder}: ran on configuration {config}, got --config {arguments.config}. Leave it out.")
     if arguments.split is not None and set(split_names(arguments.split)) != set(split_names(split)):
         raise UsageError(f"{folder}: ran on split {split}, got --split {arguments.split}. Leave it out.")
-    data = load_task_data(
-        task, spec, data=arguments.data, config=config, split=split, max_samples=recipe["max_samples"]
-    )
+    part = {"max_samples": recipe["max_samples"], "shard": recipe.get("shard")}
+    data = load_task_data(task, spec, data=arguments.data, config=config, split=split, **part)
     responses = run_responses(task, data, recipe, folder, upstream=arguments.upstream)
     unanswered = {item.id: "not answered in the run" for item in data.items if item.id not in responses}
     answered = AnsweredTask(task=task, items=data.items, responses=responses, unanswered=unanswered, recipe=recipe)
     # Answers to other prompts are another run's, though the model is the same.
     asked = {"prompts": recipe["prompts"], "max_new_tokens": (recipe["generation"] or {}).get("max_new_tokens")}
-    asked |= {name: recipe[name] for name in ("task_args", "protocol") if name in recipe}
+    asked |= {name: recipe[name] for name in ("task_args", "protocol", "shard") if name in recipe}
     settings = {"tasks": [task.name], "model": recipe["model"], "asked": asked, "data": {task.name: data.identity}}
     return answered, settings

@@ -132,6 +132,11 @@ def _begun(run: RunFolder) -> bool:
 
 def existing_run_folder(path: Path) -> RunFolder:
     """Opens the folder of a run that was made before, wherever its answers lie."""
+    return _run_folder(path, run_settings(path))
+
+
+def run_settings(path: Path) -> dict[str, Any]:
+    """Reads the settings of a run's folder, the id of its private store among them."""
     file = path / SETTINGS_FILE
     try:
         text = read_text(file)
@@ -139,7 +144,7 @@ def existing_run_folder(path: Path) -> RunFolder:
         raise MissingError(f"{file}: cannot be read ({system_reason(error)}). Give the folder of a run.") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{file}: not UTF-8 text. Give the folder of a run, whole.") from error
-    return _run_folder(path, _settings(file, text))
+    return _settings(file, text)
 
 
 def _run_folder(path: Path, settings: Mapping[str, Any]) -> RunFolder:

@@ -110,7 +110,11 @@ def recipe_differences(
     left = [mapping(mapping(recipe.get("truncation")).get("words_left_out")) for recipe in recipes]
     if left[0] != left[1]:
         warned.append(_said("truncation", *map(len, left)))
-    warned += [said for key in ("protocol", "baseline", "max_samples", "suite") if (said := _told(name, key, *recipes))]
+    warned += [
+        said
+        for key in ("protocol", "baseline", "max_samples", "shard", "suite")
+        if (said := _told(name, key, *recipes))
+    ]
     settings = _settings(name, first, second, metrics)
     return RecipeDifferences(
         refused=refused + settings.refused,

@@ -29,7 +29,7 @@ from medical_tasks.models.base import Failure, Length, OnResult, Request
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.folder import existing_run_folder
 from medical_tasks.runs.recipes import mapping
-from medical_tasks.runs.runner import RunOptions, load_task_prompts, run_model
+from medical_tasks.runs.runner import AnsweredTask, RunOptions, load_task_prompts, run_model
 from medical_tasks.spec import Item, TaskSpec
 
 SUBMISSION: Final = "submission.json"
@@ -429,6 +429,14 @@ def run_responses(
         raise UsageError(
             f"{folder}: --responses is for runs of `medical-tasks score`; this one asked {name}. Leave it out."
         )
+    return dict(replayed(task, data, recipe, folder, upstream=upstream).responses)
+
+
+def replayed(
+    task: TaskSpec, data: TaskData, recipe: Mapping[str, Any], folder: Path, *, upstream: Path | None = None
+) -> AnsweredTask:
+    """Answers items as the run of a recipe did: from its folder's store, or by its baseline; no model is opened."""
+    name = str(recipe["model"]["name"])
     if name.startswith(_BASELINE):
         made = run_baseline(
             name.removeprefix(_BASELINE),
@@ -440,7 +448,7 @@ def run_responses(
             upstream=upstream,
         )
         _check_same(folder, "baseline", recipe.get("baseline"), made.recipe.get("baseline"))
-        return dict(made.responses)
+        return made
     run = existing_run_folder(folder)
     if not run.answers.is_file():
         raise MissingError(f"{run.answers}: not there. Give the folder that `medical-tasks run` wrote, whole.")
@@ -459,12 +467,10 @@ def run_responses(
         prompts=ran["set"],
         upstream=upstream,
         max_new_tokens=recipe["generation"]["max_new_tokens"],
-        max_samples=None,
         task_args=recipe.get("task_args", {}),
         shortened=recipe.get("truncation", {}).get("words_left_out", {}),
     )
-    answered = run_model([task], {task.name: data}, _Replay(recipe["model"]), run, options)
-    return {} if answered is None else dict(answered[0].responses)
+    return (run_model([task], {task.name: data}, _Replay(recipe["model"]), run, options) or [])[0]
 
 
 def _check_same(folder: Path, part: str, ran: Any, here: Any) -> None:

@@ -107,7 +107,8 @@ def _wrong_answers(
 
     part = {key: recipe["data"][key] for key in ("config", "split")}
     dataset = dataset_spec(spec.dataset)
-    data = load_task_data(spec, dataset, data=arguments.data, max_samples=recipe["max_samples"], **part)
+    part |= {"max_samples": recipe["max_samples"], "shard": recipe.get("shard")}
+    data = load_task_data(spec, dataset, data=arguments.data, **part)
     responses = run_responses(
         spec, data, recipe, arguments.run, responses=arguments.responses, upstream=arguments.upstream
     )

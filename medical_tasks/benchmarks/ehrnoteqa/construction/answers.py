@@ -139,6 +139,7 @@ def _collected(
                 config=recipe["data"]["config"],
                 split=recipe["data"]["split"],
                 max_samples=recipe["max_samples"],
+                shard=recipe.get("shard"),
             )
             if rows.setdefault(name, data.revision["rows_sha256"]) != data.revision["rows_sha256"]:
                 raise UsageError(

@@ -1,0 +1,280 @@
+"""Makes one run of parts that `run --shard` made.
+
+A run follows from its items and its store, so that the union of the parts' stores gives the results of one run of all items. No
+model is opened, and a judge is asked only for verdicts that no part has.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from medical_tasks.data.task_data import TaskData, load_task_data, read_shard
+from medical_tasks.errors import IncompleteError, MissingError, UsageError, doing
+from medical_tasks.guard import policy
+from medical_tasks.io.store import Store
+from medical_tasks.models.opener import NEUTRAL_ARGS
+from medical_tasks.runs.evaluating import Specs, read_task_args
+from medical_tasks.runs.finishing import finish
+from medical_tasks.runs.folder import (
+    PRIVATE,
+    RunFolder,
+    existing_run_folder,
+    is_main_process,
+    locked,
+    open_run_folder,
+    run_settings,
+)
+from medical_tasks.runs.judge_arguments import judge_request
+from medical_tasks.runs.judging import RunJudge, check_request
+from medical_tasks.runs.recipes import differing, mapping
+from medical_tasks.runs.responses import check_recipe, replayed
+from medical_tasks.runs.results import RESULTS_FILE, read_items, read_results
+from medical_tasks.runs.runner import AnsweredTask
+from medical_tasks.spec import TaskSpec
+
+_RUN: Final = {"tasks", "model", "model_args", "data", "prompts"}
+_NO_ANSWER: Final = "no answer: "
+_MISSING: Final = "not in the store"
+_LISTED: Final = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A part of a run, or a whole one; `recipes` by task are none while it has not finished."""
+
+    path: Path
+    answers: Path  # its store
+    shard: str | None
+    settings: Mapping[str, Any]  # those of the whole run
+    recipes: Mapping[str, Mapping[str, Any]]
+
+
+_Asked = tuple[TaskSpec, TaskData, Mapping[str, Any]]
+"""A task of the whole run, all its items, and the recipe as far as parts that finished say it."""
+
+
+def read_parts(folders: Sequence[Path]) -> list[Part]:
+    """Reads parts of one run; folders whose settings or recipes differ in more than the part are refused."""
+    parts: list[Part] = []
+    for path in {folder.expanduser().resolve(): folder.expanduser() for folder in folders}.values():
+        settings = {name: value for name, value in run_settings(path).items() if name != PRIVATE}
+        if not settings.keys() >= _RUN:
+            raise UsageError(f"{path}: not of `medical-tasks run`. merge takes the folders of parts (run --shard I/N).")
+        shard = settings.pop("shard", None)
+        read_shard(shard)
+        entries = read_results(path)["tasks"] if (path / RESULTS_FILE).is_file() else {}
+        recipes = {name: entry["recipe"] for name, entry in entries.items()}
+        for recipe in recipes.values():
+            check_recipe(path, recipe)
+        answers = existing_run_folder(path).answers
+        if any(recipe["prompts"] for recipe in recipes.values()) and not answers.is_file():
+            raise MissingError(
+                f"{answers}: the answers of {path} are not there. Give the folder as `medical-tasks run` left it; answers on "
+                "credentialed data lie in the private store of the machine that asked (MEDICAL_TASKS_HOME)."
+            )
+        parts.append(Part(path=path, answers=answers, shard=shard, settings=settings, recipes=recipes))
+        for name, recipe in {"": settings, **recipes}.items():
+            first = next(part for part in parts if not name or name in part.recipes)
+            told = (first.recipes[name], recipe) if name else (first.settings, settings)
+            if (said := [_alike(each) if name else each for each in told])[0] != said[1]:
+                raise UsageError(
+                    f"{first.path} and {path}: not parts of one run ({differing(*said)}). Merge the parts of each by themselves."
+                )
+    return parts
+
+
+def _alike(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """What the recipes of all parts have alike: not how much was asked at once, nor what is about a part's items."""
+    asked = mapping(recipe["generation"])
+    own = {name: value for name, value in mapping(asked.get("model_args")).items() if name not in NEUTRAL_ARGS}
+    return {
+        **{name: value for name, value in recipe.items() if name not in ("shard", "leaking_examples")},
+        "generation": {**asked, "model_args": own, "processes": None},
+        "truncation": mapping(recipe.get("truncation")).get("rule"),
+        "scoring": {**mapping(recipe.get("scoring")), "output_claims": None},
+        "data": {**recipe["data"], "source": None},
+    }
+
+
+def merge_parts(
+    arguments: argparse.Namespace, parts: Sequence[Part], tasks: Sequence[TaskSpec], specs: Specs
+) -> tuple[Path, str] | None:
+    """Makes one run of parts: its folder, and what to do where an item has no answer; None in all but the main process."""
+    if not is_main_process():
+        return None
+    subjects = [policy.Subject.of(specs[task.name], task=task.name) for task in tasks]
+    with policy.protect(subjects, policy.attestation_from(arguments)), doing("merge the parts of a run"):
+        request = judge_request(arguments, tasks, prompts=parts[0].settings["prompts"])
+        if request is not None:
+            judge = mapping(parts[0].settings.get("judge"))
+            if judge != request.identity:
+                again = f"Give --judge {judge.get('name')} and its options as the parts had them."
+                raise UsageError(
+                    f"the judge of the parts is another one ({differing(judge, request.identity)}). {again}"
+                )
+            check_request(request, tasks)
+            request = replace(request, options=replace(request.options, replayed=True, forecast=False))
+        private = any(not policy.text_allowed(spec) for spec in specs.values())
+        folder = open_run_folder(arguments.out, parts[0].settings, private=private)
+        with locked(folder):
+            # What a merge that goes on has already is a part too.
+            parts = read_parts([*(part.path for part in parts), folder.path])
+            asked = [_asked(arguments, task, specs, parts) for task in tasks]
+            given = read_task_args(arguments.task_args, tasks)
+            _gather(arguments, parts, folder, asked)
+            told = _told(parts)
+            answered = [_answered(arguments, each, folder, told, given) for each in asked]
+            if request is None:
+                finish(answered, folder)
+            else:
+                with RunJudge(request, store=folder.answers, log_dir=folder.logs) as opened:
+                    finish(answered, folder, opened)
+            return folder.path, _next_step(answered, parts)
+
+
+def _asked(arguments: argparse.Namespace, task: TaskSpec, specs: Specs, parts: Sequence[Part]) -> _Asked:
+    told = [part.recipes[task.name] for part in parts if task.name in part.recipes]
+    if not told:
+        again = "Give the command of one of them again"
+        raise IncompleteError(f"no part has finished, so that nothing says what answered {task.name}. {again}.")
+    made = {name: value for name, value in told[0].items() if name != "shard"}
+    if "truncation" in made:
+        left = {name: words for each in told for name, words in each["truncation"]["words_left_out"].items()}
+        measured = all(each["truncation"]["measured"] for each in told)
+        made["truncation"] = {**made["truncation"], "measured": measured, "words_left_out": dict(sorted(left.items()))}
+    config, split = arguments.config or made["data"]["config"], made["data"]["split"]
+    most = made["max_samples"]
+    data = load_task_data(task, specs[task.name], data=arguments.data, config=config, split=split, max_samples=most)
+    return task, data, made
+
+
+class _ClashError(Exception):
+    """Ends the copying, so that nothing of it stays."""
+
+
+def _gather(arguments: argparse.Namespace, parts: Sequence[Part], folder: RunFolder, asked: Sequence[_Asked]) -> None:
+    """Copies what the parts' stores hold into one, all of it or nothing; parts that answer differently are refused."""
+    sources = [part for part in parts if part.answers.is_file()]
+    if not sources:
+        return
+    fresh = not folder.answers.exists()
+    clashes: dict[tuple[str, str], Part] = {}
+    with Store(folder.answers) as store, contextlib.suppress(_ClashError), store.together():
+        for part in sources:
+            if part.answers == folder.answers:
+                continue
+            with Store(part.answers) as source:
+                for kind, key, record in source.records():
+                    there = store.get_many(kind, [key]).get(key)
+                    if there is None:
+                        store.put(kind, key, record)
+                    elif _says(there) != _says(record):
+                        clashes.setdefault((kind, key), part)
+        if clashes and arguments.keep is None:
+            raise _ClashError
+    if not clashes or arguments.keep is not None:
+        return
+    if fresh:
+        for place in folder.answers.parent.glob(f"{folder.answers.name}*"):
+            place.unlink()
+    kind, key = next(iter(clashes))
+    pair = next(part for part in sources if _has(part, kind, key)), clashes[kind, key]
+    named = [f"{len(clashes):,} records of kind {kind}"]
+    for task, data, recipe in asked:
+        if recipe["prompts"] is not None:
+            made = [replayed(task, data, recipe, part.path, upstream=arguments.upstream) for part in pair]
+            first, other = (one.responses for one in made)
+            ids = [name for name in first if name in other and first[name] != other[name]]
+            named += [f"{task.name}: {_listed(ids)}"] if ids else []
+    raise UsageError(
+        f"{pair[0].path} and {pair[1].path} say different things to the same questions ({'; '.join(named[1:] or named)}). Leave "
+        "one out, or take what the one named first says: --keep first."
+    )
+
+
+def _has(part: Part, kind: str, key: str) -> bool:
+    with Store(part.answers) as store:
+        return bool(store.get_many(kind, [key]))
+
+
+def _says(record: Mapping[str, Any]) -> Any:
+    if "text" in record:
+        return record["text"], record.get("label")
+    return {name: value for name, value in record.items() if name != "seconds"}
+
+
+def _told(parts: Sequence[Part]) -> dict[tuple[str, str], str]:
+    """What parts say of their items: "" where one has an answer, else why there is none."""
+    told: dict[tuple[str, str], str] = {}
+    for part in parts:
+        # One that was stopped while it wrote them has its answers in its store.
+        with contextlib.suppress(MissingError, UsageError):
+            for row in read_items(part.path) if part.recipes else []:
+                about, said = (row["task"], row["id"]), row["unscored"] or ""
+                reason = said.removeprefix(_NO_ANSWER) if said.startswith(_NO_ANSWER) else ""
+                known = told.get(about, _MISSING)
+                told[about] = reason and (reason if known == _MISSING else known)
+    return told
+
+
+def _answered(
+    arguments: argparse.Namespace,
+    asked: _Asked,
+    folder: RunFolder,
+    told: Mapping[tuple[str, str], str],
+    given: Mapping[str, str],
+) -> AnsweredTask:
+    task, data, recipe = asked
+    made = replayed(task, data, recipe, folder.path, upstream=arguments.upstream)
+    unanswered = dict(made.unanswered)
+    if recipe["prompts"] is None:  # a baseline would answer all: what no part has is missing
+        unanswered = {item.id: _MISSING for item in made.items if told.get((task.name, item.id), _MISSING)}
+    scoring = task.scoring_args({**recipe.get("task_args", {}), **given})
+    identity = task.benchmark.scoring_identity(task, scoring) if task.scoring_arguments else {}
+    said = [
+        {**mapping(each), "output_claims": None} for each in (recipe.get("scoring"), json.loads(json.dumps(identity)))
+    ]
+    if said[0] != said[1]:
+        raise UsageError(
+            f"{task.name}: the parts were scored otherwise ({differing(*said)}). Give --task-args as they had it."
+        )
+    own = {name: recipe.get(name, value) for name, value in made.recipe.items() if name != "leaking_examples"}
+    return replace(
+        made,
+        responses={name: text for name, text in made.responses.items() if name not in unanswered},
+        unanswered={name: told.get((task.name, name)) or reason for name, reason in unanswered.items()},
+        recipe={**made.recipe, **own},
+        scoring_args=scoring,
+    )
+
+
+def _next_step(answered: Sequence[AnsweredTask], parts: Sequence[Part]) -> str:
+    """Says which parts would bring the answers that no part has, or those that were asked for in vain; "" where none is."""
+    reasons = {reason for each in answered for reason in each.unanswered.values()}
+    wanted = {_MISSING} & reasons or reasons
+    places: set[int] = set()
+    named: list[str] = []
+    for each in answered:
+        found = [place for place, item in enumerate(each.items) if each.unanswered.get(item.id) in wanted]
+        places |= set(found)
+        named += [f"{each.task.name}: {_listed([each.items[place].id for place in found])}"] if found else []
+    if not places:
+        return ""
+    again = "Give the command of `run` without --shard, with this --out, to ask them."
+    if counts := {read_shard(part.shard)[1] for part in parts if part.shard is not None}:
+        # The parts that ask the fewest other items beside them.
+        count = min(sorted(counts), key=lambda count: len({place % count for place in places}) / count)
+        listed = _listed([f"{shard + 1}/{count}" for shard in sorted({place % count for place in places})])
+        again = f"They are in --shard {listed}: give the command of `run` (again) with that, then this one with all folders."
+    return f"Items without an answer: {'; '.join(named)}. {again}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
+    return ", ".join(names[:_LISTED]) + more

@@ -1,0 +1,220 @@
+"""Parts of a run, made one: the result is that of one run of all items."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import medical_tasks as mt
+from medical_tasks.cli.entry import main
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.store import Store
+from medical_tasks.models.base import Answer, Failure, Length, OnResult, Request
+from medical_tasks.runs import evaluating
+from medical_tasks.runs.folder import existing_run_folder
+from tests.report.tiny_runs import built
+from tests.support import GeneratesOnly
+
+TASKS = "medcalc,kqa"
+NOTES = "ehrnoteqa_open_level1"
+MODEL = "hf/scripted"
+
+
+class Scripted(GeneratesOnly):
+    """Answers with words of the question; a few questions are too long. It kills its process after some answers, if told to."""
+
+    name, identity = MODEL, {"kind": "scripted"}
+
+    def __init__(self, *, dies_after: int | None = None, more: str = "") -> None:
+        self.dies_after, self.more = dies_after, more
+
+    def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
+        for number, request in enumerate(requests):
+            asked = request.messages[-1]["content"].split()
+            if number == self.dies_after:
+                os.kill(os.getpid(), signal.SIGKILL)
+            if hashlib.sha256(request.key.encode()).digest()[0] < 24:
+                on_result(Failure(key=request.key, reason="prompt too long", detail=""))
+            else:
+                text = " ".join([*asked[:: max(1, len(asked) // 12)], self.more])
+                on_result(Answer(key=request.key, text=text, prompt_tokens=len(asked), output_tokens=12, finish="stop"))
+
+    def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
+        return [Length(tokens=len(each.messages[-1]["content"].split()), room=600) for each in requests]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(tmp_path_factory.mktemp("home"), "medcalc_bench", "kqa", "ehrnoteqa")
+
+
+@pytest.fixture(autouse=True)
+def scripted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(home))
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(home / "private"))
+    monkeypatch.setattr(evaluating, "open_model", lambda *given, **more: Scripted())
+
+
+def ran(out: Path, shard: str | None = None, *, tasks: str = TASKS, **more: Any) -> Path:
+    if not out.exists():
+        mt.run(tasks, MODEL, shard=shard, out=out, **{"config": "demo", "max_samples": 14, **more})
+    return out
+
+
+def told(folder: Path) -> dict[str, str]:
+    """What the files of a run say, but for seconds."""
+    names = [path.name for path in sorted(folder.iterdir()) if path.suffix in (".json", ".jsonl", ".md")]
+    assert {"run.json", "results.json"} <= set(names)
+    return {
+        name: re.sub(r'"(seconds|private)": [^,\n]*|[0-9.,]+ s\.', "", (folder / name).read_text()) for name in names
+    }
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_any_parts_that_hold_all_items_make_the_run_of_all(home: Path, data: st.DataObject) -> None:
+    n = data.draw(st.integers(1, 5))
+    others = data.draw(st.lists(st.sampled_from([f"{i}/{m}" for m in (2, 3) for i in range(1, m + 1)]), max_size=2))
+    shards = data.draw(st.permutations([*(f"{i}/{n}" for i in range(1, n + 1)), *others]))
+    parts = [ran(home / "parts" / each.replace("/", "of"), each) for each in shards]
+    out = home / "merged" / "-".join(part.name for part in parts)
+    mt.merge(*parts, out=out)
+    assert told(out) == told(ran(home / "whole"))
+
+
+def killed(out: Path, shard: str, after: int) -> None:
+    words = ["run", "--tasks", TASKS, "--model", MODEL, "--config", "demo", "--max-samples", "14"]
+    words += ["--shard", shard, "--out", str(out)]
+    code = (
+        "import sys; from medical_tasks.cli.entry import main; from medical_tasks.runs import evaluating\n"
+        "from tests.runs.test_merging import Scripted\n"
+        f"evaluating.open_model = lambda *given, **more: Scripted(dies_after={after})\nmain(sys.argv[1:])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *words], check=False, capture_output=True, text=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+
+
+def test_parts_that_were_killed_count_with_what_they_have_and_go_on(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = ran(tmp_path / "whole")
+    parts = [tmp_path / f"part{i}" for i in range(1, 9)]
+    for i, part in enumerate(parts, start=1):
+        if i in (2, 5):
+            killed(part, f"{i}/8", after=1)
+        else:
+            ran(part, f"{i}/8")
+    words = ["merge", *map(str, parts), "--out", str(tmp_path / "merged")]
+    assert main(words) == 5
+    said = capsys.readouterr().err
+    assert "x no answer: not in the store" in said
+    assert "They are in --shard 2/8, 5/8" in said
+    for i in (2, 5):
+        mt.run(TASKS, MODEL, config="demo", shard=f"{i}/8", out=parts[i - 1], max_samples=14)
+    assert main(words) == main(
+        ["merge", str(whole), "--out", str(whole)]
+    )  # 5 where a question was too long for the whole run
+    assert told(tmp_path / "merged") == told(whole)
+
+
+def test_a_merge_that_was_killed_goes_on_and_run_goes_on_with_its_folder(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = [ran(tmp_path / f"part{i}", f"{i}/2") for i in (1, 2)]
+    out, take = tmp_path / "merged", Store.put
+
+    def stopped(store: Store, kind: str, key: str, *rest: Any, **more: Any) -> None:
+        if store.counts("answer")[0] == 9:
+            raise KeyboardInterrupt
+        take(store, kind, key, *rest, **more)
+
+    monkeypatch.setattr(Store, "put", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        mt.merge(*parts, out=out)
+    monkeypatch.setattr(Store, "put", take)
+    mt.merge(parts[0], out=out)
+    again = mt.run(TASKS, MODEL, config="demo", out=out, max_samples=14)  # asks for what the other part has
+    assert (
+        again.content["tasks"]["medcalc"]["coverage"]
+        == mt.Results(ran(tmp_path / "w")).content["tasks"]["medcalc"]["coverage"]
+    )
+    mt.merge(*parts, out=out)
+    assert told(out) == told(tmp_path / "w")
+
+
+def answers(folder: Path) -> dict[str, str]:
+    with Store(folder / "answers.sqlite") as store:
+        return {key: record["text"] for kind, key, record in store.records() if kind == "answer"}
+
+
+def test_parts_that_disagree_are_named_with_their_items(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = ran(tmp_path / "first", "1/2")
+    monkeypatch.setattr(evaluating, "open_model", lambda *given, **more: Scripted(more="again"))
+    other, last = ran(tmp_path / "other", "1/3"), ran(tmp_path / "last", "2/2")
+    with pytest.raises(
+        UsageError, match=r"first and \S+other say different things to the same questions \(medcalc: [0-9]+, "
+    ):
+        mt.merge(first, other, last, out=tmp_path / "merged")
+    assert not (tmp_path / "merged").exists()
+    kept = mt.merge(first, other, last, out=tmp_path / "merged", keep="first")
+    assert answers(first).items() <= answers(kept.folder).items()
+    assert not answers(other).items() <= answers(kept.folder).items()
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"max_new_tokens": 9}, r"max_new_tokens none and 9"),
+        ({"model_args": {"dtype": "x"}}, r"model_args nothing and none; model_args.dtype none and x"),
+        ({"max_samples": 13}, "max_samples 14 and 13"),
+    ],
+)
+def test_what_is_of_another_run_is_refused(more: dict[str, Any], message: str, tmp_path: Path) -> None:
+    first = ran(tmp_path / "first", "1/2")
+    with pytest.raises(UsageError, match=rf"not parts of one run \({message}\)"):
+        mt.merge(first, ran(tmp_path / "other", "2/2", **more), out=tmp_path / "merged")
+    with pytest.raises(UsageError, match=r"the judge of the parts is another one \(name lexical and nli/x\)"):
+        mt.merge(first, out=tmp_path / "merged", judge="nli/x")
+    with pytest.raises(UsageError, match="not of `medical-tasks run`"):
+        mt.merge(mt.score("medcalc", first, out=tmp_path / "scored").folder, out=tmp_path / "merged")
+
+
+@pytest.mark.parametrize("shard", ["0/3", "4/3", "3", "a/b", "1/3/3", "", "-1/2", "01/2"])
+def test_a_shard_is_refused_by_message(shard: str, tmp_path: Path) -> None:
+    with pytest.raises(
+        UsageError, match=re.escape(f"--shard must be i/n with i from 1 to n, such as 1/8, got {shard!r}.")
+    ):
+        ran(tmp_path / "part", shard)
+
+
+def test_a_part_says_so_and_is_not_submitted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    part, other = ran(tmp_path / "part", "2/3"), ran(tmp_path / "other", "1/3")
+    assert "part 2/3 of the items (--shard)" in repr(mt.Results(part))
+    assert "shard differs: 2/3 and 1/3" in str(mt.compare(part, ran(tmp_path / "same", "1/3")).content)
+    assert main(["submit", str(other), "--to", "space", "--model-name", "x"]) == 2
+    assert "is part 1/3 of the items. Make one run of all parts" in capsys.readouterr().err
+
+
+def test_credentialed_parts_stay_private_and_keep_what_was_left_out(home: Path, tmp_path: Path) -> None:
+    given: dict[str, Any] = {"tasks": NOTES, "truncate": "notes-from-the-oldest"}
+    whole = ran(tmp_path / "whole", **given)
+    parts = [ran(tmp_path / f"part{i}", f"{i}/3", **given) for i in (1, 2, 3)]
+    made = mt.merge(*parts, out=tmp_path / "merged")
+    assert made[NOTES].recipe["truncation"]["words_left_out"]
+    assert told(made.folder) == told(whole)
+    assert not list(made.folder.rglob("*.sqlite*"))
+    assert existing_run_folder(made.folder).answers.is_relative_to(home / "private")
+    (existing_run_folder(parts[0]).answers).unlink()
+    with pytest.raises(MissingError, match="the answers of .*part1 are not there"):
+        mt.merge(*parts, out=tmp_path / "again")
