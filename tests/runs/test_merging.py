@@ -72,13 +72,14 @@ def ran(out: Path, shard: str | None = None, *, tasks: str = TASKS, **more: Any)
     return out
 
 
+_TIMES = r'"(seconds|tokens_per_second|private)": [^,\n]*|[0-9.,]+ s( \([0-9.,]+ output tokens a second\))?[.;]'
+
+
 def told(folder: Path) -> dict[str, str]:
     """What the files of a run say, but for seconds."""
     names = [path.name for path in sorted(folder.iterdir()) if path.suffix in (".json", ".jsonl", ".md")]
     assert {"run.json", "results.json"} <= set(names)
-    return {
-        name: re.sub(r'"(seconds|private)": [^,\n]*|[0-9.,]+ s\.', "", (folder / name).read_text()) for name in names
-    }
+    return {name: re.sub(_TIMES, "", (folder / name).read_text()) for name in names}
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
