@@ -37,8 +37,6 @@ from medical_tasks.io.progress import Progress
 if TYPE_CHECKING:
     from medical_tasks.calculators import Result
 
-__all__ = ["calculate_batch", "calculate_line", "from_arguments", "render_inputs", "render_list"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""

@@ -15,8 +15,6 @@ from pathlib import Path
 
 from medical_tasks.io.output import tell
 
-__all__ = ["add_arguments", "run"]
-
 _FLIPS = 20
 
 

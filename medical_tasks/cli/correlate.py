@@ -23,8 +23,6 @@ from medical_tasks.io.output import tell
 if TYPE_CHECKING:
     from medical_tasks.io.score_table import ScoreTable
 
-__all__ = ["add_arguments", "run"]
-
 SCHEMA_VERSION = 1
 RESAMPLES = 2000
 _CONFIDENCE = 0.95

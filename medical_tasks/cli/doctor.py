@@ -23,8 +23,6 @@ from medical_tasks.io.output import styled, tell
 from medical_tasks.models.base import processes
 from medical_tasks.spec import DatasetSpec
 
-__all__ = ["examine"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""

@@ -38,9 +38,6 @@ if TYPE_CHECKING:
     from medical_tasks.runs.folder import RunFolder
     from medical_tasks.runs.judging import JudgeRequest
 
-__all__ = ["add_arguments", "run"]
-
-
 _OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
     "set": {"metavar": "SET", "help": "kqa, ehrnoteqa, anli, mednli or nli: whose labels"},
     "--source": {

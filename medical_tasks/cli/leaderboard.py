@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from medical_tasks.leaderboard.maintaining import Told
     from medical_tasks.leaderboard.records import Submission
 
-__all__ = ["add_arguments", "run"]
-
 _VERIFYING: Final = tuple(name.removeprefix("--").replace("-", "_") for name in VERIFYING)
 _GUARD: Final = ("allow_remote", "attest_zero_retention")
 # What each verb takes beside --store.

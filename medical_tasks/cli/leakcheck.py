@@ -20,8 +20,6 @@ from medical_tasks.io.output import tell
 if TYPE_CHECKING:
     from medical_tasks.guard.leakcheck import LeakReport
 
-__all__ = ["add_arguments", "run"]
-
 _SHOWN_FILES = 20
 _SHOWN_ROWS = 10
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from medical_tasks.guard.policy import Attestation
     from medical_tasks.spec import TaskSpec
 
-__all__ = ["PASSES_ARGUMENTS_ON", "add_arguments", "run_with"]
-
 PASSES_ARGUMENTS_ON = True
 CUSTOM_TASKS = "medical_tasks.lighteval_tasks"
 _BACKENDS_WITH_TASKS = ("accelerate", "vllm", "nanotron", "sglang", "custom", "baseline", "endpoint", "tasks")

@@ -11,8 +11,6 @@ from pathlib import Path
 
 from medical_tasks.io.output import tell
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from medical_tasks.comparison.meta_evaluation import MetaOptions
     from medical_tasks.runs.output_tables import OutputRow, OutputTable
 
-__all__ = ["add_arguments", "run"]
-
 SCHEMA_VERSION = 1
 HUMAN = "human_"
 _MOST_METRICS = 12

@@ -17,8 +17,6 @@ from medical_tasks.io.output import tell
 if TYPE_CHECKING:
     from medical_tasks.guard.private_store import PrivateFolder
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""

@@ -23,9 +23,6 @@ from typing import Any, Final
 from medical_tasks.cli import add_options
 from medical_tasks.io.output import tell
 
-__all__ = ["add_arguments", "run"]
-
-
 _OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
     "runs": {"nargs": "+", "type": Path, "metavar": "RUN", "help": "folder of a finished run"},
     "--out": {

@@ -24,9 +24,6 @@ from medical_tasks.runs.runner import TRUNCATE
 if TYPE_CHECKING:
     from medical_tasks._api import Results
 
-__all__ = ["AGAIN", "add_arguments", "report_results", "run"]
-
-
 FIRST = (
     "help", "help_all", "json", "tasks", "model", "model_args", "judge", "judge_args", "config", "max_samples", "out", "forecast",
 )  # fmt: skip

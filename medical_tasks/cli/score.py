@@ -23,15 +23,9 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from medical_tasks.guard.policy import add_guard_arguments
 from medical_tasks.runs.judge_arguments import add_judge_arguments
-
-if TYPE_CHECKING:
-    pass
-
-__all__ = ["add_arguments", "run"]
 
 _FINISH = "Give that run's command again to answer the missing ones, then this one."
 

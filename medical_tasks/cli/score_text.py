@@ -22,8 +22,6 @@ from medical_tasks.cli.correlate import column_names
 from medical_tasks.errors import UsageError, did_you_mean
 from medical_tasks.io.output import tell
 
-__all__ = ["add_arguments", "read_rows", "run", "scored", "table_of"]
-
 SCHEMA_VERSION = 1
 _NAMES = {
     "prediction": ("prediction", "response", "output", "hypothesis", "candidate"),

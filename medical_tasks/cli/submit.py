@@ -16,8 +16,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-__all__ = ["TARGETS", "add_arguments", "add_chosen_arguments", "run"]
-
 TARGETS: Final = {
     "eval-results": "medical_tasks.leaderboard.submit_eval_results",
     "space": "medical_tasks.leaderboard.submit_space",

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from medical_tasks.scoring.umls.index import Folding, IndexInfo
     from medical_tasks.scoring.umls.matcher import Match
 
-__all__ = ["add_arguments", "run"]
-
 _DEFAULT_VARIANT = "aci-bench"
 _FILES = frozenset({"umls.json", "hashes.u64", "places.u64", "records.bin"})  # of an index
 _STAGE = ".building-"

@@ -29,8 +29,6 @@ from medical_tasks.io.output import tell
 if TYPE_CHECKING:
     from medical_tasks.leaderboard.submission_package.contents import Verification
 
-__all__ = ["MISMATCH", "UNPROVEN", "VERIFYING", "add_arguments", "run"]
-
 UNPROVEN: Final = 5
 MISMATCH: Final = 6
 

@@ -17,18 +17,13 @@ from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names, tas
 from medical_tasks.comparison.statistics import breakdown_names
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile
-from medical_tasks.runs.recipes import RecipeDifferences, comparable_judges, mapping, one_line, recipe_differences
+from medical_tasks.runs.recipes import RecipeDifferences, comparable_judges, mapping, one_line
+from medical_tasks.runs.recipes import recipe_differences as recipe_differences
 from medical_tasks.runs.results import read_items, read_results, weight_column
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 if TYPE_CHECKING:
     from medical_tasks.comparison.statistics import Columns
-
-__all__ = [
-    "Compared", "Pair", "Selection", "compare_pairs", "compare_results", "compare_runs", "letter", "read_compared",
-    "recipe_differences", "rows_by_task", "shared_rows",
-]  # fmt: skip
-
 
 NONE, ALL = "none", "all"
 
@@ -54,13 +49,6 @@ class Selection:
 def read_compared(folder: Path) -> Compared:
     """Reads a run's folder."""
     return Compared(label=str(folder), results=read_results(folder), rows=read_items(folder))
-
-
-def compare_runs(
-    first: Path, second: Path, tasks: Mapping[str, TaskSpec], *, selection: Selection | None = None
-) -> dict[str, Any]:
-    """Compares two runs' folders; see `compare_results`."""
-    return compare_results(read_compared(first), read_compared(second), tasks, selection=selection)
 
 
 def compare_results(

@@ -20,9 +20,6 @@ from medical_tasks.scoring import correlation
 from medical_tasks.scoring import preferences as pairwise
 from medical_tasks.scoring.estimates import Floats, as_json
 
-__all__ = ["MetaOptions", "meta_figures", "render_meta"]
-
-
 Kendall = Literal["pooled", "item"]
 _Marks = npt.NDArray[np.bool_]
 

@@ -20,12 +20,6 @@ from medical_tasks.scoring.averages import Components, average_of, components, s
 from medical_tasks.scoring.estimates import Comparison, Floats, as_json
 from medical_tasks.spec import MetricSpec, TaskSpec
 
-__all__ = [
-    "CHANGED", "FEWEST", "GROUP_RESAMPLES", "RESAMPLES", "Columns", "adjust", "adjust_breakdowns", "breakdown_names",
-    "columns_of", "compare_breakdowns", "compare_columns", "is_counted", "item_value",
-]  # fmt: skip
-
-
 FEWEST: Final = 10
 """Fewer independent pairs than these, and no interval is to be relied on; a group of fewer gets none."""
 RESAMPLES: Final = 2000

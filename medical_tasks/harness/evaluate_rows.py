@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-__all__ = ["Columns", "DatasetRows", "read_row"]
-
 Columns = Mapping[str, Sequence[str | tuple[Callable[..., Any], *tuple[str, ...]]]]
 """What a metric needs, to the columns it can be had from beside one of its own name; what reads several, and these."""
 

@@ -87,7 +87,6 @@ def intervals_svg(
     title: str,
     unit: str = "",
     note: str = "",
-    x_label: str = "",
 ) -> Markup:
     """Draws a row a point: its label, and below it a dot with a bar for its interval; published results are open diamonds.
 
@@ -113,7 +112,7 @@ def intervals_svg(
         points=rows,
         top=_TOP,
         bottom=_TOP + _ROW * max(1, len(points)),
-        note=" ".join(part for part in (x_label, note) if part),
+        note=note,
     )
 
 
