@@ -27,7 +27,6 @@ SCHEMA_VERSION = 1
 RESAMPLES = 2000
 _CONFIDENCE = 0.95
 _SHOWN = 5
-_NONE = "n/a"
 _HEADER = ("score", "against", "rows", "rho", "95 % interval", "tau-b", "95 % interval")
 _OUT_HEADER = (
     "score", "against", "spearman", "spearman_low", "spearman_high", "kendall", "kendall_low", "kendall_high", "n", "missing",
@@ -144,12 +143,12 @@ def _pair(table: ScoreTable, score: str, against: str, seed: int) -> dict[str, A
 def _render(correlated: dict[str, Any]) -> str:
     """The table, and what its intervals mean."""
     from medical_tasks.io.score_table import shown
-    from medical_tasks.io.table import align
+    from medical_tasks.io.table import align, figure
 
     rows = []
     for pair in correlated["pairs"]:
         counted = f"{pair['n']} of {pair['n'] + pair['missing']}" if pair["missing"] else str(pair["n"])
-        cells = [cell for name in ("spearman", "kendall") for cell in _figure(pair[name])]
+        cells = [cell for name in ("spearman", "kendall") for cell in figure(pair[name])[:2]]
         rows.append((pair["score"], pair["against"], counted, *cells))
     settings = correlated["intervals"]
     lines = [
@@ -169,12 +168,6 @@ def _render(correlated: dict[str, Any]) -> str:
             f"note: {len(partial)} of {correlated['rows']} rows are not in all files: {_some(map(shown, partial))}."
         )
     return "\n".join(lines)
-
-
-def _figure(estimate: dict[str, float | None]) -> tuple[str, str]:
-    value, low, high = estimate["value"], estimate["ci_low"], estimate["ci_high"]
-    interval = _NONE if low is None or high is None else f"{low:z.3f} to {high:z.3f}"
-    return (_NONE if value is None else f"{value:z.3f}"), interval
 
 
 def _write(out: Path, pairs: Sequence[dict[str, Any]]) -> None:
