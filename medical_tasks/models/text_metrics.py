@@ -144,18 +144,14 @@ def similarities(name: str, folder: str | Path, pairs: Sequence[tuple[str, str]]
     An empty text has 0: an answer that says nothing is like nothing, and leaving it out would reward not answering.
     """
     example = CLINICAL_BERT if name == "clinical_bert" else MINILM
-    embedder = open_embedder(folder, example=example)
-    try:
+    with closing(open_embedder(folder, example=example)) as embedder:
         vectors = embedder.embed([text for pair in pairs for text in pair])
-    finally:
-        embedder.close()
     if embedder.truncated:
         distinct = len({text.strip() for pair in pairs for text in pair})
-        print(
-            f"note: {name}: {embedder.truncated} of {distinct} texts are longer than {embedder.max_length} tokens and were cut "
-            "there",
-            file=sys.stderr,
+        said = (
+            f"{embedder.truncated} of {distinct} texts are longer than {embedder.max_length} tokens and were cut there"
         )
+        print(f"note: {name}: {said}", file=sys.stderr)
     answers, right = vectors[::2].astype(np.float64), vectors[1::2].astype(np.float64)
     dot, answered, wanted = (
         np.einsum("ij,ij->i", *two) for two in ((answers, right), (answers, answers), (right, right))
