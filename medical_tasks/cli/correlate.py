@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from medical_tasks.cli import check_out
 from medical_tasks.errors import IncompleteError, UsageError
 from medical_tasks.io.output import tell
 
@@ -54,8 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.seed < 0:
         raise UsageError(f"--seed must be 0 or more, got {arguments.seed}.")
     out: Path | None = arguments.out
-    if out is not None and any(out.exists() and path.exists() and out.samefile(path) for path in arguments.scores):
-        raise UsageError(f"{out}: is one of the tables of scores itself. Give --out another name.")
+    check_out(out, arguments.scores, "one of the tables of scores itself")
     table = read_scores(
         arguments.scores,
         names=column_names("--names", arguments.names) or (),

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from medical_tasks.benchmarks.catalog import BENCHMARKS, tasks
-from medical_tasks.cli import add_options
+from medical_tasks.cli import add_options, tell_figures
 from medical_tasks.errors import IncompleteError, UsageError
 from medical_tasks.guard.policy import add_guard_arguments
 from medical_tasks.io.output import tell
@@ -248,18 +248,11 @@ def _checked(
 
 def _finish(arguments: argparse.Namespace, folder: RunFolder, check: dict[str, Any], session: JudgeSession) -> int:
     """Writes the check, keeps it on record, prints it."""
-    import json
-
-    from medical_tasks.io.files import WholeFile
     from medical_tasks.judges.check_figures import render_check
     from medical_tasks.judges.checks import check_key, record_check, summary_of
     from medical_tasks.judges.session import next_step
 
-    text = json.dumps(check, indent=2, ensure_ascii=False) + "\n"
-    path = folder.path / "check.json"
-    with WholeFile(path) as part:
-        part.write(text)
-    tell(f"{render_check(check)}\n\n{path}", check)
+    tell_figures(render_check(check), check, folder.path / "check.json")
     if check["scored"]:
         prompts, mode = check["prompts"]["set"], check["mode"]
         key = check_key(session.identity, votes=check["votes"], mode=mode, prompts=prompts)

@@ -18,9 +18,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from medical_tasks.cli import check_out, tell_figures
 from medical_tasks.cli.correlate import column_names
 from medical_tasks.errors import UsageError, did_you_mean
-from medical_tasks.io.output import tell
 
 SCHEMA_VERSION = 1
 _NAMES = {
@@ -58,17 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the figures."""
-    from medical_tasks.io.files import WholeFile
-
-    out: Path | None = arguments.out
-    if out is not None and out.exists() and arguments.table.exists() and out.samefile(arguments.table):
-        raise UsageError(f"{out}: is the table itself. Give --out another name.")
+    check_out(arguments.out, [arguments.table], "the table itself")
     content = scored(arguments, read_rows(arguments.table))
-    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
-    if out is not None:
-        with WholeFile(out) as stream:
-            stream.write(text + "\n")
-    tell(table_of(content) + (f"\n\n{out}" if out is not None else ""), content)
+    tell_figures(table_of(content), content, arguments.out)
     return 0
 
 
