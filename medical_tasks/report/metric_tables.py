@@ -5,7 +5,6 @@ Published results are reported by their authors, checked by nobody here, and nev
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -21,12 +20,8 @@ _NUMBERS = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
 
 def clean(metric: Mapping[str, Any]) -> dict[str, Any]:
     """Takes a metric's entry as `numbers` writes it: what is no number (`nan`, infinite, absent) is None."""
-    known = {name: _finite(metric.get(name)) for name in _NUMBERS}
+    known = {name: finite(metric.get(name)) for name in _NUMBERS}
     return {**metric, **known, "n": metric.get("n", 0)}
-
-
-def _finite(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
 def headline(task: ReportTask) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from medical_tasks.report.html_parts import Markup, escaped, markup, rendered
 from medical_tasks.runs.numbers import number
@@ -58,9 +59,9 @@ def _step(span: float) -> float:
     return next(step * power for step in _STEPS if step * power * 5 >= span)
 
 
-def finite(value: float | None) -> float | None:
-    """A number that can be drawn, or None."""
-    return value if value is not None and math.isfinite(value) else None
+def finite(value: Any) -> float | None:
+    """A number that can be drawn; None for any other value (`nan`, infinite, absent)."""
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
 _ROW, _TOP = 44, 6
