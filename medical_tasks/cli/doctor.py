@@ -6,7 +6,6 @@ Ends with 0 when nothing will break, with 3 when something will.
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
 import os
 import platform
 import shutil
@@ -21,6 +20,7 @@ from medical_tasks.data.dataset_store import BuiltConfig, built_configs, dataset
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.io.output import styled, tell
 from medical_tasks.models.base import processes
+from medical_tasks.models.encoder import installed
 from medical_tasks.spec import DatasetSpec
 
 
@@ -98,13 +98,6 @@ _WRONG_VERSIONS: tuple[tuple[str, Callable[[str], bool], str], ...] = (
 _HASH_LENGTH = 64
 
 
-def _version(package: str) -> str | None:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None
-
-
 def _major(version: str) -> int:
     head = version.split(".")[0]
     return int(head) if head.isdigit() else 0
@@ -118,8 +111,8 @@ def examine() -> list[Finding]:
 
 def _parts() -> Iterator[Finding]:
     for part in _PARTS:
-        found = {package: _version(package) for package in part.packages}
-        absent = [package for package, version in found.items() if version is None]
+        found = {package: installed(package) for package in part.packages}
+        absent = [package for package, version in found.items() if not version]
         if absent:
             yield Finding(
                 "optional",
@@ -142,11 +135,11 @@ def _vllm_server() -> Finding:
 
 
 def _versions() -> Iterator[Finding]:
-    if _version("lighteval") is None:
+    if not installed("lighteval"):
         return
     for package, wrong, found in _WRONG_VERSIONS:
-        version = _version(package)
-        if version is not None and wrong(version):
+        version = installed(package)
+        if version and wrong(version):
             yield Finding("warning", f"{package} version", f"{version}: {found}")
     from medical_tasks.harness.lighteval_launcher import link_path
 

@@ -52,9 +52,17 @@ def find_folder(folder: str | Path, missing: str) -> Checkpoint:
     return find_checkpoint(str(place.resolve()), revision=None)
 
 
+def installed(package: str) -> str:
+    """A package's version, "" where it is not installed."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
 def engine() -> str:
     """What computes, for identities: a small update of transformers changes no number."""
-    return f"transformers {importlib.metadata.version('transformers').split('.')[0]}"
+    return f"transformers {installed('transformers').split('.')[0]}"
 
 
 def device() -> Any:
