@@ -336,7 +336,9 @@ def compare_as_asked(arguments: argparse.Namespace) -> tuple[dict[str, Any], str
         )
     known = tasks()
     runs = [read_compared(folder) for folder in folders]
-    selection = Selection(tasks=_task_names(arguments.task), metrics=_words(arguments.metric), by=arguments.by)
+    named = dict.fromkeys(task.name for text in arguments.task for task in parse_task_names(text))
+    metrics = dict.fromkeys(word.strip() for text in arguments.metric for word in text.split(",") if word.strip())
+    selection = Selection(tasks=list(named), metrics=list(metrics), by=arguments.by)
     _check(selection, [run.results for run in runs], known)
     pairs = compare_pairs(runs, known, all_pairs=arguments.all_pairs, selection=selection)
     if arguments.flips is not None:
@@ -357,14 +359,6 @@ def _json(folders: Sequence[Path], pairs: Sequence[Any]) -> dict[str, Any]:
         "runs": {letter(place): str(folder) for place, folder in enumerate(folders)},
         "pairs": [{"first": letter(pair.first), "second": letter(pair.second), "tasks": pair.tasks} for pair in pairs],
     }
-
-
-def _words(given: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(word.strip() for text in given for word in text.split(",") if word.strip()))
-
-
-def _task_names(given: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(task.name for text in given for task in parse_task_names(text)))
 
 
 def _check(selection: Any, results: Sequence[Mapping[str, Any]], known: Mapping[str, Any]) -> None:

@@ -37,14 +37,10 @@ def read_row(row: Any, columns: Columns, where: str) -> Any:
         return {name: row[name] for name in columns}
     found = {}
     for name, others in columns.items():
-        sources = [source if isinstance(source, tuple) else (_same, source) for source in (*others, name)]
+        sources = [source if isinstance(source, tuple) else (lambda value: value, source) for source in (*others, name)]
         known = next((source for source in sources if all(column in row for column in source[1:])), None)
         if known is None:
             taken = " or ".join(" and ".join(source[1:]) for source in sources)
             raise ValueError(f"{where}: has no {name}. It is read from {taken}; got {', '.join(map(str, row))}")
         found[name] = known[0](*(row[column] for column in known[1:]))
     return found
-
-
-def _same(value: Any) -> Any:
-    return value

@@ -20,7 +20,7 @@ from medical_tasks.io.sheets import read_content
 from medical_tasks.judges.base import Judge, Label, Pair, Question, Unreadable, Unscored
 from medical_tasks.judges.check_figures import CheckPair, subset
 from medical_tasks.judges.checks import NLI, View
-from medical_tasks.judges.reading import one_of, quoted, read_choice, read_object
+from medical_tasks.judges.reading import Checker, one_of, quoted, read_choice, read_object
 from medical_tasks.spec import TaskSpec
 
 Mode = Literal["single", "batched"]
@@ -307,7 +307,9 @@ def nli_question(pair: LabelledPair, *, ways: int = 3, style: str = STYLE) -> Qu
     values["not_entailment"] = "not_entailment"
     if ways == 2:
         values["neutral"] = values["contradiction"] = "not_entailment"
-    check = {"label": one_of(*labels)} | ({"reason": _any_text} if style == "json_cot" else {})
+    check: dict[str, Checker] = {"label": one_of(*labels)}
+    if style == "json_cot":
+        check["reason"] = lambda value: None if isinstance(value, str) else "must be a text"
 
     def read(text: str) -> Any | Unreadable:
         if not in_json:
@@ -324,7 +326,3 @@ def nli_question(pair: LabelledPair, *, ways: int = 3, style: str = STYLE) -> Qu
         max_tokens=MAX_TOKENS,
         pair=Pair(premise=pair.premise, hypothesis=pair.hypothesis, values=values),
     )
-
-
-def _any_text(value: Any) -> str | None:
-    return None if isinstance(value, str) else "must be a text"

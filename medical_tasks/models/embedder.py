@@ -172,12 +172,13 @@ def _cached(target: str, example: str) -> Path:
 
 
 def _identity(checkpoint: Checkpoint, layout: Layout, longest: int) -> dict[str, str]:
+    layers = (f"dense {fingerprint(each.folder)}" if isinstance(each, Dense) else each for each in layout.layers)
     identity = {
         "kind": "embedder",
         "model": checkpoint.label,
         "weights": fingerprint(checkpoint.folder),
         "pooling": layout.pooling,
-        "layers": ", ".join(_said(layer) for layer in layout.layers),
+        "layers": ", ".join(layers),
         "max_length": str(longest),
         "lower_case": str(layout.lower_case).lower(),
         "normalised": "true",
@@ -185,10 +186,6 @@ def _identity(checkpoint: Checkpoint, layout: Layout, longest: int) -> dict[str,
         "engine": engine(),
     }
     return identity | ({"revision": checkpoint.revision} if checkpoint.revision else {})
-
-
-def _said(layer: Any) -> str:
-    return f"dense {fingerprint(layer.folder)}" if isinstance(layer, Dense) else str(layer)
 
 
 Pooling = Literal["mean", "cls", "max"]

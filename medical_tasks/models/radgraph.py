@@ -125,16 +125,15 @@ def _tokenizers_as_of_old() -> Iterator[None]:
     """Lends tokenizers two methods that the package calls and transformers 5 took away."""
     from transformers import PreTrainedTokenizerBase
 
-    methods = {"encode_plus": _encode_plus, "build_inputs_with_special_tokens": _build_inputs}
+    methods = {
+        "encode_plus": lambda self, *texts, **options: self(*texts, **options),
+        "build_inputs_with_special_tokens": _build_inputs,
+    }
     with contextlib.ExitStack() as lent:
         for name, method in methods.items():
             if not hasattr(PreTrainedTokenizerBase, name):
                 lent.enter_context(mock.patch.object(PreTrainedTokenizerBase, name, method, create=True))
         yield
-
-
-def _encode_plus(self: Any, text: Any, text_pair: Any = None, **options: Any) -> Any:
-    return self(text, text_pair, **options)
 
 
 def _build_inputs(self: Any, tokens: Sequence[int]) -> list[int]:

@@ -177,10 +177,6 @@ def _bertscore_identity(given: str) -> dict[str, Any]:
     return dict(bertscore_identity(folder, layer=layer))
 
 
-def _medcons(folder: str, pairs: Pairs) -> list[float]:
-    return [medcon(*each).f1 for each in concept_pairs(folder, "aci-bench", pairs)]
-
-
 def _turned(pairs: Pairs) -> list[tuple[str, str]]:
     return [(reference, prediction) for prediction, reference in pairs]
 
@@ -209,7 +205,7 @@ MODEL_METRICS: Final[Mapping[str, ModelMetric]] = {
     "umls": ModelMetric(
         "medcon",
         "FOLDER, an index made by: medical-tasks umls build",
-        _medcons,
+        lambda folder, pairs: [medcon(*each).f1 for each in concept_pairs(folder, "aci-bench", pairs)],
         partial(medcon_identity, variant="aci-bench"),
         limits=(0.0, 2.0),  # synonyms can bring it above 1
     ),
