@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from medical_tasks._api import built
 from medical_tasks.io.output import tell
 
 
@@ -30,8 +31,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Builds, and says what was built and how to use it."""
-    from medical_tasks._api import built
-
     made = built(arguments)
     lines = [
         f"built {arguments.dataset}, configuration {made.config}: {made.rows} rows in {made.folder}",

@@ -13,16 +13,18 @@ a column that is the same in all of them.
 from __future__ import annotations
 
 import argparse
+import csv
+import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from medical_tasks._version import __version__
 from medical_tasks.cli import check_out
 from medical_tasks.errors import IncompleteError, UsageError
 from medical_tasks.io.output import tell
-
-if TYPE_CHECKING:
-    from medical_tasks.io.score_table import ScoreTable
+from medical_tasks.io.score_table import ScoreTable, read_scores, shown
+from medical_tasks.io.table import align, figure
 
 SCHEMA_VERSION = 1
 RESAMPLES = 2000
@@ -48,8 +50,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the coefficients; exit code 5 when a pair has none."""
-    from medical_tasks.io.score_table import read_scores
-
     against = column_names("--against", arguments.against) or ()
     columns = column_names("--columns", arguments.columns)
     if arguments.seed < 0:
@@ -71,8 +71,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def column_names(option: str, text: str | None) -> tuple[str, ...] | None:
     """Reads a list of columns' names; one with a comma in it is quoted, as in the file."""
-    import csv
-
     if text is None:
         return None
     try:
@@ -91,8 +89,6 @@ def column_names(option: str, text: str | None) -> tuple[str, ...] | None:
 
 def _correlate(table: ScoreTable, against: Sequence[str], columns: Sequence[str], seed: int) -> dict[str, Any]:
     """Every chosen column with every one it is set against; what --json prints."""
-    from medical_tasks._version import __version__
-    from medical_tasks.io.score_table import shown
     from medical_tasks.scoring.correlation import FEWEST_ROWS
 
     pairs = [_pair(table, score, other, seed) for score in columns for other in against if score != other]
@@ -121,8 +117,6 @@ def _correlate(table: ScoreTable, against: Sequence[str], columns: Sequence[str]
 
 
 def _pair(table: ScoreTable, score: str, against: str, seed: int) -> dict[str, Any]:
-    import math
-
     from medical_tasks.scoring.correlation import FEWEST_ROWS, rank_correlation
     from medical_tasks.scoring.estimates import as_json
 
@@ -142,9 +136,6 @@ def _pair(table: ScoreTable, score: str, against: str, seed: int) -> dict[str, A
 
 def _render(correlated: dict[str, Any]) -> str:
     """The table, and what its intervals mean."""
-    from medical_tasks.io.score_table import shown
-    from medical_tasks.io.table import align, figure
-
     rows = []
     for pair in correlated["pairs"]:
         counted = f"{pair['n']} of {pair['n'] + pair['missing']}" if pair["missing"] else str(pair["n"])
@@ -182,8 +173,6 @@ def _write(out: Path, pairs: Sequence[dict[str, Any]]) -> None:
 
 
 def _finish(pairs: Sequence[dict[str, Any]]) -> int:
-    from medical_tasks.io.score_table import shown
-
     without = [pair for pair in pairs if pair["undefined"]]
     if without:
         said = [f"{shown(pair['score'])} against {shown(pair['against'])} ({pair['undefined']})" for pair in without]

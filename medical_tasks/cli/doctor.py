@@ -18,9 +18,12 @@ from medical_tasks._version import __version__
 from medical_tasks.benchmarks.catalog import datasets
 from medical_tasks.data.dataset_store import BuiltConfig, built_configs, datasets_home
 from medical_tasks.errors import MissingError, UsageError, install_command
+from medical_tasks.harness.lighteval_launcher import link, link_path
 from medical_tasks.io.output import styled, tell
 from medical_tasks.models.base import processes
 from medical_tasks.models.encoder import installed
+from medical_tasks.models.server import find_vllm, vllm_version
+from medical_tasks.sandbox.probe import probe
 from medical_tasks.spec import DatasetSpec
 
 
@@ -35,8 +38,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Prints the findings."""
     if arguments.link is not None:
-        from medical_tasks.harness.lighteval_launcher import link
-
         tell(link(arguments.link), linked=arguments.link)
         return 0
     findings = examine()
@@ -125,8 +126,6 @@ def _parts() -> Iterator[Finding]:
 
 
 def _vllm_server() -> Finding:
-    from medical_tasks.models.server import find_vllm, vllm_version
-
     try:
         program = find_vllm()
     except MissingError as error:
@@ -141,8 +140,6 @@ def _versions() -> Iterator[Finding]:
         version = installed(package)
         if version and wrong(version):
             yield Finding("warning", f"{package} version", f"{version}: {found}")
-    from medical_tasks.harness.lighteval_launcher import link_path
-
     path = link_path()
     if path.is_file():
         yield Finding("ok", "lighteval link", f"the stock command finds this suite's tasks by {path}")
@@ -165,8 +162,6 @@ def _machine() -> Iterator[Finding]:
     gpu = _has_gpu()
     text = "found" if gpu else "none found: local models run on the CPU; vLLM does not run"
     yield Finding("ok" if gpu else "optional", "GPU", text)
-    from medical_tasks.sandbox.probe import probe
-
     problem = probe()
     if problem is None:
         yield Finding("ok", "sandbox", "programs of models can be run (medcalc_code)")

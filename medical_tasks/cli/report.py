@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from medical_tasks._api import reported
 from medical_tasks.cli import add_options
 from medical_tasks.io.output import tell
 
@@ -66,8 +67,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes the report, and says where."""
-    from medical_tasks._api import reported
-
     places = reported(arguments)
     tell("\n".join(f"report: {path}" for path in places.values()), **places)
     if arguments.open:

@@ -13,16 +13,13 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from medical_tasks._api import Results, evaluated
 from medical_tasks.errors import IncompleteError
 from medical_tasks.guard.policy import add_guard_arguments
 from medical_tasks.io.output import tell
 from medical_tasks.runs.judge_arguments import add_judge_arguments
 from medical_tasks.runs.runner import TRUNCATE
-
-if TYPE_CHECKING:
-    from medical_tasks._api import Results
 
 FIRST = (
     "help", "help_all", "json", "tasks", "model", "model_args", "judge", "judge_args", "config", "max_samples", "out", "forecast",
@@ -85,8 +82,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the tasks; exit code 5 when an item has no answer or no score."""
-    from medical_tasks._api import evaluated
-
     done = evaluated(arguments)
     return 0 if done is None else report_results(done)
 

@@ -24,6 +24,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from medical_tasks._api import rescored
+from medical_tasks.cli.run import AGAIN, report_results
 from medical_tasks.guard.policy import add_guard_arguments
 from medical_tasks.runs.judge_arguments import add_judge_arguments
 
@@ -72,9 +74,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Scores the answers; exit code 5 when items are unanswered or unscored."""
-    from medical_tasks._api import rescored
-    from medical_tasks.cli.run import AGAIN, report_results
-
     done = rescored(arguments)
     if done is None:
         return 0

@@ -22,6 +22,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from medical_tasks._api import verified
 from medical_tasks.cli import add_options
 from medical_tasks.guard.policy import add_guard_arguments
 from medical_tasks.io.output import tell
@@ -60,8 +61,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Verifies a package; its exit code says what was found."""
-    from medical_tasks._api import verified
-
     model, found = verified(arguments)
     tell(_shown(arguments.package, model, found), found.as_json())
     return MISMATCH if found.differs else UNPROVEN if found.unproven else 0
