@@ -25,13 +25,14 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from medical_tasks.calculators import (
     CALCULATORS,
     AnyCalculator,
     Calculator,
     CalculatorInputError,
+    Result,
     calculate,
     check_conventions,
     find,
@@ -41,9 +42,6 @@ from medical_tasks.errors import IncompleteError, MissingError, UsageError, syst
 from medical_tasks.io.files import WholeFile, open_file
 from medical_tasks.io.output import tell
 from medical_tasks.io.progress import Progress
-
-if TYPE_CHECKING:
-    from medical_tasks.calculators import Result
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -18,12 +18,12 @@ from medical_tasks._version import __version__
 from medical_tasks.benchmarks.catalog import datasets
 from medical_tasks.data.dataset_store import BuiltConfig, built_configs, datasets_home
 from medical_tasks.errors import MissingError, UsageError, install_command
-from medical_tasks.harness.lighteval_launcher import link, link_path
+from medical_tasks.harness import lighteval_launcher
 from medical_tasks.io.output import styled, tell
 from medical_tasks.models.base import processes
 from medical_tasks.models.encoder import installed
 from medical_tasks.models.server import find_vllm, vllm_version
-from medical_tasks.sandbox.probe import probe
+from medical_tasks.sandbox import probe
 from medical_tasks.spec import DatasetSpec
 
 
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Prints the findings."""
     if arguments.link is not None:
-        tell(link(arguments.link), linked=arguments.link)
+        tell(lighteval_launcher.link(arguments.link), linked=arguments.link)
         return 0
     findings = examine()
     told = {
@@ -140,7 +140,7 @@ def _versions() -> Iterator[Finding]:
         version = installed(package)
         if version and wrong(version):
             yield Finding("warning", f"{package} version", f"{version}: {found}")
-    path = link_path()
+    path = lighteval_launcher.link_path()
     if path.is_file():
         yield Finding("ok", "lighteval link", f"the stock command finds this suite's tasks by {path}")
     else:
@@ -162,7 +162,7 @@ def _machine() -> Iterator[Finding]:
     gpu = _has_gpu()
     text = "found" if gpu else "none found: local models run on the CPU; vLLM does not run"
     yield Finding("ok" if gpu else "optional", "GPU", text)
-    problem = probe()
+    problem = probe.probe()
     if problem is None:
         yield Finding("ok", "sandbox", "programs of models can be run (medcalc_code)")
     else:

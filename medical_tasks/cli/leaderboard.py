@@ -23,7 +23,7 @@ import argparse
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from medical_tasks.benchmarks.catalog import task_spec
 from medical_tasks.cli import Options, add_options
@@ -31,11 +31,12 @@ from medical_tasks.cli.verify import VERIFYING
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.policy import add_guard_arguments
 from medical_tasks.io.output import tell
-
-if TYPE_CHECKING:
-    from medical_tasks.leaderboard.board import Board
-    from medical_tasks.leaderboard.maintaining import Told
-    from medical_tasks.leaderboard.records import Submission
+from medical_tasks.leaderboard import maintaining
+from medical_tasks.leaderboard.admission import name_notes
+from medical_tasks.leaderboard.board import Board, entries_of
+from medical_tasks.leaderboard.records import Event, Submission
+from medical_tasks.leaderboard.storage import open_storage
+from medical_tasks.leaderboard.submission_package.reading import package_bytes
 
 _VERIFYING: Final = tuple(name.removeprefix("--").replace("-", "_") for name in VERIFYING)
 _GUARD: Final = ("allow_remote", "attest_zero_retention")
@@ -93,12 +94,6 @@ def run(arguments: argparse.Namespace) -> int:
         port = 7860 if arguments.port is None else arguments.port
         serve(arguments.store, host=arguments.host or "127.0.0.1", port=port)
         return 0
-    from medical_tasks.leaderboard import maintaining
-    from medical_tasks.leaderboard.admission import name_notes
-    from medical_tasks.leaderboard.board import Board, entries_of
-    from medical_tasks.leaderboard.storage import open_storage
-    from medical_tasks.leaderboard.submission_package.reading import package_bytes
-
     board = Board(open_storage(arguments.store))
     if action == "list":
         submissions = board.submissions(arguments.state)
@@ -148,15 +143,11 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _accept(board: Board, arguments: argparse.Namespace) -> int:
-    from medical_tasks.leaderboard.admission import name_notes
-    from medical_tasks.leaderboard.maintaining import verified_report
-    from medical_tasks.leaderboard.records import Event
-
     by, reason, replaces = arguments.by or "", arguments.reason or "", arguments.replace or ""
     wanted = Event(state="accepted", at="", by=by, reason=reason, replaces=replaces)
     waiting, _ = board.check(arguments.what, wanted)
     notes = [] if replaces else name_notes(waiting, board.submissions("accepted"))
-    report = None if arguments.unverified else verified_report(board, arguments.what, arguments)
+    report = None if arguments.unverified else maintaining.verified_report(board, arguments.what, arguments)
     made = board.decide(arguments.what, "accepted", by=by, reason=reason, verified=report, replaces=replaces)
     place = f", in place of {replaces}" if replaces else ""
     _told(made, f"accepted, {'unverified' if report is None else 'verified'}{place}")
@@ -175,7 +166,7 @@ def _notes(notes: list[str]) -> int:
     return 0
 
 
-def _shown(told: Told, board: Board | None = None) -> int:
+def _shown(told: maintaining.Told, board: Board | None = None) -> int:
     lines, content = told
     tell("\n".join(lines), content)
     for name, problem in (board.damaged if board is not None else {}).items():

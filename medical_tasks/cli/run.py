@@ -15,9 +15,13 @@ import argparse
 from pathlib import Path
 
 from medical_tasks._api import Results, evaluated
+from medical_tasks.benchmarks.catalog import task_spec
 from medical_tasks.errors import IncompleteError
 from medical_tasks.guard.policy import add_guard_arguments
 from medical_tasks.io.output import tell
+from medical_tasks.judges.session import next_step as judge_step
+from medical_tasks.report.markdown import write_markdown
+from medical_tasks.report.terminal import render_table
 from medical_tasks.runs.judge_arguments import add_judge_arguments
 from medical_tasks.runs.runner import TRUNCATE
 
@@ -92,11 +96,6 @@ TOO_LONG = "What is too long for the model stays unanswered: a longer context (m
 
 def report_results(done: Results, *, next_step: str = AGAIN) -> int:
     """Prints the table, writes the report, and raises where an item has no answer (with the next step) or no score."""
-    from medical_tasks.benchmarks.catalog import task_spec
-    from medical_tasks.judges.session import next_step as judge_step
-    from medical_tasks.report.markdown import write_markdown
-    from medical_tasks.report.terminal import render_table
-
     results, folder = done.content, done.folder
     path = write_markdown(results, folder)  # first: who reads the table may leave in its middle, as `head` does
     tell(render_table(results), results, folder=folder, report=path)

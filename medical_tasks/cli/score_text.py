@@ -18,9 +18,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from medical_tasks._version import __version__
 from medical_tasks.cli import check_out, tell_figures
 from medical_tasks.cli.correlate import column_names
 from medical_tasks.errors import UsageError, did_you_mean
+from medical_tasks.io.sheets import read_table
+from medical_tasks.io.table import align
+from medical_tasks.models.opener import parse_model_args
+from medical_tasks.runs.numbers import interval, metric_label, valued
+from medical_tasks.scoring.rouge import rouge_tokens
 
 SCHEMA_VERSION = 1
 _NAMES = {
@@ -66,11 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def scored(arguments: argparse.Namespace, sheet: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
     """Scores the rows of a table, each with its place; what --json prints."""
-    from medical_tasks._version import __version__
-    from medical_tasks.models.opener import parse_model_args
     from medical_tasks.models.text_metrics import MODEL_METRICS, chosen_metrics, identity_of_models, score_texts
     from medical_tasks.scoring.estimates import as_json
-    from medical_tasks.scoring.rouge import rouge_tokens
 
     where, seed = str(arguments.table), arguments.seed
     if seed < 0:
@@ -128,9 +131,6 @@ def scored(arguments: argparse.Namespace, sheet: Sequence[tuple[str, Mapping[str
 
 def table_of(content: Mapping[str, Any]) -> str:
     """Makes the table on the terminal."""
-    from medical_tasks.io.table import align
-    from medical_tasks.runs.numbers import interval, metric_label, valued
-
     (column,) = content["columns"]["prediction"]
     rows = [
         (Path(content["table"]).name, column, metric_label(name, each), valued(each), interval(each), str(each["n"]))
@@ -177,8 +177,6 @@ def _texts(where: str, place: str, row: Mapping[str, Any], columns: Sequence[str
 
 def read_rows(path: Path) -> list[tuple[str, Mapping[str, Any]]]:
     """Reads a table of texts, a record a row."""
-    from medical_tasks.io.sheets import read_table
-
     rows = read_table(path, form=_FORM)
     if strange := next((place for place, row in rows if not isinstance(row, Mapping)), None):
         raise UsageError(f"{path}, {strange}: an object is needed. A line is like {_FORM}")

@@ -20,15 +20,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from medical_tasks._api import verified
 from medical_tasks.cli import add_options
 from medical_tasks.guard.policy import add_guard_arguments
 from medical_tasks.io.output import tell
-
-if TYPE_CHECKING:
-    from medical_tasks.leaderboard.submission_package.contents import Verification
+from medical_tasks.leaderboard.submission_package.contents import Verification
 
 UNPROVEN: Final = 5
 MISMATCH: Final = 6

@@ -11,19 +11,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names, tasks
-from medical_tasks.comparison.statistics import breakdown_names
+from medical_tasks.comparison.statistics import (
+    Columns,
+    adjust,
+    adjust_breakdowns,
+    breakdown_names,
+    columns_of,
+    compare_breakdowns,
+    compare_columns,
+    is_counted,
+)
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile
 from medical_tasks.runs.recipes import RecipeDifferences, comparable_judges, mapping, one_line
 from medical_tasks.runs.recipes import recipe_differences as recipe_differences
 from medical_tasks.runs.results import read_items, read_results, weight_column
+from medical_tasks.scoring.averages import components
 from medical_tasks.spec import MetricSpec, TaskSpec
-
-if TYPE_CHECKING:
-    from medical_tasks.comparison.statistics import Columns
 
 NONE, ALL = "none", "all"
 
@@ -154,15 +161,6 @@ def _compare_task(
     rows: tuple[Mapping[str, Mapping[str, Any]], Mapping[str, Mapping[str, Any]]],
     wanted: Selection,
 ) -> dict[str, Any]:
-    from medical_tasks.comparison.statistics import (
-        adjust,
-        breakdown_names,
-        columns_of,
-        compare_breakdowns,
-        compare_columns,
-        is_counted,
-    )
-
     recipes = [mapping(entry.get("recipe")) for entry in entries]
     differences = recipe_differences(task.name, *recipes, metrics=task.metrics)
     if differences.refused:
@@ -248,8 +246,6 @@ def _unreported(both: _Both, name: str) -> str:
 
 
 def _no_average(metric: MetricSpec, both: _Both, reported: Mapping[str, MetricSpec]) -> str:
-    from medical_tasks.scoring.averages import components
-
     reports = {each.name: (each, both.reports(each)) for each in both.task.metrics}
     first, second = (
         components(metric, {name: each for name, (each, there) in reports.items() if there[run]}) for run in (0, 1)
@@ -305,8 +301,6 @@ def compare_pairs(
 
     `p_holm` is adjusted over the pairs, for each task and metric; in breakdowns over groups and pairs.
     """
-    from medical_tasks.comparison.statistics import adjust, adjust_breakdowns
-
     if len(runs) < 2:
         raise UsageError(f"a comparison takes two or more runs, got {len(runs)}.")
     places = [pair for pair in combinations(range(len(runs)), 2) if all_pairs or pair[0] == 0]
