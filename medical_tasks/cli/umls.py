@@ -22,7 +22,7 @@ from medical_tasks.io.files import read_chunks
 from medical_tasks.io.output import tell
 from medical_tasks.io.table import align
 from medical_tasks.scoring.umls.index import Folding, IndexInfo, UmlsIndex, build_index, find_file
-from medical_tasks.scoring.umls.matcher import Match, Matcher
+from medical_tasks.scoring.umls.matcher import Matcher
 
 _DEFAULT_VARIANT = "aci-bench"
 _FILES = frozenset({"umls.json", "hashes.u64", "places.u64", "records.bin"})  # of an index
@@ -126,15 +126,15 @@ def _find(arguments: argparse.Namespace) -> int:
     if not matches:
         tell(f"No concept by the rules of {variant}. The index: {summary}")
         return 0
-    tell("\n".join(align(("from", "to", "text", "term", "concepts"), [_row(text, match) for match in matches])))
+    stretches = (" ".join(each["text"].split()) for each in found)
+    rows = [
+        (str(match.start), str(match.end), stretch, match.term, " ".join(match.concepts))
+        for match, stretch in zip(matches, stretches, strict=True)
+    ]
+    tell("\n".join(align(("from", "to", "text", "term", "concepts"), rows)))
     concepts = {concept for match in matches for concept in match.concepts}
     tell(f"\n{len(matches)} stretches, {len(concepts)} concepts by the rules of {variant}. The index: {summary}")
     return 0
-
-
-def _row(text: str, match: Match) -> tuple[str, ...]:
-    stretch = " ".join(text[match.start : match.end].split())
-    return (str(match.start), str(match.end), stretch, match.term, " ".join(match.concepts))
 
 
 _STEPS: dict[str, tuple[Callable[[argparse.Namespace], int], tuple[str, ...], tuple[str, ...]]] = {
