@@ -133,7 +133,7 @@ def load_network(auto: Any, name: str, folder: Path, *, again: str = "", **how: 
 
     with loading(name):
         try:
-            model, report = auto.from_pretrained(str(folder), output_loading_info=True, **LOCAL, **how)
+            model, report = auto.from_pretrained(str(folder), output_loading_info=True, **how, **LOCAL)
         except torch.OutOfMemoryError as error:
             raise UsageError(
                 f"{name}: the model does not fit into the device's memory: {first_line(error)} Give dtype=bfloat16, or show "
