@@ -33,7 +33,7 @@ How to add a calculator
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from medical_tasks.calculators.base import Answer, Calculator, Convention, Result
 from medical_tasks.calculators.index import CALCULATORS, AnyCalculator, find
@@ -49,6 +49,7 @@ __all__ = [
     "Result",
     "UnitError",
     "calculate",
+    "check_conventions",
     "find",
 ]
 
@@ -58,14 +59,17 @@ def calculate(
 ) -> Result:
     """Apply a calculator to a patient's entities; `conventions` names departures from the published rules to follow."""
     entry = calculator if isinstance(calculator, Calculator) else find(calculator)
-    if conventions:
-        _check(conventions)
+    check_conventions(conventions)
     return entry.calculate(entities, conventions)
 
 
-def _check(conventions: frozenset[str]) -> None:
-    known = {convention.name for entry in CALCULATORS for convention in entry.conventions}
-    if unknown := conventions - known:
-        raise CalculatorInputError(
-            f"unknown convention {', '.join(sorted(unknown))}; known: {', '.join(sorted(known)) or 'none'}"
-        )
+def check_conventions(names: Iterable[str], calculator: AnyCalculator | None = None) -> None:
+    """A slip in a convention's name must not pass for the published rule."""
+    if not names:
+        return
+    entries = CALCULATORS if calculator is None else (calculator,)
+    known = sorted({convention.name for entry in entries for convention in entry.conventions})
+    for name in names:
+        if name not in known:
+            whose = "" if calculator is None else f" of {calculator.slug}"
+            raise CalculatorInputError(f"unknown convention {name!r}{whose}. Known: {', '.join(known) or 'none'}.")

@@ -246,7 +246,8 @@ class Calculator(Generic[P, R_co]):
         return _answer(function(**values, say=say))
 
     def _shown(self, answer: Answer) -> str:
-        return f"{f'{answer:.6g}' if type(answer) is float else _spoken(answer)} {self.unit}".rstrip()
+        text = " ".join(answer) if isinstance(answer, tuple) else str(answer)
+        return f"{f'{answer:.6g}' if type(answer) is float else text} {self.unit}".rstrip()
 
     def _by_rival(self, item: Quantity, found: Mapping[str, object], values: Mapping[str, Any]) -> str | None:
         """What the other factor would make of a value whose conversion laboratories do not agree on."""
@@ -293,10 +294,6 @@ def _answer(value: object) -> Answer:
         weeks, days = value
         return f"{weeks} weeks", f"{days} days"
     raise TypeError(f"a calculator returned {value!r}; expected an int, float, date or (weeks, days)")
-
-
-def _spoken(answer: Answer) -> str:
-    return " ".join(answer) if isinstance(answer, tuple) else str(answer)
 
 
 @functools.cache

@@ -110,10 +110,14 @@ _FIGGE: Final = "Figge J et al. Crit Care Med 1998;26:1807-1810"
 @calculator(source="Emmett M, Narins RG. Medicine 1977;56:38-54 (without potassium).")
 def anion_gap(*, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, say: Say = quiet) -> float:
     """Anion gap in mEq/L: Na − (Cl + HCO₃); potassium is left out."""
-    gap = sodium_mmol_l - (chloride_mmol_l + bicarbonate_mmol_l)
+    return _gap(sodium_mmol_l, chloride_mmol_l, bicarbonate_mmol_l, say)
+
+
+def _gap(sodium: float, chloride: float, bicarbonate: float, say: Say) -> float:
+    gap = sodium - (chloride + bicarbonate)
     say(
-        f"Anion gap = sodium − (chloride + bicarbonate) = {sodium_mmol_l:.6g} − ({chloride_mmol_l:.6g} + "
-        f"{bicarbonate_mmol_l:.6g}) = {gap:.6g} mEq/L."
+        f"Anion gap = sodium − (chloride + bicarbonate) = {sodium:.6g} − ({chloride:.6g} + {bicarbonate:.6g}) = "
+        f"{gap:.6g} mEq/L."
     )
     return gap
 
@@ -123,13 +127,12 @@ def albumin_corrected_anion_gap(
     *, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, albumin_g_dl: float, say: Say = quiet
 ) -> float:
     """Anion gap in mEq/L corrected for albumin: gap + 2.5 · (4 − albumin g/dL)."""
-    gap = anion_gap(
-        sodium_mmol_l=sodium_mmol_l, chloride_mmol_l=chloride_mmol_l, bicarbonate_mmol_l=bicarbonate_mmol_l, say=say
-    )
-    corrected = gap + 2.5 * (4 - albumin_g_dl)
-    say(
-        f"Corrected gap = gap + 2.5 × (4 − albumin) = {gap:.6g} + 2.5 × (4 − {albumin_g_dl:.6g}) = {corrected:.6g} mEq/L."
-    )
+    return _corrected(_gap(sodium_mmol_l, chloride_mmol_l, bicarbonate_mmol_l, say), albumin_g_dl, say)
+
+
+def _corrected(gap: float, albumin: float, say: Say) -> float:
+    corrected = gap + 2.5 * (4 - albumin)
+    say(f"Corrected gap = gap + 2.5 × (4 − albumin) = {gap:.6g} + 2.5 × (4 − {albumin:.6g}) = {corrected:.6g} mEq/L.")
     return corrected
 
 
@@ -157,18 +160,14 @@ def _delta_ratio(delta: float, bicarbonate_mmol_l: float, say: Say) -> float:
 @calculator(source=_DELTA_SOURCE)
 def delta_gap(*, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, say: Say = quiet) -> float:
     """Delta gap in mEq/L: anion gap − 12."""
-    gap = anion_gap(
-        sodium_mmol_l=sodium_mmol_l, chloride_mmol_l=chloride_mmol_l, bicarbonate_mmol_l=bicarbonate_mmol_l, say=say
-    )
+    gap = _gap(sodium_mmol_l, chloride_mmol_l, bicarbonate_mmol_l, say)
     return _delta_gap(gap, say)
 
 
 @calculator(source=_RATIO_SOURCE)
 def delta_ratio(*, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, say: Say = quiet) -> float:
     """Delta ratio: (anion gap − 12) / (24 − HCO₃)."""
-    gap = anion_gap(
-        sodium_mmol_l=sodium_mmol_l, chloride_mmol_l=chloride_mmol_l, bicarbonate_mmol_l=bicarbonate_mmol_l, say=say
-    )
+    gap = _gap(sodium_mmol_l, chloride_mmol_l, bicarbonate_mmol_l, say)
     return _delta_ratio(_delta_gap(gap, say), bicarbonate_mmol_l, say)
 
 
@@ -177,13 +176,7 @@ def albumin_corrected_delta_gap(
     *, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, albumin_g_dl: float, say: Say = quiet
 ) -> float:
     """Delta gap in mEq/L of the albumin-corrected anion gap: corrected gap − 12."""
-    gap = albumin_corrected_anion_gap(
-        sodium_mmol_l=sodium_mmol_l,
-        chloride_mmol_l=chloride_mmol_l,
-        bicarbonate_mmol_l=bicarbonate_mmol_l,
-        albumin_g_dl=albumin_g_dl,
-        say=say,
-    )
+    gap = _corrected(_gap(sodium_mmol_l, chloride_mmol_l, bicarbonate_mmol_l, say), albumin_g_dl, say)
     return _delta_gap(gap, say)
 
 
@@ -192,13 +185,7 @@ def albumin_corrected_delta_ratio(
     *, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, albumin_g_dl: float, say: Say = quiet
 ) -> float:
     """Delta ratio of the albumin-corrected anion gap: (corrected gap − 12) / (24 − HCO₃)."""
-    gap = albumin_corrected_anion_gap(
-        sodium_mmol_l=sodium_mmol_l,
-        chloride_mmol_l=chloride_mmol_l,
-        bicarbonate_mmol_l=bicarbonate_mmol_l,
-        albumin_g_dl=albumin_g_dl,
-        say=say,
-    )
+    gap = _corrected(_gap(sodium_mmol_l, chloride_mmol_l, bicarbonate_mmol_l, say), albumin_g_dl, say)
     return _delta_ratio(_delta_gap(gap, say), bicarbonate_mmol_l, say)
 
 

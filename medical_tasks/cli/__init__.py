@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import UsageError
+from medical_tasks.io.files import WholeFile
+from medical_tasks.io.output import tell
 
-__all__ = ["Options", "add_options", "check_options", "main"]
+__all__ = ["Options", "add_options", "check_options", "check_out", "main", "tell_figures"]
 
 Options = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """What a verb takes, by group ("" for none) and name, as argparse wants it."""
@@ -37,3 +41,17 @@ def check_options(
         raise UsageError(f"{command} needs {', '.join(missing)}. See: medical-tasks {command.split()[0]} --help")
     if stray := [shown[name] for name in given if name not in (*needed, *allowed)]:
         raise UsageError(f"{command} takes no {', '.join(stray)}. Leave it out.")
+
+
+def check_out(out: Path | None, read: Iterable[Path], what: str) -> None:
+    """Refuses to write over a file that is read."""
+    if out is not None and out.exists() and any(path.exists() and out.samefile(path) for path in read):
+        raise UsageError(f"{out}: is {what}. Give --out another name.")
+
+
+def tell_figures(text: str, content: Mapping[str, Any], out: Path | None) -> None:
+    """Prints figures; with `out` what --json prints is written there too."""
+    if out is not None:
+        with WholeFile(out) as stream:
+            stream.write(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    tell(text + (f"\n\n{out}" if out is not None else ""), content)

@@ -11,9 +11,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from medical_tasks._api import built
 from medical_tasks.io.output import tell
-
-__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,8 +31,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Builds, and says what was built and how to use it."""
-    from medical_tasks._api import built
-
     made = built(arguments)
     lines = [
         f"built {arguments.dataset}, configuration {made.config}: {made.rows} rows in {made.folder}",

@@ -25,19 +25,23 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from medical_tasks.calculators import CALCULATORS, AnyCalculator, Calculator, CalculatorInputError, calculate, find
+from medical_tasks.calculators import (
+    CALCULATORS,
+    AnyCalculator,
+    Calculator,
+    CalculatorInputError,
+    Result,
+    calculate,
+    check_conventions,
+    find,
+)
 from medical_tasks.calculators.inputs import REQUIRED, Quantity
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
 from medical_tasks.io.files import WholeFile, open_file
 from medical_tasks.io.output import tell
 from medical_tasks.io.progress import Progress
-
-if TYPE_CHECKING:
-    from medical_tasks.calculators import Result
-
-__all__ = ["calculate_batch", "calculate_line", "from_arguments", "render_inputs", "render_list"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -82,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _calculate(calculator: AnyCalculator, inputs: Sequence[str], conventions: Sequence[str]) -> int:
-    _check_conventions(conventions, calculator)
+    check_conventions(conventions, calculator)
     result = calculate(calculator, from_arguments(calculator, inputs), conventions=frozenset(conventions))
     tell(_rendered(calculator, result), {"calculator": calculator.slug, **_result(result)})
     return 0
@@ -100,7 +104,7 @@ def _rendered(calculator: AnyCalculator, result: Result) -> str:
 
 
 def _batch(source: Path, out: Path, conventions: Sequence[str]) -> int:
-    _check_conventions(conventions)
+    check_conventions(conventions)
     counts = calculate_batch(source, out, frozenset(conventions))
     tell(None, counts, out=out)
     if counts.errors:
@@ -109,16 +113,6 @@ def _batch(source: Path, out: Path, conventions: Sequence[str]) -> int:
         return IncompleteError.exit_code
     tell(f"{counts.lines} calculations in {out}")
     return 0
-
-
-def _check_conventions(names: Sequence[str], calculator: AnyCalculator | None = None) -> None:
-    """A slip in a convention's name must not pass for the published rule."""
-    entries = CALCULATORS if calculator is None else (calculator,)
-    known = sorted({convention.name for entry in entries for convention in entry.conventions})
-    for name in names:
-        if name not in known:
-            whose = "" if calculator is None else f" of {calculator.slug}"
-            raise UsageError(f"unknown convention {name!r}{whose}. Known: {', '.join(known) or 'none'}.")
 
 
 FORM = '{"calculator_id": 2, "inputs": {"sex": "Male", "age": [64, "years"], ...}}'

@@ -13,9 +13,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from medical_tasks._api import compared
 from medical_tasks.io.output import tell
-
-__all__ = ["add_arguments", "run"]
 
 _FLIPS = 20
 
@@ -55,8 +54,6 @@ def _count(text: str) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the comparison; exit code 2 when nothing can be compared."""
-    from medical_tasks._api import compared
-
     found, text = compared(arguments)
     tell(text, found)
     return 0

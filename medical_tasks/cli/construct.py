@@ -39,9 +39,6 @@ from medical_tasks.guard import policy
 from medical_tasks.guard.policy import add_guard_arguments
 from medical_tasks.spec import ConstructionVerb
 
-__all__ = ["add_arguments", "run"]
-
-
 _OPTIONS: Final[Options] = {
     "": {
         "paths": {

@@ -13,23 +13,23 @@ a column that is the same in all of them.
 from __future__ import annotations
 
 import argparse
+import csv
+import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from medical_tasks._version import __version__
+from medical_tasks.cli import check_out
 from medical_tasks.errors import IncompleteError, UsageError
 from medical_tasks.io.output import tell
-
-if TYPE_CHECKING:
-    from medical_tasks.io.score_table import ScoreTable
-
-__all__ = ["add_arguments", "run"]
+from medical_tasks.io.score_table import ScoreTable, read_scores, shown
+from medical_tasks.io.table import align, figure
 
 SCHEMA_VERSION = 1
 RESAMPLES = 2000
 _CONFIDENCE = 0.95
 _SHOWN = 5
-_NONE = "n/a"
 _HEADER = ("score", "against", "rows", "rho", "95 % interval", "tau-b", "95 % interval")
 _OUT_HEADER = (
     "score", "against", "spearman", "spearman_low", "spearman_high", "kendall", "kendall_low", "kendall_high", "n", "missing",
@@ -50,15 +50,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the coefficients; exit code 5 when a pair has none."""
-    from medical_tasks.io.score_table import read_scores
-
     against = column_names("--against", arguments.against) or ()
     columns = column_names("--columns", arguments.columns)
     if arguments.seed < 0:
         raise UsageError(f"--seed must be 0 or more, got {arguments.seed}.")
     out: Path | None = arguments.out
-    if out is not None and any(out.exists() and path.exists() and out.samefile(path) for path in arguments.scores):
-        raise UsageError(f"{out}: is one of the tables of scores itself. Give --out another name.")
+    check_out(out, arguments.scores, "one of the tables of scores itself")
     table = read_scores(
         arguments.scores,
         names=column_names("--names", arguments.names) or (),
@@ -74,8 +71,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def column_names(option: str, text: str | None) -> tuple[str, ...] | None:
     """Reads a list of columns' names; one with a comma in it is quoted, as in the file."""
-    import csv
-
     if text is None:
         return None
     try:
@@ -94,8 +89,6 @@ def column_names(option: str, text: str | None) -> tuple[str, ...] | None:
 
 def _correlate(table: ScoreTable, against: Sequence[str], columns: Sequence[str], seed: int) -> dict[str, Any]:
     """Every chosen column with every one it is set against; what --json prints."""
-    from medical_tasks._version import __version__
-    from medical_tasks.io.score_table import shown
     from medical_tasks.scoring.correlation import FEWEST_ROWS
 
     pairs = [_pair(table, score, other, seed) for score in columns for other in against if score != other]
@@ -124,8 +117,6 @@ def _correlate(table: ScoreTable, against: Sequence[str], columns: Sequence[str]
 
 
 def _pair(table: ScoreTable, score: str, against: str, seed: int) -> dict[str, Any]:
-    import math
-
     from medical_tasks.scoring.correlation import FEWEST_ROWS, rank_correlation
     from medical_tasks.scoring.estimates import as_json
 
@@ -145,13 +136,10 @@ def _pair(table: ScoreTable, score: str, against: str, seed: int) -> dict[str, A
 
 def _render(correlated: dict[str, Any]) -> str:
     """The table, and what its intervals mean."""
-    from medical_tasks.io.score_table import shown
-    from medical_tasks.io.table import align
-
     rows = []
     for pair in correlated["pairs"]:
         counted = f"{pair['n']} of {pair['n'] + pair['missing']}" if pair["missing"] else str(pair["n"])
-        cells = [cell for name in ("spearman", "kendall") for cell in _figure(pair[name])]
+        cells = [cell for name in ("spearman", "kendall") for cell in figure(pair[name])[:2]]
         rows.append((pair["score"], pair["against"], counted, *cells))
     settings = correlated["intervals"]
     lines = [
@@ -173,12 +161,6 @@ def _render(correlated: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _figure(estimate: dict[str, float | None]) -> tuple[str, str]:
-    value, low, high = estimate["value"], estimate["ci_low"], estimate["ci_high"]
-    interval = _NONE if low is None or high is None else f"{low:z.3f} to {high:z.3f}"
-    return (_NONE if value is None else f"{value:z.3f}"), interval
-
-
 def _write(out: Path, pairs: Sequence[dict[str, Any]]) -> None:
     """The table as CSV; what is not defined is an empty cell."""
     from medical_tasks.data.construction import write_table
@@ -191,8 +173,6 @@ def _write(out: Path, pairs: Sequence[dict[str, Any]]) -> None:
 
 
 def _finish(pairs: Sequence[dict[str, Any]]) -> int:
-    from medical_tasks.io.score_table import shown
-
     without = [pair for pair in pairs if pair["undefined"]]
     if without:
         said = [f"{shown(pair['score'])} against {shown(pair['against'])} ({pair['undefined']})" for pair in without]

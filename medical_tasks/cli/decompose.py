@@ -29,8 +29,6 @@ from medical_tasks.guard.policy import add_guard_arguments
 from medical_tasks.runs.judge_arguments import add_judge_arguments
 from medical_tasks.spec import DecomposeVerb
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""

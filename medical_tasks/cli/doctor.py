@@ -6,7 +6,6 @@ Ends with 0 when nothing will break, with 3 when something will.
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
 import os
 import platform
 import shutil
@@ -19,11 +18,13 @@ from medical_tasks._version import __version__
 from medical_tasks.benchmarks.catalog import datasets
 from medical_tasks.data.dataset_store import BuiltConfig, built_configs, datasets_home
 from medical_tasks.errors import MissingError, UsageError, install_command
+from medical_tasks.harness import lighteval_launcher
 from medical_tasks.io.output import styled, tell
 from medical_tasks.models.base import processes
+from medical_tasks.models.encoder import installed
+from medical_tasks.models.server import find_vllm, vllm_version
+from medical_tasks.sandbox import probe
 from medical_tasks.spec import DatasetSpec
-
-__all__ = ["examine"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,9 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Prints the findings."""
     if arguments.link is not None:
-        from medical_tasks.harness.lighteval_launcher import link
-
-        tell(link(arguments.link), linked=arguments.link)
+        tell(lighteval_launcher.link(arguments.link), linked=arguments.link)
         return 0
     findings = examine()
     told = {
@@ -100,13 +99,6 @@ _WRONG_VERSIONS: tuple[tuple[str, Callable[[str], bool], str], ...] = (
 _HASH_LENGTH = 64
 
 
-def _version(package: str) -> str | None:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None
-
-
 def _major(version: str) -> int:
     head = version.split(".")[0]
     return int(head) if head.isdigit() else 0
@@ -120,8 +112,8 @@ def examine() -> list[Finding]:
 
 def _parts() -> Iterator[Finding]:
     for part in _PARTS:
-        found = {package: _version(package) for package in part.packages}
-        absent = [package for package, version in found.items() if version is None]
+        found = {package: installed(package) for package in part.packages}
+        absent = [package for package, version in found.items() if not version]
         if absent:
             yield Finding(
                 "optional",
@@ -134,8 +126,6 @@ def _parts() -> Iterator[Finding]:
 
 
 def _vllm_server() -> Finding:
-    from medical_tasks.models.server import find_vllm, vllm_version
-
     try:
         program = find_vllm()
     except MissingError as error:
@@ -144,15 +134,13 @@ def _vllm_server() -> Finding:
 
 
 def _versions() -> Iterator[Finding]:
-    if _version("lighteval") is None:
+    if not installed("lighteval"):
         return
     for package, wrong, found in _WRONG_VERSIONS:
-        version = _version(package)
-        if version is not None and wrong(version):
+        version = installed(package)
+        if version and wrong(version):
             yield Finding("warning", f"{package} version", f"{version}: {found}")
-    from medical_tasks.harness.lighteval_launcher import link_path
-
-    path = link_path()
+    path = lighteval_launcher.link_path()
     if path.is_file():
         yield Finding("ok", "lighteval link", f"the stock command finds this suite's tasks by {path}")
     else:
@@ -174,9 +162,7 @@ def _machine() -> Iterator[Finding]:
     gpu = _has_gpu()
     text = "found" if gpu else "none found: local models run on the CPU; vLLM does not run"
     yield Finding("ok" if gpu else "optional", "GPU", text)
-    from medical_tasks.sandbox.probe import probe
-
-    problem = probe()
+    problem = probe.probe()
     if problem is None:
         yield Finding("ok", "sandbox", "programs of models can be run (medcalc_code)")
     else:

@@ -36,8 +36,6 @@ from medical_tasks.errors import (
 )
 from medical_tasks.io.output import as_json, styled
 
-__all__ = ["VERBS", "main", "verb_module"]
-
 GROUPS: dict[str, dict[str, str]] = {
     "Evaluate": {
         "list": "every task: is its dataset built, how to get it, is a judge needed",

@@ -20,26 +20,31 @@ where it stopped; exit code 5 when pairs are without a verdict.
 from __future__ import annotations
 
 import argparse
+import tempfile
+import time
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import fields
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from medical_tasks._version import __version__
 from medical_tasks.benchmarks.catalog import BENCHMARKS, tasks
-from medical_tasks.cli import add_options
+from medical_tasks.cli import add_options, tell_figures
 from medical_tasks.errors import IncompleteError, UsageError
+from medical_tasks.guard import policy
 from medical_tasks.guard.policy import add_guard_arguments
+from medical_tasks.guard.private_store import redact_reason
 from medical_tasks.io.output import tell
-from medical_tasks.runs.judge_arguments import add_judge_arguments
+from medical_tasks.judges.checks import check_key, record_check, summary_of
+from medical_tasks.judges.session import JudgeSession, next_step, open_session
+from medical_tasks.runs.folder import RunFolder, default_folder, is_main_process, locked, open_run_folder
+from medical_tasks.runs.judge_arguments import add_judge_arguments, judge_request
+from medical_tasks.runs.judging import JudgeRequest
 
 if TYPE_CHECKING:
     from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource
-    from medical_tasks.judges.session import JudgeSession
-    from medical_tasks.runs.folder import RunFolder
-    from medical_tasks.runs.judging import JudgeRequest
-
-__all__ = ["add_arguments", "run"]
-
 
 _OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
     "set": {"metavar": "SET", "help": "kqa, ehrnoteqa, anli, mednli or nli: whose labels"},
@@ -88,31 +93,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Checks the judge; exit code 5 when pairs are without a verdict."""
-    import tempfile
-
-    from medical_tasks.guard import policy
-    from medical_tasks.judges.session import open_session
-    from medical_tasks.runs.folder import default_folder, is_main_process, locked, open_run_folder
-    from medical_tasks.runs.judge_arguments import judge_request
-
     if not is_main_process():
         return 0  # there is nothing to share among processes
     sets = _sets()
     if arguments.set not in sets:
         raise UsageError(f"judge-check: there is no set {arguments.set!r}. Sets: {', '.join(sets)}.")
     known = sets[arguments.set]
-    _check_options(arguments, sets)
-    task = (
-        known.task(arguments.format)
-        if known.task is not None
-        else next(each for each in tasks().values() if each.judge)
-    )
+    asked = _request(arguments, sets)
+    task = known.task(arguments.format) if known.task else next(each for each in tasks().values() if each.judge)
     request = judge_request(arguments, [task], prompts=arguments.prompts)
     if request is None or arguments.judge is None:
         raise UsageError(f"which judge? medical-tasks judge-check {arguments.set} --judge J. See: --help")
     private = any(subject.access != "open" for subject in known.subjects)
     with policy.protect(known.subjects, policy.attestation_from(arguments)):
-        chosen = known.read(_request(arguments))
+        chosen = known.read(asked)
         opening: dict[str, Any] = {"args": request.args, "options": request.options, "label": arguments.set}
         if request.options.forecast:
             with tempfile.TemporaryDirectory() as scratch:
@@ -140,12 +134,11 @@ def _sets() -> dict[str, CheckSetSource]:
     """The benchmarks' own sets, and the general ones."""
     from medical_tasks.judges.check_sets import GENERAL_SETS
 
-    return {name: each for benchmark in BENCHMARKS for name, each in benchmark.check_sets().items()} | dict(
-        GENERAL_SETS
-    )
+    own = {name: each for benchmark in BENCHMARKS for name, each in benchmark.check_sets().items()}
+    return {**own, **GENERAL_SETS}
 
 
-def _check_options(arguments: argparse.Namespace, sets: Mapping[str, CheckSetSource]) -> None:
+def _request(arguments: argparse.Namespace, sets: Mapping[str, CheckSetSource]) -> CheckRequest:
     """Options of one set mean nothing for another, and are not passed over in silence."""
     from medical_tasks.judges.check_sets import CheckRequest
 
@@ -166,32 +159,17 @@ def _check_options(arguments: argparse.Namespace, sets: Mapping[str, CheckSetSou
         raise UsageError(
             f"--judging {arguments.judging}: the pairs of {arguments.set} stand alone, there is nothing to batch. Leave it out."
         )
-
-
-def _request(arguments: argparse.Namespace) -> CheckRequest:
-    from medical_tasks.judges.check_sets import CheckRequest
-
-    given = {each.name: getattr(arguments, each.name) for each in fields(CheckRequest)}
-    return CheckRequest(**{**given, "raters": _names(arguments.raters)})
-
-
-def _names(text: str | None) -> list[str]:
-    names = [] if text is None else [name.strip() for name in text.split(",")]
-    if not all(names):
-        raise UsageError(f"--raters must be names of columns with commas between them, got {text!r}.")
-    return names
+    raters = [] if arguments.raters is None else [name.strip() for name in arguments.raters.split(",")]
+    if not all(raters):
+        raise UsageError(f"--raters must be names of columns with commas between them, got {arguments.raters!r}.")
+    asked = {each.name: getattr(arguments, each.name) for each in fields(CheckRequest)}
+    return CheckRequest(**{**asked, "raters": raters})
 
 
 def _checked(
     arguments: argparse.Namespace, chosen: CheckSet, session: JudgeSession, request: JudgeRequest, *, private: bool
 ) -> dict[str, Any]:
     """Asks the judge and makes the content of check.json."""
-    import time
-    from collections import Counter
-    from datetime import UTC, datetime
-
-    from medical_tasks._version import __version__
-    from medical_tasks.guard.private_store import redact_reason
     from medical_tasks.judges.check_figures import check_figures, labels_of, same_labels
 
     if arguments.style is not None and session.reads == "pair":
@@ -249,18 +227,9 @@ def _checked(
 
 def _finish(arguments: argparse.Namespace, folder: RunFolder, check: dict[str, Any], session: JudgeSession) -> int:
     """Writes the check, keeps it on record, prints it."""
-    import json
-
-    from medical_tasks.io.files import WholeFile
     from medical_tasks.judges.check_figures import render_check
-    from medical_tasks.judges.checks import check_key, record_check, summary_of
-    from medical_tasks.judges.session import next_step
 
-    text = json.dumps(check, indent=2, ensure_ascii=False) + "\n"
-    path = folder.path / "check.json"
-    with WholeFile(path) as part:
-        part.write(text)
-    tell(f"{render_check(check)}\n\n{path}", check)
+    tell_figures(render_check(check), check, folder.path / "check.json")
     if check["scored"]:
         prompts, mode = check["prompts"]["set"], check["mode"]
         key = check_key(session.identity, votes=check["votes"], mode=mode, prompts=prompts)

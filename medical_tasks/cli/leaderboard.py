@@ -20,22 +20,23 @@ whole.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from medical_tasks.benchmarks.catalog import task_spec
 from medical_tasks.cli import Options, add_options
 from medical_tasks.cli.verify import VERIFYING
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.policy import add_guard_arguments
 from medical_tasks.io.output import tell
-
-if TYPE_CHECKING:
-    from medical_tasks.leaderboard.board import Board
-    from medical_tasks.leaderboard.maintaining import Told
-    from medical_tasks.leaderboard.records import Submission
-
-__all__ = ["add_arguments", "run"]
+from medical_tasks.leaderboard import maintaining
+from medical_tasks.leaderboard.admission import name_notes
+from medical_tasks.leaderboard.board import Board, entries_of
+from medical_tasks.leaderboard.records import Event, Submission
+from medical_tasks.leaderboard.storage import open_storage
+from medical_tasks.leaderboard.submission_package.reading import package_bytes
 
 _VERIFYING: Final = tuple(name.removeprefix("--").replace("-", "_") for name in VERIFYING)
 _GUARD: Final = ("allow_remote", "attest_zero_retention")
@@ -86,16 +87,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Does what was asked; its exit code."""
     _check(arguments)
-    if arguments.action == "serve":
+    action, what = arguments.action, arguments.what
+    if action == "serve":
         from medical_tasks.leaderboard.app.serving import serve
 
         port = 7860 if arguments.port is None else arguments.port
         serve(arguments.store, host=arguments.host or "127.0.0.1", port=port)
         return 0
-    from medical_tasks.leaderboard.board import Board
-    from medical_tasks.leaderboard.storage import open_storage
-
-    return _ACTIONS[arguments.action](Board(open_storage(arguments.store)), arguments)
+    board = Board(open_storage(arguments.store))
+    if action == "list":
+        submissions = board.submissions(arguments.state)
+        return _shown(maintaining.submission_lines(submissions, board.submissions("accepted")), board)
+    if action == "show":
+        submission = board.submission(what)
+        package = board.package(submission.id)
+        return _shown(maintaining.package_lines(submission, package, board.submissions("accepted")))
+    if action == "submit":
+        submission = board.submit(package_bytes(Path(what)))
+        _told(submission)
+        return _notes(name_notes(submission, board.submissions("accepted")))
+    if action == "accept":
+        return _accept(board, arguments)
+    if action == "reject":
+        _told(board.decide(what, "rejected", by=arguments.by or "", reason=arguments.reason or ""), "rejected")
+        return 0
+    if action == "history":
+        submissions = board.submissions() if what is None else [board.submission(what)]
+        return _shown(maintaining.history_lines(submissions), board)
+    if action == "entries":
+        task = None if arguments.task is None else task_spec(arguments.task)
+        entries = [entry for entry in entries_of(board) if task is None or entry.task == task.name]
+        return _shown(maintaining.entry_lines(entries), board)
+    found = maintaining.check_store(board)
+    _shown(maintaining.check_lines(found))
+    return 5 if found.problems else 0
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -117,49 +142,16 @@ def _check(arguments: argparse.Namespace) -> None:
         )
 
 
-def _list(board: Board, arguments: argparse.Namespace) -> int:
-    from medical_tasks.leaderboard.maintaining import submission_lines
-
-    submissions = board.submissions(arguments.state)
-    return _shown(submission_lines(submissions, board.submissions("accepted")), board)
-
-
-def _show(board: Board, arguments: argparse.Namespace) -> int:
-    from medical_tasks.leaderboard.maintaining import package_lines
-
-    submission = board.submission(arguments.what)
-    package, accepted = board.package(submission.id), board.submissions("accepted")
-    return _shown(package_lines(submission, package, accepted))
-
-
-def _submit(board: Board, arguments: argparse.Namespace) -> int:
-    from medical_tasks.leaderboard.admission import name_notes
-    from medical_tasks.leaderboard.submission_package.reading import package_bytes
-
-    submission = board.submit(package_bytes(Path(arguments.what)))
-    _told(submission)
-    return _notes(name_notes(submission, board.submissions("accepted")))
-
-
 def _accept(board: Board, arguments: argparse.Namespace) -> int:
-    from medical_tasks.leaderboard.admission import name_notes
-    from medical_tasks.leaderboard.maintaining import verified_report
-    from medical_tasks.leaderboard.records import Event
-
     by, reason, replaces = arguments.by or "", arguments.reason or "", arguments.replace or ""
     wanted = Event(state="accepted", at="", by=by, reason=reason, replaces=replaces)
     waiting, _ = board.check(arguments.what, wanted)
     notes = [] if replaces else name_notes(waiting, board.submissions("accepted"))
-    report = None if arguments.unverified else verified_report(board, arguments.what, arguments)
+    report = None if arguments.unverified else maintaining.verified_report(board, arguments.what, arguments)
     made = board.decide(arguments.what, "accepted", by=by, reason=reason, verified=report, replaces=replaces)
     place = f", in place of {replaces}" if replaces else ""
     _told(made, f"accepted, {'unverified' if report is None else 'verified'}{place}")
     return _notes(notes)
-
-
-def _reject(board: Board, arguments: argparse.Namespace) -> int:
-    _told(board.decide(arguments.what, "rejected", by=arguments.by or "", reason=arguments.reason or ""), "rejected")
-    return 0
 
 
 def _told(made: Submission, state: str = "") -> None:
@@ -174,48 +166,9 @@ def _notes(notes: list[str]) -> int:
     return 0
 
 
-def _history(board: Board, arguments: argparse.Namespace) -> int:
-    from medical_tasks.leaderboard.maintaining import history_lines
-
-    submissions = board.submissions() if arguments.what is None else [board.submission(arguments.what)]
-    return _shown(history_lines(submissions), board)
-
-
-def _entries(board: Board, arguments: argparse.Namespace) -> int:
-    from medical_tasks.benchmarks.catalog import task_spec
-    from medical_tasks.leaderboard.board import entries_of
-    from medical_tasks.leaderboard.maintaining import entry_lines
-
-    task = None if arguments.task is None else task_spec(arguments.task)
-    entries = [entry for entry in entries_of(board) if task is None or entry.task == task.name]
-    return _shown(entry_lines(entries), board)
-
-
-def _check_store(board: Board, arguments: argparse.Namespace) -> int:
-    from medical_tasks.leaderboard.maintaining import check_lines, check_store
-
-    found = check_store(board)
-    _shown(check_lines(found))
-    return 5 if found.problems else 0
-
-
-def _shown(told: Told, board: Board | None = None) -> int:
-    import sys
-
+def _shown(told: maintaining.Told, board: Board | None = None) -> int:
     lines, content = told
     tell("\n".join(lines), content)
     for name, problem in (board.damaged if board is not None else {}).items():
         print(f"note: {name} is left out: {problem}", file=sys.stderr)
     return 0
-
-
-_ACTIONS: Final[Mapping[str, Callable[[Board, argparse.Namespace], int]]] = {
-    "list": _list,
-    "show": _show,
-    "submit": _submit,
-    "accept": _accept,
-    "reject": _reject,
-    "history": _history,
-    "entries": _entries,
-    "check": _check_store,
-}

@@ -15,12 +15,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from medical_tasks.benchmarks.catalog import datasets
+from medical_tasks.data.dataset_store import built_configs, built_name, datasets_home, source_files
+from medical_tasks.data.task_data import rows_sha256
+from medical_tasks.errors import IncompleteError, RefusedError, UsageError
 from medical_tasks.io.output import tell
+from medical_tasks.runs.results import RESULTS_FILE, read_results
 
 if TYPE_CHECKING:
     from medical_tasks.guard.leakcheck import LeakReport
-
-__all__ = ["add_arguments", "run"]
 
 _SHOWN_FILES = 20
 _SHOWN_ROWS = 10
@@ -40,8 +43,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compares, and says what was compared."""
-    from medical_tasks.data.dataset_store import source_files
-    from medical_tasks.errors import IncompleteError, RefusedError
     from medical_tasks.guard.leakcheck import check_leaks
 
     _check_same_rows(arguments.run, arguments.source)
@@ -68,12 +69,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check_same_rows(run: Path, source: str) -> None:
     """Refuses a built dataset that is not the one the run was on: comparing with its demo, say, would prove nothing."""
-    from medical_tasks.benchmarks.catalog import datasets
-    from medical_tasks.data.dataset_store import built_configs, built_name, datasets_home
-    from medical_tasks.data.task_data import rows_sha256
-    from medical_tasks.errors import UsageError
-    from medical_tasks.runs.results import RESULTS_FILE, read_results
-
     folder = Path(source).expanduser() if Path(source).expanduser().is_dir() else datasets_home() / source
     name = built_name(folder) if folder.is_dir() else None
     if name not in datasets() or not (run / RESULTS_FILE).is_file():

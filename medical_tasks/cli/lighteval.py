@@ -16,13 +16,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from medical_tasks.guard.policy import Attestation
-    from medical_tasks.spec import TaskSpec
-
-__all__ = ["PASSES_ARGUMENTS_ON", "add_arguments", "run_with"]
+from medical_tasks.benchmarks.catalog import SUITE, dataset_spec, parse_task_names, tasks
+from medical_tasks.errors import UsageError
+from medical_tasks.guard import policy
+from medical_tasks.spec import TaskSpec
 
 PASSES_ARGUMENTS_ON = True
 CUSTOM_TASKS = "medical_tasks.lighteval_tasks"
@@ -59,16 +57,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _read(words: Sequence[str]) -> _Request:
     """Rewrites our spellings into lighteval's: `--tasks X` is a positional argument of its; adds our tasks."""
-    from medical_tasks.errors import UsageError
-
     found: list[str] = []
     positional: list[str] = []
     named: list[str] = []
-    tasks: list[TaskSpec] = []
+    wanted: list[TaskSpec] = []
 
     def spelled(text: str) -> str:
         offered = [task for part in text.split(",") for task in _offered(part)]
-        tasks.extend(offered)
+        wanted.extend(offered)
         return ",".join(f"{task.harness_name}|0" for task in offered)
 
     rest = list(words)
@@ -93,14 +89,12 @@ def _read(words: Sequence[str]) -> _Request:
     if found and found[0] in _BACKENDS_WITH_TASKS and not asks_help and not own_table:
         found += ["--custom-tasks", CUSTOM_TASKS]
     return _Request(
-        arguments=found, positional=positional + named, tasks=tasks, ours=not own_table, asks_help=asks_help
+        arguments=found, positional=positional + named, tasks=wanted, ours=not own_table, asks_help=asks_help
     )
 
 
 def _names_tasks(word: str, *, behind: int) -> bool:
     """Whether a word is for us to spell; bare names only behind the command and the model, which may be called the same."""
-    from medical_tasks.benchmarks.catalog import SUITE, tasks
-
     if word == SUITE or word.startswith((f"{SUITE}|", f"{SUITE}:")):
         return True
     return behind >= 2 and all(part.partition("|")[0] in tasks() for part in word.split(","))
@@ -108,9 +102,6 @@ def _names_tasks(word: str, *, behind: int) -> bool:
 
 def _offered(name: str) -> list[TaskSpec]:
     """The tasks of a name that lighteval can ask."""
-    from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names
-    from medical_tasks.errors import UsageError
-
     found = parse_task_names(name)
     fitting = [task for task in found if not task.protocol and not task.baseline]
     if not fitting and found[0].baseline:
@@ -128,8 +119,6 @@ def _offered(name: str) -> list[TaskSpec]:
 
 def run_with(words: Sequence[str]) -> int:
     """Runs lighteval's command line; its exit code."""
-    from medical_tasks.benchmarks.catalog import dataset_spec
-    from medical_tasks.guard import policy
     from medical_tasks.harness.lighteval_launcher import (
         asked_data,
         check_arguments,
@@ -152,11 +141,8 @@ def run_with(words: Sequence[str]) -> int:
         return launch(request.arguments, custom_tasks=CUSTOM_TASKS)
 
 
-def _attestation(words: Sequence[str]) -> tuple[Attestation, list[str]]:
+def _attestation(words: Sequence[str]) -> tuple[policy.Attestation, list[str]]:
     """Takes the guard's two options out of the words."""
-    from medical_tasks.errors import UsageError
-    from medical_tasks.guard import policy
-
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     policy.add_guard_arguments(parser)
     try:

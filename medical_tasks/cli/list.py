@@ -11,8 +11,6 @@ from medical_tasks.data.dataset_store import built_configs, datasets_home
 from medical_tasks.errors import UsageError
 from medical_tasks.io.output import tell
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""

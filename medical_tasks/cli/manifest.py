@@ -9,9 +9,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from medical_tasks.benchmarks.manifest import check_cards, check_manifest, write_cards, write_manifest
+from medical_tasks.errors import UsageError
 from medical_tasks.io.output import tell
-
-__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,9 +26,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes or checks; exit code 2 when something differs."""
-    from medical_tasks.benchmarks.manifest import check_cards, check_manifest, write_cards, write_manifest
-    from medical_tasks.errors import UsageError
-
     root: Path = arguments.root
     if not (root / "dataset_builders").is_dir():
         raise UsageError(f"{root.resolve()}: not the project's folder (no dataset_builders/ there). Give --root DIR.")

@@ -20,16 +20,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from medical_tasks.cli import add_options
+from medical_tasks.cli import add_options, check_out, tell_figures
 from medical_tasks.cli.correlate import column_names
 from medical_tasks.errors import UsageError
-from medical_tasks.io.output import tell
 
 if TYPE_CHECKING:
     from medical_tasks.comparison.meta_evaluation import MetaOptions
     from medical_tasks.runs.output_tables import OutputRow, OutputTable
-
-__all__ = ["add_arguments", "run"]
 
 SCHEMA_VERSION = 1
 HUMAN = "human_"
@@ -63,11 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the figures."""
-    import json
-
     from medical_tasks._version import __version__
     from medical_tasks.comparison.meta_evaluation import meta_figures, render_meta
-    from medical_tasks.io.files import WholeFile
     from medical_tasks.runs.output_tables import read_preferences
 
     epsilon = arguments.epsilon
@@ -81,8 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     read = dict(table.sources)
     if preferences is not None:
         read[preferences.path] = preferences.sha256
-    if arguments.out is not None and any(_same(arguments.out, Path(name)) for name in read):
-        raise UsageError(f"{arguments.out}: is one of the files that are read. Give --out another name.")
+    check_out(arguments.out, map(Path, read), "one of the files that are read")
     meta: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "suite_version": __version__,
@@ -102,16 +95,8 @@ def run(arguments: argparse.Namespace) -> int:
         },
         **meta_figures(table, options, preferences),
     }
-    text = json.dumps(meta, indent=2, ensure_ascii=False, allow_nan=False)
-    if arguments.out is not None:
-        with WholeFile(arguments.out) as stream:
-            stream.write(text + "\n")
-    tell(render_meta(meta) + (f"\n\n{arguments.out}" if arguments.out is not None else ""), meta)
+    tell_figures(render_meta(meta), meta, arguments.out)
     return 0
-
-
-def _same(one: Path, other: Path) -> bool:
-    return one.exists() and other.exists() and one.samefile(other)
 
 
 def _table(arguments: argparse.Namespace) -> tuple[OutputTable, dict[str, str]]:

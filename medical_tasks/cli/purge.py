@@ -10,14 +10,9 @@ gone keeps its numbers; giving its command again asks the model again.
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
+from medical_tasks.guard.private_store import PrivateFolder, private_home, purge
 from medical_tasks.io.output import tell
-
-if TYPE_CHECKING:
-    from medical_tasks.guard.private_store import PrivateFolder
-
-__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,8 +22,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Empties the store, and says what and how much went."""
-    from medical_tasks.guard.private_store import private_home, purge
-
     found = purge(dry_run=arguments.dry_run)
     would = "would be deleted" if arguments.dry_run else "deleted"
     lines = [f"{would}: {_shown(folder)}" for folder in found.removed]

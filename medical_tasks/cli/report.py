@@ -20,11 +20,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from medical_tasks._api import reported
 from medical_tasks.cli import add_options
 from medical_tasks.io.output import tell
-
-__all__ = ["add_arguments", "run"]
-
 
 _OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
     "runs": {"nargs": "+", "type": Path, "metavar": "RUN", "help": "folder of a finished run"},
@@ -69,8 +67,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes the report, and says where."""
-    from medical_tasks._api import reported
-
     places = reported(arguments)
     tell("\n".join(f"report: {path}" for path in places.values()), **places)
     if arguments.open:

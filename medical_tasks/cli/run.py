@@ -13,19 +13,17 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from medical_tasks._api import Results, evaluated
+from medical_tasks.benchmarks.catalog import task_spec
 from medical_tasks.errors import IncompleteError
 from medical_tasks.guard.policy import add_guard_arguments
 from medical_tasks.io.output import tell
+from medical_tasks.judges.session import next_step as judge_step
+from medical_tasks.report.markdown import write_markdown
+from medical_tasks.report.terminal import render_table
 from medical_tasks.runs.judge_arguments import add_judge_arguments
 from medical_tasks.runs.runner import TRUNCATE
-
-if TYPE_CHECKING:
-    from medical_tasks._api import Results
-
-__all__ = ["AGAIN", "add_arguments", "report_results", "run"]
-
 
 FIRST = (
     "help", "help_all", "json", "tasks", "model", "model_args", "judge", "judge_args", "config", "max_samples", "out", "forecast",
@@ -93,8 +91,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the tasks; exit code 5 when an item has no answer or no score."""
-    from medical_tasks._api import evaluated
-
     done = evaluated(arguments)
     return 0 if done is None else report_results(done)
 
@@ -105,11 +101,6 @@ TOO_LONG = "What is too long for the model stays unanswered: a longer context (m
 
 def report_results(done: Results, *, next_step: str = AGAIN) -> int:
     """Prints the table, writes the report, and raises where an item has no answer (with the next step) or no score."""
-    from medical_tasks.benchmarks.catalog import task_spec
-    from medical_tasks.judges.session import next_step as judge_step
-    from medical_tasks.report.markdown import write_markdown
-    from medical_tasks.report.terminal import render_table
-
     results, folder = done.content, done.folder
     path = write_markdown(results, folder)  # first: who reads the table may leave in its middle, as `head` does
     tell(render_table(results), results, folder=folder, report=path)

@@ -23,15 +23,11 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from medical_tasks._api import rescored
+from medical_tasks.cli.run import AGAIN, report_results
 from medical_tasks.guard.policy import add_guard_arguments
 from medical_tasks.runs.judge_arguments import add_judge_arguments
-
-if TYPE_CHECKING:
-    pass
-
-__all__ = ["add_arguments", "run"]
 
 _FINISH = "Give that run's command again to answer the missing ones, then this one."
 
@@ -78,9 +74,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Scores the answers; exit code 5 when items are unanswered or unscored."""
-    from medical_tasks._api import rescored
-    from medical_tasks.cli.run import AGAIN, report_results
-
     done = rescored(arguments)
     if done is None:
         return 0

@@ -18,11 +18,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from medical_tasks._version import __version__
+from medical_tasks.cli import check_out, tell_figures
 from medical_tasks.cli.correlate import column_names
 from medical_tasks.errors import UsageError, did_you_mean
-from medical_tasks.io.output import tell
-
-__all__ = ["add_arguments", "read_rows", "run", "scored", "table_of"]
+from medical_tasks.io.sheets import read_table
+from medical_tasks.io.table import align
+from medical_tasks.models.opener import parse_model_args
+from medical_tasks.runs.numbers import interval, metric_label, valued
+from medical_tasks.scoring.rouge import rouge_tokens
 
 SCHEMA_VERSION = 1
 _NAMES = {
@@ -60,27 +64,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the figures."""
-    from medical_tasks.io.files import WholeFile
-
-    out: Path | None = arguments.out
-    if out is not None and out.exists() and arguments.table.exists() and out.samefile(arguments.table):
-        raise UsageError(f"{out}: is the table itself. Give --out another name.")
+    check_out(arguments.out, [arguments.table], "the table itself")
     content = scored(arguments, read_rows(arguments.table))
-    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
-    if out is not None:
-        with WholeFile(out) as stream:
-            stream.write(text + "\n")
-    tell(table_of(content) + (f"\n\n{out}" if out is not None else ""), content)
+    tell_figures(table_of(content), content, arguments.out)
     return 0
 
 
 def scored(arguments: argparse.Namespace, sheet: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
     """Scores the rows of a table, each with its place; what --json prints."""
-    from medical_tasks._version import __version__
-    from medical_tasks.models.opener import parse_model_args
     from medical_tasks.models.text_metrics import MODEL_METRICS, chosen_metrics, identity_of_models, score_texts
     from medical_tasks.scoring.estimates import as_json
-    from medical_tasks.scoring.rouge import rouge_tokens
 
     where, seed = str(arguments.table), arguments.seed
     if seed < 0:
@@ -138,9 +131,6 @@ def scored(arguments: argparse.Namespace, sheet: Sequence[tuple[str, Mapping[str
 
 def table_of(content: Mapping[str, Any]) -> str:
     """Makes the table on the terminal."""
-    from medical_tasks.io.table import align
-    from medical_tasks.runs.numbers import interval, metric_label, valued
-
     (column,) = content["columns"]["prediction"]
     rows = [
         (Path(content["table"]).name, column, metric_label(name, each), valued(each), interval(each), str(each["n"]))
@@ -187,8 +177,6 @@ def _texts(where: str, place: str, row: Mapping[str, Any], columns: Sequence[str
 
 def read_rows(path: Path) -> list[tuple[str, Mapping[str, Any]]]:
     """Reads a table of texts, a record a row."""
-    from medical_tasks.io.sheets import read_table
-
     rows = read_table(path, form=_FORM)
     if strange := next((place for place, row in rows if not isinstance(row, Mapping)), None):
         raise UsageError(f"{path}, {strange}: an object is needed. A line is like {_FORM}")

@@ -20,8 +20,6 @@ from medical_tasks.errors import UsageError
 from medical_tasks.runs.recipes import mapping
 from medical_tasks.runs.results import read_results
 
-__all__ = ["TARGETS", "add_arguments", "add_chosen_arguments", "run"]
-
 TARGETS: Final = {
     "eval-results": "medical_tasks.leaderboard.submit_eval_results",
     "space": "medical_tasks.leaderboard.submit_space",

@@ -11,20 +11,18 @@ shows what a variant of MEDCON finds; with "-" it reads the text from standard i
 from __future__ import annotations
 
 import argparse
+import hashlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from medical_tasks.cli import check_options
 from medical_tasks.errors import UsageError
+from medical_tasks.io.files import read_chunks
 from medical_tasks.io.output import tell
-
-if TYPE_CHECKING:
-    from medical_tasks.scoring.umls.index import Folding, IndexInfo
-    from medical_tasks.scoring.umls.matcher import Match
-
-__all__ = ["add_arguments", "run"]
+from medical_tasks.io.table import align
+from medical_tasks.scoring.umls.index import Folding, IndexInfo, UmlsIndex, build_index, find_file
+from medical_tasks.scoring.umls.matcher import Matcher
 
 _DEFAULT_VARIANT = "aci-bench"
 _FILES = frozenset({"umls.json", "hashes.u64", "places.u64", "records.bin"})  # of an index
@@ -57,8 +55,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _build(arguments: argparse.Namespace) -> int:
-    from medical_tasks.scoring.umls.index import Folding, build_index, find_file
-
     source, out = arguments.source.expanduser(), arguments.out.expanduser()
     folding = Folding(lowercase=arguments.lowercase, ascii_only=arguments.ascii_only)
     strings, _ = (find_file(source, name) for name in ("MRCONSO.RRF", "MRSTY.RRF"))
@@ -98,11 +94,6 @@ def _check_out(out: Path) -> None:
 
 def _same_index(out: Path, strings: Path, folding: Folding) -> IndexInfo | None:
     """What an index holds that this command would build the same again; None where there is none."""
-    import hashlib
-
-    from medical_tasks.io.files import read_chunks
-    from medical_tasks.scoring.umls.index import UmlsIndex
-
     try:
         with UmlsIndex(out) as index:
             found = index.info
@@ -125,10 +116,6 @@ def _summary(info: IndexInfo) -> str:
 
 
 def _find(arguments: argparse.Namespace) -> int:
-    from medical_tasks.io.table import align
-    from medical_tasks.scoring.umls.index import UmlsIndex
-    from medical_tasks.scoring.umls.matcher import Matcher
-
     variant = arguments.variant or _DEFAULT_VARIANT
     text = sys.stdin.buffer.read().decode(errors="replace") if arguments.text == _STDIN else arguments.text
     with UmlsIndex(arguments.index.expanduser()) as index:
@@ -139,15 +126,15 @@ def _find(arguments: argparse.Namespace) -> int:
     if not matches:
         tell(f"No concept by the rules of {variant}. The index: {summary}")
         return 0
-    tell("\n".join(align(("from", "to", "text", "term", "concepts"), [_row(text, match) for match in matches])))
+    stretches = (" ".join(each["text"].split()) for each in found)
+    rows = [
+        (str(match.start), str(match.end), stretch, match.term, " ".join(match.concepts))
+        for match, stretch in zip(matches, stretches, strict=True)
+    ]
+    tell("\n".join(align(("from", "to", "text", "term", "concepts"), rows)))
     concepts = {concept for match in matches for concept in match.concepts}
     tell(f"\n{len(matches)} stretches, {len(concepts)} concepts by the rules of {variant}. The index: {summary}")
     return 0
-
-
-def _row(text: str, match: Match) -> tuple[str, ...]:
-    stretch = " ".join(text[match.start : match.end].split())
-    return (str(match.start), str(match.end), stretch, match.term, " ".join(match.concepts))
 
 
 _STEPS: dict[str, tuple[Callable[[argparse.Namespace], int], tuple[str, ...], tuple[str, ...]]] = {

@@ -20,16 +20,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from medical_tasks._api import verified
 from medical_tasks.cli import add_options
 from medical_tasks.guard.policy import add_guard_arguments
 from medical_tasks.io.output import tell
-
-if TYPE_CHECKING:
-    from medical_tasks.leaderboard.submission_package.contents import Verification
-
-__all__ = ["MISMATCH", "UNPROVEN", "VERIFYING", "add_arguments", "run"]
+from medical_tasks.leaderboard.submission_package.contents import Verification
 
 UNPROVEN: Final = 5
 MISMATCH: Final = 6
@@ -62,8 +59,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Verifies a package; its exit code says what was found."""
-    from medical_tasks._api import verified
-
     model, found = verified(arguments)
     tell(_shown(arguments.package, model, found), found.as_json())
     return MISMATCH if found.differs else UNPROVEN if found.unproven else 0

@@ -11,25 +11,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names, tasks
-from medical_tasks.comparison.statistics import breakdown_names
+from medical_tasks.comparison.statistics import (
+    Columns,
+    adjust,
+    adjust_breakdowns,
+    breakdown_names,
+    columns_of,
+    compare_breakdowns,
+    compare_columns,
+    is_counted,
+)
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile
 from medical_tasks.models.usage import an_answer
-from medical_tasks.runs.recipes import RecipeDifferences, comparable_judges, mapping, one_line, recipe_differences
+from medical_tasks.runs.recipes import RecipeDifferences, comparable_judges, mapping, one_line
+from medical_tasks.runs.recipes import recipe_differences as recipe_differences
 from medical_tasks.runs.results import read_items, read_results, weight_column
+from medical_tasks.scoring.averages import components
 from medical_tasks.spec import MetricSpec, TaskSpec
-
-if TYPE_CHECKING:
-    from medical_tasks.comparison.statistics import Columns
-
-__all__ = [
-    "Compared", "Pair", "Selection", "compare_pairs", "compare_results", "compare_runs", "letter", "read_compared",
-    "recipe_differences", "rows_by_task", "shared_rows",
-]  # fmt: skip
-
 
 NONE, ALL = "none", "all"
 
@@ -55,13 +57,6 @@ class Selection:
 def read_compared(folder: Path) -> Compared:
     """Reads a run's folder."""
     return Compared(label=str(folder), results=read_results(folder), rows=read_items(folder))
-
-
-def compare_runs(
-    first: Path, second: Path, tasks: Mapping[str, TaskSpec], *, selection: Selection | None = None
-) -> dict[str, Any]:
-    """Compares two runs' folders; see `compare_results`."""
-    return compare_results(read_compared(first), read_compared(second), tasks, selection=selection)
 
 
 def compare_results(
@@ -167,15 +162,6 @@ def _compare_task(
     rows: tuple[Mapping[str, Mapping[str, Any]], Mapping[str, Mapping[str, Any]]],
     wanted: Selection,
 ) -> dict[str, Any]:
-    from medical_tasks.comparison.statistics import (
-        adjust,
-        breakdown_names,
-        columns_of,
-        compare_breakdowns,
-        compare_columns,
-        is_counted,
-    )
-
     recipes = [mapping(entry.get("recipe")) for entry in entries]
     differences = recipe_differences(task.name, *recipes, metrics=task.metrics)
     if differences.refused:
@@ -261,8 +247,6 @@ def _unreported(both: _Both, name: str) -> str:
 
 
 def _no_average(metric: MetricSpec, both: _Both, reported: Mapping[str, MetricSpec]) -> str:
-    from medical_tasks.scoring.averages import components
-
     reports = {each.name: (each, both.reports(each)) for each in both.task.metrics}
     first, second = (
         components(metric, {name: each for name, (each, there) in reports.items() if there[run]}) for run in (0, 1)
@@ -318,8 +302,6 @@ def compare_pairs(
 
     `p_holm` is adjusted over the pairs, for each task and metric; in breakdowns over groups and pairs.
     """
-    from medical_tasks.comparison.statistics import adjust, adjust_breakdowns
-
     if len(runs) < 2:
         raise UsageError(f"a comparison takes two or more runs, got {len(runs)}.")
     places = [pair for pair in combinations(range(len(runs)), 2) if all_pairs or pair[0] == 0]
@@ -349,7 +331,9 @@ def compare_as_asked(arguments: argparse.Namespace) -> tuple[dict[str, Any], str
         )
     known = tasks()
     runs = [read_compared(folder) for folder in folders]
-    selection = Selection(tasks=_task_names(arguments.task), metrics=_words(arguments.metric), by=arguments.by)
+    named = dict.fromkeys(task.name for text in arguments.task for task in parse_task_names(text))
+    metrics = dict.fromkeys(word.strip() for text in arguments.metric for word in text.split(",") if word.strip())
+    selection = Selection(tasks=list(named), metrics=list(metrics), by=arguments.by)
     _check(selection, [run.results for run in runs], known)
     pairs = compare_pairs(runs, known, all_pairs=arguments.all_pairs, selection=selection)
     if arguments.flips is not None:
@@ -370,14 +354,6 @@ def _json(folders: Sequence[Path], pairs: Sequence[Any]) -> dict[str, Any]:
         "runs": {letter(place): str(folder) for place, folder in enumerate(folders)},
         "pairs": [{"first": letter(pair.first), "second": letter(pair.second), "tasks": pair.tasks} for pair in pairs],
     }
-
-
-def _words(given: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(word.strip() for text in given for word in text.split(",") if word.strip()))
-
-
-def _task_names(given: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(task.name for text in given for task in parse_task_names(text)))
 
 
 def _check(selection: Any, results: Sequence[Mapping[str, Any]], known: Mapping[str, Any]) -> None:

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from medical_tasks.io.table import align
+from medical_tasks.io.table import align, decimals, figure
 from medical_tasks.runs.output_tables import OutputTable, PreferenceTable, votes_of
 from medical_tasks.scoring import correlation
 from medical_tasks.scoring import preferences as pairwise
 from medical_tasks.scoring.estimates import Floats, as_json
-
-__all__ = ["MetaOptions", "meta_figures", "render_meta"]
-
 
 Kendall = Literal["pooled", "item"]
 _Marks = npt.NDArray[np.bool_]
@@ -69,7 +67,7 @@ def meta_figures(
     outputs = _Outputs(
         columns=columns,
         human=human,
-        mean=_mean(human, len(table.rows)),
+        mean=correlation.mean_score(human, len(table.rows)),
         clusters=[row.cluster for row in table.rows],
         pairs=pairs,
         pair_items=[table.rows[row].item for row in pairs.first],
@@ -103,14 +101,6 @@ def meta_figures(
             "pairs": sum(map(bool, votes)),
         }
     return figures
-
-
-def _mean(human: Sequence[Floats], n: int) -> Floats:
-    """Mean score of those who scored; added up in the order of size, so that it does not depend on theirs."""
-    table = np.array(human).reshape(-1, n)
-    there = (~np.isnan(table)).sum(axis=0)
-    sums = np.sort(np.nan_to_num(table), axis=0).sum(axis=0)
-    return np.asarray(np.divide(sums, there, out=np.full(n, np.nan), where=there > 0))
 
 
 def _kendall(outputs: _Outputs, one: str, other: str) -> dict[str, Any]:
@@ -178,10 +168,10 @@ def _both(found: correlation.RankCorrelation) -> dict[str, Any]:
     return {"spearman": as_json(found.spearman), "kendall": as_json(found.kendall)}
 
 
-_NONE = "n/a"
 _MOST_COLUMNS = 9
 _INTERVAL = "95 % interval"
 _COUNTS = ("same", "opposite", "tied", "missing")
+_share = partial(figure, form=".1f", times=100)
 _BOTH = (("one", "other"), ("other", "one"))
 _OTHERS = "one annotator with the others"
 
@@ -223,14 +213,14 @@ def _kendall_lines(meta: Mapping[str, Any]) -> list[str]:
     found = {frozenset((each["one"], each["other"])): each["value"] for each in meta["kendall"]}
     if 2 < len(names) <= _MOST_COLUMNS:
         rows = [
-            (one, "", "", *("1" if one == other else _number(found[frozenset((one, other))]) for other in names))
+            (one, "", "", *("1" if one == other else decimals(found[frozenset((one, other))]) for other in names))
             for one in names
         ]
         lines += [*align(("", "", "", *names), rows), ""]
     n = "outputs" if meta["settings"]["kendall"] == "pooled" else "items"
     return lines + align(
         ("metric", "with", "", "tau-b", _INTERVAL, n),
-        [(each["one"], each["other"], "", *_figure(each)) for each in meta["kendall"]],
+        [(each["one"], each["other"], "", *figure(each)) for each in meta["kendall"]],
     )
 
 
@@ -284,9 +274,7 @@ def _all_scores(meta: Mapping[str, Any]) -> list[str]:
 
 
 def _score_lines(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> list[str]:
-    made = [
-        (name, where, "", *_figure(found["spearman"])[:2], *_figure(found["kendall"])) for name, where, found in rows
-    ]
+    made = [(name, where, "", *figure(found["spearman"])[:2], *figure(found["kendall"])) for name, where, found in rows]
     return align(("", "", "", "rho", _INTERVAL, "tau-b", _INTERVAL, "outputs"), made)
 
 
@@ -325,21 +313,3 @@ def _too_few(figures: Any) -> bool:
             return figures["value"] is None and 0 < figures["n"] < correlation.FEWEST_ROWS
         return any(map(_too_few, figures.values()))
     return isinstance(figures, list) and any(map(_too_few, figures))
-
-
-def _figure(estimate: Mapping[str, Any]) -> tuple[str, str, str]:
-    return _number(estimate["value"]), _interval(estimate, 1, "z.3f"), str(estimate["n"])
-
-
-def _share(estimate: Mapping[str, Any]) -> tuple[str, str, str]:
-    value = estimate["value"]
-    return (_NONE if value is None else f"{100 * value:.1f}"), _interval(estimate, 100, ".1f"), str(estimate["n"])
-
-
-def _interval(estimate: Mapping[str, Any], times: int, form: str) -> str:
-    low, high = estimate["ci_low"], estimate["ci_high"]
-    return _NONE if low is None or high is None else f"{times * low:{form}} to {times * high:{form}}"
-
-
-def _number(value: float | None) -> str:
-    return _NONE if value is None else f"{value:z.3f}"

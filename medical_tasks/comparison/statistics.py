@@ -14,17 +14,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from medical_tasks.runs.results import weight_column
+from medical_tasks.runs.results import groups_of, weight_column
 from medical_tasks.scoring import paired
 from medical_tasks.scoring.averages import Components, average_of, components, sums
 from medical_tasks.scoring.estimates import Comparison, Floats, as_json
 from medical_tasks.spec import MetricSpec, TaskSpec
-
-__all__ = [
-    "CHANGED", "FEWEST", "GROUP_RESAMPLES", "RESAMPLES", "Columns", "adjust", "adjust_breakdowns", "breakdown_names",
-    "columns_of", "compare_breakdowns", "compare_columns", "is_counted", "item_value",
-]  # fmt: skip
-
 
 FEWEST: Final = 10
 """Fewer independent pairs than these, and no interval is to be relied on; a group of fewer gets none."""
@@ -210,7 +204,6 @@ def _sums(metric: MetricSpec, rows: Rows) -> tuple[Floats, Floats]:
     return above, below
 
 
-_MOST_WORDS: Final = 64
 Compare = Callable[..., dict[str, Any]]
 Breakdowns = dict[str, dict[str, dict[str, dict[str, Any]]]]
 
@@ -271,23 +264,7 @@ def _members(rows: Sequence[Mapping[str, Any]], by: str, known: Iterable[str]) -
         if not isinstance(told, str) or not told:
             continue
         if told not in read:
-            read[told] = _groups(told, names)
+            read[told] = groups_of(told, names)
         for group in read[told]:
             places.setdefault(group, []).append(place)
     return {group: np.array(members, dtype=np.intp) for group, members in places.items()}
-
-
-def _groups(told: str, known: frozenset[str]) -> tuple[str, ...]:
-    """The groups a row is in: its text whole where that is a group, else the groups that it is made of."""
-    words = told.split(" ")
-    if told in known or not 1 < len(words) <= _MOST_WORDS:
-        return (told,)
-    # The ways to read the first words as groups, shortest first; groups' names can have blanks too.
-    read: dict[int, tuple[str, ...]] = {0: ()}
-    for end in range(1, len(words) + 1):
-        for start in range(end):
-            name = " ".join(words[start:end])
-            if start in read and name in known:
-                read[end] = (*read[start], name)
-                break
-    return tuple(dict.fromkeys(read.get(len(words), (told,))))

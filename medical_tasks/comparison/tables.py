@@ -15,9 +15,6 @@ from medical_tasks.runs.numbers import NOT_COMPUTABLE, interval, metric_label, n
 from medical_tasks.runs.recipes import mapping, one_line
 from medical_tasks.spec import MetricSpec, TaskSpec
 
-__all__ = ["add_flips", "as_markdown", "as_text", "flipped_items", "run_names", "sections"]
-
-
 _LONGEST_NAME = 160
 _NONE: Final[Mapping[str, Any]] = {"metrics": {}, "breakdown": {}}
 

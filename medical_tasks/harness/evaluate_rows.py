@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-__all__ = ["Columns", "DatasetRows", "read_row"]
-
 Columns = Mapping[str, Sequence[str | tuple[Callable[..., Any], *tuple[str, ...]]]]
 """What a metric needs, to the columns it can be had from beside one of its own name; what reads several, and these."""
 
@@ -39,14 +37,10 @@ def read_row(row: Any, columns: Columns, where: str) -> Any:
         return {name: row[name] for name in columns}
     found = {}
     for name, others in columns.items():
-        sources = [source if isinstance(source, tuple) else (_same, source) for source in (*others, name)]
+        sources = [source if isinstance(source, tuple) else (lambda value: value, source) for source in (*others, name)]
         known = next((source for source in sources if all(column in row for column in source[1:])), None)
         if known is None:
             taken = " or ".join(" and ".join(source[1:]) for source in sources)
             raise ValueError(f"{where}: has no {name}. It is read from {taken}; got {', '.join(map(str, row))}")
         found[name] = known[0](*(row[column] for column in known[1:]))
     return found
-
-
-def _same(value: Any) -> Any:
-    return value

@@ -197,10 +197,6 @@ class _PartDoc(Doc):
         super().__setattr__(name, value)
 
 
-def _filter(task: TaskSpec) -> Callable[[Mapping[str, Any]], bool] | None:
-    return partial(task.benchmark.keeps, task) if task.benchmark.mixed_rows else None
-
-
 def _item(task: TaskSpec, row: Mapping[str, Any]) -> Item:
     return task.benchmark.load_items(task, [row])[int(row.get(_PLACE, 0))]
 
@@ -287,7 +283,7 @@ def task_configs(tasks: Sequence[TaskSpec]) -> list[LightevalTaskConfig]:
                     prompt_function=_Prompt(task, judge),
                     hf_repo=str(datasets_home() / spec.name),
                     hf_subset=wanted if wanted in spec.configs else spec.default_config,
-                    hf_filter=_filter(task),
+                    hf_filter=partial(task.benchmark.keeps, task) if task.benchmark.mixed_rows else None,
                     metrics=_plain_metrics(task) if judge is None else _judged_metrics(task, judge),
                     hf_avail_splits=split_names(task.split),
                     # lighteval asks each row once.

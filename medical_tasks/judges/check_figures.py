@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from medical_tasks.io.table import align
+from medical_tasks.io.table import align, decimals, figure
 from medical_tasks.judges.base import Unscored
 from medical_tasks.judges.checks import NLI, THREE_WAY, TWO_WAY, VIEWS, View
 from medical_tasks.models.usage import usage_said
@@ -248,7 +248,6 @@ def _json(value: float) -> float | None:
 
 
 _WAYS = {view.key: view.title for view in VIEWS}
-_NONE = "n/a"
 
 
 def render_check(check: Mapping[str, Any]) -> str:
@@ -283,13 +282,13 @@ def _summary(figures: Mapping[str, Any], known: Sequence[str]) -> list[str]:
     rows: list[tuple[str, ...]] = []
     for way in known:
         part, people = figures[way], figures["people"]
-        rows.append(("judge, accuracy", _WAYS[way], "", *_figure(part["accuracy"])))
-        rows.append(("judge, kappa", _WAYS[way], "", *_figure(part["kappa"])))
+        rows.append(("judge, accuracy", _WAYS[way], "", *figure(part["accuracy"])))
+        rows.append(("judge, kappa", _WAYS[way], "", *figure(part["kappa"])))
         if people is not None:
-            mean = _number(part["with_people"]["mean_agreement"])
+            mean = decimals(part["with_people"]["mean_agreement"])
             rows.append(("judge with each person, agreement", _WAYS[way], "", mean, "", ""))
-            rows.append(("people, pairwise agreement", _WAYS[way], "", *_figure(people[way]["pairwise_agreement"])))
-            rows.append(("people, Fleiss' kappa", _WAYS[way], "", *_figure(people[way]["fleiss_kappa"])))
+            rows.append(("people, pairwise agreement", _WAYS[way], "", *figure(people[way]["pairwise_agreement"])))
+            rows.append(("people, Fleiss' kappa", _WAYS[way], "", *figure(people[way]["fleiss_kappa"])))
     return align(("figure", "classes", "", "value", "95 % interval", "pairs"), rows)
 
 
@@ -320,14 +319,14 @@ def _rater_lines(figures: Mapping[str, Any]) -> list[str]:
 
 
 def _both(each: Mapping[str, Any]) -> tuple[str, ...]:
-    value, interval, _ = _figure(each["agreement"])
-    kappa, kappa_interval, _ = _figure(each["kappa"])
+    value, interval, _ = figure(each["agreement"])
+    kappa, kappa_interval, _ = figure(each["kappa"])
     return value, interval, kappa, kappa_interval, str(each["agreement"]["n"])
 
 
 def _group_lines(groups: Mapping[str, Mapping[str, Any]], known: Sequence[str]) -> list[str]:
     rows = [
-        (name, _WAYS[way], key, *_figure(figures[way][key]))
+        (name, _WAYS[way], key, *figure(figures[way][key]))
         for name, figures in groups.items()
         for way in known
         for key in ("accuracy", "kappa")
@@ -337,7 +336,7 @@ def _group_lines(groups: Mapping[str, Mapping[str, Any]], known: Sequence[str]) 
 
 def _average_lines(averages: Mapping[str, Mapping[str, Any]]) -> list[str]:
     rows = [
-        (name, _WAYS[way], " + ".join(found["groups"]), *_figure(found))
+        (name, _WAYS[way], " + ".join(found["groups"]), *figure(found))
         for way, by_name in averages.items()
         for name, found in by_name.items()
     ]
@@ -352,9 +351,9 @@ def _classes(part: Mapping[str, Any], way: str) -> list[str]:
         figures = part["classes"][name]
         shares = []
         for key in ("recall", "precision"):
-            low, high = map(_number, figures[f"{key}_interval"])
-            shares += [_number(figures[key]), low if low == high else f"{low} to {high}"]
-        rows.append((name, "", "", *map(str, counts), *shares, _number(figures["f1"])))
+            low, high = map(decimals, figures[f"{key}_interval"])
+            shares += [decimals(figures[key]), low if low == high else f"{low} to {high}"]
+        rows.append((name, "", "", *map(str, counts), *shares, decimals(figures["f1"])))
     said = (f"judge: {name}" for name in columns)
     header = (f"people said ({way})", "", "", *said, "recall", "95 % interval", "precision", "95 % interval", "F1")
     return align(header, rows)
@@ -364,13 +363,13 @@ def _left_out(figures: Mapping[str, Any], known: Sequence[str]) -> list[str]:
     way = known[0]
     people, judge = figures["people"][way]["leave_one_out"], figures[way]["with_people"]
     rows = [
-        (f"without person {number}", "", "", _number(own), _number(other), str(pairs), str(ties))
+        (f"without person {number}", "", "", decimals(own), decimals(other), str(pairs), str(ties))
         for number, (own, other, pairs, ties) in enumerate(
             zip(people["accuracy"], judge["leave_one_out"], people["pairs"], people["no_majority"], strict=True),
             start=1,
         )
     ]
-    rows.append(("mean", "", "", _number(people["mean"]), _number(judge["leave_one_out_mean"]), "", ""))
+    rows.append(("mean", "", "", decimals(people["mean"]), decimals(judge["leave_one_out_mean"]), "", ""))
     header = (
         f"against the majority of the others ({_WAYS[way]})", "", "", "person", "judge", "pairs", "left out: others differ",
     )  # fmt: skip
@@ -378,8 +377,8 @@ def _left_out(figures: Mapping[str, Any], known: Sequence[str]) -> list[str]:
 
 
 def _both_ways(part: Mapping[str, Any]) -> str:
-    value, interval, pairs = _figure(part["agreement"])
-    kappa, kappa_interval, _ = _figure(part["kappa"])
+    value, interval, pairs = figure(part["agreement"])
+    kappa, kappa_interval, _ = figure(part["kappa"])
     return (
         f"Asked for all statements of an answer at once, and singly: the same label on {value} ({interval}) of {pairs} pairs, "
         f"kappa {kappa} ({kappa_interval})."
@@ -404,13 +403,3 @@ def _coverage(check: Mapping[str, Any], way: str) -> list[str]:
         parts.append(f"{cost['votes_saved']:,} votes saved of {check['votes']} each")
     took = [f"judge: {usage_said(check['usage'])}."] if check["usage"]["requests"] else []
     return [said + ".", "; ".join([*parts, f"{cost['seconds']:.1f} s"]) + ".", *took]
-
-
-def _figure(estimate: Mapping[str, Any]) -> tuple[str, str, str]:
-    low, high = estimate["ci_low"], estimate["ci_high"]
-    interval = _NONE if low is None or high is None else f"{low:.3f} to {high:.3f}"
-    return _number(estimate["value"]), interval, str(estimate["n"])
-
-
-def _number(value: float | None) -> str:
-    return _NONE if value is None else f"{value:.3f}"

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from medical_tasks.data.dataset_source import file_sha256
-from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.policy import Subject
-from medical_tasks.io.files import read_text
+from medical_tasks.io.json_records import json_lines
+from medical_tasks.io.sheets import read_content
 from medical_tasks.judges.base import Judge, Label, Pair, Question, Unreadable, Unscored
 from medical_tasks.judges.check_figures import CheckPair, subset
 from medical_tasks.judges.checks import NLI, View
@@ -249,22 +250,9 @@ def _read(files: Mapping[Path, str], fields: Sequence[str], labels: Mapping[str,
 def _read_file(
     path: Path, fields: Sequence[str], labels: Mapping[str, Label], group: str, form: str
 ) -> list[LabelledPair]:
-    try:
-        text = read_text(path, encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start}).") from error
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
     pairs = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        where = f"{path}, line {number}"
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            reason = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
-            raise UsageError(f"{where}: not JSON ({reason}). A line is like {form}.") from error
+    for place, value in json_lines(path, read_content(path, form=form), form=form):
+        where = f"{path}, {place}"
         if not isinstance(value, dict):
             raise UsageError(f"{where}: not a JSON object. A line is like {form}.")
         for name in fields:
@@ -280,8 +268,6 @@ def _read_file(
             got = repr(label) if short else f"a text of {len(label)} characters"
             raise UsageError(f"{where}, field {fields[3]!r}: must be {', '.join(labels)}, got {got}.")
         pairs.append(LabelledPair(id=uid, premise=premise, hypothesis=hypothesis, label=labels[label], group=group))
-    if not pairs:
-        raise UsageError(f"{path}: no lines. A line is like {form}.")
     return pairs
 
 

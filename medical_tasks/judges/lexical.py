@@ -139,7 +139,7 @@ class _Premise:
                 if ended or number == len(parts) - 1:
                     ends |= {place + len(word), place + len(word.rstrip(_CLOSERS + _ENDS + ":;,"))}
                 # What follows a bullet or a list number begins a line as well.
-                fresh = ended or (fresh and _is_bullet(word))
+                fresh = ended or (fresh and (word in _BULLETS or word.rstrip(".):").isdigit()))
                 place += len(word) + 1
         return " ".join(words), frozenset(starts), frozenset(ends)
 
@@ -165,10 +165,6 @@ def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
 
 def _folded(text: str) -> str:
     return " ".join(part.casefold() for part in text.split())
-
-
-def _is_bullet(word: str) -> bool:
-    return word in _BULLETS or word.rstrip(".):").isdigit()
 
 
 STEM = 6

@@ -21,14 +21,13 @@ from medical_tasks.judges.budget import RunBudget
 from medical_tasks.judges.windows import plan_windows
 from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, fingerprint, quiet_libraries
 from medical_tasks.models.encoder import (
-    AFTER_PADDING,
-    LOAD_ERRORS,
-    UNBOUNDED,
     Batches,
     Opened,
     Row,
     check_packages,
     engine,
+    load_network,
+    longest_text,
     open_tokenizer,
     pad,
 )
@@ -123,23 +122,6 @@ def _windows(form: Form, pair: Pair, longest: int, cut: _Cut) -> list[Columns] |
             return made
         room -= excess  # sentences were counted one by one; joined they can be some tokens more
     return None
-
-
-def longest_input(config: Mapping[str, Any], tokenizer: Any, wanted: int | None, *, model: str) -> int:
-    """Finds how many tokens a classifier can be given, special ones included."""
-    positions = config.get("max_position_embeddings")
-    if positions is not None and config.get("model_type") in AFTER_PADDING:
-        positions -= int(config.get("pad_token_id", 1)) + 1
-    bounds = [int(bound) for bound in (positions, tokenizer.model_max_length) if bound and bound < UNBOUNDED]
-    if wanted is not None:
-        if positions is not None and wanted > positions:
-            raise UsageError(f"max_length={wanted}: {model} has positions for {positions} tokens; give no more.")
-        return wanted
-    if not bounds:
-        raise UsageError(
-            f"{model}: neither its config nor its tokenizer says how long an input can be: give max_length."
-        )
-    return min(bounds)
 
 
 class ClassifierForm(Form):
@@ -435,9 +417,11 @@ def combine(windows: Sequence[Sequence[float]], labels: Sequence[Label]) -> Labe
 def load_form(name: str, checkpoint: Checkpoint, family: Family, values: Mapping[str, Any]) -> tuple[Form, str]:
     """Loads tokenizer and weights, onto the accelerators where there are any; returns the form and the type of its weights."""
     import torch
+    import transformers
 
-    config = checkpoint.read("config.json")
-    labels = read_labels(config, values.get("labels"), model=name) if family == "classifier" else ()
+    labels = (
+        read_labels(checkpoint.read("config.json"), values.get("labels"), model=name) if family == "classifier" else ()
+    )
     dtype = values.get("dtype", "auto")
     if dtype == "auto":  # half precision where the hardware has it and T5 bears it; CPUs compute in float32
         half = torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
@@ -449,42 +433,17 @@ def load_form(name: str, checkpoint: Checkpoint, family: Family, values: Mapping
             "\nA tokenizer made of a sentencepiece file needs sentencepiece and protobuf (pip install sentencepiece protobuf); one "
             "saved by transformers 5 does not load in 4.",
         )
-        model = _load_network(name, checkpoint, family, getattr(torch, dtype))
+        model = load_network(
+            transformers.AutoModelForSeq2SeqLM if family == "true" else transformers.AutoModelForSequenceClassification,
+            name,
+            checkpoint.folder,
+            again=", or name a model that was trained for natural language inference",
+            dtype=getattr(torch, dtype),
+            **({"device_map": "auto"} if torch.accelerator.is_available() else {}),
+        )
     wanted = values.get("max_length")
     if family == "classifier":
-        longest = longest_input(config, tokenizer, wanted, model=name)
-        return ClassifierForm(model, tokenizer, labels=labels, max_length=longest), dtype
+        return ClassifierForm(model, tokenizer, labels=labels, max_length=longest_text(checkpoint, wanted)), dtype
     if values.get("official"):
         return OfficialTrueForm(model, tokenizer, name=name), dtype
     return TrueForm(model, tokenizer, name=name, max_length=wanted or TRUE_TOKENS), dtype
-
-
-def _load_network(name: str, checkpoint: Checkpoint, family: Family, dtype: Any) -> Any:
-    import torch
-    import transformers
-
-    auto = transformers.AutoModelForSeq2SeqLM if family == "true" else transformers.AutoModelForSequenceClassification
-    place = {"device_map": "auto"} if torch.accelerator.is_available() else {}
-    try:
-        model, report = auto.from_pretrained(
-            str(checkpoint.folder),
-            dtype=dtype,
-            local_files_only=True,
-            trust_remote_code=False,
-            output_loading_info=True,
-            **place,
-        )
-    except torch.OutOfMemoryError as error:
-        raise UsageError(
-            f"{name}: the model does not fit into the device's memory: {str(error).splitlines()[0]} Give dtype=bfloat16, or "
-            "show this process more devices."
-        ) from error
-    except LOAD_ERRORS as error:
-        raise UsageError(f"{name} does not load with transformers {transformers.__version__}: {error}") from error
-    missing = sorted(report["missing_keys"])
-    if missing:
-        raise UsageError(
-            f"{name}: its files lack {len(missing)} of its weights ({', '.join(missing[:3])}), which would be random. "
-            "Download it again, or name a model that was trained for natural language inference."
-        )
-    return model.eval()

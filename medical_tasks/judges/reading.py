@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from medical_tasks.io.json_records import once
 from medical_tasks.judges.base import Unreadable
 
 
@@ -154,7 +155,7 @@ def read_json(text: str) -> Any | Unreadable:
         return _NO_ANSWER
     try:
         value = json.loads(
-            _unfenced(spoken.strip()), object_pairs_hook=_once, parse_constant=_no_constant, parse_float=_finite
+            _unfenced(spoken.strip()), object_pairs_hook=once, parse_constant=_no_constant, parse_float=_finite
         )
     except (ValueError, RecursionError):
         value = None
@@ -361,12 +362,6 @@ def _labelled(line: str, label: str) -> str | None:
 
 def _bare(written: str) -> str:
     return written.strip(_MARKS).removesuffix(".").rstrip(_MARKS)
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len({key for key, _ in pairs}) != len(pairs):
-        raise ValueError("a key stands twice")
-    return dict(pairs)
 
 
 def _no_constant(name: str) -> Any:

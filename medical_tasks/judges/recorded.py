@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_bytes
+from medical_tasks.io.json_records import json_lines
 from medical_tasks.judges.base import Question, Unscored, Verdict
 from medical_tasks.judges.case import CUT, asked_sha256, was_cut
 from medical_tasks.judges.session import SessionStats
@@ -30,14 +31,11 @@ class RecordedJudge:
     def __init__(self, path: Path, *, name: str = "") -> None:
         try:
             raw = read_bytes(path)
-            text = raw.decode("utf-8-sig")
         except OSError as error:
             raise MissingError(
                 f"{path}: cannot read the recorded verdicts ({system_reason(error)}). Name the verdicts.jsonl of a run, or a "
                 'file with a line {"id": ..., "value": ...} for each question.'
             ) from error
-        except UnicodeDecodeError as error:
-            raise UsageError(f"{path}: recorded verdicts are UTF-8 text; {error}.") from error
         self.name = name or f"recorded/{path.name}"
         self.identity = {"backend": "recorded", "sha256": hashlib.sha256(raw).hexdigest()}
         self.comparable = True
@@ -47,9 +45,8 @@ class RecordedJudge:
         """Every question asked so far, in the form of `session.JudgeSession.rows`."""
         self._path = path
         self._records: dict[str, dict[str, dict[str, Any]]] = {}
-        for number, line in enumerate(text.split("\n"), start=1):
-            if line.strip():
-                self._add(number, line)
+        for place, row in json_lines(path, raw, form='{"id": ..., "value": ...}') if raw.strip() else ():
+            self._add(f"{path}, {place}", row)
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
         """Looks every question up; unscored if not in the file, or recorded for another question of that id."""
@@ -58,12 +55,7 @@ class RecordedJudge:
     def close(self) -> None:
         """Does nothing: the file was read at the start."""
 
-    def _add(self, number: int, line: str) -> None:
-        where = f"{self._path}, line {number}"
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise UsageError(f"{where}: not JSON ({error}). Each line is one object with id and value.") from error
+    def _add(self, where: str, row: Any) -> None:
         if not isinstance(row, dict) or not isinstance(row.get("id"), str):
             raise UsageError(f"{where}: each line is one object with a text as id. Write the question's id there.")
         scored, unscored = "value" in row, row.get("unscored")

@@ -31,6 +31,7 @@ from medical_tasks.models.encoder import (
     find_folder,
     first_line,
     linear_layer,
+    loading,
     longest_text,
     pad,
     read_tensors,
@@ -265,13 +266,9 @@ def _sentence_pieces(name: str, path: Path) -> Tokens:
 def _word_pieces(name: str, folder: Path) -> Tokens:
     import transformers
 
-    try:
+    with loading(f"{name}: its tokenizer"):
         # Not AutoTokenizer: conversions name classes of a package that is not needed here.
         tokenizer = transformers.BertTokenizerFast.from_pretrained(str(folder), local_files_only=True)
-    except LOAD_ERRORS as error:
-        raise UsageError(
-            f"{name}: its tokenizer does not load with transformers {transformers.__version__}: {first_line(error)}"
-        ) from error
 
     def cut(texts: Sequence[str]) -> list[list[int]]:
         made = tokenizer(
@@ -339,20 +336,14 @@ def _read_weights(checkpoint: Checkpoint) -> dict[str, Any]:
 
 
 def _encoder(checkpoint: Checkpoint, layout: str, state: Mapping[str, Any]) -> Any:
-    import transformers
-
     prefix = f"{layout}."
     weights = {
         key.removeprefix(prefix).replace(*_PROJECTIONS): value.float()
         for key, value in state.items()
         if key.startswith(prefix) and key.removeprefix(prefix) not in _NOT_LOADED
     }
-    try:
+    with loading(checkpoint.label):
         model, missing, strange = fill_network(_config(checkpoint, layout), weights)
-    except LOAD_ERRORS as error:
-        raise UsageError(
-            f"{checkpoint.label} does not load with transformers {transformers.__version__}: {first_line(error)}"
-        ) from error
     if missing or strange:
         raise UsageError(
             f"{checkpoint.label}: {len(missing)} of its weights are missing and {len(strange)} have no place "

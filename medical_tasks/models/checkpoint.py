@@ -17,11 +17,25 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO
 
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import open_file, read_text
 
 REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "n_ctx", "max_sequence_length", "seq_length")
+
+
+def read_json(path: Path, kind: type[Any] = dict, *, again: str = "Download it again.") -> Any:
+    """Reads a file of a checkpoint: an object, or a list."""
+    try:
+        found = json.loads(read_text(path))
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({system_reason(error)}). {again}") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path}: not JSON ({error}). {again}") from error
+    if not isinstance(found, kind):
+        expected = "list" if kind is list else "object"
+        raise UsageError(f"{path}: a JSON {expected} is expected, got {type(found).__name__}. {again}")
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,15 +49,7 @@ class Checkpoint:
     def read(self, file: str) -> Mapping[str, Any]:
         """Reads one of its JSON files; empty when it is not there."""
         path = self.folder / file
-        if not path.is_file():
-            return {}
-        try:
-            found = json.loads(read_text(path))
-        except ValueError as error:
-            raise UsageError(f"{path}: not JSON ({error}). Download it again.") from None
-        if not isinstance(found, dict):
-            raise UsageError(f"{path}: a JSON object is expected, got {type(found).__name__}.")
-        return found
+        return read_json(path) if path.is_file() else {}
 
     def setting(self, *names: str) -> Any:
         """Looks up `config.json`, and its `text_config` where a model has several parts; None when no name is there."""

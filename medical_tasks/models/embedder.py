@@ -6,7 +6,6 @@ other is a transformer alone, whose states are averaged over the tokens. Longer 
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,9 +15,15 @@ from typing import Any, Final, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.files import read_text
-from medical_tasks.models.checkpoint import REPOSITORY, Checkpoint, find_checkpoint, fingerprint, quiet_libraries
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.models.checkpoint import (
+    REPOSITORY,
+    Checkpoint,
+    find_checkpoint,
+    fingerprint,
+    quiet_libraries,
+    read_json,
+)
 from medical_tasks.models.encoder import (
     LOAD_ERRORS,
     Measure,
@@ -167,12 +172,13 @@ def _cached(target: str, example: str) -> Path:
 
 
 def _identity(checkpoint: Checkpoint, layout: Layout, longest: int) -> dict[str, str]:
+    layers = (f"dense {fingerprint(each.folder)}" if isinstance(each, Dense) else each for each in layout.layers)
     identity = {
         "kind": "embedder",
         "model": checkpoint.label,
         "weights": fingerprint(checkpoint.folder),
         "pooling": layout.pooling,
-        "layers": ", ".join(_said(layer) for layer in layout.layers),
+        "layers": ", ".join(layers),
         "max_length": str(longest),
         "lower_case": str(layout.lower_case).lower(),
         "normalised": "true",
@@ -180,10 +186,6 @@ def _identity(checkpoint: Checkpoint, layout: Layout, longest: int) -> dict[str,
         "engine": engine(),
     }
     return identity | ({"revision": checkpoint.revision} if checkpoint.revision else {})
-
-
-def _said(layer: Any) -> str:
-    return f"dense {fingerprint(layer.folder)}" if isinstance(layer, Dense) else str(layer)
 
 
 Pooling = Literal["mean", "cls", "max"]
@@ -229,7 +231,7 @@ def read_layout(folder: Path) -> Layout:
     listing = folder / "modules.json"
     if not listing.is_file():
         return Layout(transformer=folder)
-    modules = [_module(listing, entry) for entry in _read_json(listing, list)]
+    modules = [_module(listing, entry) for entry in read_json(listing, list, again=_AGAIN)]
     kinds = [kind for kind, _ in modules]
     if kinds[:2] != ["Transformer", "Pooling"] or not set(kinds[2:]) <= {"Dense", "Normalize"}:
         raise UsageError(
@@ -239,7 +241,7 @@ def read_layout(folder: Path) -> Layout:
     transformer = modules[0][1]
     _refuse_prompts(folder / "config_sentence_transformers.json")
     settings: dict[str, Any] = next(
-        (_read_json(transformer / name, dict) for name in _LENGTH_FILES if (transformer / name).is_file()), {}
+        (read_json(transformer / name, again=_AGAIN) for name in _LENGTH_FILES if (transformer / name).is_file()), {}
     )
     lower_case = settings.get("do_lower_case", False)
     if not isinstance(lower_case, bool):
@@ -266,7 +268,7 @@ def _module(listing: Path, entry: Any) -> tuple[str, Path]:
 
 
 def _pooling(path: Path) -> Pooling:
-    config = _read_json(path, dict)
+    config = read_json(path, again=_AGAIN)
     modes: dict[str, Pooling] = {"mean_tokens": "mean", "cls_token": "cls", "max_tokens": "max"}
     chosen = [
         name.removeprefix("pooling_mode_")
@@ -283,7 +285,7 @@ def _pooling(path: Path) -> Pooling:
 
 def _read_dense(folder: Path) -> Dense:
     path = folder / "config.json"
-    config = _read_json(path, dict)
+    config = read_json(path, again=_AGAIN)
     activation = str(config.get("activation_function", "torch.nn.modules.activation.Tanh")).rpartition(".")[2]
     if activation not in ACTIVATIONS:
         raise UsageError(
@@ -308,7 +310,7 @@ def _read_dense(folder: Path) -> Dense:
 
 def _refuse_prompts(path: Path) -> None:
     """A checkpoint that puts words of its own before every text would give other numbers without them."""
-    config = _read_json(path, dict) if path.is_file() else {}
+    config = read_json(path, again=_AGAIN) if path.is_file() else {}
     name, prompts = config.get("default_prompt_name"), config.get("prompts")
     if name is not None and not (isinstance(prompts, dict) and prompts.get(name) == ""):
         raise UsageError(
@@ -321,18 +323,6 @@ def _read_count(path: Path, config: Mapping[str, Any], name: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise UsageError(f"{path}: {name} must be a number of 1 or more, got {value!r}. {_AGAIN}")
     return value
-
-
-def _read_json(path: Path, kind: type[list[Any]] | type[dict[str, Any]]) -> Any:
-    try:
-        found = json.loads(read_text(path))
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}). {_AGAIN}") from error
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path}: not JSON. {_AGAIN}") from error
-    if not isinstance(found, kind):
-        raise UsageError(f"{path}: a JSON {'list' if kind is list else 'object'} is expected. {_AGAIN}")
-    return found
 
 
 def _pool(states: Any, mask: Any, pooling: Pooling) -> Any:

@@ -5,6 +5,7 @@ All is float32: the numbers of half precision would differ from machine to machi
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -51,9 +52,17 @@ def find_folder(folder: str | Path, missing: str) -> Checkpoint:
     return find_checkpoint(str(place.resolve()), revision=None)
 
 
+def installed(package: str) -> str:
+    """A package's version, "" where it is not installed."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
 def engine() -> str:
     """What computes, for identities: a small update of transformers changes no number."""
-    return f"transformers {importlib.metadata.version('transformers').split('.')[0]}"
+    return f"transformers {installed('transformers').split('.')[0]}"
 
 
 def device() -> Any:
@@ -63,16 +72,25 @@ def device() -> Any:
     return torch.accelerator.current_accelerator() if torch.accelerator.is_available() else torch.device("cpu")
 
 
+@contextlib.contextmanager
+def loading(what: str, hint: str = "") -> Iterator[None]:
+    """Says `what` does not load, with which transformers, and why; `hint` follows the reason."""
+    import transformers
+    from safetensors import SafetensorError
+
+    try:
+        yield
+    except (*LOAD_ERRORS, SafetensorError) as error:
+        version = transformers.__version__
+        raise UsageError(f"{what} does not load with transformers {version}: {first_line(error)}{hint}") from error
+
+
 def open_tokenizer(name: str, folder: Path, hint: str = "") -> Any:
     """Loads the tokenizer of a folder; where that fails, `hint` follows the reason."""
     import transformers
 
-    try:
+    with loading(f"{name}: its tokenizer", hint):
         return transformers.AutoTokenizer.from_pretrained(str(folder), **LOCAL)
-    except LOAD_ERRORS as error:
-        raise UsageError(
-            f"{name}: its tokenizer does not load with transformers {transformers.__version__}: {first_line(error)}{hint}"
-        ) from error
 
 
 def load_tokenizer(name: str, folder: Path, *, fast: bool = False) -> Any:
@@ -94,31 +112,39 @@ def load_model(name: str, folder: Path, *, layers: int | None = None) -> Any:
     """Loads an encoder in evaluation mode, on the CPU."""
     import torch
     import transformers
-    from safetensors import SafetensorError
 
-    try:
+    with loading(name):
         config = transformers.AutoConfig.from_pretrained(str(folder), **LOCAL)
-        if layers is not None:
-            if not 0 <= layers <= config.num_hidden_layers:
-                raise UsageError(f"{name} has layers 0 to {config.num_hidden_layers}; got {layers}.")
-            config.num_hidden_layers = layers
-        model, report = transformers.AutoModel.from_pretrained(
-            str(folder), config=config, dtype=torch.float32, output_loading_info=True, **LOCAL
-        )
-    except (*LOAD_ERRORS, SafetensorError) as error:
-        raise UsageError(
-            f"{name} does not load with transformers {transformers.__version__}: {first_line(error)}"
-        ) from error
+    if layers is not None:
+        if not 0 <= layers <= config.num_hidden_layers:
+            raise UsageError(f"{name} has layers 0 to {config.num_hidden_layers}; got {layers}.")
+        config.num_hidden_layers = layers
+    model = load_network(transformers.AutoModel, name, folder, config=config, dtype=torch.float32)
     if model.config.is_encoder_decoder:
         raise UsageError(
             f"{name}: a model with a decoder ({model.config.model_type}). Choose an encoder, such as a BERT."
         )
+    return model
+
+
+def load_network(auto: Any, name: str, folder: Path, *, again: str = "", **how: Any) -> Any:
+    """Loads a network by a class of transformers, in evaluation mode; `again` follows what to do about missing weights."""
+    import torch
+
+    with loading(name):
+        try:
+            model, report = auto.from_pretrained(str(folder), output_loading_info=True, **how, **LOCAL)
+        except torch.OutOfMemoryError as error:
+            raise UsageError(
+                f"{name}: the model does not fit into the device's memory: {first_line(error)} Give dtype=bfloat16, or show "
+                "this process more devices."
+            ) from error
     # BERT's own pooling of the first token is often missing, and read by nothing that loads a model here.
     missing = sorted(key for key in report["missing_keys"] if not key.startswith("pooler."))
     if missing:
         raise UsageError(
             f"{name}: its files lack {len(missing)} of its weights ({', '.join(missing[:3])}), which would be random. "
-            "Download it again."
+            f"Download it again{again}."
         )
     return model.eval()
 

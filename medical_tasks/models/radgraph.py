@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib
-import importlib.metadata
 import importlib.util
 import io
 import json
@@ -26,7 +25,7 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import open_file, read_bytes, read_text
 from medical_tasks.io.progress import Progress
 from medical_tasks.models.checkpoint import check_config
-from medical_tasks.models.encoder import LOAD_ERRORS, first_line, readable
+from medical_tasks.models.encoder import LOAD_ERRORS, engine, first_line, installed, readable
 from medical_tasks.scoring.content_overlap import REWARDS, Reward, radgraph_reward
 
 _INSTALL = "pip install 'radgraph==0.1.18'"
@@ -71,8 +70,8 @@ def radgraph_identity(folder: str | Path, *, reward: Reward = "partial", exact_c
         **place.identity(),
         "reward": reward,
         "case": "exact" if exact_case else "folded",
-        "package": f"radgraph {_version('radgraph')}",
-        "engine": f"transformers {_version('transformers').split('.')[0]}",
+        "package": f"radgraph {installed('radgraph') or 'unknown'}",
+        "engine": engine(),
     }
 
 
@@ -93,8 +92,8 @@ def _load(place: RadGraphFolder) -> Any:
                 return package.RadGraph(model_type=place.kind, model_cache_dir=str(cache))
             except (*LOAD_ERRORS, AttributeError, TypeError, AssertionError, EOFError) as error:
                 raise UsageError(
-                    f"{place.label}: does not load with radgraph {_version('radgraph')} and transformers "
-                    f"{_version('transformers')} ({type(error).__name__}: {first_line(error)}). Unpack the archive again."
+                    f"{place.label}: does not load with radgraph {installed('radgraph') or 'unknown'} and transformers "
+                    f"{installed('transformers')} ({type(error).__name__}: {first_line(error)}). Unpack the archive again."
                 ) from error
 
 
@@ -112,13 +111,6 @@ def _annotate(model: Any, text: str, unread: str) -> Mapping[str, Any]:
     return annotation
 
 
-def _version(package: str) -> str:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return "unknown"
-
-
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
     """Keeps what the package prints and warns of to itself: traces of failures are among it, which can hold text of a report."""
@@ -133,16 +125,15 @@ def _tokenizers_as_of_old() -> Iterator[None]:
     """Lends tokenizers two methods that the package calls and transformers 5 took away."""
     from transformers import PreTrainedTokenizerBase
 
-    methods = {"encode_plus": _encode_plus, "build_inputs_with_special_tokens": _build_inputs}
+    methods = {
+        "encode_plus": lambda self, *texts, **options: self(*texts, **options),
+        "build_inputs_with_special_tokens": _build_inputs,
+    }
     with contextlib.ExitStack() as lent:
         for name, method in methods.items():
             if not hasattr(PreTrainedTokenizerBase, name):
                 lent.enter_context(mock.patch.object(PreTrainedTokenizerBase, name, method, create=True))
         yield
-
-
-def _encode_plus(self: Any, text: Any, text_pair: Any = None, **options: Any) -> Any:
-    return self(text, text_pair, **options)
 
 
 def _build_inputs(self: Any, tokens: Sequence[int]) -> list[int]:

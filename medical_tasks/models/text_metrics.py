@@ -57,12 +57,20 @@ def word_metrics(
     return values
 
 
+def _scored(name: str, what: str, scorer: Any, *texts: Any) -> list[Any]:
+    """Scores with an open checkpoint, closes it, and says which texts were longer than it takes."""
+    with closing(scorer):
+        scores: list[Any] = scorer.score(*texts)
+    if scorer.truncated > 0:
+        count = f"{scorer.truncated} {what} are longer than the checkpoint takes and were cut there"
+        print(f"note: {name}: {count}", file=sys.stderr)
+    return scores
+
+
 def bertscores(folder: str | Path, layer: int, pairs: Pairs) -> list[BertScore]:
     """Computes BERTScore, not rescaled."""
-    with closing(open_bertscore(folder, layer=layer)) as scorer:
-        scores = scorer.score([prediction for prediction, _ in pairs], [reference for _, reference in pairs])
-    tell_cut("bertscore", "texts", scorer.truncated)
-    return scores
+    said, true = [prediction for prediction, _ in pairs], [reference for _, reference in pairs]
+    return _scored("bertscore", "texts", open_bertscore(folder, layer=layer), said, true)
 
 
 _LAYERS: Final = {("deberta", 48): 40, ("roberta", 24): 17, ("distilbert", 6): 5}
@@ -117,10 +125,8 @@ def medcon_identity(folder: str, variant: str) -> dict[str, Any]:
 
 def alignscores(given: str, pairs: Pairs) -> list[float]:
     """Computes AlignScore of each prediction, the claim, by its reference, the context."""
-    with closing(open_alignscore(**_align_files(given))) as scorer:
-        scores = scorer.score([reference for _, reference in pairs], [prediction for prediction, _ in pairs])
-    tell_cut("alignscore", "pairs", scorer.truncated)
-    return scores
+    said, true = [prediction for prediction, _ in pairs], [reference for _, reference in pairs]
+    return _scored("alignscore", "pairs", open_alignscore(**_align_files(given)), true, said)
 
 
 def align_identity(given: str) -> dict[str, Any]:
@@ -144,18 +150,14 @@ def similarities(name: str, folder: str | Path, pairs: Sequence[tuple[str, str]]
     An empty text has 0: an answer that says nothing is like nothing, and leaving it out would reward not answering.
     """
     example = CLINICAL_BERT if name == "clinical_bert" else MINILM
-    embedder = open_embedder(folder, example=example)
-    try:
+    with closing(open_embedder(folder, example=example)) as embedder:
         vectors = embedder.embed([text for pair in pairs for text in pair])
-    finally:
-        embedder.close()
     if embedder.truncated:
         distinct = len({text.strip() for pair in pairs for text in pair})
-        print(
-            f"note: {name}: {embedder.truncated} of {distinct} texts are longer than {embedder.max_length} tokens and were cut "
-            "there",
-            file=sys.stderr,
+        said = (
+            f"{embedder.truncated} of {distinct} texts are longer than {embedder.max_length} tokens and were cut there"
         )
+        print(f"note: {name}: {said}", file=sys.stderr)
     answers, right = vectors[::2].astype(np.float64), vectors[1::2].astype(np.float64)
     dot, answered, wanted = (
         np.einsum("ij,ij->i", *two) for two in ((answers, right), (answers, answers), (right, right))
@@ -166,26 +168,13 @@ def similarities(name: str, folder: str | Path, pairs: Sequence[tuple[str, str]]
     return [float(cosine) for cosine in np.clip(cosines, -1.0, 1.0)]
 
 
-def tell_cut(name: str, what: str, count: int) -> None:
-    """Says that texts were longer than a checkpoint takes."""
-    if count > 0:
-        print(f"note: {name}: {count} {what} are longer than the checkpoint takes and were cut there", file=sys.stderr)
-
-
 def _bleurts(folder: str, pairs: Pairs) -> list[float]:
-    with closing(open_bleurt(folder)) as scorer:
-        scores = scorer.score(_turned(pairs))
-    tell_cut("bleurt", "texts", scorer.truncated)
-    return scores
+    return _scored("bleurt", "texts", open_bleurt(folder), _turned(pairs))
 
 
 def _bertscore_identity(given: str) -> dict[str, Any]:
     folder, layer = checkpoint_layer(given)
     return dict(bertscore_identity(folder, layer=layer))
-
-
-def _medcons(folder: str, pairs: Pairs) -> list[float]:
-    return [medcon(*each).f1 for each in concept_pairs(folder, "aci-bench", pairs)]
 
 
 def _turned(pairs: Pairs) -> list[tuple[str, str]]:
@@ -216,7 +205,7 @@ MODEL_METRICS: Final[Mapping[str, ModelMetric]] = {
     "umls": ModelMetric(
         "medcon",
         "FOLDER, an index made by: medical-tasks umls build",
-        _medcons,
+        lambda folder, pairs: [medcon(*each).f1 for each in concept_pairs(folder, "aci-bench", pairs)],
         partial(medcon_identity, variant="aci-bench"),
         limits=(0.0, 2.0),  # synonyms can bring it above 1
     ),

@@ -261,7 +261,7 @@ def report_notes(shown: Sequence[ReportTask], repeated: Sequence[Path]) -> tuple
 
 def _differences(name: str, first: ReportTask, second: ReportTask) -> list[str]:
     """What keeps two runs of a task apart; each is told against the first run of the task."""
-    found = recipe_differences(name, _recipe(first), _recipe(second), metrics=tuple(first.metrics))
+    found = recipe_differences(name, first.entry["recipe"], second.entry["recipe"], metrics=tuple(first.metrics))
     pair = f"{name}, {first.run} and {second.run}"
     # What compares words is told once for the whole report.
     told = [each for each in (*found.refused, *found.warned) if not each.startswith(_OF_WORDS)]
@@ -270,11 +270,6 @@ def _differences(name: str, first: ReportTask, second: ReportTask) -> list[str]:
         names = ", ".join(metric.name for metric in first.metrics if metric.needs == setting)
         said.append(f"{pair}: {names or setting} cannot be compared: {why}")
     return said
-
-
-def _recipe(shown: ReportTask) -> Mapping[str, Any]:
-    recipe: Mapping[str, Any] = shown.entry["recipe"]
-    return recipe
 
 
 def _warnings(shown: Sequence[ReportTask]) -> list[str]:

@@ -73,11 +73,6 @@ def escaped_content(text: str) -> Markup:
     return Markup(str(escaped(text)).replace("&quot;", '"').replace("&#x27;", "'"))
 
 
-def isolated(text: str) -> Markup:
-    """Escapes a name that stands inside a sentence: its writing direction cannot turn the words around it."""
-    return markup("<bdi>", escaped(text), "</bdi>")
-
-
 def attributes(values: Mapping[str, str | bool | None]) -> Markup:
     """Writes attributes, each with a blank before it; True gives the bare name, None and False leave it out."""
     parts = []

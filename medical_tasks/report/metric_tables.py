@@ -5,8 +5,7 @@ Published results are reported by their authors, checked by nobody here, and nev
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from medical_tasks.report.html_parts import Cell, Column, Markup, Row, Toggle, escaped, html_table, markup
@@ -21,12 +20,8 @@ _NUMBERS = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
 
 def clean(metric: Mapping[str, Any]) -> dict[str, Any]:
     """Takes a metric's entry as `numbers` writes it: what is no number (`nan`, infinite, absent) is None."""
-    known = {name: _finite(metric.get(name)) for name in _NUMBERS}
+    known = {name: finite(metric.get(name)) for name in _NUMBERS}
     return {**metric, **known, "n": metric.get("n", 0)}
-
-
-def _finite(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
 def headline(task: ReportTask) -> str | None:
@@ -94,14 +89,6 @@ def coverage_cell(entry: Mapping[str, Any], metric: Mapping[str, Any]) -> Cell:
     return Cell(coverage(entry, metric), decided / asked if asked else None, title=title)
 
 
-def share_scale(metrics: Iterable[Mapping[str, Any]], unit: str) -> Scale:
-    """The axis on which all these entries of one metric can stand."""
-    ends: Sequence[float | None] = [
-        end for metric in metrics for end in (clean(metric)[name] for name in ("value", "ci_low", "ci_high"))
-    ]
-    return scale_of(ends, unit)
-
-
 _FILTER_FROM = 9
 
 
@@ -129,7 +116,8 @@ def _breakdown(tasks: Sequence[ReportTask], by: str, *, base: str) -> Markup:
     first = preferred if preferred is not None and preferred in names else names[0]
     others = [name for name in names if name != first]
     units = {name: str(entries[0][name].get("unit", "")) for name in names}
-    scale = share_scale([metrics[first] for metrics in entries], units[first])
+    ends = (clean(metrics[first])[end] for metrics in entries for end in ("value", "ci_low", "ci_high"))
+    scale = scale_of(ends, units[first])
     several = len(tasks) > 1 or any(by in result.breakdown for result in tasks[0].published)
     columns = [
         Column(name="group", label=by, header=True),

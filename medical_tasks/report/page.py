@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -47,6 +47,7 @@ from medical_tasks.report.page_data import ReportData, ReportItem, ReportTask
 from medical_tasks.report.plots import IntervalPoint, curve_svg, finite, interval_mark, intervals_svg
 from medical_tasks.report.published.figures import PublishedResult
 from medical_tasks.runs.numbers import metric_label, percent
+from medical_tasks.runs.results import groups_of
 from medical_tasks.spec import MetricSpec, Plot, PlotPoint
 
 
@@ -78,29 +79,18 @@ def _runs(data: ReportData) -> Markup:
         Column(name="judge", label="Judge"),
         Column(name="folder", label="Folder"),
     )
-    rows = [
-        (
-            Cell(name),
-            Cell(_joined([model_of(task) for task in tasks])),
-            Cell(_joined([task.name for task in tasks])),
-            Cell(f"{sum(_asked(task) for task in tasks):,}", sum(_asked(task) for task in tasks)),
-            Cell(_joined([_judge(task) for task in tasks]) or "none"),
-            Cell(_joined([task.folder for task in tasks])),
+    rows = []
+    for name, tasks in runs.items():
+        asked = sum(int(task.entry["coverage"]["asked"]) for task in tasks)
+        judges = _joined([str((task.entry.get("judge") or {}).get("name", "")) for task in tasks])
+        models, named = _joined([model_of(task) for task in tasks]), _joined([task.name for task in tasks])
+        folders = _joined([task.folder for task in tasks])
+        rows.append(
+            [*map(Cell, (name, models, named)), Cell(f"{asked:,}", asked), Cell(judges or "none"), Cell(folders)]
         )
-        for name, tasks in runs.items()
-    ]
     return html_table(
         columns, rows, id="runs", caption="The runs in this report.", show_caption=False, empty="No runs."
     )
-
-
-def _judge(task: ReportTask) -> str:
-    judge = task.entry.get("judge")
-    return str(judge["name"]) if judge else ""
-
-
-def _asked(task: ReportTask) -> int:
-    return int(task.entry["coverage"]["asked"])
 
 
 def _joined(values: Sequence[str]) -> str:
@@ -244,7 +234,7 @@ def _forest(tasks: Sequence[ReportTask], *, base: str) -> tuple[Markup, bool]:
     else:
         counts = f"Papers' figures are of {', '.join(sorted(others))}, which counts by the authors' rule."
         note = counts if others and reported else ""
-    title = f"{_titled(name)}, with 95 % intervals"
+    title = f"{name.replace('_', ' ').capitalize()}, with 95 % intervals"
     return intervals_svg([*points, *reported], id=f"{base}-forest", title=title, unit=unit, note=note), bool(reported)
 
 
@@ -254,10 +244,6 @@ def _reported(result: PublishedResult, name: str) -> IntervalPoint | None:
         return None
     detail = result.source if counted == name else f"{result.source}, counted as {counted}"
     return IntervalPoint(label=published_label(result), value=value, n=result.n_items, published=True, detail=detail)
-
-
-def _titled(name: str) -> str:
-    return name.replace("_", " ").capitalize()
 
 
 def _notes(task: ReportTask) -> list[str]:
@@ -306,16 +292,6 @@ def script_json(value: Any) -> Markup:
     return markup(_ENDS_SCRIPT.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
-class _Strings:
-    """Texts by number, each stored once; 0 is the empty one."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {"": 0}
-
-    def number(self, text: str) -> int:
-        return self.numbers.setdefault(text, len(self.numbers))
-
-
 def decision(item: ReportItem, metric: MetricSpec | None) -> str:
     """Sorts an item under one word by the metric that decides.
 
@@ -323,7 +299,7 @@ def decision(item: ReportItem, metric: MetricSpec | None) -> str:
         `right` or `wrong` for a metric that is one or the other; `full`, `partly` or `zero` for a share; `scored` for a count;
         `unscored` where a reason says why there is no value, `no value` where the metric has no denominator.
     """
-    value = _known(item.values.get(metric.name)) if metric is not None else None
+    value = finite(item.values.get(metric.name)) if metric is not None else None
     if value is None or metric is None:
         return "unscored" if item.unscored else "no value"
     low, high = metric.limits
@@ -333,10 +309,6 @@ def decision(item: ReportItem, metric: MetricSpec | None) -> str:
     if metric.kind == "proportion":
         return "right" if value == best else "wrong"
     return "full" if value == best else "zero" if value == worst else "partly"
-
-
-def _known(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
 
 
 def items_json(tasks: Sequence[ReportTask]) -> dict[str, Any]:
@@ -349,10 +321,19 @@ def items_json(tasks: Sequence[ReportTask]) -> dict[str, Any]:
         hash; and `s` its decision (a string's number), `v` its values in the order of `metrics`, `d` verdicts as `[id, value,
         unscored, text, votes]`.
     """
-    strings = _Strings()
+    strings = {"": 0}  # each text once, by its number
+
+    def number(text: str) -> int:
+        return strings.setdefault(text, len(strings))
+
     items = [item for task in tasks for item in task.items]
+    declared = [spec.name for task in tasks for spec in task.metrics]
     # `average` metrics are of totals: no item has them.
-    names = [name for name in _metric_names(tasks) if any(name in item.values for item in items)]
+    valued = dict.fromkeys(name for item in items for name in item.values)
+    names = [name for name in dict.fromkeys([*declared, *valued]) if name in valued]
+    reported: dict[str, Any] = {}
+    for task in reversed(tasks):
+        reported |= task.entry["metrics"]
     groups = list(dict.fromkeys(name for item in items for name in item.groups))
     runs = []
     for task in tasks:
@@ -362,46 +343,41 @@ def items_json(tasks: Sequence[ReportTask]) -> dict[str, Any]:
                 "name": task.run,
                 "texts": task.texts,
                 "items": [
-                    _item(item, task, strings, names=names, groups=groups, decides=decides) for item in task.items
+                    _item(item, task, number, names=names, groups=groups, decides=decides) for item in task.items
                 ],
             }
         )
     return {
         "task": tasks[0].name,
-        "metrics": [_metric(tasks, name) for name in names],
+        "metrics": [
+            {"label": metric_label(name, metric), "unit": str(metric.get("unit", ""))}
+            for name, metric in ((name, reported.get(name, {})) for name in names)
+        ],
         "groups": groups,
-        "strings": list(strings.numbers),
+        "strings": list(strings),
         "runs": runs,
     }
-
-
-def _metric_names(tasks: Sequence[ReportTask]) -> list[str]:
-    declared = [spec.name for task in tasks for spec in task.metrics]
-    return list(dict.fromkeys([*declared, *(name for task in tasks for item in task.items for name in item.values)]))
-
-
-def _metric(tasks: Sequence[ReportTask], name: str) -> dict[str, str]:
-    reported: Mapping[str, Any] = next(
-        (task.entry["metrics"][name] for task in tasks if name in task.entry["metrics"]), {}
-    )
-    return {"label": metric_label(name, reported), "unit": str(reported.get("unit", ""))}
 
 
 def _item(
     item: ReportItem,
     task: ReportTask,
-    strings: _Strings,
+    number: Callable[[str], int],
     *,
     names: Sequence[str],
     groups: Sequence[str],
     decides: MetricSpec | None,
 ) -> dict[str, Any]:
-    number = strings.number
+    values = [finite(item.values.get(name)) for name in names]
     row: dict[str, Any] = {
         "i": number(item.id),
         "s": number(decision(item, decides)),
-        "v": [_rounded(item.values.get(name)) for name in names],
-        "g": [[number(group) for group in _groups(item, task, by)] for by in groups],
+        "v": [None if value is None else round(value, 6) for value in values],
+        # Several come joined by a blank.
+        "g": [
+            [number(group) for group in groups_of(joined, task.entry["breakdown"].get(by, {}))] if joined else []
+            for by, joined in ((by, item.groups.get(by, "")) for by in groups)
+        ],
         "q": number(item.question),
         "a": number(item.answer),
         "e": number(item.gold),
@@ -415,28 +391,6 @@ def _item(
         ],
     }
     return {key: value for key, value in row.items() if value not in (0, [])}
-
-
-def _rounded(value: float | None) -> float | None:
-    known = _known(value)
-    return None if known is None else round(known, 6)
-
-
-def _groups(item: ReportItem, task: ReportTask, by: str) -> Iterable[str]:
-    """The groups an item is in. Several come joined by a blank, which can stand in a group's name as well."""
-    joined = item.groups.get(by, "")
-    known: Mapping[str, Any] = task.entry["breakdown"].get(by, {})
-    if not joined or joined in known:
-        return [joined] if joined else []
-    words = joined.split(" ")
-    found = []
-    while words:
-        length = next((size for size in range(len(words), 0, -1) if " ".join(words[:size]) in known), 0)
-        if not length:
-            return [joined]
-        found.append(" ".join(words[:length]))
-        words = words[length:]
-    return found
 
 
 def _reasons(tasks: Sequence[ReportTask]) -> list[tuple[list[str], str]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from medical_tasks.report.html_parts import Markup, escaped, markup, rendered
 from medical_tasks.runs.numbers import number
@@ -58,9 +59,9 @@ def _step(span: float) -> float:
     return next(step * power for step in _STEPS if step * power * 5 >= span)
 
 
-def finite(value: float | None) -> float | None:
-    """A number that can be drawn, or None."""
-    return value if value is not None and math.isfinite(value) else None
+def finite(value: Any) -> float | None:
+    """A number that can be drawn; None for any other value (`nan`, infinite, absent)."""
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
 _ROW, _TOP = 44, 6
@@ -87,7 +88,6 @@ def intervals_svg(
     title: str,
     unit: str = "",
     note: str = "",
-    x_label: str = "",
 ) -> Markup:
     """Draws a row a point: its label, and below it a dot with a bar for its interval; published results are open diamonds.
 
@@ -113,7 +113,7 @@ def intervals_svg(
         points=rows,
         top=_TOP,
         bottom=_TOP + _ROW * max(1, len(points)),
-        note=" ".join(part for part in (x_label, note) if part),
+        note=note,
     )
 
 

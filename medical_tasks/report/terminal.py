@@ -34,11 +34,7 @@ def render_table(*runs: Mapping[str, Any]) -> str:
             notes.append(styled(f"{model}, {name}: {said}", "bold"))
         notes += [f"{model}, {name}: {note}" for note in entry_notes(entry)]
         if entry["coverage"]["unscored"]:
-            notes.append(f"{model}, {name}: {_unscored(entry)}")
+            reasons = ", ".join(f"{count} x {reason}" for reason, count in entry["coverage"]["unscored"].items())
+            first, metric = next(iter(entry["metrics"].items()))
+            notes.append(f"{model}, {name}: not scored: {reasons}. With them {first} is {bounds(metric)}.")
     return "\n".join([*align((*_HEADER, "bounds") if with_bounds else _HEADER, rows), *notes])
-
-
-def _unscored(entry: Mapping[str, Any]) -> str:
-    reasons = ", ".join(f"{count} x {reason}" for reason, count in entry["coverage"]["unscored"].items())
-    name, metric = next(iter(entry["metrics"].items()))
-    return f"not scored: {reasons}. With them {name} is {bounds(metric)}."

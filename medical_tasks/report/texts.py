@@ -8,7 +8,6 @@ empty, and a note says why and what would bring it; the report is made all the s
 from __future__ import annotations
 
 import hashlib
-import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from medical_tasks.guard.policy import text_allowed
 from medical_tasks.guard.private_store import redact_row
 from medical_tasks.report.page_data import ReportItem, ReportVerdict
+from medical_tasks.report.plots import finite
 from medical_tasks.runs.responses import check_recipe, check_same_data, run_responses
 from medical_tasks.runs.runner import RunOptions, load_task_prompts
 from medical_tasks.spec import DatasetSpec, Item, Message, TaskSpec
@@ -60,7 +60,7 @@ def report_items(
                     for name, value in shown.items()
                     if name.startswith(_GROUP) and value is not None
                 },
-                values={name: _number(shown[name]) for name in metrics if name in shown},
+                values={name: finite(shown[name]) for name in metrics if name in shown},
                 question=texts.questions.get(row["id"], ""),
                 answer=_showable(answer or ""),
                 gold=texts.golds.get(row["id"], ""),
@@ -72,11 +72,6 @@ def report_items(
             )
         )
     return tuple(made)
-
-
-def _number(value: Any) -> float | None:
-    """A metric's value; parquet has nan where it has no denominator."""
-    return None if not isinstance(value, int | float) or math.isnan(value) else float(value)
 
 
 def _showable(text: str) -> str:

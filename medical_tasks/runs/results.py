@@ -186,6 +186,25 @@ def weight_column(metric: str) -> str:
     return f"{metric}_of"
 
 
+_MOST_WORDS = 64
+
+
+def groups_of(told: str, known: Container[str]) -> tuple[str, ...]:
+    """The groups a row is in: its text whole where that is a group, else the groups that it is made of."""
+    words = told.split(" ")
+    if told in known or not 1 < len(words) <= _MOST_WORDS:
+        return (told,)
+    # The ways to read the first words as groups, shortest first; groups' names can have blanks too.
+    read: dict[int, tuple[str, ...]] = {0: ()}
+    for end in range(1, len(words) + 1):
+        for start in range(end):
+            name = " ".join(words[start:end])
+            if start in read and name in known:
+                read[end] = (*read[start], name)
+                break
+    return tuple(dict.fromkeys(read.get(len(words), (told,))))
+
+
 def item_of(question: str, ids: Container[str]) -> str | None:
     """Finds the item a question is about: the longest id that is its name, or that `/` and more follow."""
     while question not in ids:

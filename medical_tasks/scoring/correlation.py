@@ -95,12 +95,17 @@ def among_annotators(
     check_same_length(**{f"scores[{place}]": column for place, column in enumerate(columns)}, clusters=clusters)
     pairs: list[tuple[npt.ArrayLike, npt.ArrayLike]] = []
     for place, own in enumerate(columns):
-        others = np.array([*columns[:place], *columns[place + 1 :]]).reshape(len(columns) - 1, len(clusters))
-        there = (~np.isnan(others)).sum(axis=0)
-        # Added up in the order of size, so that equal means are equal to the last digit whoever gave which score.
-        sums = np.sort(np.nan_to_num(others), axis=0).sum(axis=0)
-        pairs.append((own, np.divide(sums, there, out=np.full(len(clusters), np.nan), where=there > 0)))
+        pairs.append((own, mean_score([*columns[:place], *columns[place + 1 :]], len(clusters))))
     return _mean_over_columns(pairs, clusters, seed, resamples)
+
+
+def mean_score(scores: Sequence[Floats], outputs: int) -> Floats:
+    """Each output's mean over those who scored it, `nan` where nobody did."""
+    table = np.array(scores).reshape(len(scores), outputs)
+    there = (~np.isnan(table)).sum(axis=0)
+    # Added up in the order of size, so that equal means are equal to the last digit whoever gave which score.
+    sums = np.sort(np.nan_to_num(table), axis=0).sum(axis=0)
+    return np.asarray(np.divide(sums, there, out=np.full(outputs, np.nan), where=there > 0))
 
 
 def mean_tau_within(

@@ -88,7 +88,8 @@ def punkt_spans(text: str, punkt: Punkt = UNTRAINED) -> list[tuple[int, int]]:
     raw: list[tuple[int, int]] = []
     start = 0
     for end, following, context in _contexts(text):
-        if any(_ends(word, after, punkt) for word, after in itertools.pairwise(_words(context))):
+        words = (word for line in context.split("\n") for word in _WORD.findall(line))
+        if any(_ends(word, after, punkt) for word, after in itertools.pairwise(words)):
             raw.append((start, end))
             start = following
     raw.append((start, len(text.rstrip())))
@@ -129,10 +130,6 @@ def _context(text: str, found: re.Match[str], first: int) -> tuple[int, int, str
 def _last_space(text: str, start: int, end: int) -> int:
     """The last ASCII white space between two places, -1 where there is none."""
     return max((text.rfind(space, start, end) for space in " \t\n\r\v\f"), default=-1)
-
-
-def _words(context: str) -> list[str]:
-    return [word for line in context.split("\n") for word in _WORD.findall(line)]
 
 
 def _ends(word: str, after: str, punkt: Punkt) -> bool:

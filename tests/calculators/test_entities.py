@@ -146,7 +146,7 @@ def test_unknown_calculators_and_conventions() -> None:
         calculate("cha2ds2vask", MAN)
     with pytest.raises(CalculatorInputError, match="no calculator 1000000; `medical-tasks calc --list`"):
         calculate(1_000_000, MAN)
-    with pytest.raises(CalculatorInputError, match="unknown convention patch; known: .*fentanyl-patch-by-dose"):
+    with pytest.raises(CalculatorInputError, match="unknown convention 'patch'. Known: .*fentanyl-patch-by-dose"):
         calculate(4, MAN, conventions=frozenset({"patch"}))
 
 

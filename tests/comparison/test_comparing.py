@@ -11,7 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.comparison.comparing import Compared, Selection, compare_pairs, compare_results, compare_runs, letter
+from medical_tasks.comparison.comparing import (
+    Compared,
+    Selection,
+    compare_pairs,
+    compare_results,
+    letter,
+    read_compared,
+)
 from medical_tasks.comparison.statistics import breakdown_names
 from medical_tasks.errors import UsageError
 from tests.comparison.comparison_cases import RECIPE, TASK, TASKS, cases, compared, folder, row, rows
@@ -27,7 +34,7 @@ def test_folders_are_compared_on_the_items_that_both_have_and_the_rest_is_said(t
     b = folder(
         tmp_path / "b", [row(key, 1.0) for key in ("1", "2", "3", "9")], prompts={"set": "official"}, data=RENAMED
     )
-    entry = compare_runs(a, b, TASKS)["toy"]
+    entry = compare_results(read_compared(a), read_compared(b), TASKS)["toy"]
     assert entry["n_items"] == 3
     assert entry["metrics"]["right"]["n"] == 2
     assert entry["metrics"]["right"]["difference"] == pytest.approx(0.5)

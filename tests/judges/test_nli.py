@@ -25,7 +25,6 @@ from medical_tasks.judges.nli import (
     answer_tokens,
     combine,
     find_family,
-    longest_input,
     open_nli,
     read_label,
     read_labels,
@@ -288,10 +287,6 @@ def test_what_a_config_says() -> None:
         assert " ".join(read_labels(config, given_labels, model="nli/m")) == expected
     for architectures, kind, family in CASES["families"]:
         assert find_family({"architectures": architectures, "model_type": kind}, model="nli/m") == family
-    for config, own, wanted, found in CASES["longest_input"]:
-        assert longest_input(config, SimpleNamespace(model_max_length=own), wanted, model="nli/m") == found
-    with pytest.raises(UsageError, match="give max_length"):
-        longest_input({}, SimpleNamespace(model_max_length=10**30), None, model="nli/m")
 
 
 @pytest.mark.parametrize(("config", "given_labels", "message"), CASES["labels_that_mean_nothing"])

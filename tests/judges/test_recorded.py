@@ -102,7 +102,7 @@ def test_files_and_values_that_do_not_fit(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match="nope.jsonl: cannot read the recorded verdicts"):
         RecordedJudge(tmp_path / "nope.jsonl")
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
-    with pytest.raises(UsageError, match="are UTF-8 text"):
+    with pytest.raises(UsageError, match="not UTF-8 text"):
         RecordedJudge(tmp_path / "bytes")
     judge = recorded(tmp_path, {"id": "a", "value": "true"})
     asked = question("a", pair=Pair(premise="p", hypothesis="h", values={"entailment": True, "neutral": False}))

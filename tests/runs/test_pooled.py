@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.comparison.comparing import compare_runs
+from medical_tasks.comparison.comparing import compare_results, read_compared
 from medical_tasks.harness.judging import Weighted, metric_value, pooled_mean
 from medical_tasks.report.markdown import render_markdown
 from medical_tasks.runs.estimation import NOT_ALL
@@ -86,6 +86,10 @@ def written(folder: Path, scores: dict[str, ItemScore], task: TaskSpec = TASK, *
 
 def run(folder: Path, counts: list[tuple[int, int]]) -> Path:
     return written(folder, {str(place): scored(str(place), *each) for place, each in enumerate(counts)})
+
+
+def compare_runs(first: Path, second: Path, tasks: dict[str, TaskSpec]) -> dict[str, Any]:
+    return compare_results(read_compared(first), read_compared(second), tasks)
 
 
 def test_two_runs_are_compared_by_their_pooled_ratios(tmp_path: Path) -> None:
