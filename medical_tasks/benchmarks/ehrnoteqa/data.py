@@ -6,7 +6,6 @@ DiSCQ: Lehman et al., "Learning to Ask Like a Physician", ClinicalNLP 2022, http
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -29,6 +28,7 @@ from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
 from medical_tasks.benchmarks.ehrnoteqa.twin import TwinNote, twin_patients
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.guard.leak_sources import walked
 from medical_tasks.io.csv_files import read_csv
 from medical_tasks.io.files import read_text
 from medical_tasks.spec import Item, TaskSpec
@@ -128,7 +128,7 @@ def _asked(path: Path, line: int, cells: dict[str, str]) -> tuple[str, str, str]
 def _find_texts(path: Path, names: Sequence[str]) -> dict[str, Path]:
     wanted = {f"{name}.txt": name for name in names} | {name: name for name in names}
     found: dict[str, list[Path]] = {name: [] for name in names}
-    for file in _discq_files(path.absolute().parent):
+    for file in walked(path.absolute().parent):
         if file.name in wanted:
             found[wanted[file.name]].append(file)
     missing = [name for name, files in found.items() if not files]
@@ -144,19 +144,6 @@ def _find_texts(path: Path, names: Sequence[str]) -> dict[str, Path]:
             f"{path}: {len(several):,} texts lie below its folder more than once:{_listed(several)}\nKeep one of each there."
         )
     return {name: files[0] for name, files in found.items()}
-
-
-def _discq_files(folder: Path) -> Iterator[Path]:
-    """The files below a folder, those behind links too."""
-    seen: set[tuple[int, int]] = set()
-    for place, folders, names in os.walk(folder, followlinks=True):
-        status = Path(place).stat()
-        if (status.st_dev, status.st_ino) in seen:
-            folders.clear()  # a link that leads back
-            continue
-        seen.add((status.st_dev, status.st_ino))
-        folders.sort()
-        yield from (Path(place) / name for name in sorted(names))
 
 
 def _listed(names: Sequence[str]) -> str:
