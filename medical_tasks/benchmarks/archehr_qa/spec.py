@@ -29,7 +29,6 @@ from medical_tasks.spec import (
 
 if TYPE_CHECKING:
     from medical_tasks.data.dataset_source import DatasetSource
-    from medical_tasks.judges.base import Judging
 
 WORD_LIMIT: Final = 75
 """Most words of an answer."""
@@ -158,18 +157,12 @@ class ArchEHRQA(Benchmark):
         return load_items(task, rows)
 
     def load_prompts(
-        self,
-        task: TaskSpec,
-        name: str = "own",
-        upstream: Path | None = None,
-        *,
-        arguments: Mapping[str, str] | None = None,
-        exemplars: Sequence[Mapping[str, Any]] = (),
+        self, task: TaskSpec, name: str = "own", upstream: Path | None = None, **settings: Any
     ) -> PromptSet:
         """See `prompts`."""
         from medical_tasks.benchmarks.archehr_qa.prompts import load_prompts
 
-        return load_prompts(task, name, upstream, arguments=arguments)
+        return load_prompts(task, name, upstream, arguments=settings.get("arguments"))
 
     def gold_response(self, task: TaskSpec, item: Item) -> str:
         """See `prompts`."""
@@ -178,31 +171,18 @@ class ArchEHRQA(Benchmark):
         return gold_response(task, item)
 
     def score_items(
-        self,
-        task: TaskSpec,
-        items: Sequence[Item],
-        responses: Sequence[str],
-        *,
-        judging: Judging | None = None,
-        arguments: Mapping[str, str] | None = None,
+        self, task: TaskSpec, items: Sequence[Item], responses: Sequence[str], **given: Any
     ) -> list[ItemScore]:
         """See `scoring`."""
         from medical_tasks.benchmarks.archehr_qa.scoring import score_items
 
-        return score_items(task, items, responses, arguments=arguments)
+        return score_items(task, items, responses, arguments=given.get("arguments"))
 
-    def open_protocol(
-        self,
-        task: TaskSpec,
-        *,
-        arguments: Mapping[str, str] | None = None,
-        prompts: str = "own",
-        upstream: Path | None = None,
-    ) -> MultiStep:
+    def open_protocol(self, task: TaskSpec, **settings: Any) -> MultiStep:
         """See `prompts`."""
         from medical_tasks.benchmarks.archehr_qa.prompts import open_protocol
 
-        return open_protocol(task, arguments=arguments)
+        return open_protocol(task, arguments=settings.get("arguments"))
 
     def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
         """See `scoring`."""

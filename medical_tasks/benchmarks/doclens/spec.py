@@ -27,7 +27,7 @@ from medical_tasks.spec import (
 
 if TYPE_CHECKING:
     from medical_tasks.data.dataset_source import DatasetSource
-    from medical_tasks.judges.base import JudgePrompts, Judging
+    from medical_tasks.judges.base import JudgePrompts
 
 ACI_BENCH = DatasetSpec(
     name="aci_bench",
@@ -360,18 +360,12 @@ class DocLens(Benchmark):
         return load_items(task, rows)
 
     def load_prompts(
-        self,
-        task: TaskSpec,
-        name: str = "own",
-        upstream: Path | None = None,
-        *,
-        arguments: Mapping[str, str] | None = None,
-        exemplars: Sequence[Mapping[str, Any]] = (),
+        self, task: TaskSpec, name: str = "own", upstream: Path | None = None, **settings: Any
     ) -> PromptSet:
         """See `prompts`."""
         from medical_tasks.benchmarks.doclens.prompts import load_prompts
 
-        return load_prompts(task, name, upstream, arguments=arguments, exemplars=exemplars)
+        return load_prompts(task, name, upstream, **settings)
 
     def gold_response(self, task: TaskSpec, item: Item) -> str:
         """See `prompts`."""
@@ -380,18 +374,14 @@ class DocLens(Benchmark):
         return gold_response(task, item)
 
     def score_items(
-        self,
-        task: TaskSpec,
-        items: Sequence[Item],
-        responses: Sequence[str],
-        *,
-        judging: Judging | None = None,
-        arguments: Mapping[str, str] | None = None,
+        self, task: TaskSpec, items: Sequence[Item], responses: Sequence[str], **given: Any
     ) -> list[ItemScore]:
         """See `scoring`."""
         from medical_tasks.benchmarks.doclens.scoring import score_items
 
-        return score_items(task, items, responses, judging=required(judging), arguments=arguments)
+        return score_items(
+            task, items, responses, judging=required(given.get("judging")), arguments=given.get("arguments")
+        )
 
     def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
         """See `scoring`."""
