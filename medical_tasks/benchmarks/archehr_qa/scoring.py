@@ -36,7 +36,7 @@ from medical_tasks.benchmarks.archehr_qa.parsing import (
 )
 from medical_tasks.benchmarks.archehr_qa.prompts import QUESTION_WORDS
 from medical_tasks.benchmarks.archehr_qa.spec import ENDS, OFFICIAL, WORD_LIMIT
-from medical_tasks.data.task_data import check_scoring_args
+from medical_tasks.data.task_data import check_lengths, check_scoring_args
 from medical_tasks.errors import UsageError
 from medical_tasks.scoring.bleu_and_sari import tokenize_13a
 from medical_tasks.scoring.reasoning import spoken
@@ -58,10 +58,7 @@ def score_items(
     """Scores the replies to a task's items; any text has a score. Each of the `scoring_arguments` adds its metrics."""
     given = arguments or {}
     check_scoring_args(task, given)
-    if len(items) != len(responses):
-        raise UsageError(
-            f"{task.name}: {len(items)} items but {len(responses)} responses. Give one response for each item."
-        )
+    check_lengths(task, items, responses)
     if len({item.id for item in items}) != len(items):
         raise UsageError(f"{task.name}: two items have the same id. Give each item one response.")
     return _SCORED[_kind(task)](task, items, responses, given)

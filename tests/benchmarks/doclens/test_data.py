@@ -295,13 +295,6 @@ def test_items_of_each_form() -> None:
     assert (own.id, own.fields["reference"]) == ("a", "Gout. Allopurinol started.")
 
 
-@pytest.mark.parametrize("name", ["aci_bench", "aci_bench_section", "mimic_rrs", "meqsum", "doclens_own"])
-def test_an_id_that_stands_twice(name: str) -> None:
-    row = demo_rows(BY_NAME[name], BY_NAME[name].split)[0]
-    with pytest.raises(UsageError, match=f"{name}: two rows of the built dataset have the same id. Build it again"):
-        load_items(BY_NAME[name], [row, row])
-
-
 def write(path: Path, content: Any) -> Path:
     path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
     return path
