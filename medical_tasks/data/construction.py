@@ -18,7 +18,7 @@ from typing import Any, Final
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
 from medical_tasks.io import sheets
-from medical_tasks.io.files import WholeFile, read_text
+from medical_tasks.io.files import WholeFile, read_text, readable
 from medical_tasks.io.json_records import Field, Record, read_records
 
 
@@ -77,11 +77,10 @@ def write_json(path: Path, values: Mapping[str, Any], *, indent: int | None = 2)
 
 def read_json(path: Path, *, step: str) -> dict[str, Any]:
     """Reads a JSON file that an earlier step wrote (`medical-tasks construct STEP`)."""
+    _require(path, step)
     try:
-        _require(path, step)
-        values = json.loads(read_text(path))
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
+        with readable(path, again=f"Do this step again: construct {step}."):
+            values = json.loads(read_text(path))
     except (ValueError, RecursionError):
         values = None
     if not isinstance(values, dict):

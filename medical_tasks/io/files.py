@@ -11,12 +11,11 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Self, cast
 
-from medical_tasks.errors import IncompleteError, UsageError, doing, system_reason
+from medical_tasks.errors import IncompleteError, MedicalTasksError, MissingError, UsageError, doing, system_reason
 
 __all__ = [
     "CHUNK_BYTES", "WholeFile", "check_columns", "check_line", "checked_file", "csv_lines", "folder_lock", "open_file", "open_text",
-    "read_bytes",
-    "read_chunks", "read_text",
+    "read_bytes", "read_chunks", "read_text", "readable",
 ]  # fmt: skip
 
 
@@ -29,6 +28,26 @@ _KINDS: Final = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
+
+
+@contextlib.contextmanager
+def readable(
+    path: Path, *, missing: str = "", again: str = "", error: type[MedicalTasksError] = UsageError
+) -> Iterator[None]:
+    """Makes an error for the user of what the system, or a text that is not UTF-8, says of a file in the block.
+
+    `missing`: what to do about a file that is not there; `again`: about one that cannot be read, or whose text is no UTF-8.
+    """
+    step = f" {again}" if again else ""
+    try:
+        yield
+    except OSError as problem:
+        if missing and isinstance(problem, FileNotFoundError):
+            raise MissingError(f"{path}: no such file. {missing}") from problem
+        raise error(f"{path}: cannot be read ({system_reason(problem)}).{step}") from problem
+    except UnicodeDecodeError as problem:
+        byte = problem.object[problem.start]
+        raise UsageError(f"{path}: not UTF-8 (byte 0x{byte:02x}).{step or ' Save it as UTF-8.'}") from problem
 
 
 def checked_file(path: Path) -> Path:

@@ -30,9 +30,10 @@ from medical_tasks.benchmarks.doclens.mimic_report import (
 )
 from medical_tasks.benchmarks.doclens.spec import MIMIC_RRS, demo_entries
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
-from medical_tasks.errors import UsageError, system_reason
+from medical_tasks.errors import UsageError
 from medical_tasks.io.columns import Column
 from medical_tasks.io.csv_files import StreamedRow, read_csv, stream_rows
+from medical_tasks.io.files import readable
 from medical_tasks.io.json_records import LONGEST_ID, Field, is_text, is_text_or_null, optional, read_records
 from medical_tasks.io.progress import reading
 from medical_tasks.scoring.sentences import split_sentences
@@ -169,10 +170,8 @@ def report_sentences(findings: str) -> list[str]:
 
 def file_stamp(path: Path) -> tuple[int, ...]:
     """Tells a file's state from any other it had or will have, as far as its folder knows."""
-    try:
+    with readable(path):
         state = path.stat()
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
     return state.st_size, state.st_dev, state.st_ino, state.st_mtime_ns
 
 

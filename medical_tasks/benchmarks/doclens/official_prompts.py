@@ -15,8 +15,8 @@ from typing import Any, Final, Literal, cast
 from medical_tasks.benchmarks.doclens.measures import MAX_CLAIMS, MIN_CLAIMS
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.data.dataset_source import repository_file
-from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.files import read_text
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.files import read_text, readable
 from medical_tasks.spec import Message, TaskSpec
 
 OFFICIAL_STYLES: Final = ("json_cot", "cot")
@@ -187,10 +187,9 @@ def _read(task: TaskSpec, upstream: Path | None, path: str) -> tuple[Path, str]:
         )
     found = repository_file(upstream, path, repository=REPOSITORY)
     try:
-        text = read_text(found)
+        with readable(found, again=_AGAIN, error=MissingError):
+            text = read_text(found)
         content = json.loads(text)
-    except OSError as error:
-        raise MissingError(f"{found}: cannot be read ({system_reason(error)}).") from error
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{found}: is no JSON in UTF-8. {_AGAIN}") from error
     if wrong := _wrong(content, found.name):

@@ -27,10 +27,10 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import (
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
 from medical_tasks.benchmarks.ehrnoteqa.twin import TwinNote, twin_patients
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
-from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.leak_sources import walked
 from medical_tasks.io.csv_files import read_csv
-from medical_tasks.io.files import read_text
+from medical_tasks.io.files import read_text, readable
 from medical_tasks.spec import Item, TaskSpec
 
 DISCQ_ROWS = 1089
@@ -152,12 +152,8 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _read_text(file: Path) -> str:
-    try:
+    with readable(file, again="Get the text again."):
         text = read_text(file, encoding="utf-8-sig")  # line ends become line feeds, as for the authors
-    except OSError as error:
-        raise UsageError(f"{file}: cannot be read ({system_reason(error)}).") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{file}: not UTF-8 (byte 0x{error.object[error.start]:02x}). Get the text again.") from error
     if not text.strip():
         raise UsageError(f"{file}: is empty. Get the text again.")
     return text

@@ -18,8 +18,8 @@ from typing import Any, Final
 
 from medical_tasks.benchmarks.kqa.spec import DATASET
 from medical_tasks.data.dataset_source import repository_file
-from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.files import read_text
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.files import read_text, readable
 from medical_tasks.judges.base import LABELS, JudgePrompts, Label, Pair, Question, Unreadable
 from medical_tasks.judges.reading import boolean, free_text, one_of, quoted, read_closing_claim, read_json, read_object
 from medical_tasks.spec import TaskSpec
@@ -80,12 +80,8 @@ def _line(text: str) -> str:
 
 def _official_text(upstream: Path, name: str) -> str:
     found = repository_file(upstream, f"evaluation/prompts/{name}", repository=DATASET.homepage)
-    try:
+    with readable(found, again="Download it again.", error=MissingError):
         text = read_text(found)
-    except OSError as error:
-        raise MissingError(f"{found}: cannot be read ({system_reason(error)}).") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{found}: not UTF-8 text ({error}). Download it again.") from error
     wrong = [slot for slot in _SLOTS if text.count(slot) != 1]
     if wrong:
         raise UsageError(

@@ -169,7 +169,7 @@ def test_bad_slots_are_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="__MIN_CLAIM__ stands 0 times"):
         _load(tmp_path, "doclens_own")
     (citations / "acibench_subjective_citation_entail.json").write_bytes(b"\xff")
-    with pytest.raises(UsageError, match="no JSON in UTF-8"):
+    with pytest.raises(UsageError, match=r"not UTF-8 \(byte 0xff\)\. Download it again"):
         _load(tmp_path)
     (citations / "acibench_subjective_citation_entail.json").unlink()
     with pytest.raises(MissingError, match="prompts/acibench_subjective_citation_entail.json is not there"):

@@ -17,8 +17,8 @@ from typing import Any, Final
 from medical_tasks.benchmarks.archehr_qa.construction import files
 from medical_tasks.benchmarks.archehr_qa.construction.files import LONGEST_ID, is_id, one_line, read_table
 from medical_tasks.data import construction
-from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.files import read_text
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.files import read_text, readable
 from medical_tasks.io.json_records import Field, is_list_of, is_text, read_records
 
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -114,17 +114,9 @@ def keyword_finder(keywords: Sequence[str]) -> Callable[[str], list[str]]:
 
 def read_keywords(path: Path) -> tuple[str, ...]:
     """Reads keywords, a line each; empty lines and those that begin with `#` are none."""
-    try:
+    missing = f"Give --keywords {' or '.join(keyword_lists())}, or a text file with a word or some words a line."
+    with readable(path, missing=missing):
         lines = read_text(path, encoding="utf-8-sig").splitlines()
-    except FileNotFoundError as error:
-        raise MissingError(
-            f"{path}: no such file. Give --keywords {' or '.join(keyword_lists())}, or a text file with a word or some words a "
-            "line."
-        ) from error
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: not UTF-8 (byte 0x{error.object[error.start]:02x}). Save it as UTF-8.") from error
     found: dict[tuple[str, ...], str] = {}
     for number, line in enumerate(lines, start=1):
         keyword = " ".join(line.split()).casefold()
