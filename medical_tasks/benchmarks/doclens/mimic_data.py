@@ -325,28 +325,28 @@ def read_table_rows(
 
 def _table_lines(path: Path) -> Iterator[_Line]:
     """Checks a table line by line; there is one at least."""
-    cells = ((row.line, row.cells) for row in read_csv(path, REQUIRED, release=_TABLE, others=True))
+    cells = ((f"row {row.number}", row.cells) for row in read_csv(path, REQUIRED, release=_TABLE, others=True))
     records = _json_lines(path) if path.suffix == ".jsonl" else cells
     seen: set[str] = set()
     splits: bool | None = None
-    for number, values in records:
+    for where, values in records:
         for name in REQUIRED:
             if not values.get(name, "").strip():
-                raise _wrong_line(path, number, name, "must not be empty", values)
+                raise _wrong_line(path, where, name, "must not be empty", values)
         row_id = values["id"]
         if len(row_id) > LONGEST_ID or row_id != row_id.strip() or not row_id.isprintable():
             rule = f"must be 1 to {LONGEST_ID} characters on one line without spaces at its ends, since it stands in results"
-            raise _wrong_line(path, number, "id", rule, values)
+            raise _wrong_line(path, where, "id", rule, values)
         if row_id in seen:
-            raise _wrong_line(path, number, "id", "must be unique, it stands in the table already", values)
+            raise _wrong_line(path, where, "id", "must be unique, it stands in the table already", values)
         seen.add(row_id)
-        spelt = {name: _spelt(path, number, name, values) for name in _ALLOWED}
+        spelt = {name: _spelt(path, where, name, values) for name in _ALLOWED}
         if splits is None:
             splits = bool(spelt["split"])
         if bool(spelt["split"]) != splits:
-            raise _wrong_line(path, number, "split", "must be there in all rows or in none", values)
+            raise _wrong_line(path, where, "split", "must be there in all rows or in none", values)
         if bool(spelt["modality"]) != bool(spelt["anatomy"]):
-            raise _wrong_line(path, number, "anatomy", "must be there where modality is, and only there", values)
+            raise _wrong_line(path, where, "anatomy", "must be there where modality is, and only there", values)
         patient = values.get("patient_id", "").strip()
         candidate = Candidate(
             id=row_id,
@@ -357,25 +357,25 @@ def _table_lines(path: Path) -> Iterator[_Line]:
         yield candidate, spelt["split"], bool(patient)
 
 
-def _spelt(path: Path, number: int, name: str, values: Mapping[str, str]) -> str:
+def _spelt(path: Path, where: str, name: str, values: Mapping[str, str]) -> str:
     text = values.get(name, "").strip()
     found = next((each for each in _ALLOWED[name] if each.lower() == text.lower()), None)
     if text and found is None:
-        raise _wrong_line(path, number, name, f"must be one of {', '.join(_ALLOWED[name])}, or empty", values)
+        raise _wrong_line(path, where, name, f"must be one of {', '.join(_ALLOWED[name])}, or empty", values)
     return found or ""
 
 
-def _json_lines(path: Path) -> Iterator[tuple[int, Mapping[str, str]]]:
+def _json_lines(path: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
     fields = dict.fromkeys((*REQUIRED, *OPTIONAL), _JSON_TEXT) | {"id": _JSON_ID, "patient_id": _JSON_PATIENT}
     fields |= {name: optional(fields[name]) for name in OPTIONAL}
     for record in read_records(path, fields, release=_TABLE, again="Write the table again."):
-        yield record.line, {name: str(value) for name, value in record.values.items() if value is not None}
+        yield f"line {record.line}", {name: str(value) for name, value in record.values.items() if value is not None}
 
 
-def _wrong_line(path: Path, number: int, name: str, rule: str, values: Mapping[str, str]) -> UsageError:
+def _wrong_line(path: Path, where: str, name: str, rule: str, values: Mapping[str, str]) -> UsageError:
     # Columns that are swapped may hold a report in any cell: lengths are told, no texts.
     length = len(values.get(name, ""))
-    return UsageError(f"{path}: line {number}, column {name!r}: {rule}, got a text of {length} characters.")
+    return UsageError(f"{path}: {where}, column {name!r}: {rule}, got a text of {length} characters.")
 
 
 def demo_reports(split: str) -> list[Candidate]:

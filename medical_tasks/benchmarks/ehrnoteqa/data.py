@@ -71,7 +71,7 @@ _VOWELS = frozenset("aeiouy")
 def read_discq_rows(path: Path) -> Iterator[dict[str, Any]]:
     """Reads the questions with their texts below the file's folder; ids are row numbers from 0, as the paper counts them."""
     rows = read_csv(path, _DISCQ_COLUMNS, release=_DISCQ_RELEASE, others=True)
-    asked = [_asked(path, row.line, row.cells) for row in rows]
+    asked = [_asked(path, row.number, row.cells) for row in rows]
     texts = _find_texts(path, list(dict.fromkeys(name for name, _, _ in asked)))
     # Rows are known by their numbers alone: in a file that has lost or won some, they are others.
     clinicians = paper_clinicians() if len(asked) == DISCQ_ROWS else {}
@@ -109,7 +109,7 @@ def _within_a_sentence(question: str, trigger: str) -> str:
     return question if is_abbreviation or is_name else word[0].lower() + question[1:]
 
 
-def _asked(path: Path, line: int, cells: dict[str, str]) -> tuple[str, str, str]:
+def _asked(path: Path, row: int, cells: dict[str, str]) -> tuple[str, str, str]:
     """The name of the text, the question and its trigger."""
     name, question, trigger = found = (cells["id"].strip(), cells["question"], cells["reasoning"])
     for field, text, holds, rule in (
@@ -119,8 +119,7 @@ def _asked(path: Path, line: int, cells: dict[str, str]) -> tuple[str, str, str]
     ):
         if not holds:
             raise UsageError(
-                f"{path}: the row that ends on line {line}, field {field!r}: {rule}, got a text of {len(text)} characters. "
-                f"{_DISCQ_AGAIN}"
+                f"{path}: row {row}, field {field!r}: {rule}, got a text of {len(text)} characters. {_DISCQ_AGAIN}"
             )
     return found
 

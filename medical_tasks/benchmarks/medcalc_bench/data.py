@@ -105,7 +105,7 @@ _SHOWN_ROWS = 5
 
 
 def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
-    """Reads the rows of a configuration; a file that is not whole is a `UsageError` with line, column and value."""
+    """Reads the rows of a configuration; a file that is not whole is a `UsageError` with row, column and value."""
     if config == "demo":
         yield from demo_rows()
         return
@@ -113,23 +113,23 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[di
     if config == OWN:
         yield from read_own_rows(path)
         return
-    lines: dict[int, int] = {}
+    rows: dict[int, int] = {}
     for row in read_csv(path, tuple(OFFICIAL_COLUMNS), release=f"MedCalc-Bench {config} test set"):
-        typed = _typed_row(_Row(f"{path}: line {row.line}", row.cells), config)
+        typed = _typed_row(_Row(f"{path}: row {row.number}", row.cells), config)
         number = typed["row_number"]
-        if number in lines:
+        if number in rows:
             raise UsageError(
-                f"{path}: Row Number {number} stands on line {lines[number]} and again on line {row.line}; it must be unique. "
+                f"{path}: Row Number {number} stands in row {rows[number]} and again in row {row.number}; it must be unique. "
                 "Download the file again."
             )
-        lines[number] = row.line
+        rows[number] = row.number
         yield typed
 
 
 class _Row(NamedTuple):
     """A row's cells by the official names, and what a message about one says."""
 
-    place: str  # `FILE: line 3`
+    place: str  # `FILE: row 3`
     cells: dict[str, str]
     again: str = "Download the file again."
 
