@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import io
+import json
 import os
 import stat
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -14,8 +16,8 @@ from typing import Any, BinaryIO, Final, Self, cast
 from medical_tasks.errors import IncompleteError, MedicalTasksError, MissingError, UsageError, doing, system_reason
 
 __all__ = [
-    "CHUNK_BYTES", "WholeFile", "check_columns", "check_line", "checked_file", "csv_lines", "folder_lock", "open_file", "open_text",
-    "read_bytes", "read_chunks", "read_text", "readable",
+    "CHUNK_BYTES", "WholeFile", "check_columns", "check_line", "checked_file", "csv_lines",
+    "folder_lock", "open_file", "open_text", "packaged", "read_bytes", "read_chunks", "read_text", "readable",
 ]  # fmt: skip
 
 
@@ -88,6 +90,12 @@ def read_text(path: Path, *, encoding: str = "utf-8", errors: str | None = None)
     """Reads a whole file of text; errors as `checked_file` and `open` raise them."""
     with doing(f"read {path}"), open_text(path, encoding=encoding, errors=errors) as stream:
         return stream.read()
+
+
+@functools.cache
+def packaged(module: str, name: str) -> Any:
+    """The JSON file beside a module (its `__file__`), read once."""
+    return json.loads(read_text(Path(module).with_name(name)))
 
 
 @contextlib.contextmanager

@@ -5,14 +5,13 @@ Reference implementation: https://github.com/soni-sarvesh/archehr-qa.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from medical_tasks.io.files import read_text
+from medical_tasks.io.files import packaged
 from medical_tasks.spec import (
     Baseline,
     Benchmark,
@@ -85,17 +84,11 @@ def share_name(kind: str, which: str, how: str, part: str) -> str:
 
 def _metrics(kind: str) -> tuple[MetricSpec, ...]:
     made = []
-    for each in _tables()[kind]:
+    for each in packaged(__file__, "metrics.json")[kind]:
         low, high = each.get("limits", (0.0, 1.0))
         limits = (-math.inf if low is None else low, math.inf if high is None else high)
         made.append(MetricSpec(**{**each, "limits": limits, "of": tuple(each.get("of", ()))}))
     return tuple(made)
-
-
-@cache
-def _tables() -> dict[str, Any]:
-    tables: dict[str, Any] = json.loads(read_text(Path(__file__).with_name("metrics.json")))
-    return tables
 
 
 _CHECKPOINTS: Final = {

@@ -16,7 +16,7 @@ from medical_tasks.benchmarks.doclens.measures import MAX_CLAIMS, MIN_CLAIMS
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.data.dataset_source import repository_file
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.files import read_text, readable
+from medical_tasks.io.files import packaged, read_text, readable
 from medical_tasks.spec import Message, TaskSpec
 
 OFFICIAL_STYLES: Final = ("json_cot", "cot")
@@ -26,9 +26,7 @@ REPOSITORY: Final = "https://github.com/yiqingxyq/DocLens"
 
 _AGAIN: Final = "Download it again."
 _FOLDERS: Final = {"claims": "claim_evaluation/prompts", "citations": "citation_evaluation/prompts"}
-_NAMES: Final[Mapping[str, Mapping[str, Any]]] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
+_NAMES: Final[Mapping[str, Mapping[str, Any]]] = packaged(__file__, "official_prompts.json")
 """By form the stems of files for generation and the family of the others; by family what its texts are called in questions; by
 kind the file it is asked with."""
 _ROLES: Final = {"example_user": "user", "example_assistant": "assistant"}

@@ -5,13 +5,12 @@ A family has a task without worked examples and two with 1 or 2 of each kind (pa
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from medical_tasks.io.files import packaged
 from medical_tasks.spec import (
     Benchmark,
     DatasetSpec,
@@ -155,14 +154,9 @@ OWN = DatasetSpec(
 )
 
 
-@cache
-def _demo_texts() -> Any:
-    return json.loads(Path(__file__).with_name("demo_texts.json").read_text(encoding="utf-8"))
-
-
 def demo_entries(kind: str, split: str) -> list[dict[str, Any]]:
     """The synthetic `visits`, `questions`, `reports` or `texts` of a split, written for this package; they describe nobody."""
-    return _demo_texts()[kind][split]  # type: ignore[no-any-return]
+    return packaged(__file__, "demo_texts.json")[kind][split]  # type: ignore[no-any-return]
 
 
 DATASETS = (ACI_BENCH, MEQSUM, MIMIC_RRS, OWN)

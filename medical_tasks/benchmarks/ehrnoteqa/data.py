@@ -5,7 +5,6 @@ DiSCQ: Lehman et al., "Learning to Ask Like a Physician", ClinicalNLP 2022, http
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -30,7 +29,7 @@ from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.leak_sources import walked
 from medical_tasks.io.csv_files import read_csv
-from medical_tasks.io.files import read_text, readable
+from medical_tasks.io.files import packaged, read_text, readable
 from medical_tasks.spec import Item, TaskSpec
 
 DISCQ_ROWS = 1089
@@ -40,7 +39,7 @@ DISCQ_ROWS = 1089
 @cache
 def paper_clinicians() -> dict[int, str]:
     """Row of `discq_questions_final.csv`, from 0, to clinician; one hundred each, in the order of the paper's table 12."""
-    sample = json.loads(Path(__file__).with_name("discq_sample.json").read_text(encoding="utf-8"))
+    sample = packaged(__file__, "discq_sample.json")
     return {row: clinician for clinician, rows in sample.items() for row in rows}
 
 

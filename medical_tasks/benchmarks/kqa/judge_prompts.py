@@ -8,7 +8,6 @@ prefixes read it once. Of a reply nothing is guessed.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -19,16 +18,14 @@ from typing import Any, Final
 from medical_tasks.benchmarks.kqa.spec import DATASET
 from medical_tasks.data.dataset_source import repository_file
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.files import read_text, readable
+from medical_tasks.io.files import packaged, read_text, readable
 from medical_tasks.judges.base import LABELS, JudgePrompts, Label, Pair, Question, Unreadable
 from medical_tasks.judges.reading import boolean, free_text, one_of, quoted, read_closing_claim, read_json, read_object
 from medical_tasks.spec import TaskSpec
 
 PROMPT_SETS: Final = ("own", "official")
 
-_TEXTS: Final[Mapping[str, str]] = json.loads(
-    Path(__file__).with_name("judge_prompts.json").read_text(encoding="utf-8")
-)
+_TEXTS: Final[Mapping[str, str]] = packaged(__file__, "judge_prompts.json")
 """The slots are named as in the authors' files: `llm_answer` is what is judged, `answer` the statement."""
 
 AGAIN: Final = _TEXTS["again"]

@@ -28,11 +28,12 @@ from typing import Any, Final
 from medical_tasks.benchmarks.kqa.data import demo_documents, demo_ids
 from medical_tasks.benchmarks.kqa.documents import OVERLAP, Chunk, Document, chunk_documents, read_documents
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.files import packaged
 from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
 
 PROMPT_SETS = ("own", "official")
 
-_CONTENT: Final[Mapping[str, Any]] = json.loads(Path(__file__).with_name("prompts.json").read_text(encoding="utf-8"))
+_CONTENT: Final[Mapping[str, Any]] = packaged(__file__, "prompts.json")
 TEXTS: Final = {name: text for name, text in _CONTENT.items() if isinstance(text, str)}
 EXEMPLARS: Final[Sequence[Mapping[str, str]]] = _CONTENT["exemplars"]
 """Worked examples: a correct answer that leaves something out, and what a better one adds."""

@@ -12,7 +12,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +23,7 @@ from medical_tasks.benchmarks.archehr_qa.spec import DATASET
 from medical_tasks.data import construction
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.private_store import redact_reason
-from medical_tasks.io.files import open_text, read_text
+from medical_tasks.io.files import open_text, packaged
 from medical_tasks.io.json_records import Field, is_list_of, is_text
 from medical_tasks.judges.base import Unreadable
 from medical_tasks.judges.reading import quoted, read_object
@@ -325,10 +325,7 @@ def _code(value: Any) -> str | None:
     return None
 
 
-@cache
-def _texts() -> dict[str, str]:
-    made: dict[str, str] = json.loads(read_text(Path(__file__).with_name("codes_prompt.json")))
-    return made
+_texts = partial(packaged, __file__, "codes_prompt.json")
 
 
 def load_prompts() -> PromptSet:

@@ -5,7 +5,6 @@ Keywords are whole words here: `er` and `ed` are parts of words in almost every 
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +17,7 @@ from medical_tasks.benchmarks.archehr_qa.construction import files
 from medical_tasks.benchmarks.archehr_qa.construction.files import LONGEST_ID, is_id, one_line, read_table
 from medical_tasks.data import construction
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.files import read_text, readable
+from medical_tasks.io.files import packaged, read_text, readable
 from medical_tasks.io.json_records import Field, is_list_of, is_text, read_records
 
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -95,7 +94,7 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict
 @cache
 def keyword_lists() -> dict[str, tuple[str, ...]]:
     """Lists of words that tell of a stay in hospital: the paper's 16 (supplement, Other Details), and these with 19 of our own."""
-    lists = json.loads(read_text(Path(__file__).with_name("keywords.json")))
+    lists = packaged(__file__, "keywords.json")
     return {name: tuple(words) for name, words in lists.items()}
 
 

@@ -23,6 +23,7 @@ from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
 from medical_tasks.data import construction
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.private_store import redact_reason
+from medical_tasks.io.files import packaged
 from medical_tasks.io.json_records import is_text
 from medical_tasks.judges.base import Unreadable
 from medical_tasks.judges.reading import free_text, one_of, quoted, read_object
@@ -35,7 +36,7 @@ TEMPERATURE: Final = "1"
 MAX_NEW_TOKENS: Final = 1_500
 TRIES: Final = 3
 
-_TEXTS: Final[Mapping[str, str]] = json.loads(Path(__file__).with_name("prompts.json").read_text(encoding="utf-8"))
+_TEXTS: Final[Mapping[str, str]] = packaged(__file__, "prompts.json")
 
 
 @dataclass(frozen=True, kw_only=True)
