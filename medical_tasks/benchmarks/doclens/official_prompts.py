@@ -45,7 +45,7 @@ def read_official(task: TaskSpec, upstream: Path | None) -> dict[str, tuple[Mess
     shots = int(task.options["shots"])
     ending = "" if shots else "_dummy"
     return {
-        section: _before(*_read(task, upstream, f"prompts/{name}_annotated-citation{ending}.json"), shots)
+        section: _before(*_read(upstream, f"prompts/{name}_annotated-citation{ending}.json"), shots)
         for section, name in zip(SECTIONS if len(names) > 1 else ("",), names, strict=True)
     }
 
@@ -97,7 +97,7 @@ def read_official_texts(task: TaskSpec, upstream: Path | None) -> dict[str, str]
     texts = {}
     for name in names:
         part, _, file = name.partition("/")
-        texts[name] = _read(task, upstream, f"{_FOLDERS[part]}/{file}")[1]
+        texts[name] = _read(upstream, f"{_FOLDERS[part]}/{file}")[1]
     return texts
 
 
@@ -177,12 +177,7 @@ def _is_mistral(text: str) -> bool:
     return "__CLAIM__" in str(_messages(text)[-1]["content"])
 
 
-def _read(task: TaskSpec, upstream: Path | None, path: str) -> tuple[Path, str]:
-    if upstream is None:
-        raise UsageError(
-            f"{task.name}: the official prompts are read from the authors' files. Clone {REPOSITORY} and give its folder with "
-            "--upstream, or use --prompts own."
-        )
+def _read(upstream: Path | None, path: str) -> tuple[Path, str]:
     found = repository_file(upstream, path, repository=REPOSITORY)
     try:
         with readable(found, again=_AGAIN, error=MissingError):

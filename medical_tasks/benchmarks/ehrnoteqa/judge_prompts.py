@@ -53,7 +53,7 @@ def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None 
         raise UsageError(f"unknown set of judge prompts {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
     texts = dict(_OWN)
     if name == "official":
-        path, prompts = read_prompt_dict(task, upstream, "evaluation")
+        path, prompts = read_prompt_dict(upstream, "evaluation")
         for kind, (key, slots) in OFFICIAL_KEYS.items():
             texts[kind] = check_template(prompts.get(key), slots, where=f"{path}, {key!r}")
     said = (AGAIN, OFFICIAL_SCORE_AGAIN, OFFICIAL_CHOICE_AGAIN)

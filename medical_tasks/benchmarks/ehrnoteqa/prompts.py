@@ -115,7 +115,7 @@ def _official_template(task: TaskSpec, upstream: Path | None) -> str:
             f"{task.name} has no official prompts: the authors asked for probabilities through the LM evaluation harness and "
             "released no prompts of it. Use --prompts own."
         )
-    path, prompts = read_prompt_dict(task, upstream, "generation")
+    path, prompts = read_prompt_dict(upstream, "generation")
     forms = prompts.get(key)
     slots = ("note", "question", *(_OFFICIAL_CHOICES if key == "multichoice" else ()))
     return check_template(

@@ -50,11 +50,6 @@ def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None 
         raise UsageError(f"unknown set of judge prompts {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
     texts = dict(_OWN)
     if name == "official":
-        if upstream is None:
-            raise UsageError(
-                f"{task.name}: the official judge prompts are read from the authors' files. Clone {DATASET.homepage} and give "
-                "its folder with --upstream, or use --prompts own."
-            )
         texts = {question: _official_text(upstream, file) for question, file in OFFICIAL_FILES.items()}
         texts["abstention"] = _OWN["abstention"]
     whole = "\0".join((*(f"{key}\0{text}" for key, text in texts.items()), AGAIN, OFFICIAL_AGAIN))
@@ -75,7 +70,7 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _official_text(upstream: Path, name: str) -> str:
+def _official_text(upstream: Path | None, name: str) -> str:
     found = repository_file(upstream, f"evaluation/prompts/{name}", repository=DATASET.homepage)
     with readable(found, again="Download it again.", error=MissingError):
         text = read_text(found)
