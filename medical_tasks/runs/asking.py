@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,6 +57,19 @@ class AskingOptions:
     model: str  # as `run --model` names it
     model_args: Mapping[str, str]
     max_new_tokens: int  # longest reply
+
+
+def read_options(arguments: Namespace, *, max_new_tokens: int, tries: int) -> tuple[AskingOptions, int]:
+    """Reads the options of a step that asks a model, and how many times it asks at most; given numbers are the usual ones."""
+    from medical_tasks.models.opener import parse_model_args
+
+    given = arguments.max_new_tokens
+    options = AskingOptions(
+        model=arguments.model,
+        model_args=parse_model_args(arguments.model_args or ""),
+        max_new_tokens=max_new_tokens if given is None else given,
+    )
+    return options, tries if arguments.tries is None else arguments.tries
 
 
 def check_counts(counts: Sequence[tuple[str, int]]) -> None:

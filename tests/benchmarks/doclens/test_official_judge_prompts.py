@@ -473,7 +473,7 @@ def test_damaged_files(tmp_path: Path, change: Callable[[Messages], Any], messag
 
 
 def test_wrong_use(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"meqsum: the official prompts .*Clone https.*--upstream"):
+    with pytest.raises(UsageError, match=r"official prompts .*Clone https.*--upstream"):
         load_prompts(BY_NAME["meqsum"], "official")
     with pytest.raises(MissingError, match=r"prompts/meqsum_annotated-citation_dummy.json is not there .*Clone https"):
         load_prompts(BY_NAME["meqsum"], "official", tmp_path)

@@ -47,6 +47,7 @@ def _filter(arguments: argparse.Namespace) -> int:
 
 def _expand(arguments: argparse.Namespace) -> int:
     from medical_tasks.benchmarks.archehr_qa.construction import codes
+    from medical_tasks.runs.asking import read_options
 
     notes, file, model = (arguments.codes is not None, arguments.post_codes is not None, arguments.model is not None)
     for wrong, said in (
@@ -70,7 +71,10 @@ def _expand(arguments: argparse.Namespace) -> int:
             f"{made['codes']:,} codes have none.",
             **numbers(made),
         )
-    asked = _codes_from_model(arguments) if model else None
+    asked = None
+    if model:
+        options, tries = read_options(arguments, max_new_tokens=codes.MAX_NEW_TOKENS, tries=codes.TRIES)
+        asked = codes.codes_from_model(arguments.folder, options, tries=tries)
     found = asked or (codes.codes_from_file(arguments.folder, arguments.post_codes) if file else None)
     if found is not None:
         again = f" Replies asked for again: {found['asked_again']:,}." if asked else ""
@@ -85,20 +89,6 @@ def _expand(arguments: argparse.Namespace) -> int:
             asked["failed_posts"], asked["posts"], "messages have no usable reply", then=then, file="expand.json"
         )
     return 0
-
-
-def _codes_from_model(arguments: argparse.Namespace) -> dict[str, Any] | None:
-    from medical_tasks.benchmarks.archehr_qa.construction import codes
-    from medical_tasks.models.opener import parse_model_args
-    from medical_tasks.runs.asking import AskingOptions
-
-    options = AskingOptions(
-        model=arguments.model,
-        model_args=parse_model_args(arguments.model_args or ""),
-        max_new_tokens=codes.MAX_NEW_TOKENS if arguments.max_new_tokens is None else arguments.max_new_tokens,
-    )
-    tries = codes.TRIES if arguments.tries is None else arguments.tries
-    return codes.codes_from_model(arguments.folder, options, tries=tries)
 
 
 def _align(arguments: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,20 +39,11 @@ TRIES: Final = 3
 _TEXTS: Final[Mapping[str, str]] = packaged(__file__, "prompts.json")
 
 
-@dataclass(frozen=True, kw_only=True)
-class DraftOptions:
-    """How drafts are made. `model_args`: settings of its backend; temperature is 1 unless it is among them."""
-
-    model: str
-    model_args: Mapping[str, str]
-    tries: int = TRIES
-    seed: int = 0
-    max_new_tokens: int = MAX_NEW_TOKENS
-
-
-def generate_drafts(folder: Path, options: DraftOptions) -> dict[str, Any] | None:
+def generate_drafts(
+    folder: Path, options: AskingOptions, *, tries: int = TRIES, seed: int = 0
+) -> dict[str, Any] | None:
     """Drafts a question for each patient; returns content of `drafts.json`, None in all but the main process."""
-    check_counts((("--tries", options.tries), ("--max-new-tokens", options.max_new_tokens)))
+    check_counts((("--tries", tries), ("--max-new-tokens", options.max_new_tokens)))
     patients = load_patients(folder)
     sample = construction.text_sha256(folder / files.NOTES)
     answered = ask_model(
@@ -60,22 +51,18 @@ def generate_drafts(folder: Path, options: DraftOptions) -> dict[str, Any] | Non
         "ehrnoteqa generate",
         DATASET,
         [Item(id=each.id, fields={"notes": each.notes}, groups={}, cluster=each.id) for each in patients],
-        AskingOptions(
-            model=options.model,
-            model_args={"temperature": TEMPERATURE, **options.model_args},
-            max_new_tokens=options.max_new_tokens,
-        ),
+        replace(options, model_args={"temperature": TEMPERATURE, **options.model_args}),
         prompts=load_prompts(),
-        protocol=TwoSteps(tries=options.tries),
+        protocol=TwoSteps(tries=tries),
         source={"sample_sha256": sample},
-        settings={"sample": sample, "seed": options.seed},
+        settings={"sample": sample, "seed": seed},
         finished=files.DRAFTS_RECIPE,
         what="drafts",
     )
-    return None if answered is None else _written(folder, patients, answered, options)
+    return None if answered is None else _written(folder, patients, answered, seed)
 
 
-def _written(folder: Path, patients: Sequence[Patient], answered: Any, options: DraftOptions) -> dict[str, Any]:
+def _written(folder: Path, patients: Sequence[Patient], answered: Any, seed: int) -> dict[str, Any]:
     drafts: list[dict[str, Any]] = []
     failed: dict[str, str] = {}
     for patient in patients:
@@ -86,7 +73,7 @@ def _written(folder: Path, patients: Sequence[Patient], answered: Any, options: 
         if "failed" in outcome:
             failed[patient.id] = outcome["failed"]
         else:
-            drafts.append(_draft(patient, outcome, options.seed))
+            drafts.append(_draft(patient, outcome, seed))
     _check_sheets(folder, drafts)
     digest = construction.write_lines(folder / files.DRAFTS, drafts)
     recipe = {
@@ -94,7 +81,7 @@ def _written(folder: Path, patients: Sequence[Patient], answered: Any, options: 
     }
     made = {
         "schema_version": 1,
-        "recipe": {**recipe, "sample_sha256": answered.recipe["data"]["sample_sha256"], "seed": options.seed},
+        "recipe": {**recipe, "sample_sha256": answered.recipe["data"]["sample_sha256"], "seed": seed},
         "patients": len(patients),
         "drafted": len(drafts),
         "failed": dict(Counter(failed.values()).most_common()),

@@ -43,16 +43,10 @@ def _sample(arguments: argparse.Namespace) -> int:
 
 def _generate(arguments: argparse.Namespace) -> int:
     from medical_tasks.benchmarks.ehrnoteqa.construction import protocol
-    from medical_tasks.models.opener import parse_model_args
+    from medical_tasks.runs.asking import read_options
 
-    options = protocol.DraftOptions(
-        model=arguments.model,
-        model_args=parse_model_args(arguments.model_args or ""),
-        tries=protocol.TRIES if arguments.tries is None else arguments.tries,
-        seed=checked_seed(arguments.seed),
-        max_new_tokens=protocol.MAX_NEW_TOKENS if arguments.max_new_tokens is None else arguments.max_new_tokens,
-    )
-    made = protocol.generate_drafts(arguments.folder, options)
+    options, tries = read_options(arguments, max_new_tokens=protocol.MAX_NEW_TOKENS, tries=protocol.TRIES)
+    made = protocol.generate_drafts(arguments.folder, options, tries=tries, seed=checked_seed(arguments.seed))
     if made is None:
         return 0
     figures = made["figures"]
