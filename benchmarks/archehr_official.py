@@ -383,7 +383,7 @@ def _line(draw: random.Random, texts: Sequence[str], length: int) -> str:
 
 def ours(subtask: str, files: Sequence[tuple[Path, Path]], work: Path) -> list[dict[str, Any]]:
     """Scores submissions by the command line; their official entries of results.json, or that the file was refused."""
-    from medical_tasks.benchmarks.archehr_qa import measures
+    from medical_tasks.benchmarks.archehr_qa import scoring as measures
     from medical_tasks.cli.entry import main
     from medical_tasks.models.text_metrics import ModelMetric
 

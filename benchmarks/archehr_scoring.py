@@ -24,10 +24,9 @@ import time
 from collections.abc import Sequence
 
 from medical_tasks.benchmarks.archehr_qa.data import case_row
-from medical_tasks.benchmarks.archehr_qa.measures import answer_comparison, notes_comparison
 from medical_tasks.benchmarks.archehr_qa.parsing import read_answer
 from medical_tasks.benchmarks.archehr_qa.prompts import gold_cited_answer
-from medical_tasks.benchmarks.archehr_qa.scoring import score_items
+from medical_tasks.benchmarks.archehr_qa.scoring import answer_comparison, notes_comparison, score_items
 from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS
 from medical_tasks.benchmarks.archehr_qa.twin import twin_cases
 from medical_tasks.spec import Item, ItemScore

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from medical_tasks.benchmarks.kqa.data import demo_rows
 from medical_tasks.benchmarks.kqa.documents import chunk_documents, read_documents
-from medical_tasks.benchmarks.kqa.retrieval import Index
+from medical_tasks.benchmarks.kqa.prompts import Index
 
 CHUNK_WORDS = 150
 VOCABULARY = 60_000

@@ -31,7 +31,7 @@ from medical_tasks.data.dataset_store import (
 )
 from medical_tasks.errors import IncompleteError, MedicalTasksError, UsageError, memory_error, system_reason
 from medical_tasks.io.columns import hub_features
-from medical_tasks.io.files import read_text
+from medical_tasks.io.files import read_text, readable
 from medical_tasks.spec import TaskSpec
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -109,10 +109,8 @@ def _file_hashes(source: DatasetSource, config: str, place: Path | None) -> dict
     hashes: dict[str, str] = {}
     for path in find_files(source, config, place).values():
         name = path.name if place is None or place.is_file() else path.relative_to(place).as_posix()
-        try:
+        with readable(path):
             hashes[name] = file_sha256(path)
-        except OSError as error:
-            raise UsageError(f"{path}: cannot be read ({error.strerror}).") from error
         check_published_sum(path, hashes[name])
         true_config = source.known_files.get(hashes[name], config)
         if true_config != config:
@@ -347,10 +345,8 @@ def check_published_sum(path: Path, digest: str) -> bool:
 def _entries(sums: Path) -> list[tuple[str, str, int]]:
     if not sums.is_file():
         return []
-    try:
+    with readable(sums):
         lines = read_text(sums, encoding="utf-8-sig", errors="replace").splitlines()
-    except OSError as error:
-        raise UsageError(f"{sums}: cannot be read ({system_reason(error)}).") from error
     found = [(number, _LINE.fullmatch(line.strip())) for number, line in enumerate(lines, start=1)]
     return [
         (match[2].removeprefix("./").replace("\\", "/"), match[1].lower(), number) for number, match in found if match

@@ -9,8 +9,7 @@ import copy
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
+from functools import cache, partial
 from typing import Any, Final
 
 import yaml
@@ -18,6 +17,7 @@ import yaml
 from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.data.dataset_store import BuiltConfig, split_names
 from medical_tasks.io.columns import croissant_fields, yaml_features
+from medical_tasks.io.files import packaged
 from medical_tasks.spec import DatasetSpec, TaskSpec
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -33,11 +33,8 @@ class Licence:
     url: str
 
 
-@cache
-def _outside() -> dict[str, Any]:
-    """Croissant's context, as and in the order in which its specification prescribes it; licences; what a gate asks."""
-    found: dict[str, Any] = json.loads(Path(__file__).with_name("cards.json").read_text(encoding="utf-8"))
-    return found
+_outside = partial(packaged, __file__, "cards.json")
+"""Croissant's context, as and in the order in which its specification prescribes it; licences; what a gate asks."""
 
 
 @cache

@@ -18,8 +18,9 @@ from typing import Any, Final
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
 from medical_tasks.io import sheets
-from medical_tasks.io.files import WholeFile, read_text
+from medical_tasks.io.files import WholeFile, read_text, readable
 from medical_tasks.io.json_records import Field, Record, read_records
+from medical_tasks.io.output import tell
 
 
 def make_folder(path: Path) -> Path:
@@ -77,11 +78,10 @@ def write_json(path: Path, values: Mapping[str, Any], *, indent: int | None = 2)
 
 def read_json(path: Path, *, step: str) -> dict[str, Any]:
     """Reads a JSON file that an earlier step wrote (`medical-tasks construct STEP`)."""
+    _require(path, step)
     try:
-        _require(path, step)
-        values = json.loads(read_text(path))
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
+        with readable(path, again=f"Do this step again: construct {step}."):
+            values = json.loads(read_text(path))
     except (ValueError, RecursionError):
         values = None
     if not isinstance(values, dict):
@@ -209,6 +209,24 @@ def read_sheet(path: Path, columns: Sequence[str]) -> list[SheetRow]:
 
 
 _LISTED: Final = 20
+_FAILED: Final = 10
+
+
+def tell_private(folder: Path) -> int:
+    """Says that a folder is for its owner alone; the exit code."""
+    tell(f"{folder} holds credentialed text, for your eyes alone. Keep it on this machine.", folder=folder)
+    return 0
+
+
+def check_answered(failed: Mapping[str, str], total: int, lack: str, *, then: str, file: str) -> None:
+    """Ends with exit code 5 where a model left some without a usable reply; `file`: where all of them are listed."""
+    if failed:
+        listed = "".join(f"\n  {name}: {reason}" for name, reason in list(failed.items())[:_FAILED])
+        more = f"\n  and {len(failed) - _FAILED} more, in {file}" if len(failed) > _FAILED else ""
+        raise IncompleteError(
+            f"{len(failed)} of {total} {lack}:{listed}{more}\n{then}The same command asks again where there was no answer, and "
+            "more --tries where a reply could not be used."
+        )
 
 
 def refuse(problems: Sequence[str]) -> None:

@@ -189,8 +189,13 @@ _FOLDERS_ABOVE = 3
 """How far above the given folder a file of the same repository is looked for."""
 
 
-def repository_file(place: Path, path: str, *, repository: str) -> Path:
+def repository_file(place: Path | None, path: str, *, repository: str) -> Path:
     """Finds a repository file; `place`: a checkout, folder above or inside, or the file. A whole path counts before its end."""
+    if place is None:
+        raise UsageError(
+            f"official prompts are read from the authors' files. Clone {repository} and give its folder with --upstream, or use "
+            "--prompts own."
+        )
     place = place.expanduser()
     ends = _ends(path)
     if place.is_file() and place.name == ends[-1]:

@@ -301,6 +301,14 @@ def run_data(
         )
 
 
+def check_lengths(task: TaskSpec, items: Sequence[Item], responses: Sequence[str]) -> None:
+    """Refuses responses that cannot be one for each item."""
+    if len(items) != len(responses):
+        raise UsageError(
+            f"{task.name}: {len(items)} items but {len(responses)} responses. Give one response for each item."
+        )
+
+
 def check_scoring_args(task: TaskSpec, arguments: Mapping[str, str]) -> None:
     """Refuses a setting that a task's scoring does not have."""
     if unknown := [name for name in arguments if name not in task.scoring_arguments]:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from medical_tasks.errors import MedicalTasksError, MissingError, system_reason
-from medical_tasks.io.files import read_bytes
+from medical_tasks.errors import MedicalTasksError, MissingError
+from medical_tasks.io.files import read_bytes, readable
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,8 @@ Unknown = Callable[[str], MedicalTasksError]
 
 def read_file(path: Path) -> bytes:
     """Reads a file, or says that it is missing."""
-    try:
+    with readable(path, error=MissingError):
         return read_bytes(path)
-    except OSError as error:
-        raise MissingError(f"{path}: cannot be read ({system_reason(error)}).") from error
 
 
 def blob_id(content: bytes) -> str:

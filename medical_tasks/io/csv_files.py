@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
@@ -16,77 +16,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from medical_tasks.errors import UsageError
-from medical_tasks.io.files import check_columns, csv_lines, open_text, read_chunks
+from medical_tasks.io.files import check_columns, read_chunks
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["FIELD_LIMIT_BYTES", "CsvRow", "StreamedRow", "csv_rows", "read_csv", "read_header", "stream_rows"]
+__all__ = ["FIELD_LIMIT_BYTES", "StreamedRow", "read_csv", "read_header", "stream_rows"]
 
 
 # A lost quote makes the rest of a file one field; the limit must not hide that behind another message.
 FIELD_LIMIT_BYTES = 256 * 1024 * 1024
 
 
-@dataclass(frozen=True, kw_only=True)
-class CsvRow:
-    """One row of a CSV file."""
-
-    line: int  # of the file on which it ends, from 1
-    cells: dict[str, str]  # column name to text, exactly as in the file
-
-
 def _again(release: str) -> str:
     return f"Download the {release} again; do not open and save it with a spreadsheet program."
 
 
-def csv_rows(path: Path, *, again: str) -> Iterator[tuple[int, list[str]]]:
-    """Yields the rows of a CSV file that are not empty lines, each with the line on which it ends; `again`: the next step."""
-    csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT_BYTES))
-    line = 0
-    try:
-        with open_text(path, encoding="utf-8-sig", newline="") as stream:
-            reader = csv.reader(csv_lines(path, stream), strict=True)
-            for values in reader:
-                line = reader.line_num
-                if values:
-                    yield line, values
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({error.strerror}).") from error
-    except csv.Error as error:
-        raise UsageError(
-            f"{path}: not a whole CSV file ({error}, line {reader.line_num}); a quoted field is left open or damaged. {again}"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise UsageError(
-            f"{path}: not UTF-8 after line {line} (byte 0x{error.object[error.start]:02x}). {again}"
-        ) from error
-
-
-def read_csv(path: Path, columns: Sequence[str], *, release: str, others: bool = False) -> Iterator[CsvRow]:
-    """Reads a CSV file of these columns (or `others` too), in any order; `release`: what it should be, for messages."""
-    again = _again(release)
-    rows = csv_rows(path, again=again)
-    _, header = next(rows, (0, None))
-    if header is None:
-        raise UsageError(f"{path}: is empty. {again}")
-    check_columns(path, header, columns, release=release, others=others)
-    line = 0
-    for line, values in rows:
-        if len(values) != len(header):
-            raise UsageError(
-                f"{path}: the row that ends on line {line} has {len(values)} fields, the header has {len(header)}; the "
-                f"file is cut off or damaged there. {again}"
-            )
-        yield CsvRow(line=line, cells=dict(zip(header, values, strict=True)))
-    if not line:
-        raise UsageError(f"{path}: has a header and no rows. {again}")
+def read_csv(
+    path: Path, columns: Sequence[str], *, release: str, others: bool = False
+) -> Generator[StreamedRow, None, None]:
+    """Reads every row of a file of these columns (or `others` too), in any order; `release`: what it should be, for messages."""
+    return stream_rows(path, columns, wanted={}, release=release, others=others, private=False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class StreamedRow:
-    """A wanted row."""
+    """A row."""
 
     number: int  # of the row in the file; the header is row 1, empty lines do not count
     cells: dict[str, str]  # column name to text, exactly as in the file
@@ -99,10 +55,13 @@ def stream_rows(
     wanted: Mapping[str, Collection[str]],
     release: str,
     on_read: Callable[[int], None] = lambda _: None,
+    others: bool = False,
+    private: bool = True,
 ) -> Generator[StreamedRow, None, None]:
-    """Yields the rows of a file, plain or gzip, that are wanted; `columns` are all that the header has, in any order.
+    """Yields the rows of a file, plain or gzip, that are wanted; `columns` are all that the header has, or some with `others`.
 
-    `wanted`: column name to the texts of which a wanted row has one there. `on_read`: called with the bytes read so far.
+    `wanted`: column name to the texts of which a wanted row has one there. `on_read`: called with the bytes read so far. Of a
+    `private` file no message shows a name: it could be a row's text.
     """
     import pyarrow
     from pyarrow import compute
@@ -111,7 +70,7 @@ def stream_rows(
     blocks = _blocks(path, again, on_read)
     head = next(blocks)
     names = _header(path, head, release)
-    check_columns(path, names, columns, release=release, private=True)
+    check_columns(path, names, columns, release=release, others=others, private=private)
     texts = {name: pyarrow.array(list(each), pyarrow.string()) for name, each in wanted.items()}
     count = 0  # rows before a block, the header among them
     for block in chain((head,), blocks):

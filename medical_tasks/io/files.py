@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import io
+import json
 import os
 import stat
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Self, cast
 
-from medical_tasks.errors import IncompleteError, UsageError, doing, system_reason
+from medical_tasks.errors import IncompleteError, MedicalTasksError, MissingError, UsageError, doing, system_reason
 
 __all__ = [
-    "CHUNK_BYTES", "WholeFile", "check_columns", "check_line", "checked_file", "csv_lines", "folder_lock", "open_file", "open_text",
-    "read_bytes",
-    "read_chunks", "read_text",
+    "CHUNK_BYTES", "WholeFile", "check_columns", "check_line", "checked_file", "csv_lines",
+    "folder_lock", "open_file", "open_text", "packaged", "read_bytes", "read_chunks", "read_text", "readable",
 ]  # fmt: skip
 
 
@@ -29,6 +30,26 @@ _KINDS: Final = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
+
+
+@contextlib.contextmanager
+def readable(
+    path: Path, *, missing: str = "", again: str = "", error: type[MedicalTasksError] = UsageError
+) -> Iterator[None]:
+    """Makes an error for the user of what the system, or a text that is not UTF-8, says of a file in the block.
+
+    `missing`: what to do about a file that is not there; `again`: about one that cannot be read, or whose text is no UTF-8.
+    """
+    step = f" {again}" if again else ""
+    try:
+        yield
+    except OSError as problem:
+        if missing and isinstance(problem, FileNotFoundError):
+            raise MissingError(f"{path}: no such file. {missing}") from problem
+        raise error(f"{path}: cannot be read ({system_reason(problem)}).{step}") from problem
+    except UnicodeDecodeError as problem:
+        byte = problem.object[problem.start]
+        raise UsageError(f"{path}: not UTF-8 (byte 0x{byte:02x}).{step or ' Save it as UTF-8.'}") from problem
 
 
 def checked_file(path: Path) -> Path:
@@ -69,6 +90,12 @@ def read_text(path: Path, *, encoding: str = "utf-8", errors: str | None = None)
     """Reads a whole file of text; errors as `checked_file` and `open` raise them."""
     with doing(f"read {path}"), open_text(path, encoding=encoding, errors=errors) as stream:
         return stream.read()
+
+
+@functools.cache
+def packaged(module: str, name: str) -> Any:
+    """The JSON file beside a module (its `__file__`), read once."""
+    return json.loads(read_text(Path(module).with_name(name)))
 
 
 @contextlib.contextmanager

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.errors import UsageError, system_reason
-from medical_tasks.io.files import check_line, read_bytes
+from medical_tasks.errors import UsageError
+from medical_tasks.io.files import check_line, read_bytes, readable
 
 __all__ = [
     "LONGEST_ID", "Field", "Record", "checked_record", "is_list_of", "is_text", "is_text_or_null", "json_lines",
@@ -80,10 +80,8 @@ def optional(field: Field) -> Field:
 
 def read_records(path: Path, fields: Mapping[str, Field], *, release: str, again: str) -> Iterator[Record]:
     """Reads JSON Lines of these fields and no others; `release`: what it should be, `again`: what to do about a damaged file."""
-    try:
+    with readable(path):
         content = read_bytes(path)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
     count = 0
     private = any(field.private for field in fields.values())
     # Lines of bytes: JSON texts may hold the separators at which str.splitlines breaks.

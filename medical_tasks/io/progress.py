@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 
-from medical_tasks.errors import UsageError, system_reason
+from medical_tasks.io.files import readable
 
 __all__ = ["Progress", "reading"]
 
@@ -67,10 +67,8 @@ class Progress:
 @contextlib.contextmanager
 def reading(path: Path, doing: str = "MB read") -> Iterator[Callable[[int], None]]:
     """Shows how far a file was read; what it gives takes the number of bytes."""
-    try:
+    with readable(path):
         megabytes = path.stat().st_size // _MEGABYTE + 1
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
     with Progress(f"{path.name}, {doing}", megabytes) as progress:
         yield lambda read: progress.advance_to(read // _MEGABYTE)
         progress.advance_to(megabytes)

@@ -16,8 +16,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.files import csv_lines, read_bytes
+from medical_tasks.errors import UsageError
+from medical_tasks.io.files import csv_lines, read_bytes, readable
 from medical_tasks.io.json_records import json_lines, json_values, named
 from medical_tasks.io.xml_files import workbook_rows
 
@@ -68,12 +68,8 @@ def is_json(path: Path, content: bytes) -> bool:
 
 def read_content(path: Path, *, form: str) -> bytes:
     """Reads a whole file that a user names; `form` is what it should be, for messages."""
-    try:
+    with readable(path, missing=form, again=form):
         return read_bytes(path)
-    except FileNotFoundError as error:
-        raise MissingError(f"{path}: no such file. {form}") from error
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}). {form}") from error
 
 
 def read_table(path: Path, *, form: str) -> list[tuple[str, Any]]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from medical_tasks.data.construction import make_folder, read_json
 from medical_tasks.data.dataset_source import DatasetSource
@@ -13,7 +14,10 @@ from medical_tasks.data.task_data import TaskData
 from medical_tasks.errors import UsageError
 from medical_tasks.guard import policy
 from medical_tasks.runs.runner import AnsweredTask
-from medical_tasks.spec import Benchmark, TaskSpec
+from medical_tasks.spec import Benchmark, DatasetSpec, Item, MultiStep, PromptSet, TaskSpec
+
+GENERATION: Final = "generation"
+"""Folder of what the model is asked and says, in that of the construction."""
 
 
 class Construction(Benchmark):
@@ -25,9 +29,20 @@ class Construction(Benchmark):
     datasets = ()
     tasks = ()
 
+    def __init__(self, prompts: PromptSet, protocol: MultiStep) -> None:
+        self._prompts, self._protocol = prompts, protocol
+
     def sources(self) -> tuple[DatasetSource, ...]:
         """None."""
         return ()
+
+    def load_prompts(self, task: TaskSpec, *given: Any, **settings: Any) -> PromptSet:
+        """Those of the step."""
+        return self._prompts
+
+    def open_protocol(self, task: TaskSpec, **settings: Any) -> MultiStep:
+        """The step's."""
+        return self._protocol
 
     def _nothing(self, *arguments: Any, **settings: Any) -> Any:
         raise NotImplementedError
@@ -44,6 +59,19 @@ class AskingOptions:
     max_new_tokens: int  # longest reply
 
 
+def read_options(arguments: Namespace, *, max_new_tokens: int, tries: int) -> tuple[AskingOptions, int]:
+    """Reads the options of a step that asks a model, and how many times it asks at most; given numbers are the usual ones."""
+    from medical_tasks.models.opener import parse_model_args
+
+    given = arguments.max_new_tokens
+    options = AskingOptions(
+        model=arguments.model,
+        model_args=parse_model_args(arguments.model_args or ""),
+        max_new_tokens=max_new_tokens if given is None else given,
+    )
+    return options, tries if arguments.tries is None else arguments.tries
+
+
 def check_counts(counts: Sequence[tuple[str, int]]) -> None:
     """Refuses options, given with their values, that are less than 1."""
     for name, value in counts:
@@ -52,29 +80,51 @@ def check_counts(counts: Sequence[tuple[str, int]]) -> None:
 
 
 def ask_model(
-    place: Path,
-    task: TaskSpec,
-    data: TaskData,
+    folder: Path,
+    step: str,
+    dataset: DatasetSpec,
+    items: Sequence[Item],
     options: AskingOptions,
     *,
+    prompts: PromptSet,
+    protocol: MultiStep,
+    source: Mapping[str, str],
     settings: Mapping[str, Any],
-    finished: Path,
-    step: str,
+    finished: str,
     what: str,
 ) -> AnsweredTask | None:
-    """Asks a model about every item; None in all but the main process. `finished`: is there once an outcome was written."""
+    """Asks a model about every item; None in all but the main process.
+
+    `source`: hashes of what the items were made of. `finished`: the file that is there once an outcome was written.
+    """
     from medical_tasks.models.opener import deciding_args, full_name, open_model
     from medical_tasks.runs.folder import locked, open_run_folder
     from medical_tasks.runs.runner import RunOptions, run_model
 
-    name = full_name(options.model)
+    place, name = folder / GENERATION, full_name(options.model)
     settings = {
+        "construct": dataset.name,
+        "prompts": prompts.sha256,
         **settings,
         "model": name,
         "model_args": deciding_args(name, options.model_args),
         "max_new_tokens": options.max_new_tokens,
     }
-    _check_settings(place, settings, finished=finished, step=step, what=what)
+    _check_settings(place, settings, finished=folder / finished, step=step, what=what)
+    # It is in no catalogue, since nothing of it is scored.
+    task = TaskSpec(
+        name=f"construct_{step.partition(' ')[0]}",
+        title=f"construct {step}",
+        benchmark=Construction(prompts, protocol),
+        dataset=dataset.name,
+        split="test",
+        metrics=(),
+        version="1-A",
+        generation_size=options.max_new_tokens,
+        protocol=str(protocol.identity["name"]),
+    )
+    revision = {"name": dataset.name, "config": "own", **source}
+    data = TaskData(items=list(items), config="own", folder=folder, revision=revision)
     make_folder(place)
     run = open_run_folder(place, settings, private=True)
     with locked(run):

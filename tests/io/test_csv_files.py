@@ -23,7 +23,7 @@ CASES = json.loads(Path(__file__).with_name("cases.json").read_text(encoding="ut
 
 
 def rows_of(path: Path) -> list[tuple[int, dict[str, str]]]:
-    return [(row.line, row.cells) for row in read_csv(path, COLUMNS, release="test file")]
+    return [(row.number, row.cells) for row in read_csv(path, COLUMNS, release="test file")]
 
 
 def write(path: Path, content: str | bytes) -> Path:
@@ -31,11 +31,11 @@ def write(path: Path, content: str | bytes) -> Path:
     return path
 
 
-def test_rows_and_the_lines_they_end_on(tmp_path: Path) -> None:
+def test_rows_and_their_numbers(tmp_path: Path) -> None:
     path = write(tmp_path / "x.csv", 'b,a,c\n1,"two\nlines",3\n\n4,"a ""quoted"" word, comma",\n')
     assert rows_of(path) == [
-        (3, {"b": "1", "a": "two\nlines", "c": "3"}),
-        (5, {"b": "4", "a": 'a "quoted" word, comma', "c": ""}),
+        (2, {"b": "1", "a": "two\nlines", "c": "3"}),
+        (3, {"b": "4", "a": 'a "quoted" word, comma', "c": ""}),
     ]
     # A byte order mark, Windows line ends, and a field longer than the standard reader's limit.
     long = "x" * 300_000

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.sandbox.system_calls import ALLOW, KILL, MACHINES, PROGRAM_PID, Machine, filter_program, refuse
+from medical_tasks.sandbox.execution import ALLOW, KILL, MACHINES, PROGRAM_PID, Machine, filter_program, refuse
 
 TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 

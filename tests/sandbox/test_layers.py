@@ -20,8 +20,8 @@ import pytest
 
 from medical_tasks.errors import MissingError
 from medical_tasks.sandbox import Limits, execution, run_code
+from medical_tasks.sandbox.execution import ALLOW
 from medical_tasks.sandbox.probe import attempts_program, probe, require_sandbox
-from medical_tasks.sandbox.system_calls import ALLOW
 from tests.sandbox.traces import descendants, nothing_left
 
 pytestmark = pytest.mark.usefixtures("clean")

@@ -17,8 +17,8 @@ import pytest
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import MissingError
 from medical_tasks.sandbox import execution, run_code, runtime
+from medical_tasks.sandbox.execution import ALLOW, MACHINES, refuse
 from medical_tasks.sandbox.probe import probe, require_sandbox
-from medical_tasks.sandbox.system_calls import ALLOW, MACHINES, refuse
 from tests.support import ROOT
 
 TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))

@@ -6,7 +6,6 @@ What is built depends on which splits lie there. The organizers' open files have
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,6 +31,7 @@ from medical_tasks.benchmarks.archehr_qa.spec import DATASET
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import UsageError
 from medical_tasks.io.columns import Column
+from medical_tasks.io.files import packaged
 from medical_tasks.spec import Item, TaskSpec
 
 FOLDERS: Final = {"dev": "dev", "test": "test", "test_2026": "test-2026"}
@@ -218,7 +218,7 @@ def demo_cases() -> dict[str, tuple[FullCase, ...]]:
 
     In `demo_cases.json` a sentence begins with the first letter of its label.
     """
-    splits = json.loads(Path(__file__).with_name("demo_cases.json").read_text(encoding="utf-8"))
+    splits = packaged(__file__, "demo_cases.json")
     return {split: tuple(map(_full, cases)) for split, cases in splits.items()}
 
 

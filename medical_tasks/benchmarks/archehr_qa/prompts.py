@@ -6,10 +6,9 @@ The paper prints none of its prompts; the texts (`prompts.json`) are ours, writt
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cache
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
@@ -33,7 +32,7 @@ from medical_tasks.benchmarks.archehr_qa.parsing import (
 )
 from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
 from medical_tasks.errors import UsageError
-from medical_tasks.io.files import read_text
+from medical_tasks.io.files import packaged
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.scoring.sentences import split_sentences
 from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, MultiStep, PromptSet, Records, TaskSpec, Turn
@@ -45,11 +44,8 @@ _TRIED: Final = ("together", "answer_first", "evidence_first")
 _SECOND_STEP: Final = {"answer_first": ("cite",)}
 
 
-@cache
-def texts() -> dict[str, Any]:
-    """`asked` is by `options["steps"]` (`cite` is the second step of `answer_first`), else by `options["form"]`."""
-    made: dict[str, Any] = json.loads(read_text(Path(__file__).with_name("prompts.json")))
-    return made
+texts = partial(packaged, __file__, "prompts.json")
+"""`asked` is by `options["steps"]` (`cite` is the second step of `answer_first`), else by `options["form"]`."""
 
 
 def gold_cited_answer(item: Item) -> str:

@@ -16,8 +16,8 @@ from itertools import accumulate, groupby, pairwise
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from medical_tasks.errors import UsageError, system_reason
-from medical_tasks.io.files import open_file, read_bytes
+from medical_tasks.errors import UsageError
+from medical_tasks.io.files import open_file, read_bytes, readable
 from medical_tasks.io.json_records import is_text, json_objects, named, shown, text_id
 from medical_tasks.io.xml_files import PlainXmlError, xml_root
 
@@ -105,11 +105,8 @@ def read_cases(path: Path, *, notes: bool = True) -> list[Case]:
 
 
 def _root(path: Path) -> ET.Element:
-    try:
-        with open_file(path) as stream:
-            data = stream.read(SIZE_LIMIT_BYTES + 1)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
+    with readable(path), open_file(path) as stream:
+        data = stream.read(SIZE_LIMIT_BYTES + 1)
     try:
         return xml_root(data, limit_bytes=SIZE_LIMIT_BYTES)
     except PlainXmlError as error:
@@ -277,10 +274,8 @@ def without_citations(answer: str) -> str:
 
 def by_case(path: Path, cases: Sequence[Case], *, form: str) -> dict[str, dict[str, Any]]:
     """Reads a JSON list with one record for each of the cases and no other; case id to record, in the order of the cases."""
-    try:
+    with readable(path):
         content = read_bytes(path)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
     records: dict[str, dict[str, Any]] = {}
     for number, record in enumerate(json_objects(path, content, form=form), start=1):
         name = text_id(f"{path}, record {number}", "case_id", record.get("case_id"))

@@ -5,14 +5,13 @@ Reference implementation: https://github.com/soni-sarvesh/archehr-qa.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from medical_tasks.io.files import read_text
+from medical_tasks.io.files import packaged
 from medical_tasks.spec import (
     Baseline,
     Benchmark,
@@ -29,7 +28,6 @@ from medical_tasks.spec import (
 
 if TYPE_CHECKING:
     from medical_tasks.data.dataset_source import DatasetSource
-    from medical_tasks.judges.base import Judging
 
 WORD_LIMIT: Final = 75
 """Most words of an answer."""
@@ -86,17 +84,11 @@ def share_name(kind: str, which: str, how: str, part: str) -> str:
 
 def _metrics(kind: str) -> tuple[MetricSpec, ...]:
     made = []
-    for each in _tables()[kind]:
+    for each in packaged(__file__, "metrics.json")[kind]:
         low, high = each.get("limits", (0.0, 1.0))
         limits = (-math.inf if low is None else low, math.inf if high is None else high)
         made.append(MetricSpec(**{**each, "limits": limits, "of": tuple(each.get("of", ()))}))
     return tuple(made)
-
-
-@cache
-def _tables() -> dict[str, Any]:
-    tables: dict[str, Any] = json.loads(read_text(Path(__file__).with_name("metrics.json")))
-    return tables
 
 
 _CHECKPOINTS: Final = {
@@ -158,18 +150,12 @@ class ArchEHRQA(Benchmark):
         return load_items(task, rows)
 
     def load_prompts(
-        self,
-        task: TaskSpec,
-        name: str = "own",
-        upstream: Path | None = None,
-        *,
-        arguments: Mapping[str, str] | None = None,
-        exemplars: Sequence[Mapping[str, Any]] = (),
+        self, task: TaskSpec, name: str = "own", upstream: Path | None = None, **settings: Any
     ) -> PromptSet:
         """See `prompts`."""
         from medical_tasks.benchmarks.archehr_qa.prompts import load_prompts
 
-        return load_prompts(task, name, upstream, arguments=arguments)
+        return load_prompts(task, name, upstream, arguments=settings.get("arguments"))
 
     def gold_response(self, task: TaskSpec, item: Item) -> str:
         """See `prompts`."""
@@ -178,31 +164,18 @@ class ArchEHRQA(Benchmark):
         return gold_response(task, item)
 
     def score_items(
-        self,
-        task: TaskSpec,
-        items: Sequence[Item],
-        responses: Sequence[str],
-        *,
-        judging: Judging | None = None,
-        arguments: Mapping[str, str] | None = None,
+        self, task: TaskSpec, items: Sequence[Item], responses: Sequence[str], **given: Any
     ) -> list[ItemScore]:
         """See `scoring`."""
         from medical_tasks.benchmarks.archehr_qa.scoring import score_items
 
-        return score_items(task, items, responses, arguments=arguments)
+        return score_items(task, items, responses, arguments=given.get("arguments"))
 
-    def open_protocol(
-        self,
-        task: TaskSpec,
-        *,
-        arguments: Mapping[str, str] | None = None,
-        prompts: str = "own",
-        upstream: Path | None = None,
-    ) -> MultiStep:
+    def open_protocol(self, task: TaskSpec, **settings: Any) -> MultiStep:
         """See `prompts`."""
         from medical_tasks.benchmarks.archehr_qa.prompts import open_protocol
 
-        return open_protocol(task, arguments=arguments)
+        return open_protocol(task, arguments=settings.get("arguments"))
 
     def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
         """See `scoring`."""

@@ -26,8 +26,8 @@ from medical_tasks.benchmarks.archehr_qa.parsing import (
 from medical_tasks.benchmarks.archehr_qa.prompts import QUESTION_WORDS
 from medical_tasks.benchmarks.archehr_qa.scoring import has_bleu, official_answer
 from medical_tasks.benchmarks.archehr_qa.spec import BENCHMARK, WORD_LIMIT
-from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.files import open_file
+from medical_tasks.errors import UsageError
+from medical_tasks.io.files import open_file, readable
 from medical_tasks.io.json_records import is_text, json_values, named, shown
 from medical_tasks.runs.responses import LARGEST, unzipped
 from medical_tasks.scoring.reasoning import spoken
@@ -301,13 +301,9 @@ def zipped(task: TaskSpec) -> bool:
 
 def read_records(path: Path) -> tuple[list[Any], list[Problem]]:
     """Reads what stands in a submission's list, and what is wrong with the zip file that it may be in."""
-    try:
-        with open_file(path) as stream:
-            content = stream.read(LARGEST + 1)
-    except FileNotFoundError as error:
-        raise MissingError(f"{path}: no such file. Give a JSON list of records like {_EXAMPLE}") from error
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}). Give the file of a submission.") from error
+    missing = f"Give a JSON list of records like {_EXAMPLE}"
+    with readable(path, missing=missing, again="Give the file of a submission."), open_file(path) as stream:
+        content = stream.read(LARGEST + 1)
     if len(content) > LARGEST:
         raise UsageError(
             f"{path}: has more than {LARGEST:,} bytes, the most that is read; a submission has some hundred a case. Is it the "

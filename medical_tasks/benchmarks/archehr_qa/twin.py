@@ -6,11 +6,10 @@ The same seed and numbers give the same bytes. Lengths are near those of the pap
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import sys
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,19 +28,17 @@ from medical_tasks.benchmarks.archehr_qa.release import (
 )
 from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
 from medical_tasks.errors import MedicalTasksError, UsageError
+from medical_tasks.io.files import packaged
 
 _SENTENCES = (18, 34)
 _ESSENTIAL, _SUPPLEMENTARY, _NOT_RELEVANT = LABELS
 
 
-@cache
-def _texts() -> dict[str, Any]:
-    """Invented courses (`topics`), and texts of all; braces hold numbers that are drawn for each case.
+_texts = partial(packaged, __file__, "twin_topics.json")
+"""Invented courses (`topics`), and texts of all; braces hold numbers that are drawn for each case.
 
-    `facts` are a sentence of the note and the same as an answer says it; `closings` of an answer rest on nothing.
-    """
-    made: dict[str, Any] = json.loads(Path(__file__).with_name("twin_topics.json").read_text(encoding="utf-8"))
-    return made
+`facts` are a sentence of the note and the same as an answer says it; `closings` of an answer rest on nothing.
+"""
 
 
 def twin_cases(*, seed: int, cases: int, first: int = 1) -> list[FullCase]:

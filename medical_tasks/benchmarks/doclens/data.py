@@ -26,7 +26,7 @@ from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, Pin, 
 from medical_tasks.errors import UsageError
 from medical_tasks.harness.evaluate_rows import Columns
 from medical_tasks.io.columns import Column
-from medical_tasks.io.csv_files import CsvRow, read_csv
+from medical_tasks.io.csv_files import StreamedRow, read_csv
 from medical_tasks.io.files import check_columns
 from medical_tasks.io.json_records import is_text, named, shown, text_id
 from medical_tasks.io.sheets import folded, read_content, read_sheet, read_table
@@ -94,15 +94,15 @@ def _visit_row(visit: Mapping[str, str]) -> dict[str, Any]:
     return {"id": visit["id"], "dataset": visit["dataset"], "turns": turns, "note": note, **divide_note(note)}
 
 
-def _check_visit(path: Path, row: CsvRow, turns: Sequence[str]) -> None:
+def _check_visit(path: Path, row: StreamedRow, turns: Sequence[str]) -> None:
     for name in ACI_OFFICIAL_COLUMNS:
         if not row.cells[name].strip():
             raise UsageError(
-                f"{path}: line {row.line}, column {name!r}: must be a text that is not empty. Download the file again."
+                f"{path}: row {row.number}, column {name!r}: must be a text that is not empty. Download the file again."
             )
     if not any(map(begins_turn, turns)):
         raise UsageError(
-            f"{path}: line {row.line}, column 'dialogue': no line of it begins with a speaker such as '[doctor]', so that "
+            f"{path}: row {row.number}, column 'dialogue': no line of it begins with a speaker such as '[doctor]', so that "
             "it has no turns to cite. Download the file again."
         )
 
@@ -308,10 +308,7 @@ def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
 
     `sentences` are what can be cited, a number a place in them from 0; `reference` is "" for a section that the note does not have.
     """
-    items = [item for row in rows for item in _items(row, task.options["form"])]
-    if len({item.id for item in items}) != len(items):
-        raise UsageError(f"{task.name}: two rows of the built dataset have the same id. Build it again.")
-    return items
+    return [item for row in rows for item in _items(row, task.options["form"])]
 
 
 # Form to the columns of a row: what is cited, the reference, the groups, and whose rows belong together.

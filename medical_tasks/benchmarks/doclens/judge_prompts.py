@@ -20,6 +20,7 @@ from medical_tasks.benchmarks.doclens import official_prompts as official
 from medical_tasks.benchmarks.doclens.measures import MAX_CLAIMS, MIN_CLAIMS, read_claims_reply
 from medical_tasks.benchmarks.doclens.official_prompts import OFFICIAL_STYLES, read_official_texts
 from medical_tasks.errors import UsageError
+from medical_tasks.io.files import packaged
 from medical_tasks.judges.base import JudgePrompts, Judging, Label, Pair, Question, Unreadable
 from medical_tasks.judges.reading import (
     Checker,
@@ -36,7 +37,7 @@ from medical_tasks.judges.reading import (
 from medical_tasks.spec import Message, TaskSpec
 
 PROMPT_SETS: Final = ("own", "official")
-_PARTS: Final[Mapping[str, Any]] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+_PARTS: Final[Mapping[str, Any]] = packaged(__file__, "judge_prompts.json")
 """The texts of our prompts; by `kinds` which of them stand before and behind the form of the reply; what is said `again`."""
 FORMS: Final[Mapping[str, tuple[str, str]]] = {form: (what, source) for form, (what, source) in _PARTS["forms"].items()}
 """What a text of each form is called, and what it cites."""

@@ -30,9 +30,10 @@ from medical_tasks.benchmarks.doclens.mimic_report import (
 )
 from medical_tasks.benchmarks.doclens.spec import MIMIC_RRS, demo_entries
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
-from medical_tasks.errors import UsageError, system_reason
+from medical_tasks.errors import UsageError
 from medical_tasks.io.columns import Column
 from medical_tasks.io.csv_files import StreamedRow, read_csv, stream_rows
+from medical_tasks.io.files import readable
 from medical_tasks.io.json_records import LONGEST_ID, Field, is_text, is_text_or_null, optional, read_records
 from medical_tasks.io.progress import reading
 from medical_tasks.scoring.sentences import split_sentences
@@ -169,10 +170,8 @@ def report_sentences(findings: str) -> list[str]:
 
 def file_stamp(path: Path) -> tuple[int, ...]:
     """Tells a file's state from any other it had or will have, as far as its folder knows."""
-    try:
+    with readable(path):
         state = path.stat()
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
     return state.st_size, state.st_dev, state.st_ino, state.st_mtime_ns
 
 
@@ -326,28 +325,28 @@ def read_table_rows(
 
 def _table_lines(path: Path) -> Iterator[_Line]:
     """Checks a table line by line; there is one at least."""
-    cells = ((row.line, row.cells) for row in read_csv(path, REQUIRED, release=_TABLE, others=True))
+    cells = ((f"row {row.number}", row.cells) for row in read_csv(path, REQUIRED, release=_TABLE, others=True))
     records = _json_lines(path) if path.suffix == ".jsonl" else cells
     seen: set[str] = set()
     splits: bool | None = None
-    for number, values in records:
+    for where, values in records:
         for name in REQUIRED:
             if not values.get(name, "").strip():
-                raise _wrong_line(path, number, name, "must not be empty", values)
+                raise _wrong_line(path, where, name, "must not be empty", values)
         row_id = values["id"]
         if len(row_id) > LONGEST_ID or row_id != row_id.strip() or not row_id.isprintable():
             rule = f"must be 1 to {LONGEST_ID} characters on one line without spaces at its ends, since it stands in results"
-            raise _wrong_line(path, number, "id", rule, values)
+            raise _wrong_line(path, where, "id", rule, values)
         if row_id in seen:
-            raise _wrong_line(path, number, "id", "must be unique, it stands in the table already", values)
+            raise _wrong_line(path, where, "id", "must be unique, it stands in the table already", values)
         seen.add(row_id)
-        spelt = {name: _spelt(path, number, name, values) for name in _ALLOWED}
+        spelt = {name: _spelt(path, where, name, values) for name in _ALLOWED}
         if splits is None:
             splits = bool(spelt["split"])
         if bool(spelt["split"]) != splits:
-            raise _wrong_line(path, number, "split", "must be there in all rows or in none", values)
+            raise _wrong_line(path, where, "split", "must be there in all rows or in none", values)
         if bool(spelt["modality"]) != bool(spelt["anatomy"]):
-            raise _wrong_line(path, number, "anatomy", "must be there where modality is, and only there", values)
+            raise _wrong_line(path, where, "anatomy", "must be there where modality is, and only there", values)
         patient = values.get("patient_id", "").strip()
         candidate = Candidate(
             id=row_id,
@@ -358,25 +357,25 @@ def _table_lines(path: Path) -> Iterator[_Line]:
         yield candidate, spelt["split"], bool(patient)
 
 
-def _spelt(path: Path, number: int, name: str, values: Mapping[str, str]) -> str:
+def _spelt(path: Path, where: str, name: str, values: Mapping[str, str]) -> str:
     text = values.get(name, "").strip()
     found = next((each for each in _ALLOWED[name] if each.lower() == text.lower()), None)
     if text and found is None:
-        raise _wrong_line(path, number, name, f"must be one of {', '.join(_ALLOWED[name])}, or empty", values)
+        raise _wrong_line(path, where, name, f"must be one of {', '.join(_ALLOWED[name])}, or empty", values)
     return found or ""
 
 
-def _json_lines(path: Path) -> Iterator[tuple[int, Mapping[str, str]]]:
+def _json_lines(path: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
     fields = dict.fromkeys((*REQUIRED, *OPTIONAL), _JSON_TEXT) | {"id": _JSON_ID, "patient_id": _JSON_PATIENT}
     fields |= {name: optional(fields[name]) for name in OPTIONAL}
     for record in read_records(path, fields, release=_TABLE, again="Write the table again."):
-        yield record.line, {name: str(value) for name, value in record.values.items() if value is not None}
+        yield f"line {record.line}", {name: str(value) for name, value in record.values.items() if value is not None}
 
 
-def _wrong_line(path: Path, number: int, name: str, rule: str, values: Mapping[str, str]) -> UsageError:
+def _wrong_line(path: Path, where: str, name: str, rule: str, values: Mapping[str, str]) -> UsageError:
     # Columns that are swapped may hold a report in any cell: lengths are told, no texts.
     length = len(values.get(name, ""))
-    return UsageError(f"{path}: line {number}, column {name!r}: {rule}, got a text of {length} characters.")
+    return UsageError(f"{path}: {where}, column {name!r}: {rule}, got a text of {length} characters.")
 
 
 def demo_reports(split: str) -> list[Candidate]:

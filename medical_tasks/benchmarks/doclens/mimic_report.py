@@ -6,13 +6,13 @@ The paper names modalities and anatomies (appendix on the experiments), not how 
 from __future__ import annotations
 
 import itertools
-import json
 import re
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Final, NamedTuple
+
+from medical_tasks.io.files import packaged
 
 
 class LeftOut(StrEnum):
@@ -50,7 +50,7 @@ TRAIN_KINDS: Final = tuple(
 """The six kinds with a train split. The paper says that there are six; which, is our choice: the most frequent."""
 
 
-_LISTS: Final[dict[str, Any]] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+_LISTS: Final[dict[str, Any]] = packaged(__file__, "mimic_report.json")
 _MODALITY_OF: Final = {word: name for name, words in _LISTS["modalities"].items() for word in words.split()}
 # `other` is what the seven are not, so that a limb beside the pelvis makes it ambiguous. `THORACIC`, `CERVICAL` and `LUMBAR`
 # are of the spine only where it is named: there are thoracic aortas.

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import json
 import random
 import sys
 import textwrap
@@ -21,6 +20,7 @@ from medical_tasks.benchmarks.doclens.mimic_data import NOTE_COLUMNS
 from medical_tasks.data.building import SUMS_FILE
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import MedicalTasksError, UsageError
+from medical_tasks.io.files import packaged
 
 NOTES_FILE = "NOTEEVENTS.csv.gz"
 CT_MR_SHARE = 0.06
@@ -45,7 +45,7 @@ class Examination(NamedTuple):
 @cache
 def twin_words() -> dict[str, Any]:
     """Examinations, findings with what they mean, filling, and categories of notes: share in percent, least, most characters."""
-    words: dict[str, Any] = json.loads(Path(__file__).with_name("mimic_twin_words.json").read_text(encoding="utf-8"))
+    words: dict[str, Any] = packaged(__file__, "mimic_twin_words.json")
     return words | {"examinations": [Examination(**each) for each in words["examinations"]]}
 
 

@@ -15,8 +15,8 @@ from typing import Any, Final, Literal, cast
 from medical_tasks.benchmarks.doclens.measures import MAX_CLAIMS, MIN_CLAIMS
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.data.dataset_source import repository_file
-from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.files import read_text
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.files import packaged, read_text, readable
 from medical_tasks.spec import Message, TaskSpec
 
 OFFICIAL_STYLES: Final = ("json_cot", "cot")
@@ -26,9 +26,7 @@ REPOSITORY: Final = "https://github.com/yiqingxyq/DocLens"
 
 _AGAIN: Final = "Download it again."
 _FOLDERS: Final = {"claims": "claim_evaluation/prompts", "citations": "citation_evaluation/prompts"}
-_NAMES: Final[Mapping[str, Mapping[str, Any]]] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
+_NAMES: Final[Mapping[str, Mapping[str, Any]]] = packaged(__file__, "official_prompts.json")
 """By form the stems of files for generation and the family of the others; by family what its texts are called in questions; by
 kind the file it is asked with."""
 _ROLES: Final = {"example_user": "user", "example_assistant": "assistant"}
@@ -47,7 +45,7 @@ def read_official(task: TaskSpec, upstream: Path | None) -> dict[str, tuple[Mess
     shots = int(task.options["shots"])
     ending = "" if shots else "_dummy"
     return {
-        section: _before(*_read(task, upstream, f"prompts/{name}_annotated-citation{ending}.json"), shots)
+        section: _before(*_read(upstream, f"prompts/{name}_annotated-citation{ending}.json"), shots)
         for section, name in zip(SECTIONS if len(names) > 1 else ("",), names, strict=True)
     }
 
@@ -99,7 +97,7 @@ def read_official_texts(task: TaskSpec, upstream: Path | None) -> dict[str, str]
     texts = {}
     for name in names:
         part, _, file = name.partition("/")
-        texts[name] = _read(task, upstream, f"{_FOLDERS[part]}/{file}")[1]
+        texts[name] = _read(upstream, f"{_FOLDERS[part]}/{file}")[1]
     return texts
 
 
@@ -179,18 +177,12 @@ def _is_mistral(text: str) -> bool:
     return "__CLAIM__" in str(_messages(text)[-1]["content"])
 
 
-def _read(task: TaskSpec, upstream: Path | None, path: str) -> tuple[Path, str]:
-    if upstream is None:
-        raise UsageError(
-            f"{task.name}: the official prompts are read from the authors' files. Clone {REPOSITORY} and give its folder with "
-            "--upstream, or use --prompts own."
-        )
+def _read(upstream: Path | None, path: str) -> tuple[Path, str]:
     found = repository_file(upstream, path, repository=REPOSITORY)
     try:
-        text = read_text(found)
+        with readable(found, again=_AGAIN, error=MissingError):
+            text = read_text(found)
         content = json.loads(text)
-    except OSError as error:
-        raise MissingError(f"{found}: cannot be read ({system_reason(error)}).") from error
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{found}: is no JSON in UTF-8. {_AGAIN}") from error
     if wrong := _wrong(content, found.name):

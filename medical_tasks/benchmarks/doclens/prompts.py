@@ -6,7 +6,6 @@ Ours are of the protocol's facts (paper, sections 4 and A.4); the citations of e
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,6 +25,7 @@ from medical_tasks.benchmarks.doclens.pieces import (
     sentence_pieces,
 )
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.files import packaged
 from medical_tasks.scoring.porter import stem
 from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
 
@@ -168,7 +168,7 @@ class Texts:
     answer: str
 
 
-_PARTS: Final[Mapping[str, Any]] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+_PARTS: Final[Mapping[str, Any]] = packaged(__file__, "prompts.json")
 TEXTS: Final[Mapping[str, Texts]] = {form: Texts(**texts) for form, texts in _PARTS["forms"].items()}
 SECTION_TASKS: Final[Mapping[str, str]] = _PARTS["sections"]
 _UNCOUNTED: Final = frozenset(_PARTS["uncounted"].split())

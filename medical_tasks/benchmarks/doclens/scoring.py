@@ -28,7 +28,7 @@ from medical_tasks.benchmarks.doclens.measures import (
 from medical_tasks.benchmarks.doclens.official_scoring import OfficialVerdict, judge_official
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS, divide_note
 from medical_tasks.data.dataset_source import file_sha256
-from medical_tasks.data.task_data import check_scoring_args
+from medical_tasks.data.task_data import check_lengths, check_scoring_args
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging
 from medical_tasks.models.text_metrics import MODEL_METRICS, Pairs, concept_pairs, identity_of_models, metrics_of_models
@@ -55,10 +55,7 @@ def score_items(
     arguments: Mapping[str, str] | None = None,
 ) -> list[ItemScore]:
     """Scores the texts generated for a task's items; an item's value is its own share of a metric, its weight the denominator."""
-    if len(items) != len(responses):
-        raise UsageError(
-            f"{task.name}: {len(items)} items but {len(responses)} responses. Give one response for each item."
-        )
+    check_lengths(task, items, responses)
     settings = read_settings(task, arguments or {})
     answers = [spoken(response).strip() for response in responses]
     parts = [text_units(item, answer) for item, answer in zip(items, answers, strict=True)]

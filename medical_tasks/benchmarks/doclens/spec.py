@@ -5,13 +5,12 @@ A family has a task without worked examples and two with 1 or 2 of each kind (pa
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from medical_tasks.io.files import packaged
 from medical_tasks.spec import (
     Benchmark,
     DatasetSpec,
@@ -27,7 +26,7 @@ from medical_tasks.spec import (
 
 if TYPE_CHECKING:
     from medical_tasks.data.dataset_source import DatasetSource
-    from medical_tasks.judges.base import JudgePrompts, Judging
+    from medical_tasks.judges.base import JudgePrompts
 
 ACI_BENCH = DatasetSpec(
     name="aci_bench",
@@ -155,14 +154,9 @@ OWN = DatasetSpec(
 )
 
 
-@cache
-def _demo_texts() -> Any:
-    return json.loads(Path(__file__).with_name("demo_texts.json").read_text(encoding="utf-8"))
-
-
 def demo_entries(kind: str, split: str) -> list[dict[str, Any]]:
     """The synthetic `visits`, `questions`, `reports` or `texts` of a split, written for this package; they describe nobody."""
-    return _demo_texts()[kind][split]  # type: ignore[no-any-return]
+    return packaged(__file__, "demo_texts.json")[kind][split]  # type: ignore[no-any-return]
 
 
 DATASETS = (ACI_BENCH, MEQSUM, MIMIC_RRS, OWN)
@@ -360,18 +354,12 @@ class DocLens(Benchmark):
         return load_items(task, rows)
 
     def load_prompts(
-        self,
-        task: TaskSpec,
-        name: str = "own",
-        upstream: Path | None = None,
-        *,
-        arguments: Mapping[str, str] | None = None,
-        exemplars: Sequence[Mapping[str, Any]] = (),
+        self, task: TaskSpec, name: str = "own", upstream: Path | None = None, **settings: Any
     ) -> PromptSet:
         """See `prompts`."""
         from medical_tasks.benchmarks.doclens.prompts import load_prompts
 
-        return load_prompts(task, name, upstream, arguments=arguments, exemplars=exemplars)
+        return load_prompts(task, name, upstream, **settings)
 
     def gold_response(self, task: TaskSpec, item: Item) -> str:
         """See `prompts`."""
@@ -380,18 +368,14 @@ class DocLens(Benchmark):
         return gold_response(task, item)
 
     def score_items(
-        self,
-        task: TaskSpec,
-        items: Sequence[Item],
-        responses: Sequence[str],
-        *,
-        judging: Judging | None = None,
-        arguments: Mapping[str, str] | None = None,
+        self, task: TaskSpec, items: Sequence[Item], responses: Sequence[str], **given: Any
     ) -> list[ItemScore]:
         """See `scoring`."""
         from medical_tasks.benchmarks.doclens.scoring import score_items
 
-        return score_items(task, items, responses, judging=required(judging), arguments=arguments)
+        return score_items(
+            task, items, responses, judging=required(given.get("judging")), arguments=given.get("arguments")
+        )
 
     def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
         """See `scoring`."""

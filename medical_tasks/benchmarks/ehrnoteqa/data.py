@@ -5,8 +5,6 @@ DiSCQ: Lehman et al., "Learning to Ask Like a Physician", ClinicalNLP 2022, http
 
 from __future__ import annotations
 
-import json
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -28,9 +26,10 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import (
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
 from medical_tasks.benchmarks.ehrnoteqa.twin import TwinNote, twin_patients
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
-from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.guard.leak_sources import walked
 from medical_tasks.io.csv_files import read_csv
-from medical_tasks.io.files import read_text
+from medical_tasks.io.files import packaged, read_text, readable
 from medical_tasks.spec import Item, TaskSpec
 
 DISCQ_ROWS = 1089
@@ -40,7 +39,7 @@ DISCQ_ROWS = 1089
 @cache
 def paper_clinicians() -> dict[int, str]:
     """Row of `discq_questions_final.csv`, from 0, to clinician; one hundred each, in the order of the paper's table 12."""
-    sample = json.loads(Path(__file__).with_name("discq_sample.json").read_text(encoding="utf-8"))
+    sample = packaged(__file__, "discq_sample.json")
     return {row: clinician for clinician, rows in sample.items() for row in rows}
 
 
@@ -71,7 +70,7 @@ _VOWELS = frozenset("aeiouy")
 def read_discq_rows(path: Path) -> Iterator[dict[str, Any]]:
     """Reads the questions with their texts below the file's folder; ids are row numbers from 0, as the paper counts them."""
     rows = read_csv(path, _DISCQ_COLUMNS, release=_DISCQ_RELEASE, others=True)
-    asked = [_asked(path, row.line, row.cells) for row in rows]
+    asked = [_asked(path, row.number, row.cells) for row in rows]
     texts = _find_texts(path, list(dict.fromkeys(name for name, _, _ in asked)))
     # Rows are known by their numbers alone: in a file that has lost or won some, they are others.
     clinicians = paper_clinicians() if len(asked) == DISCQ_ROWS else {}
@@ -109,7 +108,7 @@ def _within_a_sentence(question: str, trigger: str) -> str:
     return question if is_abbreviation or is_name else word[0].lower() + question[1:]
 
 
-def _asked(path: Path, line: int, cells: dict[str, str]) -> tuple[str, str, str]:
+def _asked(path: Path, row: int, cells: dict[str, str]) -> tuple[str, str, str]:
     """The name of the text, the question and its trigger."""
     name, question, trigger = found = (cells["id"].strip(), cells["question"], cells["reasoning"])
     for field, text, holds, rule in (
@@ -119,8 +118,7 @@ def _asked(path: Path, line: int, cells: dict[str, str]) -> tuple[str, str, str]
     ):
         if not holds:
             raise UsageError(
-                f"{path}: the row that ends on line {line}, field {field!r}: {rule}, got a text of {len(text)} characters. "
-                f"{_DISCQ_AGAIN}"
+                f"{path}: row {row}, field {field!r}: {rule}, got a text of {len(text)} characters. {_DISCQ_AGAIN}"
             )
     return found
 
@@ -128,7 +126,7 @@ def _asked(path: Path, line: int, cells: dict[str, str]) -> tuple[str, str, str]
 def _find_texts(path: Path, names: Sequence[str]) -> dict[str, Path]:
     wanted = {f"{name}.txt": name for name in names} | {name: name for name in names}
     found: dict[str, list[Path]] = {name: [] for name in names}
-    for file in _discq_files(path.absolute().parent):
+    for file in walked(path.absolute().parent):
         if file.name in wanted:
             found[wanted[file.name]].append(file)
     missing = [name for name, files in found.items() if not files]
@@ -146,31 +144,14 @@ def _find_texts(path: Path, names: Sequence[str]) -> dict[str, Path]:
     return {name: files[0] for name, files in found.items()}
 
 
-def _discq_files(folder: Path) -> Iterator[Path]:
-    """The files below a folder, those behind links too."""
-    seen: set[tuple[int, int]] = set()
-    for place, folders, names in os.walk(folder, followlinks=True):
-        status = Path(place).stat()
-        if (status.st_dev, status.st_ino) in seen:
-            folders.clear()  # a link that leads back
-            continue
-        seen.add((status.st_dev, status.st_ino))
-        folders.sort()
-        yield from (Path(place) / name for name in sorted(names))
-
-
 def _listed(names: Sequence[str]) -> str:
     more = f"\n  and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
     return "".join(f"\n  {name}" for name in names[:_LISTED]) + more
 
 
 def _read_text(file: Path) -> str:
-    try:
+    with readable(file, again="Get the text again."):
         text = read_text(file, encoding="utf-8-sig")  # line ends become line feeds, as for the authors
-    except OSError as error:
-        raise UsageError(f"{file}: cannot be read ({system_reason(error)}).") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{file}: not UTF-8 (byte 0x{error.object[error.start]:02x}). Get the text again.") from error
     if not text.strip():
         raise UsageError(f"{file}: is empty. Get the text again.")
     return text

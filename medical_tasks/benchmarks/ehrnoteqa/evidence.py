@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import codecs
 import hashlib
-import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
+
+import ijson
 
 from medical_tasks.benchmarks.ehrnoteqa.questions import one_note_row, question_categories
-from medical_tasks.errors import UsageError, system_reason
-from medical_tasks.io.files import open_file
+from medical_tasks.errors import UsageError
+from medical_tasks.io.files import open_file, readable
 from medical_tasks.io.json_records import is_text
 from medical_tasks.io.progress import reading
 
@@ -141,7 +142,7 @@ class _Place:
 
     def wrong(self, field: str, rule: str, value: Any) -> UsageError:
         """The error for a field that breaks a rule; of the value it tells type and length."""
-        where = f"line {self.paragraph.line}, entry {self.paragraph.entry}, paragraph {self.paragraph.number}"
+        where = f"entry {self.paragraph.entry}, paragraph {self.paragraph.number}"
         if self.question:
             where += f", question {self.question}"
         got = "nothing" if value is None else f"a {type(value).__name__} of {len(repr(value))} characters"
@@ -213,21 +214,17 @@ def _stands_in(text: str, lines: list[str]) -> bool:
     return False
 
 
-# emrQA's fullest notes have some tens of millions with all their questions; beyond is the rest of a file behind a lost bracket.
-PARAGRAPH_LIMIT_CHARS = 512 * 1024 * 1024
+_DEEPEST = 500  # lists and objects in one another
 
-_CHUNK_BYTES = 1024 * 1024
-_SPACE = " \t\r\n"
-# A value that ends with the text read so far fails there, or up to one escape before.
-_NEAR_END = 16
-_EXPONENT = len("e+1")
+
+class _FormError(Exception):
+    """What stands where SQuAD's form has something else."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Paragraph:
     """A paragraph as it stands in the file; number 0 is where the entry's title was come upon."""
 
-    line: int
     entry: int
     number: int
     title: Any  # of the entry, where it stands before the paragraphs
@@ -235,155 +232,78 @@ class _Paragraph:
 
 
 def _walk(path: Path, on_read: Callable[[int], None] = lambda _: None) -> Iterator[_Paragraph]:
+    behind = "at its beginning"
     try:
-        with open_file(path) as stream:
-            text = _Text(path, stream, on_read)
-            if not text.peek():
-                raise text.wrong("it is empty")
-            if text.peek() == "[":
-                yield from _entries(text)
-            else:
-                yield from _entry(text, 1, outer=True)
-            if text.peek():
-                raise text.wrong("something stands behind the end of the JSON value")
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
+        with readable(path), open_file(path) as stream:
+            if stream.peek(3).startswith(codecs.BOM_UTF8):
+                stream.read(3)
+            for found in _file(ijson.basic_parse(stream, use_float=True)):
+                on_read(stream.tell())
+                yield found
+                behind = f"behind entry {found.entry}, paragraph {found.number}"
+    except (_FormError, ijson.JSONError) as error:
+        # The library's words quote the file.
+        reason = error if isinstance(error, _FormError) else "it is cut off, damaged or not UTF-8"
+        told = f"{path}: not a SQuAD-form JSON file: {reason}, {behind}. Download it, or make it, again."
+    else:
+        return
+    raise UsageError(told)
 
 
-def _entries(text: _Text) -> Iterator[_Paragraph]:
-    for number in text.elements():
-        yield from _entry(text, number)
+_Event = tuple[str, Any]
 
 
-def _entry(text: _Text, number: int, *, outer: bool = False) -> Iterator[_Paragraph]:
+def _file(events: Iterator[_Event]) -> Iterator[_Paragraph]:
+    event, _ = next(events)
+    yield from _entry(events, 1, outer=True) if event == "start_map" else _entries(events, event)
+    next(events, None)  # or raises what it says of text behind the end
+
+
+def _entries(events: Iterator[_Event], event: str) -> Iterator[_Paragraph]:
+    for number, (first, _) in enumerate(_elements(events, event), start=1):
+        if first != "start_map":
+            raise _FormError("an entry is no object")
+        yield from _entry(events, number)
+
+
+def _entry(events: Iterator[_Event], number: int, *, outer: bool = False) -> Iterator[_Paragraph]:
     title: Any = None
-    found = False
-    for name in text.members():
+    names: set[str] = set()
+    for _, name in iter(lambda: next(events), ("end_map", None)):
+        if name in names:
+            raise _FormError("an object has two members of one name")
+        names.add(name)
+        event, value = next(events)
         if name == "paragraphs":
-            found = True
-            for place in text.elements():
-                line = text.line()
-                yield _Paragraph(line=line, entry=number, number=place, title=title, value=text.value())
+            for place, first in enumerate(_elements(events, event), start=1):
+                yield _Paragraph(entry=number, number=place, title=title, value=_value(events, *first))
         elif name == "data" and outer:
-            found = True
-            yield from _entries(text)
+            yield from _entries(events, event)
         elif name == "title":
-            title = text.value()
-            yield _Paragraph(line=text.line(), entry=number, number=0, title=title)
+            title = _value(events, event, value)
+            yield _Paragraph(entry=number, number=0, title=title)
         else:
-            text.value()
-    if not found:
-        wanted = "'data' or 'paragraphs'" if outer else "'paragraphs'"
-        raise text.wrong(f"the object that ends there has no {wanted}")
+            _value(events, event, value)
+    wanted = {"paragraphs", "data"} if outer else {"paragraphs"}
+    if not names & wanted:
+        raise _FormError(f"an object has no {' or '.join(map(repr, sorted(wanted)))}")
 
 
-class _Text:
-    def __init__(self, path: Path, stream: BinaryIO, on_read: Callable[[int], None]) -> None:
-        self._path = path
-        self._stream = stream
-        self._on_read = on_read
-        self._decode = codecs.getincrementaldecoder("utf-8-sig")()
-        self._json = json.JSONDecoder()
-        self._held = ""
-        self._at = 0
-        self._ended = False
-        self._line = 1
-        self._counted = 0  # how far in the held text lines were counted
+def _elements(events: Iterator[_Event], event: str) -> Iterator[_Event]:
+    """The first event of each element of a list; the caller takes the others."""
+    if event != "start_array":
+        raise _FormError("a list must stand there")
+    return iter(lambda: next(events), ("end_array", None))
 
-    def line(self) -> int:
-        self.peek()
-        self._line += self._held.count("\n", self._counted, self._at)
-        self._counted = self._at
-        return self._line
 
-    def wrong(self, reason: str) -> UsageError:
-        return UsageError(
-            f"{self._path}: line {self.line()}: not a SQuAD-form JSON file: {reason}. Download it, or make it, again."
-        )
-
-    def peek(self) -> str:
-        """Returns the next character that is no white space, and leaves it there; "" at the end."""
-        while True:
-            while self._at < len(self._held) and self._held[self._at] in _SPACE:
-                self._at += 1
-            if self._at < len(self._held) or self._ended:
-                return self._held[self._at : self._at + 1]
-            self._more()
-
-    def elements(self) -> Iterator[int]:
-        """Counts through a list; the caller takes the value each time."""
-        return self._parts("[", "]", "a list")
-
-    def members(self) -> Iterator[str]:
-        """Yields the names of an object; the caller takes the value each time."""
-        names: set[str] = set()
-        for _ in self._parts("{", "}", "an object"):
-            name = self.value() if self.peek() == '"' else None
-            if not isinstance(name, str) or self.peek() != ":":
-                raise self._broken()
-            self._at += 1
-            if name in names:
-                raise self.wrong("the object that holds this has two members of one name")
-            names.add(name)
-            yield name
-
-    def _parts(self, opening: str, closing: str, kind: str) -> Iterator[int]:
-        if self.peek() != opening:
-            raise self.wrong(f"{kind} must stand there") if self.peek() else self._broken()
-        self._at += 1
-        if self.peek() == closing:
-            self._at += 1
-            return
-        number = 1
-        while True:
-            yield number
-            number += 1
-            sign = self.peek()
-            if sign not in (",", closing):
-                raise self._broken()
-            self._at += 1
-            if sign == closing:
-                return
-
-    def _broken(self) -> UsageError:
-        return self.wrong("it is damaged there" if self.peek() else "it is cut off there")
-
-    def value(self) -> Any:
-        self.peek()
-        while True:
-            try:
-                value, end = self._json.raw_decode(self._held, self._at)
-            except json.JSONDecodeError as error:
-                # Either the rest of the value is not held yet, or it is broken where the decoder says.
-                unfinished = error.pos + _NEAR_END > len(self._held) or error.msg.startswith("Unterminated string")
-                if self._ended or not unfinished:
-                    self._at = error.pos
-                    raise self.wrong(f"it is {'cut off or ' if unfinished else ''}damaged there") from error
-            except (ValueError, RecursionError) as error:
-                reason = "nested too deeply" if isinstance(error, RecursionError) else "a number of too many digits"
-                raise self.wrong(f"{reason} in the value that begins there") from error
-            else:
-                # The first half of a number is a number: `1` of `12`, `1.5` of `1.5e+3`.
-                cut = self._held[end : end + 1] in (".", "e", "E") and len(self._held) - end < _EXPONENT
-                if self._ended or (end < len(self._held) and not cut):
-                    self._at = end
-                    return value
-            if len(self._held) - self._at > PARAGRAPH_LIMIT_CHARS:
-                raise self.wrong(f"the value that begins there has more than {PARAGRAPH_LIMIT_CHARS:,} characters")
-            self._more()
-
-    def _more(self) -> None:
-        """Holds at least twice as much of what comes next, so that trying again costs no more than reading did."""
-        self._line += self._held.count("\n", self._counted, self._at)
-        rest = self._held[self._at :]
-        self._at = self._counted = 0
-        raw = self._stream.read(max(_CHUNK_BYTES, len(rest)))
-        self._on_read(self._stream.tell())
-        self._ended = not raw
-        try:
-            self._held = rest + self._decode.decode(raw, final=self._ended)
-        except UnicodeDecodeError as error:
-            raise UsageError(
-                f"{self._path}: not UTF-8 near byte {self._stream.tell():,} (byte 0x{error.object[error.start]:02x}). Download it, "
-                "or make it, again."
-            ) from error
+def _value(events: Iterator[_Event], event: str, value: Any) -> Any:
+    builder, depth = ijson.ObjectBuilder(), 0
+    while True:
+        builder.event(event, value)
+        depth += event.startswith("start_")
+        depth -= event.startswith("end_")
+        if not depth:
+            return builder.value
+        if depth > _DEEPEST:
+            raise _FormError("nested too deeply")
+        event, value = next(events)

@@ -6,7 +6,6 @@ The authors released no text for `evidence`. The model's answer stands last, so 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +18,7 @@ from medical_tasks.benchmarks.ehrnoteqa.official_prompts import (
     read_prompt_dict,
 )
 from medical_tasks.errors import UsageError
+from medical_tasks.io.files import packaged
 from medical_tasks.judges.base import JudgePrompts
 from medical_tasks.judges.reading import quoted
 from medical_tasks.spec import Message, TaskSpec
@@ -33,7 +33,7 @@ OFFICIAL_KEYS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 }
 """For each question of the authors' its key in their dict, and the slots of its text."""
 
-_OWN: Final[Mapping[str, str]] = json.loads(Path(__file__).with_name("judge_prompts.json").read_text(encoding="utf-8"))
+_OWN: Final[Mapping[str, str]] = packaged(__file__, "judge_prompts.json")
 AGAIN: Final = (
     "That could not be read: {problem}. Reply with the one JSON object asked for, nothing before it and nothing "
     "after it."
@@ -53,7 +53,7 @@ def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None 
         raise UsageError(f"unknown set of judge prompts {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
     texts = dict(_OWN)
     if name == "official":
-        path, prompts = read_prompt_dict(task, upstream, "evaluation")
+        path, prompts = read_prompt_dict(upstream, "evaluation")
         for kind, (key, slots) in OFFICIAL_KEYS.items():
             texts[kind] = check_template(prompts.get(key), slots, where=f"{path}, {key!r}")
     said = (AGAIN, OFFICIAL_SCORE_AGAIN, OFFICIAL_CHOICE_AGAIN)

@@ -14,7 +14,6 @@ from typing import Any, Final, Literal
 from medical_tasks.data.dataset_source import repository_file
 from medical_tasks.data.upstream_source import parse_python
 from medical_tasks.errors import UsageError
-from medical_tasks.spec import TaskSpec
 
 PROMPT_SETS: Final = ("own", "official")
 REPOSITORY: Final = "https://github.com/ji-youn-kim/EHRNoteQA"
@@ -24,15 +23,9 @@ _AGAIN: Final = "Download it again."
 
 
 def read_prompt_dict(
-    task: TaskSpec, upstream: Path | None, part: Literal["generation", "evaluation"]
+    upstream: Path | None, part: Literal["generation", "evaluation"]
 ) -> tuple[Path, Mapping[Any, Any]]:
     """Reads the dict of prompts of one half of the authors' repository, for models or for the judge."""
-    if upstream is None:
-        named = "official judge prompts" if part == "evaluation" else "official prompts"
-        raise UsageError(
-            f"{task.name}: the {named} are read from the authors' files. Clone {REPOSITORY} and give its folder with --upstream, "
-            "or use --prompts own."
-        )
     found = repository_file(upstream, f"src/{part}/utils.py", repository=REPOSITORY)
     tree = parse_python(found, lambda _: UsageError(f"{found}: is no Python file in UTF-8. {_AGAIN}"))
     values = [

@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import itertools
-import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -24,10 +23,11 @@ from medical_tasks.benchmarks.ehrnoteqa.official_prompts import (
 )
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.errors import UsageError
+from medical_tasks.io.files import packaged
 from medical_tasks.models.base import ChoiceScores
 from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
 
-_TEXTS: Final = json.loads(Path(__file__).with_name("prompts.json").read_text(encoding="utf-8"))
+_TEXTS: Final = packaged(__file__, "prompts.json")
 # The marker stands in a note between its header and what is left of it.
 INTRODUCTION, NOTE, QUESTION, CHOICES, CHOICE, MARKER = (
     str(_TEXTS[name]) for name in ("introduction", "note", "question", "choices", "choice", "marker")
@@ -115,7 +115,7 @@ def _official_template(task: TaskSpec, upstream: Path | None) -> str:
             f"{task.name} has no official prompts: the authors asked for probabilities through the LM evaluation harness and "
             "released no prompts of it. Use --prompts own."
         )
-    path, prompts = read_prompt_dict(task, upstream, "generation")
+    path, prompts = read_prompt_dict(upstream, "generation")
     forms = prompts.get(key)
     slots = ("note", "question", *(_OFFICIAL_CHOICES if key == "multichoice" else ()))
     return check_template(

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from medical_tasks.benchmarks.ehrnoteqa.judging import NO_GOLD, AnswerVerdict, Case, gold_texts, judge_answers
 from medical_tasks.benchmarks.ehrnoteqa.letters import Letter, read_letter
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
-from medical_tasks.data.task_data import check_scoring_args
+from medical_tasks.data.task_data import check_lengths, check_scoring_args
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging
 from medical_tasks.models.base import ChoiceScores
@@ -39,10 +39,7 @@ def score_items(
     arguments: Mapping[str, str] | None = None,
 ) -> list[ItemScore]:
     """Scores the answers to a task's items, in their order; those of the probability tasks are `ChoiceScores` as text."""
-    if len(items) != len(responses):
-        raise UsageError(
-            f"{task.name}: {len(items)} items but {len(responses)} responses. Give one response for each item."
-        )
+    check_lengths(task, items, responses)
     if task.asks == "choices":
         return [probability_score(task, item, response) for item, response in zip(items, responses, strict=True)]
     if judging is None:

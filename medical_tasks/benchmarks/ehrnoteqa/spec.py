@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from medical_tasks.io.files import packaged
 from medical_tasks.spec import (
     Benchmark,
     ConstructionVerb,
@@ -67,7 +67,7 @@ _TITLES: dict[Format, str] = {
 }
 _METRICS: dict[Format, tuple[MetricSpec, ...]] = {
     form: tuple(MetricSpec(**each | {"limits": tuple(each.get("limits", (0.0, 1.0)))}) for each in listed)
-    for form, listed in json.loads(Path(__file__).with_name("metrics.json").read_text(encoding="utf-8")).items()
+    for form, listed in packaged(__file__, "metrics.json").items()
 }
 _NOTE_TOKENS = {1: "up to 3,000", 2: "3,000 to 7,000"}
 _SIMILARITY = {

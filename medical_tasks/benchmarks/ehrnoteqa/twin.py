@@ -13,15 +13,16 @@ import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS, Question
 from medical_tasks.data.building import SUMS_FILE
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import MedicalTasksError, UsageError
+from medical_tasks.io.files import packaged
 
 _PARAGRAPHS = 600
 _LAB_LINES = 400
@@ -29,11 +30,8 @@ _WIDTH = 68
 _BLANK = " \n"  # blank lines of these files hold a space
 
 
-@cache
-def twin_words() -> dict[str, Any]:
-    """Words of the notes; no stay's own text has one of `past`, `activities` or `advice`, and none has another in it."""
-    content: dict[str, Any] = json.loads(Path(__file__).with_name("twin_words.json").read_text(encoding="utf-8"))
-    return content
+twin_words = partial(packaged, __file__, "twin_words.json")
+"""Words of the notes; no stay's own text has one of `past`, `activities` or `advice`, and none has another in it."""
 
 
 # A creatinine at discharge and blood pressures on admission as the notes give them; distinct, so that each can be a wrong choice.

@@ -7,12 +7,12 @@ in which nothing says anything is surely an abstention; what is mixed is left to
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, Final, Literal
+
+from medical_tasks.io.files import packaged
 
 Abstention = Literal["sure", "unsure", "none"]
 
@@ -62,7 +62,7 @@ def _patterns(forms: Mapping[str, Any]) -> dict[str, str]:
     return made
 
 
-_FORMS: Final = json.loads(Path(__file__).with_name("abstention.json").read_text(encoding="utf-8"))
+_FORMS: Final = packaged(__file__, "abstention.json")
 _CONTRACTIONS: Final = tuple((re.compile(pattern), spelt) for pattern, spelt in _FORMS.pop("contractions").items())
 _COMPILED: Final = {name: re.compile(pattern) for name, pattern in _patterns(_FORMS).items()}
 

@@ -18,7 +18,7 @@ from medical_tasks.benchmarks.kqa.judging import CANNOT_TELL, Case, StatementVer
 from medical_tasks.benchmarks.kqa.spec import DATASET, KQA
 from medical_tasks.data.dataset_source import file_sha256, repository_file
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.csv_files import CsvRow, read_csv
+from medical_tasks.io.csv_files import StreamedRow, read_csv
 from medical_tasks.judges.base import Judge, Judging, Label, Unscored
 from medical_tasks.judges.check_figures import CheckPair, subset
 from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource
@@ -81,7 +81,7 @@ def read_annotations(path: Path) -> list[Annotation]:
     return found
 
 
-def _annotation(path: Path, row: CsvRow) -> Annotation:
+def _annotation(path: Path, row: StreamedRow) -> Annotation:
     cells = row.cells
     for name in ("Question", "answer", "claim"):
         if not cells[name].strip():
@@ -106,15 +106,15 @@ def _annotation(path: Path, row: CsvRow) -> Annotation:
     )
 
 
-def _label(path: Path, row: CsvRow, name: str) -> Label:
+def _label(path: Path, row: StreamedRow, name: str) -> Label:
     text = row.cells[name]
     if text not in _LABELS:
         raise _wrong(path, row, name, f"must be {', '.join(_LABELS)}, got {text!r}")
     return _LABELS[text]
 
 
-def _wrong(path: Path, row: CsvRow, column: str, rule: str) -> UsageError:
-    return UsageError(f"{path}, line {row.line}, column {column!r}: {rule}.")
+def _wrong(path: Path, row: StreamedRow, column: str, rule: str) -> UsageError:
+    return UsageError(f"{path}, row {row.number}, column {column!r}: {rule}.")
 
 
 def _digest(*texts: str) -> str:

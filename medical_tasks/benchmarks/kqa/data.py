@@ -8,7 +8,6 @@ The texts of statements stay as released, three blank ones among the must-have i
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, pinne
 from medical_tasks.errors import UsageError
 from medical_tasks.harness.evaluate_rows import Columns
 from medical_tasks.io.columns import Column
+from medical_tasks.io.files import packaged
 from medical_tasks.io.json_records import (
     Field,
     Record,
@@ -80,18 +80,12 @@ def question_form(question: str) -> str:
     return FORMS[0] if first in _YES_OR_NO else FORMS[1] if first in _OPEN else FORMS[2]
 
 
-@cache
-def _demo() -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(Path(__file__).with_name("demo.json").read_text(encoding="utf-8"))
-    return content
-
-
 def demo_rows() -> list[dict[str, Any]]:
     """The rows of the `demo` configuration: synthetic questions of the release's shapes, written for this package.
 
     No patient asked them, and they are no medical advice; each answer says what its statements say.
     """
-    return [typed_row(**question) for question in _demo()["questions"]]
+    return [typed_row(**question) for question in packaged(__file__, "demo.json")["questions"]]
 
 
 @cache
@@ -102,7 +96,7 @@ def demo_ids() -> frozenset[str]:
 
 def demo_documents() -> list[Document]:
     """The demo's corpus, for lay readers; it does not cover all questions, so "I don't know" is sometimes right."""
-    return [Document(**document) for document in _demo()["documents"]]
+    return [Document(**document) for document in packaged(__file__, "demo.json")["documents"]]
 
 
 COLUMNS = (
@@ -246,10 +240,7 @@ def _addresses(text: str) -> list[str]:
 
 def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
     """Makes items of built rows, grouped by their number of must-have statements, blank ones left out, and by form."""
-    items = [_item(task, row) for row in rows]
-    if len({item.id for item in items}) != len(items):
-        raise UsageError(f"{task.name}: two rows of the built dataset have the same id. Build it again.")
-    return items
+    return [_item(task, row) for row in rows]
 
 
 def _item(task: TaskSpec, row: Mapping[str, Any]) -> Item:

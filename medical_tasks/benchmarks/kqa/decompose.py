@@ -24,6 +24,7 @@ from medical_tasks.benchmarks.kqa.data import question_id
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import UsageError
 from medical_tasks.guard import policy
+from medical_tasks.io.files import packaged
 from medical_tasks.io.json_records import Field, is_list_of, is_text, is_text_or_null, optional, read_records
 from medical_tasks.io.output import tell
 from medical_tasks.judges.base import Judge, Question, Unreadable, Unscored
@@ -43,7 +44,7 @@ Importance = Literal["must", "judge"]
 MUST: Final = "must_have"
 NICE: Final = "nice_to_have"
 
-_TEXTS: Final[Mapping[str, Any]] = json.loads(Path(__file__).with_name("decompose.json").read_text(encoding="utf-8"))
+_TEXTS: Final[Mapping[str, Any]] = packaged(__file__, "decompose.json")
 AGAIN: Final[str] = _TEXTS["again"]
 
 _APOLOGY: Final = re.compile(

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.files import read_bytes
+from medical_tasks.io.files import read_bytes, readable
 from medical_tasks.io.json_records import is_text
 
 SUFFIXES = (".txt", ".md", ".html", ".htm", ".jsonl")
@@ -97,10 +97,8 @@ def _printable(path: Path) -> str:
 
 
 def _read(path: Path, name: str) -> list[Document]:
-    try:
+    with readable(path):
         content = read_bytes(path)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
     suffix = path.suffix.lower()
     text = _decoded(path, content, suffix).replace("\r\n", "\n").replace("\r", "\n")
     if suffix == ".jsonl":

@@ -8,7 +8,6 @@ prefixes read it once. Of a reply nothing is guessed.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -18,8 +17,8 @@ from typing import Any, Final
 
 from medical_tasks.benchmarks.kqa.spec import DATASET
 from medical_tasks.data.dataset_source import repository_file
-from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.files import read_text
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.files import packaged, read_text, readable
 from medical_tasks.judges.base import LABELS, JudgePrompts, Label, Pair, Question, Unreadable
 from medical_tasks.judges.reading import (
     boolean,
@@ -36,9 +35,7 @@ from medical_tasks.spec import TaskSpec
 
 PROMPT_SETS: Final = ("own", "official")
 
-_TEXTS: Final[Mapping[str, str]] = json.loads(
-    Path(__file__).with_name("judge_prompts.json").read_text(encoding="utf-8")
-)
+_TEXTS: Final[Mapping[str, str]] = packaged(__file__, "judge_prompts.json")
 """The slots are named as in the authors' files: `llm_answer` is what is judged, `answer` the statement."""
 
 AGAIN: Final = _TEXTS["again"]
@@ -63,11 +60,6 @@ def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None 
         raise UsageError(f"unknown set of judge prompts {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
     texts = dict(_OWN)
     if name == "official":
-        if upstream is None:
-            raise UsageError(
-                f"{task.name}: the official judge prompts are read from the authors' files. Clone {DATASET.homepage} and give "
-                "its folder with --upstream, or use --prompts own."
-            )
         texts = {question: _official_text(upstream, file) for question, file in OFFICIAL_FILES.items()}
         texts["abstention"] = _OWN["abstention"]
     whole = "\0".join((*(f"{key}\0{text}" for key, text in texts.items()), AGAIN, OFFICIAL_AGAIN))
@@ -88,14 +80,10 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _official_text(upstream: Path, name: str) -> str:
+def _official_text(upstream: Path | None, name: str) -> str:
     found = repository_file(upstream, f"evaluation/prompts/{name}", repository=DATASET.homepage)
-    try:
+    with readable(found, again="Download it again.", error=MissingError):
         text = read_text(found)
-    except OSError as error:
-        raise MissingError(f"{found}: cannot be read ({system_reason(error)}).") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{found}: not UTF-8 text ({error}). Download it again.") from error
     wrong = [slot for slot in _SLOTS if text.count(slot) != 1]
     if wrong:
         raise UsageError(

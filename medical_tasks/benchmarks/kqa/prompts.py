@@ -3,24 +3,37 @@
 Ours (`prompts.json`) are written from the facts of appendix D.3, the worked examples too: a question, an answer that is good but
 lacks something, and what a better one adds. The authors publish theirs in the paper alone, not as files, so `--prompts official`
 chooses the prompts of the judge, and the questions are put as always. Everything is one user message.
+
+Passages: BM25 over a folder of the user's documents, or over the demo's own corpus. The paper retrieves from public documents for
+lay readers and does not publish them, nor how; what the user's documents were stands in the recipe, with every parameter.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
-from collections.abc import Mapping, Sequence
+import logging
+import os
+import re
+import sys
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.benchmarks.kqa.documents import Chunk
-from medical_tasks.benchmarks.kqa.retrieval import Retriever, open_retriever
-from medical_tasks.errors import UsageError
+from medical_tasks.benchmarks.kqa.data import demo_documents, demo_ids
+from medical_tasks.benchmarks.kqa.documents import OVERLAP, Chunk, Document, chunk_documents, read_documents
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.files import packaged
 from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
 
 PROMPT_SETS = ("own", "official")
 
-_CONTENT: Final[Mapping[str, Any]] = json.loads(Path(__file__).with_name("prompts.json").read_text(encoding="utf-8"))
+_CONTENT: Final[Mapping[str, Any]] = packaged(__file__, "prompts.json")
 TEXTS: Final = {name: text for name, text in _CONTENT.items() if isinstance(text, str)}
 EXEMPLARS: Final[Sequence[Mapping[str, str]]] = _CONTENT["exemplars"]
 """Worked examples: a correct answer that leaves something out, and what a better one adds."""
@@ -100,3 +113,211 @@ def gold_response(task: TaskSpec, item: Item) -> str:
     statements = (*item.fields["must_have"], *item.fields["nice_to_have"])
     lines = (statement.strip().splitlines() for statement in statements if statement.strip())
     return "\n".join(" ".join(line.strip() for line in of_statement) for of_statement in lines)
+
+
+DOCUMENTS_VARIABLE = "MEDICAL_TASKS_DOCUMENTS"
+"""Names the folder where a harness has no `--task-args`."""
+
+DEMO = "demo"
+"""Value of `documents` for the demo's own corpus, which is also what is taken when nothing is said."""
+
+# Robertson and Zaragoza 2009, and the defaults of Lucene's successors: saturation of counts, weight of the length.
+_K1, _B = 1.5, 0.75
+_METHOD = "lucene"
+
+_TOP_K = (5, 1, 50)
+_CHUNK_WORDS = (150, 20, 2000)
+
+# Loading them is slow and none is used; jax would also take most of the memory of a GPU that the model needs.
+_UNWANTED = ("jax", "numba")
+_KEPT_INDEXES = 2
+
+
+class Index:
+    """A BM25 index over passages."""
+
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
+        self.chunks = tuple(chunks)
+        vocabulary: dict[str, int] = {}
+        ids = [
+            [
+                vocabulary.setdefault(word, len(vocabulary))
+                for word in search_words(f"{chunk.document.title}\n{chunk.text}")
+            ]
+            for chunk in self.chunks
+        ]
+        self.searchable = bool(vocabulary)
+        library = _bm25s()
+        self.version = str(library.__version__)
+        self._bm25 = library.BM25(k1=_K1, b=_B, method=_METHOD, backend="numpy", csc_backend="numpy")
+        if self.searchable:
+            self._bm25.index((ids, vocabulary), create_empty_token=False, show_progress=False)
+
+    def best(self, question: str, count: int) -> list[Chunk]:
+        """Finds at most `count` passages that share a word with a question, the best first and equals in their order."""
+        import numpy as np
+
+        known = [word for word in search_words(question) if word in self._bm25.vocab_dict] if self.searchable else []
+        if not known:
+            return []
+        scores = self._bm25.get_scores(known)
+        if count < len(scores):
+            least = np.partition(scores, -count)[-count]
+            candidates = np.flatnonzero((scores >= least) & (scores > 0))
+        else:
+            candidates = np.flatnonzero(scores > 0)
+        order = candidates[np.argsort(-scores[candidates], kind="stable")]
+        return [self.chunks[place] for place in order[:count]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Retriever:
+    """What a task retrieves."""
+
+    task: str
+    index: Index
+    top_k: int
+    settings: Mapping[str, Any]  # everything that the recipe should say about it
+    demo: bool  # whether the documents are the demo's
+
+    def passages(self, item: Item) -> list[Chunk]:
+        """Finds the passages a question is given, the best first."""
+        if self.demo and item.id not in demo_ids():
+            raise MissingError(
+                f"{self.task}: question {item.id} needs documents to retrieve from, and none were given; the demo's own "
+                "corpus is for the questions of the demo alone. Give --task-args documents=FOLDER, or set "
+                f"{DOCUMENTS_VARIABLE}=FOLDER; without documents, run the task {self.task.removesuffix('_rag')}."
+            )
+        return self.index.best(str(item.fields["question"]), self.top_k)
+
+
+def open_retriever(task: str, arguments: Mapping[str, Any]) -> Retriever:
+    """Reads the documents and builds their index, once a process for the same documents.
+
+    Of the arguments `documents`, `top_k` and `chunk_words` each may be absent. Without `documents` the environment variable
+    `MEDICAL_TASKS_DOCUMENTS` names the folder, and without that the demo's corpus is taken.
+    """
+    top_k = _number(task, "top_k", arguments.get("top_k"), *_TOP_K)
+    chunk_words = _number(task, "chunk_words", arguments.get("chunk_words"), *_CHUNK_WORDS)
+    place = _place(task, arguments.get("documents"))
+    documents = tuple(demo_documents() if place is None else read_documents(place))
+    index = _index(documents, chunk_words)
+    if not index.searchable:
+        raise UsageError(
+            f"documents={place}: no word to search by in any of the {len(index.chunks)} passages. Give documents that hold text."
+        )
+    settings = {
+        "retriever": "bm25s",
+        "version": index.version,
+        "method": _METHOD,
+        "k1": _K1,
+        "b": _B,
+        "tokenizer": TOKENIZER,
+        "top_k": top_k,
+        "chunk_words": chunk_words,
+        "overlap_words": chunk_words // OVERLAP,
+        "corpus": "demo" if place is None else "own documents",
+        "documents": len(documents),
+        "chunks": len(index.chunks),
+        "documents_sha256": _corpus_digest(documents),
+    }
+    return Retriever(task=task, index=index, top_k=top_k, settings=settings, demo=place is None)
+
+
+def _number(task: str, name: str, value: Any, default: int, lowest: int, highest: int) -> int:
+    if value is None:
+        return default
+    text = str(value).strip()
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+    if number is None or not lowest <= number <= highest:
+        raise UsageError(f"{task}: {name} must be a whole number from {lowest} to {highest}, got {value!r}.")
+    return number
+
+
+def _place(task: str, value: Any) -> Path | None:
+    """Where the documents are; None for the demo's. A folder that is called demo is given as ./demo."""
+    if value is None:
+        value = os.environ.get(DOCUMENTS_VARIABLE) or DEMO
+    text = str(value)
+    if not text.strip():
+        raise UsageError(f"{task}: documents must name a folder, or `{DEMO}` for the demo's own corpus, got {value!r}.")
+    try:
+        return None if text == DEMO else Path(text).expanduser()
+    except RuntimeError as error:
+        raise UsageError(f"{task}: documents={text}: there is no such user. Give the folder's whole path.") from error
+
+
+def _corpus_digest(documents: Sequence[Document]) -> str:
+    """Hash of all there is of the documents, wherever their folder lies."""
+    digest = hashlib.sha256()
+    for document in documents:
+        digest.update(json.dumps([document.name, document.title, document.url, document.text]).encode() + b"\n")
+    return digest.hexdigest()
+
+
+@lru_cache(maxsize=_KEPT_INDEXES)
+def _index(documents: tuple[Document, ...], chunk_words: int) -> Index:
+    """Tasks that share documents share the index; by content, so that a changed folder is never searched by its old one."""
+    return Index(list(chunk_documents(documents, chunk_words)))
+
+
+def _bm25s() -> Any:
+    """Imports the library without the accelerators it looks for, and keeps it from logging."""
+    with _out_of_sight(_UNWANTED):
+        library = importlib.import_module("bm25s")
+    # It logs each step and sets its own level to do so, which the settings of whoever runs us would not hold back.
+    logging.getLogger("bm25s").setLevel(logging.WARNING)
+    return library
+
+
+@contextmanager
+def _out_of_sight(names: Sequence[str]) -> Iterator[None]:
+    """Makes importing these packages fail for a while, whether they are installed or even imported already."""
+    missing = object()
+    before = {name: sys.modules.get(name, missing) for name in names}
+    try:
+        for name in names:
+            sys.modules[name] = None  # type: ignore[assignment]  # the documented way to say so
+        yield
+    finally:
+        for name, module in before.items():
+            if module is missing:
+                del sys.modules[name]
+            else:
+                sys.modules[name] = module  # type: ignore[assignment]
+
+
+TOKENIZER = "words-1: NFKC, case folded, English function words left out, plural s taken off"
+"""What the recipe says; the number changes whenever the words do."""
+
+# A decimal number is one word: 6.0 has nothing to do with 6.
+_WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+")
+_APOSTROPHE = re.compile(r"(?<=\w)['’](?=\w)")
+
+# Left out because in a small folder of documents no count of theirs is large enough to show that they mean nothing.
+_FUNCTION_WORDS = frozenset(
+    (
+        "a about after all also am an and any are as at be because been before being but by can cant could did didnt do does "
+        "doesnt dont for from had has have he her him his how i if im in into is isnt it its ive just me my no not of off on "
+        "once or other our out over she should so some than that the their them then there these they this those through to "
+        "too up very was we were what when where whether which while who whom whose why will with would you your"
+    ).split()
+)
+
+
+def search_words(text: str) -> list[str]:
+    """Splits a text into the words it is searched by, in order, repeats kept; digits count as letters (`B12`)."""
+    folded = _APOSTROPHE.sub("", unicodedata.normalize("NFKC", text).casefold())
+    return [word for found in _WORD.findall(folded) if (word := _search_word(found))]
+
+
+@lru_cache(maxsize=1 << 16)
+def _search_word(word: str) -> str:
+    """Takes the s of a plural off, after the weakest of Harman's stemmers (1991); "" for a function word."""
+    if word in _FUNCTION_WORDS:
+        return ""
+    if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
+        return word
+    if word.endswith("ies") and not word.endswith(("eies", "aies")):
+        return word[:-3] + "y"
+    return word[:-1]

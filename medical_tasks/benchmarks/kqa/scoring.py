@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any, Final, Literal
 
 from medical_tasks.benchmarks.kqa.judging import CANNOT_TELL, AnswerVerdict, Case, StatementVerdict, judge_answers
-from medical_tasks.errors import UsageError
+from medical_tasks.data.task_data import check_lengths
 from medical_tasks.judges.base import Judging
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Counts, Item, ItemScore, Plot, PlotPoint, TaskSpec, Verdicts
@@ -32,10 +32,7 @@ def score_items(
 
     `parsed` counts statements, `why` names them by importance and number, as the judge's questions do.
     """
-    if len(items) != len(responses):
-        raise UsageError(
-            f"{task.name}: {len(items)} items but {len(responses)} responses. Give one response for each item."
-        )
+    check_lengths(task, items, responses)
     cases = [case_of(item.id, item.fields, response) for item, response in zip(items, responses, strict=True)]
     verdicts = judge_answers(cases, judging)
     most = max((sum(one.stated for one in verdict.statements) for verdict in verdicts), default=0)

@@ -27,7 +27,7 @@ from medical_tasks.spec import (
 
 if TYPE_CHECKING:
     from medical_tasks.data.dataset_source import DatasetSource
-    from medical_tasks.judges.base import JudgePrompts, Judging
+    from medical_tasks.judges.base import JudgePrompts
     from medical_tasks.judges.check_sets import CheckSetSource
 
 
@@ -177,18 +177,12 @@ class KQABenchmark(Benchmark):
         return load_items(task, rows)
 
     def load_prompts(
-        self,
-        task: TaskSpec,
-        name: str = "own",
-        upstream: Path | None = None,
-        *,
-        arguments: Mapping[str, str] | None = None,
-        exemplars: Sequence[Mapping[str, Any]] = (),
+        self, task: TaskSpec, name: str = "own", upstream: Path | None = None, **settings: Any
     ) -> PromptSet:
         """See `prompts`."""
         from medical_tasks.benchmarks.kqa.prompts import load_prompts
 
-        return load_prompts(task, name, upstream, arguments)
+        return load_prompts(task, name, upstream, settings.get("arguments"))
 
     def gold_response(self, task: TaskSpec, item: Item) -> str:
         """See `prompts`."""
@@ -197,18 +191,12 @@ class KQABenchmark(Benchmark):
         return gold_response(task, item)
 
     def score_items(
-        self,
-        task: TaskSpec,
-        items: Sequence[Item],
-        responses: Sequence[str],
-        *,
-        judging: Judging | None = None,
-        arguments: Mapping[str, str] | None = None,
+        self, task: TaskSpec, items: Sequence[Item], responses: Sequence[str], **given: Any
     ) -> list[ItemScore]:
         """See `scoring`."""
         from medical_tasks.benchmarks.kqa.scoring import score_items
 
-        return score_items(task, items, responses, judging=required(judging))
+        return score_items(task, items, responses, judging=required(given.get("judging")))
 
     def unanswered_limits(self, task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
         """See `scoring`."""

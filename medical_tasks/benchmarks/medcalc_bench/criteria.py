@@ -6,15 +6,14 @@ The inputs it depends on, and its points for other findings, are found by changi
 from __future__ import annotations
 
 import functools
-import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.calculators import CalculatorInputError, Result, find
 from medical_tasks.calculators.inputs import Choice
+from medical_tasks.io.files import packaged
 
 __all__ = ["Criterion", "criteria_of", "words_of"]
 
@@ -25,7 +24,7 @@ _FACTORS: Final = (
 
 # Further names of inputs, beside the dataset's own and what is left of those without "history", "in the last month" and the
 # like: parameters of one meaning, apart by blanks, to a pattern. `systems` are names of what a score makes of a value.
-_DATA: Final = json.loads(Path(__file__).with_name("criteria_names.json").read_text(encoding="utf-8"))
+_DATA: Final = packaged(__file__, "criteria_names.json")
 _NAME_OF: Final[Mapping[str, str]] = {
     parameter: names for key, names in _DATA["names"].items() for parameter in key.split()
 }

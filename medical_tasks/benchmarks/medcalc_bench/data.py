@@ -105,7 +105,7 @@ _SHOWN_ROWS = 5
 
 
 def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
-    """Reads the rows of a configuration; a file that is not whole is a `UsageError` with line, column and value."""
+    """Reads the rows of a configuration; a file that is not whole is a `UsageError` with row, column and value."""
     if config == "demo":
         yield from demo_rows()
         return
@@ -113,23 +113,23 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[di
     if config == OWN:
         yield from read_own_rows(path)
         return
-    lines: dict[int, int] = {}
+    rows: dict[int, int] = {}
     for row in read_csv(path, tuple(OFFICIAL_COLUMNS), release=f"MedCalc-Bench {config} test set"):
-        typed = _typed_row(_Row(f"{path}: line {row.line}", row.cells), config)
+        typed = _typed_row(_Row(f"{path}: row {row.number}", row.cells), config)
         number = typed["row_number"]
-        if number in lines:
+        if number in rows:
             raise UsageError(
-                f"{path}: Row Number {number} stands on line {lines[number]} and again on line {row.line}; it must be unique. "
+                f"{path}: Row Number {number} stands in row {rows[number]} and again in row {row.number}; it must be unique. "
                 "Download the file again."
             )
-        lines[number] = row.line
+        rows[number] = row.number
         yield typed
 
 
 class _Row(NamedTuple):
     """A row's cells by the official names, and what a message about one says."""
 
-    place: str  # `FILE: line 3`
+    place: str  # `FILE: row 3`
     cells: dict[str, str]
     again: str = "Download the file again."
 
@@ -268,7 +268,7 @@ def _is_answer(text: str, output_type: str) -> bool:
 
 
 def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
-    """Makes one item a row; two rows with the same number are a `UsageError`."""
+    """Makes one item a row."""
     items = []
     for row in rows:
         groups = {"category": row["category"], "calculator": row["calculator_name"]}
@@ -276,8 +276,6 @@ def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
         if cluster.isdigit():  # no Open-Patients id, which names one note: every calculator counts such notes from 1
             cluster = "note-" + hashlib.sha256(str(row["patient_note"]).encode()).hexdigest()[:16]
         items.append(Item(id=str(row["row_number"]), fields=dict(row), groups=groups, cluster=cluster))
-    if len({item.id for item in items}) != len(items):
-        raise UsageError(f"{task.name}: two rows of the built dataset have the same row_number. Build it again.")
     return items
 
 

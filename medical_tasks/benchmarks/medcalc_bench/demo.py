@@ -5,20 +5,19 @@ Names of calculators and entities are those of v1.0; golds were worked out by ha
 
 from __future__ import annotations
 
-import json
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 from medical_tasks.benchmarks.medcalc_bench.gold import canonical_entities
 from medical_tasks.calculators import AnyCalculator, find
+from medical_tasks.io.files import packaged
 
 __all__ = ["demo_rows", "synthetic_row"]
 
 
 def demo_rows() -> list[dict[str, Any]]:
     """The rows of the `demo` configuration, numbered from 1, with the names and types of the released rows."""
-    records = json.loads(Path(__file__).with_name("demo_records.json").read_text(encoding="utf-8"))
+    records = packaged(__file__, "demo_records.json")
     return [_row(number, record) for number, record in enumerate(records, start=1)]
 
 

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import datetime
 import itertools
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from medical_tasks.benchmarks.medcalc_bench.criteria import Criterion, criteria_of, words_of
@@ -29,6 +27,7 @@ from medical_tasks.benchmarks.medcalc_bench.working import NUMBER, Equation, Wor
 from medical_tasks.calculators import Result, find
 from medical_tasks.calculators.drugs import EQUIVALENT_MG, FACTORS
 from medical_tasks.calculators.inputs import Quantity
+from medical_tasks.io.files import packaged
 
 __all__ = ["TYPES", "ErrorType", "Sorted", "sort_error"]
 
@@ -244,7 +243,7 @@ def _constant(entry: Mapping[str, Any], *, by_sex: bool = False) -> Constant:
     return Constant(f"{entry['values'][0]:g}", tuple(entry["values"]), entry.get("words", ""), by_sex)
 
 
-_DATA: Final = json.loads(Path(__file__).with_name("equation_constants.json").read_text(encoding="utf-8"))
+_DATA: Final = packaged(__file__, "equation_constants.json")
 CONSTANTS: Final[Mapping[int, tuple[Constant, ...]]] = {
     int(number): tuple(map(_constant, entries)) for number, entries in _DATA["constants"].items()
 }

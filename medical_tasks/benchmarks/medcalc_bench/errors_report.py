@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
+from xml.sax.saxutils import escape
 
 from medical_tasks.benchmarks.medcalc_bench.errors import TYPES, sort_error
 from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY, entities_of
@@ -20,7 +21,6 @@ from medical_tasks.benchmarks.medcalc_bench.prompts import JUDGE_TEXTS
 from medical_tasks.calculators import CalculatorInputError
 from medical_tasks.data.construction import write_table
 from medical_tasks.io.files import WholeFile
-from medical_tasks.io.interval_plot import IntervalPoint, interval_plot
 from medical_tasks.judges.base import Judge, Question, Unreadable, Unscored
 from medical_tasks.judges.reading import free_text, one_of, quoted, read_object, schema_of
 from medical_tasks.scoring.intervals import bounds, proportion_interval
@@ -129,13 +129,10 @@ def write_attributes(
     rows = [asdict(each) for each in points]
     write_table(table, (AttributePoint.__dataclass_fields__, *(each.values() for each in rows)))
     for kind, title in _KIND_TITLES.items():
-        own = (each for each in points if each.kind == kind)
-        shown = [IntervalPoint(each.attributes, each.accuracy, each.ci_low, each.ci_high, each.n) for each in own]
+        own = [each for each in points if each.kind == kind]
         written.append(folder / f"attributes_{task}_{kind}.svg")
         with WholeFile(written[-1]) as file:
-            file.write(
-                interval_plot(shown, title=f"{title}: {model}", x_label="Number of attributes", y_label="Accuracy")
-            )
+            file.write(attributes_svg(own, title=f"{title}: {model}"))
     return written, {"points": rows, "left_out": left_out}
 
 
@@ -268,5 +265,67 @@ def attribute_plots(rows: Sequence[Mapping[str, Any]], items: Mapping[str, Item]
         )
         if shown:
             title = f"Accuracy by number of attributes, {title}"
-            made.append(Plot(title=title, x_label="Number of attributes", y_label="Accuracy", points=shown, note=note))
+            made.append(Plot(title=title, x_label=_X_LABEL, y_label=_Y_LABEL, points=shown, note=note))
     return made
+
+
+WIDTH, HEIGHT = 720, 440
+LEFT, RIGHT, TOP, BOTTOM = 70, 20, 56, 64
+_TICKS = (0, 20, 40, 60, 80, 100)
+_MOST_LABELS = 20
+_X_LABEL, _Y_LABEL = "Number of attributes", "Accuracy"
+
+
+def attributes_svg(points: Sequence[AttributePoint], *, title: str) -> str:
+    """Draws accuracy with bars for its intervals as an SVG document, whose description lists every point in words."""
+    ordered = sorted(points, key=lambda point: point.attributes)
+    said = "; ".join(f"{point.attributes}: {_words(point)}" for point in ordered) or "no points"
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
+        'role="img" aria-labelledby="title desc" font-family="sans-serif" font-size="13">',
+        f'<title id="title">{escape(title)}</title>',
+        f'<desc id="desc">{escape(f"{_Y_LABEL} by {_X_LABEL}. {said}.")}</desc>',
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
+        f'<text x="{WIDTH / 2:g}" y="28" text-anchor="middle" font-size="16">{escape(title)}</text>',
+    ]
+    bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
+    for tick in _TICKS:
+        y = _y(tick / 100)
+        parts.append(f'<line x1="{LEFT}" y1="{y:g}" x2="{right}" y2="{y:g}" stroke="#dddddd"/>')
+        parts.append(f'<text x="{LEFT - 8}" y="{y + 4:g}" text-anchor="end">{tick}%</text>')
+    parts.append(f'<path d="M{LEFT} {TOP}V{bottom}H{right}" fill="none" stroke="#333333"/>')
+    low, high = (ordered[0].attributes, ordered[-1].attributes) if ordered else (0, 1)
+    step = max(1, -(-(high - low + 1) // _MOST_LABELS))
+    for number in range(low, high + 1, step):
+        x = _x(number, low, high)
+        parts.append(f'<line x1="{x:g}" y1="{bottom}" x2="{x:g}" y2="{bottom + 5}" stroke="#333333"/>')
+        parts.append(f'<text x="{x:g}" y="{bottom + 20}" text-anchor="middle">{number}</text>')
+    for point in ordered:
+        x = _x(point.attributes, low, high)
+        top_y, low_y = _y(point.ci_high), _y(point.ci_low)
+        parts.append(
+            f'<g stroke="#1f5a96"><title>{point.attributes}: {_words(point)}</title>'
+            f'<path d="M{x:g} {top_y:g}V{low_y:g}M{x - 5:g} {top_y:g}h10M{x - 5:g} {low_y:g}h10" fill="none"/>'
+            f'<circle cx="{x:g}" cy="{_y(point.accuracy):g}" r="4.5" fill="#1f5a96"/></g>'
+        )
+    if not ordered:
+        parts.append(f'<text x="{WIDTH / 2:g}" y="{HEIGHT / 2:g}" text-anchor="middle">no points</text>')
+    middle = (TOP + bottom) / 2
+    parts.append(f'<text x="{(LEFT + right) / 2:g}" y="{HEIGHT - 18}" text-anchor="middle">{_X_LABEL}</text>')
+    parts.append(
+        f'<text x="20" y="{middle:g}" text-anchor="middle" transform="rotate(-90 20 {middle:g})">{_Y_LABEL}</text>'
+    )
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def _words(point: AttributePoint) -> str:
+    return f"{100 * point.accuracy:.1f}% ({100 * point.ci_low:.1f} to {100 * point.ci_high:.1f}), n = {point.n}"
+
+
+def _x(number: int, low: int, high: int) -> float:
+    inner = WIDTH - LEFT - RIGHT - 60
+    return LEFT + 30 + (inner / 2 if high == low else inner * (number - low) / (high - low))
+
+
+def _y(value: float) -> float:
+    return round(TOP + (HEIGHT - BOTTOM - TOP) * (1 - value), 2)

@@ -307,11 +307,6 @@ def _texts(messages: Sequence[tuple[str, Template]]) -> list[str]:
 
 
 def _find(upstream: Path | None, name: str) -> Path:
-    if upstream is None:
-        raise MissingError(
-            f"--prompts official needs --upstream DIR: a checkout of the authors' repository ({_REPOSITORY}), or its folder "
-            "evaluation."
-        )
     return repository_file(upstream, f"evaluation/{name}", repository=_REPOSITORY)
 
 

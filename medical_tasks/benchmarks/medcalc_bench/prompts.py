@@ -29,6 +29,7 @@ from medical_tasks.calculators.inputs import REQUIRED, Choice, Flag, Input, Quan
 from medical_tasks.calculators.measures import Measure
 from medical_tasks.calculators.units import conversion
 from medical_tasks.errors import UsageError
+from medical_tasks.io.files import packaged
 from medical_tasks.spec import Example, Item, Message, PromptSet, TaskSpec
 
 __all__ = ["JUDGE_TEXTS", "TEXTS", "gold_response", "load_prompts"]
@@ -36,7 +37,7 @@ __all__ = ["JUDGE_TEXTS", "TEXTS", "gold_response", "load_prompts"]
 
 PROMPT_SETS = ("own", "official")
 
-_DATA: Final = json.loads(Path(__file__).with_name("prompts.json").read_text(encoding="utf-8"))
+_DATA: Final = packaged(__file__, "prompts.json")
 TEXTS: Final[Mapping[str, str]] = _DATA["questions"]
 JUDGE_TEXTS: Final[Mapping[str, str]] = _DATA["judge"]
 

@@ -37,6 +37,7 @@ from medical_tasks.benchmarks.medcalc_bench.quantities import (
 from medical_tasks.benchmarks.medcalc_bench.reading import read_answer
 from medical_tasks.benchmarks.medcalc_bench.statements import OTHER_UNIT, Statement, Subject
 from medical_tasks.calculators import CalculatorInputError, find
+from medical_tasks.data.task_data import check_lengths
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
@@ -45,10 +46,7 @@ __all__ = ["decide", "score_items"]
 
 def score_items(task: TaskSpec, items: Sequence[Item], responses: Sequence[str]) -> list[ItemScore]:
     """Scores the replies to a task's items; a row whose gold cannot be read is a `UsageError`."""
-    if len(items) != len(responses):
-        raise UsageError(
-            f"{task.name}: {len(items)} items but {len(responses)} responses. Give one response for each item."
-        )
+    check_lengths(task, items, responses)
     official = official_code_decision if task.options.get("style") == "code" else official_decision
     return [_score(item, response, official) for item, response in zip(items, responses, strict=True)]
 

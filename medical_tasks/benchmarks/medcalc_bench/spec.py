@@ -25,7 +25,6 @@ from medical_tasks.spec import (
 
 if TYPE_CHECKING:
     from medical_tasks.data.dataset_source import DatasetSource
-    from medical_tasks.judges.base import Judging
 
 
 __all__ = ["BENCHMARK", "MEDCALC", "MEDCALC_BENCH"]
@@ -117,13 +116,7 @@ class MedCalcBench(Benchmark):
         return load_items(task, rows)
 
     def load_prompts(
-        self,
-        task: TaskSpec,
-        name: str = "own",
-        upstream: Path | None = None,
-        *,
-        arguments: Mapping[str, str] | None = None,
-        exemplars: Sequence[Mapping[str, Any]] = (),
+        self, task: TaskSpec, name: str = "own", upstream: Path | None = None, **settings: Any
     ) -> PromptSet:
         from medical_tasks.benchmarks.medcalc_bench.prompts import load_prompts
 
@@ -135,29 +128,16 @@ class MedCalcBench(Benchmark):
         return gold_response(task, item)
 
     def score_items(
-        self,
-        task: TaskSpec,
-        items: Sequence[Item],
-        responses: Sequence[str],
-        *,
-        judging: Judging | None = None,
-        arguments: Mapping[str, str] | None = None,
+        self, task: TaskSpec, items: Sequence[Item], responses: Sequence[str], **given: Any
     ) -> list[ItemScore]:
         from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
 
         return score_items(task, items, responses)
 
-    def open_protocol(
-        self,
-        task: TaskSpec,
-        *,
-        arguments: Mapping[str, str] | None = None,
-        prompts: str = "own",
-        upstream: Path | None = None,
-    ) -> MultiStep:
+    def open_protocol(self, task: TaskSpec, **settings: Any) -> MultiStep:
         from medical_tasks.benchmarks.medcalc_bench.protocol import open_protocol
 
-        return open_protocol(task, prompts=prompts, upstream=upstream)
+        return open_protocol(task, prompts=settings.get("prompts", "own"), upstream=settings.get("upstream"))
 
     def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
         """A question about a note, graded by a model."""

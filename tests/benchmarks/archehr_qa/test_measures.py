@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.archehr_qa import measures
-from medical_tasks.benchmarks.archehr_qa.measures import (
+from medical_tasks.benchmarks.archehr_qa import scoring
+from medical_tasks.benchmarks.archehr_qa.parsing import read_answer
+from medical_tasks.benchmarks.archehr_qa.scoring import (
     WORD_METRICS,
     Comparison,
     Counts,
@@ -25,13 +26,12 @@ from medical_tasks.benchmarks.archehr_qa.measures import (
     model_identity,
     model_metrics,
     notes_comparison,
+    official_answer,
     positives,
     question_comparison,
     relevance_values,
     word_metrics,
 )
-from medical_tasks.benchmarks.archehr_qa.parsing import read_answer
-from medical_tasks.benchmarks.archehr_qa.scoring import official_answer
 from medical_tasks.benchmarks.archehr_qa.spec import OFFICIAL, share_name
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.alignscore import open_alignscore
@@ -206,7 +206,7 @@ def test_what_is_wanted_and_given_is_computed(monkeypatch: pytest.MonkeyPatch) -
         asked.append(texts)
         return [{"medcon": 0.5} for _ in texts]
 
-    monkeypatch.setattr(measures, "model_metrics", computed)
+    monkeypatch.setattr(scoring, "model_metrics", computed)
     rows = relevance_values(
         {"": [some, replace(some, source="c")], "_official": [some, None]}, {"umls": "x"}, wanted=wanted
     )

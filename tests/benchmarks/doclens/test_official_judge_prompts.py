@@ -169,7 +169,7 @@ def test_bad_slots_are_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="__MIN_CLAIM__ stands 0 times"):
         _load(tmp_path, "doclens_own")
     (citations / "acibench_subjective_citation_entail.json").write_bytes(b"\xff")
-    with pytest.raises(UsageError, match="no JSON in UTF-8"):
+    with pytest.raises(UsageError, match=r"not UTF-8 \(byte 0xff\)\. Download it again"):
         _load(tmp_path)
     (citations / "acibench_subjective_citation_entail.json").unlink()
     with pytest.raises(MissingError, match="prompts/acibench_subjective_citation_entail.json is not there"):
@@ -473,7 +473,7 @@ def test_damaged_files(tmp_path: Path, change: Callable[[Messages], Any], messag
 
 
 def test_wrong_use(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"meqsum: the official prompts .*Clone https.*--upstream"):
+    with pytest.raises(UsageError, match=r"official prompts .*Clone https.*--upstream"):
         load_prompts(BY_NAME["meqsum"], "official")
     with pytest.raises(MissingError, match=r"prompts/meqsum_annotated-citation_dummy.json is not there .*Clone https"):
         load_prompts(BY_NAME["meqsum"], "official", tmp_path)

@@ -125,7 +125,7 @@ def test_damaged_files_of_the_authors(tmp_path: Path, source: str, message: str)
 def test_wrong_use(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"unknown prompt set 'theirs' for ehrnoteqa_open_level1. Sets: own, official"):
         load_prompts(task_of("open"), "theirs")
-    with pytest.raises(UsageError, match=r"ehrnoteqa_mc_level1: the official prompts .*Clone https.*--upstream"):
+    with pytest.raises(UsageError, match=r"official prompts .*Clone https.*--upstream"):
         load_prompts(task_of("mc"), "official")
     with pytest.raises(MissingError, match=r"src/generation/utils.py is not there .*Clone https"):
         load_prompts(task_of("mc"), "official", tmp_path)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from medical_tasks.benchmarks.kqa.retrieval import DOCUMENTS_VARIABLE
+from medical_tasks.benchmarks.kqa.prompts import DOCUMENTS_VARIABLE
 
 
 @pytest.fixture(autouse=True)

@@ -58,15 +58,15 @@ def test_where_the_file_is_looked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
-        ("label_1", "Maybe", r"line 3, column 'label_1': must be Entailment, Neutral, Contradiction, got 'Maybe'"),
-        ("majority_label", "Neutral", r"line 3, column 'majority_label': 'Neutral' is not what at least two"),
+        ("label_1", "Maybe", r"row 3, column 'label_1': must be Entailment, Neutral, Contradiction, got 'Maybe'"),
+        ("majority_label", "Neutral", r"row 3, column 'majority_label': 'Neutral' is not what at least two"),
         (
             "label_0",
             "Contradiction",
             r"'majority_label': 'Entailment' is not .* \(Contradiction, Entailment, Neutral\)",
         ),
-        ("category_x", "Optional", r"line 3, column 'category_x': must be Must_have or Nice_to_have, got 'Optional'"),
-        ("claim", "  ", r"line 3, column 'claim': empty"),
+        ("category_x", "Optional", r"row 3, column 'category_x': must be Must_have or Nice_to_have, got 'Optional'"),
+        ("claim", "  ", r"row 3, column 'claim': empty"),
     ],
 )
 def test_a_wrong_cell_is_named(tmp_path: Path, column: str, value: str, message: str) -> None:

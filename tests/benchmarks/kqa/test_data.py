@@ -200,9 +200,6 @@ def test_items(tmp_path: Path) -> None:
     rows = rows_of("questions", write_jsonl(tmp_path / "x.jsonl", [question_line()]))
     with pytest.raises(UsageError, match=r"kqa: question [0-9a-f]{16} has no statements .*--config answered or"):
         load_items(KQA, rows)
-    (row,) = rows_of("answered", write_jsonl(tmp_path / "x.jsonl", [answered_line()]))
-    with pytest.raises(UsageError, match="two rows of the built dataset have the same id"):
-        load_items(KQA, [row, row])
 
 
 @pytest.mark.parametrize(("question", "form"), CASES["forms"])

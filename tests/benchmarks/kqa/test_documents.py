@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.kqa.documents import Document, html_text, read_documents
-from medical_tasks.benchmarks.kqa.retrieval import open_retriever
+from medical_tasks.benchmarks.kqa.prompts import open_retriever
 from medical_tasks.errors import MissingError, UsageError
 from tests.benchmarks.kqa.kqa_judges import cases
 

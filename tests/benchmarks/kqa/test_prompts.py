@@ -9,8 +9,7 @@ import pytest
 
 import medical_tasks.benchmarks.kqa.prompts as module
 from medical_tasks.benchmarks.kqa.data import demo_documents, demo_rows, load_items, typed_row
-from medical_tasks.benchmarks.kqa.prompts import EXEMPLARS, TEXTS, gold_response, load_prompts
-from medical_tasks.benchmarks.kqa.retrieval import DOCUMENTS_VARIABLE
+from medical_tasks.benchmarks.kqa.prompts import DOCUMENTS_VARIABLE, EXEMPLARS, TEXTS, gold_response, load_prompts
 from medical_tasks.benchmarks.kqa.spec import BENCHMARK, KQA, KQA_ICL, KQA_ICL_RAG, KQA_RAG
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import Item, TaskSpec

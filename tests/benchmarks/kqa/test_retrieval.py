@@ -17,10 +17,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import medical_tasks.benchmarks.kqa.retrieval as module
+import medical_tasks.benchmarks.kqa.prompts as module
 from medical_tasks.benchmarks.kqa.data import demo_rows, load_items
 from medical_tasks.benchmarks.kqa.documents import Chunk, Document, chunk_documents
-from medical_tasks.benchmarks.kqa.retrieval import TOKENIZER, Index, open_retriever, search_words
+from medical_tasks.benchmarks.kqa.prompts import TOKENIZER, Index, open_retriever, search_words
 from medical_tasks.benchmarks.kqa.spec import KQA_RAG
 from medical_tasks.errors import UsageError
 from tests.benchmarks.kqa.kqa_judges import cases
@@ -168,7 +168,7 @@ def test_the_library_brings_no_accelerator_and_says_nothing(tmp_path: Path) -> N
     code = """
 import logging, sys
 logging.basicConfig(level=logging.DEBUG)
-from medical_tasks.benchmarks.kqa.retrieval import open_retriever
+from medical_tasks.benchmarks.kqa.prompts import open_retriever
 from medical_tasks.benchmarks.kqa.data import demo_rows
 from medical_tasks.benchmarks.kqa.data import load_items
 from medical_tasks.benchmarks.kqa.spec import KQA_RAG

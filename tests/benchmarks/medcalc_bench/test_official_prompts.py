@@ -149,7 +149,7 @@ def test_examples_of_another_form(tmp_path: Path, content: Any, message: str) ->
 
 def test_no_file_no_folder_no_example_and_no_such_set(tree: Path, tmp_path: Path) -> None:
     for task in ASKED:
-        with pytest.raises(MissingError, match="--prompts official needs --upstream DIR"):
+        with pytest.raises(UsageError, match="give its folder with --upstream"):
             load_prompts(task, "official")
         with pytest.raises(MissingError, match=r"the authors. evaluation/\w+\.py is not there"):
             load_prompts(task, "official", tmp_path)

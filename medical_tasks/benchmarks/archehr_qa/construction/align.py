@@ -30,9 +30,9 @@ from medical_tasks.benchmarks.archehr_qa.construction.posts import Post, load_po
 from medical_tasks.benchmarks.archehr_qa.construction.rounds import OwnCase, split_note
 from medical_tasks.data import construction
 from medical_tasks.data.construction import SheetRow, file_name, read_sheet, refuse, write_sheet
-from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.csv_files import StreamedRow
-from medical_tasks.io.files import WholeFile, open_text
+from medical_tasks.io.files import WholeFile, open_text, readable
 from medical_tasks.io.json_records import Field, Record
 from medical_tasks.io.progress import Progress
 
@@ -237,14 +237,9 @@ def _problems(
 
 def _note_text(folder: Path, name: str) -> str:
     place = folder / files.NOTES / file_name(name)
-    try:
-        with open_text(place, newline="") as stream:
-            text = stream.read()
-    except FileNotFoundError as error:
-        raise MissingError(f"{place}: not there. Align again, in another --folder: construct archehr align.") from error
-    except (OSError, UnicodeDecodeError) as error:
-        reason = system_reason(error) if isinstance(error, OSError) else "not UTF-8"
-        raise UsageError(f"{place}: cannot be read ({reason}).") from error
+    again = "Align again, in another --folder: construct archehr align."
+    with readable(place, missing=again, again=again), open_text(place, newline="") as stream:
+        text = stream.read()
     if not text.strip():
         raise UsageError(f"{place}: the note is empty, so it cannot be chosen.")
     return text

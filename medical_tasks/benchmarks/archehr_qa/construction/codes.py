@@ -12,7 +12,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,16 +21,15 @@ from medical_tasks.benchmarks.archehr_qa.construction.files import is_id, one_li
 from medical_tasks.benchmarks.archehr_qa.construction.posts import Post, load_posts
 from medical_tasks.benchmarks.archehr_qa.spec import DATASET
 from medical_tasks.data import construction
-from medical_tasks.data.task_data import TaskData
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.private_store import redact_reason
-from medical_tasks.io.files import open_text, read_text
+from medical_tasks.io.files import open_text, packaged
 from medical_tasks.io.json_records import Field, is_list_of, is_text
 from medical_tasks.judges.base import Unreadable
 from medical_tasks.judges.reading import quoted, read_object
-from medical_tasks.runs.asking import AskingOptions, Construction, ask_model, check_counts
+from medical_tasks.runs.asking import AskingOptions, ask_model, check_counts
 from medical_tasks.runs.runner import AnsweredTask
-from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, MultiStep, PromptSet, Records, TaskSpec, Turn
+from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, PromptSet, Records, Turn
 
 TRIES: Final = 3
 MAX_NEW_TOKENS: Final = 1_000
@@ -68,52 +67,23 @@ def codes_from_file(folder: Path, source: Path) -> dict[str, Any]:
     return _noted(folder, "posts", {**recipe, **_written(folder, posts, found)})
 
 
-class _NamedCodes(Construction):
-    def load_prompts(self, task: TaskSpec, *given: Any, **settings: Any) -> PromptSet:
-        return load_prompts(task)
-
-    def open_protocol(self, task: TaskSpec, **settings: Any) -> MultiStep:
-        return UntilReadable(tries=int(task.options["tries"]))
-
-
-def expanding_task(tries: int) -> TaskSpec:
-    """Describes the question as a task, for the runner; it is in no catalogue, since nothing of it is scored."""
-    return TaskSpec(
-        name="construct_archehr",
-        title="Name the diagnosis codes of patients' messages",
-        benchmark=_NamedCodes(),
-        dataset=DATASET.name,
-        split="test",
-        metrics=(),
-        version="1-A",
-        generation_size=MAX_NEW_TOKENS,
-        options={"tries": str(tries)},
-        protocol="until readable",
-    )
-
-
 def codes_from_model(folder: Path, options: AskingOptions, *, tries: int = TRIES) -> dict[str, Any] | None:
     """Asks a model for the codes of each message, up to `tries` times; returns None in all but the main process."""
     check_counts((("--tries", tries), ("--max-new-tokens", options.max_new_tokens)))
     posts = load_posts(folder)
     _check_unused(folder)
-    task = expanding_task(tries)
     digest = construction.text_sha256(folder / files.POSTS)
-    data = TaskData(
-        items=[Item(id=post.id, fields={"text": post.text}, groups={}, cluster=post.id) for post in posts],
-        config="own",
-        folder=folder,
-        revision={"name": DATASET.name, "config": "own", "posts_sha256": digest},
-    )
-    settings = {"construct": DATASET.name, "posts": digest, "prompts": load_prompts(task).sha256, "tries": tries}
     answered = ask_model(
-        folder / files.GENERATION,
-        task,
-        data,
+        folder,
+        "archehr expand",
+        DATASET,
+        [Item(id=post.id, fields={"text": post.text}, groups={}, cluster=post.id) for post in posts],
         options,
-        settings=settings,
-        finished=folder / files.POST_CODES,
-        step="archehr expand",
+        prompts=load_prompts(),
+        protocol=UntilReadable(tries=tries),
+        source={"posts_sha256": digest},
+        settings={"posts": digest, "tries": tries},
+        finished=files.POST_CODES,
         what="descriptions",
     )
     return None if answered is None else _taken(folder, posts, answered)
@@ -355,13 +325,10 @@ def _code(value: Any) -> str | None:
     return None
 
 
-@cache
-def _texts() -> dict[str, str]:
-    made: dict[str, str] = json.loads(read_text(Path(__file__).with_name("codes_prompt.json")))
-    return made
+_texts = partial(packaged, __file__, "codes_prompt.json")
 
 
-def load_prompts(task: TaskSpec) -> PromptSet:
+def load_prompts() -> PromptSet:
     """Makes the prompts; they are ours alone."""
     texts = _texts()
 

@@ -5,7 +5,6 @@ Keywords are whole words here: `er` and `ed` are parts of words in almost every 
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -17,8 +16,8 @@ from typing import Any, Final
 from medical_tasks.benchmarks.archehr_qa.construction import files
 from medical_tasks.benchmarks.archehr_qa.construction.files import LONGEST_ID, is_id, one_line, read_table
 from medical_tasks.data import construction
-from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.files import read_text
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.files import packaged, read_text, readable
 from medical_tasks.io.json_records import Field, is_list_of, is_text, read_records
 
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -95,7 +94,7 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict
 @cache
 def keyword_lists() -> dict[str, tuple[str, ...]]:
     """Lists of words that tell of a stay in hospital: the paper's 16 (supplement, Other Details), and these with 19 of our own."""
-    lists = json.loads(read_text(Path(__file__).with_name("keywords.json")))
+    lists = packaged(__file__, "keywords.json")
     return {name: tuple(words) for name, words in lists.items()}
 
 
@@ -114,17 +113,9 @@ def keyword_finder(keywords: Sequence[str]) -> Callable[[str], list[str]]:
 
 def read_keywords(path: Path) -> tuple[str, ...]:
     """Reads keywords, a line each; empty lines and those that begin with `#` are none."""
-    try:
+    missing = f"Give --keywords {' or '.join(keyword_lists())}, or a text file with a word or some words a line."
+    with readable(path, missing=missing):
         lines = read_text(path, encoding="utf-8-sig").splitlines()
-    except FileNotFoundError as error:
-        raise MissingError(
-            f"{path}: no such file. Give --keywords {' or '.join(keyword_lists())}, or a text file with a word or some words a "
-            "line."
-        ) from error
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: not UTF-8 (byte 0x{error.object[error.start]:02x}). Save it as UTF-8.") from error
     found: dict[tuple[str, ...], str] = {}
     for number, line in enumerate(lines, start=1):
         keyword = " ".join(line.split()).casefold()

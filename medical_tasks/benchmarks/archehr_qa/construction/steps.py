@@ -7,11 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.data.construction import numbers
-from medical_tasks.errors import IncompleteError, UsageError
+from medical_tasks.data.construction import check_answered, numbers, tell_private
+from medical_tasks.errors import UsageError
 from medical_tasks.io.output import tell
-
-_LISTED = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,11 +42,12 @@ def _filter(arguments: argparse.Namespace) -> int:
     rows = [(word, f"{count:,}") for word, count in made["by_keyword"].items() if count]
     tell("\n".join(align(("keyword", "messages"), rows)))
     tell(f"\n{made['kept']:,} of {made['posts']:,} messages have a keyword.", **numbers(made))
-    return _private(arguments.folder)
+    return tell_private(arguments.folder)
 
 
 def _expand(arguments: argparse.Namespace) -> int:
     from medical_tasks.benchmarks.archehr_qa.construction import codes
+    from medical_tasks.runs.asking import read_options
 
     notes, file, model = (arguments.codes is not None, arguments.post_codes is not None, arguments.model is not None)
     for wrong, said in (
@@ -72,7 +71,10 @@ def _expand(arguments: argparse.Namespace) -> int:
             f"{made['codes']:,} codes have none.",
             **numbers(made),
         )
-    asked = _codes_from_model(arguments) if model else None
+    asked = None
+    if model:
+        options, tries = read_options(arguments, max_new_tokens=codes.MAX_NEW_TOKENS, tries=codes.TRIES)
+        asked = codes.codes_from_model(arguments.folder, options, tries=tries)
     found = asked or (codes.codes_from_file(arguments.folder, arguments.post_codes) if file else None)
     if found is not None:
         again = f" Replies asked for again: {found['asked_again']:,}." if asked else ""
@@ -80,30 +82,13 @@ def _expand(arguments: argparse.Namespace) -> int:
             f"{found['with_codes']:,} of {found['posts']:,} messages have codes, {found['codes']:,} in all.{again}",
             **numbers(found),
         )
-    _private(arguments.folder)
-    failed: Mapping[str, str] = asked["failed_posts"] if asked else {}
-    if asked and failed:
-        listed = "".join(f"\n  {name}: {reason}" for name, reason in list(failed.items())[:_LISTED])
-        more = f"\n  and {len(failed) - _LISTED} more, in expand.json" if len(failed) > _LISTED else ""
-        raise IncompleteError(
-            f"{len(failed)} of {asked['posts']} messages have no usable reply:{listed}{more}\nThey are searched by their own words "
-            "alone. The same command asks again where there was no answer, and more --tries where a reply could not be used."
+    tell_private(arguments.folder)
+    if asked:
+        then = "They are searched by their own words alone. "
+        check_answered(
+            asked["failed_posts"], asked["posts"], "messages have no usable reply", then=then, file="expand.json"
         )
     return 0
-
-
-def _codes_from_model(arguments: argparse.Namespace) -> dict[str, Any] | None:
-    from medical_tasks.benchmarks.archehr_qa.construction import codes
-    from medical_tasks.models.opener import parse_model_args
-    from medical_tasks.runs.asking import AskingOptions
-
-    options = AskingOptions(
-        model=arguments.model,
-        model_args=parse_model_args(arguments.model_args or ""),
-        max_new_tokens=codes.MAX_NEW_TOKENS if arguments.max_new_tokens is None else arguments.max_new_tokens,
-    )
-    tries = codes.TRIES if arguments.tries is None else arguments.tries
-    return codes.codes_from_model(arguments.folder, options, tries=tries)
 
 
 def _align(arguments: argparse.Namespace) -> int:
@@ -119,7 +104,7 @@ def _align(arguments: argparse.Namespace) -> int:
         "narrative the message as it fits the note, where it must be changed.",
         **numbers(made),
     )
-    return _private(arguments.folder)
+    return tell_private(arguments.folder)
 
 
 def _sheet(arguments: argparse.Namespace) -> int:
@@ -144,7 +129,7 @@ def _sheet(arguments: argparse.Namespace) -> int:
         round=made["round"],
         sheets={name: len(ids) for name, ids in made["sheets"].items()},
     )
-    return _private(arguments.folder)
+    return tell_private(arguments.folder)
 
 
 def _import(arguments: argparse.Namespace) -> int:
@@ -169,7 +154,7 @@ def _import(arguments: argparse.Namespace) -> int:
         labels=made["labels"],
     )
     tell(f"medical-tasks build archehr_qa --source {arguments.folder / files.RELEASE} --partial")
-    return _private(arguments.folder)
+    return tell_private(arguments.folder)
 
 
 def _agreement(arguments: argparse.Namespace) -> int:
@@ -217,11 +202,6 @@ def _percent(share: Mapping[str, Any]) -> str:
         return "n/a"
     ends = "" if share["ci_low"] is None else f" ({100 * share['ci_low']:.1f} to {100 * share['ci_high']:.1f})"
     return f"{100 * share['value']:.1f} %{ends}"
-
-
-def _private(folder: Path) -> int:
-    tell(f"{folder} holds credentialed text, for your eyes alone. Keep it on this machine.", folder=folder)
-    return 0
 
 
 _MODEL = ("model", "model_args", "tries", "max_new_tokens", "allow_remote", "attest_zero_retention")

@@ -5,29 +5,30 @@ A reply that is not strict JSON is requested again, a bounded number of times; d
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.ehrnoteqa.construction import files
 from medical_tasks.benchmarks.ehrnoteqa.construction.files import Patient, load_patients
-from medical_tasks.benchmarks.ehrnoteqa.construction.prompts import choices_messages, follow_up, load_prompts
+from medical_tasks.benchmarks.ehrnoteqa.prompts import note_blocks
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
 from medical_tasks.data import construction
-from medical_tasks.data.task_data import TaskData
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.private_store import redact_reason
+from medical_tasks.io.files import packaged
 from medical_tasks.io.json_records import is_text
 from medical_tasks.judges.base import Unreadable
-from medical_tasks.judges.reading import free_text, one_of, read_object
-from medical_tasks.runs.asking import AskingOptions, Construction, ask_model, check_counts
-from medical_tasks.spec import Ask, Dialogue, Done, Item, MultiStep, PromptSet, Records, TaskSpec, Turn
+from medical_tasks.judges.reading import free_text, one_of, quoted, read_object
+from medical_tasks.runs.asking import AskingOptions, ask_model, check_counts
+from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, PromptSet, Records, Turn
 
 TEMPERATURE: Final = "1"
 """The paper's; GPT-4's other settings were left as they were."""
@@ -35,74 +36,33 @@ TEMPERATURE: Final = "1"
 MAX_NEW_TOKENS: Final = 1_500
 TRIES: Final = 3
 
-
-@dataclass(frozen=True, kw_only=True)
-class DraftOptions:
-    """How drafts are made. `model_args`: settings of its backend; temperature is 1 unless it is among them."""
-
-    model: str
-    model_args: Mapping[str, str]
-    tries: int = TRIES
-    seed: int = 0
-    max_new_tokens: int = MAX_NEW_TOKENS
+_TEXTS: Final[Mapping[str, str]] = packaged(__file__, "prompts.json")
 
 
-class _Drafting(Construction):
-    def load_prompts(self, task: TaskSpec, *given: Any, **settings: Any) -> PromptSet:
-        return load_prompts(task)
-
-    def open_protocol(self, task: TaskSpec, **settings: Any) -> MultiStep:
-        return TwoSteps(tries=int(task.options["tries"]))
-
-
-def drafting_task(tries: int) -> TaskSpec:
-    """Describes drafting as a task, for the runner; it is in no catalogue, since nothing of it is scored."""
-    return TaskSpec(
-        name="construct_ehrnoteqa",
-        title="Draft questions in the manner of EHRNoteQA",
-        benchmark=_Drafting(),
-        dataset=DATASET.name,
-        split="test",
-        metrics=(),
-        version="1-A",
-        generation_size=MAX_NEW_TOKENS,
-        options={"tries": str(tries)},
-        protocol="two steps",
-    )
-
-
-def generate_drafts(folder: Path, options: DraftOptions) -> dict[str, Any] | None:
+def generate_drafts(
+    folder: Path, options: AskingOptions, *, tries: int = TRIES, seed: int = 0
+) -> dict[str, Any] | None:
     """Drafts a question for each patient; returns content of `drafts.json`, None in all but the main process."""
-    check_counts((("--tries", options.tries), ("--max-new-tokens", options.max_new_tokens)))
+    check_counts((("--tries", tries), ("--max-new-tokens", options.max_new_tokens)))
     patients = load_patients(folder)
-    task = drafting_task(options.tries)
     sample = construction.text_sha256(folder / files.NOTES)
-    data = TaskData(
-        items=[Item(id=each.id, fields={"notes": each.notes}, groups={}, cluster=each.id) for each in patients],
-        config="own",
-        folder=folder,
-        revision={"name": DATASET.name, "config": "own", "sample_sha256": sample},
-    )
-    asking = AskingOptions(
-        model=options.model,
-        model_args={"temperature": TEMPERATURE, **options.model_args},
-        max_new_tokens=options.max_new_tokens,
-    )
-    settings = {"construct": DATASET.name, "sample": sample, "prompts": load_prompts(task).sha256, "seed": options.seed}
     answered = ask_model(
-        folder / files.GENERATION,
-        task,
-        data,
-        asking,
-        settings=settings,
-        finished=folder / files.DRAFTS_RECIPE,
-        step="ehrnoteqa generate",
+        folder,
+        "ehrnoteqa generate",
+        DATASET,
+        [Item(id=each.id, fields={"notes": each.notes}, groups={}, cluster=each.id) for each in patients],
+        replace(options, model_args={"temperature": TEMPERATURE, **options.model_args}),
+        prompts=load_prompts(),
+        protocol=TwoSteps(tries=tries),
+        source={"sample_sha256": sample},
+        settings={"sample": sample, "seed": seed},
+        finished=files.DRAFTS_RECIPE,
         what="drafts",
     )
-    return None if answered is None else _written(folder, patients, answered, options)
+    return None if answered is None else _written(folder, patients, answered, seed)
 
 
-def _written(folder: Path, patients: Sequence[Patient], answered: Any, options: DraftOptions) -> dict[str, Any]:
+def _written(folder: Path, patients: Sequence[Patient], answered: Any, seed: int) -> dict[str, Any]:
     drafts: list[dict[str, Any]] = []
     failed: dict[str, str] = {}
     for patient in patients:
@@ -113,7 +73,7 @@ def _written(folder: Path, patients: Sequence[Patient], answered: Any, options: 
         if "failed" in outcome:
             failed[patient.id] = outcome["failed"]
         else:
-            drafts.append(_draft(patient, outcome, options.seed))
+            drafts.append(_draft(patient, outcome, seed))
     _check_sheets(folder, drafts)
     digest = construction.write_lines(folder / files.DRAFTS, drafts)
     recipe = {
@@ -121,7 +81,7 @@ def _written(folder: Path, patients: Sequence[Patient], answered: Any, options: 
     }
     made = {
         "schema_version": 1,
-        "recipe": {**recipe, "sample_sha256": answered.recipe["data"]["sample_sha256"], "seed": options.seed},
+        "recipe": {**recipe, "sample_sha256": answered.recipe["data"]["sample_sha256"], "seed": seed},
         "patients": len(patients),
         "drafted": len(drafts),
         "failed": dict(Counter(failed.values()).most_common()),
@@ -277,3 +237,38 @@ def _choices(value: Any) -> str | None:
     if not isinstance(value, Mapping) or set(value) != set(LETTERS):
         return f"must be an object with the keys {', '.join(LETTERS)} and no others"
     return None if all(free_text(text) is None for text in value.values()) else "must be five texts"
+
+
+# How a model is asked for a draft. The texts are ours; the right choice's place is not left to the model: see `shuffled`.
+
+
+def load_prompts() -> PromptSet:
+    """Makes the prompts; they are ours alone."""
+
+    def render(item: Item) -> tuple[Message, ...]:
+        return question_messages(item.fields["notes"])
+
+    return PromptSet(
+        name="own", sha256=hashlib.sha256("\0".join((*_TEXTS.values(), LETTERS)).encode()).hexdigest(), render=render
+    )
+
+
+def question_messages(notes: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:
+    """Asks for a question and its answer."""
+    return _user(_TEXTS["setting"], _TEXTS["question_task"], _TEXTS["question_form"], note_blocks(notes))
+
+
+def choices_messages(notes: Sequence[Mapping[str, Any]], question: str, answer: str) -> tuple[Message, ...]:
+    """Asks for five choices to a question."""
+    case = _TEXTS["case"].format(question=quoted(question), answer=quoted(answer))
+    return _user(_TEXTS["setting"], _TEXTS["choices_task"], _TEXTS["choices_form"], case, note_blocks(notes))
+
+
+def follow_up(messages: Sequence[Message], reply: str, problem: str) -> tuple[Message, ...]:
+    """Asks once more, saying what was wrong with the reply."""
+    said: Message = {"role": "assistant", "content": reply if reply.strip() else _TEXTS["nothing_said"]}
+    return (*messages, said, {"role": "user", "content": _TEXTS["again"].format(problem=problem)})
+
+
+def _user(*parts: str) -> tuple[Message, ...]:
+    return ({"role": "user", "content": "\n\n".join(parts)},)

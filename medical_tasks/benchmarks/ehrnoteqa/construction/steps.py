@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
-from medical_tasks.data.construction import checked_seed, numbers
-from medical_tasks.errors import IncompleteError, UsageError
+from medical_tasks.data.construction import check_answered, checked_seed, numbers, tell_private
+from medical_tasks.errors import UsageError
 from medical_tasks.io.output import tell
-
-_LISTED = 10
 
 
 def _sample(arguments: argparse.Namespace) -> int:
@@ -40,21 +38,15 @@ def _sample(arguments: argparse.Namespace) -> int:
         **numbers(made),
         table=made["table"],
     )
-    return _credentialed(arguments.folder)
+    return tell_private(arguments.folder)
 
 
 def _generate(arguments: argparse.Namespace) -> int:
     from medical_tasks.benchmarks.ehrnoteqa.construction import protocol
-    from medical_tasks.models.opener import parse_model_args
+    from medical_tasks.runs.asking import read_options
 
-    options = protocol.DraftOptions(
-        model=arguments.model,
-        model_args=parse_model_args(arguments.model_args or ""),
-        tries=protocol.TRIES if arguments.tries is None else arguments.tries,
-        seed=checked_seed(arguments.seed),
-        max_new_tokens=protocol.MAX_NEW_TOKENS if arguments.max_new_tokens is None else arguments.max_new_tokens,
-    )
-    made = protocol.generate_drafts(arguments.folder, options)
+    options, tries = read_options(arguments, max_new_tokens=protocol.MAX_NEW_TOKENS, tries=protocol.TRIES)
+    made = protocol.generate_drafts(arguments.folder, options, tries=tries, seed=checked_seed(arguments.seed))
     if made is None:
         return 0
     figures = made["figures"]
@@ -65,16 +57,11 @@ def _generate(arguments: argparse.Namespace) -> int:
         **numbers(made),
         figures=figures,
     )
-    _credentialed(arguments.folder)
-    failed: Mapping[str, str] = made["failed_patients"]
-    if failed:
-        listed = "".join(f"\n  {patient}: {reason}" for patient, reason in list(failed.items())[:_LISTED])
-        more = f"\n  and {len(failed) - _LISTED} more, in drafts.json" if len(failed) > _LISTED else ""
-        written = "The others are written. " if made["drafted"] else ""
-        raise IncompleteError(
-            f"{len(failed)} of {made['patients']} patients have no draft:{listed}{more}\n{written}The same command "
-            "asks again where there was no answer, and more --tries where a reply could not be used."
-        )
+    tell_private(arguments.folder)
+    written = "The others are written. " if made["drafted"] else ""
+    check_answered(
+        made["failed_patients"], made["patients"], "patients have no draft", then=written, file="drafts.json"
+    )
     return 0
 
 
@@ -95,7 +82,7 @@ def _sheet(arguments: argparse.Namespace) -> int:
         "Mark each row o (keep) or x (drop), edit question, answer and choices in place, leave the first four columns.",
         sheets={name: len(ids) for name, ids in made["sheets"].items()},
     )
-    return _credentialed(arguments.folder)
+    return tell_private(arguments.folder)
 
 
 def _import(arguments: argparse.Namespace) -> int:
@@ -119,7 +106,7 @@ def _import(arguments: argparse.Namespace) -> int:
             f"Cohen's kappa {'n/a' if kappa is None else f'{kappa:.3f}'}"
         )
     tell(f"medical-tasks build ehrnoteqa --config own --source {arguments.folder / QUESTIONS}")
-    return _credentialed(arguments.folder)
+    return tell_private(arguments.folder)
 
 
 def _answer_sheet(arguments: argparse.Namespace) -> int:
@@ -144,7 +131,7 @@ def _answer_sheet(arguments: argparse.Namespace) -> int:
     )
     if made["left_out"]:
         tell(f"{made['left_out']:,} questions are left out because not every model has an answer to them.")
-    return _credentialed(arguments.out)
+    return tell_private(arguments.out)
 
 
 def _scores(arguments: argparse.Namespace) -> int:
@@ -160,12 +147,7 @@ def _scores(arguments: argparse.Namespace) -> int:
         f"\n{arguments.out}: for medical-tasks correlate\n{folder / RATINGS}: for medical-tasks judge-check ehrnoteqa",
         scores=[dict(zip(header, row, strict=True)) for row in rows],
     )
-    return _credentialed(folder)
-
-
-def _credentialed(folder: Path) -> int:
-    tell(f"{folder} holds credentialed text, for your eyes alone. Keep it on this machine.", folder=folder)
-    return 0
+    return tell_private(folder)
 
 
 _GUARD = ("allow_remote", "attest_zero_retention")

@@ -6,12 +6,12 @@ Close to a threshold that print rounds (creatinine 2.0 mg/dL: 177 µmol/L, 176.8
 from __future__ import annotations
 
 import functools
-import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, TypeVar
+
+from medical_tasks.io.files import packaged
 
 __all__ = ["AMOUNTS", "MARGIN", "Amount", "Draw", "Place", "Reading", "System", "background", "frozen", "read_json"]
 
@@ -173,11 +173,8 @@ def _clear(draw: Draw, form: Form, grid: int, near: Sequence[float]) -> int:
     return grid
 
 
-@functools.cache
-def read_json(name: str) -> dict[str, Any]:
-    """The data in a file of this folder."""
-    data: dict[str, Any] = json.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
-    return data
+read_json = functools.partial(packaged, __file__)
+"""The data in a file of this folder."""
 
 
 def frozen(entry: dict[str, Any]) -> dict[str, Any]:

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any, Final, TypeAlias
 
 from medical_tasks.benchmarks.medcalc_bench.demo import synthetic_row
 from medical_tasks.benchmarks.medcalc_bench.fresh.cases import draw_chart
 from medical_tasks.benchmarks.medcalc_bench.fresh.cases_measures import steroid_words
-from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Chart, note_text
-from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import Draw, read_json
-from medical_tasks.benchmarks.medcalc_bench.fresh.remarks import add_background
+from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Chart, Setting, note_text
+from medical_tasks.benchmarks.medcalc_bench.fresh.findings import Finding, Place, finding
+from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import AMOUNTS, Draw, background, read_json
 from medical_tasks.calculators import CALCULATORS, AnyCalculator, Result
 
 __all__ = ["LONGEST", "QUESTIONS", "SHORTEST", "FreshItem", "draw_item", "fresh_row", "fresh_rows"]
@@ -73,3 +74,119 @@ def fresh_rows(seed: int, n: int) -> Iterator[dict[str, Any]]:
     """The first `n` rows of a seed's set, in order."""
     for number in range(1, n + 1):
         yield fresh_row(seed, number)
+
+
+# Distractors: what a note says besides, which the calculator does not use. Each carries the concepts it tells of; a note whose
+# calculator needs one of these does not get it.
+
+_SETTINGS: Final[dict[str, frozenset[Setting]]] = {
+    "adult": frozenset({"clinic", "emergency", "ward"}),
+    "all": frozenset({"clinic", "emergency", "resus", "ward", "icu", "obstetric", "child"}),
+    "awake": frozenset({"clinic", "emergency", "ward", "obstetric"}),
+    "acute": frozenset({"emergency", "ward"}),
+    "office": frozenset({"clinic"}),
+    "ed": frozenset({"emergency"}),
+    "ward": frozenset({"ward"}),
+    "icu": frozenset({"icu"}),
+    "severe": frozenset({"icu", "resus"}),
+    "resus": frozenset({"resus"}),
+    "antenatal": frozenset({"obstetric"}),
+    "child": frozenset({"child"}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A sentence by the way, a template; a note has one remark on a topic. `talk` needs a patient who talks."""
+
+    place: Place
+    settings: frozenset[Setting]
+    concepts: frozenset[str]
+    text: str
+    brief: str  # its telegraphic form
+    ages: tuple[int, int]  # youngest and oldest patient
+
+
+Aside: TypeAlias = tuple[frozenset[Setting], Finding, float]
+"""Where a finding by the way can be written, the finding, and how often it is there."""
+
+
+def _remark(place: Place, line: str) -> Remark:
+    """A line of the file: settings; concepts; sentence; telegraphic form; youngest and oldest age, where it matters."""
+    settings, concepts, text, brief, *ages = (part.strip() for part in line.split(";"))
+    low, high = (int(age) for age in ages[0].split("-")) if ages else (0, 200)
+    return Remark(place, _SETTINGS[settings], frozenset(concepts.split()), text, brief, (low, high))
+
+
+_DATA: Final = read_json("remarks.json")
+REMARKS: Final = tuple(_remark(place, line) for place, lines in _DATA["remarks"].items() for line in lines)
+ASIDES: Final[tuple[Aside, ...]] = tuple(
+    (_SETTINGS[settings], finding(kind, concepts, yes=yes, no=no), share)
+    for settings, kind, concepts, yes, no, share in _DATA["asides"]
+)
+
+
+_MOST_WORDS: Final = 225
+_MOST_VITALS, _MOST_LABS = 3, 4
+_FEWEST: Final = 2
+_MOST_ASIDES: Final = 5
+
+
+@lru_cache(maxsize=1024)
+def _candidates(setting: Setting, concepts: frozenset[str], asides: bool) -> tuple[Remark | Aside, ...]:
+    remarks = (remark for remark in REMARKS if setting in remark.settings and not remark.concepts & concepts)
+    findings = (aside for aside in ASIDES if asides and setting in aside[0] and not aside[1].concepts & concepts)
+    return (*remarks, *findings)
+
+
+def add_background(chart: Chart, words: int, least: int) -> None:
+    """Adds distractors, one or two at least, to a complete chart until its note, now of `words` words, has `least`."""
+    draw = chart.draw
+    words += _add_values(chart, room=words < least - 20)
+    talks = chart.voice != "none"
+    blocked = chart.concepts if talks else chart.concepts | {"talk"}
+    told: set[str] = set()  # two remarks on one topic (two homes, two allergies) would contradict each other
+    count = asides = 0
+    for candidate in draw.shuffled(_candidates(chart.setting, frozenset(blocked), talks)):
+        if (words >= least and count >= _FEWEST) or words >= _MOST_WORDS:
+            break
+        if isinstance(candidate, Remark):
+            low, high = candidate.ages
+            age = 0 if chart.person.months else chart.person.age
+            if candidate.concepts & told or not low <= age <= high:
+                continue
+            told |= candidate.concepts
+            text = candidate.brief if chart.brief else candidate.text
+            chart.say(candidate.place, text)
+            words += len(text.split())
+        else:
+            _, entry, present = candidate
+            if entry.concepts & told or asides == _MOST_ASIDES:
+                continue
+            told |= entry.concepts
+            chart.state(entry, there=draw.chance(present))
+            words += 2
+            asides += 1
+        count += 1
+
+
+def _add_values(chart: Chart, *, room: bool) -> int:
+    draw = chart.draw
+    taken = set(chart.concepts)
+    added = 0
+    # Usual values are those of adults; what is usual in a child or in pregnancy depends on too much.
+    vitals = [AMOUNTS["temperature"], AMOUNTS["spo2"]] if chart.person.child else background("vitals")
+    labs = [] if chart.person.child or chart.setting == "obstetric" else background("labs")
+    for pool, most in ((vitals, _MOST_VITALS), (labs, _MOST_LABS)):
+        if not draw.chance(0.75 if room else 0.4):
+            continue
+        for amount in draw.some(pool, draw.whole(1, most)):
+            if amount.concepts & taken:
+                continue
+            if "red" in amount.concepts:  # hemoglobin and hematocrit drawn apart might not fit each other
+                taken.add("red")
+            low, high = amount.usual
+            reading = amount.read(draw, chart.system, low, high)
+            chart.note_value(amount.place, reading)
+            added += len(reading.written(brief=chart.brief).split())
+    return added

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.archehr_qa.construction.codes import (
+    UntilReadable,
     codes_from_file,
-    expanding_task,
     load_post_codes,
     load_prompts,
     read_codes,
@@ -62,10 +62,9 @@ def test_replies_that_can_be_used_and_those_that_cannot() -> None:
 
 
 def test_asked_again_with_what_was_wrong() -> None:
-    task = expanding_task(2)
-    protocol = task.benchmark.open_protocol(task)
+    protocol = UntilReadable(tries=2)
     item = Item(id="m1", fields={"text": 'They said "wait". </s>'}, groups={}, cluster="m1")
-    opening = load_prompts(task).render(item)
+    opening = load_prompts().render(item)
     assert json.dumps('They said "wait". ')[:-1] in opening[0]["content"]
     assert "</s>" not in opening[0]["content"]
 

@@ -226,7 +226,7 @@ def test_choosing(tmp_path: Path) -> None:
     assert found == [("1", "m1", "h1"), ("2", "m2", "h2"), ("3", "m4", "h3")]
     assert cases[1].narrative == "My father got a stent."
     (folder / "notes" / "n1.txt").rename(folder / "moved")
-    with pytest.raises(MedicalTasksError, match=r"n1.txt: not there. Align again"):
+    with pytest.raises(MedicalTasksError, match=r"n1.txt: no such file. Align again"):
         chosen_cases(folder)
     edit_sheet(
         folder / "candidates.csv", lambda row: row | ({"chosen": SECRET} if row["index"] == "1" else {"note_id": "n9"})

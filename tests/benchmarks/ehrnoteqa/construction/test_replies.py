@@ -4,19 +4,17 @@ import json
 from collections import Counter
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.ehrnoteqa.construction.prompts import choices_messages, load_prompts, question_messages
 from medical_tasks.benchmarks.ehrnoteqa.construction.protocol import (
     TwoSteps,
-    drafting_task,
+    choices_messages,
+    question_messages,
     read_choices,
     read_question,
     shuffled,
 )
-from medical_tasks.errors import MedicalTasksError
 from medical_tasks.judges.base import Unreadable
 from medical_tasks.spec import Ask, Dialogue, Done, Item
 from tests.case_tables import tabled
@@ -56,8 +54,6 @@ def test_what_is_asked() -> None:
     assert "[note 1 start]\nfirst note\n[note 1 end]\n\n[note 2 start]\nsecond note\n[note 2 end]" in first
     second = choices_messages(NOTES, 'Say "so"?\n[note 1 end]', "yes")[0]["content"]
     assert 'Question: "Say \\"so\\"?\\n[note 1 end]"\nAnswer: "yes"' in second  # cannot end the question
-    with pytest.raises(MedicalTasksError, match="has the prompt set own alone"):
-        load_prompts(drafting_task(3), "official")
 
 
 def turn(*answers: str, tries: int = 2) -> Ask | Done:

@@ -9,8 +9,7 @@ import pytest
 from medical_tasks.benchmarks.medcalc_bench.fresh.cases import CASE_OF
 from medical_tasks.benchmarks.medcalc_bench.fresh.findings import FINDINGS, GRADES, STATEMENTS, list_sentence
 from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import Draw
-from medical_tasks.benchmarks.medcalc_bench.fresh.remarks import ASIDES, REMARKS
-from medical_tasks.benchmarks.medcalc_bench.fresh.rows import QUESTIONS
+from medical_tasks.benchmarks.medcalc_bench.fresh.rows import ASIDES, QUESTIONS, REMARKS
 from medical_tasks.calculators import CALCULATORS
 
 PLACEHOLDERS = {"He", "he", "His", "his", "him", "side", "other"}
