@@ -68,8 +68,12 @@ def open_ray(name: str, *, options: Mapping[str, str], log_dir: Path) -> Model:
 
 def _connect(name: str, values: Mapping[str, Any], log_dir: Path) -> _Cluster:
     # Ray writes of every worker that may be replaced as of an error; and its core gets 20 s to start, too few on a busy machine.
-    quiet = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal", "RAY_NUM_REDIS_GET_RETRIES": "120"}
+    quiet = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal", "RAY_NUM_REDIS_GET_RETRIES": "60"}
     os.environ |= quiet
+    if values["address"] == "local":
+        # Ray listens on every interface: to whoever has the token, unless this variable says otherwise.
+        os.environ.pop("RAY_AUTH_MODE", None)
+        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
     import ray
     import ray.data
 
@@ -85,9 +89,7 @@ def _connect(name: str, values: Mapping[str, Any], log_dir: Path) -> _Cluster:
     settings: dict[str, Any] = {"address": address, "log_to_driver": level < logging.ERROR, "logging_level": level}
     folders: list[str] = []
     if address == "local":
-        # Ray listens on every interface, to whoever has the token, and opens its folder to everybody: it lies in a closed one.
-        os.environ["RAY_AUTH_MODE"] = "token"
-        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+        # Ray opens its folder to everybody: it lies in a closed one.
         log_dir.mkdir(parents=True, exist_ok=True)
         folders = [tempfile.mkdtemp(prefix="ray-"), tempfile.mkdtemp(prefix="ray-", dir=log_dir)]
         settings |= {
