@@ -14,6 +14,7 @@ import platform
 import secrets
 import shutil
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -183,15 +184,17 @@ class RayModel(MeasuredModel):
         # Credentialed text goes to no machine that was not asked about.
         settings = {**self._worker, "nodes": list(self._cluster.nodes) if policy.protecting() else []}
         texts = [{"asked": json.dumps([write_request(request) for request in row])} for row in rows]
-        answered = ray.data.from_items(texts, override_num_blocks=len(rows)).map_batches(
-            Worker,
-            fn_constructor_kwargs=settings,
-            batch_size=1,
-            compute=ray.data.ActorPoolStrategy(size=min(workers, len(rows))),
-            num_cpus=cpus,
-            num_gpus=gpus,
-            ray_remote_args_fn=lambda: {"max_restarts": _TRIES, "max_task_retries": _TRIES},
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Ray 2.64 has another name for an argument; setup.cfg stays below it
+            answered = ray.data.from_items(texts, override_num_blocks=len(rows)).map_batches(
+                Worker,
+                fn_constructor_kwargs=settings,
+                batch_size=1,
+                compute=ray.data.ActorPoolStrategy(size=min(workers, len(rows))),
+                num_cpus=cpus,
+                num_gpus=gpus,
+                ray_remote_args_fn=lambda: {"max_restarts": _TRIES, "max_task_retries": _TRIES},
+            )
         try:
             # Ray writes of workers that died to standard output, whatever its settings.
             with mock.patch("ray._private.worker.print_to_stdstream"):
