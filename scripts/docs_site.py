@@ -25,7 +25,7 @@ from medical_tasks.cli.entry import GROUPS, declare, verb_module
 from medical_tasks.judges.chat import CHAT_JUDGE_OPTIONS
 from medical_tasks.judges.inspect_judge import INSPECT_OPTIONS
 from medical_tasks.judges.nli import NLI_OPTIONS
-from medical_tasks.models.opener import CHAT_OPTIONS, HF_OPTIONS, TESTED_OPTIONS, VLLM_OPTIONS
+from medical_tasks.models.opener import CHAT_OPTIONS, HF_OPTIONS, RAY_OPTIONS, TESTED_OPTIONS, VLLM_OPTIONS
 from medical_tasks.models.server import SERVED_OPTIONS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -101,7 +101,13 @@ def arguments() -> Iterator[str]:
     """What `--model-args` and `--judge-args` take, by kind."""
     yield "# Arguments of models and judges\n\n    medical-tasks run --tasks T --model M --model-args K=V,...\n"
     more = {name: reader for name, reader in TESTED_OPTIONS.items() if name not in CHAT_OPTIONS}
-    kinds = {"hf": HF_OPTIONS, "vllm": VLLM_OPTIONS, "judge nli": NLI_OPTIONS, "judge inspect": INSPECT_OPTIONS}
+    kinds = {
+        "hf": HF_OPTIONS,
+        "vllm": VLLM_OPTIONS,
+        "ray": RAY_OPTIONS,
+        "judge nli": NLI_OPTIONS,
+        "judge inspect": INSPECT_OPTIONS,
+    }
     for kind, taken in {"openai-api": CHAT_OPTIONS, **SERVED_OPTIONS}.items():
         kinds |= {kind: {**taken, **more}, f"judge {kind}": {**taken, **CHAT_JUDGE_OPTIONS}}
     for kind in sorted(kinds, key=lambda kind: (kind.startswith("judge"), kind)):

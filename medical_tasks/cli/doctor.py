@@ -75,6 +75,7 @@ _PARTS = (
     _Part("lighteval", ("lighteval", "torch", "transformers", "accelerate"), "models hf/...; lighteval"),
     _Part("inspect", ("inspect-ai",), "inspect eval medical_tasks/..."),
     _Part("vllm", ("vllm",), "models vllm/... in process; in a second environment"),
+    _Part("ray", ("ray",), "models ray/...: workers on several machines"),
     _Part("local-judges", ("accelerate", "torch", "transformers", "sentencepiece"), "judges that run on this machine"),
     _Part("space", ("gradio",), "the demonstration of the Space"),
     _Part("dev", ("mlcroissant", "pytest", "ruff", "mypy"), "make test", "make env-dev in a checkout"),

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--model",
         required=True,
         metavar="M",
-        help="hf/PATH, vllm/PATH, vllm-server/NAME, openai-api/HOST/NAME or baseline/NAME",
+        help="hf/PATH, vllm/PATH, ray/PATH, vllm-server/NAME, openai-api/HOST/NAME or baseline/NAME",
     )
     model = parser.add_argument_group("model")
     data = parser.add_argument_group("data and prompts")

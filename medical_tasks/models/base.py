@@ -10,7 +10,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from medical_tasks.errors import UsageError
@@ -27,6 +27,17 @@ class Request:
     stop: tuple[str, ...] = ()
     # when there are any, nothing is generated: asked is how probable each of them is as the answer
     continuations: tuple[str, ...] = ()
+
+
+def write_request(request: Request) -> str:
+    """A question as text for other processes; as ASCII, since model text in it can hold lone surrogates."""
+    return json.dumps(asdict(request))
+
+
+def read_request(text: str) -> Request:
+    """Reads what `write_request` wrote."""
+    parts: dict[str, Any] = json.loads(text)
+    return Request(**parts | {name: tuple(part) for name, part in parts.items() if isinstance(part, list)})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -44,8 +44,7 @@ def open_hf(name: str, *, options: Mapping[str, str]) -> Model:
         device = accelerator.device.type
         setup = LocalSetup(name, checkpoint, values)
         dtype = _dtype(values, checkpoint)
-        engines = {"lighteval": 2, "transformers": 1}
-        identity = setup.identity(backend="hf", dtype=dtype, engines=engines, device=device)
+        identity = hf_identity(setup, device=device)
         settings = lighteval_settings(values, device=device) | {
             "model_name": str(checkpoint.folder),
             "dtype": dtype,
@@ -54,6 +53,18 @@ def open_hf(name: str, *, options: Mapping[str, str]) -> Model:
         inner = _load_transformers(name, settings, generation_settings(values))
         _set_decoding(inner, setup.ends, sampling=bool(values.get("temperature")))
     return _HfModel(setup, identity, inner, accelerator)
+
+
+def hf_identity(setup: LocalSetup, *, device: str) -> dict[str, str]:
+    """What decides the answers of a model on the transformers backend."""
+    engines = {"lighteval": 2, "transformers": 1}
+    return setup.identity(backend="hf", dtype=_dtype(setup.values, setup.checkpoint), engines=engines, device=device)
+
+
+def vllm_identity(setup: LocalSetup) -> dict[str, str]:
+    """What decides the answers of a model on vLLM."""
+    dtype = ", ".join([_dtype(setup.values, setup.checkpoint), *filter(None, [setup.values.get("quantization")])])
+    return setup.identity(backend="vllm", dtype=dtype, engines={"lighteval": 2, "vllm": 2})
 
 
 def _dtype(values: Mapping[str, Any], checkpoint: Checkpoint) -> str:
@@ -226,8 +237,7 @@ def open_vllm(name: str, *, options: Mapping[str, str]) -> Model:
         setup = LocalSetup(name, checkpoint, values)
         settings = vllm_settings(values, checkpoint, name=name)
         settings["add_special_tokens"] = setup.layout.add_special_tokens
-        dtype = ", ".join([settings["dtype"], *filter(None, [values.get("quantization")])])
-        identity = setup.identity(backend="vllm", dtype=dtype, engines={"lighteval": 2, "vllm": 2})
+        identity = vllm_identity(setup)
         inner = _load_vllm(name, settings, generation_settings(values))
     chunk = values.get("chunk_size", None if settings.get("data_parallel_size", 1) > 1 else VLLM_CHUNK)
     return _VllmModel(setup, identity, inner, context=settings["max_model_length"], chunk_size=chunk)

@@ -196,79 +196,26 @@ def read_answer(
     )
 
 
-class LocalModel(ABC):
-    """A model in this process, behind lighteval."""
+class MeasuredModel:
+    """A local model's name, layout and context: what tells which requests can be asked, and needs no weights."""
 
     endpoint: str | None = None
     _spare = 0  # tokens of the context that a text to be scored must leave free
 
-    def __init__(
-        self, setup: LocalSetup, identity: Mapping[str, str], inner: Any, *, context: int, is_main: bool
-    ) -> None:
+    def __init__(self, setup: LocalSetup, identity: Mapping[str, str], *, context: int, is_main: bool) -> None:
         self.name = setup.name
         self.identity = identity
         self.is_main = is_main
         self.setup = setup
-        self.inner = inner
         self._context = context
 
     def share(self, keys: list[str]) -> list[str]:
         """Returns the main process's list in every process."""
         return keys
 
-    def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Answers all requests, longest prompts first; a chunk's answers are handed over as soon as it is done."""
-        prompts = self._askable(requests, self._prompt, on_result)
-        if not prompts:
-            return
-        for chunk in plan_chunks(prompts, self._chunk_size(prompts)):
-            responses = self._respond(chunk, _docs(chunk))
-            for prompt, response in zip(chunk, responses, strict=True):
-                asked = tuple(int(token) for token in response.input_tokens)[-len(prompt.tokens) :]
-                if asked != prompt.tokens:
-                    raise RuntimeError(f"lighteval changed the prompt of request {prompt.request.key} before asking it")
-                if self.is_main:
-                    tokens = [int(token) for token in response.output_tokens[0]]
-                    on_result(read_answer(prompt, tokens, self.setup.ends, self._decode))
-
-    def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Says how probable each continuation is, longest prompts first; an answer comes with the chunk of its last one."""
-        prompts = self._askable(requests, self._choice_prompt, on_result)
-        if not prompts:
-            return
-        known: dict[str, dict[int, float]] = {}
-        for chunk in plan_texts(prompts, self._texts_at_once(prompts)):
-            with our_tokens(self.inner, chunk):
-                responses = self._score(choice_docs(chunk))
-            for (prompt, index), logprob in zip(chunk, read_logprobs(chunk, responses), strict=True):
-                sums = known.setdefault(prompt.request.key, {})
-                sums[index] = logprob
-                if self.is_main and len(sums) == len(prompt.continuations):
-                    on_result(scored_answer(prompt, [sums[index] for index in range(len(sums))]))
-
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         """Measures requests with the model's own tokenizer and layout, exactly as they would be asked."""
         return [self._length(request) for request in requests]
-
-    def close(self) -> None:
-        """Frees the model's memory."""
-        self.inner.cleanup()
-
-    @abstractmethod
-    def _chunk_size(self, prompts: Sequence[Prompt]) -> int | None:
-        """Most prompts a chunk; None when all are best answered at once."""
-
-    @abstractmethod
-    def _respond(self, chunk: Sequence[Prompt], docs: Sequence[Any]) -> Sequence[Any]:
-        """Asks lighteval; returns its responses in order."""
-
-    @abstractmethod
-    def _texts_at_once(self, prompts: Sequence[ChoicePrompt]) -> int | None:
-        """Most texts of `loglikelihood` a chunk; None when all are best scored at once."""
-
-    @abstractmethod
-    def _score(self, docs: Sequence[Any]) -> Sequence[Any]:
-        """Asks lighteval for log-likelihoods; returns its responses in order."""
 
     def _askable(
         self, requests: Sequence[Request], make: Callable[[Request], _Made | Failure], on_result: OnResult
@@ -323,6 +270,66 @@ class LocalModel(ABC):
             return made
         detail = f"{made.longest} tokens with the longest choice, the model has room for {room}"
         return Failure(key=request.key, reason=TOO_LONG, detail=detail)
+
+
+class LocalModel(MeasuredModel, ABC):
+    """A model in this process, behind lighteval."""
+
+    def __init__(
+        self, setup: LocalSetup, identity: Mapping[str, str], inner: Any, *, context: int, is_main: bool
+    ) -> None:
+        super().__init__(setup, identity, context=context, is_main=is_main)
+        self.inner = inner
+
+    def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
+        """Answers all requests, longest prompts first; a chunk's answers are handed over as soon as it is done."""
+        prompts = self._askable(requests, self._prompt, on_result)
+        if not prompts:
+            return
+        for chunk in plan_chunks(prompts, self._chunk_size(prompts)):
+            responses = self._respond(chunk, _docs(chunk))
+            for prompt, response in zip(chunk, responses, strict=True):
+                asked = tuple(int(token) for token in response.input_tokens)[-len(prompt.tokens) :]
+                if asked != prompt.tokens:
+                    raise RuntimeError(f"lighteval changed the prompt of request {prompt.request.key} before asking it")
+                if self.is_main:
+                    tokens = [int(token) for token in response.output_tokens[0]]
+                    on_result(read_answer(prompt, tokens, self.setup.ends, self._decode))
+
+    def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
+        """Says how probable each continuation is, longest prompts first; an answer comes with the chunk of its last one."""
+        prompts = self._askable(requests, self._choice_prompt, on_result)
+        if not prompts:
+            return
+        known: dict[str, dict[int, float]] = {}
+        for chunk in plan_texts(prompts, self._texts_at_once(prompts)):
+            with our_tokens(self.inner, chunk):
+                responses = self._score(choice_docs(chunk))
+            for (prompt, index), logprob in zip(chunk, read_logprobs(chunk, responses), strict=True):
+                sums = known.setdefault(prompt.request.key, {})
+                sums[index] = logprob
+                if self.is_main and len(sums) == len(prompt.continuations):
+                    on_result(scored_answer(prompt, [sums[index] for index in range(len(sums))]))
+
+    def close(self) -> None:
+        """Frees the model's memory."""
+        self.inner.cleanup()
+
+    @abstractmethod
+    def _chunk_size(self, prompts: Sequence[Prompt]) -> int | None:
+        """Most prompts a chunk; None when all are best answered at once."""
+
+    @abstractmethod
+    def _respond(self, chunk: Sequence[Prompt], docs: Sequence[Any]) -> Sequence[Any]:
+        """Asks lighteval; returns its responses in order."""
+
+    @abstractmethod
+    def _texts_at_once(self, prompts: Sequence[ChoicePrompt]) -> int | None:
+        """Most texts of `loglikelihood` a chunk; None when all are best scored at once."""
+
+    @abstractmethod
+    def _score(self, docs: Sequence[Any]) -> Sequence[Any]:
+        """Asks lighteval for log-likelihoods; returns its responses in order."""
 
     def _decode(self, tokens: list[int]) -> str:
         text: str = self.setup.tokenizer.decode(tokens, skip_special_tokens=True)

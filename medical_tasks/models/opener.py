@@ -17,6 +17,7 @@ from medical_tasks.models.usage import Prices
 KINDS: dict[str, str] = {
     "hf": "hf/PATH_OR_REPO: a local model through lighteval's transformers backend",
     "vllm": "vllm/PATH_OR_REPO: a local model through lighteval's vLLM backend (second environment)",
+    "ray": "ray/PATH_OR_REPO: hf/ or vllm/ on each worker of a Ray cluster",
     "vllm-server": "vllm-server/NAME: a vLLM server started and stopped for the run",
     "transformers-server": "transformers-server/PATH: a `transformers serve` started and stopped for the run",
     "openai-api": "openai-api/HOST_ALIAS/MODEL: any OpenAI-compatible server",
@@ -27,9 +28,9 @@ KINDS: dict[str, str] = {
 # on with others. What does change answers is part of the model's identity, and with it of every answer's key.
 NEUTRAL_ARGS = frozenset(
     {
-        "api_key_env", "batch_size", "chunk_size", "concurrency", "context", "gpu_memory_utilization", "log_level",
-        "max_num_batched_tokens", "max_num_seqs", "max_retries", "model_parallel", "price_in", "price_out", "start_timeout",
-        "timeout", "tokenizer", "total_time",
+        "address", "api_key_env", "batch_size", "chunk_size", "concurrency", "context", "cpus_per_worker",
+        "gpu_memory_utilization", "gpus_per_worker", "log_level", "max_num_batched_tokens", "max_num_seqs", "max_retries",
+        "model_parallel", "price_in", "price_out", "start_timeout", "timeout", "tokenizer", "total_time", "workers",
     }
 )  # fmt: skip
 
@@ -114,6 +115,10 @@ def open_model(name: str, options: Mapping[str, str], *, log_dir: Path) -> Model
         from medical_tasks.models import lighteval_models as local
 
         return (local.open_hf if kind == "hf" else local.open_vllm)(name, options=options)
+    if kind == "ray":
+        from medical_tasks.models.ray_model import open_ray
+
+        return open_ray(name, options=options, log_dir=log_dir)
     if kind == "openai-api":
         from medical_tasks.models.endpoint import open_endpoint
 
@@ -278,6 +283,16 @@ VLLM_OPTIONS: Mapping[str, Reader] = {
     "load_format": WORD,
 }
 """What `vllm/...` takes."""
+
+RAY_OPTIONS: Mapping[str, Reader] = {
+    "engine": words("hf", "vllm"),
+    "address": WORD,
+    "workers": COUNT,
+    "cpus_per_worker": COUNT,
+    "gpus_per_worker": (numbers(float, 0), "a number from 0"),
+    "batch_size": COUNT,
+}
+"""What `ray/...` takes beside the arguments of its engine."""
 
 
 def decoding(values: Mapping[str, Any]) -> str:

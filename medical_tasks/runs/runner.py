@@ -5,11 +5,10 @@ Answers are stored at once under a hash of model and question, so the same comma
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -17,7 +16,7 @@ from medical_tasks.data.task_data import TaskData, leaking_examples, open_protoc
 from medical_tasks.errors import UsageError
 from medical_tasks.io.progress import Progress
 from medical_tasks.io.store import Store, content_key
-from medical_tasks.models.base import Answer, Failure, Length, Model, Request, processes
+from medical_tasks.models.base import Answer, Failure, Length, Model, Request, processes, read_request, write_request
 from medical_tasks.models.opener import read_prices
 from medical_tasks.models.usage import Meter, Usage
 from medical_tasks.runs.folder import RunFolder
@@ -109,7 +108,7 @@ def run_model(
         for task in tasks
     }
     if not model.is_main:
-        while asked := [_received(text) for text in model.share([])]:
+        while asked := [read_request(text) for text in model.share([])]:
             _generate(model, asked, None, Progress("", 0, quiet=True))
         return None
     with Store(folder.answers) as store:
@@ -183,7 +182,7 @@ def _ask(conversations: Sequence[_Conversation], model: Model, store: Store, num
     pending = [request for key, request in requests.items() if key not in finished]
     failures: dict[str, str] = {}
     if pending:
-        model.share([_sent(request) for request in pending])
+        model.share([write_request(request) for request in pending])
         label = "answers" if number == 1 else f"answers, round {number}"
         with Progress(label, len(requests), done=len(finished)) as progress:
             failures = _generate(model, pending, store, progress)
@@ -219,16 +218,6 @@ def _follow(
             else:
                 one.response = turn.text
     return goes_on
-
-
-def _sent(request: Request) -> str:
-    """A question as text for the other processes; as ASCII, since model text in it can hold lone surrogates."""
-    return json.dumps(asdict(request))
-
-
-def _received(text: str) -> Request:
-    parts: dict[str, Any] = json.loads(text)
-    return Request(**parts | {name: tuple(part) for name, part in parts.items() if isinstance(part, list)})
 
 
 def _generate(model: Model, requests: Sequence[Request], store: Store | None, progress: Progress) -> dict[str, str]:

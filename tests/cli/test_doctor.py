@@ -76,6 +76,7 @@ def test_the_pinned_versions_give_no_warning_and_what_is_not_built_is_told() -> 
         ("torch", "lighteval", "pip install lighteval==0.13.0 'accelerate>=1.0' 'torch>=2.7'"),
         ("inspect-ai", "inspect", "pip install 'inspect-ai>=0.3.200'"),
         ("vllm", "vllm", "pip install 'lighteval[vllm]==0.13.0'"),
+        ("ray", "ray", "'ray[data]"),
         ("sentencepiece", "local-judges", "sentencepiece"),
         ("gradio", "space", "pip install 'gradio>=6'"),
         ("mypy", "dev", "make env-dev"),

@@ -1,0 +1,269 @@
+"""Local models on the workers of a Ray cluster, `ray/<folder or repository>`: Ray Data gives batches to workers with a model each.
+
+Batches are made here, as one process would make them, so that no answer depends on how many workers there are.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import logging
+import math
+import os
+import platform
+import secrets
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from medical_tasks import errors
+from medical_tasks.errors import MedicalTasksError, MissingError, RefusedError, UsageError, install_command
+from medical_tasks.guard import policy
+from medical_tasks.models.base import Answer, Failure, Model, OnResult, Request, read_request, write_request
+from medical_tasks.models.checkpoint import find_checkpoint, quiet_libraries
+from medical_tasks.models.lighteval_models import CPU_BATCH, hf_identity, open_hf, open_vllm, vllm_identity
+from medical_tasks.models.local_model import ChoicePrompt, LocalSetup, MeasuredModel, plan_chunks, plan_texts
+from medical_tasks.models.opener import HF_OPTIONS, LOG_LEVELS, RAY_OPTIONS, VLLM_OPTIONS, read_options
+
+_VLLM_BATCH = 256  # vLLM forms its own batches: as many as keep it busy, and as few as spread over workers
+_TRIES = 3  # further ones of a batch whose worker died: one that kills every worker must not be asked for ever
+_PURPOSE = "workers of a Ray cluster, which keeps texts in memory and spill folders; address=local starts one here"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Cluster:
+    address: str | None  # None when it was started for this run
+    nodes: Mapping[str, str]  # id to IP address
+    shape: tuple[int, int, float]  # workers, cores and GPUs of each
+    folders: Sequence[str] = ()  # to be removed at the end
+
+    def leave(self) -> None:
+        import ray
+
+        ray.shutdown()
+        for folder in self.folders:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def open_ray(name: str, *, options: Mapping[str, str], log_dir: Path) -> Model:
+    """Joins or starts a cluster; models are loaded by the first question. What does not fit into memory goes to `log_dir`."""
+    vllm = options.get("engine") == "vllm"
+    needed = ("ray", "lighteval", *["vllm"] * vllm)
+    if missing := [package for package in needed if importlib.util.find_spec(package) is None]:
+        step = install_command("vllm") if vllm else install_command("ray")
+        raise MissingError(f"{name} needs {' and '.join(missing)}, on every machine of the cluster: {step}")
+    own = VLLM_OPTIONS if vllm else HF_OPTIONS
+    address = os.environ.get("RAY_ADDRESS") or "local"
+    values = read_options({"address": address, **options}, {**own, **RAY_OPTIONS}, model=name)
+    checkpoint = find_checkpoint(name.removeprefix("ray/"), revision=values.get("revision"))
+    with quiet_libraries(values.get("log_level", LOG_LEVELS["error"])):
+        setup = LocalSetup(name, checkpoint, values)
+        cluster = _connect(name, values, log_dir)
+        return RayModel(setup, cluster, {key: text for key, text in options.items() if key in own})
+
+
+def _connect(name: str, values: Mapping[str, Any], log_dir: Path) -> _Cluster:
+    # Ray writes of every worker that may be replaced as of an error; and its core gets 20 s to start, too few on a busy machine.
+    quiet = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal", "RAY_NUM_REDIS_GET_RETRIES": "60"}
+    os.environ |= quiet
+    if values["address"] == "local":
+        # Ray listens on every interface: to whoever has the token, unless this variable says otherwise.
+        os.environ.pop("RAY_AUTH_MODE", None)
+        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+    import ray
+    import ray.data
+
+    address, level = values["address"], values.get("log_level", LOG_LEVELS["error"])
+    if ray.is_initialized() or "://" in address:
+        raise UsageError(
+            f"{name}: address={address}: give the command by itself, on a machine of the cluster, with address=local, auto or "
+            "HOST:PORT; this process must not have joined one, and Ray Client (ray://) is not supported."
+        )
+    logging.getLogger("ray.data").setLevel(level)
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = context.print_on_execution_start = False
+    settings: dict[str, Any] = {"address": address, "log_to_driver": level < logging.ERROR, "logging_level": level}
+    folders: list[str] = []
+    if address == "local":
+        # Ray opens its folder to everybody: it lies in a closed one.
+        log_dir.mkdir(parents=True, exist_ok=True)
+        folders = [tempfile.mkdtemp(prefix="ray-"), tempfile.mkdtemp(prefix="ray-", dir=log_dir)]
+        settings |= {
+            "include_dashboard": False,
+            "_temp_dir": f"{folders[0]}/ray",
+            "object_spilling_directory": folders[1],
+        }
+    cluster = _Cluster(address=None, nodes={}, shape=(0, 0, 0), folders=folders)
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)  # its core writes what it was told about writing
+        ray.init(**settings)
+        nodes = [node for node in ray.nodes() if node["Alive"]]
+        shape = _shape(name, values, [node["Resources"] for node in nodes])
+        joined = None if folders else ray.get_runtime_context().gcs_address
+    except Exception as error:
+        cluster.leave()
+        if isinstance(error, MedicalTasksError):
+            raise
+        raise MissingError(
+            f"{name}: no Ray cluster at address={address}: {str(error).strip().splitlines()[0]}"
+        ) from None
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+    names = {node["NodeID"]: node["NodeManagerAddress"] for node in nodes}
+    return _Cluster(address=joined, nodes=names, shape=shape, folders=folders)
+
+
+def _shape(name: str, values: Mapping[str, Any], machines: Sequence[Mapping[str, float]]) -> tuple[int, int, float]:
+    """Decides on workers, and on cores and GPUs of each; refuses what would be waited for in vain."""
+    devices = sum(machine.get("GPU", 0) for machine in machines)
+    split = values.get("tensor_parallel_size", 1) * values.get("pipeline_parallel_size", 1)
+    gpus = values.get("gpus_per_worker", split if devices else 0)
+    workers = values.get("workers", max(1, int(devices / gpus) if gpus else len(machines)))
+    cores = int(min(machine.get("CPU", 0) for machine in machines))
+    cpus = values.get("cpus_per_worker", 1 if gpus else max(1, cores // math.ceil(workers / len(machines))))
+    room = sum(min(each.get("CPU", 0) // cpus, each.get("GPU", 0) // gpus if gpus else math.inf) for each in machines)
+    if room < workers:
+        raise UsageError(
+            f"{name}: workers={workers} with cpus_per_worker={cpus} and gpus_per_worker={gpus:g}: the cluster has room for "
+            f"{room:g} of them. Give fewer workers, or less for each."
+        )
+    return workers, cpus, gpus
+
+
+class RayModel(MeasuredModel):
+    """A model of which each worker of a cluster has one. Its identity, and with it every key, is that of `hf/` or `vllm/`."""
+
+    def __init__(self, setup: LocalSetup, cluster: _Cluster, options: Mapping[str, str]) -> None:
+        values, revision = setup.values, setup.checkpoint.revision
+        engine = values.get("engine", "hf")
+        self._batch = self._texts = values.get("batch_size", _VLLM_BATCH if engine == "vllm" else CPU_BATCH)
+        more = {"revision": revision} if revision else {}
+        if engine == "vllm":
+            identity, context, self._spare = vllm_identity(setup), values.get("max_model_length"), 1
+        else:
+            identity = hf_identity(setup, device="cuda" if cluster.shape[2] else "cpu")
+            context, self._texts = values.get("max_length"), max(1, self._batch // 8 * 8)
+            more["batch_size"] = str(self._batch)
+        context = context or setup.checkpoint.context() or 2048  # lighteval's, for a model that names none
+        super().__init__(setup, identity, context=context, is_main=True)
+        self.endpoint = cluster.address and f"tcp://{cluster.address}"
+        self._cluster, self._chunk = cluster, values.get("chunk_size")
+        target = setup.checkpoint.label if revision else str(setup.checkpoint.folder)
+        self._worker = {"name": f"{engine}/{target}", "options": {**options, **more}, "identity": dict(identity)}
+
+    def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
+        """Answers all requests, batches of the longest prompts first; a batch's answers come as soon as it is done."""
+        chunks = plan_chunks(self._askable(requests, self._prompt, on_result), self._chunk or self._batch)
+        self._spread([[prompt.request for prompt in chunk] for chunk in chunks], on_result)
+
+    def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
+        """Says how probable the continuations of each request are, longest prompts first."""
+        prompts = self._askable(requests, self._choice_prompt, on_result)
+        self._spread(list(_choice_rows(prompts, self._chunk or self._texts)), on_result)
+
+    def close(self) -> None:
+        """Leaves the cluster, or ends the one that was started."""
+        self._cluster.leave()
+
+    def _spread(self, rows: Sequence[Sequence[Request]], on_result: OnResult) -> None:
+        if not rows:
+            return
+        for host in sorted(self._cluster.nodes.values()) if self.endpoint else ():
+            policy.require_endpoint(f"tcp://[{host}]" if ":" in host else f"tcp://{host}", _PURPOSE)
+        import ray
+
+        workers, cpus, gpus = self._cluster.shape
+        # Credentialed text goes to no machine that was not asked about.
+        settings = {**self._worker, "nodes": list(self._cluster.nodes) if policy.protecting() else []}
+        texts = [{"asked": json.dumps([write_request(request) for request in row])} for row in rows]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Ray 2.64 has another name for an argument; setup.cfg stays below it
+            answered = ray.data.from_items(texts, override_num_blocks=len(rows)).map_batches(
+                Worker,
+                fn_constructor_kwargs=settings,
+                batch_size=1,
+                compute=ray.data.ActorPoolStrategy(size=min(workers, len(rows))),
+                num_cpus=cpus,
+                num_gpus=gpus,
+                ray_remote_args_fn=lambda: {"max_restarts": _TRIES, "max_task_retries": _TRIES},
+            )
+        try:
+            # Ray writes of workers that died to standard output, whatever its settings.
+            with mock.patch("ray._private.worker.print_to_stdstream"):
+                for row in answered.iter_rows():
+                    for result in _read(row["answered"]):
+                        on_result(result)
+        except ray.exceptions.RayError as error:
+            raise MissingError(
+                f"{self.name}: the workers cannot go on ({type(error).__name__}); one that dies {_TRIES + 1} times lacks memory "
+                "most often. Give the same command with fewer workers or a smaller batch_size; what was answered is kept."
+            ) from None
+
+
+def _choice_rows(prompts: Sequence[ChoicePrompt], size: int) -> Iterator[list[Request]]:
+    """Joins batches of texts until a prompt's last one ends a batch, so that a worker makes the same batches of them."""
+    row: list[Request] = []
+    for batch in plan_texts(prompts, size):
+        row += [prompt.request for prompt, index in batch if index == len(prompt.continuations) - 1]
+        prompt, index = batch[-1]
+        if index == len(prompt.continuations) - 1:
+            yield row
+            row = []
+
+
+class Worker:
+    """Answers batches somewhere in the cluster. Its errors are answers too: Ray would make a traceback of one."""
+
+    def __init__(
+        self, *, name: str, options: Mapping[str, str], identity: Mapping[str, str], nodes: Sequence[str]
+    ) -> None:
+        self._error = ""
+        try:
+            if nodes:
+                import ray
+
+                if ray.get_runtime_context().get_node_id() not in nodes:
+                    raise RefusedError("this machine joined the cluster after it was asked where text may go.")
+            self._model = (open_vllm if name.startswith("vllm/") else open_hf)(name, options=options)
+            there = self._model.identity
+            if wrong := [
+                f"{key} {there.get(key)}, not {said}" for key, said in identity.items() if there.get(key) != said
+            ]:
+                raise UsageError(f"another model or other packages than where the run was started: {'; '.join(wrong)}.")
+        except Exception as error:
+            self._error = _written(error)
+
+    def __call__(self, rows: Mapping[str, Any]) -> dict[str, list[str]]:
+        """Answers rows of `asked`, each a list of requests."""
+        return {"answered": [self._error or self._answer(text) for text in rows["asked"]]}
+
+    def _answer(self, text: str) -> str:
+        requests = [read_request(each) for each in json.loads(text)]
+        found: list[Answer | Failure] = []
+        try:
+            (self._model.loglikelihood if requests[0].continuations else self._model.generate)(requests, found.append)
+        except Exception as error:
+            return _written(error)
+        return json.dumps([asdict(each) for each in found])
+
+
+def _written(error: Exception) -> str:
+    return json.dumps({"kind": type(error).__name__, "text": f"a worker on {platform.node()}: {error}"})
+
+
+def _read(text: str) -> list[Answer | Failure]:
+    found = json.loads(text)
+    if isinstance(found, dict):
+        kind = getattr(errors, found["kind"], None)
+        if isinstance(kind, type) and issubclass(kind, MedicalTasksError):
+            raise kind(found["text"])
+        raise RuntimeError(f"{found['kind']} of {found['text']}")
+    return [Failure(**each) if "reason" in each else Answer(**each) for each in found]
