@@ -182,8 +182,8 @@ def bare(task: str) -> Answered:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    model = AutoModelForCausalLM.from_pretrained(WORK / NAME, dtype=torch.float32).eval()
-    tokenizer = AutoTokenizer.from_pretrained(WORK / NAME, padding_side="left")
+    model = AutoModelForCausalLM.from_pretrained(WORK / NAME, local_files_only=True, dtype=torch.float32).eval()
+    tokenizer = AutoTokenizer.from_pretrained(WORK / NAME, local_files_only=True, padding_side="left")
     spec, data = task_spec(task), data_of(task)
     prompts = prompt_set(spec, "own", None, arguments={})
     chats = {

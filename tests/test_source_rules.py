@@ -85,7 +85,7 @@ def test_models_and_data_are_loaded_from_folders_or_at_a_revision(trees: Mapping
         "probe": ast.parse("A.from_pretrained(x)\nA.from_pretrained(x, local_files_only=True, trust_remote_code=True)")
     }
     assert _lines(probe, is_loose) == ["probe:1", "probe:2"]
-    assert (len(_lines(trees, loads)), len(_lines(others, loads))) == (9, 16)
+    assert (len(_lines(trees, loads)), len(_lines(others, loads))) == (9, 18)
     assert _lines({**trees, **others}, is_loose) == []
 
 

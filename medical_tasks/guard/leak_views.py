@@ -288,7 +288,7 @@ def _by_lines(text: str) -> Iterator[str]:
         if 1 < len(kinds) < len(lines) / 2:
             for kind in (kind for kind in kinds.values() if len(kind) >= _LEAST_LINES):
                 before = _framed([line.split() for line in kind])
-                yield "\n".join(line.split(None, before)[-1] for line in kind) if before else "\n".join(kind)
+                yield "\n".join((line.split(None, before) or [""])[-1] for line in kind) if before else "\n".join(kind)
     cells = [_CELL.findall(line) for line in lines]
     before, after = _framed(cells), _framed([row[::-1] for row in cells])
     if before or after:

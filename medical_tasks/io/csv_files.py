@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from medical_tasks.errors import UsageError
-from medical_tasks.io.files import check_columns, read_chunks
+from medical_tasks.io.files import check_columns, csv_lines, read_chunks
 
 if TYPE_CHECKING:
     import numpy as np
@@ -95,6 +95,7 @@ _LARGEST_HEADER = 64 * 1024
 
 
 def _header(path: Path, block: memoryview, release: str) -> list[str]:
+    next(csv_lines(path, io.StringIO(str(block, "utf-8", "replace").partition("\n")[0])), None)  # is it a table at all
     text = str(block[:_LARGEST_HEADER], "utf-8", "replace")
     names = next(filter(None, csv.reader(io.StringIO(text, newline=""))), None)
     if names is None:

@@ -26,6 +26,7 @@ from medical_tasks.benchmarks.catalog import build_dataset, datasets, tasks
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import MARKER, BuiltConfig, BuiltSplit, marker_text, source_files
 from medical_tasks.guard.leak_sources import source_rows
+from medical_tasks.guard.leak_views import rearranged
 from medical_tasks.guard.leakcheck import Batch, RunIndex, check_leaks, runs_of, words_of
 from medical_tasks.io.store import Store
 from tests.leak_forms import B64, LIMITS, LONG, PACKERS, WRITTEN, parquet, png
@@ -505,3 +506,8 @@ def test_numbers_of_runs_are_equal_exactly_when_the_runs_are(
 def test_words() -> None:
     for text, words in CASES["test_words"]:
         assert plain(text) == words
+
+
+def test_lines_that_are_no_more_than_their_mark_are_looked_at_too() -> None:
+    marks = "a: x y\n1. \n1. \na: \na: x y\na: z y\n1. \n- \n1. \n- \n1. q\nb - x\n- \na: z y\na: x y"
+    assert "y\n\ny\ny\ny\ny" in list(rearranged(marks))

@@ -71,6 +71,7 @@ def _records(folder: Path) -> dict[str, Any]:
 def _task(folder: Path) -> dict[str, Any]:
     entry: dict[str, Any] = json.loads((folder / "results.json").read_text())["tasks"]["medcalc"]
     assert entry["usage"].pop("seconds") >= 0
+    assert entry["usage"].pop("tokens_per_second") >= 0
     return entry
 
 
