@@ -160,7 +160,7 @@ class TaskSpec:
         return {name: value for name, value in given.items() if name in self.scoring_arguments}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Item:
     """One question of a task.
 
@@ -267,7 +267,7 @@ class Counts:
         return (low, high) if self.how == "count" else (min(low, 1.0), min(high, 1.0))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ItemScore:
     """The score of one answered item.
 

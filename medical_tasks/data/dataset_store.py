@@ -10,10 +10,13 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
+from itertools import accumulate
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, overload
 
 from medical_tasks.data.dataset_source import file_sha256, steps_to_get
 from medical_tasks.errors import MissingError, UsageError, doing
@@ -23,6 +26,7 @@ from medical_tasks.spec import DatasetSpec
 
 MARKER = "medical_tasks.json"
 FORMAT = 1
+_GROUPS_KEPT = 4  # row groups, of 1,000 rows each as `build` writes them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +125,66 @@ def built_split(folder: Path, config: str, split: str, *, spec: DatasetSpec | No
     return "+".join(name for name in built if name in wanted)
 
 
+class Rows(Sequence[Mapping[str, Any]]):
+    """The rows of a built split, read from its files each time they are looked at; those of a few row groups are kept."""
+
+    def __init__(self, files: Sequence[Any]) -> None:
+        self._groups = [(file, number) for file in files for number in range(file.num_row_groups)]
+        sizes = [file.metadata.row_group(number).num_rows for file, number in self._groups]
+        self._ends = list(accumulate(sizes))
+        self._group = lru_cache(maxsize=_GROUPS_KEPT)(self._read)
+
+    def _read(self, number: int) -> list[dict[str, Any]]:
+        file, group = self._groups[number]
+        # In one thread: where memory is short, threads that cannot be started are waited for without end.
+        rows: list[dict[str, Any]] = file.read_row_group(group, use_threads=False).to_pylist()
+        return rows
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    @overload
+    def __getitem__(self, place: int) -> Mapping[str, Any]: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Mapping[str, Any]]: ...
+
+    def __getitem__(self, place: Any) -> Any:
+        places = range(len(self))[place]
+        return [_Row(self, each) for each in places] if isinstance(place, slice) else _Row(self, places)
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        return (_Row(self, place) for place in range(len(self)))
+
+    def record(self, place: int) -> dict[str, Any]:
+        """One row as it was read, not to be changed."""
+        number = bisect_right(self._ends, place)
+        return self._group(number)[place - self._ends[number]]
+
+
+class _Row(Mapping[str, Any]):
+    """A row that knows its place and holds no text."""
+
+    __slots__ = ("_place", "_rows")
+
+    def __init__(self, rows: Rows, place: int) -> None:
+        self._rows, self._place = rows, place
+
+    def __getitem__(self, name: str) -> Any:
+        return self._rows.record(self._place)[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows.record(self._place))
+
+    def __len__(self) -> int:
+        return len(self._rows.record(self._place))
+
+
+def open_rows(folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None) -> Rows:
+    """Opens the rows of a built split; see `read_tables`."""
+    return Rows(list(_open(folder, config, split, spec).values()))
+
+
 def read_rows(folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None) -> list[dict[str, Any]]:
     """Reads the rows of a built split; see `read_tables`."""
     return [row for table in read_tables(folder, config, split, spec=spec).values() for row in table.to_pylist()]
@@ -131,6 +195,11 @@ def read_tables(folder: Path, config: str, split: str, *, spec: DatasetSpec | No
 
     With `spec` the version is checked too, and messages say how to get the official files.
     """
+    # In one thread: see `Rows`.
+    return {name: file.read(use_threads=False) for name, file in _open(folder, config, split, spec).items()}
+
+
+def _open(folder: Path, config: str, split: str, spec: DatasetSpec | None) -> dict[str, Any]:
     built = built_config(folder, config, spec)
     if spec is not None and built.version != spec.version:
         raise UsageError(
@@ -138,7 +207,7 @@ def read_tables(folder: Path, config: str, split: str, *, spec: DatasetSpec | No
             f"again: medical-tasks build {spec.name} --config {config}"
         )
     names = split_names(built_split(folder, config, split, spec=spec))
-    return {name: _table(folder, config, built.splits[name], spec) for name in names}
+    return {name: _file(folder, config, built.splits[name], spec) for name in names}
 
 
 def built_config(folder: Path, config: str, spec: DatasetSpec | None) -> BuiltConfig:
@@ -151,7 +220,7 @@ def built_config(folder: Path, config: str, spec: DatasetSpec | None) -> BuiltCo
     return configs[config]
 
 
-def _table(folder: Path, config: str, entry: BuiltSplit, spec: DatasetSpec | None) -> Any:
+def _file(folder: Path, config: str, entry: BuiltSplit, spec: DatasetSpec | None) -> Any:
     path = folder / entry.path
     if not path.is_file():
         raise MissingError(f"{path}: is gone since config {config} was built. {_steps(folder, config, spec)}")
@@ -163,12 +232,11 @@ def _table(folder: Path, config: str, entry: BuiltSplit, spec: DatasetSpec | Non
         )
     import pyarrow.parquet as pq
 
-    # In one thread: where memory is short, threads that cannot be started are waited for without end.
-    with doing(f"load the rows of {path}"), pq.ParquetFile(path) as file:
-        table = file.read(use_threads=False)
-    if len(table) != entry.rows:
-        raise UsageError(f"{path}: has {len(table)} rows, the marker {MARKER} says {entry.rows}. Build it again.")
-    return table
+    with doing(f"load the rows of {path}"):
+        file = pq.ParquetFile(path)
+    if (rows := file.metadata.num_rows) != entry.rows:
+        raise UsageError(f"{path}: has {rows} rows, the marker {MARKER} says {entry.rows}. Build it again.")
+    return file
 
 
 def _steps(folder: Path, config: str, spec: DatasetSpec | None) -> str:

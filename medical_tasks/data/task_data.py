@@ -22,6 +22,7 @@ from medical_tasks.data.dataset_store import (
     built_name,
     built_split,
     datasets_home,
+    open_rows,
     read_rows,
     split_names,
 )
@@ -91,10 +92,11 @@ def load_task_data(
             f"{task.name}: its worked examples come from the split {task.exemplars}, so that cannot be asked. Choose another "
             "--split, or a task without examples."
         )
-    rows = read_rows(folder, chosen, asked, spec=spec)
+    rows = open_rows(folder, chosen, asked, spec=spec)
     asked = built_split(folder, chosen, asked)
     items = task.benchmark.load_items(task, rows)
-    if twice := [name for name, times in Counter(item.id for item in items).items() if times > 1]:
+    if len({item.id for item in items}) < len(items):
+        twice = [name for name, times in Counter(item.id for item in items).items() if times > 1]
         raise UsageError(
             f"{task.name}: {len(twice):,} ids stand in more than one of the splits {asked} (the first is {twice[0]}), so that they "
             "are no one set of questions. Ask one at a time."
@@ -183,7 +185,7 @@ def _rows_hash(rows: Sequence[Mapping[str, Any]]) -> str:
     """The rows' content; unlike the parquet file's bytes it does not depend on who wrote the file."""
     digest = hashlib.sha256()
     for row in rows:
-        digest.update(json.dumps(row, sort_keys=True, ensure_ascii=True, default=str).encode())
+        digest.update(json.dumps(dict(row), sort_keys=True, ensure_ascii=True, default=str).encode())
     return digest.hexdigest()
 
 
@@ -197,7 +199,7 @@ def open_protocol(
 
 def rows_sha256(folder: Path, config: str, split: str, *, spec: DatasetSpec) -> str:
     """Hashes the rows of a built configuration as a recipe does."""
-    return _rows_hash(read_rows(folder, config, split, spec=spec))
+    return _rows_hash(open_rows(folder, config, split, spec=spec))
 
 
 def subset(items: Sequence[Item], max_samples: int | None) -> list[Item]:
