@@ -13,7 +13,6 @@ import tempfile
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path, PurePosixPath
 from typing import Any, overload
@@ -131,14 +130,18 @@ class Rows(Sequence[Mapping[str, Any]]):
     def __init__(self, files: Sequence[Any]) -> None:
         self._groups = [(file, number) for file in files for number in range(file.num_row_groups)]
         sizes = [file.metadata.row_group(number).num_rows for file, number in self._groups]
-        self._ends = list(accumulate(sizes))
-        self._group = lru_cache(maxsize=_GROUPS_KEPT)(self._read)
+        self._ends: list[int] = list(accumulate(sizes))
+        self._kept: dict[int, list[dict[str, Any]]] = {}
 
-    def _read(self, number: int) -> list[dict[str, Any]]:
-        file, group = self._groups[number]
-        # In one thread: where memory is short, threads that cannot be started are waited for without end.
-        rows: list[dict[str, Any]] = file.read_row_group(group, use_threads=False).to_pylist()
-        return rows
+    def _group(self, number: int) -> list[dict[str, Any]]:
+        if number not in self._kept:
+            if len(self._kept) == _GROUPS_KEPT:
+                del self._kept[next(iter(self._kept))]
+            file, group = self._groups[number]
+            # In one thread: where memory is short, threads that cannot be started are waited for without end.
+            with doing("load the rows of the dataset"):
+                self._kept[number] = file.read_row_group(group, use_threads=False).to_pylist()
+        return self._kept[number]
 
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0

@@ -11,6 +11,7 @@ import hashlib
 import json
 import sqlite3
 import tempfile
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ __all__ = ["Store", "Texts", "content_key"]
 SCHEMA_VERSION = 1
 BUSY_TIMEOUT_S = 60.0
 _IN_MEMORY = 2**24  # bytes of texts that are not worth a file
+_LENGTH_BITS = 31
 _CHUNK = 500  # keys a query; SQLite's default limit of variables is far above
 
 _SCHEMA = """
@@ -134,8 +136,9 @@ class Texts(Mapping[str, str]):
     """Texts by name: the first megabytes in memory, more in a temporary file without a name, which nobody else can open."""
 
     def __init__(self, texts: Iterable[tuple[str, str]] = (), *, folder: Path | None = None) -> None:
-        self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=folder)  # noqa: SIM115 - closed with this object
-        self._places: dict[str, tuple[int, int]] = {}
+        self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=None if folder is None else str(folder))  # noqa: SIM115
+        weakref.finalize(self, self._file.close)
+        self._places: dict[str, int] = {}  # where a text begins, and its length in the lower bits
         self._end = 0
         for name, text in texts:
             self.put(name, text)
@@ -145,13 +148,13 @@ class Texts(Mapping[str, str]):
         content = text.encode("utf-8", "surrogatepass")
         self._file.seek(self._end)
         self._file.write(content)
-        self._places[name] = (self._end, len(content))
+        self._places[name] = self._end << _LENGTH_BITS | len(content)
         self._end += len(content)
 
     def __getitem__(self, name: str) -> str:
-        place, size = self._places[name]
-        self._file.seek(place)
-        return self._file.read(size).decode("utf-8", "surrogatepass")
+        place = self._places[name]
+        self._file.seek(place >> _LENGTH_BITS)
+        return self._file.read(place & (1 << _LENGTH_BITS) - 1).decode("utf-8", "surrogatepass")
 
     def __contains__(self, name: object) -> bool:
         return name in self._places

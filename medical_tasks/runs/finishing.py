@@ -17,7 +17,6 @@ from medical_tasks.runs.results import SCHEMA_VERSION, ItemsFile, item_rows, sum
 from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
-
 _BLOCK: Final = 2_000
 """Items that are scored at once where no judge is asked: their texts are in memory together."""
 _NONE: Final[Mapping[str, Any]] = {}

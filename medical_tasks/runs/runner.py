@@ -16,13 +16,15 @@ from typing import Any, Final, Literal
 from medical_tasks.data.task_data import TaskData, leaking_examples, open_protocol, prompt_set
 from medical_tasks.errors import UsageError
 from medical_tasks.io.progress import Progress
-from medical_tasks.io.store import Store, content_key
+from medical_tasks.io.store import Store, Texts, content_key
 from medical_tasks.models.base import Answer, Failure, Length, Model, Request, processes
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, MultiStep, PromptSet, TaskSpec, Turn
 
 ANSWER = "answer"
+_BLOCK: Final = 4_000
+"""Items whose questions and answers are in memory together."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +76,28 @@ class _Conversation:
     cut: bool = False
 
 
+@dataclass(kw_only=True)
+class _Outcome:
+    """What is kept of a task's conversations."""
+
+    responses: Texts
+    unanswered: dict[str, str] = field(default_factory=dict)
+    cut: set[str] = field(default_factory=set)
+    asked: dict[str, int] = field(default_factory=dict)
+    records: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # of the answers, without their texts
+
+    def add(self, one: _Conversation) -> None:
+        name = one.item.id
+        if one.response is not None:
+            self.responses.put(name, one.response)
+            self.cut |= {name} if one.cut else set()
+        if one.unanswered is not None:
+            self.unanswered[name] = one.unanswered
+        self.asked[name] = len(one.answers)
+        for key, record in one.records.items():
+            self.records[key] = {part: value for part, value in record.items() if part != "text"}
+
+
 def load_task_prompts(task: TaskSpec, options: RunOptions, data: TaskData) -> PromptSet:
     """Loads a task's prompts with the settings that are its own, and the worked examples of its data."""
     return prompt_set(task, options.prompts, options.upstream, arguments=_own(task, options), exemplars=data.exemplars)
@@ -99,10 +123,9 @@ def run_model(
     prompts = {task.name: load_task_prompts(task, options, data[task.name]) for task in tasks}
     # In every process, so that a question that cannot be rendered or does not fit, or a missing protocol, ends all of them.
     fitted = {task.name: _fitted(task, prompts[task.name], data[task.name].items, model, options) for task in tasks}
-    conversations = {
-        task.name: [_opened(task, prompts[task.name], item, model, options) for item in fitted[task.name].items]
-        for task in tasks
-    }
+    for task in tasks:
+        for item in fitted[task.name].items:
+            _opened(task, prompts[task.name], item, model, options)
     protocols = open_protocols(tasks, options)
     leaking = {
         task.name: leaking_examples(task, prompts[task.name], data[task.name].items, tell=model.is_main)
@@ -112,17 +135,25 @@ def run_model(
         while asked := [_received(text) for text in model.share([])]:
             _generate(model, asked, None, Progress("", 0, quiet=True))
         return None
+    # Beside the store, since they may hold what must not leave it.
+    outcomes = {task.name: _Outcome(responses=Texts(folder=folder.answers.parent)) for task in tasks}
+    every = [(task, item) for task in tasks for item in fitted[task.name].items]
     with Store(folder.answers) as store:
-        number, open_ones = 1, [one for part in conversations.values() for one in part]
-        while open_ones:
-            _ask(open_ones, model, store, number)
-            open_ones = _follow(open_ones, protocols, model, store, options)
-            number += 1
+        for start in range(0, len(every), _BLOCK):
+            block = every[start : start + _BLOCK]
+            opened = [_opened(task, prompts[task.name], item, model, options) for task, item in block]
+            number, open_ones, others = 1, opened, (start, len(every) - start - len(block))
+            while open_ones:
+                _ask(open_ones, model, store, number, others)
+                open_ones = _follow(open_ones, protocols, model, store, options)
+                number += 1
+            for one in opened:
+                outcomes[one.task.name].add(one)
     model.share([])
     answered = []
     for task in tasks:
         name = task.name
-        asked_of = (prompts[name], fitted[name], conversations[name])
+        asked_of = (prompts[name], fitted[name], outcomes[name])
         answered.append(_answered(task, data[name], asked_of, protocols.get(name), model, options, leaking[name]))
     return answered
 
@@ -175,8 +206,13 @@ def _request(
     )
 
 
-def _ask(conversations: Sequence[_Conversation], model: Model, store: Store, number: int) -> None:
-    """Gets the answers of one round, from the store or from the model; what gets none is unanswered for good."""
+def _ask(
+    conversations: Sequence[_Conversation], model: Model, store: Store, number: int, others: tuple[int, int]
+) -> None:
+    """Gets the answers of one round, from the store or from the model; what gets none is unanswered for good.
+
+    `others`: how many items were asked before these and how many come after, for the progress.
+    """
     # Two items that ask the very same question share its answer.
     requests = {one.request.key: one.request for one in conversations}
     finished = store.get_many(ANSWER, requests)
@@ -185,7 +221,7 @@ def _ask(conversations: Sequence[_Conversation], model: Model, store: Store, num
     if pending:
         model.share([_sent(request) for request in pending])
         label = "answers" if number == 1 else f"answers, round {number}"
-        with Progress(label, len(requests), done=len(finished)) as progress:
+        with Progress(label, len(requests) + sum(others), done=len(finished) + others[0]) as progress:
             failures = _generate(model, pending, store, progress)
         finished = store.get_many(ANSWER, requests)
     for one in conversations:
@@ -259,13 +295,13 @@ def _generate(model: Model, requests: Sequence[Request], store: Store | None, pr
 def _answered(
     task: TaskSpec,
     data: TaskData,
-    asked: tuple[PromptSet, Fitted, Sequence[_Conversation]],
+    asked: tuple[PromptSet, Fitted, _Outcome],
     protocol: MultiStep | None,
     model: Model,
     options: RunOptions,
     leaking: list[str],
 ) -> AnsweredTask:
-    prompts, fitted, conversations = asked
+    prompts, fitted, outcome = asked
     recipe = make_recipe(
         task,
         data=data.revision,
@@ -291,14 +327,14 @@ def _answered(
     return AnsweredTask(
         task=task,
         items=data.items,  # whole: a judge reads all that the model could have been given
-        responses={one.item.id: one.response for one in conversations if one.response is not None},
-        unanswered={one.item.id: one.unanswered for one in conversations if one.unanswered is not None},
+        responses=outcome.responses,
+        unanswered=outcome.unanswered,
         recipe=recipe,
-        cut=frozenset(one.item.id for one in conversations if one.response is not None and one.cut),
-        sources={one.item.id: prompts.sources(one.item) for one in conversations} if prompts.sources else {},
+        cut=frozenset(outcome.cut),
+        sources={item.id: prompts.sources(item) for item in fitted.items} if prompts.sources else {},
         scoring_args=task.scoring_args(options.task_args),
-        asked={one.item.id: len(one.answers) for one in conversations} if protocol is not None else {},
-        usage=_usage({key: record for one in conversations for key, record in one.records.items()}),
+        asked=outcome.asked if protocol is not None else {},
+        usage=_usage(outcome.records),
     )
 
 
@@ -355,7 +391,8 @@ def fit_items(
     if known is not None:
         cut = {item.id: known[item.id] for item in items if item.id in known}
         return Fitted(items=[shorten(item, cut.get(item.id, 0)) for item in items], shortened=cut)
-    lengths = model.lengths([request(item) for item in items])
+    blocks = (items[start : start + _BLOCK] for start in range(0, len(items), _BLOCK))
+    lengths = [length for block in blocks for length in model.lengths([request(item) for item in block])]
     over = {item.id: length for item, length in zip(items, lengths, strict=True) if length and _excess(length) > 0}
     measured = all(length is not None for length in lengths)
     if not over or truncate == "unanswered":
