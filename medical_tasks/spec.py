@@ -51,6 +51,7 @@ __all__ = [
 
 Access = Literal["open", "credentialed"]
 MetricKind = Literal["proportion", "mean", "ratio", "average"]
+_NONE: Mapping[str, Any] = {}  # one for all items that have none
 
 
 class Message(TypedDict):
@@ -288,10 +289,10 @@ class ItemScore:
     parsed: str = ""  # the final answer as it was read, for a person to check; "" when none was found
     why: str = ""  # one line that says how the decision came about
     unscored: str | None = None
-    limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    weights: Mapping[str, float] = field(default_factory=dict)
+    limits: Mapping[str, tuple[float, float]] = field(default_factory=lambda: _NONE)
+    weights: Mapping[str, float] = field(default_factory=lambda: _NONE)
     notes: tuple[str, ...] = ()
-    counts: Mapping[str, Counts] = field(default_factory=dict)
+    counts: Mapping[str, Counts] = field(default_factory=lambda: _NONE)
 
     @classmethod
     def counted(cls, counts: Mapping[str, Counts], *, id: str, **named: Any) -> ItemScore:  # noqa: A002 - its name here

@@ -10,12 +10,11 @@ import json
 import os
 import shutil
 import tempfile
-from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import accumulate
+from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
-from typing import Any, overload
+from typing import Any
 
 from medical_tasks.data.dataset_source import file_sha256, steps_to_get
 from medical_tasks.errors import MissingError, UsageError, doing
@@ -124,73 +123,38 @@ def built_split(folder: Path, config: str, split: str, *, spec: DatasetSpec | No
     return "+".join(name for name in built if name in wanted)
 
 
-class Rows(Sequence[Mapping[str, Any]]):
-    """The rows of a built split, read from its files each time they are looked at; those of a few row groups are kept."""
-
-    def __init__(self, files: Sequence[Any]) -> None:
-        self._groups = [(file, number) for file in files for number in range(file.num_row_groups)]
-        sizes = [file.metadata.row_group(number).num_rows for file, number in self._groups]
-        self._ends: list[int] = list(accumulate(sizes))
-        self._kept: dict[int, list[dict[str, Any]]] = {}
-
-    def _group(self, number: int) -> list[dict[str, Any]]:
-        if number not in self._kept:
-            if len(self._kept) == _GROUPS_KEPT:
-                del self._kept[next(iter(self._kept))]
-            file, group = self._groups[number]
-            # In one thread: where memory is short, threads that cannot be started are waited for without end.
-            with doing("load the rows of the dataset"):
-                self._kept[number] = file.read_row_group(group, use_threads=False).to_pylist()
-        return self._kept[number]
-
-    def __len__(self) -> int:
-        return self._ends[-1] if self._ends else 0
-
-    @overload
-    def __getitem__(self, place: int) -> Mapping[str, Any]: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Mapping[str, Any]]: ...
-
-    def __getitem__(self, place: Any) -> Any:
-        places = range(len(self))[place]
-        return [_Row(self, each) for each in places] if isinstance(place, slice) else _Row(self, places)
-
-    def __iter__(self) -> Iterator[Mapping[str, Any]]:
-        return (_Row(self, place) for place in range(len(self)))
-
-    def record(self, place: int) -> dict[str, Any]:
-        """One row as it was read, not to be changed."""
-        number = bisect_right(self._ends, place)
-        return self._group(number)[place - self._ends[number]]
-
-
 class _Row(Mapping[str, Any]):
-    """A row that knows its place and holds no text."""
+    """A row that holds no text: its row group is read when it is looked at."""
 
-    __slots__ = ("_place", "_rows")
+    __slots__ = ("_group", "_place")
 
-    def __init__(self, rows: Rows, place: int) -> None:
-        self._rows, self._place = rows, place
+    def __init__(self, group: Callable[[], Sequence[dict[str, Any]]], place: int) -> None:
+        self._group, self._place = group, place
 
     def __getitem__(self, name: str) -> Any:
-        return self._rows.record(self._place)[name]
+        return self._group()[self._place][name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._rows.record(self._place))
+        return iter(self._group()[self._place])
 
     def __len__(self) -> int:
-        return len(self._rows.record(self._place))
+        return len(self._group()[self._place])
 
 
-def open_rows(folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None) -> Rows:
-    """Opens the rows of a built split; see `read_tables`."""
-    return Rows(list(_open(folder, config, split, spec).values()))
+def read_rows(folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None) -> list[Mapping[str, Any]]:
+    """Reads the rows of a built split when they are looked at; the latest alone are kept. See `read_tables`."""
 
+    @lru_cache(maxsize=_GROUPS_KEPT)
+    @doing("load the rows of the dataset")
+    def read(file: Any, number: int) -> Any:
+        return file.read_row_group(number, use_threads=False).to_pylist()
 
-def read_rows(folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None) -> list[dict[str, Any]]:
-    """Reads the rows of a built split; see `read_tables`."""
-    return [row for table in read_tables(folder, config, split, spec=spec).values() for row in table.to_pylist()]
+    rows: list[Mapping[str, Any]] = []
+    for file in _open(folder, config, split, spec).values():
+        for number in range(file.num_row_groups):
+            group = partial(read, file, number)
+            rows += (_Row(group, place) for place in range(file.metadata.row_group(number).num_rows))
+    return rows
 
 
 def read_tables(folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None) -> dict[str, Any]:
@@ -198,7 +162,7 @@ def read_tables(folder: Path, config: str, split: str, *, spec: DatasetSpec | No
 
     With `spec` the version is checked too, and messages say how to get the official files.
     """
-    # In one thread: see `Rows`.
+    # In one thread: where memory is short, threads that cannot be started are waited for without end.
     return {name: file.read(use_threads=False) for name, file in _open(folder, config, split, spec).items()}
 
 

@@ -22,7 +22,6 @@ from medical_tasks.data.dataset_store import (
     built_name,
     built_split,
     datasets_home,
-    open_rows,
     read_rows,
     split_names,
 )
@@ -92,7 +91,7 @@ def load_task_data(
             f"{task.name}: its worked examples come from the split {task.exemplars}, so that cannot be asked. Choose another "
             "--split, or a task without examples."
         )
-    rows = open_rows(folder, chosen, asked, spec=spec)
+    rows = read_rows(folder, chosen, asked, spec=spec)
     asked = built_split(folder, chosen, asked)
     items = task.benchmark.load_items(task, rows)
     if len({item.id for item in items}) < len(items):
@@ -199,7 +198,7 @@ def open_protocol(
 
 def rows_sha256(folder: Path, config: str, split: str, *, spec: DatasetSpec) -> str:
     """Hashes the rows of a built configuration as a recipe does."""
-    return _rows_hash(open_rows(folder, config, split, spec=spec))
+    return _rows_hash(read_rows(folder, config, split, spec=spec))
 
 
 def subset(items: Sequence[Item], max_samples: int | None) -> list[Item]:

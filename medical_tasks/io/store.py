@@ -156,9 +156,6 @@ class Texts(Mapping[str, str]):
         self._file.seek(place >> _LENGTH_BITS)
         return self._file.read(place & (1 << _LENGTH_BITS) - 1).decode("utf-8", "surrogatepass")
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._places
-
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)
 

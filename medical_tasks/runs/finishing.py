@@ -19,7 +19,6 @@ from medical_tasks.spec import Item, ItemScore, TaskSpec
 
 _BLOCK: Final = 2_000
 """Items that are scored at once where no judge is asked: their texts are in memory together."""
-_NONE: Final[Mapping[str, Any]] = {}
 
 
 def score_responses(answered: AnsweredTask, judging: Judging | None = None) -> dict[str, ItemScore]:
@@ -49,7 +48,9 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
     entries: dict[str, Any] = {}
     verdicts: list[dict[str, Any]] = []
     parts = [_redacted(each) if folder.private else each for each in map(_reported, answered)]
-    items = ItemsFile(name for part in parts for name in _columns(part, private=folder.private))
+    # All rows of a task have the columns of its first.
+    firsts = [(replace(part, unanswered={item.id: "" for item in part.items[:1]}), part.items[:1]) for part in parts]
+    items = ItemsFile(name for each in firsts for row in _rows(*each, {}, private=folder.private) for name in row)
     for part in parts:
         recipe = dict(part.recipe)
         recipe.pop("scoring", None)  # of the scoring that a run had before
@@ -60,7 +61,7 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
         if task_judge is not None:
             recipe["judge"] = task_judge.recipe
         scores: dict[str, ItemScore] = {}
-        alike: dict[tuple[tuple[str, float], ...], Mapping[str, float]] = {}
+        alike: dict[Any, Mapping[str, float]] = {}  # equal values are held once, as long as they are few
         for block, found in _scored_blocks(part, None if task_judge is None else task_judge.judging):
             if folder.private:
                 found = {
@@ -68,7 +69,10 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
                     for name, score in found.items()
                 }
             items.add(_rows(part, block, found, private=folder.private))
-            scores |= {name: _numbers(score, alike) for name, score in found.items()}
+            for name, score in found.items():
+                key = tuple(score.values.items())
+                values = alike.setdefault(key, score.values) if key in alike or len(alike) < _BLOCK else score.values
+                scores[name] = replace(score, values=values, parsed="", why="")  # its texts stand in its row
         limits = _unanswered_limits(part.task, part.items)
         entry = summarise(part.task, part.items, scores, part.unanswered, recipe=recipe, unanswered_limits=limits)
         entry["cut_at_length"] = len(part.cut)
@@ -85,13 +89,6 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
     return results
 
 
-def _columns(part: AnsweredTask, *, private: bool) -> list[str]:
-    """The columns of a task's rows, which each of them has."""
-    first = part.items[:1]
-    blank = replace(part, unanswered={item.id: "" for item in first})
-    return [name for row in _rows(blank, first, {}, private=private) for name in row]
-
-
 def _rows(
     part: AnsweredTask, items: Sequence[Item], scores: Mapping[str, ItemScore], *, private: bool
 ) -> list[dict[str, Any]]:
@@ -100,23 +97,6 @@ def _rows(
         words = part.task.benchmark.note_words()
         made = [redact_row(row, part.responses.get(row["id"]), note_words=words) for row in made]
     return made
-
-
-def _numbers(score: ItemScore, alike: dict[tuple[tuple[str, float], ...], Mapping[str, float]]) -> ItemScore:
-    """A score without the texts, which stand in its row; equal values are held once, as long as they are few."""
-    values = score.values
-    key = tuple(values.items())
-    if key in alike or len(alike) < _BLOCK:
-        values = alike.setdefault(key, values)
-    return replace(
-        score,
-        values=values,
-        parsed="",
-        why="",
-        limits=score.limits or _NONE,
-        weights=score.weights or _NONE,
-        counts=score.counts or _NONE,
-    )
 
 
 def _reported(answered: AnsweredTask) -> AnsweredTask:
