@@ -9,7 +9,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -61,7 +61,7 @@ class AnsweredTask:
     )  # what the answers took of the model (`_usage`)
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, slots=True)
 class _Conversation:
     """What is asked and answered about one item."""
 
@@ -75,27 +75,14 @@ class _Conversation:
     unanswered: str | None = None
     cut: bool = False
 
-
-@dataclass(kw_only=True)
-class _Outcome:
-    """What is kept of a task's conversations."""
-
-    responses: Texts
-    unanswered: dict[str, str] = field(default_factory=dict)
-    cut: set[str] = field(default_factory=set)
-    asked: dict[str, int] = field(default_factory=dict)
-    records: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # of the answers, without their texts
-
-    def add(self, one: _Conversation) -> None:
-        name = one.item.id
-        if one.response is not None:
-            self.responses.put(name, one.response)
-            self.cut |= {name} if one.cut else set()
-        if one.unanswered is not None:
-            self.unanswered[name] = one.unanswered
-        self.asked[name] = len(one.answers)
-        for key, record in one.records.items():
-            self.records[key] = {part: value for part, value in record.items() if part != "text"}
+    def close(self, texts: Texts) -> None:
+        """Puts the final answer away and lets go of all texts."""
+        if self.response is not None:
+            texts.put(self.item.id, self.response)
+            self.response = ""
+        self.opening, self.answers = (), [""] * len(self.answers)
+        self.request = replace(self.request, messages=(), continuations=())
+        self.records = {key: {**record, "text": ""} for key, record in self.records.items()}
 
 
 def load_task_prompts(task: TaskSpec, options: RunOptions, data: TaskData) -> PromptSet:
@@ -136,7 +123,8 @@ def run_model(
             _generate(model, asked, None, Progress("", 0, quiet=True))
         return None
     # Beside the store, since they may hold what must not leave it.
-    outcomes = {task.name: _Outcome(responses=Texts(folder=folder.answers.parent)) for task in tasks}
+    texts = {task.name: Texts(folder=folder.answers.parent) for task in tasks}
+    conversations: dict[str, list[_Conversation]] = {task.name: [] for task in tasks}
     every = [(task, item) for task in tasks for item in fitted[task.name].items]
     with Store(folder.answers) as store:
         for start in range(0, len(every), _BLOCK):
@@ -148,12 +136,13 @@ def run_model(
                 open_ones = _follow(open_ones, protocols, model, store, options)
                 number += 1
             for one in opened:
-                outcomes[one.task.name].add(one)
+                one.close(texts[one.task.name])
+                conversations[one.task.name].append(one)
     model.share([])
     answered = []
     for task in tasks:
         name = task.name
-        asked_of = (prompts[name], fitted[name], outcomes[name])
+        asked_of = (prompts[name], fitted[name], conversations[name], texts[name])
         answered.append(_answered(task, data[name], asked_of, protocols.get(name), model, options, leaking[name]))
     return answered
 
@@ -295,13 +284,13 @@ def _generate(model: Model, requests: Sequence[Request], store: Store | None, pr
 def _answered(
     task: TaskSpec,
     data: TaskData,
-    asked: tuple[PromptSet, Fitted, _Outcome],
+    asked: tuple[PromptSet, Fitted, Sequence[_Conversation], Texts],
     protocol: MultiStep | None,
     model: Model,
     options: RunOptions,
     leaking: list[str],
 ) -> AnsweredTask:
-    prompts, fitted, outcome = asked
+    prompts, fitted, conversations, texts = asked
     recipe = make_recipe(
         task,
         data=data.revision,
@@ -327,14 +316,14 @@ def _answered(
     return AnsweredTask(
         task=task,
         items=data.items,  # whole: a judge reads all that the model could have been given
-        responses=outcome.responses,
-        unanswered=outcome.unanswered,
+        responses=texts,
+        unanswered={one.item.id: one.unanswered for one in conversations if one.unanswered is not None},
         recipe=recipe,
-        cut=frozenset(outcome.cut),
-        sources={item.id: prompts.sources(item) for item in fitted.items} if prompts.sources else {},
+        cut=frozenset(one.item.id for one in conversations if one.response is not None and one.cut),
+        sources={one.item.id: prompts.sources(one.item) for one in conversations} if prompts.sources else {},
         scoring_args=task.scoring_args(options.task_args),
-        asked=outcome.asked if protocol is not None else {},
-        usage=_usage(outcome.records),
+        asked={one.item.id: len(one.answers) for one in conversations} if protocol is not None else {},
+        usage=_usage({key: record for one in conversations for key, record in one.records.items()}),
     )
 
 
