@@ -47,7 +47,9 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
     """Scores answered tasks, writes the run's results and returns the content of `results.json`."""
     entries: dict[str, Any] = {}
     verdicts: list[dict[str, Any]] = []
-    parts = [_redacted(each) if folder.private else each for each in map(_reported, answered)]
+    parts = list(map(_reported, answered))
+    if folder.private:  # reasons are reduced to classes that can hold no text of the source
+        parts = [replace(part, unanswered=_redacted(part.unanswered)) for part in parts]
     # All rows of a task have the columns of its first.
     firsts = [(replace(part, unanswered={item.id: "" for item in part.items[:1]}), part.items[:1]) for part in parts]
     items = ItemsFile(name for each in firsts for row in _rows(*each, {}, private=folder.private) for name in row)
@@ -64,10 +66,8 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
         alike: dict[Any, Mapping[str, float]] = {}  # equal values are held once, as long as they are few
         for block, found in _scored_blocks(part, None if task_judge is None else task_judge.judging):
             if folder.private:
-                found = {
-                    name: score if score.unscored is None else replace(score, unscored=redact_reason(score.unscored))
-                    for name, score in found.items()
-                }
+                reasons = {name: score.unscored for name, score in found.items() if score.unscored is not None}
+                found |= {name: replace(found[name], unscored=said) for name, said in _redacted(reasons).items()}
             items.add(_rows(part, block, found, private=folder.private))
             for name, score in found.items():
                 key = tuple(score.values.items())
@@ -106,10 +106,8 @@ def _reported(answered: AnsweredTask) -> AnsweredTask:
     return answered if metrics == task.metrics else replace(answered, task=replace(task, metrics=metrics))
 
 
-def _redacted(answered: AnsweredTask) -> AnsweredTask:
-    """Reduces the reasons for which answers are missing to classes that can hold no text of the source."""
-    unanswered = {item: redact_reason(reason) for item, reason in answered.unanswered.items()}
-    return replace(answered, unanswered=unanswered)
+def _redacted(reasons: Mapping[str, str]) -> dict[str, str]:
+    return {item: redact_reason(reason) for item, reason in reasons.items()}
 
 
 def _unanswered_limits(task: TaskSpec, items: Sequence[Item]) -> Limits | None:
