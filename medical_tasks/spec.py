@@ -51,6 +51,7 @@ __all__ = [
 
 Access = Literal["open", "credentialed"]
 MetricKind = Literal["proportion", "mean", "ratio", "average"]
+_NONE: Mapping[str, Any] = {}  # one for all items that have none
 
 
 class Message(TypedDict):
@@ -160,7 +161,7 @@ class TaskSpec:
         return {name: value for name, value in given.items() if name in self.scoring_arguments}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Item:
     """One question of a task.
 
@@ -267,7 +268,7 @@ class Counts:
         return (low, high) if self.how == "count" else (min(low, 1.0), min(high, 1.0))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ItemScore:
     """The score of one answered item.
 
@@ -288,10 +289,10 @@ class ItemScore:
     parsed: str = ""  # the final answer as it was read, for a person to check; "" when none was found
     why: str = ""  # one line that says how the decision came about
     unscored: str | None = None
-    limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    weights: Mapping[str, float] = field(default_factory=dict)
+    limits: Mapping[str, tuple[float, float]] = field(default_factory=lambda: _NONE)
+    weights: Mapping[str, float] = field(default_factory=lambda: _NONE)
     notes: tuple[str, ...] = ()
-    counts: Mapping[str, Counts] = field(default_factory=dict)
+    counts: Mapping[str, Counts] = field(default_factory=lambda: _NONE)
 
     @classmethod
     def counted(cls, counts: Mapping[str, Counts], *, id: str, **named: Any) -> ItemScore:  # noqa: A002 - its name here

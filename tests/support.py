@@ -10,6 +10,7 @@ import pytest
 
 from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.models.base import Length, OnResult, Request
+from medical_tasks.runs import results as run_files
 from medical_tasks.spec import Benchmark, Item, ItemScore, MetricSpec, PromptSet, TaskSpec
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -80,3 +81,10 @@ def asked(prompts: PromptSet, item: Item) -> str:
     messages = prompts.render(item)
     assert [message["role"] for message in messages] == ["user"]
     return messages[0]["content"]
+
+
+def write_run(folder: Path, results: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], **more: Any) -> None:
+    """Writes a run whose rows are made up."""
+    items = run_files.ItemsFile(name for row in rows for name in row)
+    items.add(rows)
+    run_files.write_run(folder, dict(results), items, **more)

@@ -10,8 +10,9 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -23,6 +24,7 @@ from medical_tasks.spec import DatasetSpec
 
 MARKER = "medical_tasks.json"
 FORMAT = 1
+_GROUPS_KEPT = 4  # row groups, of 1,000 rows each as `build` writes them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,9 +123,38 @@ def built_split(folder: Path, config: str, split: str, *, spec: DatasetSpec | No
     return "+".join(name for name in built if name in wanted)
 
 
-def read_rows(folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None) -> list[dict[str, Any]]:
-    """Reads the rows of a built split; see `read_tables`."""
-    return [row for table in read_tables(folder, config, split, spec=spec).values() for row in table.to_pylist()]
+class _Row(Mapping[str, Any]):
+    """A row that holds no text: its row group is read when it is looked at."""
+
+    __slots__ = ("_group", "_place")
+
+    def __init__(self, group: Callable[[], Sequence[dict[str, Any]]], place: int) -> None:
+        self._group, self._place = group, place
+
+    def __getitem__(self, name: str) -> Any:
+        return self._group()[self._place][name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._group()[self._place])
+
+    def __len__(self) -> int:
+        return len(self._group()[self._place])
+
+
+def read_rows(folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None) -> list[Mapping[str, Any]]:
+    """Reads the rows of a built split when they are looked at; the latest alone are kept. See `read_tables`."""
+
+    @lru_cache(maxsize=_GROUPS_KEPT)
+    @doing("load the rows of the dataset")
+    def read(file: Any, number: int) -> Any:
+        return file.read_row_group(number, use_threads=False).to_pylist()
+
+    rows: list[Mapping[str, Any]] = []
+    for file in _open(folder, config, split, spec).values():
+        for number in range(file.num_row_groups):
+            group = partial(read, file, number)
+            rows += (_Row(group, place) for place in range(file.metadata.row_group(number).num_rows))
+    return rows
 
 
 def read_tables(folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None) -> dict[str, Any]:
@@ -131,6 +162,11 @@ def read_tables(folder: Path, config: str, split: str, *, spec: DatasetSpec | No
 
     With `spec` the version is checked too, and messages say how to get the official files.
     """
+    # In one thread: where memory is short, threads that cannot be started are waited for without end.
+    return {name: file.read(use_threads=False) for name, file in _open(folder, config, split, spec).items()}
+
+
+def _open(folder: Path, config: str, split: str, spec: DatasetSpec | None) -> dict[str, Any]:
     built = built_config(folder, config, spec)
     if spec is not None and built.version != spec.version:
         raise UsageError(
@@ -138,7 +174,7 @@ def read_tables(folder: Path, config: str, split: str, *, spec: DatasetSpec | No
             f"again: medical-tasks build {spec.name} --config {config}"
         )
     names = split_names(built_split(folder, config, split, spec=spec))
-    return {name: _table(folder, config, built.splits[name], spec) for name in names}
+    return {name: _file(folder, config, built.splits[name], spec) for name in names}
 
 
 def built_config(folder: Path, config: str, spec: DatasetSpec | None) -> BuiltConfig:
@@ -151,7 +187,7 @@ def built_config(folder: Path, config: str, spec: DatasetSpec | None) -> BuiltCo
     return configs[config]
 
 
-def _table(folder: Path, config: str, entry: BuiltSplit, spec: DatasetSpec | None) -> Any:
+def _file(folder: Path, config: str, entry: BuiltSplit, spec: DatasetSpec | None) -> Any:
     path = folder / entry.path
     if not path.is_file():
         raise MissingError(f"{path}: is gone since config {config} was built. {_steps(folder, config, spec)}")
@@ -163,12 +199,11 @@ def _table(folder: Path, config: str, entry: BuiltSplit, spec: DatasetSpec | Non
         )
     import pyarrow.parquet as pq
 
-    # In one thread: where memory is short, threads that cannot be started are waited for without end.
-    with doing(f"load the rows of {path}"), pq.ParquetFile(path) as file:
-        table = file.read(use_threads=False)
-    if len(table) != entry.rows:
-        raise UsageError(f"{path}: has {len(table)} rows, the marker {MARKER} says {entry.rows}. Build it again.")
-    return table
+    with doing(f"load the rows of {path}"):
+        file = pq.ParquetFile(path)
+    if (rows := file.metadata.num_rows) != entry.rows:
+        raise UsageError(f"{path}: has {rows} rows, the marker {MARKER} says {entry.rows}. Build it again.")
+    return file
 
 
 def _steps(folder: Path, config: str, spec: DatasetSpec | None) -> str:

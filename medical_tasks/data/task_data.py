@@ -106,7 +106,8 @@ def load_task_data(
     rows = read_rows(folder, chosen, asked, spec=spec)
     asked = built_split(folder, chosen, asked)
     items = task.benchmark.load_items(task, rows)
-    if twice := [name for name, times in Counter(item.id for item in items).items() if times > 1]:
+    if len({item.id for item in items}) < len(items):
+        twice = [name for name, times in Counter(item.id for item in items).items() if times > 1]
         raise UsageError(
             f"{task.name}: {len(twice):,} ids stand in more than one of the splits {asked} (the first is {twice[0]}), so that they "
             "are no one set of questions. Ask one at a time."
@@ -196,7 +197,7 @@ def _rows_hash(rows: Sequence[Mapping[str, Any]]) -> str:
     """The rows' content; unlike the parquet file's bytes it does not depend on who wrote the file."""
     digest = hashlib.sha256()
     for row in rows:
-        digest.update(json.dumps(row, sort_keys=True, ensure_ascii=True, default=str).encode())
+        digest.update(json.dumps(dict(row), sort_keys=True, ensure_ascii=True, default=str).encode())
     return digest.hexdigest()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -201,24 +202,27 @@ def json_values(path: Path, content: bytes, *, form: str) -> list[Any]:
     return found
 
 
-def json_lines(path: Path, content: bytes, *, form: str) -> list[tuple[str, Any]]:
-    """Reads JSON Lines of any values, one or more, with their places; `form` as in `json_values`."""
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start}). Save it as UTF-8.") from error
-    found = []
-    for number, line in enumerate(text.split("\n"), start=1):
+def json_lines(path: Path, content: bytes, *, form: str) -> Iterator[tuple[str, Any]]:
+    """Reads JSON Lines of any values, one or more, with their places, line by line; `form` as in `json_values`."""
+    begins, empty = 0, True
+    for number, raw in enumerate(io.BytesIO(content), start=1):
+        try:
+            line = raw.decode("utf-8-sig" if number == 1 else "utf-8").removesuffix("\n")
+        except UnicodeDecodeError as error:
+            where = begins + error.start
+            raise UsageError(f"{path}: not UTF-8 text ({error.reason} at byte {where}). Save it as UTF-8.") from error
+        begins += len(raw)
         if not line.strip():
             continue
         check_line(path, line, where=f", line {number}")
         try:
-            found.append((f"line {number}", json.loads(line, object_pairs_hook=once)))
+            value = json.loads(line, object_pairs_hook=once)
         except (ValueError, RecursionError) as error:  # ValueError also for a number of thousands of digits
             raise UsageError(f"{path}, line {number}: not JSON ({error}). A line is like {form}") from error
-    if not found:
+        empty = False
+        yield f"line {number}", value
+    if empty:
         raise UsageError(f"{path}: no lines. Give one line an item, like {form}")
-    return found
 
 
 def json_objects(path: Path, content: bytes, *, form: str) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ import datetime
 import io
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -75,13 +75,13 @@ def read_content(path: Path, *, form: str) -> bytes:
 def read_table(path: Path, *, form: str) -> list[tuple[str, Any]]:
     """Reads the records of a file of any form; `form` is one as JSON, for messages."""
     content = read_content(path, form=f"Give CSV, XLSX, parquet, JSON Lines or a JSON list with records like {form}")
-    return read_json(path, content, form=form) if is_json(path, content) else read_sheet(path, content).rows
+    return list(read_json(path, content, form=form)) if is_json(path, content) else read_sheet(path, content).rows
 
 
-def read_json(path: Path, content: bytes, *, form: str) -> list[tuple[str, Any]]:
+def read_json(path: Path, content: bytes, *, form: str) -> Iterator[tuple[str, Any]]:
     """Reads JSON Lines or a JSON list, whose values stay as they are there."""
     if content.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"[":
-        return [(f"record {n}", value) for n, value in enumerate(json_values(path, content, form=form), start=1)]
+        return ((f"record {n}", value) for n, value in enumerate(json_values(path, content, form=form), start=1))
     return json_lines(path, content, form=form)
 
 

@@ -1,7 +1,7 @@
 """Finished work on disk: one SQLite file (WAL) of content-addressed records `(kind, key, payload)`.
 
 The key hashes everything that decides the payload, so a record is never stale. Each `put` is its own transaction; several
-processes may use one file at once.
+processes may use one file at once. `Texts` holds what one command must look up again and nobody needs afterwards.
 """
 
 from __future__ import annotations
@@ -10,16 +10,20 @@ import contextlib
 import hashlib
 import json
 import sqlite3
+import tempfile
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from medical_tasks.errors import IncompleteError, UsageError
 
-__all__ = ["Store", "content_key"]
+__all__ = ["Store", "Texts", "content_key"]
 
 SCHEMA_VERSION = 1
 BUSY_TIMEOUT_S = 60.0
+_IN_MEMORY = 2**24  # bytes of texts that are not worth a file
+_LENGTH_BITS = 31
 _CHUNK = 500  # keys a query; SQLite's default limit of variables is far above
 
 _SCHEMA = """
@@ -145,3 +149,34 @@ class Store:
             "SELECT COUNT(*), COALESCE(SUM(times), 0) FROM records WHERE kind = ?", (kind,)
         ).fetchone()
         return int(row[0]), int(row[1])
+
+
+class Texts(Mapping[str, str]):
+    """Texts by name: the first megabytes in memory, more in a temporary file without a name, which nobody else can open."""
+
+    def __init__(self, texts: Iterable[tuple[str, str]] = (), *, folder: Path | None = None) -> None:
+        self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=None if folder is None else str(folder))  # noqa: SIM115
+        weakref.finalize(self, self._file.close)
+        self._places: dict[str, int] = {}  # where a text begins, and its length in the lower bits
+        self._end = 0
+        for name, text in texts:
+            self.put(name, text)
+
+    def put(self, name: str, text: str) -> None:
+        """Keeps one text; a second one replaces it."""
+        content = text.encode("utf-8", "surrogatepass")
+        self._file.seek(self._end)
+        self._file.write(content)
+        self._places[name] = self._end << _LENGTH_BITS | len(content)
+        self._end += len(content)
+
+    def __getitem__(self, name: str) -> str:
+        place = self._places[name]
+        self._file.seek(place >> _LENGTH_BITS)
+        return self._file.read(place & (1 << _LENGTH_BITS) - 1).decode("utf-8", "surrogatepass")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)

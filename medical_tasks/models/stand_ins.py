@@ -8,11 +8,12 @@ from __future__ import annotations
 import logging
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from medical_tasks.errors import UsageError
+from medical_tasks.io.store import Texts
 from medical_tasks.models.checkpoint import quiet_libraries
 from medical_tasks.spec import Item, TaskSpec
 
@@ -23,30 +24,36 @@ _SEED = 20240617
 GoldResponse = Callable[[TaskSpec, Item], str]
 
 
-def baseline_responses(name: str, task: TaskSpec, items: Sequence[Item], gold_response: GoldResponse) -> list[str]:
+def baseline_responses(name: str, task: TaskSpec, items: Sequence[Item], gold_response: GoldResponse) -> Iterator[str]:
     """Answers every item without a model; `gold_response` writes an item's gold as a model would."""
     if name == "reference":
-        return [gold_response(task, item) for item in items]
+        return (gold_response(task, item) for item in items)
     if name == "empty":
-        return ["" for _ in items]
+        return ("" for _ in items)
     if name == "random":
         return _random(task, items, gold_response)
     raise UsageError(f"unknown baseline {name!r}. Baselines: {', '.join(f'baseline/{known}' for known in BASELINES)}.")
 
 
-def _random(task: TaskSpec, items: Sequence[Item], gold_response: GoldResponse) -> list[str]:
+def _random(task: TaskSpec, items: Sequence[Item], gold_response: GoldResponse) -> Iterator[str]:
     kind = task.groups[-1] if task.groups else None
     families: dict[str | tuple[str, ...], list[int]] = {}
+    places: list[int] = []  # each item's place in its family
     for position, item in enumerate(items):
-        families.setdefault(item.groups[kind] if kind else "", []).append(position)
-    responses: list[str] = []
+        family = families.setdefault(item.groups[kind] if kind else "", [])
+        places.append(len(family))
+        family.append(position)
+    chosen: list[int] = []
     for position, item in enumerate(items):
         # A generator per item: an answer does not depend on which other items are asked before it.
         chooser = random.Random(f"{_SEED}:{item.id}")  # noqa: S311 - a baseline, not a secret
-        family = [other for other in families[item.groups[kind] if kind else ""] if other != position]
-        others = family or [other for other in range(len(items)) if other != position] or [position]
-        responses.append(gold_response(task, items[chooser.choice(others)]))
-    return responses
+        known: Sequence[int] = families[item.groups[kind] if kind else ""]
+        known, own = (known, places[position]) if len(known) > 1 else (range(len(items)), position)
+        other = chooser.choice(range(max(1, len(known) - 1)))
+        chosen.append(known[(other + (other >= own)) % len(known)])  # its own place is passed over
+    # In the items' order, in which they can be read from the disk.
+    golds = Texts((items[position].id, gold_response(task, items[position])) for position in sorted(set(chosen)))
+    return (golds[items[position].id] for position in chosen)
 
 
 CONTEXT = 4096

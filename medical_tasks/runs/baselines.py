@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from medical_tasks.data.task_data import TaskData, leaking_examples, prompt_set
 from medical_tasks.errors import UsageError
+from medical_tasks.io.store import Texts
 from medical_tasks.models.stand_ins import BASELINES, COPY_EXAMPLE, baseline_responses
 from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.runs.runner import AnsweredTask
@@ -26,6 +27,7 @@ def run_baseline(
 ) -> AnsweredTask:
     """Answers a task with a baseline of `stand_ins.BASELINES` or of its benchmark; `copy-example` copies from the set `prompts`."""
     own = {key: value for key, value in (task_args or {}).items() if key in task.arguments}
+    responses: Iterable[str]
     identity: Mapping[str, Any]
     if name == COPY_EXAMPLE:
         shown = prompt_set(task, prompts, upstream, arguments=own, exemplars=data.exemplars)
@@ -48,30 +50,30 @@ def run_baseline(
         recipe["baseline"] = identity
     if leaking:
         recipe["leaking_examples"] = leaking
-    pairs = zip(data.items, responses, strict=True)
     return AnsweredTask(
         task=task,
         items=data.items,
-        responses={item.id: text for item, text in pairs},
+        responses=Texts(zip((item.id for item in data.items), responses, strict=True)),
         unanswered={},
         recipe=recipe,
         scoring_args=task.scoring_args(task_args or {}),
     )
 
 
-def _copied(task: TaskSpec, data: TaskData, shown: PromptSet) -> list[str]:
+def _copied(task: TaskSpec, data: TaskData, shown: PromptSet) -> Iterator[str]:
     """The reply of the worked example that each item's question shows."""
     if shown.example is None:
         raise UsageError(
             f"{task.name}: its questions show no worked example, so that baseline/{COPY_EXAMPLE} has nothing to copy. Use it with "
             "a task that shows one, such as medcalc_one_shot."
         )
-    return [shown.example(item).reply for item in data.items]
+    example = shown.example
+    return (example(item).reply for item in data.items)
 
 
 def _answered(
     name: str, task: TaskSpec, data: TaskData, arguments: Mapping[str, str]
-) -> tuple[list[str], Mapping[str, Any]]:
+) -> tuple[Iterable[str], Mapping[str, Any]]:
     own = task.benchmark.baselines()
     if name in own:
         return own[name].respond(task, data.items, arguments), dict(own[name].identity(task, arguments))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from medical_tasks.errors import doing
 from medical_tasks.guard.private_store import redact_reason, redact_row
@@ -13,29 +13,47 @@ from medical_tasks.judges.base import Judging
 from medical_tasks.runs.estimation import Limits
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.judging import RunJudge
-from medical_tasks.runs.results import SCHEMA_VERSION, item_rows, summarise, write_run
+from medical_tasks.runs.results import SCHEMA_VERSION, ItemsFile, item_rows, summarise, write_run
 from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import Item, ItemScore, TaskSpec
+
+_BLOCK: Final = 2_000
+"""Items that are scored at once where no judge is asked: their texts are in memory together."""
 
 
 def score_responses(answered: AnsweredTask, judging: Judging | None = None) -> dict[str, ItemScore]:
     """Scores the answered items of a task with the benchmark's own scorer."""
-    asked = [item for item in answered.items if item.id in answered.responses]
-    responses = [answered.responses[item.id] for item in asked]
-    task = answered.task
+    return {name: score for _, scores in _scored_blocks(answered, judging) for name, score in scores.items()}
+
+
+def _scored_blocks(
+    answered: AnsweredTask, judging: Judging | None
+) -> Iterator[tuple[Sequence[Item], dict[str, ItemScore]]]:
+    """Scores a task's items block by block; a judge is asked about all of them together."""
+    task, responses = answered.task, answered.responses
     arguments = dict(answered.scoring_args) if task.scoring_arguments else None
-    with doing(f"score {len(asked):,} answers to {task.name}"):
-        scores = task.benchmark.score_items(task, asked, responses, judging=judging, arguments=arguments)
-    return {score.id: score for score in scores}
+    size = max(1, len(answered.items)) if task.judge else _BLOCK
+    for start in range(0, len(answered.items) or 1, size):
+        items = answered.items[start : start + size]
+        asked = [item for item in items if item.id in responses]
+        texts = [responses[item.id] for item in asked]
+        with doing(f"score {len(responses):,} answers to {task.name}"):
+            scores = task.benchmark.score_items(task, asked, texts, judging=judging, arguments=arguments)
+        yield items, {score.id: score for score in scores}
 
 
 @doing("score the answers and write the results")
 def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge | None = None) -> dict[str, Any]:
     """Scores answered tasks, writes the run's results and returns the content of `results.json`."""
     entries: dict[str, Any] = {}
-    rows: list[dict[str, Any]] = []
     verdicts: list[dict[str, Any]] = []
-    for part in map(_reported, answered):
+    parts = list(map(_reported, answered))
+    if folder.private:  # reasons are reduced to classes that can hold no text of the source
+        parts = [replace(part, unanswered=_redacted(part.unanswered)) for part in parts]
+    # All rows of a task have the columns of its first.
+    firsts = [(replace(part, unanswered={item.id: "" for item in part.items[:1]}), part.items[:1]) for part in parts]
+    items = ItemsFile(name for each in firsts for row in _rows(*each, {}, private=folder.private) for name in row)
+    for part in parts:
         recipe = dict(part.recipe)
         recipe.pop("scoring", None)  # of the scoring that a run had before
         if part.task.scoring_arguments:
@@ -44,9 +62,17 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
         task_judge = judge.task_judge(part.task) if judge is not None and part.task.judge else None
         if task_judge is not None:
             recipe["judge"] = task_judge.recipe
-        scores = score_responses(part, None if task_judge is None else task_judge.judging)
-        if folder.private:
-            part, scores = _redacted(part, scores)
+        scores: dict[str, ItemScore] = {}
+        alike: dict[Any, Mapping[str, float]] = {}  # equal values are held once, as long as they are few
+        for block, found in _scored_blocks(part, None if task_judge is None else task_judge.judging):
+            if folder.private:
+                reasons = {name: score.unscored for name, score in found.items() if score.unscored is not None}
+                found |= {name: replace(found[name], unscored=said) for name, said in _redacted(reasons).items()}
+            items.add(_rows(part, block, found, private=folder.private))
+            for name, score in found.items():
+                key = tuple(score.values.items())
+                values = alike.setdefault(key, score.values) if key in alike or len(alike) < _BLOCK else score.values
+                scores[name] = replace(score, values=values, parsed="", why="")  # its texts stand in its row
         limits = _unanswered_limits(part.task, part.items)
         entry = summarise(part.task, part.items, scores, part.unanswered, recipe=recipe, unanswered_limits=limits)
         entry["cut_at_length"] = len(part.cut)
@@ -58,14 +84,19 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
             task_judge.report(entry, private=folder.private)
             verdicts.extend(task_judge.rows(private=folder.private))
         entries[part.task.name] = entry
-        made = item_rows(part.task, part.items, scores, part.unanswered, sources=part.sources, asked=part.asked)
-        if folder.private:
-            words = part.task.benchmark.note_words()
-            made = [redact_row(row, part.responses.get(row["id"]), note_words=words) for row in made]
-        rows.extend(made)
     results = {"schema_version": SCHEMA_VERSION, "tasks": entries}
-    write_run(folder.path, results, rows, verdicts=verdicts)
+    write_run(folder.path, results, items, verdicts=verdicts)
     return results
+
+
+def _rows(
+    part: AnsweredTask, items: Sequence[Item], scores: Mapping[str, ItemScore], *, private: bool
+) -> list[dict[str, Any]]:
+    made = item_rows(part.task, items, scores, part.unanswered, sources=part.sources, asked=part.asked)
+    if private:
+        words = part.task.benchmark.note_words()
+        made = [redact_row(row, part.responses.get(row["id"]), note_words=words) for row in made]
+    return made
 
 
 def _reported(answered: AnsweredTask) -> AnsweredTask:
@@ -75,14 +106,8 @@ def _reported(answered: AnsweredTask) -> AnsweredTask:
     return answered if metrics == task.metrics else replace(answered, task=replace(task, metrics=metrics))
 
 
-def _redacted(answered: AnsweredTask, scores: Mapping[str, ItemScore]) -> tuple[AnsweredTask, dict[str, ItemScore]]:
-    """Reduces the reasons for which something is missing to classes that can hold no text of the source."""
-    unanswered = {item: redact_reason(reason) for item, reason in answered.unanswered.items()}
-    kept = {
-        item: score if score.unscored is None else replace(score, unscored=redact_reason(score.unscored))
-        for item, score in scores.items()
-    }
-    return replace(answered, unanswered=unanswered), kept
+def _redacted(reasons: Mapping[str, str]) -> dict[str, str]:
+    return {item: redact_reason(reason) for item, reason in reasons.items()}
 
 
 def _unanswered_limits(task: TaskSpec, items: Sequence[Item]) -> Limits | None:

@@ -25,6 +25,7 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import read_bytes
 from medical_tasks.io.json_records import is_text, json_lines, named, shown
 from medical_tasks.io.sheets import cell_text, folded, is_json, is_workbook, read_content, read_json, read_sheet
+from medical_tasks.io.store import Texts
 from medical_tasks.models.base import Failure, Length, OnResult, Request
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.folder import existing_run_folder
@@ -120,35 +121,43 @@ def read_responses(
     check: Callable[[Sequence[Any]], Sequence[str]] | None = None,
     task: TaskSpec | None = None,
     items: Sequence[Item] = (),
-) -> dict[str, str]:
+) -> Mapping[str, str]:
     """Reads the model's text by item id; null, or an empty cell, is no answer.
 
     `check` says what is wrong with a submission; `task` and `items` tell which columns of a table may name the items.
     """
     known = set(known_ids)
     values, table = _values(path, read_file(path) if content is None else content)
-    if not table and check is not None and any(_submitted(value) and _PREDICTION in value for _, value in values):
-        problems = check([value for _, value in values])
-        if problems:
+    if not table and check is not None:
+        values = list(values)
+        submitted = any(_submitted(value) and _PREDICTION in value for _, value in values)
+        if problems := check([value for _, value in values]) if submitted else ():
             raise UsageError(
                 f"{path}: nothing is scored, since the submission has {len(problems)} problem{'s' * (len(problems) > 1)}"
                 + "".join(f"\n  {problem}" for problem in problems)
                 + "\nMend them and score it again."
             )
-    answers = _once(path, _table_answers(path, values, known, task, items) if table else _answers(path, values))
-    unknown = [f"{named(answer.id)} ({answer.place})" for answer in answers if answer.id not in known]
-    if unknown:
+    found, strange = Texts(), []
+    for answer in _once(
+        path, _table_answers(path, list(values), known, task, items) if table else _answers(path, values)
+    ):
+        if answer.id not in known:
+            strange.append(answer)
+        elif answer.text is not None:
+            found.put(answer.id, answer.text)
+    if strange:
+        unknown = [f"{named(answer.id)} ({answer.place})" for answer in strange]
         shown_ids = ", ".join(unknown[:_SHOWN]) + (
             f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
         )
         sample = ", ".join(repr(known_id) for known_id in sorted(known)[:3])
         counted = "1 id is no item" if len(unknown) == 1 else f"{len(unknown)} ids are not items"
-        rounded = any(re.fullmatch(r"[0-9]\.[0-9]+E\+[0-9]+", answer.id) for answer in answers)
+        rounded = any(re.fullmatch(r"[0-9]\.[0-9]+E\+[0-9]+", answer.id) for answer in strange)
         raise UsageError(
             f"{path}: {counted} of the task: {shown_ids}. Its ids look like {sample}. Is it the right task and --config?"
             + " A spreadsheet has rounded ids: format the column as Text and paste them again." * rounded
         )
-    return {answer.id: answer.text for answer in answers if answer.text is not None}
+    return found
 
 
 def _table_answers(
@@ -245,7 +254,7 @@ def _same(text: str) -> str:
 def parse_answers(path: Path, content: bytes) -> list[Answer]:
     """Reads the answers of a file, of whatever items; one or more."""
     values, table = _values(path, content)
-    return _once(path, _table_answers(path, values, (), None, ()) if table else _answers(path, values))
+    return list(_once(path, _table_answers(path, list(values), (), None, ()) if table else _answers(path, values)))
 
 
 def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
@@ -287,11 +296,11 @@ def _names(files: Sequence[zipfile.ZipInfo]) -> str:
     return ", ".join([*(named(each.filename) for each in files[:_SHOWN]), *more]) or "no files"
 
 
-def _values(path: Path | GivenAnswers, content: bytes) -> tuple[list[tuple[str, Any]], bool]:
+def _values(path: Path | GivenAnswers, content: bytes) -> tuple[Iterable[tuple[str, Any]], bool]:
     """The places of a file's records and what stands there, and whether it is a table."""
     if isinstance(path, GivenAnswers):
         values = json_lines(Path(str(path)), content, form=_FORM)
-        return [(place.replace("line", "row"), value) for place, value in values], path.table
+        return ((place.replace("line", "row"), value) for place, value in values), path.table
     if content.startswith(_ZIP) and not is_workbook(content) and path.suffix.lower() not in _OTHER_SHEETS:
         _, content = unzipped(path, content)
     elif not is_json(path, content):
@@ -299,21 +308,21 @@ def _values(path: Path | GivenAnswers, content: bytes) -> tuple[list[tuple[str, 
     return read_json(path, content, form=_FORM), False
 
 
-def _answers(path: Path | GivenAnswers, values: Sequence[tuple[str, Any]]) -> Iterator[Answer]:
+def _answers(path: Path | GivenAnswers, values: Iterable[tuple[str, Any]]) -> Iterator[Answer]:
     return (_answer(path, place, value) for place, value in values)
 
 
-def _once(path: Path | GivenAnswers, answers: Iterable[Answer]) -> list[Answer]:
-    found: dict[str, Answer] = {}
+def _once(path: Path | GivenAnswers, answers: Iterable[Answer]) -> Iterator[Answer]:
+    places: dict[str, str] = {}
     for answer in answers:
-        if answer.id in found:
-            kind, number = found[answer.id].place.split()
+        if answer.id in places:
+            kind, number = places[answer.id].split()
             raise UsageError(
                 f"{path}: {kind}s {number} and {answer.place.split()[1]} both answer id {named(answer.id)}; one answer an item "
                 "is scored. Remove one of them."
             )
-        found[answer.id] = answer
-    return list(found.values())
+        places[answer.id] = answer.place
+        yield answer
 
 
 def _submitted(value: Any) -> bool:
@@ -418,7 +427,7 @@ def run_responses(
     *,
     responses: Path | None = None,
     upstream: Path | None = None,
-) -> dict[str, str]:
+) -> Mapping[str, str]:
     """Finds the answers a run scored by item id; `responses`: the file of a run of `medical-tasks score`."""
     check_recipe(folder, recipe)
     check_same_data(task, data, recipe)
@@ -429,7 +438,7 @@ def run_responses(
         raise UsageError(
             f"{folder}: --responses is for runs of `medical-tasks score`; this one asked {name}. Leave it out."
         )
-    return dict(replayed(task, data, recipe, folder, upstream=upstream).responses)
+    return replayed(task, data, recipe, folder, upstream=upstream).responses
 
 
 def replayed(
@@ -484,7 +493,7 @@ def _check_same(folder: Path, part: str, ran: Any, here: Any) -> None:
 
 def _from_file(
     name: str, task: TaskSpec, data: TaskData, recipe: Mapping[str, Any], responses: Path | None
-) -> dict[str, str]:
+) -> Mapping[str, str]:
     if responses is None:
         raise MissingError(
             f"{name.removeprefix(_RESPONSES)}: this run scored it and keeps no texts. Give it with --responses FILE."

@@ -5,11 +5,12 @@ A value is over the answered items, with an estimate for missing verdicts; what 
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -90,22 +91,40 @@ def flat(entries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return made
 
 
+class ItemsFile:
+    """`items.parquet` in the making: takes rows in blocks and holds them as the compressed file."""
+
+    def __init__(self, columns: Iterable[str]) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        names = list(dict.fromkeys(columns)) or ["id"]
+        self._schema = pa.schema([(name, pa.string() if _is_text(name) else pa.float64()) for name in names])
+        self._file = io.BytesIO()
+        self._writer = pq.ParquetWriter(self._file, self._schema, compression="zstd")
+
+    def add(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Takes rows, each with some of the columns."""
+        import pyarrow as pa
+
+        self._writer.write_table(pa.Table.from_pylist([dict(row) for row in rows], schema=self._schema))
+
+    def content(self) -> memoryview:
+        """The whole file; no rows can be added afterwards."""
+        self._writer.close()
+        return self._file.getbuffer()
+
+
 def write_run(
     folder: Path,
     results: Mapping[str, Any],
-    rows: Sequence[Mapping[str, Any]],
+    items: ItemsFile,
     *,
     verdicts: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Writes `verdicts.jsonl` and `items.parquet`, then `results.json`; the last one being there says that all are whole."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     # Before anything is written: a value that JSON cannot hold is a fault of ours, and leaves what is there.
     json.dumps(results, allow_nan=False)
-    columns = list(dict.fromkeys(name for row in rows for name in row)) or ["id"]
-    schema = pa.schema([(name, pa.string() if _is_text(name) else pa.float64()) for name in columns])
-    table = pa.Table.from_pylist([dict(row) for row in rows], schema=schema)
     parts = tuple(folder / f".{name}.{os.getpid()}.part" for name in (VERDICTS_FILE, ITEMS_FILE, RESULTS_FILE))
     verdicts_part, items_part, results_part = parts
     try:
@@ -113,7 +132,7 @@ def write_run(
         # ASCII JSON carries what UTF-8 cannot.
         verdicts_part.write_text("".join(json.dumps(row) + "\n" for row in verdicts), encoding="ascii")
         _sync(verdicts_part)
-        pq.write_table(table, items_part, compression="zstd")
+        items_part.write_bytes(items.content())
         _sync(items_part)
         # With the hash of its items, so that a kill between the two renames is seen by whoever reads them.
         whole = {**results, "items_sha256": file_sha256(items_part)}

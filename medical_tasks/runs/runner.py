@@ -8,14 +8,14 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from medical_tasks.data.task_data import TaskData, leaking_examples, open_protocol, prompt_set
 from medical_tasks.errors import UsageError
 from medical_tasks.io.progress import Progress
-from medical_tasks.io.store import Store, content_key
+from medical_tasks.io.store import Store, Texts, content_key
 from medical_tasks.models.base import Answer, Failure, Length, Model, Request, processes, read_request, write_request
 from medical_tasks.models.opener import read_prices
 from medical_tasks.models.usage import Meter, Usage
@@ -24,6 +24,8 @@ from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, MultiStep, PromptSet, TaskSpec, Turn
 
 ANSWER = "answer"
+_BLOCK: Final = 4_000
+"""Items whose questions and answers are in memory together."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +60,7 @@ class AnsweredTask:
     usage: Usage | None = None  # what the answers took of the model
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, slots=True)
 class _Conversation:
     """What is asked and answered about one item."""
 
@@ -71,6 +73,15 @@ class _Conversation:
     response: str | None = None
     unanswered: str | None = None
     cut: bool = False
+
+    def close(self, texts: Texts) -> None:
+        """Puts the final answer away and lets go of all texts."""
+        if self.response is not None:
+            texts.put(self.item.id, self.response)
+            self.response = ""
+        self.opening, self.answers = (), [""] * len(self.answers)
+        self.request = replace(self.request, messages=(), continuations=())
+        self.records = {key: {**record, "text": ""} for key, record in self.records.items()}
 
 
 def load_task_prompts(task: TaskSpec, options: RunOptions, data: TaskData) -> PromptSet:
@@ -98,10 +109,9 @@ def run_model(
     prompts = {task.name: load_task_prompts(task, options, data[task.name]) for task in tasks}
     # In every process, so that a question that cannot be rendered or does not fit, or a missing protocol, ends all of them.
     fitted = {task.name: _fitted(task, prompts[task.name], data[task.name].items, model, options) for task in tasks}
-    conversations = {
-        task.name: [_opened(task, prompts[task.name], item, model, options) for item in fitted[task.name].items]
-        for task in tasks
-    }
+    for task in tasks:
+        for item in fitted[task.name].items:
+            _opened(task, prompts[task.name], item, model, options)
     protocols = open_protocols(tasks, options)
     leaking = {
         task.name: leaking_examples(task, prompts[task.name], data[task.name].items, tell=model.is_main)
@@ -111,17 +121,27 @@ def run_model(
         while asked := [read_request(text) for text in model.share([])]:
             _generate(model, asked, None, Progress("", 0, quiet=True))
         return None
+    # Beside the store, since they may hold what must not leave it.
+    texts = {task.name: Texts(folder=folder.answers.parent) for task in tasks}
+    conversations: dict[str, list[_Conversation]] = {task.name: [] for task in tasks}
+    every = [(task, item) for task in tasks for item in fitted[task.name].items]
     with Store(folder.answers) as store:
-        number, open_ones = 1, [one for part in conversations.values() for one in part]
-        while open_ones:
-            _ask(open_ones, model, store, number)
-            open_ones = _follow(open_ones, protocols, model, store, options)
-            number += 1
+        for start in range(0, len(every), _BLOCK):
+            block = every[start : start + _BLOCK]
+            opened = [_opened(task, prompts[task.name], item, model, options) for task, item in block]
+            number, open_ones, others = 1, opened, (start, len(every) - start - len(block))
+            while open_ones:
+                _ask(open_ones, model, store, number, others)
+                open_ones = _follow(open_ones, protocols, model, store, options)
+                number += 1
+            for one in opened:
+                one.close(texts[one.task.name])
+                conversations[one.task.name].append(one)
     model.share([])
     answered = []
     for task in tasks:
         name = task.name
-        asked_of = (prompts[name], fitted[name], conversations[name])
+        asked_of = (prompts[name], fitted[name], conversations[name], texts[name])
         answered.append(_answered(task, data[name], asked_of, protocols.get(name), model, options, leaking[name]))
     return answered
 
@@ -174,8 +194,13 @@ def _request(
     )
 
 
-def _ask(conversations: Sequence[_Conversation], model: Model, store: Store, number: int) -> None:
-    """Gets the answers of one round, from the store or from the model; what gets none is unanswered for good."""
+def _ask(
+    conversations: Sequence[_Conversation], model: Model, store: Store, number: int, others: tuple[int, int]
+) -> None:
+    """Gets the answers of one round, from the store or from the model; what gets none is unanswered for good.
+
+    `others`: how many items were asked before these and how many come after, for the progress.
+    """
     # Two items that ask the very same question share its answer.
     requests = {one.request.key: one.request for one in conversations}
     finished = store.get_many(ANSWER, requests)
@@ -184,7 +209,7 @@ def _ask(conversations: Sequence[_Conversation], model: Model, store: Store, num
     if pending:
         model.share([write_request(request) for request in pending])
         label = "answers" if number == 1 else f"answers, round {number}"
-        with Progress(label, len(requests), done=len(finished)) as progress:
+        with Progress(label, len(requests) + sum(others), done=len(finished) + others[0]) as progress:
             failures = _generate(model, pending, store, progress)
         finished = store.get_many(ANSWER, requests)
     for one in conversations:
@@ -248,13 +273,13 @@ def _generate(model: Model, requests: Sequence[Request], store: Store | None, pr
 def _answered(
     task: TaskSpec,
     data: TaskData,
-    asked: tuple[PromptSet, Fitted, Sequence[_Conversation]],
+    asked: tuple[PromptSet, Fitted, Sequence[_Conversation], Texts],
     protocol: MultiStep | None,
     model: Model,
     options: RunOptions,
     leaking: list[str],
 ) -> AnsweredTask:
-    prompts, fitted, conversations = asked
+    prompts, fitted, conversations, texts = asked
     recipe = make_recipe(
         task,
         data=data.revision,
@@ -284,7 +309,7 @@ def _answered(
     return AnsweredTask(
         task=task,
         items=data.items,  # whole: a judge reads all that the model could have been given
-        responses={one.item.id: one.response for one in conversations if one.response is not None},
+        responses=texts,
         unanswered={one.item.id: one.unanswered for one in conversations if one.unanswered is not None},
         recipe=recipe,
         cut=frozenset(one.item.id for one in conversations if one.response is not None and one.cut),
@@ -336,7 +361,8 @@ def fit_items(
     if known is not None:
         cut = {item.id: known[item.id] for item in items if item.id in known}
         return Fitted(items=[shorten(item, cut.get(item.id, 0)) for item in items], shortened=cut)
-    lengths = model.lengths([request(item) for item in items])
+    blocks = (items[start : start + _BLOCK] for start in range(0, len(items), _BLOCK))
+    lengths = [length for block in blocks for length in model.lengths([request(item) for item in block])]
     over = {item.id: length for item, length in zip(items, lengths, strict=True) if length and _excess(length) > 0}
     measured = all(length is not None for length in lengths)
     if not over or truncate == "unanswered":

@@ -9,8 +9,8 @@ import pytest
 
 from medical_tasks.benchmarks.catalog import task_spec
 from medical_tasks.cli.entry import main
-from medical_tasks.runs.results import write_run
 from tests.cli.wrong_use import refuse, wrong_use
+from tests.support import write_run
 
 
 def run(

@@ -53,7 +53,7 @@ def answer(call: Call) -> str:
 
 
 def questions(demo: Path) -> list[dict[str, Any]]:
-    return read_rows(demo, "demo", "test", spec=DATASET)
+    return [dict(row) for row in read_rows(demo, "demo", "test", spec=DATASET)]
 
 
 def write_scores(demo: Path, rows: Any = ROWS, header: str = "id,model,response,rater_a,rater_b,rater_c") -> None:

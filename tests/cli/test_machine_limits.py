@@ -136,7 +136,7 @@ def test_a_run_that_made_nothing_leaves_no_folder(
 ) -> None:
     good, orphan, stopped = here / "good", here / "orphan", here / "stopped"
     assert main([*RUN, "--out", str(good)]) == 0
-    monkeypatch.setattr(finishing, "score_responses", lambda *given: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(finishing, "_scored_blocks", lambda *given: (_ for _ in ()).throw(KeyboardInterrupt))
     assert main([*RUN, "--out", str(orphan)]) == 130
     assert not orphan.exists()
     # One that was stopped with answers goes on later; a report of all runs passes over it.

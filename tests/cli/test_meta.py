@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from medical_tasks.cli.entry import main
-from medical_tasks.runs.results import write_run
 from tests.cli.wrong_use import refuse, wrong_use
+from tests.support import write_run
 
 # Three items, three systems. `claims` and `words` by hand below; two annotators score, three choose.
 OUTPUTS = """item,system,section,claims,words,human_ann,human_ben

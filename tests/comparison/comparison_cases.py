@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.comparison.comparing import Compared
-from medical_tasks.runs.results import write_run
 from medical_tasks.spec import MetricSpec, TaskSpec
-from tests.support import NO_BENCHMARK
+from tests.support import NO_BENCHMARK, write_run
 
 RIGHT = MetricSpec(name="right", kind="proportion", description="right")
 HARM = MetricSpec(name="harm", kind="proportion", description="harm", higher_is_better=False)

@@ -154,7 +154,7 @@ def test_inspect_makes_questions_of_the_rows(name: str, tmp_path_factory: pytest
     assert not (folder / "eval.yaml").exists()  # demo rows are nobody's leaderboard
     for entry in content(name)["tasks"]:
         row = read_rows(folder, "demo", entry["split"])[0]
-        sample = _record_to_sample_hf(row, HFTask.model_validate(entry).field_spec)
+        sample = _record_to_sample_hf(dict(row), HFTask.model_validate(entry).field_spec)
         assert sample.input
         assert sample.target
         assert len(sample.choices or ()) == (5 if "choices" in entry["field_spec"] else 0)

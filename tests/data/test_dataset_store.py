@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.catalog import dataset_source
+from medical_tasks.data import dataset_store
 from medical_tasks.data.building import build_source
 from medical_tasks.data.dataset_store import MARKER, built_configs, built_name, built_split, datasets_home, read_rows
 from medical_tasks.data.task_data import built_from, source_configs
@@ -65,6 +66,28 @@ def test_what_is_built_and_its_rows_with_their_types(built: Path) -> None:
     for split, part in config.splits.items():
         assert part.rows == 3
         assert read_rows(built, "full", split, spec=SPEC) == make_rows(split)
+
+
+def test_rows_hold_no_text_but_of_the_latest_row_group(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import pyarrow.parquet as pq
+
+    monkeypatch.setattr(dataset_store, "_GROUPS_KEPT", 1)
+    read: list[int] = []
+    whole = pq.ParquetFile.read_row_group
+
+    def counted(file: Any, number: int, **given: Any) -> Any:
+        read.append(number)
+        return whole(file, number, **given)
+
+    monkeypatch.setattr(pq.ParquetFile, "read_row_group", counted)
+    names = list(built_configs(built)["full"].splits)
+    rows = read_rows(built, "full", "+".join(names), spec=SPEC)
+    assert (len(rows), read) == (9, [])
+    expected = [row for name in names for row in make_rows(name)]
+    assert [rows[0], *rows] == [expected[0], *expected]
+    assert len(read) == 3
+    assert rows[0] == expected[0]
+    assert len(read) == 4
 
 
 def test_looking_needs_no_heavy_library(built: Path) -> None:

@@ -18,7 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.errors import IncompleteError, UsageError
-from medical_tasks.io.store import Store, content_key
+from medical_tasks.io import store as stores
+from medical_tasks.io.store import Store, Texts, content_key
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=20),
@@ -156,3 +157,12 @@ def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path) -> None:
     assert number > 10
     with Store(path) as store:
         assert store.counts("answer")[0] == number
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.text(st.characters()))), st.sampled_from([1, 2**24]))
+def test_texts_come_back_from_memory_and_from_the_file(put: list[tuple[str, str]], in_memory: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stores, "_IN_MEMORY", in_memory)
+        texts = Texts([*put, ("half a pair", "\ud800")])
+        assert texts == {**dict(put), "half a pair": "\ud800"}
+        assert ("d" in texts, texts.get("d")) == (False, None)

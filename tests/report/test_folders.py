@@ -12,7 +12,7 @@ import pytest
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.report.folders import MARK, read_run, report_places, short_names, without_repeats, write_report
-from medical_tasks.runs.results import write_run
+from tests.support import write_run
 
 
 def entry() -> dict[str, Any]:

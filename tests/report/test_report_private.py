@@ -18,8 +18,9 @@ from medical_tasks.guard.leakcheck import words_of
 from medical_tasks.report.collect import report_data
 from medical_tasks.report.markdown import render_report
 from medical_tasks.report.page import render_page
-from medical_tasks.runs.results import read_items, write_run
+from medical_tasks.runs.results import read_items
 from tests.report.tiny_runs import built, ran
+from tests.support import write_run
 
 TASKS = "ehrnoteqa_open_level1,ehrnoteqa_open_level2,mimic_rrs,archehr_together,medcalc"
 DATASETS = ("ehrnoteqa", "mimic_rrs", "archehr_qa", "medcalc_bench")

@@ -22,11 +22,10 @@ from medical_tasks.runs.output_tables import (
     run_name,
     votes_of,
 )
-from medical_tasks.runs.results import write_run
 from medical_tasks.scoring.preferences import output_pairs
 from medical_tasks.spec import MetricSpec
 from tests.case_tables import tabled
-from tests.support import toy_task
+from tests.support import toy_task, write_run
 
 GOOD = "item,system,cluster,section,a,b\nv1,x,p1,exam,1,0.5\nv1,y,p1,exam,2,\nv2,x,p1,plan,-3e1,n/a\n"
 STATED = "item,system_a,system_b,annotator,preferred\n"

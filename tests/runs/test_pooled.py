@@ -16,10 +16,10 @@ from medical_tasks.comparison.comparing import compare_results, read_compared
 from medical_tasks.harness.judging import Weighted, metric_value, pooled_mean
 from medical_tasks.report.markdown import render_markdown
 from medical_tasks.runs.estimation import NOT_ALL
-from medical_tasks.runs.results import item_rows, summarise, write_run
+from medical_tasks.runs.results import item_rows, summarise
 from medical_tasks.scoring.paired import minimum_detectable_difference
 from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
-from tests.support import toy_task
+from tests.support import toy_task, write_run
 
 NAN = math.nan
 SHARE = MetricSpec(name="share", kind="ratio", description="pooled share")

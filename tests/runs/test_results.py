@@ -17,10 +17,10 @@ import pytest
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import IncompleteError, MissingError, UsageError
 from medical_tasks.runs.finishing import _unanswered_limits
-from medical_tasks.runs.results import item_rows, read_items, read_results, summarise, write_run
+from medical_tasks.runs.results import item_rows, read_items, read_results, summarise
 from medical_tasks.spec import Item, ItemScore, MetricSpec
 from tests.case_tables import cases, tabled
-from tests.support import toy_task
+from tests.support import toy_task, write_run
 
 NAN = float("nan")
 TASK = toy_task(

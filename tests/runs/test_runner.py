@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import random
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -23,6 +24,7 @@ from medical_tasks.data.task_data import TaskData, load_task_data
 from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Store
 from medical_tasks.models.base import Answer, ChoiceScores, Failure, Length, OnResult, Request
+from medical_tasks.runs import finishing, runner
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.finishing import finish
 from medical_tasks.runs.folder import RunFolder, open_run_folder
@@ -145,6 +147,35 @@ def test_each_item_goes_on_until_it_is_done(data: TaskData, folder: RunFolder, c
     assert [plain.responses[item] for item in ids] == ["enough", *[f"{n}.1" for n in range(1, 6)]]
     assert "protocol" not in plain.recipe
     assert plain.asked == {}
+
+
+def test_blocks_of_items_change_nothing(data: TaskData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    for size in (4_000, 4):
+        monkeypatch.setattr(runner, "_BLOCK", size)
+        monkeypatch.setattr(finishing, "_BLOCK", size)
+        folder, model = open_run_folder(tmp_path / str(size), {"test": 1}), Scripted(data, fails=(2, 2))
+        tasks = [MEDCALC, MEDCALC_CODE]
+        answered = run_model(tasks, {task.name: data for task in tasks}, model, folder, RunOptions())
+        assert answered is not None
+        results = finish([replace(part, usage=None) for part in answered], folder)  # without how long it took
+        made.append((results, read_items(folder.path)))
+    assert len(made[0][1]) == 12
+    assert made[0] == made[1]
+    assert model.rounds == [[1] * 4, [1] * 4, [2], [1] * 4, [2] * 4, [3] * 3, [4] * 3]
+
+
+def test_a_random_answer_is_another_items_of_the_family(data: TaskData) -> None:
+    kinds = [item.groups["calculator"] for item in data.items]
+    one = {**data.items[0].groups, "calculator": str(kinds[1])}
+    items = [replace(data.items[0], groups=one), *data.items[1:]]
+    assert len(set(kinds)) == len(items) == 6  # so that two are of one family, and the others have none
+    golds = [MEDCALC.benchmark.gold_response(MEDCALC, item) for item in items]
+    found = [*run_baseline("random", MEDCALC, replace(data, items=items), max_samples=None).responses.values()]
+    assert found[:2] == [golds[1], golds[0]]
+    for place, text in enumerate(found[2:], start=2):
+        others = [gold for other, gold in enumerate(golds) if other != place]
+        assert text == random.Random(f"20240617:{items[place].id}").choice(others)
 
 
 class Again(Counting):

@@ -254,7 +254,7 @@ def _item(task: TaskSpec, row: Mapping[str, Any]) -> Item:
     must_haves = sum(bool(text.strip()) for text in row["must_have"])
     return Item(
         id=name,
-        fields=dict(row),
+        fields=row,
         groups={
             "must_haves": _SIZES[bisect_left(_SIZE_ENDS, must_haves)],
             "question_form": question_form(str(row["question"])),

@@ -270,12 +270,14 @@ def _is_answer(text: str, output_type: str) -> bool:
 def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
     """Makes one item a row."""
     items = []
+    kinds: dict[tuple[str, str], Mapping[str, str]] = {}  # one for all rows of a calculator
     for row in rows:
-        groups = {"category": row["category"], "calculator": row["calculator_name"]}
+        category, name = row["category"], row["calculator_name"]
+        groups = kinds.setdefault((category, name), {"category": category, "calculator": name})
         cluster = str(row["note_id"])
         if cluster.isdigit():  # no Open-Patients id, which names one note: every calculator counts such notes from 1
             cluster = "note-" + hashlib.sha256(str(row["patient_note"]).encode()).hexdigest()[:16]
-        items.append(Item(id=str(row["row_number"]), fields=dict(row), groups=groups, cluster=cluster))
+        items.append(Item(id=str(row["row_number"]), fields=row, groups=groups, cluster=cluster))
     return items
 
 

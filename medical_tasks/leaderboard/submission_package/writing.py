@@ -153,7 +153,7 @@ def _lines(rows: Sequence[Mapping[str, Any]]) -> bytes:
 
 def answers_of_run(
     task: TaskSpec, recipe: Mapping[str, Any], folder: Path, options: contents.VerifyOptions
-) -> dict[str, str]:
+) -> Mapping[str, str]:
     """Finds the answers that a run scored, item id to answer."""
     check_recipe(folder, recipe)
     responses = options.responses if recipe["model"]["name"].startswith("responses/") else None

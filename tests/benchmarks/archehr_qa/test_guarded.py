@@ -70,7 +70,7 @@ def test_no_text_stands_in_results_logs_reports_or_items(
     assert len(items) == sum(cases[task.split] for task in TASKS) == 38
     shown += [str(value) for row in items for value in row.values()]
     rows = read_rows(home / "archehr_qa", "demo", "dev+test+test_2026", spec=DATASET)
-    runs = {run for row in rows for text in _texts(row) for run in _runs_of(text)}
+    runs = {run for row in rows for text in _texts(dict(row)) for run in _runs_of(text)}
     assert len(runs) > 1000
     assert not {run for text in shown for run in _runs_of(text)} & runs
     # It was asked and answered all the same: the private store holds it.

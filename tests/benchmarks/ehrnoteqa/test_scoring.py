@@ -388,7 +388,7 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, obje
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
-    return [row for row in built_rows(tmp_path / "data" / "ehrnoteqa", "demo", "test") if row["level"] == 1]
+    return [dict(row) for row in built_rows(tmp_path / "data" / "ehrnoteqa", "demo", "test") if row["level"] == 1]
 
 
 def unscored(folder: str) -> dict[str, int]:
