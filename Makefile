@@ -40,8 +40,8 @@ budgets: $(STAMPS)/dev
 tests: $(STAMPS)/dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-space: $(STAMPS)/dev  ## the leaderboard's pages on 127.0.0.1:7860, with example submissions in space-store/
-	test -d space-store || { rm -rf space-store.part && $(BIN)/python space/demo_store.py space-store.part && mv space-store.part space-store; }
+space: $(STAMPS)/dev  ## the leaderboard's pages on 127.0.0.1:7860, with the example entries in space-store/
+	test -d space-store || { rm -rf space-store.part && cp -r space/example-store space-store.part && mv space-store.part space-store; }
 	MEDICAL_TASKS_LEADERBOARD_STORE=space-store $(BIN)/python space/app.py
 
 check-browser: $(STAMPS)/browser  ## report and leaderboard in Chromium (Debian: apt-get install chromium; or CHROMIUM=PATH)
