@@ -255,6 +255,8 @@ def _run_verb(verb: str, words: Sequence[str]) -> int:
     arguments = read_words(verb, words)
     if not arguments.json:
         return int(module.run(arguments))
+    from medical_tasks.runs.folder import is_main_process
+
     failed: MedicalTasksError | None = None
     with as_json() as said:
         try:
@@ -262,7 +264,8 @@ def _run_verb(verb: str, words: Sequence[str]) -> int:
         except MedicalTasksError as error:
             failed = error
             said.facts |= {"error": str(error), "exit_code": error.exit_code}
-    print(said.text())
+    if is_main_process():  # of a run in several, whose others have nothing to say
+        print(said.text())
     if failed is not None:
         raise failed
     return code

@@ -98,11 +98,12 @@ def test_two_processes_give_the_same_answers(home: Path, alone: Path) -> None:
     script.write_text(launcher)
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=2", "--", str(script)]
     done = subprocess.run(
-        [*command, *_words("pair")[1:]],
+        [*command, *_words("pair")[1:], "--json"],
         cwd=home, env=_environment(), capture_output=True, text=True, timeout=280, check=False,
     )  # fmt: skip
     assert done.stderr.count("WORLD 2") == 2, done.stderr[-3000:]
     assert "Traceback" not in done.stderr.replace("Traceback : to enable", "")
+    assert "medcalc" in json.loads(done.stdout)["tasks"]  # one value, of the one that writes
     assert _records(home / "pair") == _records(alone)
     assert {**_task(home / "pair"), "recipe": None} == {**_task(alone), "recipe": None}
 
