@@ -126,6 +126,7 @@ def test_a_text_without_an_end_takes_no_time_in_squares(medcalc: bytes) -> None:
 CHANGES: dict[str, Callable[[Opened], Any]] = {
     "item twice": lambda opened: opened.items.append(opened.items[0]),
     "false cost": lambda opened: opened.entry["judge"].update(usage=opened.entry["judge"]["usage"] | {"cost_usd": 0.5}),
+    "no judge": lambda opened: opened.entry["recipe"].update(judge=None),
     "no answer": lambda opened: opened.answers.pop(),
     "verdict of nobody": lambda opened: opened.verdicts.append({**opened.verdicts[0], "id": "nobody/must/0"}),
     "shortened": lambda opened: opened.entry["recipe"].update(
