@@ -9,6 +9,7 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,7 +22,7 @@ from medical_tasks.leaderboard.submission_package.privacy import scrub, texts_al
 from medical_tasks.leaderboard.submission_package.reading import make_manifest, read_package
 from medical_tasks.leaderboard.submission_package.results import partial_facts, reported_task
 from medical_tasks.leaderboard.submission_package.rows import NAN, item_columns, verdicts_of_items
-from medical_tasks.leaderboard.submission_package.submitters import read_submitter, submitter_values
+from medical_tasks.leaderboard.submission_package.submitters import read_submitter
 from medical_tasks.runs.responses import check_recipe, run_responses
 from medical_tasks.runs.results import VERDICTS_FILE, read_items, read_results
 from medical_tasks.spec import TaskSpec
@@ -40,7 +41,7 @@ def write_package(
     allow_partial: bool = False,
 ) -> contents.Package:
     """Writes a finished run, or some of its `tasks`, as a package; `allow_partial` also what is not the whole official split."""
-    checked = read_submitter("the submitter", submitter_values(submitter))
+    checked = read_submitter("the submitter", asdict(submitter))
     raw = read_results(folder)
     names = _chosen(folder, raw["tasks"], tasks)
     _check_size(folder, {name: raw["tasks"][name]["n_items"] for name in names})

@@ -53,7 +53,7 @@ ZIPS: list[tuple[Callable[[bytes], bytes], str]] = [
     (lambda package: b"\0" * 5000, "is not a zip file"),
     (lambda package: package[:-1], "is not a zip file, or something stands behind its end, or it is cut off"),
     (lambda package: package + b"\n", "something stands behind its end"),
-    (lambda package: b"#!/bin/sh\n" + package, "has something between the list of its files and its end"),
+    (lambda package: b"#!/bin/sh\n" + package, "has something beside its files and their list"),
     (overlapping, "overlapping with another file"),
     (twice, "names the file items.jsonl twice"),
 ]
@@ -159,9 +159,9 @@ def test_values_without_a_denominator_are_not_those_undecided_and_members_are_th
 
 
 def test_places_that_are_no_file(tmp_path: Path, medcalc: bytes) -> None:
-    with pytest.raises(MissingError, match="No such file"):
+    with pytest.raises(MissingError, match=r"no such file\. Give the \.zip"):
         read_package(tmp_path / "none.zip")
-    with pytest.raises(contents.PackageError, match="is not a file"):
+    with pytest.raises(MissingError, match=r"cannot be read \(Is a directory\)\. Give the \.zip"):
         read_package(tmp_path)
     file = tmp_path / "package.zip"
     file.write_bytes(medcalc)
