@@ -70,10 +70,6 @@ class Board:
 
     def submit(self, content: bytes) -> Submission:
         """Takes a package; whatever it raises for the submitter, nothing of it was kept, and submitting again is safe."""
-        if len(content) > self._limits.package_bytes:
-            raise contents.PackageError(
-                f"the package has {len(content):,} bytes, {self._limits.package_bytes:,} are allowed. Submit fewer tasks at once."
-            )
         package = read_package(content, limits=self._limits)
         name = package.manifest.id
         if self.storage.names(f"submissions/{name}/"):

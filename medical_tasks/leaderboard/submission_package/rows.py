@@ -21,7 +21,7 @@ def read_items(reader: forms.JsonReader, content: bytes, tasks: Mapping[str, Tas
     """Reads `items.jsonl`: task to its rows, in order. An id may stand once in a task."""
     rows: Rows = {}
     fields = {name: item_fields(task, texts=privacy.texts_allowed(task)) for name, task in tasks.items()}
-    words = {name: privacy.note_words(task) for name, task in tasks.items() if not privacy.texts_allowed(task)}
+    words = {name: task.benchmark.note_words() for name, task in tasks.items() if not privacy.texts_allowed(task)}
     seen: set[tuple[str, str]] = set()
     for where, value in reader.lines(contents.ITEMS, content, most=reader.limits.items):
         name = _task_of(where, value, tasks)

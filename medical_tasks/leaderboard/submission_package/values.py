@@ -10,6 +10,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping
+from itertools import accumulate
 from typing import Any, Final, TypeGuard
 
 from medical_tasks.io.json_records import Field, once
@@ -141,8 +142,9 @@ def check_fields(where: str, value: Any, fields: Mapping[str, Field]) -> dict[st
     return value
 
 
-# A text, a quote that begins one without an end, or one character that makes structure.
-_TOKEN: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["\[\]{},:]', re.DOTALL)
+# A text, to the end where it has none: what stands behind it no parser reaches.
+_TEXT: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+_NO_BRACKET: Final = bytes({*range(256)} - {*b"[]{}"})
 
 
 class JsonReader:
@@ -179,11 +181,14 @@ class JsonReader:
             start = end + 1
 
     def _read(self, where: str, raw: bytes, most: int) -> Any:
-        depth = raw.count(b"[") + raw.count(b"{")
-        values = 1 + depth + raw.count(b",") + raw.count(b":")
-        if depth > self.limits.depth or values > most:
-            # Brackets and commas of texts were counted too: look closely, before a parser does.
-            values = self._scan(where, raw, most)
+        # Before a parser makes anything of it, and with no recursion. A value has a name and a text at most.
+        bare = _TEXT.sub(b"", raw, count=2 * most)
+        values = 1 + sum(map(bare.count, (b"[", b"{", b",", b":")))
+        if values > most or b'"' in bare:
+            raise not_sound(f"{where}: more than {most:,} values")
+        steps = (1 if each in b"[{" else -1 for each in bare.translate(None, _NO_BRACKET))
+        if max(accumulate(steps), default=0) > self.limits.depth:
+            raise not_sound(f"{where}: lists and objects stand more than {self.limits.depth} deep in one another")
         self._values += values
         if self._values > self.limits.total_values:
             raise PackageError(
@@ -202,27 +207,6 @@ class JsonReader:
             raise not_sound(f"{where}: not UTF-8 text (byte {error.start})") from error
         except (ValueError, RecursionError) as error:
             raise not_sound(f"{where}: not JSON ({_fault_of(error)})") from error
-
-    def _scan(self, where: str, raw: bytes, most: int) -> int:
-        """Counts values and depth with no recursion; a text is one step, whatever it holds."""
-        depth = 0
-        values = 1
-        for found in _TOKEN.finditer(raw):
-            token = found[0]
-            if token in (b"[", b"{"):
-                depth += 1
-                values += 1
-            elif token in (b"]", b"}"):
-                depth -= 1
-            elif token in (b",", b":"):
-                values += 1
-            elif token == b'"':
-                raise not_sound(f"{where}: not JSON (a text without an end)")
-            if depth > self.limits.depth:
-                raise not_sound(f"{where}: lists and objects stand more than {self.limits.depth} deep in one another")
-            if values > most:
-                raise not_sound(f"{where}: more than {most:,} values")
-        return values
 
     def _short(self, text: str) -> str:
         if len(text) > self.limits.number_characters:
