@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from medical_tasks.cli import add_options
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.recipes import mapping
 from medical_tasks.runs.results import read_results
@@ -40,7 +41,7 @@ def add_chosen_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) 
     known.add_argument("--to", nargs="?")
     target = known.parse_known_args(list(words))[0].to
     if target in TARGETS:
-        importlib.import_module(TARGETS[target]).add_arguments(parser)
+        add_options(parser, {"": importlib.import_module(TARGETS[target]).OPTIONS})
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -27,8 +27,7 @@ from medical_tasks.runs.results import read_results
 
 DEFAULT_OUT: Final = Path("submission.zip")
 
-
-_OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
+OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
     "--model-name": {"metavar": "N", "help": "name of the model, as the leaderboard shows it"},
     "--organisation": {"default": "", "metavar": "O", "help": "who submits it"},
     "--url": {"default": "", "metavar": "U", "help": "https:// page of the model"},
@@ -43,12 +42,6 @@ _OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
     "--upstream": {"type": Path, "metavar": "DIR", "help": "the authors' checkout, if the run used --prompts official"},
     "--allow-partial": {"action": "store_true", "help": "also of demo records, another split, or a part of the items"},
 }
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the target's options."""
-    for name, about in _OPTIONS.items():
-        parser.add_argument(name, **about)
 
 
 def run(arguments: argparse.Namespace) -> int:
