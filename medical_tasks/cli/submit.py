@@ -19,7 +19,7 @@ from typing import Final
 from medical_tasks.cli import add_options
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.recipes import mapping
-from medical_tasks.runs.results import read_results
+from medical_tasks.runs.results import RESULTS_FILE, read_results
 
 TARGETS: Final = {
     "eval-results": "medical_tasks.leaderboard.submit_eval_results",
@@ -46,7 +46,7 @@ def add_chosen_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) 
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes what the target takes; its exit code."""
-    if arguments.run is not None:
+    if arguments.run is not None and (arguments.run.expanduser() / RESULTS_FILE).is_file():  # else the target says so
         recipes = [mapping(entry["recipe"]) for entry in read_results(arguments.run)["tasks"].values()]
         if shard := recipes and recipes[0].get("shard"):
             again = "Make one run of all parts, and submit that: medical-tasks merge RUN... --out DIR"

@@ -76,7 +76,8 @@ class Board:
             raise AlreadySubmittedError(self.submission(name))
         admission.check_admission(package)
         with self._submitting:
-            admission.check_room(package.manifest.submitter, len(content), self._waiting(), self._queue)
+            waiting = [(one.submitter, self._size(one.id)) for one in self.submissions("pending")]
+            admission.check_room(package.manifest.submitter, len(content), waiting, self._queue)
             try:
                 self.storage.create(package_name(name), content)
             except AlreadyStoredError:
@@ -84,12 +85,16 @@ class Board:
             return self._record(name, package, content)
 
     def submissions(self, state: State | None = None) -> list[Submission]:
-        """Lists the sound submissions, the newest first; `damaged` says what is wrong with the others."""
+        """Lists the sound submissions, the newest first; `damaged` says what is wrong with the others that were read."""
         packages, events = self._listed()
-        self._prefetch([name for listed in events.values() for name in listed])
+        # What waits has one event at most: of the others none is read where only those are asked for.
+        wanted = [
+            each for each in sorted(packages | set(events)) if state != "pending" or len(events.get(each, [])) <= 1
+        ]
+        self._prefetch([name for each in wanted for name in events.get(each, [])])
         found: list[Submission] = []
         damaged: dict[str, str] = {}
-        for each in sorted(packages | set(events)):
+        for each in wanted:
             try:
                 found.append(self._submission(each, events.get(each, []), has_package=each in packages))
             except DamagedError as error:
@@ -187,22 +192,9 @@ class Board:
                 events.setdefault(match[1], []).append(name)
         return packages, events
 
-    def _waiting(self) -> list[tuple[contents.Submitter, int]]:
-        """Submitter and size of each pending submission; reads no others."""
-        packages, events = self._listed()
-        pending = [each for each in sorted(packages) if len(events.get(each, [])) <= 1]
-        self._prefetch([name for each in pending for name in events.get(each, [])])
-        found: list[tuple[contents.Submitter, int]] = []
-        for each in pending:
-            with contextlib.suppress(DamagedError):  # a maintainer is told of it
-                submission = self._submission(each, events.get(each, []), has_package=True)
-                if submission.state == "pending":
-                    unsaved = each in self._unsaved
-                    size = (
-                        len(self.storage.read(package_name(each))) if unsaved else self._submitted(each).package_bytes
-                    )
-                    found.append((submission.submitter, size))
-        return found
+    def _size(self, name: str) -> int:
+        unsaved = name in self._unsaved
+        return len(self.storage.read(package_name(name))) if unsaved else self._submitted(name).package_bytes
 
     def _submission(self, name: str, events: list[str], *, has_package: bool) -> Submission:
         if not (has_package and _is_whole(name, events)):

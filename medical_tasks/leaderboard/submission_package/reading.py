@@ -17,7 +17,6 @@ from typing import Any, Final
 
 from medical_tasks._version import __version__
 from medical_tasks.benchmarks.catalog import task_spec
-from medical_tasks.errors import MissingError
 from medical_tasks.io.files import open_file, readable
 from medical_tasks.io.json_records import Field
 from medical_tasks.leaderboard.submission_package import contents
@@ -62,7 +61,7 @@ def read_package(source: Path | bytes, *, limits: contents.ReadLimits = contents
 def package_bytes(path: Path, limits: contents.ReadLimits = contents.DEFAULT_LIMITS) -> bytes:
     """Reads a file no further than a package may be long; of one that is longer a byte more."""
     wanted = "Give the .zip that `medical-tasks submit RUN --to space` wrote."
-    with readable(path, missing=wanted, again=wanted, error=MissingError), open_file(path) as file:
+    with readable(path, missing=wanted, again=wanted), open_file(path) as file:
         return file.read(limits.package_bytes + 1)
 
 

@@ -18,7 +18,6 @@ from typing import Any, Final, Literal
 
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.private_store import in_use, new_private_id, private_folder
-from medical_tasks.io.files import read_text
 from medical_tasks.judges.base import Judge, JudgeOptions, Question, Unreadable, Unscored, Verdict
 from medical_tasks.judges.case import UNREADABLE, asked_sha256
 from medical_tasks.judges.lexical import decide
@@ -26,6 +25,7 @@ from medical_tasks.leaderboard.submission_package.contents import Found, VerifyO
 from medical_tasks.leaderboard.submission_package.privacy import scrub_recipe, texts_allowed
 from medical_tasks.leaderboard.submission_package.results import COMPARED, differences, told
 from medical_tasks.leaderboard.submission_package.rows import item_columns
+from medical_tasks.leaderboard.submission_package.writing import verdict_rows
 from medical_tasks.runs.finishing import finish, score_responses
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.judging import RECORDED, JudgeRequest, RunJudge, TaskJudge
@@ -87,13 +87,11 @@ def scored_again(
         replay.unread = unread_replies(verdicts, recipe["judge"]["votes"])
         with replay:
             results = finish([answered], run, replay)
-    said = run.path / VERDICTS_FILE
-    lines = read_text(said, encoding="ascii").splitlines() if said.is_file() else []
     given = answered.scoring_args
     return Scored(
         entry=results["tasks"][answered.task.name],
         rows=read_items(run.path),
-        verdicts=list(map(json.loads, lines)),
+        verdicts=verdict_rows(run.path),
         replay=replay,
         left=tuple(metric.name for metric in reported.metrics if metric.needs and metric.needs not in given),
     )

@@ -44,7 +44,13 @@ def write_package(
     checked = read_submitter("the submitter", asdict(submitter))
     raw = read_results(folder)
     names = _chosen(folder, raw["tasks"], tasks)
-    _check_size(folder, {name: raw["tasks"][name]["n_items"] for name in names})
+    counts, most = {name: raw["tasks"][name]["n_items"] for name in names}, contents.DEFAULT_LIMITS.items
+    if sum(counts.values()) > most:
+        raise UsageError(
+            f"{folder}: a package takes at most {most:,} items of all its tasks, and this run has "
+            f"{', '.join(f'{name} {count:,}' for name, count in counts.items())}. Submit them in several (--task NAME), "
+            f"and run one that has more by itself, as no official split has, with --max-samples {most}."
+        )
     results = scrub({**raw, "tasks": {name: raw["tasks"][name] for name in names}})
     partial = partial_facts(results)
     if partial and not allow_partial:
@@ -54,7 +60,7 @@ def write_package(
             "leaderboards may refuse with --allow-partial."
         )
     rows = read_items(folder)
-    verdicts = _verdict_rows(folder)
+    verdicts = verdict_rows(folder)
     items: list[dict[str, Any]] = []
     answers: list[dict[str, str]] = []
     kept: list[Mapping[str, Any]] = []
@@ -95,22 +101,8 @@ def _chosen(folder: Path, entries: Mapping[str, Any], wanted: Sequence[str]) -> 
     return chosen
 
 
-def _check_size(folder: Path, counts: Mapping[str, int], most: int = contents.DEFAULT_LIMITS.items) -> None:
-    if sum(counts.values()) <= most:
-        return
-    largest = max(counts, key=lambda name: counts[name])
-    step = (
-        f"{largest} alone has more, as no official split has. Run it on one of those, or with --max-samples {most}."
-        if counts[largest] > most
-        else f"Submit the tasks in several packages, the largest by itself: --task {largest}"
-    )
-    told = ", ".join(f"{name} {count:,}" for name, count in counts.items())
-    raise UsageError(
-        f"{folder}: a package takes at most {most:,} items of all its tasks, and this run has {told}. {step}"
-    )
-
-
-def _verdict_rows(folder: Path) -> list[dict[str, Any]]:
+def verdict_rows(folder: Path) -> list[dict[str, Any]]:
+    """Reads the verdicts of a run."""
     path = folder / VERDICTS_FILE
     try:
         return [json.loads(line) for line in read_text(path).split("\n") if line] if path.is_file() else []

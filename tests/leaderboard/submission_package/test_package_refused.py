@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from benchmarks.package_fuzz import hostile_packages, members_of, rehashed, try_package
-from medical_tasks.errors import MissingError
+from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.leaderboard.submission_package import contents
 from medical_tasks.leaderboard.submission_package.reading import read_package
 from tests.leaderboard.made_packages import cases
@@ -161,7 +161,7 @@ def test_values_without_a_denominator_are_not_those_undecided_and_members_are_th
 def test_places_that_are_no_file(tmp_path: Path, medcalc: bytes) -> None:
     with pytest.raises(MissingError, match=r"no such file\. Give the \.zip"):
         read_package(tmp_path / "none.zip")
-    with pytest.raises(MissingError, match=r"cannot be read \(Is a directory\)\. Give the \.zip"):
+    with pytest.raises(UsageError, match=r"cannot be read \(Is a directory\)\. Give the \.zip"):
         read_package(tmp_path)
     file = tmp_path / "package.zip"
     file.write_bytes(medcalc)
