@@ -46,6 +46,10 @@ def add_chosen_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) 
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes what the target takes; its exit code."""
+    if arguments.run is None and not hasattr(arguments, "check"):
+        raise UsageError(
+            f"give the folder of a finished run: medical-tasks submit RUN --to {arguments.to} (options: --to {arguments.to} --help)"
+        )
     if arguments.run is not None and (arguments.run.expanduser() / RESULTS_FILE).is_file():  # else the target says so
         recipes = [mapping(entry["recipe"]) for entry in read_results(arguments.run)["tasks"].values()]
         if shard := recipes and recipes[0].get("shard"):

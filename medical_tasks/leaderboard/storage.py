@@ -105,9 +105,6 @@ class LocalStorage:
         if self.folder.exists() and not self.folder.is_dir():
             raise UsageError(f"{folder}: is no folder; a leaderboard's store is one. Choose another --store.")
 
-    def __repr__(self) -> str:
-        return f"LocalStorage({str(self.folder)!r})"
-
     def create(self, name: str, content: bytes) -> None:
         """Writes a file whole, or not at all."""
         place = self.folder / check_name(name)
@@ -254,9 +251,6 @@ class HubStorage:
         # One commit at a time from here: only other processes can come first.
         self._writing = threading.Lock()
         logging.getLogger("huggingface_hub._commit_api").addFilter(_is_news)
-
-    def __repr__(self) -> str:
-        return f"HubStorage({self.repo_id!r})"
 
     def create(self, name: str, content: bytes) -> None:
         """Writes a file whole, or not at all."""

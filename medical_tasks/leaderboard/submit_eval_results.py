@@ -72,12 +72,11 @@ OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes a file a task."""
-    if arguments.run is None:
-        raise UsageError(
-            "give the folder of a finished run: medical-tasks submit runs/my-run --to eval-results --dataset-repo OWNER/NAME"
-        )
     results = _results(arguments)
-    texts = {file: _text(file, result) for file, result in results.items()}
+    # Very wide, so that notes stay in one line; one line is what the Hub shows.
+    style: dict[str, Any] = {"sort_keys": False, "allow_unicode": True, "width": _MOST_BYTES}
+    content = {file: _hub().eval_result_entries_to_yaml([result]) for file, result in results.items()}
+    texts = {file: yaml.safe_dump(each, **style) for file, each in content.items()}
     out: Path = arguments.out or DEFAULT_OUT
     written = write_results(texts, out, force=arguments.force)
     for file, result in results.items():
@@ -141,17 +140,6 @@ def _check_publishable(arguments: argparse.Namespace, tasks: Sequence[TaskSpec],
             + "\n  ".join(problems)
             + (f"\nThe others can be written with --tasks {','.join(rest)}" if rest else "")
         )
-
-
-def _text(file: str, entry: Any) -> str:
-    hub = _hub()
-    # Very wide, so that notes stay in one line; one line is what the Hub shows.
-    text = yaml.safe_dump(
-        hub.eval_result_entries_to_yaml([entry]), sort_keys=False, allow_unicode=True, width=_MOST_BYTES
-    )
-    if hub.parse_eval_result_entries(yaml.safe_load(text)) != [entry]:
-        raise RuntimeError(f"{file}: huggingface_hub does not read back what it was to write: {text!r}")
-    return text
 
 
 def _hub() -> Any:

@@ -46,10 +46,6 @@ OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes the package."""
-    if arguments.run is None:
-        raise UsageError(
-            "give the folder of a finished run: medical-tasks submit runs/my-run --to space --model-name NAME"
-        )
     if not arguments.model_name:
         raise UsageError('--model-name: give the name that the leaderboard shows, such as --model-name "My Model 7B".')
     submitter = Submitter(

@@ -18,7 +18,7 @@ from typing import Any, Final
 from medical_tasks._version import __version__
 from medical_tasks.benchmarks.catalog import task_spec
 from medical_tasks.io.files import open_file, readable
-from medical_tasks.io.json_records import Field
+from medical_tasks.io.json_records import Field, is_list_of
 from medical_tasks.leaderboard.submission_package import contents
 from medical_tasks.leaderboard.submission_package import results as results_file
 from medical_tasks.leaderboard.submission_package import values as forms
@@ -184,7 +184,7 @@ def make_manifest(
         "suite": f"medical-tasks {__version__}",
         "submitter": asdict(submitter),
         "tasks": list(tasks),
-        "partial": {name: list(reasons) for name, reasons in partial.items()},
+        "partial": partial,
         "files": {name: contents.file_facts(content) for name, content in files.items()},
     }
     return {**stated, "content_sha256": contents.content_sha256(stated)}
@@ -208,8 +208,7 @@ def read_manifest(value: Any, files: Mapping[str, bytes], limits: contents.ReadL
             f"{', '.join(sorted(files))}"
         )
     for name, content in files.items():
-        said = forms.check_fields(f"{contents.MANIFEST}, files, {name}", read["files"][name], _FILE_FACTS)
-        if said != contents.file_facts(content):
+        if read["files"][name] != contents.file_facts(content):
             raise contents.not_sound(f"{name}: its hash or length is not what {contents.MANIFEST} says; it was changed")
     if read["content_sha256"] != contents.content_sha256(read):
         raise contents.not_sound(
@@ -220,27 +219,16 @@ def read_manifest(value: Any, files: Mapping[str, bytes], limits: contents.ReadL
         submitter=read_submitter(f"{contents.MANIFEST}, submitter", read["submitter"]),
         tasks=tuple(names),
         content_sha256=read["content_sha256"],
-        partial={name: tuple(reasons) for name, reasons in read["partial"].items()},
+        partial=read["partial"],
     )
 
 
-def _lists_of_texts(value: Any) -> bool:
-    texts, sound = forms.line_text(300, least=1).holds, forms.is_object(value)
-    return sound and all(isinstance(each, list) and each and all(map(texts, each)) for each in value.values())
-
-
-_FILE_FACTS = {"bytes": forms.whole_number(), "sha256": forms.HASH}
 _MANIFEST_FIELDS: Mapping[str, Field] = {
     "format": forms.one_of((contents.FORMAT,)),
     "suite": forms.SUITE,
-    "submitter": Field(holds=forms.is_object, rule="an object"),
-    "tasks": Field(
-        holds=lambda value: (
-            isinstance(value, list) and all(isinstance(each, str) and len(each) <= 64 for each in value)
-        ),
-        rule="a list of names",
-    ),
-    "partial": Field(holds=_lists_of_texts, rule="an object of lists of sentences"),
-    "files": Field(holds=forms.is_object, rule="an object"),
+    "submitter": forms.OBJECT,
+    "tasks": is_list_of(forms.line_text(64)),
+    "partial": forms.OBJECT,
+    "files": forms.OBJECT,
     "content_sha256": forms.HASH,
 }

@@ -84,7 +84,9 @@ def scored_again(
         file.write_text("".join(f"{json.dumps(dict(row))}\n" for row in verdicts), encoding="ascii")
         request = judge_request(recipe["judge"], options, name=f"{RECORDED}{file}")
         replay = Replay(request, store=store, log_dir=scratch)
-        replay.unread = unread_replies(verdicts, recipe["judge"]["votes"])
+        if recipe["judge"]["votes"] == 1:  # of several it may be another one that is told
+            unread = (row for row in verdicts if row.get("unscored") == UNREADABLE and row.get("text"))
+            replay.unread = {(row["id"], row["sha256"]): row["text"] for row in unread}
         with replay:
             results = finish([answered], run, replay)
     given = answered.scoring_args
@@ -114,10 +116,8 @@ def check_scores(reported: TaskSpec, rows: Sequence[Mapping[str, Any]], made: Sc
     return "match", f"{len(rows):,} items score the same, metric by metric{left}"
 
 
-def check_results(reported: TaskSpec, entry: Mapping[str, Any], made: Scored | None) -> Found:
-    """Compares metrics, intervals, bounds, breakdowns and coverage; with the items alone where nothing was scored again."""
-    if made is None:
-        return "match", "values, intervals and coverage are those of the package's own items; not computed from answers"
+def check_results(reported: TaskSpec, entry: Mapping[str, Any], made: Scored) -> Found:
+    """Compares metrics, intervals, bounds, breakdowns and coverage."""
     left = {*made.left, *(metric.whole for metric in reported.metrics if metric.name in made.left and metric.whole)}
     left |= {metric.name for metric in reported.metrics if metric.kind == "average" and made.left}
     compared = (each for name in COMPARED for each in differences(entry[name], made.entry[name], (name,)))
@@ -147,20 +147,6 @@ def judge_request(recipe: Mapping[str, Any], options: VerifyOptions, *, name: st
     mode = recipe.get("mode") if recipe.get("mode") in ("single", "batched") else "single"
     args = {} if name == "lexical" or name.startswith(RECORDED) else options.judge_args
     return JudgeRequest(name=name, args=args, options=asked, mode=mode, prompts=str(recipe["prompts"].get("set")))
-
-
-def unread_replies(rows: Sequence[Mapping[str, Any]], votes: int) -> dict[tuple[str, str], str]:
-    """Replies that are said to be unreadable; only of one vote, since of several it may be another one that is told."""
-    if votes > 1:
-        return {}
-    return {
-        (row["id"], row["sha256"]): row["text"] for row in rows if row.get("unscored") == UNREADABLE and row.get("text")
-    }
-
-
-def withheld(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether verdicts were more than labels and numbers, and what they said was taken out with the texts."""
-    return any('""' in json.dumps(row.get("value")) for row in rows)
 
 
 @dataclass

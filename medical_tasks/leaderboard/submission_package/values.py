@@ -101,6 +101,9 @@ def is_object(value: Any) -> bool:
     return isinstance(value, dict) and all(len(name) <= 200 and is_plain(name) for name in value)
 
 
+OBJECT: Final = Field(holds=is_object, rule="an object with short names")
+
+
 def plain_json(*, of: type | None = None) -> Field:
     """Any JSON whose texts are settings: short, and with no hidden character but line feeds and tabs."""
     return Field(
