@@ -15,7 +15,7 @@ from medical_tasks.errors import UsageError
 from medical_tasks.leaderboard.ranking import group_of
 from medical_tasks.leaderboard.records import TRANSITIONS, EntryState, Event, Submission, check_line
 from medical_tasks.leaderboard.storage import AlreadyStoredError
-from medical_tasks.leaderboard.submission_package.contents import Package, Submitter
+from medical_tasks.leaderboard.submission_package.contents import MIB, Package, Submitter
 from medical_tasks.leaderboard.submission_package.submitters import model_key, name_key
 from medical_tasks.leaderboard.submission_package.values import is_number
 from medical_tasks.runs.recipes import mapping, one_line, short
@@ -100,9 +100,6 @@ def _share(entry: Mapping[str, Any]) -> float:
     return float(scored / asked) if asked else 0.0
 
 
-_MIB: Final = 1 << 20
-
-
 class QueueFullError(UsageError):
     """Too much is pending already; nothing of the package was kept."""
 
@@ -112,7 +109,7 @@ class QueueLimits:
     """How much may be pending at the same time; `of_submitter` counts one organisation, or one model where none is named."""
 
     count: int = 500
-    total_bytes: int = 2048 * _MIB
+    total_bytes: int = 2048 * MIB
     of_submitter: int = 50
 
 

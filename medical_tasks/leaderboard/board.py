@@ -115,9 +115,9 @@ class Board:
     def package(self, name: str) -> contents.Package:
         """Reads a submission's package, with every check that is made on submission."""
         self.submission(name)
-        content = self.storage.read(package_name(name))
         if name in self._unsaved:
-            return self._orphan(name, content)
+            return self.orphan(name)[0]
+        content = self.storage.read(package_name(name))
         records.check_hash(package_name(name), content, self._submitted(name))
         return read_package(content, limits=self._limits)
 
@@ -178,10 +178,6 @@ class Board:
                     f"leaderboard reject {holder.id}"
                 )
 
-    def check_waiting(self, name: str) -> None:
-        """Reads a package that has no event yet; changes nothing."""
-        self._orphan(name, self.storage.read(package_name(name)))
-
     def _listed(self) -> tuple[set[str], dict[str, list[str]]]:
         packages: set[str] = set()
         events: dict[str, list[str]] = {}
@@ -202,8 +198,7 @@ class Board:
         if not has_package:
             raise DamagedError(f"{package_name(name)}: is not there, but events of it are.")
         if not events:
-            content = self.storage.read(package_name(name))
-            return self._record(name, self._orphan(name, content), content)
+            return self._record(name, *self.orphan(name))
         self._unsaved.pop(name, None)  # another process could write it
         if not _is_whole(name, events):
             raise DamagedError(f"events/{name}/: an event is missing; there are {', '.join(sorted(events))}.")
@@ -218,14 +213,16 @@ class Board:
         events = [each for each in self.storage.names(f"events/{name}/") if EVENT.fullmatch(each)]
         return events, package_name(name) in self.storage.names(f"submissions/{name}/")
 
-    def _orphan(self, name: str, content: bytes) -> contents.Package:
+    def orphan(self, name: str) -> tuple[contents.Package, bytes]:
+        """Reads a package that has no event yet, with its bytes; changes nothing."""
+        content = self.storage.read(package_name(name))
         try:
             package = read_package(content, limits=self._limits)
         except contents.PackageError as error:
             raise DamagedError(f"{package_name(name)}: has no event, and is no package: {error}") from error
         if package.manifest.id != name:
             raise DamagedError(f"{package_name(name)}: has no event, and is the package {package.manifest.id}.")
-        return package
+        return package, content
 
     def _record(self, name: str, package: contents.Package, content: bytes) -> Submission:
         """Stores the first event of a package that is in the store."""

@@ -63,7 +63,7 @@ def check_store(board: Board) -> StoreCheck:
     for each in (*sorted({*packages, *events} - {*waiting}), *waiting):
         try:
             if each in waiting:
-                board.check_waiting(each)
+                board.orphan(each)
                 continue
             # What a package and the event that it was submitted by say otherwise.
             submission, manifest = board.submission(each), board.package(each).manifest

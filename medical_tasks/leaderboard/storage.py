@@ -108,8 +108,6 @@ class LocalStorage:
     def create(self, name: str, content: bytes) -> None:
         """Writes a file whole, or not at all."""
         place = self.folder / check_name(name)
-        if place.exists():  # told early; the link below is what decides
-            raise _already(name)
         part = self.folder / _PARTS / uuid.uuid4().hex
         try:
             _make_folder(part.parent, top=self.folder)

@@ -369,8 +369,3 @@ def upload_path(value: Any, folder: Path) -> Path:
     if path.parent == folder and _TOKEN.fullmatch(path.name) and path.is_file():
         return path
     raise MissingError("the uploaded file is not here any more: it is kept for an hour at most. Upload it again.")
-
-
-def megabytes(count: int) -> str:
-    """Writes a limit as people say it."""
-    return f"{count / (1 << 20):g} MiB"

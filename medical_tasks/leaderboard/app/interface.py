@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl
 from medical_tasks.errors import MedicalTasksError, MissingError
 from medical_tasks.leaderboard.admission import AdmissionError, QueueFullError, check_admission
 from medical_tasks.leaderboard.app import parts as shared
-from medical_tasks.leaderboard.app.door import megabytes, upload_path
+from medical_tasks.leaderboard.app.door import upload_path
 from medical_tasks.leaderboard.app.pages import about_page, framed, page_at
 from medical_tasks.leaderboard.app.snapshot import Content, Snapshot
 from medical_tasks.leaderboard.records import Submission
@@ -257,7 +257,7 @@ def introduction() -> Markup:
     return markup(
         '<h2 class="mtl-title">Submit a package</h2>',
         '<p class="mtl-lead">A package is the zip file that <code>medical-tasks submit RUN --to space --out FILE.zip</code> writes '
-        f"from a finished run, at most {megabytes(DEFAULT_LIMITS.package_bytes)}. It is checked here first; nothing of a package "
+        f"from a finished run, at most {DEFAULT_LIMITS.package_bytes >> 20} MiB. It is checked here first; nothing of a package "
         "that is refused is kept. What you submit waits in the queue until a maintainer decides.</p>",
     )
 

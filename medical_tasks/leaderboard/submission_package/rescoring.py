@@ -265,7 +265,7 @@ def ask_again(
         score_responses(sample, task_judge.judging)
         made = task_judge.rows(private=not all("text" in row for row in rows))
     said = {(row["id"], row["sha256"]): row.get("value") for row in rows}
-    decided = [((row["id"], row["sha256"]), _json(row["value"])) for row in made if "value" in row]
+    decided = [((row["id"], row["sha256"]), json.loads(json.dumps(row["value"]))) for row in made if "value" in row]
     known = [(said[key], value) for key, value in decided if key in said]
     about = f"asked again about {len(sample.items)} items"
     if not known:
@@ -290,11 +290,7 @@ def _sampled(answered: AnsweredTask, options: VerifyOptions) -> AnsweredTask:
 
 
 def _by_id(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {f"{row['id']} {row['sha256'][:12]}": _json(dict(row)) for row in rows}
-
-
-def _json(value: Any) -> Any:
-    return json.loads(json.dumps(value))
+    return {f"{row['id']} {row['sha256'][:12]}": row for row in rows}
 
 
 def _whole(value: Any, default: int) -> int:

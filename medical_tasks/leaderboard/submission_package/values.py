@@ -209,7 +209,7 @@ class JsonReader:
         except UnicodeDecodeError as error:
             raise not_sound(f"{where}: not UTF-8 text (byte {error.start})") from error
         except (ValueError, RecursionError) as error:
-            raise not_sound(f"{where}: not JSON ({_fault_of(error)})") from error
+            raise not_sound(f"{where}: not JSON ({error})") from error
 
     def _short(self, text: str) -> str:
         if len(text) > self.limits.number_characters:
@@ -227,9 +227,3 @@ def finite(text: str) -> float:
 
 def _no_constant(text: str) -> Any:
     raise ValueError(f"{text} is no JSON; a value without a denominator is written as the text nan")
-
-
-def _fault_of(error: Exception) -> str:
-    if isinstance(error, json.JSONDecodeError):
-        return f"{error.msg}, character {error.pos}"  # `doc` stays out: it is the whole text
-    return "nested too deeply" if isinstance(error, RecursionError) else str(error)
