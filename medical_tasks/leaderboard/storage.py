@@ -189,11 +189,9 @@ def _make_folder(folder: Path, *, top: Path) -> None:
     # Above the store it is the user's own rule who may look in.
     mode = 0o700 if folder == top or top in folder.parents else 0o777
     try:
-        folder.mkdir(mode=mode)
-    except FileExistsError:
-        if not folder.is_dir():
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)) from None
-        return  # another writer made it
+        folder.mkdir(mode=mode, exist_ok=True)  # another writer may have made it meanwhile
+    except FileExistsError as error:
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)) from error
     _sync_folder(folder.parent)
 
 

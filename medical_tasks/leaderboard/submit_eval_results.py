@@ -27,11 +27,11 @@ from medical_tasks.io.files import WholeFile, read_bytes, readable
 from medical_tasks.io.output import tell
 from medical_tasks.leaderboard.records import check_line
 from medical_tasks.leaderboard.submission_package.values import number
+from medical_tasks.leaderboard.submission_package.writing import chosen_tasks
 from medical_tasks.report.entry_notes import warning
 from medical_tasks.report.folders import ANYTHING, COUNT, TEXT, Form, damage
 from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label
 from medical_tasks.runs.recipes import mapping, one_line
-from medical_tasks.runs.responses import check_recipe
 from medical_tasks.runs.results import read_results
 from medical_tasks.spec import DatasetSpec, TaskSpec
 
@@ -98,9 +98,8 @@ def _results(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.variant is not None and _VARIANT.fullmatch(variant) is None:  # it becomes part of a file name
         raise UsageError(f"--variant {variant!r}: up to 40 letters, digits, _ and -, such as with-tools.")
     entries: Mapping[str, Any] = read_results(arguments.run)["tasks"]
-    wanted = [task_spec(name) for name in entries] if arguments.tasks is None else parse_task_names(arguments.tasks)
-    if missing := [task.name for task in wanted if task.name not in entries]:
-        raise UsageError(f"{arguments.run}: has no results of {', '.join(missing)}. It has {', '.join(entries)}.")
+    named = [] if arguments.tasks is None else [task.name for task in parse_task_names(arguments.tasks)]
+    wanted = [task_spec(name) for name in chosen_tasks(arguments.run, entries, named)]
     needed = list(dict.fromkeys(task.dataset for task in wanted))
     _check_publishable(arguments, wanted, entries)
     repos = dataset_repos(arguments.dataset_repo, needed)
@@ -129,7 +128,6 @@ def _check_publishable(arguments: argparse.Namespace, tasks: Sequence[TaskSpec],
     found: dict[str, list[str]] = {}
     for task in tasks:
         entry = entries[task.name]
-        check_recipe(arguments.run, entry["recipe"])
         if said := _damage(task, entry):
             raise UsageError(f"{arguments.run}: its results.json is damaged: {said}. Give that run's command again.")
         found[task.name] = refusals(task, dataset_spec(task.dataset), entry, allow_partial=arguments.allow_partial)

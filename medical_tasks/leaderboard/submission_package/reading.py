@@ -224,7 +224,7 @@ def read_manifest(value: Any, files: Mapping[str, bytes], limits: contents.ReadL
 
 
 _MANIFEST_FIELDS: Mapping[str, Field] = {
-    "format": forms.one_of((contents.FORMAT,)),
+    "format": forms.whole_number(contents.FORMAT, contents.FORMAT),
     "suite": forms.SUITE,
     "submitter": forms.OBJECT,
     "tasks": is_list_of(forms.line_text(64)),

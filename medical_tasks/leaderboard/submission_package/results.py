@@ -101,7 +101,9 @@ _JUDGED_BY: Final = {name: _JUDGE[name] for name in ("name", "comparable", "vote
 def check_results(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
     """Checks the form of `results.json`, not yet its numbers; `names` are the tasks that `package.json` names."""
     results = forms.check_fields(
-        contents.RESULTS, value, {"schema_version": forms.one_of((SCHEMA_VERSION,)), "tasks": forms.OBJECT}
+        contents.RESULTS,
+        value,
+        {"schema_version": forms.whole_number(SCHEMA_VERSION, SCHEMA_VERSION), "tasks": forms.OBJECT},
     )
     known = tasks()
     for name in results["tasks"]:

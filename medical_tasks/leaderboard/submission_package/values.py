@@ -9,7 +9,7 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from typing import Any, Final, TypeGuard
 
@@ -77,14 +77,6 @@ def whole_number(low: int = 0, high: int = _LARGEST) -> Field:
     return Field(
         holds=lambda value: isinstance(value, int) and not isinstance(value, bool) and low <= value <= high,
         rule=f"a whole number of {low:,} to {high:,}",
-    )
-
-
-def one_of(allowed: Collection[Any]) -> Field:
-    """One of a few values."""
-    return Field(
-        holds=lambda value: isinstance(value, str | int | None) and not isinstance(value, bool) and value in allowed,
-        rule=f"one of {', '.join(map(repr, allowed))}",
     )
 
 

@@ -43,7 +43,7 @@ def write_package(
     """Writes a finished run, or some of its `tasks`, as a package; `allow_partial` also what is not the whole official split."""
     checked = read_submitter("the submitter", asdict(submitter))
     raw = read_results(folder)
-    names = _chosen(folder, raw["tasks"], tasks)
+    names = chosen_tasks(folder, raw["tasks"], tasks)
     counts, most = {name: raw["tasks"][name]["n_items"] for name in names}, contents.DEFAULT_LIMITS.items
     if sum(counts.values()) > most:
         raise UsageError(
@@ -88,7 +88,8 @@ def write_package(
     return package
 
 
-def _chosen(folder: Path, entries: Mapping[str, Any], wanted: Sequence[str]) -> list[str]:
+def chosen_tasks(folder: Path, entries: Mapping[str, Any], wanted: Sequence[str]) -> list[str]:
+    """Names the tasks of a run that are wanted, all without any, in the order of the run; each with a recipe to find it by."""
     missing = [name for name in wanted if name not in entries]
     if missing or not entries:
         raise UsageError(
