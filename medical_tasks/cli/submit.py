@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from medical_tasks.cli import add_options
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.recipes import mapping
 from medical_tasks.runs.results import RESULTS_FILE, read_results
@@ -40,12 +41,16 @@ def add_chosen_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) 
     known.add_argument("--to", nargs="?")
     target = known.parse_known_args(list(words))[0].to
     if target in TARGETS:
-        importlib.import_module(TARGETS[target]).add_arguments(parser)
+        add_options(parser, {"": importlib.import_module(TARGETS[target]).OPTIONS})
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes what the target takes; its exit code."""
-    if arguments.run is not None and (arguments.run / RESULTS_FILE).is_file():
+    if arguments.run is None and not hasattr(arguments, "check"):
+        raise UsageError(
+            f"give the folder of a finished run: medical-tasks submit RUN --to {arguments.to} (options: --to {arguments.to} --help)"
+        )
+    if arguments.run is not None and (arguments.run.expanduser() / RESULTS_FILE).is_file():  # else the target says so
         recipes = [mapping(entry["recipe"]) for entry in read_results(arguments.run)["tasks"].values()]
         if shard := recipes and recipes[0].get("shard"):
             again = "Make one run of all parts, and submit that: medical-tasks merge RUN... --out DIR"

@@ -6,17 +6,16 @@ maintainer says so (`Event.replaces`), and never one where a verified result sta
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from medical_tasks.benchmarks.catalog import dataset_spec, tasks
+from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.errors import UsageError
 from medical_tasks.leaderboard.ranking import group_of
 from medical_tasks.leaderboard.records import TRANSITIONS, EntryState, Event, Submission, check_line
 from medical_tasks.leaderboard.storage import AlreadyStoredError
-from medical_tasks.leaderboard.submission_package.contents import Package, Submitter
+from medical_tasks.leaderboard.submission_package.contents import MIB, Package, Submitter
 from medical_tasks.leaderboard.submission_package.submitters import model_key, name_key
 from medical_tasks.leaderboard.submission_package.values import is_number
 from medical_tasks.runs.recipes import mapping, one_line, short
@@ -29,8 +28,6 @@ RANKED_COVERAGE: Final = 0.98
 _CONFIDENCE: Final = 0.95
 # Not of a dataset that everybody has: the demo, one's own questions, and generated ones.
 _NOT_SHARED: Final = frozenset({"demo", "own", "fresh", "table"})
-_NEEDED: Final = ("suite", "task", "task_version", "data", "metrics", "statistics", "model")
-_DATA: Final = ("name", "config", "split", "version", "rows_sha256")
 # Its test split has no key that everybody can have.
 _MORE_SPLITS: Final = frozenset({("archehr_qa", "dev")})
 _BASELINE: Final = "baseline/"
@@ -42,11 +39,10 @@ class AdmissionError(UsageError):
 
 
 def check_admission(package: Package) -> None:
-    """Raises `AdmissionError`, which names every task and rule, for a package that may not be submitted."""
-    items = Counter(str(row["task"]) for row in package.items)
-    entries = package.results["tasks"]
+    """Raises `AdmissionError`, which names every task and rule, for a package, as it was read, that may not be submitted."""
+    known, entries = tasks(), package.results["tasks"]
     reasons = [
-        f"{name}: {reason}" for name in package.manifest.tasks for reason in _reasons(name, entries[name], items[name])
+        f"{name}: {reason}" for name in package.manifest.tasks for reason in _reasons(known[name], entries[name])
     ]
     if reasons:
         raise AdmissionError("not taken:\n  " + "\n  ".join(reasons))
@@ -67,73 +63,41 @@ def marks(entry: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _reasons(name: str, entry: Mapping[str, Any], n_rows: int) -> Iterator[str]:
-    known = tasks()
-    if name not in known:
-        yield f"not a task of this version. Tasks: {', '.join(known)}."
-        return
-    task, recipe = known[name], mapping(entry.get("recipe"))
-    data = mapping(recipe.get("data"))
-    lacking = [key for key in _NEEDED if not recipe.get(key)]
-    lacking += [f"data.{key}" for key in _DATA if not isinstance(data.get(key), str)]
-    if lacking:
-        yield f"its recipe lacks {', '.join(lacking)}. Run it again with this version of medical-tasks."
-        return
-    yield from _of_recipe(task, recipe)
-    yield from _of_data(task, data)
-    coverage, n_items = mapping(entry.get("coverage")), entry.get("n_items")
-    asked, scored = coverage.get("asked"), coverage.get("scored")
-    if not asked == n_items == n_rows:
-        yield f"{short(asked)} items were asked, {short(n_items)} are reported and {n_rows} are in the package. Package it again."
-    elif _share(entry) < LEAST_COVERAGE:
+def _reasons(task: TaskSpec, entry: Mapping[str, Any]) -> Iterator[str]:
+    recipe, judge = entry["recipe"], entry["recipe"]["judge"]
+    config, split = recipe["data"]["config"], recipe["data"]["split"]
+    if not recipe["metrics"]:
+        yield "its recipe lacks metrics. Run it again with this version of medical-tasks."
+    if recipe["task_version"].partition("-")[0] != task.version.partition("-")[0]:
+        yield f"task version {recipe['task_version']}, this leaderboard takes {task.version}. Run it again with this version."
+    if recipe["max_samples"] is not None:
+        yield f"only {recipe['max_samples']} items were asked (--max-samples). Run it on the whole split."
+    if recipe["statistics"].get("confidence") != _CONFIDENCE:
+        yield "its intervals are not of 95 %."
+    if recipe["model"]["name"] == _GOLD:
+        yield f"{_GOLD} answers with the gold: it tests the scorer and is no model."
+    if judge is not None and not judge["comparable"]:
         yield (
-            f"{short(scored)} of {asked} items have a score, {100 * LEAST_COVERAGE:.0f} % are needed. Give the run's command "
-            "again: what is missing is asked for again."
+            f"its judge, {short(judge['name'])}, compares words: nobody else's numbers can be set beside these. Score it with "
+            "a judge that understands: medical-tasks score ... --judge JUDGE"
         )
-    headline = mapping(mapping(entry.get("metrics")).get(task.metrics[0].name))
+    if config in _NOT_SHARED:
+        yield f"its data is the configuration {config}, which not everybody has alike. Run it on the official data."
+    elif split != task.split and (task.dataset, split) not in _MORE_SPLITS:
+        yield f"its split is {short(split)}, this leaderboard takes {task.split}."
+    if _share(entry) < LEAST_COVERAGE:
+        yield (
+            f"{entry['coverage']['scored']} of {entry['coverage']['asked']} items have a score, {100 * LEAST_COVERAGE:.0f} % are "
+            "needed. Give the run's command again: what is missing is asked for again."
+        )
+    headline = mapping(entry["metrics"].get(task.metrics[0].name))
     if any(not is_number(headline.get(key)) for key in ("value", "ci_low", "ci_high")):
         yield f"its headline, {task.metrics[0].name}, has no value with an interval."
 
 
-def _of_recipe(task: TaskSpec, recipe: Mapping[str, Any]) -> Iterator[str]:
-    version = str(recipe["task_version"])
-    if recipe["task"] != task.name:
-        yield f"its recipe is of the task {short(recipe['task'])}."
-    if version.partition("-")[0] != task.version.partition("-")[0]:
-        yield f"task version {short(version)}, this leaderboard takes {task.version}. Run it again with this version."
-    if recipe.get("max_samples") is not None:
-        yield f"only {short(recipe['max_samples'])} items were asked (--max-samples). Run it on the whole split."
-    if mapping(recipe["statistics"]).get("confidence") != _CONFIDENCE:
-        yield "its intervals are not of 95 %."
-    if mapping(recipe["model"]).get("name") == _GOLD:
-        yield f"{_GOLD} answers with the gold: it tests the scorer and is no model."
-    judge = mapping(recipe.get("judge"))
-    if task.judge and not judge:
-        yield "it needs a judge and names none. Score it with one: medical-tasks score ... --judge JUDGE"
-    elif judge and judge.get("comparable") is not True:
-        yield (
-            f"its judge, {short(judge.get('name'))}, compares words: nobody else's numbers can be set beside these. Score it with "
-            "a judge that understands: medical-tasks score ... --judge JUDGE"
-        )
-
-
-def _of_data(task: TaskSpec, data: Mapping[str, Any]) -> Iterator[str]:
-    config, split = data["config"], data["split"]
-    if data["name"] != task.dataset or config not in dataset_spec(task.dataset).configs:
-        yield f"its data is {short(data['name'])}, {short(config)}: no configuration of {task.dataset}."
-    elif config in _NOT_SHARED:
-        yield f"its data is the configuration {config}, which not everybody has alike. Run it on the official data."
-    elif split != task.split and (task.dataset, split) not in _MORE_SPLITS:
-        yield f"its split is {short(split)}, this leaderboard takes {task.split}."
-
-
 def _share(entry: Mapping[str, Any]) -> float:
-    coverage = mapping(entry.get("coverage"))
-    asked, scored = coverage.get("asked"), coverage.get("scored")
-    return scored / asked if is_number(asked) and is_number(scored) and asked else 0.0
-
-
-_MIB: Final = 1 << 20
+    asked, scored = entry["coverage"]["asked"], entry["coverage"]["scored"]
+    return float(scored / asked) if asked else 0.0
 
 
 class QueueFullError(UsageError):
@@ -145,7 +109,7 @@ class QueueLimits:
     """How much may be pending at the same time; `of_submitter` counts one organisation, or one model where none is named."""
 
     count: int = 500
-    total_bytes: int = 2048 * _MIB
+    total_bytes: int = 2048 * MIB
     of_submitter: int = 50
 
 

@@ -70,17 +70,14 @@ class Board:
 
     def submit(self, content: bytes) -> Submission:
         """Takes a package; whatever it raises for the submitter, nothing of it was kept, and submitting again is safe."""
-        if len(content) > self._limits.package_bytes:
-            raise contents.PackageError(
-                f"the package has {len(content):,} bytes, {self._limits.package_bytes:,} are allowed. Submit fewer tasks at once."
-            )
         package = read_package(content, limits=self._limits)
         name = package.manifest.id
         if self.storage.names(f"submissions/{name}/"):
             raise AlreadySubmittedError(self.submission(name))
         admission.check_admission(package)
         with self._submitting:
-            admission.check_room(package.manifest.submitter, len(content), self._waiting(), self._queue)
+            waiting = [(one.submitter, self._size(one.id)) for one in self.submissions("pending")]
+            admission.check_room(package.manifest.submitter, len(content), waiting, self._queue)
             try:
                 self.storage.create(package_name(name), content)
             except AlreadyStoredError:
@@ -88,12 +85,16 @@ class Board:
             return self._record(name, package, content)
 
     def submissions(self, state: State | None = None) -> list[Submission]:
-        """Lists the sound submissions, the newest first; `damaged` says what is wrong with the others."""
+        """Lists the sound submissions, the newest first; `damaged` says what is wrong with the others that were read."""
         packages, events = self._listed()
-        self._prefetch([name for listed in events.values() for name in listed])
+        # What waits has one event at most: of the others none is read where only those are asked for.
+        wanted = [
+            each for each in sorted(packages | set(events)) if state != "pending" or len(events.get(each, [])) <= 1
+        ]
+        self._prefetch([name for each in wanted for name in events.get(each, [])])
         found: list[Submission] = []
         damaged: dict[str, str] = {}
-        for each in sorted(packages | set(events)):
+        for each in wanted:
             try:
                 found.append(self._submission(each, events.get(each, []), has_package=each in packages))
             except DamagedError as error:
@@ -114,9 +115,9 @@ class Board:
     def package(self, name: str) -> contents.Package:
         """Reads a submission's package, with every check that is made on submission."""
         self.submission(name)
-        content = self.storage.read(package_name(name))
         if name in self._unsaved:
-            return self._orphan(name, content)
+            return self.orphan(name)[0]
+        content = self.storage.read(package_name(name))
         records.check_hash(package_name(name), content, self._submitted(name))
         return read_package(content, limits=self._limits)
 
@@ -177,10 +178,6 @@ class Board:
                     f"leaderboard reject {holder.id}"
                 )
 
-    def check_waiting(self, name: str) -> None:
-        """Reads a package that has no event yet; changes nothing."""
-        self._orphan(name, self.storage.read(package_name(name)))
-
     def _listed(self) -> tuple[set[str], dict[str, list[str]]]:
         packages: set[str] = set()
         events: dict[str, list[str]] = {}
@@ -191,22 +188,9 @@ class Board:
                 events.setdefault(match[1], []).append(name)
         return packages, events
 
-    def _waiting(self) -> list[tuple[contents.Submitter, int]]:
-        """Submitter and size of each pending submission; reads no others."""
-        packages, events = self._listed()
-        pending = [each for each in sorted(packages) if len(events.get(each, [])) <= 1]
-        self._prefetch([name for each in pending for name in events.get(each, [])])
-        found: list[tuple[contents.Submitter, int]] = []
-        for each in pending:
-            with contextlib.suppress(DamagedError):  # a maintainer is told of it
-                submission = self._submission(each, events.get(each, []), has_package=True)
-                if submission.state == "pending":
-                    unsaved = each in self._unsaved
-                    size = (
-                        len(self.storage.read(package_name(each))) if unsaved else self._submitted(each).package_bytes
-                    )
-                    found.append((submission.submitter, size))
-        return found
+    def _size(self, name: str) -> int:
+        unsaved = name in self._unsaved
+        return len(self.storage.read(package_name(name))) if unsaved else self._submitted(name).package_bytes
 
     def _submission(self, name: str, events: list[str], *, has_package: bool) -> Submission:
         if not (has_package and _is_whole(name, events)):
@@ -214,8 +198,7 @@ class Board:
         if not has_package:
             raise DamagedError(f"{package_name(name)}: is not there, but events of it are.")
         if not events:
-            content = self.storage.read(package_name(name))
-            return self._record(name, self._orphan(name, content), content)
+            return self._record(name, *self.orphan(name))
         self._unsaved.pop(name, None)  # another process could write it
         if not _is_whole(name, events):
             raise DamagedError(f"events/{name}/: an event is missing; there are {', '.join(sorted(events))}.")
@@ -230,14 +213,16 @@ class Board:
         events = [each for each in self.storage.names(f"events/{name}/") if EVENT.fullmatch(each)]
         return events, package_name(name) in self.storage.names(f"submissions/{name}/")
 
-    def _orphan(self, name: str, content: bytes) -> contents.Package:
+    def orphan(self, name: str) -> tuple[contents.Package, bytes]:
+        """Reads a package that has no event yet, with its bytes; changes nothing."""
+        content = self.storage.read(package_name(name))
         try:
             package = read_package(content, limits=self._limits)
         except contents.PackageError as error:
             raise DamagedError(f"{package_name(name)}: has no event, and is no package: {error}") from error
         if package.manifest.id != name:
             raise DamagedError(f"{package_name(name)}: has no event, and is the package {package.manifest.id}.")
-        return package
+        return package, content
 
     def _record(self, name: str, package: contents.Package, content: bytes) -> Submission:
         """Stores the first event of a package that is in the store."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from medical_tasks.benchmarks.catalog import task_spec, tasks
+from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.table import align
 from medical_tasks.leaderboard.admission import name_notes
@@ -26,9 +26,7 @@ def verified_report(board: Board, name: str, arguments: argparse.Namespace) -> M
     """Verifies a submission's package, and returns a report that matches; `arguments` are of `VerifyOptions` and the guard."""
     from medical_tasks.leaderboard.submission_package.verifying import verify_as_asked
 
-    package = board.package(name)
-    tasks = [task_spec(each) for each in package.manifest.tasks]
-    found = verify_as_asked(package, arguments)
+    found = verify_as_asked(board.package(name), arguments)
     told = "\n".join(
         f"  {check.outcome}: {check.name}: {check.detail}" for check in found.checks if check.outcome != "match"
     )
@@ -37,12 +35,10 @@ def verified_report(board: Board, name: str, arguments: argparse.Namespace) -> M
             f"{name}: does not match, and was not accepted. Nothing was changed; reject it, or ask its submitter.\n{told}"
         )
     # Hashes of answers that the package itself holds prove nothing: they must have been scored.
-    scored = {check.name for check in found.checks if check.outcome == "match"}
-    lacking = [task.name for task in tasks if f"{task.name}: scores" not in scored]
-    if lacking or not found.matches:
+    if found.unproven:
         raise UsageError(
-            f"{name}: of {', '.join(lacking or found.unproven)} nothing could be scored again, and it was not accepted. Give what "
-            f"is lacking, or accept it with --unverified.\n{told}"
+            f"{name}: of {', '.join(found.unproven)} nothing could be scored again, and it was not accepted. Give what is lacking, "
+            f"or accept it with --unverified.\n{told}"
         )
     return found.as_json()
 
@@ -67,7 +63,7 @@ def check_store(board: Board) -> StoreCheck:
     for each in (*sorted({*packages, *events} - {*waiting}), *waiting):
         try:
             if each in waiting:
-                board.check_waiting(each)
+                board.orphan(each)
                 continue
             # What a package and the event that it was submitted by say otherwise.
             submission, manifest = board.submission(each), board.package(each).manifest

@@ -118,7 +118,7 @@ def check_line(name: str, text: str, *, longest: int, needed: bool) -> str:
     """Returns a name or reason as it is stored; `UsageError` where it is empty, too long, or not one plain line."""
     line = text.strip()
     if needed and not line:
-        raise UsageError(f"{name} is needed here and is empty: it stands in the history for everybody to read.")
+        raise UsageError(f"{name} is needed here and is empty: everybody may read it.")
     if len(line) > longest:
         raise UsageError(f"{name} has {len(line)} characters, {longest} are allowed. Say it shorter.")
     if _CONTROL.search(line):

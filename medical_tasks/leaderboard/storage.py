@@ -12,13 +12,15 @@ import errno
 import importlib
 import io
 import logging
+import math
 import os
 import random
 import re
+import stat
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
@@ -82,6 +84,14 @@ def check_name(name: str) -> str:
     return name
 
 
+def _chosen(prefix: str, listed: Callable[[str], Iterable[str]]) -> list[str]:
+    """Names that begin so, of those `listed` in a folder: of the prefix only whole parts say where to look."""
+    inside, slash, _ = prefix.rpartition("/")
+    if slash and not is_name(inside):
+        return []
+    return sorted(name for name in listed(inside) if name.startswith(prefix) and is_name(name))
+
+
 _PARTS: Final = ".parts"
 _OLD_S: Final = 3600.0
 """Nobody takes an hour to write one file."""
@@ -95,14 +105,9 @@ class LocalStorage:
         if self.folder.exists() and not self.folder.is_dir():
             raise UsageError(f"{folder}: is no folder; a leaderboard's store is one. Choose another --store.")
 
-    def __repr__(self) -> str:
-        return f"LocalStorage({str(self.folder)!r})"
-
     def create(self, name: str, content: bytes) -> None:
         """Writes a file whole, or not at all."""
         place = self.folder / check_name(name)
-        if place.exists():  # told early; the link below is what decides
-            raise _already(name)
         part = self.folder / _PARTS / uuid.uuid4().hex
         try:
             _make_folder(part.parent, top=self.folder)
@@ -138,29 +143,19 @@ class LocalStorage:
 
     def names(self, prefix: str = "") -> list[str]:
         """Lists the names that begin so, sorted; files that are not of this store are left out."""
-        # Of the prefix only whole parts say where to look.
-        inside, slash, _ = prefix.rpartition("/")
-        if slash and not is_name(inside):
-            return []
         try:
-            found = [name for name in _walk(self.folder, inside) if name.startswith(prefix) and is_name(name)]
+            return _chosen(prefix, lambda inside: _walk(self.folder, inside))
         except OSError as error:
             raise MissingError(
                 f"{self.folder}: the store cannot be listed ({system_reason(error)}). See who owns it, or choose another --store."
             ) from error
-        return sorted(found)
 
     def _drop_old_parts(self) -> None:
-        now = time.time()
-        with os.scandir(self.folder / _PARTS) as entries:
-            for entry in entries:
-                try:
-                    # Folders are not ours.
-                    old = now - entry.stat(follow_symlinks=False).st_mtime > _OLD_S
-                    if old and not entry.is_dir(follow_symlinks=False):
-                        Path(entry.path).unlink(missing_ok=True)
-                except FileNotFoundError:
-                    continue  # its writer has finished
+        for part in (self.folder / _PARTS).iterdir():
+            with suppress(FileNotFoundError):  # its writer has finished
+                about = part.lstat()
+                if time.time() - about.st_mtime > _OLD_S and not stat.S_ISDIR(about.st_mode):  # folders are not ours
+                    part.unlink(missing_ok=True)
 
     def _unwritable(self, name: str, error: OSError) -> MissingError:
         step = "Free some space, see who owns it, or choose another --store"
@@ -194,11 +189,9 @@ def _make_folder(folder: Path, *, top: Path) -> None:
     # Above the store it is the user's own rule who may look in.
     mode = 0o700 if folder == top or top in folder.parents else 0o777
     try:
-        folder.mkdir(mode=mode)
-    except FileExistsError:
-        if not folder.is_dir():
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)) from None
-        return  # another writer made it
+        folder.mkdir(mode=mode, exist_ok=True)  # another writer may have made it meanwhile
+    except FileExistsError as error:
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)) from error
     _sync_folder(folder.parent)
 
 
@@ -255,9 +248,6 @@ class HubStorage:
         self._writing = threading.Lock()
         logging.getLogger("huggingface_hub._commit_api").addFilter(_is_news)
 
-    def __repr__(self) -> str:
-        return f"HubStorage({self.repo_id!r})"
-
     def create(self, name: str, content: bytes) -> None:
         """Writes a file whole, or not at all."""
         check_name(name)
@@ -272,11 +262,9 @@ class HubStorage:
 
     def names(self, prefix: str = "") -> list[str]:
         """Lists the names that begin so, sorted; files that are not of this store (a README) are left out."""
-        inside, slash, _ = prefix.rpartition("/")
-        if slash and not is_name(inside):
-            return []
-        found = self._retried(lambda: self._list(inside), f"list {prefix or 'all files'}")
-        return sorted(name for name in found if name.startswith(prefix) and is_name(name))
+        return _chosen(
+            prefix, lambda inside: self._retried(lambda: self._list(inside), f"list {prefix or 'all files'}")
+        )
 
     def _create_once(self, name: str, content: bytes, title: str) -> None:
         from huggingface_hub import CommitOperationAdd
@@ -310,7 +298,7 @@ class HubStorage:
             return False
         if found[0].last_commit is not None and found[0].last_commit.title == title:
             return True
-        raise AlreadyStoredError(f"{name}: is in the store already; nothing was changed.")
+        raise _already(name)
 
     def _download(self, name: str) -> bytes:
         from huggingface_hub import hf_hub_url
@@ -342,11 +330,11 @@ class HubStorage:
             try:
                 return _within(end - time.monotonic(), work)
             except outside_errors() as error:
-                trouble = told(error, doing=doing, repo=self.repo_id)
+                trouble, after_s = told(error, doing=doing, repo=self.repo_id)
                 # Those that met once do not meet again in step.
-                pause = max(trouble.after_s, wait * random.uniform(0.5, 1.0)) if isinstance(trouble, Passing) else 0.0  # noqa: S311
-                if not isinstance(trouble, Passing) or time.monotonic() + pause >= end:
-                    raise MissingError(str(trouble)) from error
+                pause = max(after_s, wait * random.uniform(0.5, 1.0))  # noqa: S311
+                if time.monotonic() + pause >= end:
+                    raise MissingError(trouble) from error
             time.sleep(pause)
             wait = min(2 * wait, _LONGEST_WAIT_S)
 
@@ -384,18 +372,6 @@ class Conflict(Exception):  # noqa: N818 - not an error: it is tried again
     """Another commit came first."""
 
 
-class Trouble(Exception):  # noqa: N818 - a message for `MissingError`
-    """What a user is told; trying again at once would not help."""
-
-
-class Passing(Trouble):
-    """Trouble that may be over soon; the Hub asks to wait `after_s`."""
-
-    def __init__(self, message: str, *, after_s: float = 0.0) -> None:
-        super().__init__(message)
-        self.after_s = after_s
-
-
 def outside_errors() -> tuple[type[Exception], ...]:
     """What huggingface_hub raises when the Hub or the way to it is in trouble."""
     import httpx
@@ -420,8 +396,8 @@ _TROUBLES: Final = {
 _UNSURE: Final = "Do the same again later: what was stored all the same is found then, and nothing is stored twice."
 
 
-def told(error: Exception, *, doing: str, repo: str) -> Trouble:
-    """Puts one of `outside_errors` into words; `doing` is what was being done (`store NAME`)."""
+def told(error: Exception, *, doing: str, repo: str) -> tuple[str, float]:
+    """Puts one of `outside_errors` into words, with the seconds to wait first; `doing` is what was being done (`store NAME`)."""
     from huggingface_hub.errors import OfflineModeIsEnabled
 
     status = _status(error)
@@ -438,9 +414,9 @@ def told(error: Exception, *, doing: str, repo: str) -> Trouble:
     known = {"status": status, "repo": repo, "reason": reason, "unsure": _UNSURE}
     said = f"dataset repository {repo} of the Hub, {doing}: {_TROUBLES[kind].format(**known)}"
     if kind not in ("conflict", "busy", "unreached"):
-        return Trouble(said)
+        return said, math.inf
     value = str(getattr(getattr(error, "response", None), "headers", {}).get("retry-after", "0"))
-    return Passing(said, after_s=float(value) if kind == "busy" and value.isdecimal() else 0.0)
+    return said, float(value) if kind == "busy" and value.isdecimal() else 0.0
 
 
 def _status(error: BaseException) -> int:

@@ -39,8 +39,7 @@ _OF_CHECK: Final = ("config", "split")
 _ZIP: Final = ".zip"
 _SHOWN: Final = 10
 
-
-_OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
+OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
     "--out": {
         "type": Path,
         "metavar": "FILE",
@@ -56,12 +55,6 @@ _OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
     "--config": {"metavar": "NAME", "help": "with --check: dataset configuration"},
     "--split": {"metavar": "NAME", "help": "with --check: split, instead of the task's own"},
 }
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the target's options."""
-    for name, about in _OPTIONS.items():
-        parser.add_argument(name, **about)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -22,15 +22,16 @@ import yaml
 
 from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names, task_spec
 from medical_tasks.data.cards import accepted_configs
-from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.files import WholeFile, read_bytes
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.files import WholeFile, read_bytes, readable
 from medical_tasks.io.output import tell
+from medical_tasks.leaderboard.records import check_line
 from medical_tasks.leaderboard.submission_package.values import number
+from medical_tasks.leaderboard.submission_package.writing import chosen_tasks
 from medical_tasks.report.entry_notes import warning
 from medical_tasks.report.folders import ANYTHING, COUNT, TEXT, Form, damage
 from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label
 from medical_tasks.runs.recipes import mapping, one_line
-from medical_tasks.runs.responses import check_recipe
 from medical_tasks.runs.results import read_results
 from medical_tasks.spec import DatasetSpec, TaskSpec
 
@@ -39,8 +40,7 @@ _DECIMALS: Final = 2
 _OLDEST: Final = "1.4"
 _MOST_BYTES: Final = 1_000_000
 
-
-_OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
+OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
     "--dataset-repo": {
         "action": "append",
         "default": [],
@@ -68,26 +68,15 @@ _OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
     "--allow-partial": {"action": "store_true", "help": "also where items have no score; the notes say so"},
     "--force": {"action": "store_true", "help": "write over files that say something else"},
 }
-_WHOSE: Final = ("--source-user", "--source-org")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the target's options."""
-    whose: Any = None
-    for name, about in _OPTIONS.items():
-        if name in _WHOSE:
-            whose = whose or parser.add_mutually_exclusive_group()
-        (whose if name in _WHOSE else parser).add_argument(name, **about)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes a file a task."""
-    if arguments.run is None:
-        raise UsageError(
-            "give the folder of a finished run: medical-tasks submit runs/my-run --to eval-results --dataset-repo OWNER/NAME"
-        )
     results = _results(arguments)
-    texts = {file: _text(file, result) for file, result in results.items()}
+    # Very wide, so that notes stay in one line; one line is what the Hub shows.
+    style: dict[str, Any] = {"sort_keys": False, "allow_unicode": True, "width": _MOST_BYTES}
+    content = {file: _hub().eval_result_entries_to_yaml([result]) for file, result in results.items()}
+    texts = {file: yaml.safe_dump(each, **style) for file, each in content.items()}
     out: Path = arguments.out or DEFAULT_OUT
     written = write_results(texts, out, force=arguments.force)
     for file, result in results.items():
@@ -104,14 +93,13 @@ def run(arguments: argparse.Namespace) -> int:
 def _results(arguments: argparse.Namespace) -> dict[str, Any]:
     source = source_of({name: getattr(arguments, f"source_{name}") for name in ("url", "name", "user", "org")})
     date = None if arguments.date is None else check_date(arguments.date)
-    notes = "" if arguments.notes is None else check_line("--notes", arguments.notes)
+    notes = "" if arguments.notes is None else check_line("--notes", arguments.notes, longest=_LONGEST, needed=True)
     variant = arguments.variant or ""
     if arguments.variant is not None and _VARIANT.fullmatch(variant) is None:  # it becomes part of a file name
         raise UsageError(f"--variant {variant!r}: up to 40 letters, digits, _ and -, such as with-tools.")
     entries: Mapping[str, Any] = read_results(arguments.run)["tasks"]
-    wanted = [task_spec(name) for name in entries] if arguments.tasks is None else parse_task_names(arguments.tasks)
-    if missing := [task.name for task in wanted if task.name not in entries]:
-        raise UsageError(f"{arguments.run}: has no results of {', '.join(missing)}. It has {', '.join(entries)}.")
+    named = [] if arguments.tasks is None else [task.name for task in parse_task_names(arguments.tasks)]
+    wanted = [task_spec(name) for name in chosen_tasks(arguments.run, entries, named)]
     needed = list(dict.fromkeys(task.dataset for task in wanted))
     _check_publishable(arguments, wanted, entries)
     repos = dataset_repos(arguments.dataset_repo, needed)
@@ -140,7 +128,6 @@ def _check_publishable(arguments: argparse.Namespace, tasks: Sequence[TaskSpec],
     found: dict[str, list[str]] = {}
     for task in tasks:
         entry = entries[task.name]
-        check_recipe(arguments.run, entry["recipe"])
         if said := _damage(task, entry):
             raise UsageError(f"{arguments.run}: its results.json is damaged: {said}. Give that run's command again.")
         found[task.name] = refusals(task, dataset_spec(task.dataset), entry, allow_partial=arguments.allow_partial)
@@ -151,17 +138,6 @@ def _check_publishable(arguments: argparse.Namespace, tasks: Sequence[TaskSpec],
             + "\n  ".join(problems)
             + (f"\nThe others can be written with --tasks {','.join(rest)}" if rest else "")
         )
-
-
-def _text(file: str, entry: Any) -> str:
-    hub = _hub()
-    # Very wide, so that notes stay in one line; one line is what the Hub shows.
-    text = yaml.safe_dump(
-        hub.eval_result_entries_to_yaml([entry]), sort_keys=False, allow_unicode=True, width=_MOST_BYTES
-    )
-    if hub.parse_eval_result_entries(yaml.safe_load(text)) != [entry]:
-        raise RuntimeError(f"{file}: huggingface_hub does not read back what it was to write: {text!r}")
-    return text
 
 
 def _hub() -> Any:
@@ -198,18 +174,8 @@ def write_results(results: Mapping[str, str], folder: Path, *, force: bool) -> l
 
 
 def _content(path: Path) -> bytes | None:
-    if not path.exists():
-        return None
-    if not path.is_file():
-        raise UsageError(
-            f"{path}: is a folder or a device; it takes the name of a file to write. Choose another --out."
-        )
-    try:
-        return read_bytes(path)
-    except OSError as error:
-        raise UsageError(
-            f"{path}: is there and cannot be read ({system_reason(error)}). Choose another --out."
-        ) from error
+    with readable(path, again="Choose another --out."):
+        return read_bytes(path) if path.exists() else None
 
 
 _HASH_DIGITS: Final = 12
@@ -392,26 +358,20 @@ def _is_page(url: str) -> bool:
     return sound and not any(char.isspace() or not char.isprintable() for char in url)
 
 
-def check_line(option: str, text: str) -> str:
-    """Takes one line of text."""
-    if not text.strip() or len(text) > _LONGEST or not text.isprintable():
-        got = repr(text) if len(text) <= _LONGEST else f"{len(text)} characters"
-        raise UsageError(f"{option}: one line of at most {_LONGEST} characters that can be shown, not {got}.")
-    return text
-
-
 def source_of(options: Mapping[str, str | None]) -> dict[str, str]:
     """Puts together where a result is from: `url`, `name`, `user` and `org`, as given."""
     given = {name: value for name, value in options.items() if value is not None}
     if given and "url" not in given:
         raise UsageError(f"--source-{next(iter(given))}: says whose page it is; give --source-url as well.")
+    if "user" in given and "org" in given:
+        raise UsageError("--source-user and --source-org: the page is of one of them. Give that one.")
     for name, value in given.items():
         if name == "url" and not _is_page(value):
             raise UsageError(
                 f"--source-url {value!r}: not the address of a page. Write it like https://huggingface.co/OWNER/NAME."
             )
         if name == "name":
-            check_line("--source-name", value)
+            check_line("--source-name", value, longest=_LONGEST, needed=True)
         elif name != "url" and _OWNER.fullmatch(value) is None:
             raise UsageError(
                 f"--source-{name} {value!r}: not a name of the Hub. Write it as in https://huggingface.co/NAME."

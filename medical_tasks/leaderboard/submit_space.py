@@ -27,8 +27,7 @@ from medical_tasks.runs.results import read_results
 
 DEFAULT_OUT: Final = Path("submission.zip")
 
-
-_OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
+OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
     "--model-name": {"metavar": "N", "help": "name of the model, as the leaderboard shows it"},
     "--organisation": {"default": "", "metavar": "O", "help": "who submits it"},
     "--url": {"default": "", "metavar": "U", "help": "https:// page of the model"},
@@ -45,18 +44,8 @@ _OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the target's options."""
-    for name, about in _OPTIONS.items():
-        parser.add_argument(name, **about)
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Writes the package."""
-    if arguments.run is None:
-        raise UsageError(
-            "give the folder of a finished run: medical-tasks submit runs/my-run --to space --model-name NAME"
-        )
     if not arguments.model_name:
         raise UsageError('--model-name: give the name that the leaderboard shows, such as --model-name "My Model 7B".')
     submitter = Submitter(

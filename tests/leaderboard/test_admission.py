@@ -30,7 +30,7 @@ CASES = cases("admission")
 
 
 def changed(recipe: Mapping[str, Any] | None = None, *, task: str = "medcalc", **entry: Any) -> Package:
-    """A package read from nowhere: the reader would refuse some of what is refused here too."""
+    """A package of the form that the reader takes, whose numbers it would not."""
     found = read_package(package(of=50, right=20))
     was = found.results["tasks"]["medcalc"]
     made = {**was, **entry, "recipe": recipe_of(task_spec(task), **(recipe or {}))}

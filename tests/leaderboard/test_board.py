@@ -292,7 +292,7 @@ def test_only_accepted_ones_are_shown(daily: Board) -> None:
 
 
 def test_limits_are_kept_and_what_was_taken_stays_whatever_they_become(tmp_path: Path) -> None:
-    with pytest.raises(PackageError, match=r"has 1,0\d\d bytes, 1,000 are allowed"):  # it is not even read
+    with pytest.raises(PackageError, match=r"has 1,0\d\d bytes, and at most 1,000 are taken"):  # it is not even read
         Board(LocalStorage(tmp_path), limits=ReadLimits(package_bytes=1000)).submit(b"x" * 1001)
     long = package(recipe={"model": {"name": "hf/org/model", "files": ["a" * 2_000] * 1_000}})
     wide = Board(LocalStorage(tmp_path), limits=ReadLimits(ratio=1_000))

@@ -166,7 +166,9 @@ def test_a_file_with_other_content_is_kept(scored: dict[str, Any], capsys: pytes
         Path(".eval_results", name).unlink()
     Path(".eval_results/medcalc.yaml").mkdir()
     assert submit(KQA, MEDCALC, "--force") == 2
-    assert ".eval_results/medcalc.yaml: is a folder" in capsys.readouterr().err
+    assert (
+        ".eval_results/medcalc.yaml: cannot be read (Is a directory). Choose another --out." in capsys.readouterr().err
+    )
     assert list(Path(".eval_results").iterdir()) == [Path(".eval_results/medcalc.yaml")]
 
 

@@ -25,8 +25,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.files import open_file
-from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS, PackageError, ReadLimits
+from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS, PackageError
 
 LONGEST_UPLOAD: Final = DEFAULT_LIMITS.package_bytes + (1 << 16)
 """Bytes: a package and what a browser puts around it."""
@@ -370,25 +369,3 @@ def upload_path(value: Any, folder: Path) -> Path:
     if path.parent == folder and _TOKEN.fullmatch(path.name) and path.is_file():
         return path
     raise MissingError("the uploaded file is not here any more: it is kept for an hour at most. Upload it again.")
-
-
-def uploaded(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> bytes:
-    """Reads an upload, never more of it than a package may have."""
-    try:
-        with open_file(path) as file:
-            content = file.read(limits.package_bytes + 1)
-    except OSError as error:
-        raise MissingError(
-            f"the uploaded file is not here any more ({system_reason(error)}): it is kept for an hour at most. Upload it again."
-        ) from error
-    if len(content) > limits.package_bytes:
-        raise PackageError(
-            f"the file has more than {megabytes(limits.package_bytes)}, the most a package may have. Submit fewer tasks in one "
-            "package: medical-tasks submit RUN --to space --task NAME"
-        )
-    return content
-
-
-def megabytes(count: int) -> str:
-    """Writes a limit as people say it."""
-    return f"{count / (1 << 20):g} MiB"

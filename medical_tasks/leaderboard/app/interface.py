@@ -14,13 +14,13 @@ from urllib.parse import parse_qsl
 from medical_tasks.errors import MedicalTasksError, MissingError
 from medical_tasks.leaderboard.admission import AdmissionError, QueueFullError, check_admission
 from medical_tasks.leaderboard.app import parts as shared
-from medical_tasks.leaderboard.app.door import megabytes, upload_path, uploaded
+from medical_tasks.leaderboard.app.door import upload_path
 from medical_tasks.leaderboard.app.pages import about_page, framed, page_at
 from medical_tasks.leaderboard.app.snapshot import Content, Snapshot
 from medical_tasks.leaderboard.records import Submission
 from medical_tasks.leaderboard.storage import AlreadyStoredError
 from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS, Package, PackageError, ReadLimits
-from medical_tasks.leaderboard.submission_package.reading import read_package
+from medical_tasks.leaderboard.submission_package.reading import package_bytes, read_package
 from medical_tasks.report.html_parts import Cell, Markup, assets_text, component_styles, escaped, link, markup
 from medical_tasks.runs.numbers import coverage, metric_label
 
@@ -219,7 +219,7 @@ def check(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Step:
     """Checks an upload without submitting it; the file is deleted unless it is sound."""
     step: Step | None = None
     try:
-        package = read_package(uploaded(path, limits), limits=limits)
+        package = read_package(path, limits=limits)
         check_admission(package)
         step = Step(html=checked(package), waits=True)
     except MedicalTasksError as error:
@@ -233,7 +233,7 @@ def check(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Step:
 def submit(content: Content, path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Step:
     """Submits what was checked, after checking it again, since the file can change meanwhile; it is deleted in any case."""
     try:
-        submission = content.board.submit(uploaded(path, limits))
+        submission = content.board.submit(package_bytes(path, limits))
     except AlreadyStoredError as error:
         return Step(html=shared.notice("note", "This package was submitted before", _told(error)))
     except MedicalTasksError as error:
@@ -257,7 +257,7 @@ def introduction() -> Markup:
     return markup(
         '<h2 class="mtl-title">Submit a package</h2>',
         '<p class="mtl-lead">A package is the zip file that <code>medical-tasks submit RUN --to space --out FILE.zip</code> writes '
-        f"from a finished run, at most {megabytes(DEFAULT_LIMITS.package_bytes)}. It is checked here first; nothing of a package "
+        f"from a finished run, at most {DEFAULT_LIMITS.package_bytes >> 20} MiB. It is checked here first; nothing of a package "
         "that is refused is kept. What you submit waits in the queue until a maintainer decides.</p>",
     )
 

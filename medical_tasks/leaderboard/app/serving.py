@@ -12,7 +12,6 @@ import sys
 import traceback
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
@@ -36,17 +35,8 @@ _SESSIONS: Final = 500
 """Visits whose state is kept, the longest unused going first: Gradio's own 10,000 would take over a gigabyte."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """Store (a folder or `hub:OWNER/NAME`), and the address to listen at."""
-
-    store: str
-    host: str = "127.0.0.1"
-    port: int = DEFAULT_PORT
-
-
-def settings_of(environment: Mapping[str, str]) -> Settings:
-    """Reads the environment. Only this machine reaches the app, except on a Space, whose container is reached from outside."""
+def settings_of(environment: Mapping[str, str]) -> tuple[str, str, int]:
+    """Reads store, host and port from the environment; only on a Space is the app reached from outside of this machine."""
     store = environment.get(STORE_VARIABLE, "").strip()
     if not store:
         raise UsageError(
@@ -58,18 +48,13 @@ def settings_of(environment: Mapping[str, str]) -> Settings:
     if not (given.isascii() and given.isdigit() and 0 < int(given) <= _HIGHEST_PORT):
         raise UsageError(f"{PORT_VARIABLE} is a port from 1 to 65535; got {given!r}. Leave it out for {DEFAULT_PORT}.")
     # A Space's proxy reaches the container from outside of it and asks for this port.
-    return Settings(
-        store=store,
-        host="0.0.0.0" if on_space else "127.0.0.1",  # noqa: S104
-        port=DEFAULT_PORT if on_space else int(given),
-    )
+    return (store, "0.0.0.0", DEFAULT_PORT) if on_space else (store, "127.0.0.1", int(given))  # noqa: S104
 
 
 def main() -> int:
     """Serves the leaderboard that the environment names until it is stopped; its exit code."""
     try:
-        here = settings_of(os.environ)
-        serve(here.store, here.host, here.port)
+        serve(*settings_of(os.environ))
     except MedicalTasksError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code

@@ -47,7 +47,7 @@ class Manifest:
     submitter: Submitter
     tasks: tuple[str, ...]
     content_sha256: str
-    partial: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    partial: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def id(self) -> str:

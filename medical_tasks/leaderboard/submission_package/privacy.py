@@ -161,11 +161,6 @@ def texts_allowed(task: TaskSpec) -> bool:
     return policy.text_allowed(dataset_spec(task.dataset))
 
 
-def note_words(task: TaskSpec) -> frozenset[str]:
-    """Words of a scorer's own that its notes may hold."""
-    return task.benchmark.note_words()
-
-
 def check_private_row(where: str, row: Mapping[str, Any], words: frozenset[str]) -> None:
     """Refuses an item on credentialed data with anything but ids, groups, hashes and numbers; messages never show it."""
     kept = redact_row({name: value for name, value in row.items() if name not in _HASH_FIELDS}, None, note_words=words)

@@ -10,21 +10,20 @@ import stat
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks._version import __version__
 from medical_tasks.benchmarks.catalog import task_spec
-from medical_tasks.errors import MissingError, system_reason
-from medical_tasks.io.files import open_file
-from medical_tasks.io.json_records import Field
+from medical_tasks.io.files import open_file, readable
+from medical_tasks.io.json_records import Field, is_list_of
 from medical_tasks.leaderboard.submission_package import contents
 from medical_tasks.leaderboard.submission_package import results as results_file
 from medical_tasks.leaderboard.submission_package import values as forms
 from medical_tasks.leaderboard.submission_package.rows import check_verdicts, read_answers, read_items, read_verdicts
-from medical_tasks.leaderboard.submission_package.submitters import read_submitter, submitter_values
+from medical_tasks.leaderboard.submission_package.submitters import read_submitter
 
 
 def read_package(source: Path | bytes, *, limits: contents.ReadLimits = contents.DEFAULT_LIMITS) -> contents.Package:
@@ -61,15 +60,9 @@ def read_package(source: Path | bytes, *, limits: contents.ReadLimits = contents
 
 def package_bytes(path: Path, limits: contents.ReadLimits = contents.DEFAULT_LIMITS) -> bytes:
     """Reads a file no further than a package may be long; of one that is longer a byte more."""
-    place = path.expanduser()
     wanted = "Give the .zip that `medical-tasks submit RUN --to space` wrote."
-    if place.is_dir():
-        raise contents.PackageError(f"{path}: is not a file. {wanted}")
-    try:
-        with open_file(place) as file:
-            return file.read(limits.package_bytes + 1)
-    except OSError as error:
-        raise MissingError(f"{path}: cannot be read ({system_reason(error)}). {wanted}") from error
+    with readable(path, missing=wanted, again=wanted), open_file(path) as file:
+        return file.read(limits.package_bytes + 1)
 
 
 _END: Final = struct.Struct("<4s4H2LH")
@@ -100,25 +93,53 @@ def read_members(content: bytes, limits: contents.ReadLimits) -> dict[str, Membe
     """Reads which files a package holds, and checks all that can be checked before they are unpacked."""
     if len(content) > limits.package_bytes:
         raise _too_large(f"the package has {len(content):,} bytes", limits.package_bytes)
-    if len(content) < _END.size or content[-_END.size : -_END.size + 4] != _END_MARK:
+    end = len(content) - _END.size
+    if end < 0 or content[end : end + 4] != _END_MARK:
         raise _bad_zip("is not a zip file, or something stands behind its end, or it is cut off")
-    _, disk, first_disk, here, entries, listed_bytes, listed_start, comment = _END.unpack(content[-_END.size :])
-    if disk or first_disk or here != entries or comment:
-        raise _bad_zip("is a part of several, or carries a comment")
+    last = _END.unpack_from(content, end)
+    entries, listed_start = last[4], last[6]
     if not 0 < entries <= len(contents.MEMBERS):
         raise _bad_zip(f"must hold 1 to {len(contents.MEMBERS)} files, got {entries}")
-    if listed_start + listed_bytes != len(content) - _END.size:
-        raise _bad_zip("has something between the list of its files and its end, or is larger than its format allows")
+    if last != (_END_MARK, 0, 0, entries, entries, end - listed_start, listed_start, 0):
+        raise _bad_zip("has something beside its files and their list, such as a comment, or is a part of several")
     members: dict[str, Member] = {}
-    place = listed_start
-    expected = 0
+    place, start = listed_start, 0
     for _ in range(entries):
-        member, place, expected = _listed(content, place, expected, limits)
-        if member.name in members:
-            raise _bad_zip(f"names the file {member.name} twice")
-        members[member.name] = member
-    if place != len(content) - _END.size or expected != listed_start:
-        raise _bad_zip("has something beside its files")
+        if place + _LISTED.size > end:
+            raise _bad_zip("has a list of files that is cut off")
+        listed = _LISTED.unpack_from(content, place)
+        made_by, attributes, *same = listed[1], listed[15], *listed[2:11]
+        needs, flags, method, _, _, crc, packed, size, name_bytes = same
+        place += _LISTED.size + name_bytes
+        raw = content[place - name_bytes : place]
+        name = next((known for known in contents.MEMBERS if known.encode() == raw), None)
+        if name is None:
+            raise _bad_zip(
+                f"may hold {', '.join(contents.MEMBERS)} and nothing else, got the name {contents.shown(raw)}"
+            )
+        if name in members:
+            raise _bad_zip(f"names the file {name} twice")
+        mode = attributes >> 16  # no link, folder or device
+        plain = stat.S_ISREG(mode) or not stat.S_IFMT(mode)
+        if not plain or attributes & 0xFF & ~_DOS_PLAIN or (mode and made_by >> 8 != _UNIX):
+            raise _bad_zip(f"has {name} as a link, folder or device, not as a plain file")
+        if flags & ~_UTF8_NAME or method not in (_STORED, _DEFLATED) or (needs & 0xFF) > _NEWEST:
+            raise _bad_zip(f"has {name} encrypted, streamed, or packed otherwise than stored or deflated")
+        if size > limits.member_bytes:
+            raise _too_large(f"{name}: {size:,} bytes unpacked", limits.member_bytes)
+        if size > _SMALL and size > packed * limits.ratio:
+            times = f"{size // max(packed, 1):,} to 1, and at most {limits.ratio} to 1"
+            raise _bad_zip(f"has {name} packed {times} are taken (a zip bomb)")
+        # All else in the file follows from these few values, and anything that does not is refused.
+        if listed != (_LISTED_MARK, made_by, *same, 0, 0, 0, listed[14], attributes, start):
+            raise _bad_zip(f"has {name} with extra fields or a comment, overlapping with another file, or behind a gap")
+        data = start + _LOCAL.size + name_bytes
+        if content[start:data] != _LOCAL.pack(_LOCAL_MARK, *same, 0) + raw:
+            raise _bad_zip(f"says one thing of {name} in its list and another where it stands")
+        members[name] = Member(name=name, method=method, crc=crc, packed=packed, size=size, start=data)
+        start = data + packed
+    if (place, start) != (end, listed_start):
+        raise _bad_zip("has something beside its files and their list")
     total = sum(member.size for member in members.values())
     if total > limits.total_bytes:
         raise _too_large(f"the package has {total:,} bytes unpacked", limits.total_bytes)
@@ -143,46 +164,6 @@ def unpack(content: bytes, member: Member) -> bytes:
     return made
 
 
-def _listed(content: bytes, place: int, expected: int, limits: contents.ReadLimits) -> tuple[Member, int, int]:
-    """Reads one entry of the list, and the header it points to, which must stand at `expected`."""
-    end = len(content) - _END.size
-    if place + _LISTED.size > end:
-        raise _bad_zip("has a list of files that is cut off")
-    fields = _LISTED.unpack_from(content, place)
-    mark, made_by, needs, flags, method, time, day, crc, packed, size = fields[:10]
-    name_bytes, extra, comment, disk, _, attributes, start = fields[10:]
-    raw = content[place + _LISTED.size : place + _LISTED.size + name_bytes]
-    if mark != _LISTED_MARK or len(raw) != name_bytes:
-        raise _bad_zip("has a list of files that is damaged")
-    name = next((known for known in contents.MEMBERS if known.encode() == raw), None)
-    if name is None:
-        raise _bad_zip(f"may hold {', '.join(contents.MEMBERS)} and nothing else, got the name {contents.shown(raw)}")
-    mode = attributes >> 16  # no link, folder or device
-    plain = stat.S_ISREG(mode) or not stat.S_IFMT(mode)
-    if not plain or attributes & 0xFF & ~_DOS_PLAIN or (mode and made_by >> 8 != _UNIX):
-        raise _bad_zip(f"has {name} as a link, folder or device, not as a plain file")
-    if flags & ~_UTF8_NAME or method not in (_STORED, _DEFLATED) or (needs & 0xFF) > _NEWEST:
-        raise _bad_zip(f"has {name} encrypted, streamed, or packed otherwise than stored or deflated")
-    if extra or comment or disk:
-        raise _bad_zip(f"has extra fields or a comment at {name}")
-    if start != expected:
-        raise _bad_zip(f"has {name} overlapping with another file, or something between them")
-    if size > limits.member_bytes:
-        raise _too_large(f"{name}: {size:,} bytes unpacked", limits.member_bytes)
-    if method == _STORED and packed != size:
-        raise _bad_zip(f"has {name} stored with {packed:,} bytes that are {size:,}")
-    if size > _SMALL and size > packed * limits.ratio:
-        times = f"{size // max(packed, 1):,} to 1, and at most {limits.ratio} to 1"
-        raise _bad_zip(f"has {name} packed {times} are taken (a zip bomb)")
-    same = (_LOCAL_MARK, needs, flags, method, time, day, crc, packed, size, name_bytes, 0)
-    header = start + _LOCAL.size
-    if header > end or _LOCAL.unpack_from(content, start) != same or content[header : header + name_bytes] != raw:
-        raise _bad_zip(f"says one thing of {name} in its list and another where it stands")
-    data = header + name_bytes
-    member = Member(name=name, method=method, crc=crc, packed=packed, size=size, start=data)
-    return member, place + _LISTED.size + name_bytes, data + packed
-
-
 def _bad_zip(what: str) -> contents.PackageError:
     return contents.not_sound(f"the package {what}")
 
@@ -201,9 +182,9 @@ def make_manifest(
     stated: dict[str, Any] = {
         "format": contents.FORMAT,
         "suite": f"medical-tasks {__version__}",
-        "submitter": submitter_values(submitter),
+        "submitter": asdict(submitter),
         "tasks": list(tasks),
-        "partial": {name: list(reasons) for name, reasons in partial.items()},
+        "partial": partial,
         "files": {name: contents.file_facts(content) for name, content in files.items()},
     }
     return {**stated, "content_sha256": contents.content_sha256(stated)}
@@ -227,8 +208,7 @@ def read_manifest(value: Any, files: Mapping[str, bytes], limits: contents.ReadL
             f"{', '.join(sorted(files))}"
         )
     for name, content in files.items():
-        said = forms.check_fields(f"{contents.MANIFEST}, files, {name}", read["files"][name], _FILE_FACTS)
-        if said != contents.file_facts(content):
+        if read["files"][name] != contents.file_facts(content):
             raise contents.not_sound(f"{name}: its hash or length is not what {contents.MANIFEST} says; it was changed")
     if read["content_sha256"] != contents.content_sha256(read):
         raise contents.not_sound(
@@ -239,27 +219,16 @@ def read_manifest(value: Any, files: Mapping[str, bytes], limits: contents.ReadL
         submitter=read_submitter(f"{contents.MANIFEST}, submitter", read["submitter"]),
         tasks=tuple(names),
         content_sha256=read["content_sha256"],
-        partial={name: tuple(reasons) for name, reasons in read["partial"].items()},
+        partial=read["partial"],
     )
 
 
-def _lists_of_texts(value: Any) -> bool:
-    texts, sound = forms.line_text(300, least=1).holds, forms.is_object(value)
-    return sound and all(isinstance(each, list) and each and all(map(texts, each)) for each in value.values())
-
-
-_FILE_FACTS = {"bytes": forms.whole_number(), "sha256": forms.HASH}
 _MANIFEST_FIELDS: Mapping[str, Field] = {
-    "format": forms.one_of((contents.FORMAT,)),
+    "format": forms.whole_number(contents.FORMAT, contents.FORMAT),
     "suite": forms.SUITE,
-    "submitter": Field(holds=forms.is_object, rule="an object"),
-    "tasks": Field(
-        holds=lambda value: (
-            isinstance(value, list) and all(isinstance(each, str) and len(each) <= 64 for each in value)
-        ),
-        rule="a list of names",
-    ),
-    "partial": Field(holds=_lists_of_texts, rule="an object of lists of sentences"),
-    "files": Field(holds=forms.is_object, rule="an object"),
+    "submitter": forms.OBJECT,
+    "tasks": is_list_of(forms.line_text(64)),
+    "partial": forms.OBJECT,
+    "files": forms.OBJECT,
     "content_sha256": forms.HASH,
 }

@@ -18,7 +18,6 @@ from typing import Any, Final, Literal
 
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.private_store import in_use, new_private_id, private_folder
-from medical_tasks.io.files import read_text
 from medical_tasks.judges.base import Judge, JudgeOptions, Question, Unreadable, Unscored, Verdict
 from medical_tasks.judges.case import UNREADABLE, asked_sha256
 from medical_tasks.judges.lexical import decide
@@ -26,6 +25,7 @@ from medical_tasks.leaderboard.submission_package.contents import Found, VerifyO
 from medical_tasks.leaderboard.submission_package.privacy import scrub_recipe, texts_allowed
 from medical_tasks.leaderboard.submission_package.results import COMPARED, differences, told
 from medical_tasks.leaderboard.submission_package.rows import item_columns
+from medical_tasks.leaderboard.submission_package.writing import verdict_rows
 from medical_tasks.runs.finishing import finish, score_responses
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.judging import RECORDED, JudgeRequest, RunJudge, TaskJudge
@@ -84,16 +84,16 @@ def scored_again(
         file.write_text("".join(f"{json.dumps(dict(row))}\n" for row in verdicts), encoding="ascii")
         request = judge_request(recipe["judge"], options, name=f"{RECORDED}{file}")
         replay = Replay(request, store=store, log_dir=scratch)
-        replay.unread = unread_replies(verdicts, recipe["judge"]["votes"])
+        if recipe["judge"]["votes"] == 1:  # of several it may be another one that is told
+            unread = (row for row in verdicts if row.get("unscored") == UNREADABLE and row.get("text"))
+            replay.unread = {(row["id"], row["sha256"]): row["text"] for row in unread}
         with replay:
             results = finish([answered], run, replay)
-    said = run.path / VERDICTS_FILE
-    lines = read_text(said, encoding="ascii").splitlines() if said.is_file() else []
     given = answered.scoring_args
     return Scored(
         entry=results["tasks"][answered.task.name],
         rows=read_items(run.path),
-        verdicts=list(map(json.loads, lines)),
+        verdicts=verdict_rows(run.path),
         replay=replay,
         left=tuple(metric.name for metric in reported.metrics if metric.needs and metric.needs not in given),
     )
@@ -116,10 +116,8 @@ def check_scores(reported: TaskSpec, rows: Sequence[Mapping[str, Any]], made: Sc
     return "match", f"{len(rows):,} items score the same, metric by metric{left}"
 
 
-def check_results(reported: TaskSpec, entry: Mapping[str, Any], made: Scored | None) -> Found:
-    """Compares metrics, intervals, bounds, breakdowns and coverage; with the items alone where nothing was scored again."""
-    if made is None:
-        return "match", "values, intervals and coverage are those of the package's own items; not computed from answers"
+def check_results(reported: TaskSpec, entry: Mapping[str, Any], made: Scored) -> Found:
+    """Compares metrics, intervals, bounds, breakdowns and coverage."""
     left = {*made.left, *(metric.whole for metric in reported.metrics if metric.name in made.left and metric.whole)}
     left |= {metric.name for metric in reported.metrics if metric.kind == "average" and made.left}
     compared = (each for name in COMPARED for each in differences(entry[name], made.entry[name], (name,)))
@@ -149,20 +147,6 @@ def judge_request(recipe: Mapping[str, Any], options: VerifyOptions, *, name: st
     mode = recipe.get("mode") if recipe.get("mode") in ("single", "batched") else "single"
     args = {} if name == "lexical" or name.startswith(RECORDED) else options.judge_args
     return JudgeRequest(name=name, args=args, options=asked, mode=mode, prompts=str(recipe["prompts"].get("set")))
-
-
-def unread_replies(rows: Sequence[Mapping[str, Any]], votes: int) -> dict[tuple[str, str], str]:
-    """Replies that are said to be unreadable; only of one vote, since of several it may be another one that is told."""
-    if votes > 1:
-        return {}
-    return {
-        (row["id"], row["sha256"]): row["text"] for row in rows if row.get("unscored") == UNREADABLE and row.get("text")
-    }
-
-
-def withheld(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether verdicts were more than labels and numbers, and what they said was taken out with the texts."""
-    return any('""' in json.dumps(row.get("value")) for row in rows)
 
 
 @dataclass
@@ -281,7 +265,7 @@ def ask_again(
         score_responses(sample, task_judge.judging)
         made = task_judge.rows(private=not all("text" in row for row in rows))
     said = {(row["id"], row["sha256"]): row.get("value") for row in rows}
-    decided = [((row["id"], row["sha256"]), _json(row["value"])) for row in made if "value" in row]
+    decided = [((row["id"], row["sha256"]), json.loads(json.dumps(row["value"]))) for row in made if "value" in row]
     known = [(said[key], value) for key, value in decided if key in said]
     about = f"asked again about {len(sample.items)} items"
     if not known:
@@ -306,11 +290,7 @@ def _sampled(answered: AnsweredTask, options: VerifyOptions) -> AnsweredTask:
 
 
 def _by_id(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {f"{row['id']} {row['sha256'][:12]}": _json(dict(row)) for row in rows}
-
-
-def _json(value: Any) -> Any:
-    return json.loads(json.dumps(value))
+    return {f"{row['id']} {row['sha256'][:12]}": row for row in rows}
 
 
 def _whole(value: Any, default: int) -> int:

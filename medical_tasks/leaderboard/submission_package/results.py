@@ -22,7 +22,6 @@ from medical_tasks.runs.results import SCHEMA_VERSION, summarise, weight_column
 from medical_tasks.scoring.averages import components
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
-_OBJECT: Final = Field(holds=forms.is_object, rule="an object with short names")
 _SETTING: Final = forms.plain_json(of=dict)
 _SETTING_OR_NULL: Final = forms.or_null(_SETTING)
 _COUNTS: Final = Field(
@@ -32,13 +31,13 @@ _COUNTS: Final = Field(
 _ENTRY: Final[Mapping[str, Field]] = {
     "n_items": forms.whole_number(1),
     "metrics": _SETTING,
-    "coverage": _OBJECT,
+    "coverage": forms.OBJECT,
     "breakdown": _SETTING,
     "recipe": _SETTING,
     "cut_at_length": forms.whole_number(),
     "shortened": optional(forms.whole_number()),
     "usage": USAGE,
-    "judge": optional(_OBJECT),
+    "judge": optional(forms.OBJECT),
     "notes": optional(_COUNTS),
 }
 _COVERAGE: Final = {
@@ -51,7 +50,7 @@ _RECIPE: Final[Mapping[str, Field]] = {
     "suite": forms.SUITE,
     "task": forms.line_text(64, least=1),
     "task_version": forms.line_text(16, least=1),
-    "data": _OBJECT,
+    "data": forms.OBJECT,
     "prompts": _SETTING_OR_NULL,
     "generation": _SETTING_OR_NULL,
     "max_samples": forms.or_null(forms.whole_number(1), "a whole number or null"),
@@ -83,7 +82,7 @@ _JUDGE: Final[Mapping[str, Field]] = {
     "name": forms.line_text(200, least=1),
     "comparable": forms.TRUE_OR_FALSE,
     "votes": forms.whole_number(1, 99),
-    "verdicts": _OBJECT,
+    "verdicts": forms.OBJECT,
     "from_store": forms.whole_number(),
     "calls": forms.whole_number(),
     "votes_saved": forms.whole_number(),
@@ -102,7 +101,9 @@ _JUDGED_BY: Final = {name: _JUDGE[name] for name in ("name", "comparable", "vote
 def check_results(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
     """Checks the form of `results.json`, not yet its numbers; `names` are the tasks that `package.json` names."""
     results = forms.check_fields(
-        contents.RESULTS, value, {"schema_version": forms.one_of((SCHEMA_VERSION,)), "tasks": _OBJECT}
+        contents.RESULTS,
+        value,
+        {"schema_version": forms.whole_number(SCHEMA_VERSION, SCHEMA_VERSION), "tasks": forms.OBJECT},
     )
     known = tasks()
     for name in results["tasks"]:
@@ -187,9 +188,9 @@ def _check_judge(where: str, entry: Mapping[str, Any], task: TaskSpec) -> None:
         raise contents.not_sound(f"{where}: the judge lexical is never comparable with others")
 
 
-def partial_facts(results: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+def partial_facts(results: Mapping[str, Any]) -> dict[str, list[str]]:
     """Task to the reasons, a sentence each, for which its result is not over the whole official split; only tasks with any."""
-    found: dict[str, tuple[str, ...]] = {}
+    found: dict[str, list[str]] = {}
     for name, entry in results["tasks"].items():
         task, data, most = tasks()[name], entry["recipe"]["data"], entry["recipe"]["max_samples"]
         official = dataset_spec(task.dataset).default_config
@@ -202,7 +203,7 @@ def partial_facts(results: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
             said.append(f"It ran on split {data['split']}, not {task.split}.")
         if most is not None:
             said.append(f"It ran on at most {most} items (--max-samples).")
-        found |= {name: tuple(said)} if said else {}
+        found |= {name: said} if said else {}
     return found
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from medical_tasks.io.json_records import Field, optional
+from medical_tasks.io.json_records import Field, one_of, optional
 from medical_tasks.leaderboard.submission_package import contents, privacy
 from medical_tasks.leaderboard.submission_package import values as forms
 from medical_tasks.leaderboard.submission_package.contents import PackageError, not_sound, shown
@@ -21,7 +21,7 @@ def read_items(reader: forms.JsonReader, content: bytes, tasks: Mapping[str, Tas
     """Reads `items.jsonl`: task to its rows, in order. An id may stand once in a task."""
     rows: Rows = {}
     fields = {name: item_fields(task, texts=privacy.texts_allowed(task)) for name, task in tasks.items()}
-    words = {name: privacy.note_words(task) for name, task in tasks.items() if not privacy.texts_allowed(task)}
+    words = {name: task.benchmark.note_words() for name, task in tasks.items() if not privacy.texts_allowed(task)}
     seen: set[tuple[str, str]] = set()
     for where, value in reader.lines(contents.ITEMS, content, most=reader.limits.items):
         name = _task_of(where, value, tasks)
@@ -163,7 +163,7 @@ def item_columns(task: TaskSpec) -> list[str]:
 def item_fields(task: TaskSpec, *, texts: bool) -> dict[str, Field]:
     """The form of a task's lines in `items.jsonl`; for credentialed data without `texts`."""
     group = forms.line_text(2 * LONGEST_ID)
-    fields: dict[str, Field] = {"task": forms.one_of((task.name,)), "id": _ID, "cluster": _ID}
+    fields: dict[str, Field] = {"task": one_of((task.name,)), "id": _ID, "cluster": _ID}
     fields |= {f"group_{name}": group for name in task.groups}
     for metric in task.metrics:
         if metric.kind != "average":
@@ -226,7 +226,7 @@ def verdict_fields(*, texts: bool) -> dict[str, Field]:
         "value": optional(Field(holds=lambda value: value is not None, rule="JSON that is not null")),
         "unscored": optional(_ID),
         "comparable": optional(Field(holds=lambda value: value is False, rule="false, or not there")),
-        "reads": optional(forms.one_of(("pair",))),
+        "reads": optional(one_of(("pair",))),
     }
     return {**fields, "text": forms.any_text(_LONGEST_ANSWER, halves=True)} if texts else fields
 

@@ -58,11 +58,6 @@ SUBMITTER_FIELDS: Final[Mapping[str, Field]] = {
 }
 
 
-def submitter_values(submitter: Submitter) -> dict[str, Any]:
-    """The same as JSON."""
-    return {name: getattr(submitter, name) for name in SUBMITTER_FIELDS}
-
-
 def read_submitter(where: str, values: Any) -> Submitter:
     """Checks what a submitter says."""
     checked = check_fields(where, values, SUBMITTER_FIELDS)

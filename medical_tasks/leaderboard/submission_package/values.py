@@ -9,7 +9,8 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from itertools import accumulate
 from typing import Any, Final, TypeGuard
 
 from medical_tasks.io.json_records import Field, once
@@ -79,14 +80,6 @@ def whole_number(low: int = 0, high: int = _LARGEST) -> Field:
     )
 
 
-def one_of(allowed: Collection[Any]) -> Field:
-    """One of a few values."""
-    return Field(
-        holds=lambda value: isinstance(value, str | int | None) and not isinstance(value, bool) and value in allowed,
-        rule=f"one of {', '.join(map(repr, allowed))}",
-    )
-
-
 def is_number(value: Any) -> TypeGuard[float]:
     """Whether it is a finite number, and no truth value."""
     try:
@@ -98,6 +91,9 @@ def is_number(value: Any) -> TypeGuard[float]:
 def is_object(value: Any) -> bool:
     """Whether it is an object whose names are short and plain."""
     return isinstance(value, dict) and all(len(name) <= 200 and is_plain(name) for name in value)
+
+
+OBJECT: Final = Field(holds=is_object, rule="an object with short names")
 
 
 def plain_json(*, of: type | None = None) -> Field:
@@ -141,8 +137,9 @@ def check_fields(where: str, value: Any, fields: Mapping[str, Field]) -> dict[st
     return value
 
 
-# A text, a quote that begins one without an end, or one character that makes structure.
-_TOKEN: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["\[\]{},:]', re.DOTALL)
+# A text, to the end where it has none: what stands behind it no parser reaches.
+_TEXT: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+_NO_BRACKET: Final = bytes({*range(256)} - {*b"[]{}"})
 
 
 class JsonReader:
@@ -179,11 +176,14 @@ class JsonReader:
             start = end + 1
 
     def _read(self, where: str, raw: bytes, most: int) -> Any:
-        depth = raw.count(b"[") + raw.count(b"{")
-        values = 1 + depth + raw.count(b",") + raw.count(b":")
-        if depth > self.limits.depth or values > most:
-            # Brackets and commas of texts were counted too: look closely, before a parser does.
-            values = self._scan(where, raw, most)
+        # Before a parser makes anything of it, and with no recursion. A value has a name and a text at most.
+        bare = _TEXT.sub(b"", raw, count=2 * most)
+        values = 1 + sum(map(bare.count, (b"[", b"{", b",", b":")))
+        if values > most or b'"' in bare:
+            raise not_sound(f"{where}: more than {most:,} values")
+        steps = (1 if each in b"[{" else -1 for each in bare.translate(None, _NO_BRACKET))
+        if max(accumulate(steps), default=0) > self.limits.depth:
+            raise not_sound(f"{where}: lists and objects stand more than {self.limits.depth} deep in one another")
         self._values += values
         if self._values > self.limits.total_values:
             raise PackageError(
@@ -201,28 +201,7 @@ class JsonReader:
         except UnicodeDecodeError as error:
             raise not_sound(f"{where}: not UTF-8 text (byte {error.start})") from error
         except (ValueError, RecursionError) as error:
-            raise not_sound(f"{where}: not JSON ({_fault_of(error)})") from error
-
-    def _scan(self, where: str, raw: bytes, most: int) -> int:
-        """Counts values and depth with no recursion; a text is one step, whatever it holds."""
-        depth = 0
-        values = 1
-        for found in _TOKEN.finditer(raw):
-            token = found[0]
-            if token in (b"[", b"{"):
-                depth += 1
-                values += 1
-            elif token in (b"]", b"}"):
-                depth -= 1
-            elif token in (b",", b":"):
-                values += 1
-            elif token == b'"':
-                raise not_sound(f"{where}: not JSON (a text without an end)")
-            if depth > self.limits.depth:
-                raise not_sound(f"{where}: lists and objects stand more than {self.limits.depth} deep in one another")
-            if values > most:
-                raise not_sound(f"{where}: more than {most:,} values")
-        return values
+            raise not_sound(f"{where}: not JSON ({error})") from error
 
     def _short(self, text: str) -> str:
         if len(text) > self.limits.number_characters:
@@ -240,9 +219,3 @@ def finite(text: str) -> float:
 
 def _no_constant(text: str) -> Any:
     raise ValueError(f"{text} is no JSON; a value without a denominator is written as the text nan")
-
-
-def _fault_of(error: Exception) -> str:
-    if isinstance(error, json.JSONDecodeError):
-        return f"{error.msg}, character {error.pos}"  # `doc` stays out: it is the whole text
-    return "nested too deeply" if isinstance(error, RecursionError) else str(error)

@@ -102,12 +102,9 @@ def _scores(
     needed = {metric.needs for metric in task.metrics if metric.needs}
     if lacking := [name for name in missing if name not in needed]:
         return _not_scored(task, entry, f"--task-args {lacking[0]}=... was used and is not given")
-    if (
-        private
-        and recipe["judge"] is not None
-        and recipe["judge"]["name"] != "lexical"
-        and rescoring.withheld(verdicts)
-    ):
+    # More than labels and numbers: what they said was taken out with the texts.
+    withheld = any('""' in json.dumps(row.get("value")) for row in verdicts)
+    if private and withheld and recipe["judge"] is not None and recipe["judge"]["name"] != "lexical":
         return _not_scored(
             task, entry, "what the judge said is more than labels, and is not told for credentialed data"
         )
@@ -138,7 +135,8 @@ def _scores(
 def _not_scored(task: TaskSpec, entry: Mapping[str, Any], why: str) -> dict[str, contents.Found]:
     parts = ("scores", "verdicts") if entry["recipe"]["judge"] is not None else ("scores",)
     found: dict[str, contents.Found] = dict.fromkeys(parts, ("not checked", why))
-    return {**found, "results": rescoring.check_results(reported_task(task, entry), entry, None)}
+    said = "values, intervals and coverage are those of the package's own items; not computed from answers"
+    return {**found, "results": ("match", said)}
 
 
 def _data(task: TaskSpec, recipe: Mapping[str, Any], options: contents.VerifyOptions) -> tuple[TaskData | None, str]:

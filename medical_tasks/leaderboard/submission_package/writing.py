@@ -9,6 +9,7 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,7 +22,7 @@ from medical_tasks.leaderboard.submission_package.privacy import scrub, texts_al
 from medical_tasks.leaderboard.submission_package.reading import make_manifest, read_package
 from medical_tasks.leaderboard.submission_package.results import partial_facts, reported_task
 from medical_tasks.leaderboard.submission_package.rows import NAN, item_columns, verdicts_of_items
-from medical_tasks.leaderboard.submission_package.submitters import read_submitter, submitter_values
+from medical_tasks.leaderboard.submission_package.submitters import read_submitter
 from medical_tasks.runs.responses import check_recipe, run_responses
 from medical_tasks.runs.results import VERDICTS_FILE, read_items, read_results
 from medical_tasks.spec import TaskSpec
@@ -40,10 +41,16 @@ def write_package(
     allow_partial: bool = False,
 ) -> contents.Package:
     """Writes a finished run, or some of its `tasks`, as a package; `allow_partial` also what is not the whole official split."""
-    checked = read_submitter("the submitter", submitter_values(submitter))
+    checked = read_submitter("the submitter", asdict(submitter))
     raw = read_results(folder)
-    names = _chosen(folder, raw["tasks"], tasks)
-    _check_size(folder, {name: raw["tasks"][name]["n_items"] for name in names})
+    names = chosen_tasks(folder, raw["tasks"], tasks)
+    counts, most = {name: raw["tasks"][name]["n_items"] for name in names}, contents.DEFAULT_LIMITS.items
+    if sum(counts.values()) > most:
+        raise UsageError(
+            f"{folder}: a package takes at most {most:,} items of all its tasks, and this run has "
+            f"{', '.join(f'{name} {count:,}' for name, count in counts.items())}. Submit them in several (--task NAME), "
+            f"and run one that has more by itself, as no official split has, with --max-samples {most}."
+        )
     results = scrub({**raw, "tasks": {name: raw["tasks"][name] for name in names}})
     partial = partial_facts(results)
     if partial and not allow_partial:
@@ -53,7 +60,7 @@ def write_package(
             "leaderboards may refuse with --allow-partial."
         )
     rows = read_items(folder)
-    verdicts = _verdict_rows(folder)
+    verdicts = verdict_rows(folder)
     items: list[dict[str, Any]] = []
     answers: list[dict[str, str]] = []
     kept: list[Mapping[str, Any]] = []
@@ -81,7 +88,8 @@ def write_package(
     return package
 
 
-def _chosen(folder: Path, entries: Mapping[str, Any], wanted: Sequence[str]) -> list[str]:
+def chosen_tasks(folder: Path, entries: Mapping[str, Any], wanted: Sequence[str]) -> list[str]:
+    """Names the tasks of a run that are wanted, all without any, in the order of the run; each with a recipe to find it by."""
     missing = [name for name in wanted if name not in entries]
     if missing or not entries:
         raise UsageError(
@@ -94,22 +102,8 @@ def _chosen(folder: Path, entries: Mapping[str, Any], wanted: Sequence[str]) -> 
     return chosen
 
 
-def _check_size(folder: Path, counts: Mapping[str, int], most: int = contents.DEFAULT_LIMITS.items) -> None:
-    if sum(counts.values()) <= most:
-        return
-    largest = max(counts, key=lambda name: counts[name])
-    step = (
-        f"{largest} alone has more, as no official split has. Run it on one of those, or with --max-samples {most}."
-        if counts[largest] > most
-        else f"Submit the tasks in several packages, the largest by itself: --task {largest}"
-    )
-    told = ", ".join(f"{name} {count:,}" for name, count in counts.items())
-    raise UsageError(
-        f"{folder}: a package takes at most {most:,} items of all its tasks, and this run has {told}. {step}"
-    )
-
-
-def _verdict_rows(folder: Path) -> list[dict[str, Any]]:
+def verdict_rows(folder: Path) -> list[dict[str, Any]]:
+    """Reads the verdicts of a run."""
     path = folder / VERDICTS_FILE
     try:
         return [json.loads(line) for line in read_text(path).split("\n") if line] if path.is_file() else []

@@ -333,10 +333,9 @@ def test_a_link_is_an_address_of_its_own() -> None:
 
 
 def test_settings_are_of_this_machine_alone() -> None:
-    here = settings_of({STORE_VARIABLE: "store", PORT_VARIABLE: "8001"})
-    assert (here.host, here.port) == ("127.0.0.1", 8001)
+    assert settings_of({STORE_VARIABLE: "store", PORT_VARIABLE: "8001"}) == ("store", "127.0.0.1", 8001)
     space = settings_of({STORE_VARIABLE: "hub:me/board", "SPACE_ID": "me/space", PORT_VARIABLE: "9"})
-    assert (space.host, space.port, space.store) == ("0.0.0.0", 7860, "hub:me/board")
+    assert space == ("hub:me/board", "0.0.0.0", 7860)
     card = (ROOT / "space" / "README.md").read_text(encoding="utf-8").split("---")[1]
     facts = yaml.safe_load(card)
     assert (facts["sdk"], facts["app_file"], facts["license"]) == ("gradio", "app.py", "apache-2.0")
