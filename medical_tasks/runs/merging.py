@@ -154,53 +154,46 @@ def _asked(arguments: argparse.Namespace, task: TaskSpec, specs: Specs, parts: S
     return task, data, made
 
 
-class _ClashError(Exception):
-    """Ends the copying, so that nothing of it stays."""
-
-
 def _gather(arguments: argparse.Namespace, parts: Sequence[Part], folder: RunFolder, asked: Sequence[_Asked]) -> None:
     """Copies what the parts' stores hold into one, all of it or nothing; parts that answer differently are refused."""
-    sources = [part for part in parts if part.answers.is_file()]
-    if not sources:
-        return
     fresh = not folder.answers.exists()
-    clashes: dict[tuple[str, str], Part] = {}
-    with Store(folder.answers) as store, contextlib.suppress(_ClashError), store.together():
-        for part in sources:
-            if part.answers == folder.answers:
-                continue
-            with Store(part.answers) as source:
-                for kind, key, record in source.records():
-                    there = store.get_many(kind, [key]).get(key)
-                    if there is None:
-                        store.put(kind, key, record)
-                    elif _says(there) != _says(record):
-                        clashes.setdefault((kind, key), part)
-        if clashes and arguments.keep is None:
-            raise _ClashError
-    if not clashes or arguments.keep is not None:
-        return
-    if fresh:
-        for place in folder.answers.parent.glob(f"{folder.answers.name}*"):
-            place.unlink()
-    kind, key = next(iter(clashes))
-    pair = next(part for part in sources if _has(part, kind, key)), clashes[kind, key]
-    named = [f"{len(clashes):,} records of kind {kind}"]
+    # What the folder has already comes first: the others are compared with it.
+    sources = sorted((part for part in parts if part.answers.is_file()), key=lambda part: part.path != folder.path)
+    with contextlib.ExitStack() as opened:
+        stores = [(part, opened.enter_context(Store(part.answers))) for part in sources]
+        try:
+            with Store(folder.answers) as store, store.together():
+                for part, source in stores:
+                    clashes = []
+                    for kind, key, record in source.records() if part.path != folder.path else ():
+                        there = store.get_many(kind, [key]).get(key)
+                        if there is None:
+                            store.put(kind, key, record)
+                        elif _says(there) != _says(record):
+                            clashes.append((kind, key))
+                    if clashes:
+                        first = next(one for one, its in stores if its.get_many(clashes[0][0], [clashes[0][1]]))
+                        raise _clash(arguments, first, part, clashes, asked)
+        except UsageError:
+            for place in folder.answers.parent.glob(f"{folder.answers.name}*") if fresh else ():
+                place.unlink()
+            raise
+
+
+def _clash(
+    arguments: argparse.Namespace, one: Part, other: Part, clashes: Sequence[tuple[str, str]], asked: Sequence[_Asked]
+) -> UsageError:
+    named = []
     for task, data, recipe in asked:
         if recipe["prompts"] is not None:
-            made = [replayed(task, data, recipe, part.path, upstream=arguments.upstream) for part in pair]
-            first, other = (one.responses for one in made)
-            ids = [name for name in first if name in other and first[name] != other[name]]
+            made = [replayed(task, data, recipe, part.path, upstream=arguments.upstream) for part in (one, other)]
+            first, second = (each.responses for each in made)
+            ids = [name for name in first if name in second and first[name] != second[name]]
             named += [f"{task.name}: {_listed(ids)}"] if ids else []
-    raise UsageError(
-        f"{pair[0].path} and {pair[1].path} say different things to the same questions ({'; '.join(named[1:] or named)}). Leave "
-        "one out, or take what the one named first says: --keep first."
+    what = "; ".join(named) or f"{len(clashes):,} records of kind {clashes[0][0]}"
+    return UsageError(
+        f"{one.path} and {other.path} say different things to the same questions ({what}). Leave one out."
     )
-
-
-def _has(part: Part, kind: str, key: str) -> bool:
-    with Store(part.answers) as store:
-        return bool(store.get_many(kind, [key]))
 
 
 def _says(record: Mapping[str, Any]) -> Any:
@@ -267,9 +260,8 @@ def _next_step(answered: Sequence[AnsweredTask], parts: Sequence[Part]) -> str:
     if not places:
         return ""
     again = "Give the command of `run` without --shard, with this --out, to ask them."
-    if counts := {read_shard(part.shard)[1] for part in parts if part.shard is not None}:
-        # The parts that ask the fewest other items beside them.
-        count = min(sorted(counts), key=lambda count: len({place % count for place in places}) / count)
+    # Of parts cut in several ways, the smallest ask the fewest other items.
+    if (count := max(read_shard(part.shard)[1] for part in parts)) > 1:
         listed = _listed([f"{shard + 1}/{count}" for shard in sorted({place % count for place in places})])
         again = f"They are in --shard {listed}: give the command of `run` (again) with that, then this one with all folders."
     return f"Items without an answer: {'; '.join(named)}. {again}"
