@@ -196,16 +196,6 @@ class JudgeSession:
         self._quiet = quiet
         self._rules = Rules(identity=self.identity, reads=backend.reads, votes=options.votes, reasks=options.reasks)
 
-    def __enter__(self) -> JudgeSession:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Frees what the backend holds; the store stays open."""
-        self._backend.close()
-
     @property
     def usage(self) -> Usage:
         """What the replies behind the verdicts took, those of the store included."""

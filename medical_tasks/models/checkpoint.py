@@ -17,8 +17,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO
 
-from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.files import open_file, read_text
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.files import open_file, read_text, readable
 
 REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "n_ctx", "max_sequence_length", "seq_length")
@@ -26,10 +26,10 @@ _CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "n_ctx", "max_sequen
 
 def read_json(path: Path, kind: type[Any] = dict, *, again: str = "Download it again.") -> Any:
     """Reads a file of a checkpoint: an object, or a list."""
+    with readable(path, again=again):
+        text = read_text(path)
     try:
-        found = json.loads(read_text(path))
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}). {again}") from error
+        found = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path}: not JSON ({error}). {again}") from error
     if not isinstance(found, kind):

@@ -31,7 +31,7 @@ from medical_tasks.runs.folder import (
     run_settings,
 )
 from medical_tasks.runs.judge_arguments import judge_request
-from medical_tasks.runs.judging import RunJudge, check_request
+from medical_tasks.runs.judging import check_request, run_judge
 from medical_tasks.runs.recipes import differing, mapping
 from medical_tasks.runs.responses import check_recipe, replayed
 from medical_tasks.runs.results import RESULTS_FILE, read_items, read_results
@@ -112,12 +112,10 @@ def merge_parts(
     with policy.protect(subjects, policy.attestation_from(arguments)), doing("merge the parts of a run"):
         request = judge_request(arguments, tasks, prompts=parts[0].settings["prompts"])
         if request is not None:
-            judge = mapping(parts[0].settings.get("judge"))
-            if judge != request.identity:
-                again = f"Give --judge {judge.get('name')} and its options as the parts had them."
-                raise UsageError(
-                    f"the judge of the parts is another one ({differing(judge, request.identity)}). {again}"
-                )
+            had = mapping(parts[0].settings.get("judge"))
+            if had != request.identity:
+                again = f"Give --judge {had.get('name')} and its options as the parts had them."
+                raise UsageError(f"the judge of the parts is another one ({differing(had, request.identity)}). {again}")
             check_request(request, tasks)
             request = replace(request, options=replace(request.options, replayed=True, forecast=False))
         private = any(not policy.text_allowed(spec) for spec in specs.values())
@@ -130,11 +128,8 @@ def merge_parts(
             _gather(arguments, parts, folder, asked)
             told = _told(parts)
             answered = [_answered(arguments, each, folder, told, given) for each in asked]
-            if request is None:
-                finish(answered, folder)
-            else:
-                with RunJudge(request, store=folder.answers, log_dir=folder.logs) as opened:
-                    finish(answered, folder, opened)
+            with run_judge(request, folder) as judge:
+                finish(answered, folder, judge)
             return folder.path, _next_step(answered, parts)
 
 
