@@ -551,11 +551,8 @@ def render(one: Item) -> tuple[Message, ...]:
 PROMPTS = PromptSet(name="own", sha256="0", render=render, shorten=shorten)
 
 
-def fit(items: Sequence[Item], model: Measuring, prompts: PromptSet = PROMPTS, **options: object) -> Fitted:
-    def request(one: Item) -> Request:
-        return Request(key=one.id, messages=prompts.render(one), max_new_tokens=1)
-
-    return fit_items(KQA, prompts, items, model, request, **options)  # type: ignore[arg-type]
+def fit(items: Sequence[Item], model: Measuring, prompts: PromptSet = PROMPTS, **options: Any) -> Fitted:
+    return fit_items(KQA, prompts, items, model, RunOptions(**options))
 
 
 def test_what_is_left_as_it_is() -> None:
@@ -589,7 +586,7 @@ def test_cut_by_as_few_words_as_possible_and_a_replay_without_measuring() -> Non
     assert [len(each.fields["text"].split()) for each in found.items] == [3, 10, 10]
     assert found.items[1].fields["text"].split()[-1] == "w99"  # the end stays
     model = Measuring(1, knows=False)
-    assert fit(items, model, known=found.shortened) == found
+    assert fit(items, model, shortened=found.shortened) == found
     assert model.measured == 0
 
 
