@@ -342,11 +342,11 @@ class ChatClient:
         entry = listed_model(listed, self.settings.model)
         replica.serves = f"{entry.get('id')!r} with max_model_len {entry.get('max_model_len')}" if entry else ""
         said = {each.serves: f"{each.url} serves {each.serves}" for each in reversed(self._replicas) if each.serves}
-        if len(said) > 1 and replica.losses:
-            replica.serves = None
-            self._lose(replica, AttemptError("connection", "another server has this address now", retry=True))
-            return
         if len(said) > 1:
+            if replica.losses:
+                replica.serves = None
+                self._lose(replica, AttemptError("connection", "another server has this address now", retry=True))
+                return
             told = " and ".join(reversed(said.values()))
             raise UsageError(
                 f"replicas must serve the same: {told}. Start them alike, or leave one out of the base URLs."

@@ -11,14 +11,14 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.files import open_file, read_text, readable
+from medical_tasks.io.files import open_file, read_bytes, read_text, readable
 
 REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "n_ctx", "max_sequence_length", "seq_length")
@@ -189,6 +189,15 @@ def fingerprint(folder: Path) -> str:
                 part.update(piece)
         whole.update(f"{path.name}\0{path.stat().st_size}\0{part.hexdigest()}\n".encode())
     return whole.hexdigest()
+
+
+def hash_layout(folder: Path, files: Iterable[Path]) -> str:
+    """Hashes small files of a folder that decide what a model reads."""
+    layout = hashlib.sha256()
+    for path in files:
+        data = read_bytes(path)
+        layout.update(f"{path.relative_to(folder)}\0{len(data)}\0".encode() + data)
+    return layout.hexdigest()
 
 
 def _pieces(path: Path, stream: BinaryIO, size: int) -> Iterator[bytes]:

@@ -223,20 +223,15 @@ def limits_of(values: Mapping[str, Any]) -> dict[str, Any]:
     return limits
 
 
-def sampling_of(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Picks from the arguments the body fields that decide the answer; temperature is 0 unless said otherwise."""
-    sampling = {
-        "temperature": 0.0,
-        **{name: values[name] for name in ("temperature", "top_p", "seed") if name in values},
-    }
-    return {name: value for name, value in sampling.items() if value is not None}
-
-
 def asked_of(values: Mapping[str, Any]) -> dict[str, Any]:
     """Picks from the arguments what `EndpointModel` takes besides the endpoint."""
     folder = values.get("tokenizer")
+    # What decides the answer; temperature=none leaves it to the server.
+    sampling = {"temperature": 0.0} | {
+        name: values[name] for name in ("temperature", "top_p", "seed") if name in values
+    }
     return {
-        "sampling": sampling_of(values),
+        "sampling": {name: value for name, value in sampling.items() if value is not None},
         "choices": ChoiceSettings(
             way=values.get("logprobs", "auto"), alternatives=values.get("top_logprobs", ALTERNATIVES)
         ),

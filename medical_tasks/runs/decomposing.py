@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.data.dataset_source import file_sha256
-from medical_tasks.errors import IncompleteError, UsageError
+from medical_tasks.errors import IncompleteError, UsageError, listed
 from medical_tasks.guard.policy import Subject
 from medical_tasks.io.files import WholeFile, read_text
 from medical_tasks.judges.base import Judge
@@ -93,10 +93,9 @@ def write_draft(written: Written, text: str) -> None:
 
 def not_taken_apart(failed: Mapping[str, str], number: int, *, texts: str, some_done: bool) -> IncompleteError:
     """Makes the error for texts that the judge left, with the reason of each; `some_done`: others are written."""
-    shown = "; ".join(f"{name}: {reason}" for name, reason in list(failed.items())[:_SHOWN])
-    more = f" and {len(failed) - _SHOWN} more" if len(failed) > _SHOWN else ""
+    shown = listed([f"{name}: {reason}" for name, reason in failed.items()], _SHOWN, between="; ")
     return IncompleteError(
-        f"{len(failed)} of {number} {texts} were not taken apart ({shown}{more}). "
+        f"{len(failed)} of {number} {texts} were not taken apart ({shown}). "
         + ("The others are written. " if some_done else "Nothing is written. ")
         + next_step(set(failed.values()))
     )

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.data.task_data import TaskData, load_task_data, read_shard
-from medical_tasks.errors import IncompleteError, MissingError, UsageError, doing
+from medical_tasks.errors import IncompleteError, MissingError, UsageError, doing, listed
 from medical_tasks.guard import policy
 from medical_tasks.io.store import Store
-from medical_tasks.models.opener import NEUTRAL_ARGS
 from medical_tasks.runs.evaluating import Specs, read_task_args
 from medical_tasks.runs.finishing import finish
 from medical_tasks.runs.folder import (
@@ -32,7 +31,7 @@ from medical_tasks.runs.folder import (
 )
 from medical_tasks.runs.judge_arguments import judge_request
 from medical_tasks.runs.judging import check_request, run_judge
-from medical_tasks.runs.recipes import differing, mapping
+from medical_tasks.runs.recipes import deciding_generation, differing, mapping
 from medical_tasks.runs.responses import check_recipe, replayed
 from medical_tasks.runs.results import RESULTS_FILE, read_items, read_results
 from medical_tasks.runs.runner import AnsweredTask
@@ -91,11 +90,9 @@ def read_parts(folders: Sequence[Path]) -> list[Part]:
 
 def _alike(recipe: Mapping[str, Any]) -> dict[str, Any]:
     """What the recipes of all parts have alike: not how much was asked at once, nor what is about a part's items."""
-    asked = mapping(recipe["generation"])
-    own = {name: value for name, value in mapping(asked.get("model_args")).items() if name not in NEUTRAL_ARGS}
     return {
         **{name: value for name, value in recipe.items() if name not in ("shard", "leaking_examples")},
-        "generation": {**asked, "model_args": own, "processes": None},
+        "generation": deciding_generation(recipe),
         "truncation": mapping(recipe.get("truncation")).get("rule"),
         "scoring": {**mapping(recipe.get("scoring")), "output_claims": None},
         "data": {**recipe["data"], "source": None},
@@ -184,7 +181,7 @@ def _clash(
             made = [replayed(task, data, recipe, part.path, upstream=arguments.upstream) for part in (one, other)]
             first, second = (each.responses for each in made)
             ids = [name for name in first if name in second and first[name] != second[name]]
-            named += [f"{task.name}: {_listed(ids)}"] if ids else []
+            named += [f"{task.name}: {listed(ids, _LISTED)}"] if ids else []
     what = "; ".join(named) or f"{len(clashes):,} records of kind {clashes[0][0]}"
     return UsageError(
         f"{one.path} and {other.path} say different things to the same questions ({what}). Leave one out."
@@ -251,17 +248,12 @@ def _next_step(answered: Sequence[AnsweredTask], parts: Sequence[Part]) -> str:
     for each in answered:
         found = [place for place, item in enumerate(each.items) if each.unanswered.get(item.id) in wanted]
         places |= set(found)
-        named += [f"{each.task.name}: {_listed([each.items[place].id for place in found])}"] if found else []
+        named += [f"{each.task.name}: {listed([each.items[place].id for place in found], _LISTED)}"] if found else []
     if not places:
         return ""
     again = "Give the command of `run` without --shard, with this --out, to ask them."
     # Of parts cut in several ways, the smallest ask the fewest other items.
     if (count := max(read_shard(part.shard)[1] for part in parts)) > 1:
-        listed = _listed([f"{shard + 1}/{count}" for shard in sorted({place % count for place in places})])
-        again = f"They are in --shard {listed}: give the command of `run` (again) with that, then this one with all folders."
+        shards = listed([f"{shard + 1}/{count}" for shard in sorted({place % count for place in places})], _LISTED)
+        again = f"They are in --shard {shards}: give the command of `run` (again) with that, then this one with all folders."
     return f"Items without an answer: {'; '.join(named)}. {again}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
-    return ", ".join(names[:_LISTED]) + more

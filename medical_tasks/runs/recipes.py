@@ -69,8 +69,6 @@ def _versions() -> dict[str, str]:
 
 # What describes the answers that were scored, or how a judge was asked about them: other for every model, or told as a judge is.
 _SETTINGS_TOLD: Final = ("output_claims", "style")
-# How many ask at once changes no answer.
-_NEUTRAL: Final = ("processes",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,18 +175,19 @@ def _prompts_differ(first: Mapping[str, Any], second: Mapping[str, Any]) -> str 
 
 
 def _generation(first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
-    given = [recipe.get("generation") for recipe in (first, second)]
-    if None in given:
+    if None in (first.get("generation"), second.get("generation")):
         return None  # nothing was asked there, which the prompts say
+    parts = deciding_generation(first), deciding_generation(second)
+    return None if parts[0] == parts[1] else _said("generation", differing(*parts))
+
+
+def deciding_generation(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """How a recipe's answers were asked for, but for how many ask at once, which changes no answer."""
     from medical_tasks.models.opener import NEUTRAL_ARGS
 
-    parts = []
-    for each in map(mapping, given):
-        arguments = {key: value for key, value in mapping(each.get("model_args")).items() if key not in NEUTRAL_ARGS}
-        parts.append({**{key: value for key, value in each.items() if key not in _NEUTRAL}, "model_args": arguments})
-    if parts[0] == parts[1]:
-        return None
-    return _said("generation", differing(*parts))
+    asked = mapping(recipe.get("generation"))
+    arguments = {key: value for key, value in mapping(asked.get("model_args")).items() if key not in NEUTRAL_ARGS}
+    return {**{key: value for key, value in asked.items() if key != "processes"}, "model_args": arguments}
 
 
 def _told(name: str, key: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:

@@ -21,7 +21,7 @@ from typing import Any, Final, Self
 from medical_tasks.data.construction import is_formula_error
 from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.data.task_data import TaskData
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.errors import MissingError, UsageError, listed
 from medical_tasks.io.files import read_bytes
 from medical_tasks.io.json_records import is_text, json_lines, named, shown
 from medical_tasks.io.sheets import cell_text, folded, is_json, is_workbook, read_content, read_json, read_sheet
@@ -147,15 +147,14 @@ def read_responses(
             found.put(answer.id, answer.text)
     if strange:
         unknown = [f"{named(answer.id)} ({answer.place})" for answer in strange]
-        shown_ids = ", ".join(unknown[:_SHOWN]) + (
-            f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
-        )
         sample = ", ".join(repr(known_id) for known_id in sorted(known)[:3])
         counted = "1 id is no item" if len(unknown) == 1 else f"{len(unknown)} ids are not items"
         rounded = any(re.fullmatch(r"[0-9]\.[0-9]+E\+[0-9]+", answer.id) for answer in strange)
         raise UsageError(
-            f"{path}: {counted} of the task: {shown_ids}. Its ids look like {sample}. Is it the right task and --config?"
-            + " A spreadsheet has rounded ids: format the column as Text and paste them again." * rounded
+            f"{path}: {counted} of the task: {listed(unknown, _SHOWN)}. Its ids look like {sample}. Is it the right task "
+            "and --config?"
+            + " A spreadsheet has rounded ids: format the column as Text and paste them again."
+            * rounded
         )
     return found
 
@@ -272,7 +271,8 @@ def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
                 if not each.is_dir() and not _left_by_system(PurePosixPath(each.filename))
             ]
             if len(files) != 1 or PurePosixPath(files[0].filename).name != SUBMISSION:
-                raise UsageError(f"{path}: holds {_names(files)}, and must hold {SUBMISSION} alone. {again}")
+                held = listed([named(each.filename) for each in files], _SHOWN) or "no files"
+                raise UsageError(f"{path}: holds {held}, and must hold {SUBMISSION} alone. {again}")
             (member,) = files
             if member.flag_bits & _ENCRYPTED or member.compress_type not in _PACKED:
                 raise UsageError(f"{path}: {SUBMISSION} is encrypted in it, or packed otherwise than deflated. {again}")
@@ -289,11 +289,6 @@ def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
 def _left_by_system(place: PurePosixPath) -> bool:
     """Whether a file is one of those that macOS packs beside what is meant."""
     return place.parts[:1] == ("__MACOSX",) or place.name.startswith(".")
-
-
-def _names(files: Sequence[zipfile.ZipInfo]) -> str:
-    more = [f"{len(files) - _SHOWN} more"] if len(files) > _SHOWN else []
-    return ", ".join([*(named(each.filename) for each in files[:_SHOWN]), *more]) or "no files"
 
 
 def _values(path: Path | GivenAnswers, content: bytes) -> tuple[Iterable[tuple[str, Any]], bool]:
@@ -330,12 +325,12 @@ def _submitted(value: Any) -> bool:
 
 
 def _answer(path: Path | GivenAnswers, place: str, value: Any) -> Answer:
-    listed = place.startswith("record")
-    form = f"A record is like {_LIST_FORM}" if listed else f"A {place.split()[0]} is like {_FORM}"
+    in_list = place.startswith("record")
+    form = f"A record is like {_LIST_FORM}" if in_list else f"A {place.split()[0]} is like {_FORM}"
     if not isinstance(value, dict):
         raise UsageError(f"{path}, {place}: an object is needed, got {shown(value)}. {form}")
     for ours, theirs in _NAMES:
-        if listed and ours in value and theirs in value:
+        if in_list and ours in value and theirs in value:
             raise UsageError(
                 f"{path}, {place}: has both {ours!r} and {theirs!r}, of which one is meant. Leave the other out."
             )
@@ -345,7 +340,7 @@ def _answer(path: Path | GivenAnswers, place: str, value: Any) -> Answer:
         wanted = (
             "'case_id' and 'answer' or 'prediction'"
             if submitted
-            else " and ".join(repr(each[listed]) for each in _NAMES)
+            else " and ".join(repr(each[in_list]) for each in _NAMES)
         )
         got = ", ".join(map(named, sorted(value)))
         raise UsageError(f"{path}, {place}: needs the keys {wanted}, got keys [{got}]. {form}")

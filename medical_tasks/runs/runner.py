@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from medical_tasks.data.task_data import TaskData, leaking_examples, open_protocol, prompt_set
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import UsageError, listed
 from medical_tasks.io.progress import Progress
 from medical_tasks.io.store import Store, Texts, content_key
 from medical_tasks.models.base import Answer, Failure, Length, Model, Request, processes, read_request, write_request
@@ -402,12 +402,10 @@ def _words_to_cut(
 
 def _refusal(task: TaskSpec, over: Mapping[str, Length], n_items: int) -> str:
     ranked = sorted(over.items(), key=lambda each: (-_excess(each[1]), each[0]))
-    lines = [f"  {name}: {length.tokens:,} tokens, room for {length.room:,}" for name, length in ranked[:_LISTED]]
-    if len(ranked) > _LISTED:
-        lines.append(f"  and {len(ranked) - _LISTED:,} more")
+    lines = [f"{name}: {length.tokens:,} tokens, room for {length.room:,}" for name, length in ranked]
     return (
-        f"{task.name}: {len(over):,} of {n_items:,} questions do not fit the model's context together with the answer:\n"
-        + "\n".join(lines)
+        f"{task.name}: {len(over):,} of {n_items:,} questions do not fit the model's context together with the answer:\n  "
+        + listed(lines, _LISTED, between="\n  ")
         + "\nNothing was asked. Give a longer context if the model has one (--model-args max_length=N for hf/, max_model_length=N "
         "for vllm/, context=N for a server that has more than it says), fewer --max-new-tokens, or say what is to be done: "
         "--truncate notes-from-the-oldest leaves out the beginning of the oldest notes, --truncate unanswered asks the others and "
