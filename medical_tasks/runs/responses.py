@@ -138,9 +138,7 @@ def read_responses(
                 + "\nMend them and score it again."
             )
     found, strange = Texts(), []
-    for answer in _once(
-        path, _table_answers(path, list(values), known, task, items) if table else _answers(path, values)
-    ):
+    for answer in _once(path, values, table, known, task, items):
         if answer.id not in known:
             strange.append(answer)
         elif answer.text is not None:
@@ -253,7 +251,7 @@ def _same(text: str) -> str:
 def parse_answers(path: Path, content: bytes) -> list[Answer]:
     """Reads the answers of a file, of whatever items; one or more."""
     values, table = _values(path, content)
-    return list(_once(path, _table_answers(path, list(values), (), None, ()) if table else _answers(path, values)))
+    return list(_once(path, values, table, (), None, ()))
 
 
 def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
@@ -303,13 +301,11 @@ def _values(path: Path | GivenAnswers, content: bytes) -> tuple[Iterable[tuple[s
     return read_json(path, content, form=_FORM), False
 
 
-def _answers(path: Path | GivenAnswers, values: Iterable[tuple[str, Any]]) -> Iterator[Answer]:
-    return (_answer(path, place, value) for place, value in values)
-
-
-def _once(path: Path | GivenAnswers, answers: Iterable[Answer]) -> Iterator[Answer]:
+def _once(path: Path | GivenAnswers, values: Iterable[tuple[str, Any]], table: bool, *known: Any) -> Iterator[Answer]:
+    """The answers of a file or table, of which no two are to the same item."""
     places: dict[str, str] = {}
-    for answer in answers:
+    one_by_one = (_answer(path, place, value) for place, value in values)
+    for answer in _table_answers(path, list(values), *known) if table else one_by_one:
         if answer.id in places:
             kind, number = places[answer.id].split()
             raise UsageError(
