@@ -27,7 +27,7 @@ from medical_tasks.data.dataset_store import (
     split_names,
 )
 from medical_tasks.data.fetching import confirmed, fetch
-from medical_tasks.errors import MissingError, UsageError, doing
+from medical_tasks.errors import MissingError, UsageError, check_least, doing
 from medical_tasks.guard.private_store import in_use, new_private_id, private_folder
 from medical_tasks.spec import Benchmark, DatasetSpec, Item, MultiStep, PromptSet, TaskSpec
 
@@ -73,8 +73,7 @@ def load_task_data(
     `data`: folder of the built dataset, or one that holds it under its name; the user's data home by default.
     """
     part, parts = read_shard(shard)
-    if max_samples is not None and max_samples < 1:
-        raise UsageError(f"--max-samples must be 1 or more, got {max_samples}.")
+    check_least({"--max-samples": max_samples})
     folder, chosen = obtain(task.benchmark, spec, data, config, agreed=confirmed)
     asked = split or task.split
     if task.exemplars in split_names(asked):

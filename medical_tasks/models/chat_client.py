@@ -426,7 +426,9 @@ def _total(reply: object) -> int | None:
 
 def _sender(path: str, body: Mapping[str, Any] | None = None) -> _Send:
     async def send(api: AsyncOpenAI) -> str:
-        url, kind = _beside(str(api.base_url), path), cast(Any, http_library().Response)
+        base, kind = str(api.base_url).rstrip("/"), cast(Any, http_library().Response)
+        # `/../` leads to what stands beside the API's version.
+        url = _VERSION.sub("", base) + path.removeprefix("/..") if path.startswith("/../") else base + path
         response = await (api.get(url, cast_to=kind) if body is None else api.post(url, cast_to=kind, body=body))
         return str(response.text)
 
@@ -438,14 +440,6 @@ def listed_model(reply: Any, model: str) -> Mapping[str, Any]:
     listed = reply.get("data") if isinstance(reply, dict) else None
     entries = [entry for entry in (listed if isinstance(listed, list) else []) if isinstance(entry, dict)]
     return next((entry for entry in entries if entry.get("id") == model), entries[0] if entries else {})
-
-
-def _beside(base_url: str, path: str) -> str:
-    """Puts an address together; `/../` leads to what stands beside the API's version."""
-    base = base_url.rstrip("/")
-    if path.startswith("/../"):
-        return _VERSION.sub("", base) + path.removeprefix("/..")
-    return base + path
 
 
 def encodable_chat(messages: Sequence[Message]) -> list[Message]:

@@ -179,18 +179,12 @@ def _result(request: Request, outcome: Completion | ChoiceScores | CallFailed) -
     )
 
 
-def alias_variables(alias: str) -> tuple[str, str]:
-    """Names the environment variables of a host alias."""
+def chat_settings(alias: str, model: str, values: Mapping[str, Any]) -> ChatSettings:
+    """Puts an endpoint's settings together from arguments and environment."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", alias):
         raise UsageError(f"a host alias starts with a letter and holds letters, digits, - and _, got {alias!r}.")
     stem = alias.upper().replace("-", "_")
-    return f"{stem}_BASE_URL", f"{stem}_API_KEY"
-
-
-def chat_settings(alias: str, model: str, values: Mapping[str, Any]) -> ChatSettings:
-    """Puts an endpoint's settings together from arguments and environment."""
-    url_name, key_name = alias_variables(alias)
-    key_name = values.get("api_key_env", key_name)
+    url_name, key_name = f"{stem}_BASE_URL", values.get("api_key_env", f"{stem}_API_KEY")
     urls = read_addresses(values.get("base_url") or os.environ.get(url_name) or HOSTED.get(alias, ""))
     key = os.environ.get(key_name, "")
     missing = []

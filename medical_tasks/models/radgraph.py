@@ -99,16 +99,16 @@ def _load(place: RadGraphFolder) -> Any:
 
 def _annotate(model: Any, text: str, unread: str) -> Mapping[str, Any]:
     """Annotates one text. Of several the package returns those alone that it could read, and says so where nobody looks."""
-    step = "Leave the argument for RadGraph out to score without it."
+    why = "no annotation came back"
     try:
         with _silence(), _tokenizers_as_of_old():
             annotation = model([text]).get("0")
+        if isinstance(annotation, Mapping) and isinstance(annotation.get("entities"), Mapping):
+            return annotation
     except (LookupError, RuntimeError, ValueError, TypeError, AttributeError, AssertionError) as error:
-        # Not its message: it could hold the text.
-        raise UsageError(f"{unread}, of {len(text)} characters ({type(error).__name__}). {step}") from None
-    if not isinstance(annotation, Mapping) or not isinstance(annotation.get("entities"), Mapping):
-        raise UsageError(f"{unread}, of {len(text)} characters (no annotation came back). {step}")
-    return annotation
+        why = type(error).__name__  # not its message: it could hold the text
+    step = "Leave the argument for RadGraph out to score without it."
+    raise UsageError(f"{unread}, of {len(text)} characters ({why}). {step}")
 
 
 @contextlib.contextmanager

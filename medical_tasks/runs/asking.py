@@ -11,7 +11,6 @@ from typing import Any, Final
 from medical_tasks.data.construction import make_folder
 from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.data.task_data import TaskData
-from medical_tasks.errors import UsageError
 from medical_tasks.guard import policy
 from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import Benchmark, DatasetSpec, Item, MultiStep, PromptSet, TaskSpec
@@ -70,13 +69,6 @@ def read_options(arguments: Namespace, *, max_new_tokens: int, tries: int) -> tu
         max_new_tokens=max_new_tokens if given is None else given,
     )
     return options, tries if arguments.tries is None else arguments.tries
-
-
-def check_counts(counts: Sequence[tuple[str, int]]) -> None:
-    """Refuses options, given with their values, that are less than 1."""
-    for name, value in counts:
-        if value < 1:
-            raise UsageError(f"{name} must be 1 or more, got {value}.")
 
 
 def ask_model(

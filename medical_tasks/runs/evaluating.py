@@ -16,7 +16,7 @@ from typing import Any
 
 from medical_tasks.data.dataset_store import split_names
 from medical_tasks.data.task_data import TaskData, load_task_data, with_source
-from medical_tasks.errors import UsageError, doing
+from medical_tasks.errors import UsageError, check_least, doing
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import SETTINGS_FILE
 from medical_tasks.io.output import tell
@@ -51,8 +51,7 @@ Specs = Mapping[str, DatasetSpec]
 
 def evaluate(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: Specs) -> Path | None:
     """Asks a model and scores its answers; the run's folder, or None after a forecast and in all but the main process."""
-    if arguments.max_new_tokens is not None and arguments.max_new_tokens < 1:
-        raise UsageError(f"--max-new-tokens must be 1 or more, got {arguments.max_new_tokens}.")
+    check_least({"--max-new-tokens": arguments.max_new_tokens})
     subjects = [policy.Subject.of(specs[task.name], task=task.name) for task in tasks]
     # Before a row is read: what goes wrong with one may not be told in its own words.
     with policy.protect(subjects, policy.attestation_from(arguments)):

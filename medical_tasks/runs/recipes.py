@@ -6,7 +6,6 @@ Anybody can submit a recipe, so its values are shown shortened and on one line.
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import json
 import platform
 import re
@@ -33,14 +32,19 @@ def make_recipe(
     max_samples: int | None,
 ) -> dict[str, Any]:
     """Collects a task's recipe as JSON values; prompts and lengths are None when answers came from elsewhere."""
+    from medical_tasks.models.encoder import installed
     from medical_tasks.runs.estimation import BOOTSTRAP_SEED
 
+    asked: dict[str, Any] | None = None
+    if prompts is not None:
+        asked = {"set": prompts.name, "sha256": prompts.sha256}
+        asked |= {"settings": dict(prompts.settings)} if prompts.settings else {}
     return {
         "suite": f"medical-tasks {__version__}",
         "task": task.name,
         "task_version": task.version,
         "data": dict(data),
-        "prompts": None if prompts is None else _prompts(prompts),
+        "prompts": asked,
         "generation": None if max_new_tokens is None else {"max_new_tokens": max_new_tokens, "stop": list(task.stop)},
         "max_samples": max_samples,
         "metrics": {metric.name: {"kind": metric.kind} for metric in task.metrics},
@@ -48,23 +52,8 @@ def make_recipe(
         "model": dict(model),
         "judge": None,
         "python": platform.python_version(),
-        "packages": _versions(),
+        "packages": {package: version for package in _PACKAGES if (version := installed(package))},
     }
-
-
-def _prompts(prompts: PromptSet) -> dict[str, Any]:
-    settings = {"settings": dict(prompts.settings)} if prompts.settings else {}
-    return {"set": prompts.name, "sha256": prompts.sha256, **settings}
-
-
-def _versions() -> dict[str, str]:
-    found: dict[str, str] = {}
-    for package in _PACKAGES:
-        try:
-            found[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found
 
 
 # What describes the answers that were scored, or how a judge was asked about them: other for every model, or told as a judge is.

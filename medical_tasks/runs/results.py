@@ -100,7 +100,9 @@ class ItemsFile:
         import pyarrow.parquet as pq
 
         names = list(dict.fromkeys(columns)) or ["id"]
-        self._schema = pa.schema([(name, pa.string() if _is_text(name) else pa.float64()) for name in names])
+        # Ids, groups and texts; every other column is a metric.
+        texts = {name for name in names if name in _TEXT_COLUMNS or name.startswith("group_")}
+        self._schema = pa.schema([(name, pa.string() if name in texts else pa.float64()) for name in names])
         self._file = io.BytesIO()
         self._writer = pq.ParquetWriter(self._file, self._schema, compression="zstd")
 
@@ -155,11 +157,6 @@ def write_run(
             f"{folder}: results could not be written ({system_reason(error)}). Finished answers are kept. Free some "
             "space, or choose another --out, and give the same command again."
         ) from error
-
-
-def _is_text(column: str) -> bool:
-    """Ids, groups and texts; every other column is a metric."""
-    return column in _TEXT_COLUMNS or column.startswith("group_")
 
 
 def item_rows(
