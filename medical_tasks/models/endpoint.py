@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.models.base import Answer, ChoiceScores, Failure, Length, OnResult, Request
+from medical_tasks.models.base import Answer, ChoiceScores, Failure, Length, Model, OnResult, Request
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import (
     CallFailed,
@@ -43,8 +43,8 @@ _Text = tuple[Message, ...] | str
 """What is counted: a chat ready for its answer, or a text alone."""
 
 
-class EndpointModel:
-    """A model under test that answers over HTTP; implements `models.base.Model`.
+class EndpointModel(Model):
+    """A model under test that answers over HTTP.
 
     `sampling`: body fields that decide the answer. `identity`: instead of the base URL, for servers whose port changes. Replicas
     come, go and move, so that they are known by `served`, the model's name by default.
@@ -67,7 +67,6 @@ class EndpointModel:
         self.endpoint: str | None = " ".join(settings.addresses)
         named = settings.served or (settings.model if settings.replicas else "")
         address = {"served": named} if named else {"base_url": settings.base_url}
-        self.is_main = True
         self.identity: Mapping[str, str] = {
             "backend": backend,
             "model": settings.model,
@@ -82,10 +81,6 @@ class EndpointModel:
         self._unmeasured = False  # whether neither folder nor server tells
         self._serves: bool | None = None  # whether the server counts tokens
         self._known: dict[str, int] = {}  # tokens of continuations, which many questions share
-
-    def share(self, keys: list[str]) -> list[str]:
-        """Returns the keys: there is one process."""
-        return keys
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
         """Answers all requests, at most `concurrency` in flight; results come in order of completion."""
@@ -159,9 +154,6 @@ class EndpointModel:
     def asking(self) -> Iterator[ChatSettings]:
         """Gives the endpoint's settings, for callers that ask it in their own way."""
         yield self._settings
-
-    def close(self) -> None:
-        """Does nothing: connections are closed at the end of each `generate`."""
 
 
 def _result(request: Request, outcome: Completion | ChoiceScores | CallFailed) -> Answer | Failure:

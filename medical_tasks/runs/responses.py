@@ -26,7 +26,7 @@ from medical_tasks.io.files import read_bytes
 from medical_tasks.io.json_records import is_text, json_lines, named, shown
 from medical_tasks.io.sheets import cell_text, folded, is_json, is_workbook, read_content, read_json, read_sheet
 from medical_tasks.io.store import Texts
-from medical_tasks.models.base import Failure, Length, OnResult, Request
+from medical_tasks.models.base import Failure, Length, Model, OnResult, Request
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.folder import existing_run_folder
 from medical_tasks.runs.recipes import mapping
@@ -360,18 +360,12 @@ _RESPONSES = "responses/"
 _BASELINE = "baseline/"
 
 
-class _Replay:
-    """Stands for the run's model and answers nothing. Implements `models.base.Model`."""
-
-    endpoint: str | None = None
-    is_main = True
+class _Replay(Model):
+    """Stands for the run's model and answers nothing."""
 
     def __init__(self, recorded: Mapping[str, Any]) -> None:
         self.name = str(recorded["name"])
         self.identity: Mapping[str, str] = {key: value for key, value in recorded.items() if key != "name"}
-
-    def share(self, keys: list[str]) -> list[str]:
-        return keys
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
         for request in requests:
@@ -381,9 +375,6 @@ class _Replay:
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         return [None for _ in requests]
-
-    def close(self) -> None:
-        pass
 
 
 def check_recipe(folder: Path, recipe: Any) -> None:
