@@ -211,24 +211,22 @@ class OpenJudge:
 class RunJudge(OpenJudge):
     """A run's judge and the store of its replies. Use as a context manager; what it opens is closed at the end."""
 
+    _store: Store
+
     def __init__(self, request: JudgeRequest, *, store: Path, log_dir: Path) -> None:
         super().__init__(request, log_dir=log_dir)
         self._path = store
-        self._store: Store | None = None
 
     def __enter__(self) -> RunJudge:
         self._store = Store(self._path)
         return self
 
     def __exit__(self, *raised: object) -> None:
-        if self._store is not None:
-            self._store.close()
+        self._store.close()
         self.close()
 
     def task_judge(self, task: TaskSpec) -> TaskJudge:
         """Opens the judge for one task: a session of its own, on the run's store and budget."""
-        if self._store is None:
-            raise RuntimeError("the judge is used outside its `with`")
         return self.session(task, self._store)
 
 

@@ -133,8 +133,8 @@ def merge_parts(
 def _asked(arguments: argparse.Namespace, task: TaskSpec, specs: Specs, parts: Sequence[Part]) -> _Asked:
     told = [part.recipes[task.name] for part in parts if task.name in part.recipes]
     if not told:
-        again = "Give the command of one of them again"
-        raise IncompleteError(f"no part has finished, so that nothing says what answered {task.name}. {again}.")
+        said = f"no part has finished, so that nothing says what answered {task.name}"
+        raise IncompleteError(f"{said}. Give the command of one of them again.")
     made = {name: value for name, value in told[0].items() if name != "shard"}
     if "truncation" in made:
         left = {name: words for each in told for name, words in each["truncation"]["words_left_out"].items()}
