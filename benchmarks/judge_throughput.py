@@ -78,8 +78,9 @@ def judge(url: str, store: Path, questions: list[Question], concurrency: int) ->
     options = {"base_url": url, "concurrency": str(concurrency)}
     backend = open_judge("openai-api/local/m", options, log_dir=store.parent)
     began = time.perf_counter()
-    with Store(store) as opened, JudgeSession(backend, JudgeOptions(), opened, quiet=True) as session:
-        outcomes = session.ask(questions)
+    with Store(store) as opened:
+        outcomes = JudgeSession(backend, JudgeOptions(), opened, quiet=True).ask(questions)
+    backend.close()
     took = time.perf_counter() - began
     if sum(isinstance(outcome, Verdict) for outcome in outcomes) != len(questions):
         raise RuntimeError("not every question has a verdict")

@@ -77,10 +77,8 @@ def measure(name: str, items: Sequence[Item], answers: Sequence[str], rounds: in
         show(f"{name}, instant judge, {mode}", seconds, judge.asked // rounds, "questions")
     with tempfile.TemporaryDirectory() as folder:
         for again in ("lexical judge", "lexical judge, from its store"):
-            with (
-                Store(Path(folder) / "judge.sqlite") as store,
-                JudgeSession(LexicalJudge(), JudgeOptions(), store, quiet=True) as session,
-            ):
+            with Store(Path(folder) / "judge.sqlite") as store:
+                session = JudgeSession(LexicalJudge(), JudgeOptions(), store, quiet=True)
                 seconds, scores = fastest(1, lambda session=session: score(session, "single"))  # type: ignore[misc]
             show(f"{name}, {again}", seconds, session.stats.asked, "questions")
             comp = [one.values["comprehensiveness"] for one in scores]

@@ -20,7 +20,7 @@ import errno
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 __all__ = [
@@ -77,6 +77,19 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
     """` Did you mean 'x'?`, to stand behind a message about a name that nobody knows; "" where no known one is near."""
     near = difflib.get_close_matches(given, list(known), n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def listed(names: Sequence[str], most: int, *, between: str = ", ") -> str:
+    """Names the first few, and how many more there are."""
+    more = f"{between.removeprefix(',')}and {len(names) - most:,} more" if len(names) > most else ""
+    return between.join(names[:most]) + more
+
+
+def check_least(values: Mapping[str, float | None], least: float = 1) -> None:
+    """Refuses options, given with their values, that are too small; one that was not given is none."""
+    for name, value in values.items():
+        if value is not None and value < least:
+            raise UsageError(f"{name} must be {least} or more, got {value}.")
 
 
 @contextlib.contextmanager

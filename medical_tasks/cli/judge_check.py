@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, Final
 from medical_tasks._version import __version__
 from medical_tasks.benchmarks.catalog import BENCHMARKS, tasks
 from medical_tasks.cli import add_options, tell_figures
-from medical_tasks.errors import IncompleteError, UsageError
+from medical_tasks.errors import IncompleteError, UsageError, check_least
 from medical_tasks.guard import policy
 from medical_tasks.guard.policy import add_guard_arguments
 from medical_tasks.guard.private_store import redact_reason
@@ -142,8 +142,7 @@ def _request(arguments: argparse.Namespace, sets: Mapping[str, CheckSetSource]) 
     """Options of one set mean nothing for another, and are not passed over in silence."""
     from medical_tasks.judges.check_sets import CheckRequest
 
-    if arguments.max_pairs is not None and arguments.max_pairs < 1:
-        raise UsageError(f"--max-pairs must be 1 or more, got {arguments.max_pairs}.")
+    check_least({"--max-pairs": arguments.max_pairs})
     special = {name for each in sets.values() for name in each.takes}
     options = [each.name for each in fields(CheckRequest) if each.name in special]
     stray = [

@@ -18,7 +18,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 from medical_tasks.cli import Options, add_options
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import UsageError, check_least
 from medical_tasks.io.output import tell
 
 __all__ = ["TAKES_COMMAND", "add_arguments", "add_chosen_arguments", "run"]
@@ -97,9 +97,8 @@ def _checked(arguments: argparse.Namespace) -> dict[str, Any]:
         raise UsageError(f"{strange[0]!r}: has a character that no script can be trusted with. Give it another name.")
     given = vars(read_words("run", words[1:]))
     parse_task_names(given["tasks"])
-    for name, least in (("shards", 1), ("gpus", 0)):
-        if getattr(arguments, name) < least:
-            raise UsageError(f"--{name} must be {least} or more, got {getattr(arguments, name)}.")
+    check_least({"--shards": arguments.shards})
+    check_least({"--gpus": arguments.gpus}, 0)
     if given["shard"] or given["forecast"]:
         raise UsageError("--shard and --forecast have no meaning behind --: each part gets its own. Leave them out.")
     if given["out"] is None:

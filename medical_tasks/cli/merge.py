@@ -24,7 +24,6 @@ _OPTIONS: Final[Options] = {
     "": {
         "runs": {"nargs": "+", "type": Path, "metavar": "RUN", "help": "folders of the parts"},
         "--out": {"required": True, "type": Path, "metavar": "DIR", "help": "folder of the whole run"},
-        "--keep": {"choices": ("first",), "help": "where parts answer a question differently, what the first says"},
         "--data": {
             "type": Path,
             "metavar": "DIR",

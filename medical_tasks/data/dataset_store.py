@@ -19,7 +19,7 @@ from typing import Any
 from medical_tasks.data.dataset_source import file_sha256, steps_to_get
 from medical_tasks.errors import MissingError, UsageError, doing
 from medical_tasks.guard.leak_sources import readable_files
-from medical_tasks.io.files import folder_lock, open_file, read_text
+from medical_tasks.io.files import folder_lock, open_file, read_text, readable
 from medical_tasks.spec import DatasetSpec
 
 MARKER = "medical_tasks.json"
@@ -216,13 +216,13 @@ def _steps(folder: Path, config: str, spec: DatasetSpec | None) -> str:
 
 def _read_marker(folder: Path) -> dict[str, Any] | None:
     path = folder / MARKER
+    with readable(path):
+        if not path.exists():
+            return None
+        text = read_text(path)
     try:
-        content = json.loads(read_text(path))
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({error.strerror}).") from error
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        content = json.loads(text)
+    except json.JSONDecodeError as error:
         raise _damaged(folder, str(error)) from error
     if not isinstance(content, dict) or not {"format", "dataset", "configs"} <= content.keys():
         raise _damaged(folder, "not an object with format, dataset and configs")

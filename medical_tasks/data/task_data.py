@@ -27,7 +27,7 @@ from medical_tasks.data.dataset_store import (
     split_names,
 )
 from medical_tasks.data.fetching import confirmed, fetch
-from medical_tasks.errors import MissingError, UsageError, doing
+from medical_tasks.errors import MissingError, UsageError, check_least, doing
 from medical_tasks.guard.private_store import in_use, new_private_id, private_folder
 from medical_tasks.spec import Benchmark, DatasetSpec, Item, MultiStep, PromptSet, TaskSpec
 
@@ -47,27 +47,6 @@ class TaskData:
     def identity(self) -> dict[str, Any]:
         """The revision without the official files' names: the same rows are the same data, whatever the file was called."""
         return {name: value for name, value in self.revision.items() if name != "source"}
-
-
-def choose_config(spec: DatasetSpec, folder: Path, wanted: str | None) -> str:
-    """Picks the configuration to run: the wanted one, or the default."""
-    if wanted is not None and wanted not in spec.configs:
-        raise UsageError(f"dataset {spec.name} has no configuration {wanted!r}. It has: {', '.join(spec.configs)}.")
-    holds = built_name(folder)
-    if holds not in (None, spec.name):
-        raise UsageError(
-            f"{folder}: holds the dataset {holds}, not {spec.name}. Give --data the folder of {spec.name}."
-        )
-    built = built_configs(folder)
-    if wanted is None and spec.default_config not in built:
-        real = [config for config in spec.configs if config in built and config != "demo"]
-        if len(real) == 1:
-            return real[0]
-        if real:
-            raise UsageError(f"dataset {spec.name} is built as {', '.join(real)}. Say which with --config.")
-    chosen = wanted or spec.default_config
-    built_config(folder, chosen, spec)  # or says how to get it
-    return chosen
 
 
 def read_shard(text: str | None) -> tuple[int, int]:
@@ -94,8 +73,7 @@ def load_task_data(
     `data`: folder of the built dataset, or one that holds it under its name; the user's data home by default.
     """
     part, parts = read_shard(shard)
-    if max_samples is not None and max_samples < 1:
-        raise UsageError(f"--max-samples must be 1 or more, got {max_samples}.")
+    check_least({"--max-samples": max_samples})
     folder, chosen = obtain(task.benchmark, spec, data, config, agreed=confirmed)
     asked = split or task.split
     if task.exemplars in split_names(asked):
@@ -166,11 +144,24 @@ def locate(spec: DatasetSpec, data: Path | None, config: str | None) -> tuple[Pa
     """Finds a built dataset and the configuration that is meant, as `load_task_data` does."""
     home = datasets_home() if data is None else data.expanduser()
     folder = home if data is not None and built_name(home) is not None else home / spec.name
-    built = list(built_configs(folder)) if data is not None and config is None else []
-    if len(built) == 1:  # what the user means by the folder, also when it is the demo
+    built = list(built_configs(folder))
+    if data is not None and config is None and len(built) == 1:  # what is meant by the folder, also when it is the demo
         config = built[0]
         print(f"note: configuration {config}, the only one in {folder}", file=sys.stderr)
-    return folder, choose_config(spec, folder, config)
+    if config is not None and config not in spec.configs:
+        raise UsageError(f"dataset {spec.name} has no configuration {config!r}. It has: {', '.join(spec.configs)}.")
+    if (holds := built_name(folder)) not in (None, spec.name):
+        raise UsageError(
+            f"{folder}: holds the dataset {holds}, not {spec.name}. Give --data the folder of {spec.name}."
+        )
+    if config is None and spec.default_config not in built:
+        real = [each for each in spec.configs if each in built and each != "demo"]
+        if len(real) > 1:
+            raise UsageError(f"dataset {spec.name} is built as {', '.join(real)}. Say which with --config.")
+        config = next(iter(real), None)
+    chosen = config or spec.default_config
+    built_config(folder, chosen, spec)  # or says how to get it
+    return folder, chosen
 
 
 def obtain(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import UsageError, check_least
 from medical_tasks.io.progress import Progress
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import Backend, Call, JudgeOptions, NoReply, Question, Reply, Unscored, Verdict
@@ -173,9 +173,8 @@ class JudgeSession:
         quiet: bool = False,
         prices: Prices | None = None,
     ) -> None:
-        for name, least in (("votes", 1), ("reasks", 0)):
-            if getattr(options, name) < least:
-                raise UsageError(f"{name} of a judge must be {least} or more, got {getattr(options, name)}.")
+        check_least({"votes of a judge": options.votes})
+        check_least({"reasks of a judge": options.reasks}, 0)
         require_votes(backend.name, options.votes, samples=backend.samples)
         self.name = backend.name
         self.comparable = backend.comparable
@@ -195,16 +194,6 @@ class JudgeSession:
         self._label = label
         self._quiet = quiet
         self._rules = Rules(identity=self.identity, reads=backend.reads, votes=options.votes, reasks=options.reasks)
-
-    def __enter__(self) -> JudgeSession:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Frees what the backend holds; the store stays open."""
-        self._backend.close()
 
     @property
     def usage(self) -> Usage:

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.files import open_file, read_bytes
-from medical_tasks.models.checkpoint import Checkpoint, model_files, quiet_libraries
+from medical_tasks.io.files import open_file
+from medical_tasks.models.checkpoint import Checkpoint, hash_layout, model_files, quiet_libraries
 from medical_tasks.models.encoder import (
     LOAD_ERRORS,
     LOCAL,
@@ -76,16 +76,13 @@ class _Files:
     def identity(self) -> dict[str, str]:
         with open_file(self.checkpoint) as stream:
             weights = hashlib.file_digest(stream, "sha256").hexdigest()
-        layout = hashlib.sha256()
-        for path in model_files(self.backbone.folder):
-            if path.suffix not in (".safetensors", ".bin"):  # the weights are the checkpoint's
-                data = read_bytes(path)
-                layout.update(f"{path.name}\0{len(data)}\0".encode() + data)
+        folder = self.backbone.folder  # whose weights are not used
+        layout = [path for path in model_files(folder) if path.suffix not in (".safetensors", ".bin")]
         return {
             "kind": "alignscore",
             "model": self.checkpoint.stem,
             "weights": weights,
-            "backbone": layout.hexdigest(),
+            "backbone": hash_layout(folder, layout),
             "sentences": rules_name(self.rules),
             "chunk_words": str(CHUNK_WORDS),
             "max_length": str(self.longest),

@@ -82,19 +82,19 @@ def processes() -> int:
 
 
 class Model(Protocol):
-    """A model under test."""
+    """A model under test; by default one that runs in this process, the only one, and holds nothing."""
 
     name: str
     # everything that makes its answers what they are (weights fingerprint, dtype, generation settings, served name);
     # part of every request key and of the recipe. Never a secret
     identity: Mapping[str, str]
     # base URL the text is sent to, of replicas all with a space between, or None when the model runs in this process
-    endpoint: str | None
-    is_main: bool  # False in all but the first process of a distributed run; only the main one writes and prints
+    endpoint: str | None = None
+    is_main: bool = True  # False in all but the first process of a distributed run; only the main one writes and prints
 
     def share(self, keys: list[str]) -> list[str]:
         """Returns the main process's list of texts in every process (the list itself when there is one process)."""
-        ...
+        return keys
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
         """Answers all requests; calls `on_result` once for each, in the main process, as soon as it is known."""
@@ -110,7 +110,7 @@ class Model(Protocol):
 
     def close(self) -> None:
         """Frees what the model holds (memory, connections, server processes)."""
-        ...
+        return
 
 
 _SCORE_KEYS = {"logprobs", "tokens", "below"}

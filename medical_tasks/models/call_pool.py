@@ -194,31 +194,27 @@ class _Gate:
             raise self._explain(failed)
 
     def _explain(self, failed: CallFailed) -> MedicalTasksError:
-        where = self.settings.where
-        key = self.settings.key_name
+        key, base = self.settings.key_name, self.settings.base_url.rstrip("/")
+        kind: type[MedicalTasksError] = UsageError
+        what, step = "the endpoint {} rejects every request", "Check the model's name and its arguments. "
         if failed.reason in ("http 401", "http 403"):
+            kind, what = MissingError, "the endpoint {} refused the key"
             step = (
-                f"Put a valid key into {key}: export {key}=..." if key else "Name the key's variable: api_key_env=NAME."
+                f"Put a valid key into {key}: export {key}=... "
+                if key
+                else "Name the key's variable: api_key_env=NAME. "
             )
-            return MissingError(f"the endpoint {where} refused the key: {failed.detail}. {step} {_KEPT}")
-        if failed.reason == "quota exhausted":
-            return MissingError(f"the account at {where} has no quota left: {failed.detail}. {_KEPT}")
-        if failed.reason == "connection":
-            return MissingError(
-                f"nothing answers at {where}: {failed.detail}. Start the server, or correct the base URL. {_KEPT}"
+        elif failed.reason == "quota exhausted":
+            kind, what, step = MissingError, "the account at {} has no quota left", ""
+        elif failed.reason == "connection":
+            kind, what, step = MissingError, "nothing answers at {}", "Start the server, or correct the base URL. "
+        elif failed.reason == "http 404":
+            what = "the endpoint {} does not know this model or address"
+            step = (
+                f"Check the model's name (the server lists its own at {base}/models) and that the base URL ends in its version, "
+                "as /v1. "
             )
-        if failed.reason == "http 404":
-            return UsageError(
-                f"the endpoint {where} does not know this model or address: {failed.detail}. Check the model's "
-                f"name (the server lists its own at {self.settings.base_url.rstrip('/')}/models) and that the base "
-                f"URL ends in its version, as /v1. {_KEPT}"
-            )
-        if failed.reason.startswith("http 3"):
-            return UsageError(
-                f"the endpoint {where} redirects every request: {failed.detail}. Give the address that answers itself as the base "
-                f"URL, or ask who runs the server. {_KEPT}"
-            )
-        return UsageError(
-            f"the endpoint {where} rejects every request: {failed.detail}. Check the model's name and its arguments. "
-            f"{_KEPT}"
-        )
+        elif failed.reason.startswith("http 3"):
+            what = "the endpoint {} redirects every request"
+            step = "Give the address that answers itself as the base URL, or ask who runs the server. "
+        return kind(f"{what.format(self.settings.where)}: {failed.detail}. {step}{_KEPT}")

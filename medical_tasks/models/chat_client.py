@@ -342,11 +342,11 @@ class ChatClient:
         entry = listed_model(listed, self.settings.model)
         replica.serves = f"{entry.get('id')!r} with max_model_len {entry.get('max_model_len')}" if entry else ""
         said = {each.serves: f"{each.url} serves {each.serves}" for each in reversed(self._replicas) if each.serves}
-        if len(said) > 1 and replica.losses:
-            replica.serves = None
-            self._lose(replica, AttemptError("connection", "another server has this address now", retry=True))
-            return
         if len(said) > 1:
+            if replica.losses:
+                replica.serves = None
+                self._lose(replica, AttemptError("connection", "another server has this address now", retry=True))
+                return
             told = " and ".join(reversed(said.values()))
             raise UsageError(
                 f"replicas must serve the same: {told}. Start them alike, or leave one out of the base URLs."
@@ -426,7 +426,9 @@ def _total(reply: object) -> int | None:
 
 def _sender(path: str, body: Mapping[str, Any] | None = None) -> _Send:
     async def send(api: AsyncOpenAI) -> str:
-        url, kind = _beside(str(api.base_url), path), cast(Any, http_library().Response)
+        base, kind = str(api.base_url).rstrip("/"), cast(Any, http_library().Response)
+        # `/../` leads to what stands beside the API's version.
+        url = _VERSION.sub("", base) + path.removeprefix("/..") if path.startswith("/../") else base + path
         response = await (api.get(url, cast_to=kind) if body is None else api.post(url, cast_to=kind, body=body))
         return str(response.text)
 
@@ -438,14 +440,6 @@ def listed_model(reply: Any, model: str) -> Mapping[str, Any]:
     listed = reply.get("data") if isinstance(reply, dict) else None
     entries = [entry for entry in (listed if isinstance(listed, list) else []) if isinstance(entry, dict)]
     return next((entry for entry in entries if entry.get("id") == model), entries[0] if entries else {})
-
-
-def _beside(base_url: str, path: str) -> str:
-    """Puts an address together; `/../` leads to what stands beside the API's version."""
-    base = base_url.rstrip("/")
-    if path.startswith("/../"):
-        return _VERSION.sub("", base) + path.removeprefix("/..")
-    return base + path
 
 
 def encodable_chat(messages: Sequence[Message]) -> list[Message]:

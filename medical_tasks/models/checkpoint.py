@@ -11,14 +11,14 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO
 
-from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.files import open_file, read_text
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.files import open_file, read_bytes, read_text, readable
 
 REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "n_ctx", "max_sequence_length", "seq_length")
@@ -26,10 +26,10 @@ _CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "n_ctx", "max_sequen
 
 def read_json(path: Path, kind: type[Any] = dict, *, again: str = "Download it again.") -> Any:
     """Reads a file of a checkpoint: an object, or a list."""
+    with readable(path, again=again):
+        text = read_text(path)
     try:
-        found = json.loads(read_text(path))
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}). {again}") from error
+        found = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path}: not JSON ({error}). {again}") from error
     if not isinstance(found, kind):
@@ -189,6 +189,15 @@ def fingerprint(folder: Path) -> str:
                 part.update(piece)
         whole.update(f"{path.name}\0{path.stat().st_size}\0{part.hexdigest()}\n".encode())
     return whole.hexdigest()
+
+
+def hash_layout(folder: Path, files: Iterable[Path]) -> str:
+    """Hashes small files of a folder that decide what a model reads."""
+    layout = hashlib.sha256()
+    for path in files:
+        data = read_bytes(path)
+        layout.update(f"{path.relative_to(folder)}\0{len(data)}\0".encode() + data)
+    return layout.hexdigest()
 
 
 def _pieces(path: Path, stream: BinaryIO, size: int) -> Iterator[bytes]:

@@ -80,8 +80,8 @@ class Embedder(Measure):
                 continue
             if layer.inputs != self.width:
                 raise UsageError(
-                    f"{name}: a dense layer takes {layer.inputs} numbers, what comes before it gives {self.width}. Download it "
-                    "again, with all of its folders."
+                    f"{name}: a dense layer takes {layer.inputs} numbers, what comes before it gives {self.width}. "
+                    f"{_AGAIN}"
                 )
             layers.append(_make_dense(name, layer))
             self.width = layer.outputs
@@ -344,8 +344,6 @@ def _make_dense(name: str, layer: Dense) -> Any:
         found = read_tensors(safe if safe.is_file() else other)
         linear.load_state_dict({key.removeprefix("linear."): value.float() for key, value in found.items()})
     except (*LOAD_ERRORS, AttributeError) as error:
-        raise UsageError(
-            f"{name}: its dense layer {layer.folder.name} does not load: {first_line(error)} Download it again, with all of its "
-            "folders."
-        ) from error
+        said = f"{name}: its dense layer {layer.folder.name} does not load: {first_line(error)}"
+        raise UsageError(f"{said} {_AGAIN}") from error
     return torch.nn.Sequential(linear, getattr(torch.nn, layer.activation)()).eval()

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.models.base import Answer, ChoiceScores, Failure, Length, OnResult, Request
+from medical_tasks.models.base import Answer, ChoiceScores, Failure, Length, Model, OnResult, Request
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import (
     CallFailed,
@@ -43,8 +43,8 @@ _Text = tuple[Message, ...] | str
 """What is counted: a chat ready for its answer, or a text alone."""
 
 
-class EndpointModel:
-    """A model under test that answers over HTTP; implements `models.base.Model`.
+class EndpointModel(Model):
+    """A model under test that answers over HTTP.
 
     `sampling`: body fields that decide the answer. `identity`: instead of the base URL, for servers whose port changes. Replicas
     come, go and move, so that they are known by `served`, the model's name by default.
@@ -67,7 +67,6 @@ class EndpointModel:
         self.endpoint: str | None = " ".join(settings.addresses)
         named = settings.served or (settings.model if settings.replicas else "")
         address = {"served": named} if named else {"base_url": settings.base_url}
-        self.is_main = True
         self.identity: Mapping[str, str] = {
             "backend": backend,
             "model": settings.model,
@@ -82,10 +81,6 @@ class EndpointModel:
         self._unmeasured = False  # whether neither folder nor server tells
         self._serves: bool | None = None  # whether the server counts tokens
         self._known: dict[str, int] = {}  # tokens of continuations, which many questions share
-
-    def share(self, keys: list[str]) -> list[str]:
-        """Returns the keys: there is one process."""
-        return keys
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
         """Answers all requests, at most `concurrency` in flight; results come in order of completion."""
@@ -160,9 +155,6 @@ class EndpointModel:
         """Gives the endpoint's settings, for callers that ask it in their own way."""
         yield self._settings
 
-    def close(self) -> None:
-        """Does nothing: connections are closed at the end of each `generate`."""
-
 
 def _result(request: Request, outcome: Completion | ChoiceScores | CallFailed) -> Answer | Failure:
     if isinstance(outcome, CallFailed):
@@ -179,18 +171,12 @@ def _result(request: Request, outcome: Completion | ChoiceScores | CallFailed) -
     )
 
 
-def alias_variables(alias: str) -> tuple[str, str]:
-    """Names the environment variables of a host alias."""
+def chat_settings(alias: str, model: str, values: Mapping[str, Any]) -> ChatSettings:
+    """Puts an endpoint's settings together from arguments and environment."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", alias):
         raise UsageError(f"a host alias starts with a letter and holds letters, digits, - and _, got {alias!r}.")
     stem = alias.upper().replace("-", "_")
-    return f"{stem}_BASE_URL", f"{stem}_API_KEY"
-
-
-def chat_settings(alias: str, model: str, values: Mapping[str, Any]) -> ChatSettings:
-    """Puts an endpoint's settings together from arguments and environment."""
-    url_name, key_name = alias_variables(alias)
-    key_name = values.get("api_key_env", key_name)
+    url_name, key_name = f"{stem}_BASE_URL", values.get("api_key_env", f"{stem}_API_KEY")
     urls = read_addresses(values.get("base_url") or os.environ.get(url_name) or HOSTED.get(alias, ""))
     key = os.environ.get(key_name, "")
     missing = []
@@ -223,20 +209,15 @@ def limits_of(values: Mapping[str, Any]) -> dict[str, Any]:
     return limits
 
 
-def sampling_of(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Picks from the arguments the body fields that decide the answer; temperature is 0 unless said otherwise."""
-    sampling = {
-        "temperature": 0.0,
-        **{name: values[name] for name in ("temperature", "top_p", "seed") if name in values},
-    }
-    return {name: value for name, value in sampling.items() if value is not None}
-
-
 def asked_of(values: Mapping[str, Any]) -> dict[str, Any]:
     """Picks from the arguments what `EndpointModel` takes besides the endpoint."""
     folder = values.get("tokenizer")
+    # What decides the answer; temperature=none leaves it to the server.
+    sampling = {"temperature": 0.0} | {
+        name: values[name] for name in ("temperature", "top_p", "seed") if name in values
+    }
     return {
-        "sampling": sampling_of(values),
+        "sampling": {name: value for name, value in sampling.items() if value is not None},
         "choices": ChoiceSettings(
             way=values.get("logprobs", "auto"), alternatives=values.get("top_logprobs", ALTERNATIVES)
         ),

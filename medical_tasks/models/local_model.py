@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from unittest import mock
 
 from medical_tasks.errors import UsageError
-from medical_tasks.models.base import Answer, ChoiceScores, Failure, Length, OnResult, Request
+from medical_tasks.models.base import Answer, ChoiceScores, Failure, Length, Model, OnResult, Request
 from medical_tasks.models.chat_template import ChatLayout
 from medical_tasks.models.checkpoint import Checkpoint, fingerprint
 from medical_tasks.models.encoder import open_tokenizer
@@ -196,10 +196,9 @@ def read_answer(
     )
 
 
-class MeasuredModel:
+class MeasuredModel(Model):
     """A local model's name, layout and context: what tells which requests can be asked, and needs no weights."""
 
-    endpoint: str | None = None
     _spare = 0  # tokens of the context that a text to be scored must leave free
 
     def __init__(self, setup: LocalSetup, identity: Mapping[str, str], *, context: int, is_main: bool) -> None:
@@ -208,10 +207,6 @@ class MeasuredModel:
         self.is_main = is_main
         self.setup = setup
         self._context = context
-
-    def share(self, keys: list[str]) -> list[str]:
-        """Returns the main process's list in every process."""
-        return keys
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         """Measures requests with the model's own tokenizer and layout, exactly as they would be asked."""

@@ -22,9 +22,9 @@ from typing import Any, Final
 from unittest import mock
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.files import open_file, read_bytes, read_text
+from medical_tasks.io.files import open_file, read_text
 from medical_tasks.io.progress import Progress
-from medical_tasks.models.checkpoint import check_config
+from medical_tasks.models.checkpoint import check_config, hash_layout
 from medical_tasks.models.encoder import LOAD_ERRORS, engine, first_line, installed, readable
 from medical_tasks.scoring.content_overlap import REWARDS, Reward, radgraph_reward
 
@@ -99,16 +99,16 @@ def _load(place: RadGraphFolder) -> Any:
 
 def _annotate(model: Any, text: str, unread: str) -> Mapping[str, Any]:
     """Annotates one text. Of several the package returns those alone that it could read, and says so where nobody looks."""
-    step = "Leave the argument for RadGraph out to score without it."
+    why = "no annotation came back"
     try:
         with _silence(), _tokenizers_as_of_old():
             annotation = model([text]).get("0")
+        if isinstance(annotation, Mapping) and isinstance(annotation.get("entities"), Mapping):
+            return annotation
     except (LookupError, RuntimeError, ValueError, TypeError, AttributeError, AssertionError) as error:
-        # Not its message: it could hold the text.
-        raise UsageError(f"{unread}, of {len(text)} characters ({type(error).__name__}). {step}") from None
-    if not isinstance(annotation, Mapping) or not isinstance(annotation.get("entities"), Mapping):
-        raise UsageError(f"{unread}, of {len(text)} characters (no annotation came back). {step}")
-    return annotation
+        why = type(error).__name__  # not its message: it could hold the text
+    step = "Leave the argument for RadGraph out to score without it."
+    raise UsageError(f"{unread}, of {len(text)} characters ({why}). {step}")
 
 
 @contextlib.contextmanager
@@ -174,16 +174,12 @@ class RadGraphFolder:
         """Says what decides its annotations: hashes of the weights (SHA-256 of the file) and of all else that is read."""
         with open_file(self.place / "weights.th") as stream:
             weights = hashlib.file_digest(stream, "sha256").hexdigest()
-        layout = hashlib.sha256()
         others = [path for name in ("vocabulary", _ENCODER) for path in sorted((self.place / name).iterdir())]
-        for path in (self.place / "config.json", *others):
-            if path.is_file() and path.suffix not in _NOT_READ:
-                data = read_bytes(path)
-                layout.update(f"{path.relative_to(self.place)}\0{len(data)}\0".encode() + data)
+        read = [path for path in others if path.is_file() and path.suffix not in _NOT_READ]
         return {
             "kind": self.kind,
             "weights": weights,
-            "layout": layout.hexdigest(),
+            "layout": hash_layout(self.place, [self.place / "config.json", *read]),
             "encoder": str(_entry(self.config, _ENTRIES[0])["model_name"]),
         }
 

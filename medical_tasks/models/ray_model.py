@@ -42,12 +42,13 @@ class _Cluster:
     shape: tuple[int, int, float]  # workers, cores and GPUs of each
     folders: Sequence[str] = ()  # to be removed at the end
 
-    def leave(self) -> None:
-        import ray
 
-        ray.shutdown()
-        for folder in self.folders:
-            shutil.rmtree(folder, ignore_errors=True)
+def _leave(folders: Sequence[str]) -> None:
+    import ray
+
+    ray.shutdown()
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def open_ray(name: str, *, options: Mapping[str, str], log_dir: Path) -> Model:
@@ -69,8 +70,7 @@ def open_ray(name: str, *, options: Mapping[str, str], log_dir: Path) -> Model:
 
 def _connect(name: str, values: Mapping[str, Any], log_dir: Path) -> _Cluster:
     # Ray writes of every worker that may be replaced as of an error; and its core gets 20 s to start, too few on a busy machine.
-    quiet = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal", "RAY_NUM_REDIS_GET_RETRIES": "60"}
-    os.environ |= quiet
+    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal", "RAY_NUM_REDIS_GET_RETRIES": "60"}
     if values["address"] == "local":
         # Ray listens on every interface: to whoever has the token, unless this variable says otherwise.
         os.environ.pop("RAY_AUTH_MODE", None)
@@ -98,16 +98,19 @@ def _connect(name: str, values: Mapping[str, Any], log_dir: Path) -> _Cluster:
             "_temp_dir": f"{folders[0]}/ray",
             "object_spilling_directory": folders[1],
         }
-    cluster = _Cluster(address=None, nodes={}, shape=(0, 0, 0), folders=folders)
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)  # its core writes what it was told about writing
         ray.init(**settings)
         nodes = [node for node in ray.nodes() if node["Alive"]]
-        shape = _shape(name, values, [node["Resources"] for node in nodes])
-        joined = None if folders else ray.get_runtime_context().gcs_address
+        return _Cluster(
+            address=None if folders else ray.get_runtime_context().gcs_address,
+            nodes={node["NodeID"]: node["NodeManagerAddress"] for node in nodes},
+            shape=_shape(name, values, [node["Resources"] for node in nodes]),
+            folders=folders,
+        )
     except Exception as error:
-        cluster.leave()
+        _leave(folders)
         if isinstance(error, MedicalTasksError):
             raise
         raise MissingError(
@@ -117,8 +120,6 @@ def _connect(name: str, values: Mapping[str, Any], log_dir: Path) -> _Cluster:
         os.dup2(kept, 2)
         os.close(kept)
         os.close(nowhere)
-    names = {node["NodeID"]: node["NodeManagerAddress"] for node in nodes}
-    return _Cluster(address=joined, nodes=names, shape=shape, folders=folders)
 
 
 def _shape(name: str, values: Mapping[str, Any], machines: Sequence[Mapping[str, float]]) -> tuple[int, int, float]:
@@ -171,7 +172,7 @@ class RayModel(MeasuredModel):
 
     def close(self) -> None:
         """Leaves the cluster, or ends the one that was started."""
-        self._cluster.leave()
+        _leave(self._cluster.folders)
 
     def _spread(self, rows: Sequence[Sequence[Request]], on_result: OnResult) -> None:
         if not rows:

@@ -5,15 +5,14 @@ A server is started on loopback, awaited, and gone when the run is gone.
 
 from __future__ import annotations
 
-import http.client
 import importlib.metadata
-import json
 import os
 import re
 import secrets
 import shlex
 import shutil
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -23,13 +22,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.io.files import open_file
 from medical_tasks.models import supervisor
 from medical_tasks.models.base import Length, Request
-from medical_tasks.models.chat_client import ChatSettings
+from medical_tasks.models.chat_client import ChatSettings, http_library
 from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, fingerprint
 from medical_tasks.models.endpoint import EndpointModel, FolderTokens, asked_of, chat_settings, limits_of
 from medical_tasks.models.opener import CHAT_OPTIONS, COUNT, SECONDS, TESTED_OPTIONS, WORD, Reader, read_options
@@ -470,24 +468,18 @@ _SHOWN_CHARACTERS = 500
 
 def answers_chat(base_url: str, model: str, *, api_key: str = "", timeout: float = 120.0) -> bool:
     """Asks for a one-token answer, the only sure sign; False while nothing listens, or on 5xx, 404 or 429 while the model loads."""
-    parts = urlsplit(base_url)
-    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=timeout)
-    headers = {"Content-Type": "application/json"}
-    if api_key:
-        headers["Authorization"] = f"Bearer {api_key}"
-    body = json.dumps({"model": model, "messages": [{"role": "user", "content": "Hello"}], "max_tokens": 1})
+    http = http_library()
+    headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+    body = {"model": model, "messages": [{"role": "user", "content": "Hello"}], "max_tokens": 1}
     try:
-        connection.request("POST", f"{parts.path.rstrip('/')}/chat/completions", body, headers)
-        response = connection.getresponse()
-        text = response.read().decode("utf-8", "replace")
-    except (OSError, http.client.HTTPException):
+        with http.Client(timeout=timeout, trust_env=False, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)) as client:
+            response = client.post(f"{base_url.rstrip('/')}/chat/completions", json=body, headers=headers)
+    except http.HTTPError:
         return False
-    finally:
-        connection.close()
-    if response.status in (400, 401, 403, 422):
-        told = " ".join(text.split())[:_SHOWN_CHARACTERS]
+    if response.status_code in (400, 401, 403, 422):
+        told = " ".join(response.text.split())[:_SHOWN_CHARACTERS]
         raise UsageError(
-            f"the server started for {model!r} rejects a plain chat with HTTP {response.status}: {told}. The model "
+            f"the server started for {model!r} rejects a plain chat with HTTP {response.status_code}: {told}. The model "
             "needs a chat template, and its name must be the one the server was started with."
         )
-    return response.status == 200
+    return bool(response.status_code == 200)

@@ -25,14 +25,12 @@ GoldResponse = Callable[[TaskSpec, Item], str]
 
 
 def baseline_responses(name: str, task: TaskSpec, items: Sequence[Item], gold_response: GoldResponse) -> Iterator[str]:
-    """Answers every item without a model; `gold_response` writes an item's gold as a model would."""
+    """Answers every item by a baseline but `copy-example`; `gold_response` writes an item's gold as a model would."""
     if name == "reference":
         return (gold_response(task, item) for item in items)
     if name == "empty":
         return ("" for _ in items)
-    if name == "random":
-        return _random(task, items, gold_response)
-    raise UsageError(f"unknown baseline {name!r}. Baselines: {', '.join(f'baseline/{known}' for known in BASELINES)}.")
+    return _random(task, items, gold_response)
 
 
 def _random(task: TaskSpec, items: Sequence[Item], gold_response: GoldResponse) -> Iterator[str]:

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.data.construction import make_folder, read_json
+from medical_tasks.data.construction import make_folder
 from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.data.task_data import TaskData
-from medical_tasks.errors import UsageError
 from medical_tasks.guard import policy
 from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import Benchmark, DatasetSpec, Item, MultiStep, PromptSet, TaskSpec
@@ -72,13 +71,6 @@ def read_options(arguments: Namespace, *, max_new_tokens: int, tries: int) -> tu
     return options, tries if arguments.tries is None else arguments.tries
 
 
-def check_counts(counts: Sequence[tuple[str, int]]) -> None:
-    """Refuses options, given with their values, that are less than 1."""
-    for name, value in counts:
-        if value < 1:
-            raise UsageError(f"{name} must be 1 or more, got {value}.")
-
-
 def ask_model(
     folder: Path,
     step: str,
@@ -110,7 +102,6 @@ def ask_model(
         "model_args": deciding_args(name, options.model_args),
         "max_new_tokens": options.max_new_tokens,
     }
-    _check_settings(place, settings, finished=folder / finished, step=step, what=what)
     # It is in no catalogue, since nothing of it is scored.
     task = TaskSpec(
         name=f"construct_{step.partition(' ')[0]}",
@@ -126,7 +117,8 @@ def ask_model(
     revision = {"name": dataset.name, "config": "own", **source}
     data = TaskData(items=list(items), config="own", folder=folder, revision=revision)
     make_folder(place)
-    run = open_run_folder(place, settings, private=True)
+    refusal = f"{what} were begun with other settings ({{}}). Repeat that command to go on, or move this folder away to begin anew."
+    run = open_run_folder(place, settings, private=True, begun=(folder / finished).exists(), refusal=refusal)
     with locked(run):
         policy.require_processes()
         model = open_model(name, options.model_args, log_dir=run.logs)
@@ -137,26 +129,3 @@ def ask_model(
         finally:
             model.close()
     return None if answered is None else answered[0]
-
-
-def _check_settings(place: Path, settings: Mapping[str, Any], *, finished: Path, step: str, what: str) -> None:
-    """Refuses other settings than those the folder's answers are made with; where nobody was asked yet there are none."""
-    from medical_tasks.guard.private_store import SETTINGS_FILE
-    from medical_tasks.runs.folder import PRIVATE, differing_settings, existing_run_folder, is_main_process, locked
-
-    if not is_main_process() or not (place / SETTINGS_FILE).exists():
-        return
-    there = {name: value for name, value in read_json(place / SETTINGS_FILE, step=step).items() if name != PRIVATE}
-    shown = differing_settings(there, settings)
-    if not shown:
-        return
-    run = existing_run_folder(place)
-    # A mistyped or refused model must not be the folder's for good.
-    if not finished.exists() and not run.answers.exists():
-        with locked(run):
-            (place / SETTINGS_FILE).unlink()
-        return
-    raise UsageError(
-        f"{place}: {what} were begun with other settings ({shown}). Repeat that command to go on, or move this folder away to "
-        "begin anew."
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from medical_tasks.io.store import Texts
 from medical_tasks.models.stand_ins import BASELINES, COPY_EXAMPLE, baseline_responses
 from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.runs.runner import AnsweredTask
-from medical_tasks.spec import PromptSet, TaskSpec
+from medical_tasks.spec import TaskSpec
 
 
 def run_baseline(
@@ -31,7 +31,13 @@ def run_baseline(
     identity: Mapping[str, Any]
     if name == COPY_EXAMPLE:
         shown = prompt_set(task, prompts, upstream, arguments=own, exemplars=data.exemplars)
-        responses, identity = _copied(task, data, shown), {"prompts": shown.name, "sha256": shown.sha256}
+        if (example := shown.example) is None:
+            raise UsageError(
+                f"{task.name}: its questions show no worked example, so that baseline/{COPY_EXAMPLE} has nothing to copy. Use it "
+                "with a task that shows one, such as medcalc_one_shot."
+            )
+        responses = (example(item).reply for item in data.items)
+        identity = {"prompts": shown.name, "sha256": shown.sha256}
         leaking = leaking_examples(task, shown, data.items)
     else:
         (responses, identity), leaking = _answered(name, task, data, own), []
@@ -58,17 +64,6 @@ def run_baseline(
         recipe=recipe,
         scoring_args=task.scoring_args(task_args or {}),
     )
-
-
-def _copied(task: TaskSpec, data: TaskData, shown: PromptSet) -> Iterator[str]:
-    """The reply of the worked example that each item's question shows."""
-    if shown.example is None:
-        raise UsageError(
-            f"{task.name}: its questions show no worked example, so that baseline/{COPY_EXAMPLE} has nothing to copy. Use it with "
-            "a task that shows one, such as medcalc_one_shot."
-        )
-    example = shown.example
-    return (example(item).reply for item in data.items)
 
 
 def _answered(

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.data.dataset_source import file_sha256
-from medical_tasks.errors import IncompleteError, UsageError
+from medical_tasks.errors import IncompleteError, UsageError, listed
 from medical_tasks.guard.policy import Subject
-from medical_tasks.io.files import WholeFile, read_text
+from medical_tasks.io.files import WholeFile, read_text, readable
 from medical_tasks.judges.base import Judge
 from medical_tasks.judges.session import next_step, open_session
 from medical_tasks.runs.folder import locked, open_run_folder
@@ -93,10 +93,9 @@ def write_draft(written: Written, text: str) -> None:
 
 def not_taken_apart(failed: Mapping[str, str], number: int, *, texts: str, some_done: bool) -> IncompleteError:
     """Makes the error for texts that the judge left, with the reason of each; `some_done`: others are written."""
-    shown = "; ".join(f"{name}: {reason}" for name, reason in list(failed.items())[:_SHOWN])
-    more = f" and {len(failed) - _SHOWN} more" if len(failed) > _SHOWN else ""
+    shown = listed([f"{name}: {reason}" for name, reason in failed.items()], _SHOWN, between="; ")
     return IncompleteError(
-        f"{len(failed)} of {number} {texts} were not taken apart ({shown}{more}). "
+        f"{len(failed)} of {number} {texts} were not taken apart ({shown}). "
         + ("The others are written. " if some_done else "Nothing is written. ")
         + next_step(set(failed.values()))
     )
@@ -124,9 +123,6 @@ def _record(work: Path) -> Path:
 
 def _known(work: Path) -> list[str]:
     """SHA-256 of what earlier runs wrote, or were about to write, under the name of --out."""
-    try:
-        return read_text(_record(work), encoding="ascii").split()
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{_record(work)}: cannot be read. Give --out or --work another name.") from error
+    record = _record(work)
+    with readable(record, again="Give --out or --work another name."):
+        return read_text(record, encoding="ascii").split() if record.exists() else []

@@ -9,14 +9,14 @@ import argparse
 import hashlib
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from medical_tasks.data.dataset_store import split_names
 from medical_tasks.data.task_data import TaskData, load_task_data, with_source
-from medical_tasks.errors import UsageError, doing
+from medical_tasks.errors import UsageError, check_least, doing
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import SETTINGS_FILE
 from medical_tasks.io.output import tell
@@ -33,7 +33,7 @@ from medical_tasks.runs.folder import (
     open_run_folder,
 )
 from medical_tasks.runs.judge_arguments import judge_request
-from medical_tasks.runs.judging import JudgeRequest, RunJudge, check_request, opens_early
+from medical_tasks.runs.judging import JudgeRequest, RunJudge, check_request, opens_early, run_judge
 from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.runs.responses import check_recipe, read_file, read_responses, run_responses
 from medical_tasks.runs.results import read_results
@@ -51,8 +51,7 @@ Specs = Mapping[str, DatasetSpec]
 
 def evaluate(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: Specs) -> Path | None:
     """Asks a model and scores its answers; the run's folder, or None after a forecast and in all but the main process."""
-    if arguments.max_new_tokens is not None and arguments.max_new_tokens < 1:
-        raise UsageError(f"--max-new-tokens must be 1 or more, got {arguments.max_new_tokens}.")
+    check_least({"--max-new-tokens": arguments.max_new_tokens})
     subjects = [policy.Subject.of(specs[task.name], task=task.name) for task in tasks]
     # Before a row is read: what goes wrong with one may not be told in its own words.
     with policy.protect(subjects, policy.attestation_from(arguments)):
@@ -103,7 +102,7 @@ def _evaluated(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: 
     if judge is not None and judge.options.forecast:
         if not is_main_process():
             return None
-        _forecast(tasks, data, judge, options)
+        _forecast(judge, _references(tasks, data, options))
         tell("This is with the reference answers in place of the model's. No judge was asked, nothing is written.")
         return None
     private = any(not policy.text_allowed(spec) for spec in specs.values())
@@ -147,31 +146,31 @@ def _finished(
     from_model = not name.startswith("baseline/")
     if request and early and from_model and early.endpoint is not None and not folder.answers.exists():
         print("With the reference answers in place of the model's, judging would take:", file=sys.stderr)
-        _forecast(tasks, data, replace(request, options=replace(request.options, forecast=True)), options)
+        asked = replace(request, options=replace(request.options, forecast=True))
+        _forecast(asked, _references(tasks, data, options))
     with doing(f"answer {', '.join(task.name for task in tasks)} with {name}"):
         answered = _answers(name, model_args, tasks, data, folder, options)
     if answered is None:
         return None
-    if request is None:
-        finish(answered, folder)
-    else:
-        with early or RunJudge(request, store=folder.answers, log_dir=folder.logs) as judge:
-            finish(answered, folder, judge)
+    with early or run_judge(request, folder) as judge:
+        finish(answered, folder, judge)
     return folder.path
 
 
-def _forecast(
-    tasks: Sequence[TaskSpec], data: Mapping[str, TaskData], request: JudgeRequest, options: RunOptions
-) -> None:
-    """Says what judging would cost, with the reference answers in place of the model's."""
+def _references(tasks: Sequence[TaskSpec], data: Mapping[str, TaskData], options: RunOptions) -> Iterator[AnsweredTask]:
+    """The reference answers to judged tasks, in place of the model's."""
+    judged = (task for task in tasks if task.judge)
+    return (run_baseline("reference", task, data[task.name], max_samples=options.max_samples) for task in judged)
+
+
+def _forecast(request: JudgeRequest, answered: Iterable[AnsweredTask], *, kept: Path | None = None) -> None:
+    """Says what judging would cost, but for what is in a store that is `kept`."""
     with (
         tempfile.TemporaryDirectory() as scratch,
-        RunJudge(request, store=Path(scratch) / "none.sqlite", log_dir=Path(scratch)) as judge,
+        RunJudge(request, store=kept or Path(scratch) / "none.sqlite", log_dir=Path(scratch)) as judge,
     ):
-        for task in tasks:
-            if task.judge:
-                answered = run_baseline("reference", task, data[task.name], max_samples=options.max_samples)
-                score_responses(answered, judge.task_judge(task).judging)
+        for each in answered:
+            score_responses(each, judge.task_judge(each.task).judging)
 
 
 def _answers(
@@ -248,20 +247,13 @@ def rescore(arguments: argparse.Namespace, task: TaskSpec, spec: DatasetSpec) ->
         settings |= {"judge": request.identity} if request is not None else {}
         path = arguments.out or default_folder(arguments.responses.stem, settings)
         if request is not None and request.options.forecast:
-            with (
-                tempfile.TemporaryDirectory() as scratch,
-                RunJudge(request, store=_kept(path) or Path(scratch) / "none.sqlite", log_dir=Path(scratch)) as judge,
-            ):
-                score_responses(answered, judge.task_judge(task).judging)
+            _forecast(request, [answered], kept=_kept(path))
             tell("No judge was asked and nothing is written.")
             return None
         folder = open_run_folder(path, settings, private=not policy.text_allowed(spec))
         with locked(folder):
-            if request is None:
-                finish([answered], folder)
-            else:
-                with RunJudge(request, store=folder.answers, log_dir=folder.logs) as judge:
-                    finish([answered], folder, judge)
+            with run_judge(request, folder) as judge:
+                finish([answered], folder, judge)
             return folder.path, bool(answered.unanswered)
 
 

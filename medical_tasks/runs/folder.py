@@ -13,7 +13,7 @@ from typing import Any
 
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
 from medical_tasks.guard.private_store import SETTINGS_FILE, in_use, new_private_id, private_folder
-from medical_tasks.io.files import WholeFile, folder_lock, read_text
+from medical_tasks.io.files import WholeFile, folder_lock, read_text, readable
 
 ANSWERS_FILE = "answers.sqlite"
 PRIVATE = "private"
@@ -84,8 +84,16 @@ def default_folder(model: str, settings: Mapping[str, Any]) -> Path:
     return Path("runs") / f"{slug[-80:]}-{digest}"
 
 
-def open_run_folder(path: Path, settings: Mapping[str, Any], *, private: bool = False) -> RunFolder:
-    """Makes a run's folder, or enters it again with the same settings (JSON values); with others only while nothing is in it."""
+_REFUSAL = "holds another run ({}). Choose another --out, or repeat that run's command to resume it."
+
+
+def open_run_folder(
+    path: Path, settings: Mapping[str, Any], *, private: bool = False, begun: bool = False, refusal: str = _REFUSAL
+) -> RunFolder:
+    """Makes a run's folder, or enters it again with the same settings (JSON values); with others only while nothing is in it.
+
+    `begun`: something outside of it was made with its settings; `refusal`: what is said of others, which stand for `{}`.
+    """
     path = path.expanduser()
     if path.exists() and not path.is_dir():
         raise UsageError(f"{path}: is a file. Choose another --out.")
@@ -108,11 +116,12 @@ def open_run_folder(path: Path, settings: Mapping[str, Any], *, private: bool = 
         known = {key: value for key, value in made.items() if key != PRIVATE}
         # Through JSON, which has no tuples.
         wanted = json.loads(json.dumps(settings))
-        if known != wanted and not _begun(_run_folder(path, made)):
+        if known != wanted and not begun and not _begun(_run_folder(path, made)):
             # A command that was refused, or misspelt, must not keep the folder for good.
             with locked(_run_folder(path, made)):
                 made, known = _written(file, settings, made.get(PRIVATE)), wanted
-        _check_same(path, known, wanted)
+        if known != wanted:
+            raise UsageError(f"{path}: {refusal.format(_differing(known, wanted))}")
         if private != (PRIVATE in made):
             raise UsageError(f"{path}: was made when the dataset's access class was another one. Choose another --out.")
     return _run_folder(path, made)
@@ -138,13 +147,8 @@ def existing_run_folder(path: Path) -> RunFolder:
 def run_settings(path: Path) -> dict[str, Any]:
     """Reads the settings of a run's folder, the id of its private store among them."""
     file = path / SETTINGS_FILE
-    try:
-        text = read_text(file)
-    except OSError as error:
-        raise MissingError(f"{file}: cannot be read ({system_reason(error)}). Give the folder of a run.") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{file}: not UTF-8 text. Give the folder of a run, whole.") from error
-    return _settings(file, text)
+    with readable(file, again="Give the folder of a run, whole.", error=MissingError):
+        return _settings(file, read_text(file))
 
 
 def _run_folder(path: Path, settings: Mapping[str, Any]) -> RunFolder:
@@ -161,15 +165,6 @@ def _settings(file: Path, text: str) -> dict[str, Any]:
     return there
 
 
-def _check_same(path: Path, there: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
-    if there != settings:
-        shown = differing_settings(there, settings)
-        raise UsageError(
-            f"{path}: holds another run ({shown}). Choose another --out, or repeat that run's command to resume it."
-        )
-
-
-def differing_settings(there: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
-    """Writes which settings differ; "" where none do."""
-    differing = sorted(key for key in {*there, *settings} if there.get(key) != settings.get(key))
-    return "; ".join(f"{key}: {there.get(key)!r} there, {settings.get(key)!r} now" for key in differing)
+def _differing(there: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+    names = sorted(key for key in {*there, *settings} if there.get(key) != settings.get(key))
+    return "; ".join(f"{key}: {there.get(key)!r} there, {settings.get(key)!r} now" for key in names)

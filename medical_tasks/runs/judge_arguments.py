@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any, Final
 
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import UsageError, check_least
 from medical_tasks.runs.judging import JudgeRequest, default_mode, default_votes
 from medical_tasks.spec import TaskSpec
 
@@ -60,10 +60,8 @@ def judge_request(
                 f"{', '.join(unused)}: {', '.join(task.name for task in tasks)} needs no judge. Leave it out."
             )
         return None
-    for name, least in (("votes", 1), ("judge_reply_tokens", 1), ("max_judge_calls", 0), ("max_judge_tokens", 0)):
-        value = getattr(arguments, name)
-        if value is not None and value < least:
-            raise UsageError(f"--{name.replace('_', '-')} must be {least} or more, got {value}.")
+    check_least({"--votes": arguments.votes, "--judge-reply-tokens": arguments.judge_reply_tokens})
+    check_least({"--max-judge-calls": arguments.max_judge_calls, "--max-judge-tokens": arguments.max_judge_tokens}, 0)
     name = full_name(arguments.judge or _DEFAULT)
     args = parse_model_args(arguments.judge_args, option="--judge-args")
     return JudgeRequest(

@@ -5,6 +5,7 @@ One that cannot be reached leaves questions without a verdict and never ends a r
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,6 +35,7 @@ from medical_tasks.judges.recorded import RecordedJudge
 from medical_tasks.judges.session import NEUTRAL_JUDGE_ARGS, JudgeSession, open_judge, require_votes
 from medical_tasks.models.checkpoint import find_checkpoint
 from medical_tasks.models.opener import deciding_args, read_prices
+from medical_tasks.runs.folder import RunFolder
 from medical_tasks.spec import TaskSpec
 
 Chosen = TypeVar("Chosen", int, Literal["single", "batched"])
@@ -209,25 +211,28 @@ class OpenJudge:
 class RunJudge(OpenJudge):
     """A run's judge and the store of its replies. Use as a context manager; what it opens is closed at the end."""
 
+    _store: Store
+
     def __init__(self, request: JudgeRequest, *, store: Path, log_dir: Path) -> None:
         super().__init__(request, log_dir=log_dir)
         self._path = store
-        self._store: Store | None = None
 
     def __enter__(self) -> RunJudge:
         self._store = Store(self._path)
         return self
 
     def __exit__(self, *raised: object) -> None:
-        if self._store is not None:
-            self._store.close()
+        self._store.close()
         self.close()
 
     def task_judge(self, task: TaskSpec) -> TaskJudge:
         """Opens the judge for one task: a session of its own, on the run's store and budget."""
-        if self._store is None:
-            raise RuntimeError("the judge is used outside its `with`")
         return self.session(task, self._store)
+
+
+def run_judge(request: JudgeRequest | None, folder: RunFolder) -> contextlib.AbstractContextManager[RunJudge | None]:
+    """The judge of a run, which keeps its replies in the run's folder; None where no task needs one."""
+    return contextlib.nullcontext() if request is None else RunJudge(request, store=folder.answers, log_dir=folder.logs)
 
 
 class TaskJudge:

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.data.task_data import TaskData, load_task_data, read_shard
-from medical_tasks.errors import IncompleteError, MissingError, UsageError, doing
+from medical_tasks.errors import IncompleteError, MissingError, UsageError, doing, listed
 from medical_tasks.guard import policy
 from medical_tasks.io.store import Store
-from medical_tasks.models.opener import NEUTRAL_ARGS
 from medical_tasks.runs.evaluating import Specs, read_task_args
 from medical_tasks.runs.finishing import finish
 from medical_tasks.runs.folder import (
@@ -31,8 +30,8 @@ from medical_tasks.runs.folder import (
     run_settings,
 )
 from medical_tasks.runs.judge_arguments import judge_request
-from medical_tasks.runs.judging import RunJudge, check_request
-from medical_tasks.runs.recipes import differing, mapping
+from medical_tasks.runs.judging import check_request, run_judge
+from medical_tasks.runs.recipes import deciding_generation, differing, mapping
 from medical_tasks.runs.responses import check_recipe, replayed
 from medical_tasks.runs.results import RESULTS_FILE, read_items, read_results
 from medical_tasks.runs.runner import AnsweredTask
@@ -91,11 +90,9 @@ def read_parts(folders: Sequence[Path]) -> list[Part]:
 
 def _alike(recipe: Mapping[str, Any]) -> dict[str, Any]:
     """What the recipes of all parts have alike: not how much was asked at once, nor what is about a part's items."""
-    asked = mapping(recipe["generation"])
-    own = {name: value for name, value in mapping(asked.get("model_args")).items() if name not in NEUTRAL_ARGS}
     return {
         **{name: value for name, value in recipe.items() if name not in ("shard", "leaking_examples")},
-        "generation": {**asked, "model_args": own, "processes": None},
+        "generation": deciding_generation(recipe),
         "truncation": mapping(recipe.get("truncation")).get("rule"),
         "scoring": {**mapping(recipe.get("scoring")), "output_claims": None},
         "data": {**recipe["data"], "source": None},
@@ -112,12 +109,10 @@ def merge_parts(
     with policy.protect(subjects, policy.attestation_from(arguments)), doing("merge the parts of a run"):
         request = judge_request(arguments, tasks, prompts=parts[0].settings["prompts"])
         if request is not None:
-            judge = mapping(parts[0].settings.get("judge"))
-            if judge != request.identity:
-                again = f"Give --judge {judge.get('name')} and its options as the parts had them."
-                raise UsageError(
-                    f"the judge of the parts is another one ({differing(judge, request.identity)}). {again}"
-                )
+            had = mapping(parts[0].settings.get("judge"))
+            if had != request.identity:
+                again = f"Give --judge {had.get('name')} and its options as the parts had them."
+                raise UsageError(f"the judge of the parts is another one ({differing(had, request.identity)}). {again}")
             check_request(request, tasks)
             request = replace(request, options=replace(request.options, replayed=True, forecast=False))
         private = any(not policy.text_allowed(spec) for spec in specs.values())
@@ -130,19 +125,16 @@ def merge_parts(
             _gather(arguments, parts, folder, asked)
             told = _told(parts)
             answered = [_answered(arguments, each, folder, told, given) for each in asked]
-            if request is None:
-                finish(answered, folder)
-            else:
-                with RunJudge(request, store=folder.answers, log_dir=folder.logs) as opened:
-                    finish(answered, folder, opened)
+            with run_judge(request, folder) as judge:
+                finish(answered, folder, judge)
             return folder.path, _next_step(answered, parts)
 
 
 def _asked(arguments: argparse.Namespace, task: TaskSpec, specs: Specs, parts: Sequence[Part]) -> _Asked:
     told = [part.recipes[task.name] for part in parts if task.name in part.recipes]
     if not told:
-        again = "Give the command of one of them again"
-        raise IncompleteError(f"no part has finished, so that nothing says what answered {task.name}. {again}.")
+        said = f"no part has finished, so that nothing says what answered {task.name}"
+        raise IncompleteError(f"{said}. Give the command of one of them again.")
     made = {name: value for name, value in told[0].items() if name != "shard"}
     if "truncation" in made:
         left = {name: words for each in told for name, words in each["truncation"]["words_left_out"].items()}
@@ -154,53 +146,46 @@ def _asked(arguments: argparse.Namespace, task: TaskSpec, specs: Specs, parts: S
     return task, data, made
 
 
-class _ClashError(Exception):
-    """Ends the copying, so that nothing of it stays."""
-
-
 def _gather(arguments: argparse.Namespace, parts: Sequence[Part], folder: RunFolder, asked: Sequence[_Asked]) -> None:
     """Copies what the parts' stores hold into one, all of it or nothing; parts that answer differently are refused."""
-    sources = [part for part in parts if part.answers.is_file()]
-    if not sources:
-        return
     fresh = not folder.answers.exists()
-    clashes: dict[tuple[str, str], Part] = {}
-    with Store(folder.answers) as store, contextlib.suppress(_ClashError), store.together():
-        for part in sources:
-            if part.answers == folder.answers:
-                continue
-            with Store(part.answers) as source:
-                for kind, key, record in source.records():
-                    there = store.get_many(kind, [key]).get(key)
-                    if there is None:
-                        store.put(kind, key, record)
-                    elif _says(there) != _says(record):
-                        clashes.setdefault((kind, key), part)
-        if clashes and arguments.keep is None:
-            raise _ClashError
-    if not clashes or arguments.keep is not None:
-        return
-    if fresh:
-        for place in folder.answers.parent.glob(f"{folder.answers.name}*"):
-            place.unlink()
-    kind, key = next(iter(clashes))
-    pair = next(part for part in sources if _has(part, kind, key)), clashes[kind, key]
-    named = [f"{len(clashes):,} records of kind {kind}"]
+    # What the folder has already comes first: the others are compared with it.
+    sources = sorted((part for part in parts if part.answers.is_file()), key=lambda part: part.path != folder.path)
+    with contextlib.ExitStack() as opened:
+        stores = [(part, opened.enter_context(Store(part.answers))) for part in sources]
+        try:
+            with Store(folder.answers) as store, store.together():
+                for part, source in stores:
+                    clashes = []
+                    for kind, key, record in source.records() if part.path != folder.path else ():
+                        there = store.get_many(kind, [key]).get(key)
+                        if there is None:
+                            store.put(kind, key, record)
+                        elif _says(there) != _says(record):
+                            clashes.append((kind, key))
+                    if clashes:
+                        first = next(one for one, its in stores if its.get_many(clashes[0][0], [clashes[0][1]]))
+                        raise _clash(arguments, first, part, clashes, asked)
+        except UsageError:
+            for place in folder.answers.parent.glob(f"{folder.answers.name}*") if fresh else ():
+                place.unlink()
+            raise
+
+
+def _clash(
+    arguments: argparse.Namespace, one: Part, other: Part, clashes: Sequence[tuple[str, str]], asked: Sequence[_Asked]
+) -> UsageError:
+    named = []
     for task, data, recipe in asked:
         if recipe["prompts"] is not None:
-            made = [replayed(task, data, recipe, part.path, upstream=arguments.upstream) for part in pair]
-            first, other = (one.responses for one in made)
-            ids = [name for name in first if name in other and first[name] != other[name]]
-            named += [f"{task.name}: {_listed(ids)}"] if ids else []
-    raise UsageError(
-        f"{pair[0].path} and {pair[1].path} say different things to the same questions ({'; '.join(named[1:] or named)}). Leave "
-        "one out, or take what the one named first says: --keep first."
+            made = [replayed(task, data, recipe, part.path, upstream=arguments.upstream) for part in (one, other)]
+            first, second = (each.responses for each in made)
+            ids = [name for name in first if name in second and first[name] != second[name]]
+            named += [f"{task.name}: {listed(ids, _LISTED)}"] if ids else []
+    what = "; ".join(named) or f"{len(clashes):,} records of kind {clashes[0][0]}"
+    return UsageError(
+        f"{one.path} and {other.path} say different things to the same questions ({what}). Leave one out."
     )
-
-
-def _has(part: Part, kind: str, key: str) -> bool:
-    with Store(part.answers) as store:
-        return bool(store.get_many(kind, [key]))
 
 
 def _says(record: Mapping[str, Any]) -> Any:
@@ -263,18 +248,12 @@ def _next_step(answered: Sequence[AnsweredTask], parts: Sequence[Part]) -> str:
     for each in answered:
         found = [place for place, item in enumerate(each.items) if each.unanswered.get(item.id) in wanted]
         places |= set(found)
-        named += [f"{each.task.name}: {_listed([each.items[place].id for place in found])}"] if found else []
+        named += [f"{each.task.name}: {listed([each.items[place].id for place in found], _LISTED)}"] if found else []
     if not places:
         return ""
     again = "Give the command of `run` without --shard, with this --out, to ask them."
-    if counts := {read_shard(part.shard)[1] for part in parts if part.shard is not None}:
-        # The parts that ask the fewest other items beside them.
-        count = min(sorted(counts), key=lambda count: len({place % count for place in places}) / count)
-        listed = _listed([f"{shard + 1}/{count}" for shard in sorted({place % count for place in places})])
-        again = f"They are in --shard {listed}: give the command of `run` (again) with that, then this one with all folders."
+    # Of parts cut in several ways, the smallest ask the fewest other items.
+    if (count := max(read_shard(part.shard)[1] for part in parts)) > 1:
+        shards = listed([f"{shard + 1}/{count}" for shard in sorted({place % count for place in places})], _LISTED)
+        again = f"They are in --shard {shards}: give the command of `run` (again) with that, then this one with all folders."
     return f"Items without an answer: {'; '.join(named)}. {again}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
-    return ", ".join(names[:_LISTED]) + more

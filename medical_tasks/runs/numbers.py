@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
+from medical_tasks.errors import listed
 from medical_tasks.runs.estimation import NO_ANSWER, NO_COMPONENT, NOTHING
 
 NOT_COMPUTABLE = "n/a"
@@ -79,16 +80,12 @@ def value_notes(entry: Mapping[str, Any]) -> list[str]:
             why.setdefault(str(metric["reason"]), []).append(name)
         if metric.get("estimated"):
             estimated.setdefault((metric["estimated"], metric["n"]), []).append(name)
-    said = [f"{_names(names)}: n/a, {reason}." for reason, names in why.items()]
+    said = [f"{listed(names, _NAMED)}: n/a, {reason}." for reason, names in why.items()]
     for (count, of), names in estimated.items():
+        named = listed(names, _NAMED)
         said.append(
-            f"{_names(names)}: {count} of {of} items lack verdicts; known ones stand for them. Bounds: whatever they would say."
+            f"{named}: {count} of {of} items lack verdicts; known ones stand for them. Bounds: whatever they would say."
         )
     answered = entry["coverage"]["answered"]
     said += [f"{note}: {count} of {answered} answers." for note, count in entry.get("notes", {}).items()]
     return said
-
-
-def _names(names: Sequence[str]) -> str:
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")

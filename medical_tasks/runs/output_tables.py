@@ -89,14 +89,14 @@ def read_outputs(path: Path) -> tuple[list[OutputRow], str]:
                 "one row."
             )
         places[item, system] = place
-        scores = {name: _score(cells[name], name, where) for name in others if name in numeric}
+        scores = ((name, _score(cells[name], name, where)) for name in others if name in numeric)
         found.append(
             OutputRow(
                 item=item,
                 system=system,
                 cluster=cells.get(_CLUSTER, ""),
                 where=where,
-                scores={name: value for name, value in scores.items() if not math.isnan(value)},
+                scores={name: value for name, value in scores if not math.isnan(value)},
                 labels={name: cells[name] for name in others if name not in numeric},
             )
         )

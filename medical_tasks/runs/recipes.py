@@ -6,7 +6,6 @@ Anybody can submit a recipe, so its values are shown shortened and on one line.
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import json
 import platform
 import re
@@ -33,14 +32,19 @@ def make_recipe(
     max_samples: int | None,
 ) -> dict[str, Any]:
     """Collects a task's recipe as JSON values; prompts and lengths are None when answers came from elsewhere."""
+    from medical_tasks.models.encoder import installed
     from medical_tasks.runs.estimation import BOOTSTRAP_SEED
 
+    asked: dict[str, Any] | None = None
+    if prompts is not None:
+        asked = {"set": prompts.name, "sha256": prompts.sha256}
+        asked |= {"settings": dict(prompts.settings)} if prompts.settings else {}
     return {
         "suite": f"medical-tasks {__version__}",
         "task": task.name,
         "task_version": task.version,
         "data": dict(data),
-        "prompts": None if prompts is None else _prompts(prompts),
+        "prompts": asked,
         "generation": None if max_new_tokens is None else {"max_new_tokens": max_new_tokens, "stop": list(task.stop)},
         "max_samples": max_samples,
         "metrics": {metric.name: {"kind": metric.kind} for metric in task.metrics},
@@ -48,29 +52,12 @@ def make_recipe(
         "model": dict(model),
         "judge": None,
         "python": platform.python_version(),
-        "packages": _versions(),
+        "packages": {package: version for package in _PACKAGES if (version := installed(package))},
     }
-
-
-def _prompts(prompts: PromptSet) -> dict[str, Any]:
-    settings = {"settings": dict(prompts.settings)} if prompts.settings else {}
-    return {"set": prompts.name, "sha256": prompts.sha256, **settings}
-
-
-def _versions() -> dict[str, str]:
-    found: dict[str, str] = {}
-    for package in _PACKAGES:
-        try:
-            found[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found
 
 
 # What describes the answers that were scored, or how a judge was asked about them: other for every model, or told as a judge is.
 _SETTINGS_TOLD: Final = ("output_claims", "style")
-# How many ask at once changes no answer.
-_NEUTRAL: Final = ("processes",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,18 +164,19 @@ def _prompts_differ(first: Mapping[str, Any], second: Mapping[str, Any]) -> str 
 
 
 def _generation(first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
-    given = [recipe.get("generation") for recipe in (first, second)]
-    if None in given:
+    if None in (first.get("generation"), second.get("generation")):
         return None  # nothing was asked there, which the prompts say
+    parts = deciding_generation(first), deciding_generation(second)
+    return None if parts[0] == parts[1] else _said("generation", differing(*parts))
+
+
+def deciding_generation(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """How a recipe's answers were asked for, but for how many ask at once, which changes no answer."""
     from medical_tasks.models.opener import NEUTRAL_ARGS
 
-    parts = []
-    for each in map(mapping, given):
-        arguments = {key: value for key, value in mapping(each.get("model_args")).items() if key not in NEUTRAL_ARGS}
-        parts.append({**{key: value for key, value in each.items() if key not in _NEUTRAL}, "model_args": arguments})
-    if parts[0] == parts[1]:
-        return None
-    return _said("generation", differing(*parts))
+    asked = mapping(recipe.get("generation"))
+    arguments = {key: value for key, value in mapping(asked.get("model_args")).items() if key not in NEUTRAL_ARGS}
+    return {**{key: value for key, value in asked.items() if key != "processes"}, "model_args": arguments}
 
 
 def _told(name: str, key: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:

@@ -21,12 +21,12 @@ from typing import Any, Final, Self
 from medical_tasks.data.construction import is_formula_error
 from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.data.task_data import TaskData
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.errors import MissingError, UsageError, listed
 from medical_tasks.io.files import read_bytes
 from medical_tasks.io.json_records import is_text, json_lines, named, shown
 from medical_tasks.io.sheets import cell_text, folded, is_json, is_workbook, read_content, read_json, read_sheet
 from medical_tasks.io.store import Texts
-from medical_tasks.models.base import Failure, Length, OnResult, Request
+from medical_tasks.models.base import Failure, Length, Model, OnResult, Request
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.folder import existing_run_folder
 from medical_tasks.runs.recipes import mapping
@@ -138,24 +138,21 @@ def read_responses(
                 + "\nMend them and score it again."
             )
     found, strange = Texts(), []
-    for answer in _once(
-        path, _table_answers(path, list(values), known, task, items) if table else _answers(path, values)
-    ):
+    for answer in _once(path, values, table, known, task, items):
         if answer.id not in known:
             strange.append(answer)
         elif answer.text is not None:
             found.put(answer.id, answer.text)
     if strange:
         unknown = [f"{named(answer.id)} ({answer.place})" for answer in strange]
-        shown_ids = ", ".join(unknown[:_SHOWN]) + (
-            f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
-        )
         sample = ", ".join(repr(known_id) for known_id in sorted(known)[:3])
         counted = "1 id is no item" if len(unknown) == 1 else f"{len(unknown)} ids are not items"
         rounded = any(re.fullmatch(r"[0-9]\.[0-9]+E\+[0-9]+", answer.id) for answer in strange)
         raise UsageError(
-            f"{path}: {counted} of the task: {shown_ids}. Its ids look like {sample}. Is it the right task and --config?"
-            + " A spreadsheet has rounded ids: format the column as Text and paste them again." * rounded
+            f"{path}: {counted} of the task: {listed(unknown, _SHOWN)}. Its ids look like {sample}. Is it the right task "
+            "and --config?"
+            + " A spreadsheet has rounded ids: format the column as Text and paste them again."
+            * rounded
         )
     return found
 
@@ -254,7 +251,7 @@ def _same(text: str) -> str:
 def parse_answers(path: Path, content: bytes) -> list[Answer]:
     """Reads the answers of a file, of whatever items; one or more."""
     values, table = _values(path, content)
-    return list(_once(path, _table_answers(path, list(values), (), None, ()) if table else _answers(path, values)))
+    return list(_once(path, values, table, (), None, ()))
 
 
 def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
@@ -272,7 +269,8 @@ def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
                 if not each.is_dir() and not _left_by_system(PurePosixPath(each.filename))
             ]
             if len(files) != 1 or PurePosixPath(files[0].filename).name != SUBMISSION:
-                raise UsageError(f"{path}: holds {_names(files)}, and must hold {SUBMISSION} alone. {again}")
+                held = listed([named(each.filename) for each in files], _SHOWN) or "no files"
+                raise UsageError(f"{path}: holds {held}, and must hold {SUBMISSION} alone. {again}")
             (member,) = files
             if member.flag_bits & _ENCRYPTED or member.compress_type not in _PACKED:
                 raise UsageError(f"{path}: {SUBMISSION} is encrypted in it, or packed otherwise than deflated. {again}")
@@ -291,11 +289,6 @@ def _left_by_system(place: PurePosixPath) -> bool:
     return place.parts[:1] == ("__MACOSX",) or place.name.startswith(".")
 
 
-def _names(files: Sequence[zipfile.ZipInfo]) -> str:
-    more = [f"{len(files) - _SHOWN} more"] if len(files) > _SHOWN else []
-    return ", ".join([*(named(each.filename) for each in files[:_SHOWN]), *more]) or "no files"
-
-
 def _values(path: Path | GivenAnswers, content: bytes) -> tuple[Iterable[tuple[str, Any]], bool]:
     """The places of a file's records and what stands there, and whether it is a table."""
     if isinstance(path, GivenAnswers):
@@ -308,13 +301,11 @@ def _values(path: Path | GivenAnswers, content: bytes) -> tuple[Iterable[tuple[s
     return read_json(path, content, form=_FORM), False
 
 
-def _answers(path: Path | GivenAnswers, values: Iterable[tuple[str, Any]]) -> Iterator[Answer]:
-    return (_answer(path, place, value) for place, value in values)
-
-
-def _once(path: Path | GivenAnswers, answers: Iterable[Answer]) -> Iterator[Answer]:
+def _once(path: Path | GivenAnswers, values: Iterable[tuple[str, Any]], table: bool, *known: Any) -> Iterator[Answer]:
+    """The answers of a file or table, of which no two are to the same item."""
     places: dict[str, str] = {}
-    for answer in answers:
+    one_by_one = (_answer(path, place, value) for place, value in values)
+    for answer in _table_answers(path, list(values), *known) if table else one_by_one:
         if answer.id in places:
             kind, number = places[answer.id].split()
             raise UsageError(
@@ -330,12 +321,12 @@ def _submitted(value: Any) -> bool:
 
 
 def _answer(path: Path | GivenAnswers, place: str, value: Any) -> Answer:
-    listed = place.startswith("record")
-    form = f"A record is like {_LIST_FORM}" if listed else f"A {place.split()[0]} is like {_FORM}"
+    in_list = place.startswith("record")
+    form = f"A record is like {_LIST_FORM}" if in_list else f"A {place.split()[0]} is like {_FORM}"
     if not isinstance(value, dict):
         raise UsageError(f"{path}, {place}: an object is needed, got {shown(value)}. {form}")
     for ours, theirs in _NAMES:
-        if listed and ours in value and theirs in value:
+        if in_list and ours in value and theirs in value:
             raise UsageError(
                 f"{path}, {place}: has both {ours!r} and {theirs!r}, of which one is meant. Leave the other out."
             )
@@ -345,7 +336,7 @@ def _answer(path: Path | GivenAnswers, place: str, value: Any) -> Answer:
         wanted = (
             "'case_id' and 'answer' or 'prediction'"
             if submitted
-            else " and ".join(repr(each[listed]) for each in _NAMES)
+            else " and ".join(repr(each[in_list]) for each in _NAMES)
         )
         got = ", ".join(map(named, sorted(value)))
         raise UsageError(f"{path}, {place}: needs the keys {wanted}, got keys [{got}]. {form}")
@@ -369,18 +360,12 @@ _RESPONSES = "responses/"
 _BASELINE = "baseline/"
 
 
-class _Replay:
-    """Stands for the run's model and answers nothing. Implements `models.base.Model`."""
-
-    endpoint: str | None = None
-    is_main = True
+class _Replay(Model):
+    """Stands for the run's model and answers nothing."""
 
     def __init__(self, recorded: Mapping[str, Any]) -> None:
         self.name = str(recorded["name"])
         self.identity: Mapping[str, str] = {key: value for key, value in recorded.items() if key != "name"}
-
-    def share(self, keys: list[str]) -> list[str]:
-        return keys
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
         for request in requests:
@@ -390,9 +375,6 @@ class _Replay:
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         return [None for _ in requests]
-
-    def close(self) -> None:
-        pass
 
 
 def check_recipe(folder: Path, recipe: Any) -> None:

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.data.dataset_source import file_sha256
+from medical_tasks.data.dataset_store import flush_to_disk
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
-from medical_tasks.io.files import open_file, read_text
+from medical_tasks.io.files import read_text
 from medical_tasks.runs.estimation import Estimator, Limits
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
@@ -99,7 +100,9 @@ class ItemsFile:
         import pyarrow.parquet as pq
 
         names = list(dict.fromkeys(columns)) or ["id"]
-        self._schema = pa.schema([(name, pa.string() if _is_text(name) else pa.float64()) for name in names])
+        # Ids, groups and texts; every other column is a metric.
+        texts = {name for name in names if name in _TEXT_COLUMNS or name.startswith("group_")}
+        self._schema = pa.schema([(name, pa.string() if name in texts else pa.float64()) for name in names])
         self._file = io.BytesIO()
         self._writer = pq.ParquetWriter(self._file, self._schema, compression="zstd")
 
@@ -131,15 +134,15 @@ def write_run(
         folder.mkdir(parents=True, exist_ok=True)
         # ASCII JSON carries what UTF-8 cannot.
         verdicts_part.write_text("".join(json.dumps(row) + "\n" for row in verdicts), encoding="ascii")
-        _sync(verdicts_part)
+        flush_to_disk(verdicts_part)
         items_part.write_bytes(items.content())
-        _sync(items_part)
+        flush_to_disk(items_part)
         # With the hash of its items, so that a kill between the two renames is seen by whoever reads them.
         whole = {**results, "items_sha256": file_sha256(items_part)}
         text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         # What UTF-8 cannot carry (a file name's odd byte) is escaped the way JSON escapes it.
         results_part.write_bytes(text.encode("utf-8", "backslashreplace"))
-        _sync(results_part)
+        flush_to_disk(results_part)
         if verdicts:
             verdicts_part.replace(folder / VERDICTS_FILE)
         else:
@@ -154,16 +157,6 @@ def write_run(
             f"{folder}: results could not be written ({system_reason(error)}). Finished answers are kept. Free some "
             "space, or choose another --out, and give the same command again."
         ) from error
-
-
-def _is_text(column: str) -> bool:
-    """Ids, groups and texts; every other column is a metric."""
-    return column in _TEXT_COLUMNS or column.startswith("group_")
-
-
-def _sync(path: Path) -> None:
-    with open_file(path) as file:
-        os.fsync(file.fileno())
 
 
 def item_rows(

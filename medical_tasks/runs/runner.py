@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from medical_tasks.data.task_data import TaskData, leaking_examples, open_protocol, prompt_set
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import UsageError, listed
 from medical_tasks.io.progress import Progress
 from medical_tasks.io.store import Store, Texts, content_key
 from medical_tasks.models.base import Answer, Failure, Length, Model, Request, processes, read_request, write_request
@@ -108,7 +108,7 @@ def run_model(
     """Asks a model all questions of all tasks, but for those it has answered before; None in all but the main process."""
     prompts = {task.name: load_task_prompts(task, options, data[task.name]) for task in tasks}
     # In every process, so that a question that cannot be rendered or does not fit, or a missing protocol, ends all of them.
-    fitted = {task.name: _fitted(task, prompts[task.name], data[task.name].items, model, options) for task in tasks}
+    fitted = {task.name: fit_items(task, prompts[task.name], data[task.name].items, model, options) for task in tasks}
     for task in tasks:
         for item in fitted[task.name].items:
             _opened(task, prompts[task.name], item, model, options)
@@ -144,20 +144,6 @@ def run_model(
         asked_of = (prompts[name], fitted[name], conversations[name], texts[name])
         answered.append(_answered(task, data[name], asked_of, protocols.get(name), model, options, leaking[name]))
     return answered
-
-
-def _fitted(task: TaskSpec, prompts: PromptSet, items: Sequence[Item], model: Model, options: RunOptions) -> Fitted:
-    def request(item: Item) -> Request:
-        return _opened(task, prompts, item, model, options).request
-
-    found = fit_items(task, prompts, items, model, request, truncate=options.truncate, known=options.shortened)
-    if not found.measured and model.is_main:
-        print(
-            f"note: {task.name}: {model.name} does not say how long its context is, so that questions are not measured before "
-            "they are asked; those that are too long stay unanswered. --model-args context=N,tokenizer=FOLDER tells it.",
-            file=sys.stderr,
-        )
-    return found
 
 
 def _opened(task: TaskSpec, prompts: PromptSet, item: Item, model: Model, options: RunOptions) -> _Conversation:
@@ -327,8 +313,6 @@ TRUNCATE: Final[tuple[Truncate, ...]] = ("refuse", "notes-from-the-oldest", "una
 _LISTED: Final = 20
 _TRIES: Final = 40  # a search by halves is through after as many as a document's word count has binary digits
 
-MakeRequest = Callable[[Item], Request]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Fitted:
@@ -339,18 +323,9 @@ class Fitted:
     measured: bool = True  # false when the model cannot tell how long a question is
 
 
-def fit_items(
-    task: TaskSpec,
-    prompts: PromptSet,
-    items: Sequence[Item],
-    model: Model,
-    request: MakeRequest,
-    *,
-    truncate: Truncate = "refuse",
-    known: Mapping[str, int] | None = None,
-) -> Fitted:
-    """Makes questions fit by leaving out the fewest words, or refuses; with `known`, of an earlier run, nothing is measured."""
-    shorten = prompts.shorten
+def fit_items(task: TaskSpec, prompts: PromptSet, items: Sequence[Item], model: Model, options: RunOptions) -> Fitted:
+    """Makes questions fit by leaving out the fewest words, or refuses; what a run that is replayed left out is not measured."""
+    shorten, truncate, known = prompts.shorten, options.truncate, options.shortened
     if shorten is None:
         if truncate == "notes-from-the-oldest":
             raise UsageError(
@@ -361,15 +336,24 @@ def fit_items(
     if known is not None:
         cut = {item.id: known[item.id] for item in items if item.id in known}
         return Fitted(items=[shorten(item, cut.get(item.id, 0)) for item in items], shortened=cut)
-    blocks = (items[start : start + _BLOCK] for start in range(0, len(items), _BLOCK))
-    lengths = [length for block in blocks for length in model.lengths([request(item) for item in block])]
+
+    def measure(some: Sequence[Item]) -> list[Length | None]:
+        return model.lengths([_opened(task, prompts, item, model, options).request for item in some])
+
+    lengths = [length for start in range(0, len(items), _BLOCK) for length in measure(items[start : start + _BLOCK])]
     over = {item.id: length for item, length in zip(items, lengths, strict=True) if length and _excess(length) > 0}
     measured = all(length is not None for length in lengths)
+    if not measured and model.is_main:
+        print(
+            f"note: {task.name}: {model.name} does not say how long its context is, so that questions are not measured before "
+            "they are asked; those that are too long stay unanswered. --model-args context=N,tokenizer=FOLDER tells it.",
+            file=sys.stderr,
+        )
     if not over or truncate == "unanswered":
         return Fitted(items=items, measured=measured)
     if truncate == "refuse":
         raise UsageError(_refusal(task, over, len(items)))
-    cut = _words_to_cut({item.id: item for item in items if item.id in over}, model, request, shorten, over)
+    cut = _words_to_cut({item.id: item for item in items if item.id in over}, measure, shorten, over)
     return Fitted(
         items=[shorten(item, cut[item.id]) if item.id in cut else item for item in items],
         shortened=cut,
@@ -383,8 +367,7 @@ def _excess(length: Length) -> int:
 
 def _words_to_cut(
     items: Mapping[str, Item],
-    model: Model,
-    request: MakeRequest,
+    measure: Callable[[Sequence[Item]], Sequence[Length | None]],
     shorten: Callable[[Item, int], Item],
     over: Mapping[str, Length],
 ) -> dict[str, int]:
@@ -403,8 +386,7 @@ def _words_to_cut(
             shorten(items[name], guess[name] * 2 + 1).fields == each.fields
             for name, each in zip(names, tried, strict=True)
         ]
-        lengths = model.lengths([request(each) for each in tried])
-        for name, length, nothing_left in zip(names, lengths, same, strict=True):
+        for name, length, nothing_left in zip(names, measure(tried), same, strict=True):
             if length is None or (_excess(length) > 0 and nothing_left and name not in high):
                 open_ones.discard(name)  # even without its documents it does not fit
             elif _excess(length) > 0:
@@ -420,12 +402,10 @@ def _words_to_cut(
 
 def _refusal(task: TaskSpec, over: Mapping[str, Length], n_items: int) -> str:
     ranked = sorted(over.items(), key=lambda each: (-_excess(each[1]), each[0]))
-    lines = [f"  {name}: {length.tokens:,} tokens, room for {length.room:,}" for name, length in ranked[:_LISTED]]
-    if len(ranked) > _LISTED:
-        lines.append(f"  and {len(ranked) - _LISTED:,} more")
+    lines = [f"{name}: {length.tokens:,} tokens, room for {length.room:,}" for name, length in ranked]
     return (
-        f"{task.name}: {len(over):,} of {n_items:,} questions do not fit the model's context together with the answer:\n"
-        + "\n".join(lines)
+        f"{task.name}: {len(over):,} of {n_items:,} questions do not fit the model's context together with the answer:\n  "
+        + listed(lines, _LISTED, between="\n  ")
         + "\nNothing was asked. Give a longer context if the model has one (--model-args max_length=N for hf/, max_model_length=N "
         "for vllm/, context=N for a server that has more than it says), fewer --max-new-tokens, or say what is to be done: "
         "--truncate notes-from-the-oldest leaves out the beginning of the oldest notes, --truncate unanswered asks the others and "

@@ -273,7 +273,7 @@ def test_a_forecast_sends_nothing(store: Store, capsys: pytest.CaptureFixture[st
     )
 
 
-def test_a_forecast_uses_what_is_there_and_closing_closes(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_forecast_uses_what_is_there(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     backend = ScriptedBackend(lambda call: "yes")
     session(backend, store).ask(questions(2))
     judge = session(backend, store, forecast=True)
@@ -282,10 +282,6 @@ def test_a_forecast_uses_what_is_there_and_closing_closes(store: Store, capsys: 
     assert (
         "3 verdicts, 2 in the store; 1 to 3 calls, about 10 prompt tokens, at most 16 output" in capsys.readouterr().err
     )
-    backend = ScriptedBackend(lambda call: "yes")
-    with session(backend, store) as judge:
-        judge.ask(questions(1))
-    assert backend.closed == 1
     # Of other kinds.
     content = "the premise and the statement " * 57  # 1,710 letters and blanks: 570 tokens
     asked = [question(f"q{number:04}", content=f"{content}{number:04}", max_tokens=512) for number in range(1589)]

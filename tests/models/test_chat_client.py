@@ -77,22 +77,6 @@ def test_body_holds_what_was_asked_and_nothing_empty() -> None:
     assert plain == {"model": "m", "messages": messages, "max_completion_tokens": 8}
 
 
-def test_several_choices_and_their_logprobs() -> None:
-    entry = {"token": "A", "logprob": -0.1, "top_logprobs": []}
-    body = {
-        "choices": [
-            {"message": {"content": "A"}, "finish_reason": "stop", "logprobs": {"content": [entry]}},
-            {"message": {"content": "B"}, "finish_reason": "length"},
-        ]
-    }
-    with FaultServer([Fault.json_body(body)]) as server:
-        got = ask(quick(server), n=2)
-    assert [(choice.text, choice.finish, choice.logprobs) for choice in got.choices] == [
-        ("A", "stop", (entry,)),
-        ("B", "length", None),
-    ]
-
-
 TRANSIENT = {
     name: ((getattr(Fault, made) if made else Fault)(*more), reason)
     for name, made, more, reason in CASES["transient_faults"]

@@ -18,7 +18,7 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.base import Answer, Failure, Model, Request
 from medical_tasks.models.call_pool import GIVE_UP_AFTER, run_calls
 from medical_tasks.models.chat_client import ChatClient, ChatSettings, Completion
-from medical_tasks.models.endpoint import alias_variables, chat_settings, open_endpoint
+from medical_tasks.models.endpoint import chat_settings, open_endpoint
 from tests.fault_server import Call, Fault, FaultServer, echo_answer, randomly
 from tests.models.local_runs import answers, results
 from tests.models.toy_server import model_at
@@ -243,11 +243,6 @@ def test_the_first_ctrl_c_waits_for_what_is_under_way_and_nothing_is_asked_twice
 
 
 # Names, variables, arguments.
-
-
-@pytest.mark.parametrize(("alias", "variables"), CASES["alias_variables"])
-def test_alias_variables(alias: str, variables: list[str]) -> None:
-    assert list(alias_variables(alias)) == variables
 
 
 @pytest.fixture

@@ -169,14 +169,6 @@ def test_server_on_a_unix_socket(tmp_path: Path) -> None:
     assert [call.path for call in server.calls] == [TOKENIZE]
 
 
-def test_arguments_name_folder_and_context(toy_model: Path) -> None:
-    options = {"base_url": "http://127.0.0.1:1/v1", "context": "200", "tokenizer": str(toy_model)}
-    model = open_endpoint("openai-api/x/toy", options=options)
-    assert model.lengths([question(1)]) == wanted(toy_model, [question(1)], context=200)
-    plain = open_endpoint("openai-api/x/toy", options={"base_url": "http://127.0.0.1:1/v1"})
-    assert model.identity == plain.identity
-
-
 def test_folder_that_cannot_measure_chats(toy_copy: Path, tmp_path: Path) -> None:
     options = {"base_url": "http://127.0.0.1:1/v1", "context": "200", "tokenizer": str(toy_copy)}
     with pytest.raises(MissingError, match="no tokenizer_config.json there.*folder of the served model's tokenizer"):

@@ -50,17 +50,6 @@ def test_batches_and_chunks_change_no_probability(
         check(one, expected[key])
 
 
-@pytest.mark.parametrize("batch_size", ["1", "8"])
-def test_a_question_has_the_same_probabilities_beside_others(
-    toy_model: Path, opened: Opener, default: Any, batch_size: str
-) -> None:
-    short, long = choose("short", "Fever?", "AB"), choose("long", "Fever and cough. " * 100, ("A", "B", "a stick"))
-    model = opened(toy_model, batch_size=batch_size)
-    together = scores(model, [short, long])
-    for request in (short, long):
-        check(together[request.key], by_hand(toy_model, default, request))
-
-
 def test_odd_continuations_are_taken_as_they_are(toy_model: Path, default: Any) -> None:
     odd = ("A", " A", "A ", "  ", "\n", ".", "ŵ", "\u0394\u00df", "A. yes", "A" * 40, "the patient has a creatinine")
     request = choose("odd", "Fever?", odd)

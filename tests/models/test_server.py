@@ -123,12 +123,6 @@ def test_server_starts_once_answers_and_is_gone_however_often_it_is_stopped(tmp_
         server.start()
 
 
-def test_server_that_ignores_sigterm_is_killed_with_its_workers(tmp_path: Path) -> None:
-    with started(small_server(tmp_path, "stubborn", grace=0.2)):
-        pids = pids_of(tmp_path / "pids")
-    assert not any(alive(pid) for pid in pids)
-
-
 def test_server_that_does_not_come_up_is_told_with_the_last_lines_of_its_log(tmp_path: Path) -> None:
     server = small_server(tmp_path, ready=False, timeout=1.5)
     with pytest.raises(MissingError, match="did not answer within 1.5 s; start_timeout=SECONDS"):

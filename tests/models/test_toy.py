@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.errors import UsageError
-from medical_tasks.models.stand_ins import CONTEXT, make_toy_model
+from medical_tasks.models.stand_ins import make_toy_model
 from tests.models.local_runs import alone
 from tests.models.toy_texts import TEXTS, ask
 
@@ -23,22 +23,6 @@ def test_same_seed_same_bytes_and_no_trace_in_the_random_state(toy_model: Path, 
     again = make_toy_model(tmp_path / "again", TEXTS)
     assert torch.equal(before, torch.random.get_rng_state())
     assert [(again / name).read_bytes() == (toy_model / name).read_bytes() for name in BYTES] == [True, True, True]
-
-
-def test_it_is_small_and_has_what_a_chat_model_has(toy_model: Path) -> None:
-    from transformers import AutoConfig, AutoTokenizer
-
-    assert (toy_model / "model.safetensors").stat().st_size < 4 * 2_000_000  # float32: under two million weights
-    assert AutoConfig.from_pretrained(toy_model).max_position_embeddings == CONTEXT == 4096
-    tokenizer = AutoTokenizer.from_pretrained(toy_model)
-    chat = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Is 37 °C a fever?"}]
-    text = tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
-    assert text == "<s><|system|>Be brief.</s><|user|>Is 37 °C a fever?</s><|assistant|>"
-    ids = tokenizer(text, add_special_tokens=False)["input_ids"]
-    assert ids[0] == tokenizer.bos_token_id
-    assert ids.count(tokenizer.eos_token_id) == 2
-    assert tokenizer.unk_token_id not in ids
-    assert "Is 37 °C a fever?" in tokenizer.decode(ids)
 
 
 @pytest.mark.usefixtures("one_thread")

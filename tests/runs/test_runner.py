@@ -393,22 +393,6 @@ def test_answers_that_are_empty_or_cut_at_the_length_limit(medcalc: TaskData, fo
     assert entry["cut_at_length"] == sum(key < "4" for key in model.asked) > 0
 
 
-@pytest.mark.parametrize("name", ["reference", "empty", "random"])
-def test_a_baseline_answers_the_same_again(medcalc: TaskData, name: str) -> None:
-    one, other = (run_baseline(name, MEDCALC, medcalc, max_samples=None).responses for _ in range(2))
-    assert one == other
-
-
-def test_the_recipe_says_what_the_number_depends_on(medcalc: TaskData, folder: RunFolder) -> None:
-    recipe = answered(Saying(says("a")), medcalc, folder, max_new_tokens=9).recipe
-    assert recipe["task_version"] == MEDCALC.version
-    assert recipe["data"]["config"] == "demo"
-    assert len(recipe["data"]["rows_sha256"]) == len(recipe["prompts"]["sha256"]) == 64
-    assert recipe["generation"]["max_new_tokens"] == 9
-    assert recipe["model"] == {"name": "scripted/model", "backend": "scripted"}
-    assert recipe["packages"]["numpy"]
-
-
 BY_NAME = {task.name: task for task in TASKS}
 INDEX, OPEN = BY_NAME["ehrnoteqa_mc_prob_index_level1"], BY_NAME["ehrnoteqa_open_level1"]
 
@@ -551,11 +535,8 @@ def render(one: Item) -> tuple[Message, ...]:
 PROMPTS = PromptSet(name="own", sha256="0", render=render, shorten=shorten)
 
 
-def fit(items: Sequence[Item], model: Measuring, prompts: PromptSet = PROMPTS, **options: object) -> Fitted:
-    def request(one: Item) -> Request:
-        return Request(key=one.id, messages=prompts.render(one), max_new_tokens=1)
-
-    return fit_items(KQA, prompts, items, model, request, **options)  # type: ignore[arg-type]
+def fit(items: Sequence[Item], model: Measuring, prompts: PromptSet = PROMPTS, **options: Any) -> Fitted:
+    return fit_items(KQA, prompts, items, model, RunOptions(**options))
 
 
 def test_what_is_left_as_it_is() -> None:
@@ -589,7 +570,7 @@ def test_cut_by_as_few_words_as_possible_and_a_replay_without_measuring() -> Non
     assert [len(each.fields["text"].split()) for each in found.items] == [3, 10, 10]
     assert found.items[1].fields["text"].split()[-1] == "w99"  # the end stays
     model = Measuring(1, knows=False)
-    assert fit(items, model, known=found.shortened) == found
+    assert fit(items, model, shortened=found.shortened) == found
     assert model.measured == 0
 
 

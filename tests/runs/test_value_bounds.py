@@ -60,11 +60,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def judge(home: Path) -> Iterator[LosingJudge]:
-    with (
-        Store(home / "judge.sqlite") as store,
-        JudgeSession(LexicalJudge(), JudgeOptions(), store, quiet=True) as session,
-    ):
-        yield LosingJudge(session)
+    with Store(home / "judge.sqlite") as store:
+        yield LosingJudge(JudgeSession(LexicalJudge(), JudgeOptions(), store, quiet=True))
 
 
 def _answers(task: TaskSpec, items: Sequence[Item], chance: random.Random) -> dict[str, str]:

@@ -170,7 +170,8 @@ def judge(
     """Judges units by a scripted judge behind a real session with a store of its own."""
     backend = ScriptedBackend(script, reads=reads)
     path = Path(tempfile.mkdtemp(dir=folder)) / "judge.sqlite"
-    with Store(path) as store, JudgeSession(backend, JudgeOptions(reasks=reasks), store, quiet=True) as session:
+    with Store(path) as store:
+        session = JudgeSession(backend, JudgeOptions(reasks=reasks), store, quiet=True)
         judging = Judging(judge=session, prompts=prompts, mode=mode)
         return Judged(judge_units(units, judging, **options), backend, session)
 

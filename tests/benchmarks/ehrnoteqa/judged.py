@@ -124,7 +124,8 @@ def judge(
     texts = load_judge_prompts(task, prompts, write_judge_checkout(place) if prompts == "official" else None)
     backend = ScriptedBackend(script, reads=reads)
     options = JudgeOptions(votes=votes, reasks=reasks)
-    with Store(place / "judge.sqlite") as store, JudgeSession(backend, options, store, quiet=True) as session:
+    with Store(place / "judge.sqlite") as store:
+        session = JudgeSession(backend, options, store, quiet=True)
         scores = score_items(task, items, responses, judging=Judging(judge=session, prompts=texts))
     return Scored(scores, backend)
 

@@ -115,6 +115,7 @@ def judge(
     options = JudgeOptions(reasks=reasks, votes=votes)
     texts = load_judge_prompts(KQA, prompts, PROMPTS if prompts == "official" else None)
     place = Path(tempfile.mkdtemp(dir=folder)) / "judge.sqlite"
-    with Store(place) as store, JudgeSession(backend, options, store, quiet=True) as session:
+    with Store(place) as store:
+        session = JudgeSession(backend, options, store, quiet=True)
         judging = Judging(judge=session, prompts=texts, mode=mode)
         return Judged(score_items(KQA, items, responses, judging=judging), backend, session)

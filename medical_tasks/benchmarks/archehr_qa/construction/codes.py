@@ -21,13 +21,13 @@ from medical_tasks.benchmarks.archehr_qa.construction.files import is_id, one_li
 from medical_tasks.benchmarks.archehr_qa.construction.posts import Post, load_posts
 from medical_tasks.benchmarks.archehr_qa.spec import DATASET
 from medical_tasks.data import construction
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import UsageError, check_least
 from medical_tasks.guard.private_store import redact_reason
 from medical_tasks.io.files import open_text, packaged
 from medical_tasks.io.json_records import Field, is_list_of, is_text
 from medical_tasks.judges.base import Unreadable
 from medical_tasks.judges.reading import quoted, read_object
-from medical_tasks.runs.asking import AskingOptions, ask_model, check_counts
+from medical_tasks.runs.asking import AskingOptions, ask_model
 from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, PromptSet, Records, Turn
 
@@ -69,7 +69,7 @@ def codes_from_file(folder: Path, source: Path) -> dict[str, Any]:
 
 def codes_from_model(folder: Path, options: AskingOptions, *, tries: int = TRIES) -> dict[str, Any] | None:
     """Asks a model for the codes of each message, up to `tries` times; returns None in all but the main process."""
-    check_counts((("--tries", tries), ("--max-new-tokens", options.max_new_tokens)))
+    check_least({"--tries": tries, "--max-new-tokens": options.max_new_tokens})
     posts = load_posts(folder)
     _check_unused(folder)
     digest = construction.text_sha256(folder / files.POSTS)

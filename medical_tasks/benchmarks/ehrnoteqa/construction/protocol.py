@@ -21,13 +21,13 @@ from medical_tasks.benchmarks.ehrnoteqa.prompts import note_blocks
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
 from medical_tasks.data import construction
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import UsageError, check_least
 from medical_tasks.guard.private_store import redact_reason
 from medical_tasks.io.files import packaged
 from medical_tasks.io.json_records import is_text
 from medical_tasks.judges.base import Unreadable
 from medical_tasks.judges.reading import free_text, one_of, quoted, read_object
-from medical_tasks.runs.asking import AskingOptions, ask_model, check_counts
+from medical_tasks.runs.asking import AskingOptions, ask_model
 from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, PromptSet, Records, Turn
 
 TEMPERATURE: Final = "1"
@@ -43,7 +43,7 @@ def generate_drafts(
     folder: Path, options: AskingOptions, *, tries: int = TRIES, seed: int = 0
 ) -> dict[str, Any] | None:
     """Drafts a question for each patient; returns content of `drafts.json`, None in all but the main process."""
-    check_counts((("--tries", tries), ("--max-new-tokens", options.max_new_tokens)))
+    check_least({"--tries": tries, "--max-new-tokens": options.max_new_tokens})
     patients = load_patients(folder)
     sample = construction.text_sha256(folder / files.NOTES)
     answered = ask_model(
