@@ -56,9 +56,9 @@ def calls(count: int, *, votes: int = 1, size: int = SIZE) -> list[Call]:
 def judge_with(
     url: str,
     *,
+    sampling: Mapping[str, Any] | None = None,
     n_choices: bool = False,
     structured: bool = False,
-    sampling: Mapping[str, Any] | None = None,
     **limits: Any,
 ) -> ChatJudge:
     chat = ChatSettings(
@@ -91,14 +91,12 @@ def test_a_structured_judge_sends_the_form_with_questions_that_have_one() -> Non
     wanted[1] = replace(wanted[1], question=replace(wanted[1].question, schema=form))
     for structured in (True, False):
         with FaultServer() as server:
-            judge = judge_with(server.base_url, structured=structured)
-            ask(judge, wanted)
-        formats = {call.prompt: call.body.get("response_format") for call in server.calls}
-        sent = formats.pop("statement 1")
-        assert formats == {"statement 0": None}
-        assert (sent and sent["json_schema"]["schema"]) == (form if structured else None)
-        # Replies that were held to a form are other replies.
-        assert judge.identity.get("structured") == ("true" if structured else None)
+            ask(judge_with(server.base_url, structured=structured), wanted)
+        formats = {call.prompt: call.body.get("response_format", {}).get("json_schema", {}) for call in server.calls}
+        assert [formats[f"statement {number}"].get("schema") for number in (0, 1)] == [
+            None,
+            form if structured else None,
+        ]
 
 
 def test_every_request_is_admitted_and_settled() -> None:

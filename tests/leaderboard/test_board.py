@@ -7,6 +7,7 @@ import io
 import itertools
 import json
 import re
+import shutil
 import zipfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -26,6 +27,7 @@ from medical_tasks.leaderboard.submission_package.contents import PackageError, 
 from medical_tasks.leaderboard.submission_package.reading import read_package
 from medical_tasks.report.published.figures import all_published
 from tests.leaderboard.made_packages import cases, package
+from tests.support import ROOT
 
 CASES = cases("board")
 
@@ -364,3 +366,11 @@ def test_published_results_are_reported_and_have_no_interval(daily: Board) -> No
         assert entry.coverage is None
         assert all(metric["value"] is not None and metric["ci_low"] is None for metric in entry.metrics.values())
         assert rank_ranges([entry], tasks()[entry.task].metrics[0]) == [None]
+
+
+def test_the_example_store_is_whole_and_has_real_entries(tmp_path: Path) -> None:
+    board = Board(LocalStorage(shutil.copytree(ROOT / "space" / "example-store", tmp_path / "store")))
+    assert not check_store(board).problems
+    # A judge that was not asked again leaves an entry unverified.
+    shown = sorted((entry.task, entry.state) for entry in entries_of(board, published=False))
+    assert shown == [("kqa", "unverified"), ("medcalc_direct", "verified"), ("medcalc_direct", "verified")]

@@ -403,7 +403,7 @@ class Words(GeneratesOnly):
     name = "hf/words"
 
     def __init__(self, room: int = 10**9) -> None:
-        self.identity = {"backend": "words"}
+        self.identity: Mapping[str, str] = {"backend": "words"}
         self.room, self.asked = room, 0
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
