@@ -147,7 +147,8 @@ class Looking:
         if form or whole or (plain := inflated(raw)):
             before = dict(self.reasons)
             yield from self._stream(io.BytesIO(raw if form or whole else plain), depth)
-            if form and len(raw) <= _HASH_BYTES:  # a hash may begin like anything
+            # A hash may begin like anything; bytes that were lost in a text are the file around it, which was opened.
+            if form and (len(raw) <= _HASH_BYTES or raw.count(b"\xef\xbf\xbd") > len(raw) / 50):
                 self.reasons = before
             return
         if len(raw) > _HASH_BYTES:

@@ -52,7 +52,7 @@ def docs(config: Any) -> list[Any]:
         """Gives new rows each time, as datasets does."""
 
         def __iter__(self) -> Any:
-            yield from read_rows(Path(config.hf_repo), config.hf_subset, "test1")
+            yield from map(dict, read_rows(Path(config.hf_repo), config.hf_subset, "test1"))
 
     task = LightevalTask(copy.deepcopy(config))
     task.dataset = {"test1": Split()}
