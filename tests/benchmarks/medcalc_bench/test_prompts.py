@@ -98,7 +98,7 @@ def test_coefficients_and_rules_built_on_are_those_of_the_code() -> None:
     assert entry(**given, treated=False, smoker=False) == pytest.approx(100 * (1 - 0.9402 ** math.exp(total)))
     steps = {"_gap": 39, "_corrected": 65}  # calculators whose formula is a function that others call too
 
-    def called(entry: Calculator) -> set[int]:
+    def called(entry: Calculator[Any, Any]) -> set[int]:
         used = [entry.function.__globals__.get(name) for name in entry.function.__code__.co_names]
         others = [value for value in used if isinstance(value, Calculator)]
         direct = {steps.get(getattr(value, "__name__", "")) for value in used} | {other.id for other in others}
