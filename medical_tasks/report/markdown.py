@@ -79,7 +79,7 @@ def _environment() -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(
-        loader=FunctionLoader(lambda name: assets_text(name, "templates")),
+        loader=FunctionLoader(lambda name: assets_text(name, "report/templates")),
         autoescape=True,  # what a macro gives is `Markup` then
         finalize=cell,
         undefined=StrictUndefined,

@@ -182,7 +182,7 @@ def _submit_part(gr: Any, content: Content) -> None:
 
 def head() -> str:
     """Makes what goes into the page's head: styles and scripts, all of them our own and written out."""
-    styles, scripts = shared.own_assets_text("space.css"), shared.own_assets_text("space.js")
+    styles, scripts = (assets_text(name, shared.ASSETS) for name in ("space.css", "space.js"))
     return (
         f"<style>\n{component_styles()}\n{styles}\n</style>\n<script>\n{assets_text('table.js')}\n{scripts}\n</script>"
     )
@@ -194,7 +194,7 @@ def theme() -> gradio.themes.Base:
     from gradio.themes.utils.fonts import Font
 
     # Colours light and dark, the same as in the report's tokens.css.
-    said = json.loads(shared.own_assets_text("theme.json"))
+    said = json.loads(assets_text("theme.json", shared.ASSETS))
     fonts, mono = (list(map(Font, said[kind])) for kind in ("sans_serif", "monospace"))
     colours = {name: light for name, (light, _) in said["colours"].items()}
     colours |= {f"{name}_dark": dark for name, (_, dark) in said["colours"].items()}
@@ -254,12 +254,7 @@ def _told(error: MedicalTasksError) -> str:
 
 def introduction() -> Markup:
     """Says what to upload and what happens to it."""
-    return markup(
-        '<h2 class="mtl-title">Submit a package</h2>',
-        '<p class="mtl-lead">A package is the zip file that <code>medical-tasks submit RUN --to space --out FILE.zip</code> writes '
-        f"from a finished run, at most {DEFAULT_LIMITS.package_bytes >> 20} MiB. It is checked here first; nothing of a package "
-        "that is refused is kept. What you submit waits in the queue until a maintainer decides.</p>",
-    )
+    return shared.filled("submit.html", most=DEFAULT_LIMITS.package_bytes >> 20)
 
 
 def refused(message: str) -> Markup:
@@ -297,16 +292,13 @@ def checked(package: Package) -> Markup:
             ]
         ),
         *warnings,
-        shared.table("submit-numbers", rows),
+        shared.page_table("submit-numbers", rows),
     )
 
 
 def submitted(submission: Submission, snapshot: Snapshot) -> Markup:
     """Says that a package was taken, and its place in the queue."""
     waiting = [one.id for one in snapshot.pending()]
-    place = ""
-    if submission.id in waiting:
-        place = f"It is number {waiting.index(submission.id) + 1} of {len(waiting)} in the queue. "
-    queue = shared.in_app_link("queue and history", shared.Address(view="queue"))
-    said = f"Its id is <code>{escaped(submission.id)}</code>. {place}A maintainer decides; see {queue}."
-    return shared.notice("good", "Submitted", markup(said))
+    place = waiting.index(submission.id) + 1 if submission.id in waiting else 0
+    said = shared.filled("submitted.html", id=submission.id, place=place, waiting=len(waiting))
+    return shared.notice("good", "Submitted", said)

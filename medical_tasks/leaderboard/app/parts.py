@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any, Final, Literal
 from urllib.parse import urlencode
 
@@ -14,50 +13,28 @@ from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.leaderboard.ranking import group_label, measure_of
 from medical_tasks.leaderboard.records import Entry, EntryState
 from medical_tasks.report.entry_notes import warning
-from medical_tasks.report.html_parts import NOTHING, Cell, Column, Markup, Row, Toggle, escaped, html_table, markup
+from medical_tasks.report.html_parts import Cell, Cells, Markup, Row, assets_text, escaped, markup, rendered, table
 from medical_tasks.runs.numbers import bounds, coverage, interval, valued
 from medical_tasks.spec import MetricSpec
 
-
-@cache
-def own_assets_text(name: str) -> str:
-    """Reads an asset of the leaderboard's own."""
-    return files("medical_tasks.leaderboard").joinpath("assets", name).read_text(encoding="utf-8").replace("\r\n", "\n")
+ASSETS: Final = "leaderboard/assets"
 
 
 @cache
 def page_data() -> Any:
     """What `assets/pages.json` says of the pages, the states and the tables."""
-    return json.loads(own_assets_text("pages.json"))
+    return json.loads(assets_text("pages.json", ASSETS))
 
 
-def table(
-    name: str,
-    rows: Iterable[Row | Sequence[Cell | str]],
-    *,
-    place: str = "",
-    caption: str = "",
-    axis: Markup = NOTHING,
-    **filled: Sequence[Column],
-) -> Markup:
-    """Renders a table of `assets/pages.json`; `place` and `caption` where it is there several times, `filled` its open columns."""
-    known = page_data()
-    settings = {"id": place or name, **({"caption": caption} if caption else {}), **known["tables"][name]}
-    settings["toggles"] = [Toggle(*each) for each in settings.get("toggles", ())]
+def page_table(name: str, rows: Iterable[Row | Cells], **more: Any) -> Markup:
+    """Renders a table of `assets/pages.json`."""
+    return table(page_data(), name, rows, **more)
 
-    def columns() -> Iterator[Column]:
-        for each in settings.pop("columns"):
-            if isinstance(each, str) and each in filled:
-                yield from filled[each]
-            else:
-                made = Column(**(known["columns"][each] if isinstance(each, str) else each))
-                yield replace(made, axis=axis) if made.kind == "plot" else made
 
-    cells = [
-        row if isinstance(row, Row) else [each if isinstance(each, Cell) else Cell(each) for each in row]
-        for row in rows
-    ]
-    return html_table(list(columns()), cells, **settings)
+def filled(template: str, **values: Any) -> Markup:
+    """Fills a template of the leaderboard."""
+    known = {"Address": Address, "app_link": in_app_link, "badge": badge, "page_table": page_table}
+    return rendered(template, room="leaderboard", **known, **values)
 
 
 def metric_cell(metric: Mapping[str, Any] | None, *, state: EntryState, strong: bool = False) -> Cell:
@@ -110,9 +87,8 @@ def code_cell(name: str) -> Cell:
 
 
 def facts(said: Iterable[tuple[str, str]]) -> Markup:
-    """Renders what is said under each heading; texts are escaped, unless they are `Markup`."""
-    items = (f"<div><dt>{label}</dt><dd>{escaped(text)}</dd></div>" for label, text in said)
-    return markup('<dl class="mtl-facts">', *items, "</dl>")
+    """Renders what is said under each heading."""
+    return filled("facts.html", said=list(said))
 
 
 def billions(parameters: float | None) -> str:
@@ -177,14 +153,7 @@ def model_cell(model: str, note: str = "") -> Cell:
 
 def notice(kind: Literal["good", "bad", "note"], heading: str, *texts: str) -> Markup:
     """Renders a box; texts are escaped, unless they are `Markup`."""
-    paragraphs = "".join(f"<p>{escaped(text)}</p>" for text in texts)
-    # An error is read out at once, the others when there is time.
-    role = "alert" if kind == "bad" else "status"
-    return markup(
-        f'<div class="mtl-notice mtl-notice-{kind}" role="{role}"><p class="mtl-notice-head">',
-        escaped(heading),
-        f"</p>{paragraphs}</div>",
-    )
+    return filled("notice.html", kind=kind, heading=heading, texts=texts)
 
 
 def benchmark_title(task: str) -> str:
