@@ -15,7 +15,6 @@ from medical_tasks.errors import UsageError
 from medical_tasks.guard.policy import text_allowed
 from medical_tasks.guard.private_store import redact_reason, redact_value
 from medical_tasks.judges.checks import check_set_of, describe, last_check
-from medical_tasks.report.entry_notes import warning
 from medical_tasks.report.folders import FinishedRun, is_unfinished, read_run, short_names, without_repeats
 from medical_tasks.report.page_data import (
     MAX_TEXT_BYTES,
@@ -27,6 +26,7 @@ from medical_tasks.report.page_data import (
     fit_texts,
 )
 from medical_tasks.report.published.figures import published_results
+from medical_tasks.report.terminal import warning
 from medical_tasks.report.texts import DIGEST, TaskRun, TaskTexts, TextPlaces, check_places, find_texts, report_items
 from medical_tasks.runs.recipes import recipe_differences
 from medical_tasks.runs.results import item_of

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from medical_tasks.io.files import WholeFile
-from medical_tasks.report.entry_notes import entry_notes, warning
 from medical_tasks.report.html_parts import Markup, assets_text
 from medical_tasks.report.page_data import ReportData, ReportTask
+from medical_tasks.report.terminal import entry_notes, warning
 from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, number, valued
 from medical_tasks.spec import Plot
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from medical_tasks.report.entry_notes import entry_notes, warning
 from medical_tasks.report.html_parts import (
     EARLY_SCRIPTS,
     PAGE_SCRIPTS,
@@ -45,6 +44,7 @@ from medical_tasks.report.metric_tables import (
 from medical_tasks.report.page_data import ReportData, ReportItem, ReportTask
 from medical_tasks.report.plots import IntervalPoint, axis_ticks, curve_svg, finite, interval_mark, intervals_svg
 from medical_tasks.report.published.figures import PublishedResult
+from medical_tasks.report.terminal import entry_notes, warning
 from medical_tasks.runs.numbers import metric_label, percent
 from medical_tasks.runs.results import groups_of
 from medical_tasks.spec import MetricSpec, Plot

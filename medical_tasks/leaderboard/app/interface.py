@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
+from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.errors import MedicalTasksError, MissingError
 from medical_tasks.leaderboard.admission import AdmissionError, QueueFullError, check_admission
 from medical_tasks.leaderboard.app import parts as shared
 from medical_tasks.leaderboard.app.door import upload_path
 from medical_tasks.leaderboard.app.pages import about_page, framed, page_at
-from medical_tasks.leaderboard.app.snapshot import Content, Snapshot
+from medical_tasks.leaderboard.board import Content, Snapshot
 from medical_tasks.leaderboard.records import Submission
 from medical_tasks.leaderboard.storage import AlreadyStoredError
 from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS, Package, PackageError, ReadLimits
@@ -274,7 +275,7 @@ def checked(package: Package) -> Markup:
         for name, metric in told["metrics"].items():
             value = shared.metric_cell(metric, state="unverified")
             rows.append(
-                (Cell(task, title=shared.task_title(task)), metric_label(name, metric), value, coverage(told, metric))
+                (Cell(task, title=tasks()[task].title), metric_label(name, metric), value, coverage(told, metric))
             )
     about = "Nothing was submitted yet: read below what will be shown to everybody, then confirm."
     return markup(

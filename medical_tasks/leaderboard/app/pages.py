@@ -15,9 +15,8 @@ from medical_tasks.comparison.comparing import Compared, compare_results, recipe
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.leaderboard.admission import name_notes
 from medical_tasks.leaderboard.app import parts as shared
-from medical_tasks.leaderboard.app.snapshot import Content, Snapshot
 from medical_tasks.leaderboard.app.tables import ALL_GROUPS, OVERALL, differences, overall_page, task_page
-from medical_tasks.leaderboard.board import Board
+from medical_tasks.leaderboard.board import Board, Content, Snapshot
 from medical_tasks.leaderboard.ranking import overall_entries
 from medical_tasks.leaderboard.records import Entry, Submission
 from medical_tasks.leaderboard.submission_package.contents import Package
@@ -71,11 +70,13 @@ def _chosen(offered: Choices, value: str, default: str = "") -> str:
 
 def _leaderboard(content: Content, snapshot: Snapshot, address: shared.Address) -> Page:
     counts = Counter(entry.task for entry in snapshot.entries)
-    named = [(f"{shared.benchmark_title(each)}: {each} ({counts[each]:,})", each) for each in shared.task_order(counts)]
+    named = [
+        (f"{tasks()[each].benchmark.title}: {each} ({counts[each]:,})", each) for each in shared.task_order(counts)
+    ]
     offered = [("All benchmarks", OVERALL), *named]
     task = _chosen(offered, address.task, _first_task(snapshot))
     entries = [] if task == OVERALL else [entry for entry in snapshot.entries if entry.task == task]
-    metrics = [(metric.name, metric.name) for metric in shared.ranked_metrics(task, entries)]
+    metrics = [(metric.name, metric.name) for metric in shared.ranked_metrics(entries)]
     listed = shared.groups_of(entries)
     groups = [(f"{each.name} ({len(each.entries):,}): {each.words}", each.name) for each in listed]
     groups += [("All groups, each ranked by itself", ALL_GROUPS)] if len(groups) > 1 else []
@@ -118,7 +119,7 @@ def _model(content: Content, snapshot: Snapshot, address: shared.Address) -> Pag
 def _compare(content: Content, snapshot: Snapshot, address: shared.Address) -> Page:
     counts = Counter(entry.task for entry in snapshot.entries if entry.submission)
     several = [each for each in shared.task_order(counts) if counts[each] > 1]
-    offered = [(f"{shared.benchmark_title(each)}: {each}", each) for each in several]
+    offered = [(f"{tasks()[each].benchmark.title}: {each}", each) for each in several]
     task = _chosen(offered, address.task)
     entries = comparable_entries(snapshot, task)
     apart = len({entry.group for entry in entries}) > 1
@@ -227,8 +228,7 @@ def _package(board: Board, name: str) -> Package:
 
 def _other_groups(a: Entry, b: Entry) -> Markup:
     """Why entries of two groups are not compared: what differs, and what each group is."""
-    known = tasks().get(a.task)
-    differ = recipe_differences(a.task, a.recipe, b.recipe, metrics=known.metrics if known else ())
+    differ = recipe_differences(a.task, a.recipe, b.recipe, metrics=tasks()[a.task].metrics)
     reasons = [*differ.refused, *differ.warned]
     groups = (
         f"{letter} is in group {entry.group}: {shared.Group(name=entry.group, entries=(entry,)).words}."
@@ -346,12 +346,12 @@ def _facts(submissions: Sequence[Submission]) -> Markup:
 
 
 def _result(entry: Entry, *, differ: bool) -> list[Cell | str]:
-    headline = next(iter(shared.metrics_of(entry.task, [entry])), None)
+    headline = next(iter(shared.metrics_of([entry])), None)
     told = entry.metrics[headline.name] if headline else None
     shown = "" if entry.state == "reported" else entry.group
     task = shared.in_app_link(entry.task, shared.Address(task=entry.task, group=shown))
     return [
-        Cell(task, sort=entry.task, note=shared.task_title(entry.task)),
+        Cell(task, sort=entry.task, note=tasks()[entry.task].title),
         metric_label(headline.name, told) if headline and told else "n/a",
         shared.metric_cell(told, state=entry.state, strong=True),
         shared.coverage_cell(entry),
@@ -369,7 +369,7 @@ _BREAKDOWN_METRICS = 3
 
 def result_details(entry: Entry, number: int) -> Markup:
     """Renders a result, folded below its task's name; `number` makes its ids unique on the page."""
-    metrics = shared.metrics_of(entry.task, [entry])
+    metrics = shared.metrics_of([entry])
     shares = [metric for metric in metrics if not metric.unit and all(map(math.isfinite, metric.limits))]
     parts = shared.judge_warning(entry.recipe)
     if shares:

@@ -12,8 +12,8 @@ from urllib.parse import urlencode
 from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.leaderboard.ranking import group_label, measure_of
 from medical_tasks.leaderboard.records import Entry, EntryState
-from medical_tasks.report.entry_notes import warning
 from medical_tasks.report.html_parts import Cell, Cells, Markup, Row, assets_text, escaped, markup, rendered, table
+from medical_tasks.report.terminal import warning
 from medical_tasks.runs.numbers import bounds, coverage, interval, valued
 from medical_tasks.spec import MetricSpec
 
@@ -156,34 +156,20 @@ def notice(kind: Literal["good", "bad", "note"], heading: str, *texts: str) -> M
     return filled("notice.html", kind=kind, heading=heading, texts=texts)
 
 
-def benchmark_title(task: str) -> str:
-    """Title of a task's benchmark; the task itself when this version does not know it."""
-    known = tasks().get(task)
-    return known.benchmark.title if known is not None else task
-
-
-def task_title(task: str) -> str:
-    """Title of a task; its name when this version does not know it."""
-    known = tasks().get(task)
-    return known.title if known is not None else task
-
-
 def task_order(names: Iterable[str]) -> list[str]:
-    """Sorts tasks as the documentation does; what this version does not know comes last."""
-    order = {name: place for place, name in enumerate(tasks())}
-    return sorted(set(names), key=lambda name: (order.get(name, len(order)), name))
+    """Sorts tasks as the documentation does; of others than this version's the board has no entries."""
+    return sorted(set(names), key=list(tasks()).index)
 
 
-def metrics_of(task: str, entries: Sequence[Entry]) -> list[MetricSpec]:
+def metrics_of(entries: Sequence[Entry]) -> list[MetricSpec]:
     """Lists the declared metrics of a task that at least one of its entries reports, the headline first."""
-    known = tasks().get(task)
     reported = {name for entry in entries for name in entry.metrics}
-    return [] if known is None else [metric for metric in known.metrics if metric.name in reported]
+    return [metric for metric in tasks()[entries[0].task].metrics if metric.name in reported] if entries else []
 
 
-def ranked_metrics(task: str, entries: Sequence[Entry]) -> list[MetricSpec]:
+def ranked_metrics(entries: Sequence[Entry]) -> list[MetricSpec]:
     """Lists the metrics that submissions of a task can be ranked by; those of papers where nothing was submitted."""
-    return metrics_of(task, [entry for entry in entries if entry.state != "reported"]) or metrics_of(task, entries)
+    return metrics_of([entry for entry in entries if entry.state != "reported"]) or metrics_of(entries)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.leaderboard.app import parts as shared
-from medical_tasks.leaderboard.app.snapshot import Snapshot
+from medical_tasks.leaderboard.board import Snapshot
 from medical_tasks.leaderboard.ranking import OverallEntry, RankRange, group_label, overall_entries, rank_ranges
 from medical_tasks.leaderboard.records import Entry
 from medical_tasks.models.usage import an_answer
@@ -23,9 +24,9 @@ _MANY: Final = 200
 def task_page(snapshot: Snapshot, task: str, *, metric: str = "", group: str = "") -> Markup:
     """Renders a task's tables: a table a group, the other groups named, and the published results."""
     entries = [entry for entry in snapshot.entries if entry.task == task]
-    metrics = shared.ranked_metrics(task, entries)
+    metrics = shared.ranked_metrics(entries)
     by = next((each for each in metrics if each.name == metric), metrics[0] if metrics else None)
-    title = shared.task_title(task)
+    title = tasks()[task].title
     if by is None:
         return shared.filled("task.html", title=title, by=None)
     groups = shared.groups_of(entries)
@@ -44,7 +45,7 @@ def task_page(snapshot: Snapshot, task: str, *, metric: str = "", group: str = "
             _group_section(snapshot, each, metrics, by, scale=scale, name=f"board-{place}")
             for place, each in enumerate(ranked)
         ],
-        papers=_papers_table(papers, shared.metrics_of(task, papers), by),
+        papers=_papers_table(papers, shared.metrics_of(papers), by),
     )
 
 
@@ -213,7 +214,7 @@ def _overall_cells(row: OverallEntry, titles: list[str]) -> list[Cell]:
 
 
 def _benchmark_cell(entry: Entry | None) -> Cell:
-    metrics = shared.metrics_of(entry.task, [entry]) if entry is not None else []
+    metrics = shared.metrics_of([entry]) if entry is not None else []
     if entry is None or not metrics:
         return Cell("n/a", title="nothing comparable of this benchmark")
     told = entry.metrics[metrics[0].name]
