@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from medical_tasks.report.html_parts import Cell, Cells, Column, Markup, Row, assets_text, escaped, markup, table
+from medical_tasks.report.html_parts import Cell, Cells, Column, Markup, Row, assets_text, table
 from medical_tasks.report.page_data import ReportTask
 from medical_tasks.report.plots import SHARES, Scale, axis_ticks, finite, interval_mark, scale_of
 from medical_tasks.report.published.figures import PublishedResult
@@ -84,16 +84,8 @@ def coverage_cell(entry: Mapping[str, Any], metric: Mapping[str, Any]) -> Cell:
 _FILTER_FROM = 9
 
 
-def breakdowns_section(tasks: Sequence[ReportTask], *, base: str) -> Markup:
-    """The breakdowns of a task, nothing where it has none."""
-    names = list(dict.fromkeys(by for task in tasks for by in task.entry["breakdown"]))
-    parts = [_breakdown(tasks, by, base=f"{base}-by{place}") for place, by in enumerate(names)]
-    if not parts:
-        return Markup("")
-    return markup("<h3>Breakdowns</h3>", *parts)
-
-
-def _breakdown(tasks: Sequence[ReportTask], by: str, *, base: str) -> Markup:
+def breakdown_table(tasks: Sequence[ReportTask], by: str, *, base: str) -> Markup:
+    """A breakdown of a task in all its runs; nothing where no metric is told for every group."""
     told = [(task, task.entry["breakdown"].get(by, {})) for task in tasks]
     entries = [metrics for _, groups in told for metrics in groups.values()]
     # Of the parts of an item only some metrics are told.
@@ -101,9 +93,8 @@ def _breakdown(tasks: Sequence[ReportTask], by: str, *, base: str) -> Markup:
     reported = dict.fromkeys(name for metrics in entries for name in metrics)
     names = sorted(reported, key=lambda name: order.index(name) if name in order else len(order))
     names = [name for name in names if all(name in metrics for metrics in entries)]
-    title = f"<h4>By {escaped(by)}</h4>"
     if not names:
-        return markup(title, '<p class="mt-quiet">No metric is told for every group.</p>')
+        return Markup("")
     preferred = headline(tasks[0])
     first = preferred if preferred is not None and preferred in names else names[0]
     others = [name for name in names if name != first]
@@ -124,7 +115,7 @@ def _breakdown(tasks: Sequence[ReportTask], by: str, *, base: str) -> Markup:
     with_papers = from_papers and any(not row.tags for row in rows)
     caption = f"{_label(tasks, first)} by {by}, with 95 % intervals"
     caption += "; further metrics with theirs in brackets." if others else "."
-    made = report_table(
+    return report_table(
         "breakdown",
         rows,
         id=base,
@@ -136,7 +127,6 @@ def _breakdown(tasks: Sequence[ReportTask], by: str, *, base: str) -> Markup:
         others=columns,
         **({} if several else {"run": []}),
     )
-    return markup(title, made)
 
 
 def _label(tasks: Sequence[ReportTask], name: str) -> str:
@@ -191,13 +181,9 @@ def beside(result: PublishedResult, metrics: Mapping[str, float], name: str) -> 
     return finite(metrics.get(counted)), counted
 
 
-def published_section(tasks: Sequence[ReportTask], *, base: str) -> Markup:
-    """The table of what papers report on a task, and how their settings differ."""
-    results = tuple(dict.fromkeys(_key(result) for task in tasks for result in task.published))
-    by_key = {_key(result): result for task in tasks for result in task.published}
-    found = [by_key[key] for key in results]
-    if not found:
-        return Markup("")
+def published_table(tasks: Sequence[ReportTask], *, base: str) -> tuple[Markup, list[tuple[str, ...]]]:
+    """The table of what papers report on a task, and its notes on how their settings differ."""
+    found = tasks[0].published
     units = {name: str(metric.get("unit", "")) for task in tasks for name, metric in task.entry["metrics"].items()}
     units |= {spec.name: spec.unit for task in tasks for spec in task.metrics}
     names = list(dict.fromkeys(name for result in found for name in result.metrics))
@@ -216,23 +202,11 @@ def published_section(tasks: Sequence[ReportTask], *, base: str) -> Markup:
         note = Cell(f"note {place}", href=f"#{base}-note-{place}") if place else "none named"
         rows.append([result.model, result.setting, *figures, items, result.judge, source, note])
     words = "Filter published results by words" if len(rows) > 8 else ""
-    made = report_table("published", rows, id=f"{base}-table", filter_label=words, metrics=columns)
-    notes = "".join(
-        f'<li id="{base}-note-{place}">{_sentences(texts)}</li>' for place, texts in enumerate(differences, start=1)
+    made = (
+        report_table("published", rows, id=f"{base}-table", filter_label=words, metrics=columns) if rows else Markup("")
     )
-    listed = f'<h4>How their settings differ from this one</h4><ol class="mt-differences">{notes}</ol>' if notes else ""
-    return markup("<h3>Published results</h3>", made, listed)
-
-
-def _key(result: PublishedResult) -> tuple[str, str, str, str, str]:
-    return (result.model, result.setting, result.source, result.judge, repr(sorted(result.metrics.items())))
+    return made, differences
 
 
 def _metric(name: str, units: dict[str, str]) -> str:
     return f"{name} ({units[name]})" if units.get(name) else f"{name}, %"
-
-
-def _sentences(texts: Sequence[str]) -> str:
-    if len(texts) == 1:
-        return escaped(texts[0])
-    return "<ul>" + "".join(f"<li>{escaped(text)}</li>" for text in texts) + "</ul>"

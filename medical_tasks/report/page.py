@@ -29,14 +29,14 @@ from medical_tasks.report.html_parts import (
 from medical_tasks.report.metric_tables import (
     beside,
     bounds_cell,
-    breakdowns_section,
+    breakdown_table,
     clean,
     coverage_cell,
     headline,
     metric_cells,
     model_of,
     published_label,
-    published_section,
+    published_table,
     report_table,
     sort_value,
     spec_of,
@@ -126,9 +126,12 @@ def task_section(tasks: Sequence[ReportTask], base: str) -> Markup:
         run_mark=interval_mark(0.5, 0.2, 0.8),
         paper_mark=interval_mark(0.5, None, None, published=True),
         notes=[(task.run, text) for task in tasks for text in _notes(task)],
-        breakdowns=breakdowns_section(tasks, base=base),
+        breakdowns=[
+            (by, breakdown_table(tasks, by, base=f"{base}-by{place}"))
+            for place, by in enumerate(dict.fromkeys(by for task in tasks for by in task.entry["breakdown"]))
+        ],
         plots=list(_plots(tasks, base=base)),
-        published=published_section(tasks, base=f"{base}-published"),
+        published=published_table(tasks, base=f"{base}-published"),
         count=sum(len(task.items) for task in tasks),
         reasons=_reasons(tasks),
         items_data=script_json(items_json(tasks)),
