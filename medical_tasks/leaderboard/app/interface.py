@@ -22,7 +22,7 @@ from medical_tasks.leaderboard.records import Submission
 from medical_tasks.leaderboard.storage import AlreadyStoredError
 from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS, Package, PackageError, ReadLimits
 from medical_tasks.leaderboard.submission_package.reading import package_bytes, read_package
-from medical_tasks.report.html_parts import Cell, Markup, assets_text, component_styles, escaped, link, markup
+from medical_tasks.report.html_parts import Cell, Markup, assets_text, component_styles, markup
 from medical_tasks.runs.numbers import coverage, metric_label
 
 if TYPE_CHECKING:
@@ -267,7 +267,6 @@ def refused(message: str) -> Markup:
 
 def checked(package: Package) -> Markup:
     """Shows what a sound package would put on the board: the submitter's words as they will be shown, and the numbers."""
-    who = package.manifest.submitter
     warnings, rows = [], []
     for task in package.manifest.tasks:
         told = package.results["tasks"][task]
@@ -277,24 +276,8 @@ def checked(package: Package) -> Markup:
             rows.append(
                 (Cell(task, title=tasks()[task].title), metric_label(name, metric), value, coverage(told, metric))
             )
-    about = "Nothing was submitted yet: read below what will be shown to everybody, then confirm."
-    return markup(
-        shared.notice("good", "The package is sound", about),
-        shared.facts(
-            [
-                ("Model", markup("<bdi>", escaped(who.model), "</bdi>")),
-                ("Organisation", who.organisation or "not named"),
-                ("Page", link(who.url, who.url) if who.url else "none"),
-                ("Open weights", shared.yes_no(who.open_weights)),
-                ("Parameters", shared.billions(who.parameters)),
-                ("Notes", who.notes or "none"),
-                ("Made by", package.manifest.suite),
-                ("Id", markup("<code>", escaped(package.manifest.id), "</code>")),
-            ]
-        ),
-        *warnings,
-        shared.page_table("submit-numbers", rows),
-    )
+    manifest = package.manifest
+    return shared.filled("checked.html", who=manifest.submitter, manifest=manifest, warnings=warnings, rows=rows)
 
 
 def submitted(submission: Submission, snapshot: Snapshot) -> Markup:

@@ -21,7 +21,7 @@ from medical_tasks.leaderboard.ranking import overall_entries
 from medical_tasks.leaderboard.records import Entry, Submission
 from medical_tasks.leaderboard.submission_package.contents import Package
 from medical_tasks.leaderboard.submission_package.submitters import name_key
-from medical_tasks.report.html_parts import Cell, Column, Markup, escaped, link, markup
+from medical_tasks.report.html_parts import Cell, Column, Markup, escaped, markup
 from medical_tasks.report.plots import IntervalPoint, axis_ticks, interval_mark, intervals_svg, scale_of
 from medical_tasks.runs.numbers import bounds, coverage, metric_label, number, valued
 from medical_tasks.spec import MetricSpec
@@ -97,7 +97,7 @@ def _leaderboard(content: Content, snapshot: Snapshot, address: shared.Address) 
 
 def _first_task(snapshot: Snapshot) -> str:
     """The overall table, if a model has a place in it; else the task that most submissions are of."""
-    if any(not row.partial for row in overall_entries(snapshot.entries)):
+    if any(not row.missing for row in overall_entries(snapshot.entries)):
         return OVERALL
     counts = Counter(entry.task for entry in snapshot.entries if entry.submission)
     return counts.most_common(1)[0][0] if counts else OVERALL
@@ -325,24 +325,10 @@ def model_page(snapshot: Snapshot, model: str) -> Markup:
         rows = [_result(entry, differ=differ) for entry in mine]
         table = shared.page_table("model-results", rows, differ=more)
         results = [result_details(entry, number) for number, entry in enumerate(mine)]
-    said = {"facts": _facts(submissions), "submissions": submissions, "history": history(submissions)}
+    named = [one.submitter.organisation for one in submissions]
+    others = ", ".join(sorted(each or "nobody named" for each in {*named} - {*named[:1]}))
+    said = {"submissions": submissions, "others": others, "history": history(submissions)}
     return shared.filled("model.html", model=model, quoted=repr(model), results=results, table=table, **said)
-
-
-def _facts(submissions: Sequence[Submission]) -> Markup:
-    """What its submitters say of it; of a model that only papers know, nothing."""
-    if not submissions:
-        return shared.facts([("Known from", "papers alone: nobody submitted it here")])
-    who = submissions[0].submitter
-    said = [("Organisation", who.organisation or "not named"), ("Page", link(who.url, who.url) if who.url else "")]
-    said += [
-        ("Open weights", shared.yes_no(who.open_weights)),
-        ("Parameters", shared.billions(who.parameters)),
-        ("Notes", who.notes),
-    ]
-    others = {one.submitter.organisation for one in submissions} - {who.organisation}
-    said.append(("Also submitted by", ", ".join(sorted(other or "nobody named" for other in others))))
-    return shared.facts((label, text) for label, text in said if text)
 
 
 def _result(entry: Entry, *, differ: bool) -> list[Cell | str]:

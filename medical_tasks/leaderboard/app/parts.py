@@ -33,7 +33,8 @@ def page_table(name: str, rows: Iterable[Row | Cells], **more: Any) -> Markup:
 
 def filled(template: str, **values: Any) -> Markup:
     """Fills a template of the leaderboard."""
-    known = {"Address": Address, "app_link": in_app_link, "badge": badge, "page_table": page_table}
+    known: dict[str, Any] = {"Address": Address, "app_link": in_app_link, "badge": badge, "page_table": page_table}
+    known |= {"notice": notice, "yes_no": yes_no, "billions": billions}
     return rendered(template, room="leaderboard", **known, **values)
 
 
@@ -84,11 +85,6 @@ def day(moment: str) -> str:
 def code_cell(name: str) -> Cell:
     """Writes the id of a submission."""
     return Cell(markup("<code>", escaped(name), "</code>"), sort=name)
-
-
-def facts(said: Iterable[tuple[str, str]]) -> Markup:
-    """Renders what is said under each heading."""
-    return filled("facts.html", said=list(said))
 
 
 def billions(parameters: float | None) -> str:

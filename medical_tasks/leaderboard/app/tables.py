@@ -185,7 +185,7 @@ def overall_page(snapshot: Snapshot) -> Markup:
         cells = _overall_cells(row, titles)
         if len(groups) > 1:
             cells.append(Cell(str(letters[row.group]) if row.group else "none"))
-        made.append(Row(cells, tags=() if row.partial else ("complete",)))
+        made.append(Row(cells, tags=() if row.missing else ("complete",)))
     group = Column(name="group", label="Group", help="Ranks count inside one group alone", facet=True)
     # Headings that stay on one line.
     labels = [f"{each} %".replace("-", "\N{NON-BREAKING HYPHEN}").replace(" ", "\N{NO-BREAK SPACE}") for each in titles]
@@ -198,10 +198,10 @@ def overall_page(snapshot: Snapshot) -> Markup:
 def _overall_cells(row: OverallEntry, titles: list[str]) -> list[Cell]:
     value = {"ci_low": row.ci_low, "ci_high": row.ci_high}
     note = interval(value) if row.ci_low is not None else ""
-    mean = Cell("n/a", title="a benchmark is missing") if row.partial else Cell(
+    mean = Cell("n/a", title="a benchmark is missing") if row.missing else Cell(
         percent(row.value), sort=row.value, note=note, strong=True
     )  # fmt: skip
-    drawn = (None, None, None) if row.partial else (row.value, row.ci_low, row.ci_high)
+    drawn = (None, None, None) if row.missing else (row.value, row.ci_low, row.ci_high)
     return [
         Cell(str(row.rank) if row.rank else "n/a", sort=row.rank.first if row.rank else None),
         shared.model_cell(row.model),
@@ -214,13 +214,12 @@ def _overall_cells(row: OverallEntry, titles: list[str]) -> list[Cell]:
 
 
 def _benchmark_cell(entry: Entry | None) -> Cell:
-    metrics = shared.metrics_of([entry]) if entry is not None else []
-    if entry is None or not metrics:
+    if entry is None:
         return Cell("n/a", title="nothing comparable of this benchmark")
-    told = entry.metrics[metrics[0].name]
-    words = f"{entry.task}, {metrics[0].name}"
+    # With its interval: what has none is in no overall table.
+    headline = tasks()[entry.task].metrics[0].name
+    told = entry.metrics[headline]
+    words = f"{entry.task}, {headline}"
     if entry.coverage:
         words += f", scored {coverage({'coverage': entry.coverage})}"
-    if told.get("ci_low") is None or told.get("ci_high") is None:
-        return Cell(percent(told.get("value")), sort=told.get("value"), note="no interval", title=words)
     return Cell(percent(told["value"]), sort=told["value"], note=interval(told), title=words)
