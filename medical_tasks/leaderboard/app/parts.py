@@ -33,9 +33,8 @@ def page_table(name: str, rows: Iterable[Row | Cells], **more: Any) -> Markup:
 
 def filled(template: str, **values: Any) -> Markup:
     """Fills a template of the leaderboard."""
-    known: dict[str, Any] = {"Address": Address, "app_link": in_app_link, "badge": badge, "page_table": page_table}
-    known |= {"notice": notice, "yes_no": yes_no, "billions": billions}
-    return rendered(template, room="leaderboard", **known, **values)
+    known = (Address, in_app_link, badge, page_table, notice, yes_no)
+    return rendered(template, room="leaderboard", **{each.__name__: each for each in known}, **values)
 
 
 def metric_cell(metric: Mapping[str, Any] | None, *, state: EntryState, strong: bool = False) -> Cell:
@@ -85,11 +84,6 @@ def day(moment: str) -> str:
 def code_cell(name: str) -> Cell:
     """Writes the id of a submission."""
     return Cell(markup("<code>", escaped(name), "</code>"), sort=name)
-
-
-def billions(parameters: float | None) -> str:
-    """Writes a number of parameters."""
-    return "not said" if parameters is None else f"{parameters:g} billion"
 
 
 def judge_warning(recipe: Mapping[str, Any], about: str = "") -> list[Markup]:
