@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.report.html_parts import PAGE_STYLES, Cell, Column, Markup, document, html_table, markup
-from medical_tasks.report.metric_tables import metric_cells, metric_columns
+from medical_tasks.report.metric_tables import metric_cells
 from medical_tasks.report.page import render_page
+from medical_tasks.report.plots import axis_ticks
 from tests.report.page_samples import calculation, metric, sample_report
 
 TYPED = """async ([field, text]) => {
@@ -38,7 +39,10 @@ LOADED = """() => { const [entry] = performance.getEntriesByType("navigation");
 def large_table(rows: int) -> str:
     columns = [
         Column(name="model", label="Model", header=True),
-        *metric_columns(),
+        Column(name="value", label="Value", kind="number"),
+        Column(name="plot", label="Interval", kind="plot", axis=axis_ticks()),
+        Column(name="interval", label="95 % interval", kind="range"),
+        Column(name="n", label="n", kind="number"),
         Column(name="group", label="Group", facet=True),
     ]
     made = [

@@ -28,13 +28,11 @@ from medical_tasks.spec import Access, DatasetSpec
 ALLOW = "--allow-remote"
 ATTEST = "--attest-zero-retention"
 
-# The source's own rule, in our words, by the beginning of its licence.
-_RULES = {
-    "PhysioNet-Credentialed": (
-        "PhysioNet's rule for credentialed data (24 September 2025): use models on your own machines; no third party may keep "
-        "what it is sent"
-    )
-}
+# The source's own rule, in our words.
+_PHYSIONET = (
+    "PhysioNet's rule for credentialed data (24 September 2025): use models on your own machines; no third party may keep "
+    "what it is sent"
+)
 _USER = re.compile(r"//.*@", re.DOTALL)  # a password may stand there
 _ANY_CREDENTIALED = "access is given person by person: its text stays with those who were given it"
 
@@ -51,7 +49,7 @@ class Subject:
     @classmethod
     def of(cls, spec: DatasetSpec, *, task: str = "") -> Subject:
         """Makes the subject of a dataset, and of the task that uses it."""
-        rule = next((text for start, text in _RULES.items() if spec.licence.startswith(start)), _ANY_CREDENTIALED)
+        rule = _PHYSIONET if spec.licence.startswith("PhysioNet-Credentialed") else _ANY_CREDENTIALED
         said = f"{spec.title} ({spec.licence}, {spec.homepage}): {rule}"
         return cls(name=task or spec.name, dataset=spec.name, access=spec.access, rule=said)
 

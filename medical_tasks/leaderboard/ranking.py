@@ -167,12 +167,11 @@ class OverallEntry:
 
     model: str
     organisation: str
-    value: float | None
+    value: float
     ci_low: float | None
     ci_high: float | None
     parts: Mapping[str, Entry]
     missing: tuple[str, ...]
-    partial: bool
     rank: RankRange | None = None
     group: str = ""
 
@@ -206,7 +205,7 @@ def overall_entries(entries: Sequence[Entry]) -> list[OverallEntry]:
     for members in groups.values():
         places = ranges([(row.ci_low or 0.0, row.ci_high or 0.0) for row in members])
         made += [replace(row, rank=place) for row, place in zip(members, places, strict=True)]
-    return sorted(made, key=lambda row: (len(row.missing), -(row.value or 0.0), row.model, row.organisation))
+    return sorted(made, key=lambda row: (len(row.missing), -row.value, row.model, row.organisation))
 
 
 def mover_mean(points: Sequence[tuple[float, float, float]]) -> tuple[float, float, float]:
@@ -247,6 +246,5 @@ def _overall_entry(parts: Mapping[str, Entry]) -> OverallEntry:
         ci_high=None if missing else high,
         parts=whole,
         missing=missing,
-        partial=bool(missing),
         group="" if missing else " ".join(each.group for each in whole.values()),
     )

@@ -28,8 +28,8 @@ from medical_tasks.io.output import tell
 from medical_tasks.leaderboard.records import check_line
 from medical_tasks.leaderboard.submission_package.values import number
 from medical_tasks.leaderboard.submission_package.writing import chosen_tasks
-from medical_tasks.report.entry_notes import warning
 from medical_tasks.report.folders import ANYTHING, COUNT, TEXT, Form, damage
+from medical_tasks.report.terminal import warning
 from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label
 from medical_tasks.runs.recipes import mapping, one_line
 from medical_tasks.runs.results import read_results

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +15,6 @@ from medical_tasks.errors import UsageError
 from medical_tasks.guard.policy import text_allowed
 from medical_tasks.guard.private_store import redact_reason, redact_value
 from medical_tasks.judges.checks import check_set_of, describe, last_check
-from medical_tasks.report.entry_notes import warning
 from medical_tasks.report.folders import FinishedRun, is_unfinished, read_run, short_names, without_repeats
 from medical_tasks.report.page_data import (
     MAX_TEXT_BYTES,
@@ -27,10 +26,11 @@ from medical_tasks.report.page_data import (
     fit_texts,
 )
 from medical_tasks.report.published.figures import published_results
+from medical_tasks.report.terminal import warning
 from medical_tasks.report.texts import DIGEST, TaskRun, TaskTexts, TextPlaces, check_places, find_texts, report_items
 from medical_tasks.runs.recipes import recipe_differences
 from medical_tasks.runs.results import item_of
-from medical_tasks.spec import DatasetSpec, MetricSpec, Plot, PlotPoint, TaskSpec
+from medical_tasks.spec import MetricSpec, Plot, PlotPoint, TaskSpec
 
 _NO_ITEMS: Final = "Items are left out, as --no-items asks for."
 _UNKNOWN: Final = (
@@ -85,80 +85,72 @@ def report_data(
     # Those of one task stand together.
     order = list(dict.fromkeys(name for run in runs for name in run.entries))
     made = [_read_task(name, run, places) for name in order for run in runs if name in run.entries]
-    fitted = fit_texts([(each.task.name, each.items) for each in made], max_text_bytes)
-    tasks = []
+    fitted = fit_texts([(task.name, task.items) for task, _ in made], max_text_bytes)
+    shown_tasks = []
     lacking: dict[str, list[str]] = {}
-    for each, part in zip(made, fitted, strict=True):
+    for (task, missing), part in zip(made, fitted, strict=True):
         short = _said(part, max_text_bytes)
-        note = " ".join(filter(None, (each.task.texts, short)))
-        tasks.append(replace(each.task, items=part.items, texts=note))
-        if lacks := " ".join(filter(None, (each.missing, short))):
-            lacking.setdefault(lacks, []).append(f"{each.task.name} ({each.task.run})")
+        note = " ".join(filter(None, (task.texts, short)))
+        shown_tasks.append(replace(task, items=part.items, texts=note))
+        if lacks := " ".join(filter(None, (missing, short))):
+            lacking.setdefault(lacks, []).append(f"{task.name} ({task.run})")
     for said, where in lacking.items():
         if tell is not None:
             tell(f"{', '.join(where)}: {said}")
     return ReportData(
         title=title or (f"Report of {names[0]}" if len(runs) == 1 else f"Report of {len(runs)} runs"),
-        tasks=tuple(tasks),
+        tasks=tuple(shown_tasks),
         suite=f"medical-tasks {__version__}",
-        notes=report_notes(tasks, again),
+        notes=report_notes(shown_tasks, again),
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Read:
+def _read_task(name: str, run: FinishedRun, places: TextPlaces) -> tuple[ReportTask, str]:
     """A task of a run, with whole texts, and what it is without."""
-
-    task: ReportTask
-    items: tuple[ReportItem, ...]
-    missing: str
-
-
-def _read_task(name: str, run: FinishedRun, places: TextPlaces) -> _Read:
     entry, rows = run.entries[name], run.rows[name]
-    facts = facts_of(name, entry, rows)
+    task = tasks().get(name)
+    dataset = None if task is None else dataset_spec(task.dataset)
+    # What cannot be shown to be open is not: a task that is not known, or a run that was kept without texts.
+    withheld = any(row.get(DIGEST) is not None for row in rows)
+    private = dataset is None or withheld or not text_allowed(dataset)
+    declared = {} if task is None else {metric.name: metric for metric in task.metrics if not metric.part}
+    metrics = [metric for each, metric in declared.items() if each in entry["metrics"]]
+    metrics += [_unknown(each, value) for each, value in entry["metrics"].items() if each not in declared]
     texts = TaskTexts(missing=_UNKNOWN)
-    if facts.task is not None and facts.dataset is not None:
-        withheld = facts.private and text_allowed(facts.dataset)
+    plots = component_plots(entry, metrics)
+    if task is not None and dataset is not None:
+        withheld = withheld and text_allowed(dataset)
         where = replace(places, items=False) if withheld else places
-        texts = find_texts(TaskRun(facts.task, entry["recipe"], rows, run.folder), facts.dataset, where)
+        texts = find_texts(TaskRun(task, entry["recipe"], rows, run.folder), dataset, where)
         if withheld:
             texts = replace(texts, missing="", remark=_WITHHELD)
-    ids = [row["id"] for row in rows]
-    shown = ReportTask(
-        run=run.name,
-        folder=str(run.folder),
-        name=name,
-        title=facts.title,
-        benchmark=facts.benchmark,
-        access="credentialed" if facts.private else "open",
-        entry=shown_entry(entry, private=facts.private),
-        metrics=facts.metrics,
-        items=(),
-        texts=texts.note if places.items else f"{_NO_ITEMS} {texts.missing}".strip(),
-        published=published_results(name),
-        plots=_plots(facts, run, name, texts),
-    )
+        plots += task.benchmark.plots(task, rows, texts.items)
+        plots += level_plots(task, run.entries)
+        plots += judge_plots(task, entry) if task.judge else []
     items: tuple[ReportItem, ...] = ()
     if places.items:
         items = report_items(
             rows,
-            [metric.name for metric in facts.metrics],
+            [metric.name for metric in metrics],
             texts,
-            verdicts_by_item(run.verdicts.get(name, ()), ids, private=facts.private),
-            note_words=facts.note_words if facts.private else None,
+            verdicts_by_item(run.verdicts.get(name, ()), [row["id"] for row in rows], private=private),
+            note_words=None if not private else task.benchmark.note_words() if task is not None else frozenset(),
         )
-    return _Read(task=shown, items=items, missing=texts.missing)
-
-
-def _plots(facts: TaskFacts, run: FinishedRun, name: str, texts: TaskTexts) -> tuple[Plot, ...]:
-    entry, rows = run.entries[name], run.rows[name]
-    plots = component_plots(entry, facts.metrics)
-    if facts.task is not None:
-        plots += facts.task.benchmark.plots(facts.task, rows, texts.items)
-        plots += level_plots(facts.task, run.entries)
-        plots += judge_plots(facts.task, entry) if facts.task.judge else []
-    return tuple(plots)
+    shown = ReportTask(
+        run=run.name,
+        folder=str(run.folder),
+        name=name,
+        title=f"{name} (not known to this version)" if task is None else task.title,
+        benchmark="" if task is None else task.benchmark.title,
+        access="credentialed" if private else "open",
+        entry=shown_entry(entry, private=private),
+        metrics=tuple(metrics),
+        items=items,
+        texts=texts.note if places.items else f"{_NO_ITEMS} {texts.missing}".strip(),
+        published=published_results(name),
+        plots=tuple(plots),
+    )
+    return shown, texts.missing
 
 
 def _said(part: FittedItems, max_bytes: int) -> str:
@@ -172,51 +164,6 @@ def _said(part: FittedItems, max_bytes: int) -> str:
     if said:
         said.append(f"All texts of a report take at most {max_bytes:,} bytes (--max-text-bytes).")
     return " ".join(said)
-
-
-@dataclass(frozen=True, kw_only=True)
-class TaskFacts:
-    """A task as a report shows it."""
-
-    task: TaskSpec | None  # None for one that this version does not know
-    dataset: DatasetSpec | None
-    title: str
-    benchmark: str
-    private: bool  # whether no text of it may be shown
-    metrics: tuple[MetricSpec, ...]  # those that are reported, the headline first
-    note_words: frozenset[str] = frozenset()  # words of its own notes, for `redaction.redact_row`
-
-
-def facts_of(name: str, entry: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> TaskFacts:
-    """Looks a task up.
-
-    A task that is not known, or whose run was kept without texts, counts as credentialed: what cannot be shown to be open is not.
-    """
-    task = tasks().get(name)
-    if task is None:
-        return TaskFacts(
-            task=None,
-            dataset=None,
-            title=f"{name} (not known to this version)",
-            benchmark="",
-            private=True,
-            metrics=tuple(_unknown(metric, value) for metric, value in entry["metrics"].items()),
-        )
-    dataset = dataset_spec(task.dataset)
-    private = not text_allowed(dataset) or any(row.get(DIGEST) is not None for row in rows)
-    declared = {metric.name: metric for metric in task.metrics if not metric.part}
-    reported = [metric for each, metric in declared.items() if each in entry["metrics"]]
-    others = [_unknown(each, value) for each, value in entry["metrics"].items() if each not in declared]
-    words = task.benchmark.note_words() if private else frozenset()
-    return TaskFacts(
-        task=task,
-        dataset=dataset,
-        title=task.title,
-        benchmark=task.benchmark.title,
-        private=private,
-        metrics=(*reported, *others),
-        note_words=words,
-    )
 
 
 def _unknown(name: str, value: Mapping[str, Any]) -> MetricSpec:

@@ -6,7 +6,6 @@ A report is written whole, and never over anything but an older report.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import re
 import sys
@@ -17,11 +16,11 @@ from typing import Any, Final
 
 from medical_tasks.errors import UsageError, doing, system_reason
 from medical_tasks.guard.private_store import SETTINGS_FILE
-from medical_tasks.io.files import WholeFile, open_file, read_text
+from medical_tasks.io.files import WholeFile, open_file
 from medical_tasks.io.json_records import Field, optional
 from medical_tasks.models.usage import FORECAST, USAGE
 from medical_tasks.report.markdown import REPORT_FILE
-from medical_tasks.runs.results import RESULTS_FILE, VERDICTS_FILE, read_items, read_results
+from medical_tasks.runs.results import RESULTS_FILE, damaged, read_items, read_results, read_verdicts
 
 Form = Field | Mapping[str, "Form"]
 """What JSON must be: a `Field`, or forms by name, `*` for every name there is; more may stand beside."""
@@ -89,20 +88,17 @@ def read_run(folder: Path, name: str, *, items: bool = True) -> FinishedRun:
     """Reads a run's files."""
     entries = read_results(folder)["tasks"]
     if not entries:
-        raise _damaged(folder / RESULTS_FILE, "it has no task")
+        raise damaged(folder / RESULTS_FILE, "it has no task")
     for task, entry in entries.items():
         _check_entry(folder / RESULTS_FILE, task, entry)
     rows: dict[str, list[Mapping[str, Any]]] = {task: [] for task in entries}
     for row in read_items(folder):
         if row.get("task") in rows and isinstance(row.get("id"), str):
             rows[row["task"]].append(row)
-    return FinishedRun(
-        name=name,
-        folder=folder,
-        entries=entries,
-        rows=rows,
-        verdicts=_read_verdicts(folder / VERDICTS_FILE) if items else {},
-    )
+    verdicts: dict[str, list[Mapping[str, Any]]] = {}
+    for verdict in read_verdicts(folder) if items else ():
+        verdicts.setdefault(verdict["task"], []).append(verdict)
+    return FinishedRun(name=name, folder=folder, entries=entries, rows=rows, verdicts=verdicts)
 
 
 def without_repeats(folders: Sequence[Path]) -> tuple[list[Path], list[Path]]:
@@ -139,34 +135,7 @@ def _check_entry(path: Path, task: str, entry: Mapping[str, Any]) -> None:
     more = {name: form for name, form in _MORE.items() if entry.get(name) is not None}
     cut: Form = {"recipe": {"truncation": {"rule": ANYTHING}}} if entry.get("shortened") else {}
     if said := damage(entry, {**_ENTRY, **more}) or damage(entry, cut):
-        raise _damaged(path, f"{task} {said}")
-
-
-def _read_verdicts(path: Path) -> dict[str, list[Mapping[str, Any]]]:
-    """The lines by task; none where there is no such file."""
-    try:
-        text = read_text(path)
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError) as error:
-        reason = system_reason(error) if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise _damaged(path, reason) from error
-    found: dict[str, list[Mapping[str, Any]]] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise _damaged(path, f"line {number} is not JSON") from error
-        if not isinstance(row, dict) or not all(isinstance(row.get(name), str) for name in ("task", "id")):
-            raise _damaged(path, f"line {number} is no verdict")
-        found.setdefault(row["task"], []).append(row)
-    return found
-
-
-def _damaged(path: Path, reason: str) -> UsageError:
-    return UsageError(
-        f"{path}: damaged ({reason}). Give the run's command again to write it anew: finished answers are kept."
-    )
+        raise damaged(path, f"{task} {said}")
 
 
 HTML_FILE: Final = "report.html"

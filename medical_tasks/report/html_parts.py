@@ -10,8 +10,8 @@ import base64
 import hashlib
 import html
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
@@ -39,7 +39,7 @@ def _environment() -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(
-        loader=FunctionLoader(lambda name: re.sub(r"\n\s*", "", assets_text(name, "templates"))),
+        loader=FunctionLoader(lambda name: re.sub(r"\n\s*", "", assets_text(name, ""))),
         autoescape=True,
         finalize=lambda value: escaped(value if isinstance(value, str) else str(value)),
         undefined=StrictUndefined,
@@ -49,9 +49,9 @@ def _environment() -> Environment:
     return environment
 
 
-def rendered(template: str, **values: Any) -> Markup:
-    """Fills a template of `templates/`."""
-    return Markup(_environment().get_template(template).render(values))
+def rendered(template: str, *, room: str = "report", **values: Any) -> Markup:
+    """Fills a template of a room's `templates/`."""
+    return Markup(_environment().get_template(f"{room}/templates/{template}").render(values))
 
 
 def escaped(text: str) -> Markup:
@@ -138,28 +138,21 @@ class Cell:
 class Row:
     """A row."""
 
-    cells: Sequence[Cell]
-    tags: Sequence[str] = ()  # words that a `Toggle` asks for
-    attributes: Mapping[str, str] = field(default_factory=dict)
+    cells: Cells
+    tags: Sequence[str] = ()  # words that a toggle asks for
 
 
-@dataclass(frozen=True, slots=True)
-class Toggle:
-    """A box to tick above the table: only rows with the tag are shown."""
-
-    label: str
-    tag: str
-    on: bool = False  # whether it is ticked at first
+Cells = Sequence[Cell | str]
 
 
 def html_table(
     columns: Sequence[Column],
-    rows: Sequence[Row | Sequence[Cell]],
+    rows: Iterable[Row | Cells],
     *,
     id: str,  # noqa: A002 - what an element calls it
     caption: str,
     filter_label: str = "",
-    toggles: Sequence[Toggle] = (),
+    toggles: Sequence[tuple[str, str, bool]] = (),
     sortable: bool = True,
     show_caption: bool = True,
     empty: str = "Nothing to show.",
@@ -168,6 +161,7 @@ def html_table(
 
     `id`: of the table; what belongs to it has ids that begin with it.
     `filter_label`: label of the field that filters rows; "" for no filter, facets and toggles.
+    `toggles`: boxes to tick, each with its label, the tag of the rows that are shown then, and whether it is ticked at first.
     `show_caption`: False keeps the caption for readers of the table alone (a heading says the same).
     """
     whole = [row if isinstance(row, Row) else Row(row) for row in rows]
@@ -192,8 +186,24 @@ def html_table(
     )
 
 
-def _named(cell: Cell, column: Column) -> tuple[Cell, Column, str, dict[str, str | None]]:
+def table(
+    known: Mapping[str, Any], name: str, rows: Iterable[Row | Cells], *, axis: Markup = NOTHING, **more: Any
+) -> Markup:
+    """Makes a table as an asset describes it; `more`: arguments of `html_table`, and columns left open there, by name."""
+    said = {"id": name, **known["tables"][name], **more}
+    columns: list[Column] = []
+    for each in said.pop("columns"):
+        if isinstance(each, str) and each in more:
+            columns += said.pop(each)
+        else:
+            made = Column(**(known["columns"][each] if isinstance(each, str) else each))
+            columns.append(replace(made, axis=axis) if made.kind == "plot" else made)
+    return html_table(columns, rows, **said)
+
+
+def _named(shown: Cell | str, column: Column) -> tuple[Cell, Column, str, dict[str, str | None]]:
     """A cell, its column, its element and that element's attributes."""
+    cell = shown if isinstance(shown, Cell) else Cell(shown)
     named = {
         "scope": "row" if column.header else None,
         # A page has thousands of cells, most of them numbers: those need no class, the style knows them by that.
@@ -260,9 +270,9 @@ PAGE_SCRIPTS = ("page.js", "table.js", "item_store.js", "item_detail.js", "items
 
 
 @cache
-def assets_text(name: str, folder: str = "assets") -> str:
-    r"""Reads an asset, with `\\n` line ends, on which the page's hash of it depends."""
-    return files("medical_tasks.report").joinpath(folder, name).read_text(encoding="utf-8").replace("\r\n", "\n")
+def assets_text(name: str, folder: str = "report/assets") -> str:
+    r"""Reads an asset of a folder of this package, with `\\n` line ends, on which the page's hash of it depends."""
+    return files("medical_tasks").joinpath(folder, name).read_text(encoding="utf-8").replace("\r\n", "\n")
 
 
 def component_styles() -> str:

@@ -5,10 +5,11 @@ Published results are reported by their authors, checked by nobody here, and nev
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from medical_tasks.report.html_parts import Cell, Column, Markup, Row, Toggle, escaped, html_table, markup
+from medical_tasks.report.html_parts import Cell, Cells, Column, Markup, Row, assets_text, table
 from medical_tasks.report.page_data import ReportTask
 from medical_tasks.report.plots import SHARES, Scale, axis_ticks, finite, interval_mark, scale_of
 from medical_tasks.report.published.figures import PublishedResult
@@ -40,18 +41,9 @@ def model_of(task: ReportTask) -> str:
     return str(task.entry["recipe"].get("model", {}).get("name", ""))
 
 
-def metric_columns(scale: Scale | None = SHARES) -> list[Column]:
-    """The columns that `metric_cells` fills; `scale` is that of the drawings, None leaves them out."""
-    columns = [
-        Column(name="value", label="Value", kind="number", help="In percent, or in the unit that the metric names.")
-    ]
-    if scale is not None:
-        columns.append(Column(name="plot", label="Interval", kind="plot", axis=axis_ticks(scale)))
-    return [
-        *columns,
-        Column(name="interval", label="95 % interval", kind="range"),
-        Column(name="n", label="n", kind="number", help="Over how many items or pairs the value is taken."),
-    ]
+def report_table(name: str, rows: Iterable[Row | Cells], **more: Any) -> Markup:
+    """Makes a table of `assets/tables.json`."""
+    return table(json.loads(assets_text("tables.json")), name, rows, **more)
 
 
 def metric_cells(metric: Mapping[str, Any], *, strong: bool = False, scale: Scale | None = SHARES) -> list[Cell]:
@@ -92,16 +84,8 @@ def coverage_cell(entry: Mapping[str, Any], metric: Mapping[str, Any]) -> Cell:
 _FILTER_FROM = 9
 
 
-def breakdowns_section(tasks: Sequence[ReportTask], *, base: str) -> Markup:
-    """The breakdowns of a task, nothing where it has none."""
-    names = list(dict.fromkeys(by for task in tasks for by in task.entry["breakdown"]))
-    parts = [_breakdown(tasks, by, base=f"{base}-by{place}") for place, by in enumerate(names)]
-    if not parts:
-        return Markup("")
-    return markup("<h3>Breakdowns</h3>", *parts)
-
-
-def _breakdown(tasks: Sequence[ReportTask], by: str, *, base: str) -> Markup:
+def breakdown_table(tasks: Sequence[ReportTask], by: str, *, base: str) -> Markup:
+    """A breakdown of a task in all its runs; nothing where no metric is told for every group."""
     told = [(task, task.entry["breakdown"].get(by, {})) for task in tasks]
     entries = [metrics for _, groups in told for metrics in groups.values()]
     # Of the parts of an item only some metrics are told.
@@ -109,48 +93,39 @@ def _breakdown(tasks: Sequence[ReportTask], by: str, *, base: str) -> Markup:
     reported = dict.fromkeys(name for metrics in entries for name in metrics)
     names = sorted(reported, key=lambda name: order.index(name) if name in order else len(order))
     names = [name for name in names if all(name in metrics for metrics in entries)]
-    title = f"<h4>By {escaped(by)}</h4>"
     if not names:
-        return markup(title, '<p class="mt-quiet">No metric is told for every group.</p>')
+        return Markup("")
     preferred = headline(tasks[0])
     first = preferred if preferred is not None and preferred in names else names[0]
     others = [name for name in names if name != first]
     units = {name: str(entries[0][name].get("unit", "")) for name in names}
     ends = (clean(metrics[first])[end] for metrics in entries for end in ("value", "ci_low", "ci_high"))
     scale = scale_of(ends, units[first])
-    several = len(tasks) > 1 or any(by in result.breakdown for result in tasks[0].published)
-    columns = [
-        Column(name="group", label=by, header=True),
-        *([Column(name="run", label="Run", facet=True)] if several else []),
-        *metric_columns(scale),
-        *(Column(name=f"m{place}", label=_label(tasks, name), kind="number") for place, name in enumerate(others)),
-    ]
-    own = ("run",) if any(by in result.breakdown for result in tasks[0].published) else ()
+    from_papers = any(by in result.breakdown for result in tasks[0].published)
+    several = len(tasks) > 1 or from_papers
+    columns = [Column(name=f"m{n}", label=_label(tasks, name), kind="number") for n, name in enumerate(others)]
     rows: list[Row] = []
-    groups = dict.fromkeys(group for _, known in told for group in known)
-    for group in groups:
+    for group in dict.fromkeys(group for _, known in told for group in known):
         for task, known in told:
             if group in known:
-                cells = [
-                    Cell(group),
-                    *([Cell(task.run)] if several else []),
-                    *metric_cells(known[group][first], scale=scale),
-                ]
-                rows.append(Row([*cells, *(_other(known[group][name]) for name in others)], tags=own))
+                cells = [group, *([task.run] if several else []), *metric_cells(known[group][first], scale=scale)]
+                cells += [_other(known[group][name]) for name in others]
+                rows.append(Row(cells, tags=("run",) if from_papers else ()))
         rows += _published(tasks[0], by, group, (first, *others), units, scale=scale)
-    with_papers = bool(own) and any(not row.tags for row in rows)
+    with_papers = from_papers and any(not row.tags for row in rows)
     caption = f"{_label(tasks, first)} by {by}, with 95 % intervals"
     caption += "; further metrics with theirs in brackets." if others else "."
-    return markup(
-        title,
-        html_table(
-            columns,
-            rows,
-            id=base,
-            caption=caption,
-            filter_label=f"Filter rows of this table ({by})" if with_papers or len(rows) >= _FILTER_FROM else "",
-            toggles=(Toggle("This report's runs only", "run", on=True),) if with_papers else (),
-        ),
+    return report_table(
+        "breakdown",
+        rows,
+        id=base,
+        caption=caption,
+        axis=axis_ticks(scale),
+        filter_label=f"Filter rows of this table ({by})" if with_papers or len(rows) >= _FILTER_FROM else "",
+        toggles=[("This report's runs only", "run", True)] if with_papers else [],
+        group=[Column(name="group", label=by, header=True)],
+        others=columns,
+        **({} if several else {"run": []}),
     )
 
 
@@ -179,16 +154,16 @@ def _published(
         figures = [beside(result, metrics, name) for name in names]
         values = [value for value, _ in figures]
         counted = figures[0][1]
-        figure = [
-            Cell("–" if value is None else number(value, units[name]), sort_value(value, units[name]))
-            for name, value in zip(names, values, strict=True)
-        ]
+        figure = [_figure(value, units[name]) for name, value in zip(names, values, strict=True)]
         mark = interval_mark(values[0], None, None, scale=scale, published=True)
         said = f"reported: {result.source}" + (f", counted as {counted}" if counted != names[0] else "")
         who = Cell(published_label(result), note=said)
-        cells = [Cell(group), who, figure[0], Cell(svg=mark), Cell("–"), Cell("–")]
-        rows.append(Row([*cells, *figure[1:]]))
+        rows.append(Row([group, who, figure[0], Cell(svg=mark), "–", "–", *figure[1:]]))
     return rows
+
+
+def _figure(value: float | None, unit: str) -> Cell:
+    return Cell("–" if value is None else number(value, unit), sort_value(value, unit))
 
 
 def published_label(result: PublishedResult) -> str:
@@ -206,73 +181,32 @@ def beside(result: PublishedResult, metrics: Mapping[str, float], name: str) -> 
     return finite(metrics.get(counted)), counted
 
 
-def published_section(tasks: Sequence[ReportTask], *, base: str) -> Markup:
-    """The table of what papers report on a task, and how their settings differ."""
-    results = tuple(dict.fromkeys(_key(result) for task in tasks for result in task.published))
-    by_key = {_key(result): result for task in tasks for result in task.published}
-    found = [by_key[key] for key in results]
-    if not found:
-        return Markup("")
+def published_table(tasks: Sequence[ReportTask], *, base: str) -> tuple[Markup, list[tuple[str, ...]]]:
+    """The table of what papers report on a task, and its notes on how their settings differ."""
+    found = tasks[0].published
     units = {name: str(metric.get("unit", "")) for task in tasks for name, metric in task.entry["metrics"].items()}
     units |= {spec.name: spec.unit for task in tasks for spec in task.metrics}
     names = list(dict.fromkeys(name for result in found for name in result.metrics))
     order = [spec.name for spec in tasks[0].metrics]
     names.sort(key=lambda name: order.index(name) if name in order else len(order))
     differences = list(dict.fromkeys(result.differences for result in found if result.differences))
-    columns = [
-        Column(name="model", label="Model", header=True),
-        Column(name="setting", label="Setting"),
-        *(Column(name=f"m{place}", label=_metric(name, units), kind="number") for place, name in enumerate(names)),
-        Column(name="n", label="n", kind="number", help="Items, where the paper says."),
-        Column(name="judge", label="Judge"),
-        Column(name="source", label="Source"),
-        Column(name="differences", label="Differences"),
-    ]
+    columns = [Column(name=f"m{n}", label=_metric(name, units), kind="number") for n, name in enumerate(names)]
     rows = []
     for result in found:
         place = differences.index(result.differences) + 1 if result.differences else 0
         values = [finite(result.metrics.get(name)) for name in names]
-        rows.append(
-            [
-                Cell(result.model),
-                Cell(result.setting),
-                # What a paper leaves out is no value of ours to call n/a.
-                *(
-                    Cell(
-                        number(value, units.get(name, "")) if value is not None else "–",
-                        sort_value(value, units.get(name, "")),
-                    )
-                    for name, value in zip(names, values, strict=True)
-                ),
-                Cell("–" if result.n_items is None else f"{result.n_items:,}", result.n_items),
-                Cell(result.judge),
-                Cell(result.source, href=result.link),
-                Cell(f"note {place}", href=f"#{base}-note-{place}") if place else Cell("none named"),
-            ]
-        )
-    table = html_table(
-        columns,
-        rows,
-        id=f"{base}-table",
-        caption="Published results, as their papers report them; not verified here.",
-        filter_label="Filter published results by words" if len(rows) > 8 else "",
+        # What a paper leaves out is no value of ours to call n/a.
+        figures = [_figure(value, units.get(name, "")) for name, value in zip(names, values, strict=True)]
+        items = Cell("–" if result.n_items is None else f"{result.n_items:,}", result.n_items)
+        source = Cell(result.source, href=result.link)
+        note = Cell(f"note {place}", href=f"#{base}-note-{place}") if place else "none named"
+        rows.append([result.model, result.setting, *figures, items, result.judge, source, note])
+    words = "Filter published results by words" if len(rows) > 8 else ""
+    made = (
+        report_table("published", rows, id=f"{base}-table", filter_label=words, metrics=columns) if rows else Markup("")
     )
-    notes = "".join(
-        f'<li id="{base}-note-{place}">{_sentences(texts)}</li>' for place, texts in enumerate(differences, start=1)
-    )
-    listed = f'<h4>How their settings differ from this one</h4><ol class="mt-differences">{notes}</ol>' if notes else ""
-    return markup("<h3>Published results</h3>", table, listed)
-
-
-def _key(result: PublishedResult) -> tuple[str, str, str, str, str]:
-    return (result.model, result.setting, result.source, result.judge, repr(sorted(result.metrics.items())))
+    return made, differences
 
 
 def _metric(name: str, units: dict[str, str]) -> str:
     return f"{name} ({units[name]})" if units.get(name) else f"{name}, %"
-
-
-def _sentences(texts: Sequence[str]) -> str:
-    if len(texts) == 1:
-        return escaped(texts[0])
-    return "<ul>" + "".join(f"<li>{escaped(text)}</li>" for text in texts) + "</ul>"

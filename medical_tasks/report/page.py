@@ -12,43 +12,42 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from medical_tasks.report.entry_notes import entry_notes, warning
 from medical_tasks.report.html_parts import (
     EARLY_SCRIPTS,
     PAGE_SCRIPTS,
     PAGE_STYLES,
     Cell,
+    Cells,
     Column,
     Markup,
     Row,
-    Toggle,
     document,
     escaped_content,
-    html_table,
     markup,
     rendered,
 )
 from medical_tasks.report.metric_tables import (
     beside,
     bounds_cell,
-    breakdowns_section,
+    breakdown_table,
     clean,
     coverage_cell,
     headline,
     metric_cells,
-    metric_columns,
     model_of,
     published_label,
-    published_section,
+    published_table,
+    report_table,
     sort_value,
     spec_of,
 )
 from medical_tasks.report.page_data import ReportData, ReportItem, ReportTask
-from medical_tasks.report.plots import IntervalPoint, curve_svg, finite, interval_mark, intervals_svg
+from medical_tasks.report.plots import IntervalPoint, axis_ticks, curve_svg, finite, interval_mark, intervals_svg
 from medical_tasks.report.published.figures import PublishedResult
+from medical_tasks.report.terminal import entry_notes, warning
 from medical_tasks.runs.numbers import metric_label, percent
 from medical_tasks.runs.results import groups_of
-from medical_tasks.spec import MetricSpec, Plot, PlotPoint
+from medical_tasks.spec import MetricSpec, Plot
 
 
 def render_page(data: ReportData) -> str:
@@ -71,26 +70,14 @@ def _runs(data: ReportData) -> Markup:
     runs: dict[str, list[ReportTask]] = {}
     for task in data.tasks:
         runs.setdefault(task.run, []).append(task)
-    columns = (
-        Column(name="run", label="Run", header=True),
-        Column(name="model", label="Model"),
-        Column(name="tasks", label="Tasks"),
-        Column(name="items", label="Items", kind="number"),
-        Column(name="judge", label="Judge"),
-        Column(name="folder", label="Folder"),
-    )
-    rows = []
+    rows: list[Cells] = []
     for name, tasks in runs.items():
         asked = sum(int(task.entry["coverage"]["asked"]) for task in tasks)
         judges = _joined([str((task.entry.get("judge") or {}).get("name", "")) for task in tasks])
         models, named = _joined([model_of(task) for task in tasks]), _joined([task.name for task in tasks])
         folders = _joined([task.folder for task in tasks])
-        rows.append(
-            [*map(Cell, (name, models, named)), Cell(f"{asked:,}", asked), Cell(judges or "none"), Cell(folders)]
-        )
-    return html_table(
-        columns, rows, id="runs", caption="The runs in this report.", show_caption=False, empty="No runs."
-    )
+        rows.append([name, models, named, Cell(f"{asked:,}", asked), judges or "none", folders])
+    return report_table("runs", rows)
 
 
 def _joined(values: Sequence[str]) -> str:
@@ -99,37 +86,15 @@ def _joined(values: Sequence[str]) -> str:
 
 def _overview(data: ReportData) -> Markup:
     """A row a run, task and metric."""
-    columns = [
-        Column(name="task", label="Task", header=True, facet=True),
-        Column(name="run", label="Run", facet=True),
-        Column(name="metric", label="Metric"),
-        *metric_columns(),
-        Column(name="scored", label="Scored", kind="range", help="Items that were scored, of those asked."),
-        Column(
-            name="bounds",
-            label="Bounds",
-            kind="range",
-            help="What the value could be, however the missing had been decided.",
-        ),
-        Column(name="better", label="Better"),
-    ]
     rows = []
     for task in data.tasks:
         first = headline(task)
         for name, metric in task.entry["metrics"].items():
-            cells = [Cell(task.name), Cell(task.run), Cell(metric_label(name, metric), strong=name == first)]
+            cells: list[Cell | str] = [task.name, task.run, Cell(metric_label(name, metric), strong=name == first)]
             cells += [*metric_cells(metric, strong=name == first), coverage_cell(task.entry, metric)]
             cells += [bounds_cell(metric), direction_cell(task, name)]
             rows.append(Row(cells, tags=("headline",) if name == first else ()))
-    return html_table(
-        columns,
-        rows,
-        id="all-metrics",
-        caption="Every metric of every run, with its 95 % interval. A value that nobody can compute is n/a.",
-        filter_label="Filter rows by words",
-        toggles=(Toggle("Headline metrics only", "headline"),),
-        empty="Nothing was scored.",
-    )
+    return report_table("all-metrics", rows, axis=axis_ticks())
 
 
 def direction_cell(task: ReportTask, name: str) -> Cell:
@@ -161,9 +126,12 @@ def task_section(tasks: Sequence[ReportTask], base: str) -> Markup:
         run_mark=interval_mark(0.5, 0.2, 0.8),
         paper_mark=interval_mark(0.5, None, None, published=True),
         notes=[(task.run, text) for task in tasks for text in _notes(task)],
-        breakdowns=breakdowns_section(tasks, base=base),
+        breakdowns=[
+            (by, breakdown_table(tasks, by, base=f"{base}-by{place}"))
+            for place, by in enumerate(dict.fromkeys(by for task in tasks for by in task.entry["breakdown"]))
+        ],
         plots=list(_plots(tasks, base=base)),
-        published=published_section(tasks, base=f"{base}-published"),
+        published=published_table(tasks, base=f"{base}-published"),
         count=sum(len(task.items) for task in tasks),
         reasons=_reasons(tasks),
         items_data=script_json(items_json(tasks)),
@@ -179,14 +147,6 @@ def task_section(tasks: Sequence[ReportTask], base: str) -> Markup:
 
 
 def _metrics(tasks: Sequence[ReportTask], *, base: str) -> Markup:
-    columns = [
-        Column(name="metric", label="Metric", header=True),
-        Column(name="run", label="Run"),
-        *metric_columns(None),
-        Column(name="scored", label="Scored", kind="range"),
-        Column(name="bounds", label="Bounds", kind="range"),
-        Column(name="better", label="Better"),
-    ]
     names = dict.fromkeys(name for task in tasks for name in task.entry["metrics"])
     rows = []
     for name in names:
@@ -194,12 +154,11 @@ def _metrics(tasks: Sequence[ReportTask], *, base: str) -> Markup:
             metric = task.entry["metrics"].get(name)
             if metric is not None:
                 strong = name == headline(task)
-                cells = [Cell(metric_label(name, metric), strong=strong), Cell(task.run)]
+                cells: list[Cell | str] = [Cell(metric_label(name, metric), strong=strong), task.run]
                 cells += [*metric_cells(metric, strong=strong, scale=None), coverage_cell(task.entry, metric)]
                 # What the metric is stands below the table, once.
                 rows.append([*cells, bounds_cell(metric), replace(direction_cell(task, name), title="")])
-    caption = "Metrics, with 95 % intervals. Bounds: what the value could be, however the missing had been decided."
-    return html_table(columns, rows, id=f"{base}-metrics", caption=caption, empty="Nothing was scored.")
+    return report_table("metrics", rows, id=f"{base}-metrics")
 
 
 def _forest(tasks: Sequence[ReportTask], *, base: str) -> tuple[Markup, bool]:
@@ -262,25 +221,15 @@ def _plots(tasks: Sequence[ReportTask], *, base: str) -> Iterable[tuple[str, Mar
 
 
 def _points_table(plot: Plot, *, base: str) -> Markup:
-    columns = (
-        Column(name="label", label=plot.x_label, header=True),
-        Column(name="value", label=f"{plot.y_label}, %", kind="number"),
-        Column(name="interval", label="95 % interval", kind="range"),
-        Column(name="n", label="n", kind="number"),
-    )
-    rows = [_point(point) for point in plot.points]
-    return html_table(columns, rows, id=base, caption=plot.title, show_caption=False)
-
-
-def _point(point: PlotPoint) -> list[Cell]:
-    low, high, value = finite(point.low), finite(point.high), finite(point.value)
-    ends = "n/a" if low is None or high is None else f"{percent(low)} to {percent(high)}"
-    return [
-        Cell(point.label),
-        Cell(percent(value), sort_value(value)),
-        Cell(ends, sort_value(low)),
-        Cell(f"{point.n:,}", point.n),
-    ]
+    rows = []
+    for point in plot.points:
+        low, high, middle = finite(point.low), finite(point.high), finite(point.value)
+        ends = "n/a" if low is None or high is None else f"{percent(low)} to {percent(high)}"
+        numbers = Cell(percent(middle), sort_value(middle)), Cell(ends, sort_value(low))
+        rows.append((point.label, *numbers, Cell(f"{point.n:,}", point.n)))
+    label = Column(name="label", label=plot.x_label, header=True)
+    value = Column(name="value", label=f"{plot.y_label}, %", kind="number")
+    return report_table("points", rows, id=base, caption=plot.title, label=[label], value=[value])
 
 
 _ENDS_SCRIPT = re.compile("[<>&\u2028\u2029\ud800-\udfff]")

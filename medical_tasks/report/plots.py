@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from medical_tasks.report.html_parts import Markup, escaped, markup, rendered
+from medical_tasks.report.html_parts import Markup, markup, rendered
 from medical_tasks.runs.numbers import number
 from medical_tasks.spec import Plot, PlotPoint
 
@@ -129,16 +129,7 @@ def interval_mark(
 def axis_ticks(scale: Scale = SHARES) -> Markup:
     """Writes the ends and the middle of an axis, for the heading of a column of `interval_mark`."""
     ticks = scale.ticks[:: max(1, (len(scale.ticks) - 1) // 2)]
-    texts = "".join(
-        f'<text class="mt-tick" x="{scale.percent(tick):g}%" y="11" text-anchor="{_anchor(scale.percent(tick))}">'
-        f"{escaped(label)}</text>"
-        for tick, label in ticks
-    )
-    return markup(f'<svg class="mt-mark" width="100%" height="14" aria-hidden="true">{texts}</svg>')
-
-
-def _anchor(percent: float) -> str:
-    return "start" if percent <= 0 else "end" if percent >= 100 else "middle"
+    return rendered("axis.html", ticks=[(scale.percent(tick), label) for tick, label in ticks])
 
 
 def _drawn(

@@ -1,4 +1,4 @@
-"""The result table on the terminal."""
+"""What stands below a task's numbers wherever they are shown, and the result table on the terminal."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 
 from medical_tasks.io.output import styled
 from medical_tasks.io.table import align
-from medical_tasks.report.entry_notes import entry_notes, warning
-from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, valued
+from medical_tasks.judges.budget import foreseen_said
+from medical_tasks.models.usage import usage_said
+from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, value_notes, valued
 
 _HEADER = ("model", "task", "metric", "value", "95 % interval", "n", "scored")
 
@@ -38,3 +39,65 @@ def render_table(*runs: Mapping[str, Any]) -> str:
             first, metric = next(iter(entry["metrics"].items()))
             notes.append(f"{model}, {name}: not scored: {reasons}. With them {first} is {bounds(metric)}.")
     return "\n".join([*align((*_HEADER, "bounds") if with_bounds else _HEADER, rows), *notes])
+
+
+def warning(entry: Mapping[str, Any]) -> str | None:
+    """The sentence that goes, in bold, with numbers of a judge that nobody else's can be set beside; None for others."""
+    judge = entry.get("judge")
+    if judge is None or judge["comparable"]:
+        return None
+    return (
+        f"Not comparable: the judge {judge['name']} compares words and understands nothing. Use these numbers to see that a "
+        "run works, never beside published ones."
+    )
+
+
+def entry_notes(entry: Mapping[str, Any]) -> list[str]:
+    """The sentences below a task's numbers, apart from those on items without a score."""
+    said = [*_judge(entry), *value_notes(entry)]
+    if entry.get("usage"):
+        said.append(f"model: {usage_said(entry['usage'])}.")
+    if shard := entry["recipe"].get("shard"):
+        said.append(
+            f"part {shard} of the items (--shard), and no result of all: `medical-tasks merge` makes one run of the parts."
+        )
+    if entry.get("cut_at_length"):
+        said.append(f"{entry['cut_at_length']:,} answers were cut at the length limit (--max-new-tokens).")
+    if entry.get("shortened"):
+        rule = entry["recipe"]["truncation"]["rule"]
+        said.append(
+            f"{entry['shortened']} of {entry['n_items']} questions were shortened to fit the model's context ({rule})."
+        )
+    return said
+
+
+def _judge(entry: Mapping[str, Any]) -> list[str]:
+    """The judge's coverage, cost and last check; nothing for a task without one."""
+    judge = entry.get("judge")
+    if judge is None:
+        return []
+    verdicts = judge["verdicts"]
+    missing = ", ".join(f"{count} x {reason}" for reason, count in verdicts["unscored"].items())
+    lacking = any(not reason.startswith("no answer: ") for reason in entry["coverage"]["unscored"])
+    if not missing or lacking:
+        said = f"{verdicts['decided']:,} of {verdicts['asked']:,} verdicts" + (
+            f" (missing: {missing})" if missing else ""
+        )
+    else:
+        # Asked again in another way, or decided by others.
+        said = f"{verdicts['decided']:,} verdicts (no score lacks one; replies that gave none: {missing})"
+    parts = [f"judge {judge['name']}: {said}"]
+    if judge["from_store"]:
+        parts.append(f"{judge['from_store']:,} replies from the store")
+    # A judge that asks nobody says so by having no calls.
+    if judge["calls"] or not judge["from_store"]:
+        parts.append(f"{judge['calls']:,} calls made")
+    if judge["votes"] > 1:
+        parts.append(f"{judge['votes_saved']:,} votes saved of {judge['votes']} each")
+    usage, foreseen = judge.get("usage"), judge.get("forecast")
+    notes = ["; ".join(parts) + ".", judge["check"]]
+    if usage and usage["requests"]:
+        prices = None if usage["price_in"] is None else (usage["price_in"], usage["price_out"])
+        forecast = f"; forecast with nothing in the store: {foreseen_said(foreseen, prices)}" if foreseen else ""
+        notes.append(f"judge: {usage_said(usage)}{forecast}.")
+    return notes

@@ -274,3 +274,29 @@ def read_items(folder: Path) -> list[dict[str, Any]]:
     except pa.ArrowInvalid as error:
         raise UsageError(f"{path}: not a parquet file ({error}).") from error
     return rows
+
+
+def read_verdicts(folder: Path) -> list[dict[str, Any]]:
+    """Reads the verdicts of a run, a dict a line; none where it has no file of them."""
+    path = folder / VERDICTS_FILE
+    try:
+        lines = read_text(path).splitlines() if path.is_file() else []
+    except (OSError, UnicodeDecodeError) as error:
+        reason = system_reason(error) if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise damaged(path, reason) from error
+    rows = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            rows.append(json.loads(line))
+        except (ValueError, RecursionError) as error:
+            raise damaged(path, f"line {number} is not JSON") from error
+        if not isinstance(rows[-1], dict) or not all(isinstance(rows[-1].get(name), str) for name in ("task", "id")):
+            raise damaged(path, f"line {number} is no verdict")
+    return rows
+
+
+def damaged(path: Path, reason: str) -> UsageError:
+    """Makes the error for a file of a run that is not as it was written."""
+    return UsageError(
+        f"{path}: damaged ({reason}). Give the run's command again to write it anew: finished answers are kept."
+    )

@@ -16,8 +16,7 @@ from medical_tasks.benchmarks.catalog import task_spec
 from medical_tasks.cli.entry import main
 from medical_tasks.leaderboard.admission import AdmissionError, check_admission, marks, name_notes
 from medical_tasks.leaderboard.app.pages import model_names, model_page, queue_page
-from medical_tasks.leaderboard.app.snapshot import Content
-from medical_tasks.leaderboard.board import Board, entries_of, event_name
+from medical_tasks.leaderboard.board import Board, Content, entries_of, event_name
 from medical_tasks.leaderboard.maintaining import check_store
 from medical_tasks.leaderboard.records import Event, event_bytes
 from medical_tasks.leaderboard.storage import LocalStorage

@@ -199,9 +199,9 @@ def test_only_models_with_all_benchmarks_are_ranked() -> None:
     assert [(row.model, str(row.rank)) for row in rows] == [("c", "1-2"), ("a", "1-2"), ("b", "3")]
     row = rows[2]
     assert (row.value, row.ci_low, row.ci_high) == pytest.approx((0.5, 0.5 - 0.05 / 5**0.5, 0.5 + 0.05 / 5**0.5))
-    assert (row.missing, row.partial, list(row.parts)) == ((), False, [one.benchmark for one in ranking.HEADLINES])
+    assert (row.missing, list(row.parts)) == ((), [one.benchmark for one in ranking.HEADLINES])
     rows = ranking.overall_entries([*everything(0.5, model="a"), *everything(0.9, model="b")[:4]])
-    assert [(row.model, row.partial, row.missing) for row in rows] == [("a", False, ()), ("b", True, ("ArchEHR-QA",))]
+    assert [(row.model, row.missing) for row in rows] == [("a", ()), ("b", ("ArchEHR-QA",))]
     assert rows[1].value == pytest.approx(0.9)
     assert (rows[1].rank, rows[1].ci_low, rows[1].ci_high, rows[1].group) == (None, None, None, "")
     assert str(rows[0].rank) == "1"
@@ -238,7 +238,7 @@ def test_neither_spelling_nor_order_plays_a_part() -> None:
     parts = everything(0.5, model="My  Model")
     parts[2] = replace(parts[2], model="my model", at="2026-02-02")
     (row,) = ranking.overall_entries(parts)
-    assert (row.model, row.partial) == ("my model", False)
+    assert (row.model, row.missing) == ("my model", ())
     assert len(ranking.overall_entries([*parts[:2], *(replace(each, organisation="other") for each in parts[2:])])) == 2
     entries = [
         *everything(0.5, model="a"),

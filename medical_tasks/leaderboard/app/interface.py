@@ -11,17 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
+from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.errors import MedicalTasksError, MissingError
 from medical_tasks.leaderboard.admission import AdmissionError, QueueFullError, check_admission
 from medical_tasks.leaderboard.app import parts as shared
 from medical_tasks.leaderboard.app.door import upload_path
 from medical_tasks.leaderboard.app.pages import about_page, framed, page_at
-from medical_tasks.leaderboard.app.snapshot import Content, Snapshot
+from medical_tasks.leaderboard.board import Content, Snapshot
 from medical_tasks.leaderboard.records import Submission
 from medical_tasks.leaderboard.storage import AlreadyStoredError
 from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS, Package, PackageError, ReadLimits
 from medical_tasks.leaderboard.submission_package.reading import package_bytes, read_package
-from medical_tasks.report.html_parts import Cell, Markup, assets_text, component_styles, escaped, link, markup
+from medical_tasks.report.html_parts import Cell, Markup, assets_text, component_styles, markup
 from medical_tasks.runs.numbers import coverage, metric_label
 
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ def _submit_part(gr: Any, content: Content) -> None:
 
 def head() -> str:
     """Makes what goes into the page's head: styles and scripts, all of them our own and written out."""
-    styles, scripts = shared.own_assets_text("space.css"), shared.own_assets_text("space.js")
+    styles, scripts = (assets_text(name, shared.ASSETS) for name in ("space.css", "space.js"))
     return (
         f"<style>\n{component_styles()}\n{styles}\n</style>\n<script>\n{assets_text('table.js')}\n{scripts}\n</script>"
     )
@@ -194,7 +195,7 @@ def theme() -> gradio.themes.Base:
     from gradio.themes.utils.fonts import Font
 
     # Colours light and dark, the same as in the report's tokens.css.
-    said = json.loads(shared.own_assets_text("theme.json"))
+    said = json.loads(assets_text("theme.json", shared.ASSETS))
     fonts, mono = (list(map(Font, said[kind])) for kind in ("sans_serif", "monospace"))
     colours = {name: light for name, (light, _) in said["colours"].items()}
     colours |= {f"{name}_dark": dark for name, (_, dark) in said["colours"].items()}
@@ -254,12 +255,7 @@ def _told(error: MedicalTasksError) -> str:
 
 def introduction() -> Markup:
     """Says what to upload and what happens to it."""
-    return markup(
-        '<h2 class="mtl-title">Submit a package</h2>',
-        '<p class="mtl-lead">A package is the zip file that <code>medical-tasks submit RUN --to space --out FILE.zip</code> writes '
-        f"from a finished run, at most {DEFAULT_LIMITS.package_bytes >> 20} MiB. It is checked here first; nothing of a package "
-        "that is refused is kept. What you submit waits in the queue until a maintainer decides.</p>",
-    )
+    return shared.filled("submit.html", most=DEFAULT_LIMITS.package_bytes >> 20)
 
 
 def refused(message: str) -> Markup:
@@ -271,7 +267,6 @@ def refused(message: str) -> Markup:
 
 def checked(package: Package) -> Markup:
     """Shows what a sound package would put on the board: the submitter's words as they will be shown, and the numbers."""
-    who = package.manifest.submitter
     warnings, rows = [], []
     for task in package.manifest.tasks:
         told = package.results["tasks"][task]
@@ -279,34 +274,15 @@ def checked(package: Package) -> Markup:
         for name, metric in told["metrics"].items():
             value = shared.metric_cell(metric, state="unverified")
             rows.append(
-                (Cell(task, title=shared.task_title(task)), metric_label(name, metric), value, coverage(told, metric))
+                (Cell(task, title=tasks()[task].title), metric_label(name, metric), value, coverage(told, metric))
             )
-    about = "Nothing was submitted yet: read below what will be shown to everybody, then confirm."
-    return markup(
-        shared.notice("good", "The package is sound", about),
-        shared.facts(
-            [
-                ("Model", markup("<bdi>", escaped(who.model), "</bdi>")),
-                ("Organisation", who.organisation or "not named"),
-                ("Page", link(who.url, who.url) if who.url else "none"),
-                ("Open weights", shared.yes_no(who.open_weights)),
-                ("Parameters", shared.billions(who.parameters)),
-                ("Notes", who.notes or "none"),
-                ("Made by", package.manifest.suite),
-                ("Id", markup("<code>", escaped(package.manifest.id), "</code>")),
-            ]
-        ),
-        *warnings,
-        shared.table("submit-numbers", rows),
-    )
+    manifest = package.manifest
+    return shared.filled("checked.html", who=manifest.submitter, manifest=manifest, warnings=warnings, rows=rows)
 
 
 def submitted(submission: Submission, snapshot: Snapshot) -> Markup:
     """Says that a package was taken, and its place in the queue."""
     waiting = [one.id for one in snapshot.pending()]
-    place = ""
-    if submission.id in waiting:
-        place = f"It is number {waiting.index(submission.id) + 1} of {len(waiting)} in the queue. "
-    queue = shared.in_app_link("queue and history", shared.Address(view="queue"))
-    said = f"Its id is <code>{escaped(submission.id)}</code>. {place}A maintainer decides; see {queue}."
-    return shared.notice("good", "Submitted", markup(said))
+    place = waiting.index(submission.id) + 1 if submission.id in waiting else 0
+    said = shared.filled("submitted.html", id=submission.id, place=place, waiting=len(waiting))
+    return shared.notice("good", "Submitted", said)

@@ -15,17 +15,16 @@ from medical_tasks.comparison.comparing import Compared, compare_results, recipe
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.leaderboard.admission import name_notes
 from medical_tasks.leaderboard.app import parts as shared
-from medical_tasks.leaderboard.app.snapshot import Content, Snapshot
 from medical_tasks.leaderboard.app.tables import ALL_GROUPS, OVERALL, differences, overall_page, task_page
-from medical_tasks.leaderboard.board import Board
+from medical_tasks.leaderboard.board import Board, Content, Snapshot
 from medical_tasks.leaderboard.ranking import overall_entries
 from medical_tasks.leaderboard.records import Entry, Submission
 from medical_tasks.leaderboard.submission_package.contents import Package
 from medical_tasks.leaderboard.submission_package.submitters import name_key
-from medical_tasks.report.html_parts import Cell, Column, Markup, escaped, link, markup
+from medical_tasks.report.html_parts import Cell, Column, Markup, escaped, markup
 from medical_tasks.report.plots import IntervalPoint, axis_ticks, interval_mark, intervals_svg, scale_of
 from medical_tasks.runs.numbers import bounds, coverage, metric_label, number, valued
-from medical_tasks.spec import MetricSpec, TaskSpec
+from medical_tasks.spec import MetricSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,11 +70,13 @@ def _chosen(offered: Choices, value: str, default: str = "") -> str:
 
 def _leaderboard(content: Content, snapshot: Snapshot, address: shared.Address) -> Page:
     counts = Counter(entry.task for entry in snapshot.entries)
-    named = [(f"{shared.benchmark_title(each)}: {each} ({counts[each]:,})", each) for each in shared.task_order(counts)]
+    named = [
+        (f"{tasks()[each].benchmark.title}: {each} ({counts[each]:,})", each) for each in shared.task_order(counts)
+    ]
     offered = [("All benchmarks", OVERALL), *named]
     task = _chosen(offered, address.task, _first_task(snapshot))
     entries = [] if task == OVERALL else [entry for entry in snapshot.entries if entry.task == task]
-    metrics = [(metric.name, metric.name) for metric in shared.ranked_metrics(task, entries)]
+    metrics = [(metric.name, metric.name) for metric in shared.ranked_metrics(entries)]
     listed = shared.groups_of(entries)
     groups = [(f"{each.name} ({len(each.entries):,}): {each.words}", each.name) for each in listed]
     groups += [("All groups, each ranked by itself", ALL_GROUPS)] if len(groups) > 1 else []
@@ -96,7 +97,7 @@ def _leaderboard(content: Content, snapshot: Snapshot, address: shared.Address) 
 
 def _first_task(snapshot: Snapshot) -> str:
     """The overall table, if a model has a place in it; else the task that most submissions are of."""
-    if any(not row.partial for row in overall_entries(snapshot.entries)):
+    if any(not row.missing for row in overall_entries(snapshot.entries)):
         return OVERALL
     counts = Counter(entry.task for entry in snapshot.entries if entry.submission)
     return counts.most_common(1)[0][0] if counts else OVERALL
@@ -118,7 +119,7 @@ def _model(content: Content, snapshot: Snapshot, address: shared.Address) -> Pag
 def _compare(content: Content, snapshot: Snapshot, address: shared.Address) -> Page:
     counts = Counter(entry.task for entry in snapshot.entries if entry.submission)
     several = [each for each in shared.task_order(counts) if counts[each] > 1]
-    offered = [(f"{shared.benchmark_title(each)}: {each}", each) for each in several]
+    offered = [(f"{tasks()[each].benchmark.title}: {each}", each) for each in several]
     task = _chosen(offered, address.task)
     entries = comparable_entries(snapshot, task)
     apart = len({entry.group for entry in entries}) > 1
@@ -155,17 +156,8 @@ Choices = list[tuple[str, str]]
 
 
 def about_page() -> Markup:
-    """Fills the page's text (`assets/about.html`) with the states and the benchmarks."""
-    states = "".join(
-        f"<div><dt>{shared.badge(state)}</dt><dd>{escaped(words)}</dd></div>"
-        for state, words in shared.page_data()["states"].items()
-    )
-    benchmarks = "".join(
-        f"<li>{link(benchmark.title, benchmark.paper)}: {escaped(', '.join(task.name for task in benchmark.tasks))}</li>"
-        for benchmark in BENCHMARKS
-    )
-    text = shared.own_assets_text("about.html").replace("\n", "")
-    return Markup(text.replace("{states}", states).replace("{benchmarks}", benchmarks))
+    """Says how to take part, the rules, what the states mean, and which benchmarks there are."""
+    return shared.filled("about.html", states=shared.page_data()["states"], benchmarks=BENCHMARKS)
 
 
 _KEPT_PACKAGES = 4
@@ -198,10 +190,15 @@ def compare_page(board: Board, snapshot: Snapshot, task: str, first: str, second
         compared = _compared(board, task, a, b)
     except MedicalTasksError as error:
         return shared.notice("bad", "These cannot be compared", *str(error).splitlines())
-    return markup(_heading(a, b), *compared)
+    pair = [
+        (letter, entry, " · ".join(filter(None, (entry.organisation, entry.setting, entry.at[:10]))))
+        for letter, entry in (("A", a), ("B", b))
+    ]
+    return shared.filled("compared.html", pair=pair, most=_MOST_FLIPS, **compared)
 
 
-def _compared(board: Board, task: str, a: Entry, b: Entry) -> Sequence[Markup]:
+def _compared(board: Board, task: str, a: Entry, b: Entry) -> dict[str, Any]:
+    """What the page says below the heading: `parts`, and `flips` by the headline `metric`, where both have values of it."""
     made = []
     for entry in (a, b):
         package = _package(board, entry.submission)
@@ -210,13 +207,17 @@ def _compared(board: Board, task: str, a: Entry, b: Entry) -> Sequence[Markup]:
         made.append(Compared(label=entry.model, results=results, rows=rows))
     result = compare_results(made[0], made[1], tasks())[task]
     if result["refused"]:
-        return [shared.notice("bad", "These cannot be compared", *result["refused"])]
+        return {"parts": [shared.notice("bad", "These cannot be compared", *result["refused"])], "metric": ""}
     warnings = [f"{text}." if not text.endswith(".") else text for text in result["warnings"]]
     parts = shared.judge_warning(a.recipe)
     parts += [shared.notice("note", "To know about this comparison", *warnings)] if warnings else []
-    parts.append(_compared_table(tasks()[task], result))
+    known = {metric.name: metric for metric in tasks()[task].metrics}
+    table = [_metric_row(known[name], told) for name, told in result["metrics"].items() if name in known]
+    parts.append(shared.page_table("comparison", table, caption=f"{task}: {result['n_items']:,} items in both"))
     headline = tasks()[task].metrics[0]
-    return [*parts, _flipped(headline, made[0].rows, made[1].rows)] if headline.name in result["metrics"] else parts
+    if headline.name not in result["metrics"]:
+        return {"parts": parts, "metric": ""}
+    return {"parts": parts, "metric": headline.name, "flips": _flipped(headline, made[0].rows, made[1].rows)}
 
 
 @functools.lru_cache(maxsize=_KEPT_PACKAGES)
@@ -225,26 +226,9 @@ def _package(board: Board, name: str) -> Package:
     return board.package(name)
 
 
-def _heading(a: Entry, b: Entry) -> Markup:
-    rows = []
-    for letter, entry in (("A", a), ("B", b)):
-        about = " · ".join(part for part in (entry.organisation, entry.setting, entry.at[:10]) if part)
-        model = shared.in_app_link(entry.model, shared.Address(view="model", model=entry.model))
-        rows.append(
-            f'<li><b class="mtl-letter">{letter}</b> {model} <span class="mtl-small">{escaped(about)}</span></li>'
-        )
-    return markup(
-        '<h2 class="mtl-title">Two models, item by item</h2>',
-        f'<ul class="mtl-pair">{"".join(rows)}</ul>',
-        '<p class="mtl-lead">Differences are B minus A, in percentage points where no unit is named, over the items scored in '
-        "both.</p>",
-    )
-
-
 def _other_groups(a: Entry, b: Entry) -> Markup:
     """Why entries of two groups are not compared: what differs, and what each group is."""
-    known = tasks().get(a.task)
-    differ = recipe_differences(a.task, a.recipe, b.recipe, metrics=known.metrics if known else ())
+    differ = recipe_differences(a.task, a.recipe, b.recipe, metrics=tasks()[a.task].metrics)
     reasons = [*differ.refused, *differ.warned]
     groups = (
         f"{letter} is in group {entry.group}: {shared.Group(name=entry.group, entries=(entry,)).words}."
@@ -255,12 +239,6 @@ def _other_groups(a: Entry, b: Entry) -> Markup:
 
 
 _MOST_FLIPS: Final = 2000
-
-
-def _compared_table(task: TaskSpec, result: Mapping[str, Any]) -> Markup:
-    known = {metric.name: metric for metric in task.metrics}
-    rows = [_metric_row(known[name], told) for name, told in result["metrics"].items() if name in known]
-    return shared.table("comparison", rows, caption=f"{task.name}: {result['n_items']:,} items in both")
 
 
 def _metric_row(metric: MetricSpec, told: Mapping[str, Any]) -> list[Cell | str]:
@@ -293,7 +271,8 @@ def _verdict(metric: MetricSpec, low: float | None, high: float | None) -> str:
     return "B is better" if (low > 0) == metric.higher_is_better else "A is better"
 
 
-def _flipped(metric: MetricSpec, first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]]) -> Markup:
+def _flipped(metric: MetricSpec, first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """Rows of the table of items that changed."""
     of_first = {row["id"]: row for row in first}
     rows = []
     for row in second:
@@ -311,12 +290,7 @@ def _flipped(metric: MetricSpec, first: Sequence[Mapping[str, Any]], second: Seq
                 ", ".join(f"{key.removeprefix('group_')} {row[key]}" for key in row if key.startswith("group_")),
             )
         )
-    cut = f" The first {_MOST_FLIPS:,} are shown." if len(rows) > _MOST_FLIPS else ""
-    return markup(
-        f"<h3>Items that changed: {len(rows):,}</h3>",
-        f'<p class="mtl-lead">By {escaped(metric.name)}, by id alone.{cut}</p>',
-        shared.table("flips", rows[:_MOST_FLIPS]),
-    )
+    return rows
 
 
 def model_names(snapshot: Snapshot) -> list[str]:
@@ -343,46 +317,27 @@ def model_page(snapshot: Snapshot, model: str) -> Markup:
         (one for one in snapshot.submissions.values() if name_key(one.submitter.model) == name_key(model)),
         key=lambda one: one.id not in shown,
     )
-    if not model:
-        return markup('<p class="mtl-empty">Choose a model above.</p>')
-    if not mine and not submissions:
-        return markup(f'<p class="mtl-empty">No model is called {escaped(repr(model))}. Choose one above.</p>')
-    parts = [f'<h2 class="mtl-title"><bdi>{escaped(model)}</bdi></h2>', _facts(submissions)]
+    results: list[Markup] = []
+    table = Markup("")
     if mine:
         differ = any(entry.differences for entry in mine)
         more = [Column(name="differences", label="How it differs")] if differ else []
-        parts.append(shared.table("model-results", [_result(entry, differ=differ) for entry in mine], differ=more))
-        parts.append("<h3>Each result</h3>")
-        parts += [result_details(entry, number) for number, entry in enumerate(mine)]
-    else:
-        parts.append('<p class="mtl-empty">Nothing of this model was accepted yet.</p>')
-    return markup(*parts, history(submissions))
-
-
-def _facts(submissions: Sequence[Submission]) -> Markup:
-    """What its submitters say of it; of a model that only papers know, nothing."""
-    if not submissions:
-        return shared.facts([("Known from", "papers alone: nobody submitted it here")])
-    who = submissions[0].submitter
-    said = [("Organisation", who.organisation or "not named"), ("Page", link(who.url, who.url) if who.url else "")]
-    said += [
-        ("Open weights", shared.yes_no(who.open_weights)),
-        ("Parameters", shared.billions(who.parameters)),
-        ("Notes", who.notes),
-    ]
-    others = {one.submitter.organisation for one in submissions} - {who.organisation}
-    said.append(("Also submitted by", ", ".join(sorted(other or "nobody named" for other in others))))
-    shown = shared.facts((label, text) for label, text in said if text)
-    return markup(shown, '<p class="mtl-small">As its submitter says; nobody checks these lines.</p>')
+        rows = [_result(entry, differ=differ) for entry in mine]
+        table = shared.page_table("model-results", rows, differ=more)
+        results = [result_details(entry, number) for number, entry in enumerate(mine)]
+    named = [one.submitter.organisation for one in submissions]
+    others = ", ".join(sorted(each or "nobody named" for each in {*named} - {*named[:1]}))
+    said = {"submissions": submissions, "others": others, "history": history(submissions)}
+    return shared.filled("model.html", model=model, quoted=repr(model), results=results, table=table, **said)
 
 
 def _result(entry: Entry, *, differ: bool) -> list[Cell | str]:
-    headline = next(iter(shared.metrics_of(entry.task, [entry])), None)
+    headline = next(iter(shared.metrics_of([entry])), None)
     told = entry.metrics[headline.name] if headline else None
     shown = "" if entry.state == "reported" else entry.group
     task = shared.in_app_link(entry.task, shared.Address(task=entry.task, group=shown))
     return [
-        Cell(task, sort=entry.task, note=shared.task_title(entry.task)),
+        Cell(task, sort=entry.task, note=tasks()[entry.task].title),
         metric_label(headline.name, told) if headline and told else "n/a",
         shared.metric_cell(told, state=entry.state, strong=True),
         shared.coverage_cell(entry),
@@ -400,28 +355,20 @@ _BREAKDOWN_METRICS = 3
 
 def result_details(entry: Entry, number: int) -> Markup:
     """Renders a result, folded below its task's name; `number` makes its ids unique on the page."""
-    metrics = shared.metrics_of(entry.task, [entry])
+    metrics = shared.metrics_of([entry])
     shares = [metric for metric in metrics if not metric.unit and all(map(math.isfinite, metric.limits))]
     parts = shared.judge_warning(entry.recipe)
     if shares:
         points = [_point(metric, entry) for metric in shares]
         parts.append(intervals_svg(points, id=f"result-{number}-plot", title="Metrics with their 95 % intervals"))
     parts.append(_metrics_table(entry, metrics, number))
-    for place, by in enumerate(entry.breakdown):
-        parts.append(_breakdown_table(entry, by, metrics, place=f"result-{number}-by-{place}"))
-    if entry.recipe:
-        recipe = json.dumps(entry.recipe, indent=2, ensure_ascii=False)
-        text = f'aria-label="Recipe of {escaped(entry.task)}"><code>{escaped(recipe)}</code></pre>'
-        about = "Recipe: everything the numbers depend on"
-        parts.append(_folded(about, markup(f'<pre tabindex="0" role="region" {text}')))
-    if entry.submission:
-        parts.append(markup(f'<p class="mtl-small">Submission <code>{escaped(entry.submission)}</code></p>'))
-    summary = markup(escaped(entry.task), " ", shared.badge(entry.state), " ", escaped(entry.setting))
-    return markup(f'<details class="mtl-result"><summary>{summary}</summary>', *parts, "</details>")
-
-
-def _folded(about: str, inside: Markup) -> Markup:
-    return markup('<details class="mtl-fold"><summary>', escaped(about), "</summary>", inside, "</details>")
+    breakdowns = [
+        (f"By {by} ({len(groups)})", made)
+        for place, (by, groups) in enumerate(entry.breakdown.items())
+        if (made := _breakdown_table(entry, by, metrics, place=f"result-{number}-by-{place}"))
+    ]
+    recipe = json.dumps(entry.recipe, indent=2, ensure_ascii=False) if entry.recipe else ""
+    return shared.filled("result.html", entry=entry, parts=parts, breakdowns=breakdowns, recipe=recipe)
 
 
 def _point(metric: MetricSpec, entry: Entry) -> IntervalPoint:
@@ -451,7 +398,7 @@ def _metrics_table(entry: Entry, metrics: Sequence[MetricSpec], number: int) -> 
                 metric.description,
             )
         )
-    return shared.table("metrics", rows, place=f"result-{number}-metrics", caption=f"Metrics of {entry.task}")
+    return shared.page_table("metrics", rows, id=f"result-{number}-metrics", caption=f"Metrics of {entry.task}")
 
 
 def _count(told: Mapping[str, Any]) -> Cell:
@@ -481,17 +428,16 @@ def _breakdown_table(entry: Entry, by: str, metrics: Sequence[MetricSpec], *, pl
                 _count(head),
             )
         )
-    made = shared.table(
+    return shared.page_table(
         "breakdown",
         rows,
-        place=place,
+        id=place,
         caption=f"{entry.task} by {by}",
         axis=axis_ticks(scale),
         group=[Column(name="group", label=by, header=True)],
         first=columns[:1],
         more=columns[1:],
     )
-    return _folded(f"By {by} ({len(groups)})", made)
 
 
 def queue_page(snapshot: Snapshot) -> Markup:
@@ -505,12 +451,8 @@ def queue_page(snapshot: Snapshot) -> Markup:
     accepted = [one for one in decided if one.state == "accepted"]
     rows = [_submission_row(submission, place, accepted) for place, submission in enumerate(pending, start=1)]
     rows += [_submission_row(submission, None, accepted) for submission in decided]
-    return markup(
-        '<h2 class="mtl-title">Queue and history</h2>',
-        f'<p class="mtl-lead">{len(pending):,} pending, {len(accepted):,} accepted, {len(decided) - len(accepted):,} rejected. '
-        "A maintainer decides, in the order in which packages came; a decision and its reason stay in the history.</p>",
-        shared.table("queue", rows),
-    )
+    counts = {"pending": len(pending), "accepted": len(accepted), "rejected": len(decided) - len(accepted)}
+    return shared.filled("queue.html", rows=rows, **counts)
 
 
 def _submission_row(submission: Submission, place: int | None, accepted: Sequence[Submission]) -> list[Cell | str]:
@@ -529,12 +471,10 @@ def _submission_row(submission: Submission, place: int | None, accepted: Sequenc
     ]
 
 
-def history(submissions: Sequence[Submission]) -> Markup:
-    """Renders every event of one model's submissions; empty HTML for none."""
-    if not submissions:
-        return Markup("")
+def history(submissions: Sequence[Submission]) -> list[Any]:
+    """Rows of every event of one model's submissions."""
     verified = {None: "", True: "yes: it matches", False: "yes: it does not match"}
-    rows = [
+    return [
         (
             Cell(moment(event.at), sort=event.at),
             shared.code_cell(submission.id),
@@ -547,7 +487,6 @@ def history(submissions: Sequence[Submission]) -> Markup:
         for submission in submissions
         for event in submission.history
     ]
-    return markup("<h3>Submissions and their history</h3>", shared.table("model-history", rows))
 
 
 def moment(at: str) -> str:

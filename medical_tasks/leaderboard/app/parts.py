@@ -3,61 +3,38 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any, Final, Literal
 from urllib.parse import urlencode
 
 from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.leaderboard.ranking import group_label, measure_of
 from medical_tasks.leaderboard.records import Entry, EntryState
-from medical_tasks.report.entry_notes import warning
-from medical_tasks.report.html_parts import NOTHING, Cell, Column, Markup, Row, Toggle, escaped, html_table, markup
+from medical_tasks.report.html_parts import Cell, Cells, Markup, Row, assets_text, escaped, markup, rendered, table
+from medical_tasks.report.terminal import warning
 from medical_tasks.runs.numbers import bounds, coverage, interval, valued
 from medical_tasks.spec import MetricSpec
 
-
-@cache
-def own_assets_text(name: str) -> str:
-    """Reads an asset of the leaderboard's own."""
-    return files("medical_tasks.leaderboard").joinpath("assets", name).read_text(encoding="utf-8").replace("\r\n", "\n")
+ASSETS: Final = "leaderboard/assets"
 
 
 @cache
 def page_data() -> Any:
     """What `assets/pages.json` says of the pages, the states and the tables."""
-    return json.loads(own_assets_text("pages.json"))
+    return json.loads(assets_text("pages.json", ASSETS))
 
 
-def table(
-    name: str,
-    rows: Iterable[Row | Sequence[Cell | str]],
-    *,
-    place: str = "",
-    caption: str = "",
-    axis: Markup = NOTHING,
-    **filled: Sequence[Column],
-) -> Markup:
-    """Renders a table of `assets/pages.json`; `place` and `caption` where it is there several times, `filled` its open columns."""
-    known = page_data()
-    settings = {"id": place or name, **({"caption": caption} if caption else {}), **known["tables"][name]}
-    settings["toggles"] = [Toggle(*each) for each in settings.get("toggles", ())]
+def page_table(name: str, rows: Iterable[Row | Cells], **more: Any) -> Markup:
+    """Renders a table of `assets/pages.json`."""
+    return table(page_data(), name, rows, **more)
 
-    def columns() -> Iterator[Column]:
-        for each in settings.pop("columns"):
-            if isinstance(each, str) and each in filled:
-                yield from filled[each]
-            else:
-                made = Column(**(known["columns"][each] if isinstance(each, str) else each))
-                yield replace(made, axis=axis) if made.kind == "plot" else made
 
-    cells = [
-        row if isinstance(row, Row) else [each if isinstance(each, Cell) else Cell(each) for each in row]
-        for row in rows
-    ]
-    return html_table(list(columns()), cells, **settings)
+def filled(template: str, **values: Any) -> Markup:
+    """Fills a template of the leaderboard."""
+    known = (Address, in_app_link, badge, page_table, notice, yes_no)
+    return rendered(template, room="leaderboard", **{each.__name__: each for each in known}, **values)
 
 
 def metric_cell(metric: Mapping[str, Any] | None, *, state: EntryState, strong: bool = False) -> Cell:
@@ -107,17 +84,6 @@ def day(moment: str) -> str:
 def code_cell(name: str) -> Cell:
     """Writes the id of a submission."""
     return Cell(markup("<code>", escaped(name), "</code>"), sort=name)
-
-
-def facts(said: Iterable[tuple[str, str]]) -> Markup:
-    """Renders what is said under each heading; texts are escaped, unless they are `Markup`."""
-    items = (f"<div><dt>{label}</dt><dd>{escaped(text)}</dd></div>" for label, text in said)
-    return markup('<dl class="mtl-facts">', *items, "</dl>")
-
-
-def billions(parameters: float | None) -> str:
-    """Writes a number of parameters."""
-    return "not said" if parameters is None else f"{parameters:g} billion"
 
 
 def judge_warning(recipe: Mapping[str, Any], about: str = "") -> list[Markup]:
@@ -177,44 +143,23 @@ def model_cell(model: str, note: str = "") -> Cell:
 
 def notice(kind: Literal["good", "bad", "note"], heading: str, *texts: str) -> Markup:
     """Renders a box; texts are escaped, unless they are `Markup`."""
-    paragraphs = "".join(f"<p>{escaped(text)}</p>" for text in texts)
-    # An error is read out at once, the others when there is time.
-    role = "alert" if kind == "bad" else "status"
-    return markup(
-        f'<div class="mtl-notice mtl-notice-{kind}" role="{role}"><p class="mtl-notice-head">',
-        escaped(heading),
-        f"</p>{paragraphs}</div>",
-    )
-
-
-def benchmark_title(task: str) -> str:
-    """Title of a task's benchmark; the task itself when this version does not know it."""
-    known = tasks().get(task)
-    return known.benchmark.title if known is not None else task
-
-
-def task_title(task: str) -> str:
-    """Title of a task; its name when this version does not know it."""
-    known = tasks().get(task)
-    return known.title if known is not None else task
+    return filled("notice.html", kind=kind, heading=heading, texts=texts)
 
 
 def task_order(names: Iterable[str]) -> list[str]:
-    """Sorts tasks as the documentation does; what this version does not know comes last."""
-    order = {name: place for place, name in enumerate(tasks())}
-    return sorted(set(names), key=lambda name: (order.get(name, len(order)), name))
+    """Sorts tasks as the documentation does; of others than this version's the board has no entries."""
+    return sorted(set(names), key=list(tasks()).index)
 
 
-def metrics_of(task: str, entries: Sequence[Entry]) -> list[MetricSpec]:
+def metrics_of(entries: Sequence[Entry]) -> list[MetricSpec]:
     """Lists the declared metrics of a task that at least one of its entries reports, the headline first."""
-    known = tasks().get(task)
     reported = {name for entry in entries for name in entry.metrics}
-    return [] if known is None else [metric for metric in known.metrics if metric.name in reported]
+    return [metric for metric in tasks()[entries[0].task].metrics if metric.name in reported] if entries else []
 
 
-def ranked_metrics(task: str, entries: Sequence[Entry]) -> list[MetricSpec]:
+def ranked_metrics(entries: Sequence[Entry]) -> list[MetricSpec]:
     """Lists the metrics that submissions of a task can be ranked by; those of papers where nothing was submitted."""
-    return metrics_of(task, [entry for entry in entries if entry.state != "reported"]) or metrics_of(task, entries)
+    return metrics_of([entry for entry in entries if entry.state != "reported"]) or metrics_of(entries)
 
 
 @dataclass(frozen=True, kw_only=True)

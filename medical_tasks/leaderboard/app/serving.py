@@ -95,8 +95,7 @@ def server_of(place: str) -> uvicorn.Server:
 
     from medical_tasks.leaderboard.app.door import Door
     from medical_tasks.leaderboard.app.interface import build, head, theme
-    from medical_tasks.leaderboard.app.snapshot import Content
-    from medical_tasks.leaderboard.board import Board
+    from medical_tasks.leaderboard.board import Board, Content
     from medical_tasks.leaderboard.storage import open_storage
 
     # Gradio prints each error of an event, with what the visitor sent; here it is logged, without.

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.leaderboard.app import parts as shared
-from medical_tasks.leaderboard.app.snapshot import Snapshot
+from medical_tasks.leaderboard.board import Snapshot
 from medical_tasks.leaderboard.ranking import OverallEntry, RankRange, group_label, overall_entries, rank_ranges
 from medical_tasks.leaderboard.records import Entry
 from medical_tasks.models.usage import an_answer
-from medical_tasks.report.html_parts import Cell, Column, Markup, Row, escaped, markup
+from medical_tasks.report.html_parts import Cell, Column, Markup, Row, escaped
 from medical_tasks.report.plots import Scale, axis_ticks, interval_mark, scale_of
 from medical_tasks.runs.numbers import coverage, interval, metric_label, percent
 from medical_tasks.spec import MetricSpec
@@ -23,39 +24,29 @@ _MANY: Final = 200
 def task_page(snapshot: Snapshot, task: str, *, metric: str = "", group: str = "") -> Markup:
     """Renders a task's tables: a table a group, the other groups named, and the published results."""
     entries = [entry for entry in snapshot.entries if entry.task == task]
-    metrics = shared.ranked_metrics(task, entries)
+    metrics = shared.ranked_metrics(entries)
     by = next((each for each in metrics if each.name == metric), metrics[0] if metrics else None)
-    parts = [f'<h2 class="mtl-title">{escaped(shared.task_title(task))}</h2>']
+    title = tasks()[task].title
     if by is None:
-        return markup(*parts, '<p class="mtl-empty">No results of this task yet.</p>')
+        return shared.filled("task.html", title=title, by=None)
     groups = shared.groups_of(entries)
     shown = groups if group == ALL_GROUPS else [each for each in groups if each.name == group] or groups[:1]
-    parts.append(_about(by, groups, shown))
     told = [entry.metrics[by.name] for entry in entries if by.name in entry.metrics]
     scale = scale_of([metric.get(end) for metric in told for end in ("value", "ci_low", "ci_high")], by.unit)
     ranked = [measure for each in shown for measure in shared.measures_of(each, by)]
-    for place, each in enumerate(ranked):
-        parts.append(_group_section(snapshot, each, metrics, by, scale=scale, name=f"board-{place}"))
-    if not shown:
-        parts.append('<p class="mtl-empty">No submission of this task was accepted yet.</p>')
     papers = [entry for entry in entries if entry.state == "reported"]
-    return markup(*parts, reported_section(papers, shared.metrics_of(task, papers), by))
-
-
-def _about(by: MetricSpec, groups: Sequence[shared.Group], shown: Sequence[shared.Group]) -> Markup:
-    better = "Higher" if by.higher_is_better else "Lower"
-    said = [
-        f"<p class='mtl-lead'><strong>{escaped(by.name)}</strong>: {escaped(by.description)} {better} is better. ",
-        "A rank is a range where 95 % intervals overlap. ",
-    ]
-    if len(groups) > 1:
-        others = sum(len(group.entries) for group in groups) - sum(len(group.entries) for group in shown)
-        said.append(
-            f"Entries are in {len(groups)} groups, each of one data set, prompt set and judge: "
-            "numbers of different groups are never ranked together"
-            + (f"; {others:,} entries are in groups not shown here. " if others else ". ")
-        )
-    return markup(*said, "</p>")
+    return shared.filled(
+        "task.html",
+        title=title,
+        by=by,
+        groups=len(groups),
+        others=sum(len(each.entries) for each in groups if each not in shown),
+        sections=[
+            _group_section(snapshot, each, metrics, by, scale=scale, name=f"board-{place}")
+            for place, each in enumerate(ranked)
+        ],
+        papers=_papers_table(papers, shared.metrics_of(papers), by),
+    )
 
 
 def _group_section(
@@ -73,22 +64,19 @@ def _group_section(
     took = any(_took(entry).sort is not None for entry in group.entries)
     more = [metric for metric in metrics if metric is not by][:_MORE_METRICS]
     placed = sorted(zip(group.entries, ranks, strict=True), key=lambda pair: _order(pair[0], pair[1], by))
-    made = shared.table(
+    made = shared.page_table(
         "board",
         [_entry_row(snapshot, entry, rank, by, further(entry), scale) for entry, rank in placed],
-        place=name,
+        id=name,
         caption=f"Group {group.name}: {group.words}",
         axis=axis_ticks(scale),
         by=[metric_column(by)],
         more=list(map(metric_column, more)),
         **({} if took else {"took": []}),
     )
-    parts = [*shared.judge_warning(group.entries[0].recipe), made]
-    if left_out := len(metrics) - 1 - len(more):
-        about = f"{left_out} further metrics are not columns here: choose one above, or open a model."
-        parts.append(markup(f'<p class="mtl-small">{about}</p>'))
-    # With columns of set widths a browser need not measure every cell of very many rows.
-    return markup(f'<section class="mtl-group{" mtl-many" if len(placed) > _MANY else ""}">', *parts, "</section>")
+    warnings = shared.judge_warning(group.entries[0].recipe)
+    left_out = len(metrics) - 1 - len(more)
+    return shared.filled("group.html", warnings=warnings, table=made, left_out=left_out, many=len(placed) > _MANY)
 
 
 def _order(entry: Entry, rank: RankRange | None, by: MetricSpec) -> tuple[bool, int, int, float]:
@@ -132,8 +120,8 @@ def _entry_row(
 _PAPER_METRICS = 4
 
 
-def reported_section(entries: Sequence[Entry], metrics: Sequence[MetricSpec], by: MetricSpec) -> Markup:
-    """Renders the published results of a task, unranked; `by` falls back to the first metric that a paper reports."""
+def _papers_table(entries: Sequence[Entry], metrics: Sequence[MetricSpec], by: MetricSpec) -> Markup:
+    """The published results of a task, unranked; `by` falls back to the first metric that a paper reports."""
     if not entries or not metrics:
         return Markup("")
     # A paper's figure is the authors' decision, which stands beside the metric of that name.
@@ -141,25 +129,18 @@ def reported_section(entries: Sequence[Entry], metrics: Sequence[MetricSpec], by
     first = (beside or list(metrics))[0]
     shown = [first, *(metric for metric in metrics if metric is not first)][:_PAPER_METRICS]
     scale = scale_of([entry.metrics.get(first.name, {}).get("value") for entry in entries], first.unit)
-    made = shared.table(
+    return shared.page_table(
         "board-reported",
         [_paper_row(entry, shown, scale) for entry in sorted(entries, key=lambda entry: _paper_key(entry, first))],
         axis=axis_ticks(scale),
         by=[_metric_column(first)],
         more=list(map(_metric_column, shown[1:])),
     )
-    return markup(
-        '<section class="mtl-group mtl-reported"><h3>Reported in papers, not verified</h3>'
-        '<p class="mtl-lead">Figures as their authors print them, without a rank: nobody scored these answers here, and the '
-        "settings differ from this suite's as the last column says.</p>",
-        made,
-        "</section>",
-    )
 
 
 def _metric_column(metric: MetricSpec, *, comparable: bool = True) -> Column:
     said = metric_label(metric.name, {"unit": metric.unit, "comparable": comparable})
-    label = markup(escaped(said).replace("_", Markup("_<wbr>")))
+    label = escaped(said).replace("_", Markup("_<wbr>"))
     return Column(name=metric.name, label=label, kind="number", help=metric.description)
 
 
@@ -180,11 +161,7 @@ def _paper_row(entry: Entry, shown: Sequence[MetricSpec], scale: Scale) -> list[
 
 def differences(sentences: Sequence[str]) -> Markup:
     """Writes how a setting differs, folded away below its number of points."""
-    if not sentences:
-        return Markup("none known")
-    items = "".join(f"<li>{escaped(sentence)}</li>" for sentence in sentences)
-    count = f"{len(sentences)} differences" if len(sentences) > 1 else "1 difference"
-    return markup(f'<details class="mtl-fold"><summary>{count}</summary><ul>{items}</ul></details>')
+    return shared.filled("differences.html", sentences=sentences)
 
 
 def _paper_key(entry: Entry, by: MetricSpec) -> tuple[bool, float, str]:
@@ -203,44 +180,28 @@ def overall_page(snapshot: Snapshot) -> Markup:
     titles = list(dict.fromkeys(title for row in rows for title in (*row.parts, *row.missing)))
     groups = list(dict.fromkeys(row.group for row in rows if row.group))
     letters = {group: place for place, group in enumerate(groups, start=1)}
-    several_groups = len(groups) > 1
     made = []
     for row in rows:
         cells = _overall_cells(row, titles)
-        if several_groups:
+        if len(groups) > 1:
             cells.append(Cell(str(letters[row.group]) if row.group else "none"))
-        made.append(Row(cells, tags=() if row.partial else ("complete",)))
+        made.append(Row(cells, tags=() if row.missing else ("complete",)))
     group = Column(name="group", label="Group", help="Ranks count inside one group alone", facet=True)
     # Headings that stay on one line.
     labels = [f"{each} %".replace("-", "\N{NON-BREAKING HYPHEN}").replace(" ", "\N{NO-BREAK SPACE}") for each in titles]
-    shown = shared.table(
-        "board-overall",
-        made,
-        axis=axis_ticks(),
-        benchmarks=[Column(name=f"part-{place}", label=label, kind="number") for place, label in enumerate(labels)],
-        group=[group] if several_groups else [],
-    )
-    several = (
-        f" The ranked models are in {len(groups)} groups of the same data, prompts and judges: a rank counts inside its group."
-        if several_groups
-        else ""
-    )
-    return markup(
-        '<h2 class="mtl-title">All benchmarks</h2>',
-        '<p class="mtl-lead">The mean of the benchmarks\' headline metrics, each counted once, with its 95 % interval. A model '
-        "that lacks a benchmark has no mean to be ranked by: what it lacks is named. Figures from papers are not part of it."
-        f"{several}</p>",
-        shown,
-    )
+    benchmarks = [Column(name=f"part-{place}", label=label, kind="number") for place, label in enumerate(labels)]
+    shown = [group] if len(groups) > 1 else []
+    table = shared.page_table("board-overall", made, axis=axis_ticks(), benchmarks=benchmarks, group=shown)
+    return shared.filled("overall.html", groups=len(groups), table=table)
 
 
 def _overall_cells(row: OverallEntry, titles: list[str]) -> list[Cell]:
     value = {"ci_low": row.ci_low, "ci_high": row.ci_high}
     note = interval(value) if row.ci_low is not None else ""
-    mean = Cell("n/a", title="a benchmark is missing") if row.partial else Cell(
+    mean = Cell("n/a", title="a benchmark is missing") if row.missing else Cell(
         percent(row.value), sort=row.value, note=note, strong=True
     )  # fmt: skip
-    drawn = (None, None, None) if row.partial else (row.value, row.ci_low, row.ci_high)
+    drawn = (None, None, None) if row.missing else (row.value, row.ci_low, row.ci_high)
     return [
         Cell(str(row.rank) if row.rank else "n/a", sort=row.rank.first if row.rank else None),
         shared.model_cell(row.model),
@@ -253,13 +214,12 @@ def _overall_cells(row: OverallEntry, titles: list[str]) -> list[Cell]:
 
 
 def _benchmark_cell(entry: Entry | None) -> Cell:
-    metrics = shared.metrics_of(entry.task, [entry]) if entry is not None else []
-    if entry is None or not metrics:
+    if entry is None:
         return Cell("n/a", title="nothing comparable of this benchmark")
-    told = entry.metrics[metrics[0].name]
-    words = f"{entry.task}, {metrics[0].name}"
+    # With its interval: what has none is in no overall table.
+    headline = tasks()[entry.task].metrics[0].name
+    told = entry.metrics[headline]
+    words = f"{entry.task}, {headline}"
     if entry.coverage:
         words += f", scored {coverage({'coverage': entry.coverage})}"
-    if told.get("ci_low") is None or told.get("ci_high") is None:
-        return Cell(percent(told.get("value")), sort=told.get("value"), note="no interval", title=words)
     return Cell(percent(told["value"]), sort=told["value"], note=interval(told), title=words)

@@ -25,11 +25,10 @@ from medical_tasks.leaderboard.submission_package.contents import Found, VerifyO
 from medical_tasks.leaderboard.submission_package.privacy import scrub_recipe, texts_allowed
 from medical_tasks.leaderboard.submission_package.results import COMPARED, differences, told
 from medical_tasks.leaderboard.submission_package.rows import item_columns
-from medical_tasks.leaderboard.submission_package.writing import verdict_rows
 from medical_tasks.runs.finishing import finish, score_responses
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.judging import RECORDED, JudgeRequest, RunJudge, TaskJudge
-from medical_tasks.runs.results import VERDICTS_FILE, read_items
+from medical_tasks.runs.results import VERDICTS_FILE, read_items, read_verdicts
 from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import TaskSpec
 
@@ -93,7 +92,7 @@ def scored_again(
     return Scored(
         entry=results["tasks"][answered.task.name],
         rows=read_items(run.path),
-        verdicts=verdict_rows(run.path),
+        verdicts=read_verdicts(run.path),
         replay=replay,
         left=tuple(metric.name for metric in reported.metrics if metric.needs and metric.needs not in given),
     )

@@ -16,7 +16,7 @@ from typing import Any, Final
 from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
 from medical_tasks.data.task_data import run_data
 from medical_tasks.errors import UsageError
-from medical_tasks.io.files import WholeFile, read_text
+from medical_tasks.io.files import WholeFile
 from medical_tasks.leaderboard.submission_package import contents
 from medical_tasks.leaderboard.submission_package.privacy import scrub, texts_allowed
 from medical_tasks.leaderboard.submission_package.reading import make_manifest, read_package
@@ -24,7 +24,7 @@ from medical_tasks.leaderboard.submission_package.results import partial_facts, 
 from medical_tasks.leaderboard.submission_package.rows import NAN, item_columns, verdicts_of_items
 from medical_tasks.leaderboard.submission_package.submitters import read_submitter
 from medical_tasks.runs.responses import check_recipe, run_responses
-from medical_tasks.runs.results import VERDICTS_FILE, read_items, read_results
+from medical_tasks.runs.results import read_items, read_results, read_verdicts
 from medical_tasks.spec import TaskSpec
 
 _NOT_TASKS_OWN = ("asked", "response_sha256")
@@ -60,7 +60,7 @@ def write_package(
             "leaderboards may refuse with --allow-partial."
         )
     rows = read_items(folder)
-    verdicts = verdict_rows(folder)
+    verdicts = read_verdicts(folder)
     items: list[dict[str, Any]] = []
     answers: list[dict[str, str]] = []
     kept: list[Mapping[str, Any]] = []
@@ -68,7 +68,7 @@ def write_package(
         entry = raw["tasks"][name]
         task = reported_task(task_spec(name), entry)
         own = [row for row in rows if row["task"] == name]
-        judged = [row for row in verdicts if row.get("task") == name]
+        judged = [row for row in verdicts if row["task"] == name]
         found = answers_of_run(task, entry["recipe"], folder, options) if texts_allowed(task) else None
         told = found or {}
         answers += [{"task": name, "id": row["id"], "response": told[row["id"]]} for row in own if row["id"] in told]
@@ -100,15 +100,6 @@ def chosen_tasks(folder: Path, entries: Mapping[str, Any], wanted: Sequence[str]
         task_spec(name)
         check_recipe(folder, entries[name]["recipe"])
     return chosen
-
-
-def verdict_rows(folder: Path) -> list[dict[str, Any]]:
-    """Reads the verdicts of a run."""
-    path = folder / VERDICTS_FILE
-    try:
-        return [json.loads(line) for line in read_text(path).split("\n") if line] if path.is_file() else []
-    except ValueError as error:
-        raise UsageError(f"{path}: not JSON lines ({error}). Give the run's command again to write it anew.") from error
 
 
 def _item_rows(

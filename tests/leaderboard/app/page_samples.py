@@ -6,7 +6,7 @@ import hashlib
 from typing import Any
 
 from medical_tasks.benchmarks.catalog import task_spec
-from medical_tasks.leaderboard.app.snapshot import Snapshot
+from medical_tasks.leaderboard.board import Snapshot
 from medical_tasks.leaderboard.ranking import group_of
 from medical_tasks.leaderboard.records import Entry, Event, State, Submission
 from medical_tasks.leaderboard.submission_package.contents import Submitter

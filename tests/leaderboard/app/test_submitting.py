@@ -12,8 +12,7 @@ import pytest
 from medical_tasks.errors import MissingError
 from medical_tasks.leaderboard.app.door import upload_path
 from medical_tasks.leaderboard.app.interface import check, introduction, refused, submit
-from medical_tasks.leaderboard.app.snapshot import Content
-from medical_tasks.leaderboard.board import Board
+from medical_tasks.leaderboard.board import Board, Content
 from medical_tasks.leaderboard.storage import LocalStorage
 from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS
 from tests.leaderboard.app.page_samples import HOSTILE
