@@ -11,6 +11,7 @@ Exit code 2 when nothing can be compared; 0 when something can, with the reasons
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 
 from medical_tasks._api import compared
@@ -41,7 +42,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"list the items that changed, at most N each way (default {_FLIPS}); of --metric, or of each task's first one",
     )
+    parser.add_argument(
+        "--equivalence",
+        type=_margin,
+        metavar="M",
+        help="say whether the runs are equivalent: their difference is smaller than M (0.03: three points), by two one-sided tests",
+    )
     parser.add_argument("--out", type=Path, metavar="FILE.md", help="write it as Markdown too")
+
+
+def _margin(text: str) -> float:
+    try:
+        margin = float(text)
+    except ValueError:
+        margin = math.nan
+    if not 0.0 < margin < math.inf:
+        raise argparse.ArgumentTypeError(f"takes a difference above 0, such as 0.03 for three points, got {text!r}")
+    return margin
 
 
 def _count(text: str) -> int:

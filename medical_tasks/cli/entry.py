@@ -53,6 +53,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Look": {
         "report": "show runs as one page that works offline: intervals, breakdowns, plots, published results, every item",
         "compare": "compare runs, item by item",
+        "gate": "hold runs against a policy of thresholds: GO, NO-GO or INCONCLUSIVE",
         "errors": "what kinds of errors a finished MedCalc-Bench run made, and accuracy by number of attributes",
         "correlate": "how far scores rank models alike, as benchmarks and clinicians: Spearman, Kendall, intervals",
         "meta": "evaluate metrics: agreement with people's preferences and scores, and with each other, over single outputs",

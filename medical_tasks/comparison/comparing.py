@@ -52,6 +52,7 @@ class Selection:
     tasks: Sequence[str] = ()
     metrics: Sequence[str] = ()
     by: str = NONE
+    margin: float | None = None  # of equivalence
 
 
 def read_compared(folder: Path) -> Compared:
@@ -197,7 +198,7 @@ def _compare_task(
 
     def compare(some: Columns, **settings: Any) -> dict[str, Any]:
         try:
-            entry = compare_columns(some, **settings)
+            entry = compare_columns(some, margin=wanted.margin, **settings)
         except ValueError as error:
             raise UsageError(
                 f"{task.name}: the items hold what {some.metric.name} cannot be ({error}). They were changed after scoring: "
@@ -333,7 +334,7 @@ def compare_as_asked(arguments: argparse.Namespace) -> tuple[dict[str, Any], str
     runs = [read_compared(folder) for folder in folders]
     named = dict.fromkeys(task.name for text in arguments.task for task in parse_task_names(text))
     metrics = dict.fromkeys(word.strip() for text in arguments.metric for word in text.split(",") if word.strip())
-    selection = Selection(tasks=list(named), metrics=list(metrics), by=arguments.by)
+    selection = Selection(tasks=list(named), metrics=list(metrics), by=arguments.by, margin=arguments.equivalence)
     _check(selection, [run.results for run in runs], known)
     pairs = compare_pairs(runs, known, all_pairs=arguments.all_pairs, selection=selection)
     if arguments.flips is not None:

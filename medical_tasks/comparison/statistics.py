@@ -30,10 +30,13 @@ CHANGED: Final = 1e-12
 """Values that are closer than this are the same but for rounding."""
 
 
-def compare_columns(columns: Columns, *, resamples: int = RESAMPLES, whole: bool = True) -> dict[str, Any]:
+def compare_columns(
+    columns: Columns, *, resamples: int = RESAMPLES, whole: bool = True, margin: float | None = None
+) -> dict[str, Any]:
     """Compares two runs, the second minus the first; not `whole` is a group, which of few pairs gets no interval and no test.
 
-    Returns the values, difference, interval, counts, `test` and `p` (the test to read), `flips` and `notes`, as JSON.
+    Returns the values, difference, interval, counts, `test` and `p` (the test to read), `flips` and `notes`, as JSON; with a
+    `margin` also `equivalence`: the p values that the difference is within it, and that it is beyond.
     """
     metric = columns.metric
     limits = metric.limits if all(map(math.isfinite, metric.limits)) else None
@@ -53,6 +56,11 @@ def compare_columns(columns: Columns, *, resamples: int = RESAMPLES, whole: bool
     if columns.missing:
         entry |= {"missing_components": list(columns.missing), "comparable": False}
     few = made.n_clusters < FEWEST
+    if margin is not None:
+        a, b, ends = _sides(columns, limits)
+        found = paired.equivalence(a, b, margin, clusters=columns.clusters, limits=ends)
+        within, beyond = (None if math.isnan(p) else p for p in found)
+        entry["equivalence"] = {"margin": margin, "p": within, "p_beyond": beyond}
     if few and not whole:
         entry |= {"ci_low": None, "ci_high": None, "p_value": None, "p": None, "minimum_detectable_difference": None}
         entry.pop("mcnemar", None)
@@ -70,28 +78,24 @@ def adjust(entries: Sequence[dict[str, Any]]) -> None:
 
 
 def _bootstrap(columns: Columns, limits: tuple[float, float] | None, resamples: int) -> Comparison:
+    given: dict[str, Any] = {"clusters": columns.clusters, "limits": limits, "resamples": resamples}
     if columns.metric.kind in ("proportion", "mean") and columns.values is not None:
-        return paired.paired_bootstrap(*columns.values, clusters=columns.clusters, limits=limits, resamples=resamples)
-    return paired.paired_bootstrap_statistic(
-        columns.first,
-        columns.second,
-        average_of(columns.shares),
-        clusters=columns.clusters,
-        limits=limits,
-        resamples=resamples,
-    )
+        return paired.paired_bootstrap(*columns.values, **given)
+    return paired.paired_bootstrap_statistic(columns.first, columns.second, average_of(columns.shares), **given)
 
 
 def _detectable(columns: Columns, limits: tuple[float, float] | None) -> float | None:
-    if columns.metric.kind in ("proportion", "mean") and columns.values is not None:
-        sides, ends = columns.values, limits
-    else:
-        # What an item adds to a statistic of sums (its linear part): the mean of these is the statistic, their spread its error.
-        counted = np.isfinite(np.stack([*columns.first, *columns.second])).all(axis=0)
-        sides = (_linear(columns.shares, columns.first, counted), _linear(columns.shares, columns.second, counted))
-        ends = None
-    found = paired.minimum_detectable_difference(*sides, clusters=columns.clusters, limits=ends)
+    a, b, ends = _sides(columns, limits)
+    found = paired.minimum_detectable_difference(a, b, clusters=columns.clusters, limits=ends)
     return None if math.isnan(found) else found
+
+
+def _sides(columns: Columns, limits: tuple[float, float] | None) -> tuple[Floats, Floats, tuple[float, float] | None]:
+    """Both runs' values by item, and their limits; a statistic of sums is taken as the mean of what each item adds to it."""
+    if columns.metric.kind in ("proportion", "mean") and columns.values is not None:
+        return columns.values[0], columns.values[1], limits
+    counted = np.isfinite(np.stack([*columns.first, *columns.second])).all(axis=0)
+    return _linear(columns.shares, columns.first, counted), _linear(columns.shares, columns.second, counted), None
 
 
 def _linear(shares: Sequence[float], columns: Sequence[Floats], counted: Any) -> Floats:

@@ -13,6 +13,7 @@ from medical_tasks.comparison.statistics import CHANGED, FEWEST, GROUP_RESAMPLES
 from medical_tasks.io.table import align
 from medical_tasks.runs.numbers import NOT_COMPUTABLE, interval, metric_label, number, valued
 from medical_tasks.runs.recipes import mapping, one_line
+from medical_tasks.scoring.paired import ALPHA
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 _LONGEST_NAME = 160
@@ -201,9 +202,23 @@ def headline_notes(pairs: Sequence[Pair]) -> list[str]:
             f"p Holm: adjusted for the {len(pairs)} pairs of one task and metric. Read this one: of several tests some look "
             "significant by chance."
         )
+    notes += [
+        f"{pair.name + ': ' if several else ''}{name}, {metric}: {_equivalence(made, entry.get('unit', ''))}"
+        for pair in pairs
+        for name, task in pair.tasks.items()
+        for metric, entry in task["metrics"].items()
+        if (made := entry.get("equivalence"))
+    ]
     found = [(f"{pair.name}: {name}" if several else name, task) for pair in pairs for name, task in pair.tasks.items()]
     notes += [f"note: {at}: {said}" for at, task in found for said in (*task["warnings"], *_few(task["metrics"]))]
     return [*notes, *(f"not compared: {at}: {said}" for at, task in found for said in task["refused"])]
+
+
+def _equivalence(made: Mapping[str, Any], unit: str) -> str:
+    within, beyond = (made[name] is not None and made[name] < ALPHA for name in ("p", "p_beyond"))
+    said = "equivalent" if within else "not equivalent" if beyond else "equivalence not shown"
+    margin = number(made["margin"], unit) + ("" if unit else " points")
+    return f"{said} within {margin} (p {_p_value(made['p'])}; of a difference beyond it {_p_value(made['p_beyond'])})."
 
 
 def breakdown_notes(tests: int) -> list[str]:

@@ -247,6 +247,43 @@ def minimum_detectable_difference(
     return multiplier * reach * math.sqrt(share / table.effective)
 
 
+def equivalence(
+    a: npt.ArrayLike, b: npt.ArrayLike, margin: float, *, clusters: Clusters | None = None, limits: Limits | None = UNIT
+) -> tuple[float, float]:
+    """Two p-values about the true difference of two runs' means: that it is within the margin, and that it is beyond it.
+
+    Two one-sided tests (Schuirmann 1987, J Pharmacokinet Biopharm 15:657), of items that are right or wrong by Tango's score
+    (1998, Stat Med 17:891), whose variance is that at the margin: one taken from the items is too small where few of them differ.
+    Clusters widen it by the design effect. `nan` for fewer than two clusters.
+    """
+    first, second, counted = _sides(a, b, limits)
+    table = sum_table([second - first, counted], counted, clusters)
+    k, n = table.n_clusters, float(table.n)
+    if k < 2:
+        return math.nan, math.nan
+    each = (second - first)[~np.isnan(counted)]
+    mean = table.totals()[0] / n
+    alone = n / (n - 1) * float(((each - mean) ** 2).sum())
+    df = max(1.0, table.effective - 1.0)
+    binary = bool(np.isin(each, (-1.0, 0.0, 1.0)).all())
+
+    def beyond(shift: float) -> float:
+        """The difference's distance from a shift, in standard errors at that shift."""
+        better, worse = float((each > 0).sum()), float((each < 0).sum())
+        b_ = -better - worse + (2 * n - better + worse) * shift
+        c_ = -worse * shift * (1.0 - shift)
+        least = (math.sqrt(b_ * b_ - 8 * n * c_) - b_) / (4 * n)
+        spread = n * (2 * least + shift * (1.0 - shift)) if binary else alone
+        residuals = table.rows[:, 0] - shift * table.rows[:, 1]
+        if k < n and alone:  # with half a cluster of average size that differs as a whole, as few clusters hide that they do
+            spread *= max(1.0, (k / (k - 1) * float(residuals @ residuals) + (n / k) ** 2 / 2) / alone)
+        return (mean - shift) * n / math.sqrt(spread) if spread > 0.0 else math.copysign(math.inf, mean - shift)
+
+    over, under = beyond(-margin), beyond(margin)
+    within = max(student_tail(over, df), student_tail(-under, df))
+    return within, min(1.0, 2.0 * min(student_tail(under, df), student_tail(-over, df)))
+
+
 def holm(p_values: npt.ArrayLike) -> list[float]:
     """Holm's adjusted p-values: those at most alpha may be called significant, with family-wise error at most alpha.
 

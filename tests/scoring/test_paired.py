@@ -18,6 +18,7 @@ from medical_tasks.scoring.bootstrap import bootstrap_statistic
 from medical_tasks.scoring.estimates import Comparison, Floats, McNemar, as_json
 from medical_tasks.scoring.intervals import student_quantile, student_tail
 from medical_tasks.scoring.paired import (
+    equivalence,
     holm,
     mcnemar,
     minimum_detectable_difference,
@@ -366,3 +367,22 @@ def test_detectable_differences_by_hand() -> None:
     assert math.isnan(minimum_detectable_difference([0.5, 0.7], [0.5, 0.7], clusters=["a", "a"]))
     assert math.isnan(minimum_detectable_difference([0.5], [0.5]))
     assert math.isnan(minimum_detectable_difference([], []))
+
+
+def test_equivalence() -> None:
+    # Tango (1998), soft contact lenses: 43 of 44 pairs alike, one worse; margin 0.1, Z = 1.709.
+    worse = [1.0] * 43 + [0.0]
+    within, beyond = equivalence([1.0] * 44, worse, 0.1)
+    assert student_quantile(1 - within, 43) == pytest.approx(1.709, abs=5e-4)
+    assert (within, beyond) == equivalence(worse, [1.0] * 44, 0.1)
+    assert beyond == 1.0
+    assert equivalence([1.0] * 44, [0.0] * 22 + [1.0] * 22, 0.1)[1] < 1e-3
+    # Of other values a t test: mean difference 0.05, standard deviation 0.1, 25 pairs, margin 0.1: t = 2.5.
+    noise = np.linspace(-1, 1, 25)
+    other = 0.05 + 0.1 * (noise - noise.mean()) / noise.std(ddof=1)
+    assert student_quantile(1 - equivalence([0.0] * 25, other, 0.1, limits=None)[0], 24) == pytest.approx(2.5)
+    clusters = [place // 4 for place in range(44)]
+    assert (
+        equivalence([1.0] * 44, worse, 0.1, clusters=clusters)[0] > 0.1
+    )  # eleven notes hide how alike their items are
+    assert all(map(math.isnan, equivalence([1.0, 0.0], [1.0, 1.0], 0.1, clusters=["a", "a"])))

@@ -1,0 +1,254 @@
+"""Gates: the rules of a policy file held against finished runs.
+
+A rule is met or broken only where its interval says so: GO where the whole 95 % interval meets it, NO-GO where the whole interval,
+widened for the number of rules (Bonferroni), breaks it, else INCONCLUSIVE. So a run that should not pass gets GO, and one that
+should gets NO-GO, in at most 5 % of cases each, whatever the number of rules. Items without a score count as the worst for GO and
+as the best for NO-GO.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from medical_tasks.benchmarks.catalog import tasks
+from medical_tasks.comparison.comparing import NONE, Compared, Selection, compare_tasks, read_compared
+from medical_tasks.comparison.statistics import FEWEST, breakdown_names
+from medical_tasks.errors import UsageError, did_you_mean
+from medical_tasks.io.files import read_text, readable
+from medical_tasks.io.table import align
+from medical_tasks.judges.checks import summary_of
+from medical_tasks.runs.numbers import NOT_COMPUTABLE, number
+from medical_tasks.runs.recipes import one_line
+from medical_tasks.scoring.intervals import normal_quantile
+
+GO, NO_GO, INCONCLUSIVE = "GO", "NO-GO", "INCONCLUSIVE"
+_TAIL: Final = 0.025
+_KINDS: Final[Mapping[str, frozenset[str]]] = {
+    "at_least": frozenset({"metric", "by"}),
+    "at_most": frozenset({"metric", "by"}),
+    "margin": frozenset({"metric", "by", "against"}),
+    "width_at_most": frozenset({"metric", "by"}),
+    "coverage_at_least": frozenset(),
+    "judge_kappa_at_least": frozenset({"check"}),
+}
+"""What a rule limits, and the words that go with it."""
+_OPTIONAL: Final = frozenset({"by"})
+_EXAMPLE: Final = 'It is like: [[rule]] task = "medcalc", metric = "accuracy", at_least = 0.5, a line each.'
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """One rule of a policy."""
+
+    kind: str
+    limit: float
+    task: str
+    metric: str = ""
+    by: str = NONE
+    against: Path = Path()
+    check: Path = Path()
+
+    @property
+    def said(self) -> str:
+        """The rule in words."""
+        what = " ".join(filter(None, (self.task, self.metric)))
+        if self.kind == "margin":
+            return f"{what} at most {self.limit:g} worse than {self.against}"
+        return f"{what} {self.kind.replace('_', ' ')} {self.limit:g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What one run says of a rule, or of one group by it; a limit and an interval in the metric's own unit (shares 0 to 1)."""
+
+    run: str
+    rule: str
+    group: str
+    value: float | None
+    low: float | None
+    high: float | None
+    limit: float
+    unit: str = ""
+    at_most: bool = False
+    verdict: str = INCONCLUSIVE
+    reason: str = ""
+
+    def decided(self, rules: int) -> Finding:
+        """The same with its verdict, as one of so many rules."""
+        if self.reason or self.value is None or self.low is None or self.high is None:
+            return replace(self, reason=self.reason or "no figure")
+        sign = -1.0 if self.at_most else 1.0
+        value, limit = sign * self.value, sign * self.limit
+        low, high = sorted((sign * self.low, sign * self.high))
+        what = "the value" if low == high else "the whole interval"
+        if low >= limit:
+            return replace(self, verdict=GO, reason=f"{what} meets the rule")
+        wider = normal_quantile(1.0 - _TAIL / rules) / normal_quantile(1.0 - _TAIL)
+        if value + wider * (high - value) < limit:
+            return replace(self, verdict=NO_GO, reason=f"{what} breaks the rule")
+        return replace(self, reason="the interval leaves it open: more items decide")
+
+
+def read_policy(path: Path) -> list[Rule]:
+    """Reads a policy; anything that is no rule is named with its number."""
+    with readable(path):
+        try:
+            content = tomllib.loads(read_text(path))
+        except tomllib.TOMLDecodeError as error:
+            raise UsageError(f"{path}: not TOML ({error}). {_EXAMPLE}") from None
+    rules = content.get("rule")
+    if content.keys() - {"rule"} or not isinstance(rules, list) or not rules:
+        raise UsageError(f"{path}: a policy is a list of [[rule]] tables and nothing else. {_EXAMPLE}")
+    return [_rule(entry, f"{path}: rule {place}", path.parent) for place, entry in enumerate(rules, start=1)]
+
+
+def _rule(entry: Any, place: str, folder: Path) -> Rule:
+    kinds = [kind for kind in _KINDS if isinstance(entry, dict) and kind in entry]
+    if len(kinds) != 1:
+        raise UsageError(
+            f"{place}: needs exactly one of {', '.join(_KINDS)}, has {', '.join(kinds) or 'none'}. {_EXAMPLE}"
+        )
+    (kind,) = kinds
+    words = {"task", kind, *_KINDS[kind]}
+    if unknown := sorted(entry.keys() - words):
+        raise UsageError(f"{place}: takes no {unknown[0]} with {kind}.{did_you_mean(unknown[0], words)}")
+    if missing := sorted(words - _OPTIONAL - entry.keys()):
+        raise UsageError(f"{place}: lacks {', '.join(missing)}. {_EXAMPLE}")
+    limit = entry[kind]
+    if isinstance(limit, bool) or not isinstance(limit, int | float) or (kind == "margin" and limit < 0):
+        raise UsageError(f"{place}: {kind} must be a number{', 0 or more' if kind == 'margin' else ''}, got {limit!r}.")
+    texts = {name: entry[name] for name in words - {kind} if name in entry}
+    if wrong := next((name for name, value in texts.items() if not isinstance(value, str)), ""):
+        raise UsageError(f"{place}: {wrong} must be a text, got {texts[wrong]!r}.")
+    known = tasks()
+    task = known.get(texts["task"])
+    if task is None:
+        raise UsageError(f"{place}: there is no task {texts['task']!r}.{did_you_mean(texts['task'], known)}")
+    names = {metric.name for metric in task.metrics if not metric.part}
+    if "metric" in texts and texts["metric"] not in names:
+        raise UsageError(
+            f"{place}: {task.name} has no metric {texts['metric']!r}.{did_you_mean(texts['metric'], names)}"
+        )
+    if "by" in texts and texts["by"] not in breakdown_names(task):
+        raise UsageError(
+            f"{place}: {task.name} has the breakdowns {', '.join(breakdown_names(task))}, got {texts['by']!r}."
+        )
+    paths: dict[str, Any] = {name: folder / texts.pop(name) for name in ("against", "check") if name in texts}
+    return Rule(kind=kind, limit=float(limit), **texts, **paths)
+
+
+def gate(policy: Path, folders: Sequence[Path]) -> tuple[str, list[Finding]]:
+    """Holds every run against every rule; the verdict is the worst of all findings."""
+    rules = read_policy(policy)
+    baselines = {rule.against: read_compared(rule.against) for rule in rules if rule.kind == "margin"}
+    found = [
+        finding
+        for run in map(read_compared, dict.fromkeys(folders))
+        for rule in rules
+        for finding in _findings(rule, run, baselines.get(rule.against))
+    ]
+    decided = [finding.decided(len(found)) for finding in found]
+    verdicts = {finding.verdict for finding in decided}
+    return next(each for each in (NO_GO, INCONCLUSIVE, GO) if each in verdicts), decided
+
+
+def _findings(rule: Rule, run: Compared, baseline: Compared | None) -> Iterator[Finding]:
+    empty = Finding(
+        run=run.label, rule=rule.said, group="", value=None, low=None, high=None, limit=rule.limit,
+        at_most=rule.kind.endswith("at_most"),
+    )  # fmt: skip
+    entry = run.results["tasks"].get(rule.task)
+    if entry is None:
+        yield replace(empty, reason="the run has no such task")
+    elif rule.kind == "coverage_at_least":
+        share = entry["coverage"]["scored"] / max(1, entry["coverage"]["asked"])
+        yield replace(empty, value=share, low=share, high=share)
+    elif rule.kind == "judge_kappa_at_least":
+        yield _judge(rule, entry, empty)
+    elif baseline is not None:
+        yield from _worse(rule, run, baseline, empty)
+    else:
+        groups = {"": entry["metrics"]} if rule.by == NONE else entry["breakdown"].get(rule.by, {})
+        for group, metrics in groups.items():
+            yield _measured(rule, metrics.get(rule.metric), replace(empty, group=group))
+        if not groups:
+            yield replace(empty, reason=f"the run has no groups by {rule.by}")
+
+
+def _measured(rule: Rule, metric: Mapping[str, Any] | None, empty: Finding) -> Finding:
+    if metric is None or metric["value"] is None or metric["ci_low"] is None:
+        return replace(empty, reason=one_line(str((metric or {}).get("reason") or "the run does not report it")))
+    value, low, high = metric["value"], metric["ci_low"], metric["ci_high"]
+    shown = replace(empty, value=value, low=low, high=high, unit=metric.get("unit", ""))
+    if not metric.get("comparable", True):
+        return replace(shown, reason="a judge by words: its numbers stand for nothing")
+    if metric["n"] < FEWEST:
+        return replace(shown, reason=f"too few to tell: {metric['n']} items")
+    if rule.kind == "width_at_most":
+        return replace(shown, value=high - low, low=high - low, high=high - low)
+    if metric.get("bound_low") is None or metric.get("bound_high") is None:
+        return replace(shown, reason="unscored items could change it without limit")
+    return replace(
+        shown, low=low - max(0.0, value - metric["bound_low"]), high=high + max(0.0, metric["bound_high"] - value)
+    )
+
+
+def _worse(rule: Rule, run: Compared, baseline: Compared, empty: Finding) -> Iterator[Finding]:
+    wanted = Selection(tasks=[rule.task], metrics=[rule.metric], by=rule.by)
+    made = compare_tasks(baseline, run, tasks(), selection=wanted)[rule.task]
+    if made["refused"]:
+        yield replace(empty, reason="; ".join(made["refused"]))
+        return
+    for group, metrics in ({"": made["metrics"]} if rule.by == NONE else made["breakdown"].get(rule.by, {})).items():
+        each = metrics.get(rule.metric)
+        if each is None or each["difference"] is None or each["ci_low"] is None or each["n_clusters"] < FEWEST:
+            yield replace(empty, group=group, reason="too few to tell")
+            continue
+        sign = 1.0 if each["higher_is_better"] else -1.0
+        found = {
+            "value": each["difference"],
+            "low": each["ci_low"],
+            "high": each["ci_high"],
+            "unit": each.get("unit", ""),
+        }
+        yield replace(empty, group=group, limit=-sign * rule.limit, at_most=sign < 0, **found)
+
+
+def _judge(rule: Rule, entry: Mapping[str, Any], empty: Finding) -> Finding:
+    with readable(rule.check):
+        text = read_text(rule.check)
+    try:
+        check = summary_of(json.loads(text))
+        kappa, checked = check["kappa"], str(check["judge"])
+    except (ValueError, LookupError, TypeError, StopIteration):
+        raise UsageError(f"{rule.check}: not a result of judge-check. Give its check.json.") from None
+    asked = (entry.get("judge") or {}).get("name")
+    if asked != checked:
+        return replace(empty, reason=one_line(f"the check is of {checked}, the run's judge {asked or 'nobody'}"))
+    return replace(empty, value=kappa["value"], low=kappa["ci_low"], high=kappa["ci_high"], unit="score")
+
+
+def shown(verdict: str, findings: Sequence[Finding]) -> tuple[str, dict[str, Any]]:
+    """The findings as text, and for programs."""
+    several = len({finding.run for finding in findings}) > 1
+    header = ("run", "rule", "group", "verdict", "value", "95 % interval", "why")
+    rows = [
+        (
+            one_line(each.run, 60), each.rule, one_line(each.group, 40), each.verdict, number(each.value, each.unit),
+            NOT_COMPUTABLE if each.low is None else f"{number(each.low, each.unit)} to {number(each.high, each.unit)}",
+            each.reason,
+        )
+        for each in findings
+    ]  # fmt: skip
+    columns = [place for place, name in enumerate(header) if (name != "run" or several)]
+    lines = align([header[place] for place in columns], [[row[place] for place in columns] for row in rows])
+    counts = ", ".join(f"{sum(each.verdict == name for each in findings)} {name}" for name in (GO, NO_GO, INCONCLUSIVE))
+    return "\n".join([*lines, "", f"{verdict} ({counts})"]), {
+        "verdict": verdict,
+        "findings": [asdict(each) for each in findings],
+    }

@@ -1,0 +1,106 @@
+"""Gates: each kind of rule on real runs of the demo, and what is wrong with a policy."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from medical_tasks.cli import main
+from medical_tasks.comparison.gating import GO, INCONCLUSIVE, NO_GO, Finding, gate
+
+ACCURACY = 'task = "medcalc"\nmetric = "accuracy"\n'
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs that have all 31 questions right, and none; beside the second, a judged one."""
+    home = tmp_path_factory.mktemp("runs")
+    data = ["--data", str(home / "data"), "--config", "demo"]
+    for name in ("medcalc_bench", "kqa"):
+        assert main(["build", name, "--config", "demo", "--out", str(home / "data" / name)]) == 0
+    for model in ("reference", "random"):
+        tasks = ["--tasks", "medcalc,kqa", "--judge", "lexical"]
+        assert main(["run", *tasks, "--model", f"baseline/{model}", *data, "--out", str(home / model)]) == 0
+    return home
+
+
+@pytest.mark.parametrize(
+    ("rule", "good", "bad"),
+    [
+        (ACCURACY + "at_least = 0.8", GO, NO_GO),
+        (ACCURACY + "at_least = 0.95", INCONCLUSIVE, NO_GO),  # 31 of 31 right: 87.7 % or more
+        (ACCURACY + "at_most = 0.2", NO_GO, GO),
+        (ACCURACY + 'at_least = 0.8\nby = "category"', INCONCLUSIVE, INCONCLUSIVE),  # groups of fewer than ten
+        (ACCURACY + "width_at_most = 0.2", GO, GO),
+        (ACCURACY + 'against = "reference"\nmargin = 0.2', GO, NO_GO),
+        ('task = "medcalc"\ncoverage_at_least = 1', GO, GO),
+        ('task = "kqa"\nmetric = "comprehensiveness"\nat_least = 0', INCONCLUSIVE, INCONCLUSIVE),  # words are no judge
+        ('task = "mimic_rrs"\ncoverage_at_least = 0.5', INCONCLUSIVE, INCONCLUSIVE),  # not in the run
+    ],
+)
+def test_rules(rule: str, good: str, bad: str, runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    policy = runs / "policy.toml"
+    policy.write_text(f"[[rule]]\n{rule}\n", encoding="utf-8")
+    codes = {GO: 0, NO_GO: 6, INCONCLUSIVE: 7}
+    for name, verdict in (("reference", good), ("random", bad)):
+        assert main(["gate", str(policy), str(runs / name), "--json"]) == codes[verdict]
+        told = json.loads(capsys.readouterr().out)
+        assert told["verdict"] == verdict
+        assert all(finding["reason"] for finding in told["findings"])
+    assert gate(policy, [runs / "reference", runs / "random"])[0] == max(good, bad, key=[GO, INCONCLUSIVE, NO_GO].index)
+
+
+def test_a_judges_check_is_of_the_runs_judge(runs: Path) -> None:
+    kappa = {"value": 0.7, "ci_low": 0.62, "ci_high": 0.77}
+    figures = {"three_way": {"accuracy": kappa, "kappa": kappa}, "two_way": None, "people": None}
+    check = {"set": "kqa", "date": "", "pairs": 399, "scored": 399, "source": "", "prompts": "own", "suite_version": ""}
+    policy = runs / "judge.toml"
+    policy.write_text('[[rule]]\ntask = "kqa"\ncheck = "check.json"\njudge_kappa_at_least = 0.6', encoding="utf-8")
+    for judge, verdict in (("lexical", GO), ("other", INCONCLUSIVE)):
+        (runs / "check.json").write_text(json.dumps({**check, "figures": figures, "judge": {"name": judge}}), "utf-8")
+        assert gate(policy, [runs / "random"])[0] == verdict
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("rule = 3", "a policy is a list of [[rule]] tables and nothing else"),
+        ("[[rule]\n", "not TOML"),
+        ("[[rule]]\n" + ACCURACY, "rule 1: needs exactly one of at_least, at_most, margin"),
+        ("[[rule]]\n" + ACCURACY + "at_least = 'x'", "at_least must be a number, got 'x'"),
+        ("[[rule]]\n" + ACCURACY + "margin = -0.1\nagainst = 'a'", "margin must be a number, 0 or more, got -0.1"),
+        ("[[rule]]\n" + ACCURACY + "margin = 0.1", "rule 1: lacks against"),
+        ("[[rule]]\n" + ACCURACY + "at_least = 1\nbyy = 'category'", "takes no byy with at_least. Did you mean 'by'"),
+        (
+            "[[rule]]\n" + ACCURACY + "at_least = 1\nby = 'sex'",
+            "medcalc has the breakdowns category, calculator, got 'sex'",
+        ),
+        ("[[rule]]\ntask = 'medcalk'\ncoverage_at_least = 1", "there is no task 'medcalk'. Did you mean 'medcalc'"),
+        ("[[rule]]\ntask = 'medcalc'\nmetric = 'f1'\nat_least = 1", "medcalc has no metric 'f1'"),
+    ],
+)
+def test_a_policy_that_is_none_is_named_by_its_rule(
+    text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text(text, encoding="utf-8")
+    assert main(["gate", str(policy), str(tmp_path)]) == 2
+    assert f"{policy}: " in (told := capsys.readouterr().err)
+    assert said in " ".join(told.split())
+
+
+@given(st.floats(0, 1), st.floats(0, 0.3), st.floats(0, 0.3), st.floats(0, 1), st.booleans(), st.integers(1, 60))
+def test_more_rules_never_decide_more(
+    value: float, down: float, up: float, limit: float, at_most: bool, rules: int
+) -> None:
+    finding = Finding(
+        run="", rule="", group="", value=value, low=value - down, high=value + up, limit=limit, at_most=at_most
+    )
+    alone, among = (finding.decided(each).verdict for each in (1, rules))
+    assert among in (alone, INCONCLUSIVE)
+    if alone == GO:  # such a run never breaks the rule
+        assert among == GO
