@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,12 @@ def asked(prompts: PromptSet, item: Item) -> str:
     messages = prompts.render(item)
     assert [message["role"] for message in messages] == ["user"]
     return messages[0]["content"]
+
+
+def word_runs(text: str, length: int = 8) -> set[tuple[str, ...]]:
+    """All runs of so many words of a text, to tell whether another has one of them."""
+    words = re.findall(r"\w+", text.lower())
+    return {tuple(words[place : place + length]) for place in range(len(words) - length + 1)}
 
 
 def write_run(folder: Path, results: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], **more: Any) -> None:

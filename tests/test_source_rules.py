@@ -14,6 +14,7 @@ from setuptools import find_packages
 
 from medical_tasks.errors import install_command
 from medical_tasks.models.encoder import LOCAL
+from tests.case_tables import tabled
 from tests.support import ROOT
 
 SOURCES = sorted((ROOT / "medical_tasks").rglob("*.py"))
@@ -149,16 +150,7 @@ def test_the_hashed_lists_hold_the_pinned_versions(extra: str, at_least: int) ->
     assert [block for block in blocks if "==" in block and "--hash=sha256:" not in block] == []
 
 
-@pytest.mark.parametrize(
-    ("known", "pins", "code"),
-    [
-        ("echo No known vulnerabilities found", "", 2),
-        ("exit 1", "", 2),
-        ("echo urllib3 1.24.1 PYSEC-2019-133; exit 1", "exit 1", 2),
-        ("echo urllib3 1.24.1 PYSEC-2019-133; exit 1", "echo No known vulnerabilities found", 0),
-        ("echo urllib3 1.24.1 PYSEC-2019-133; exit 1", "echo idna 3.20 GHSA-abcd; exit 1", 1),
-    ],
-)
+@tabled("known", "pins", "code")
 def test_an_audit_without_data_is_no_audit(tmp_path: Path, known: str, pins: str, code: int) -> None:
     program = tmp_path / "pip-audit"
     program.write_text(

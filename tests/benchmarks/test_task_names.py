@@ -4,6 +4,7 @@ import pytest
 
 from medical_tasks.benchmarks.catalog import parse_task_names, tasks
 from medical_tasks.errors import UsageError
+from tests.case_tables import tabled
 
 
 @pytest.mark.parametrize(
@@ -36,20 +37,7 @@ def test_the_suite_alone_is_every_task() -> None:
     assert len(found) >= 3
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "empty task name"),
-        ("medcalc,", "empty task name"),
-        ("medcalk", r"unknown task 'medcalk'. Did you mean 'medcalc'. Tasks: medcalc, .*medical-tasks list"),
-        ("other|medcalc|0", "is not of the form|unknown task"),
-        ("medical|medcalc|x", "is not of the form"),
-        ("medical|medcalc|0|0", "is not of the form"),
-        ("medcalc_direct|1", r"1 worked examples are not offered; medcalc_direct has 0"),
-        ("medcalc|5", r"5 worked examples are not offered; medcalc has 0, 1"),
-        ("medcalc|²", "is not of the form"),
-    ],
-)
+@tabled("text", "message")
 def test_bad_names_by_message(text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         parse_task_names(text)

@@ -11,6 +11,7 @@ import pytest
 from medical_tasks.calculators import CALCULATORS, calculate
 from medical_tasks.cli.calc import calculate_batch, calculate_line
 from medical_tasks.cli.entry import main
+from tests.case_tables import tabled
 from tests.cli.wrong_use import CASES, refuse, wrong_use
 from tests.support import ROOT
 
@@ -56,13 +57,7 @@ def test_an_answer_has_its_unit_whatever_the_calculator_is_called(
     assert capsys.readouterr().out.splitlines()[0] == "Mean Arterial Pressure (MAP) = 90 mm Hg"
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["mme", "FentANYL patch Dose=50 mg", "--convention", "fentanyl-patch-by-dose", "FentANYL patch Dose Per Day=2"],
-        ["--convention", "fentanyl-patch-by-dose", "mme", "FentANYL patch Dose=50 mg", "FentANYL patch Dose Per Day=2"],
-    ],
-)
+@tabled("words")
 def test_a_convention_is_followed_and_said(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["calc", *words]) == 0  # 50 x 2 x 2.4 = 240
     told = capsys.readouterr().out

@@ -15,6 +15,7 @@ from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC
 from medical_tasks.cli.entry import VERBS, main
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.runs.results import read_items
+from tests.case_tables import tabled
 from tests.cli.wrong_use import refuse, wrong_use
 from tests.support import ROOT
 
@@ -161,16 +162,7 @@ def test_the_first_help_of_run_is_short_and_names_the_rest(capsys: pytest.Captur
     assert f"{hidden} more options: medical-tasks run --help-all" in told["--help"]
 
 
-@pytest.mark.parametrize(
-    ("line", "offered"),
-    [
-        ("le", ["leaderboard", "leakcheck"]),
-        ("run --ta", ["--tasks", "--task-args"]),
-        ("score kqa_i", ["kqa_icl", "kqa_icl_rag"]),
-        ("build k", ["kqa "]),
-        ("submit --to spa", ["space "]),
-    ],
-)
+@tabled("line", "offered")
 def test_the_shell_completes_names(line: str, offered: list[str], tmp_path: Path) -> None:
     line = f"medical-tasks {line}"
     asked = {"_ARGCOMPLETE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_IFS": "\n"}

@@ -16,6 +16,7 @@ from medical_tasks.cli.doctor import examine
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import MARKER, BuiltConfig, BuiltSplit, built_configs, marker_text
 from medical_tasks.sandbox.probe import probe
+from tests.case_tables import tabled
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -49,14 +50,7 @@ def texts(level: str) -> dict[str, str]:
     return {finding.subject: finding.text for finding in examine() if finding.level == level}
 
 
-@pytest.mark.parametrize(
-    ("package", "version", "subject", "step"),
-    [
-        ("huggingface-hub", "2.4.0", "huggingface-hub version", "pip install 'huggingface-hub<2'"),
-        ("xxhash", "4.0.0", "xxhash version", "pip install 'xxhash<4'"),
-        ("lighteval", "0.14.0", "lighteval version", "pip install lighteval==0.13.0"),
-    ],
-)
+@tabled("package", "version", "subject", "step")
 def test_versions_that_break_are_warned_of(
     versions: dict[str, str | None], package: str, version: str, subject: str, step: str
 ) -> None:
@@ -70,18 +64,7 @@ def test_the_pinned_versions_give_no_warning_and_what_is_not_built_is_told() -> 
     assert "the steps: medical-tasks build medcalc_bench" in texts("optional")["dataset medcalc_bench"]
 
 
-@pytest.mark.parametrize(
-    ("package", "extra", "step"),
-    [
-        ("torch", "lighteval", "pip install lighteval==0.13.0 'accelerate>=1.0' 'torch>=2.7'"),
-        ("inspect-ai", "inspect", "pip install 'inspect-ai>=0.3.200'"),
-        ("vllm", "vllm", "pip install 'lighteval[vllm]==0.13.0'"),
-        ("ray", "ray", "'ray[data]"),
-        ("sentencepiece", "local-judges", "sentencepiece"),
-        ("gradio", "space", "pip install 'gradio>=6'"),
-        ("mypy", "dev", "make env-dev"),
-    ],
-)
+@tabled("package", "extra", "step")
 def test_a_missing_part_is_named_with_the_way_to_get_it(
     versions: dict[str, str | None], package: str, extra: str, step: str
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from medical_tasks.cli.entry import main
 from medical_tasks.runs.results import read_results
+from tests.case_tables import tabled
 
 
 @pytest.fixture
@@ -55,17 +56,7 @@ def test_what_goes_wrong_is_in_it_too(said: Any, capsys: pytest.CaptureFixture[s
     assert made["tasks"]["medcalc"]["coverage"]["asked"] == first["coverage"]["asked"]
 
 
-@pytest.mark.parametrize(
-    ("given", "meant"),
-    [
-        ("gpt-4o", "openai-api/openai/gpt-4o"),
-        ("openai/gpt-4o", "openai-api/openai/gpt-4o"),
-        ("o3-mini", "openai-api/openai/o3-mini"),
-        ("hf/gpt-4o", "hf/gpt-4o"),
-        ("checkpoint", "hf/checkpoint"),
-        ("meta/llama", "meta/llama"),
-    ],
-)
+@tabled("given", "meant")
 def test_the_names_that_other_harnesses_take(given: str, meant: str, said: Any) -> None:
     from medical_tasks.models.opener import full_name
 

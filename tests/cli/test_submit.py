@@ -22,10 +22,8 @@ from tests.benchmarks.archehr_qa.release_files import case, key, write_cases, wr
 from tests.cli.conftest import Serving
 from tests.cli.wrong_use import refuse, wrong_use
 from tests.fault_server import Call
-from tests.support import SHARED, needs_shared
 
 pytestmark = pytest.mark.usefixtures("demo_home")
-FIXTURE = SHARED / "fixtures" / "archehr"
 TASK = "archehr_together"
 CASES = [each.case.id for each in demo_cases()["test"]]
 SOUND = [{"case_id": case_id, "answer": "He slept. |1|\nHe ate. |1,2|"} for case_id in CASES]
@@ -337,30 +335,3 @@ def test_what_is_left_out_of_a_submission_is_told(capsys: pytest.CaptureFixture[
     assert records("s.json") == predicted("archehr_evidence")
     assert check("--split", "test") == 0  # an evidence submission is recognised
     assert "as archehr_evidence takes it" in capsys.readouterr().out
-
-
-@pytest.mark.upstream
-@needs_shared
-def test_a_foreign_submission_is_checked_and_scored_by_one_command(capsys: pytest.CaptureFixture[str]) -> None:
-    source = ["--source", str(FIXTURE), "--split", "dev"]
-    given = str(FIXTURE / "submission.json")
-    assert main(["submit", "--check", given, "--to", "archehr", *source]) == 5
-    told = capsys.readouterr().err
-    assert [line.split(":")[0].strip() for line in told.splitlines()[1:-1]] == [
-        f"case {case}" for case in (2, 3, 4, 5, 5, 6, 9, 11)
-    ]
-    assert main(["score", TASK, "--responses", given, *source, "--out", "run"]) == 0
-    expected = json.loads((FIXTURE / "expected.json").read_text())["factuality"]
-    metrics = results("run")["metrics"]
-    for name, which in (("", "strict"), ("_lenient", "lenient")):
-        for part, share in (("", "f1"), ("_precision", "precision"), ("_recall", "recall")):
-            found = metrics[f"factuality{name}{part}_official"]["value"]
-            assert found == pytest.approx(expected[which]["micro"][share], abs=1e-12)
-    # Written anew, the official scorer makes of it what ours makes of it as it is.
-    again = ["--source", str(FIXTURE), "--responses", given, "--allow-problems"]
-    assert submit(*again) == 0
-    assert main(["score", TASK, "--responses", "submission.json", *source, "--out", "again"]) == 0
-    written = results("again")["metrics"]
-    for name in ("factuality", "factuality_lenient"):
-        for part in ("", "_precision", "_recall"):
-            assert written[f"{name}{part}_official"]["value"] == pytest.approx(metrics[f"{name}{part}"]["value"])

@@ -19,6 +19,7 @@ from medical_tasks.data.dataset_store import MARKER, built_configs, built_name, 
 from medical_tasks.data.task_data import built_from, source_configs
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.private_store import private_home
+from tests.case_tables import tabled
 from tests.tiny_dataset import SOURCE, SPEC, make_rows, write_official
 
 
@@ -157,20 +158,7 @@ def test_changed_files_are_not_read(copy: Path) -> None:
         read_rows(copy, "full", "test", spec=SPEC)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("{", "medical_tasks.json: damaged"),
-        ("[]", r"damaged \(not an object with format, dataset and configs\)"),
-        ('{"format": 1, "dataset": "x", "configs": {"a": {}}}', r"damaged \(KeyError: 'version'\)"),
-        (
-            '{"format": 1, "dataset": "x", "configs": {"a": {"version": "1", "suite": "1", "source": {}, '
-            '"splits": {"s": {"q": 1}}}}}',
-            r"damaged \(TypeError",
-        ),
-        ('{"format": 2, "dataset": "x", "configs": {}}', "format 2, this version reads 1. Upgrade medical-tasks"),
-    ],
-)
+@tabled("text", "message")
 def test_damaged_marker(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / MARKER).write_text(text)
     with pytest.raises(UsageError, match=message):

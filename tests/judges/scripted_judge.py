@@ -124,7 +124,6 @@ class Chaos:
     """Spoils a share of all attempts, each with a fault drawn by seed, conversation, vote and attempt alone."""
 
     def __init__(self, probability: float, *, seed: int) -> None:
-        self.met: Counter[str] = Counter()
         self._attempts: Counter[str] = Counter()
         self._lock = threading.Lock()
         self._probability = probability
@@ -138,5 +137,4 @@ class Chaos:
             if chance.random() >= self._probability:
                 return None
             kind = chance.choice(sorted(FAULTS))
-            self.met[kind] += 1
         return FAULTS[kind](call)

@@ -8,9 +8,9 @@ from typing import Final
 
 import pytest
 
-from medical_tasks.judges.base import Label, Unscored
-from medical_tasks.judges.check_figures import CheckPair, check_figures, labels_of, render_check, same_labels, subset
-from medical_tasks.judges.checks import CORRECTNESS, NLI, VIEWS
+from medical_tasks.judges.base import Label
+from medical_tasks.judges.check_figures import CheckPair, check_figures, render_check, same_labels, subset
+from medical_tasks.judges.checks import CORRECTNESS
 from medical_tasks.scoring.intervals import wilson_interval
 
 CASES = json.loads(Path(__file__).with_name("cases").joinpath("judge_check.json").read_text(encoding="utf-8"))
@@ -144,19 +144,6 @@ def test_answers_without_a_majority() -> None:
     assert figures["people"]["correctness"]["majority"] == {}
     assert [each["agreement"]["value"] for each in figures["raters"]["judge"]] == [0.5, 0.5]
     assert "n/a" in rendered(figures)
-
-
-def test_views_and_labels() -> None:
-    assert len({view.key for view in VIEWS}) == len(VIEWS) == 3
-    three, two = NLI
-    assert [two.of(label) for label in three.classes] == ["entailment", "not_entailment", "not_entailment"]
-    assert three.holds(["neutral", None])
-    assert not three.holds(["not_entailment"])
-    assert two.holds(["neutral", "not_entailment"])
-    assert not CORRECTNESS.holds(["neutral"])
-    labels, reasons = labels_of(["neutral", Unscored(id="a", reason="x"), Unscored(id="b", reason="x")])
-    assert labels == ["neutral", None, None]
-    assert reasons == {"x": 2}
 
 
 @pytest.mark.parametrize(("kappa", "said", "interval"), CASES["a_judge_at_chance"])

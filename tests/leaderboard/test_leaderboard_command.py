@@ -11,6 +11,7 @@ from medical_tasks.leaderboard.board import Board, event_name
 from medical_tasks.leaderboard.storage import LocalStorage
 from medical_tasks.leaderboard.submission_package import verifying
 from medical_tasks.leaderboard.submission_package.contents import Check, Package, Verification, VerifyOptions
+from tests.case_tables import tabled
 from tests.leaderboard.made_packages import cases, package
 
 CASES = cases("leaderboard_command")
@@ -156,13 +157,7 @@ def test_accepting_what_matches_makes_it_verified(capsys: pytest.CaptureFixture[
     assert "accepted (verified) by Ann" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("found", "message"),
-    [
-        ("mismatch", "does not match, and was not accepted. Nothing was changed"),
-        ("not checked", "of medcalc nothing could be scored"),
-    ],
-)
+@tabled("found", "message")
 def test_what_does_not_match_is_not_accepted(
     capsys: pytest.CaptureFixture[str], outcome: dict[str, Any], found: str, message: str
 ) -> None:

@@ -15,7 +15,7 @@ from medical_tasks.models.bertscore import (
     open_bertscore,
 )
 from tests.models.tiny_alignscore import make_roberta
-from tests.models.tiny_embedder import LIMIT, TEXTS
+from tests.models.tiny_embedder import TEXTS
 from tests.scoring.text_cases import triples
 from tests.support import SHARED, needs_shared
 
@@ -134,16 +134,6 @@ def test_the_same_numbers_whatever_the_batch_and_the_best_of_several_references(
     found = scorer.score([TEXTS[0]], [TEXTS[1:]])[0]
     best = [max(column) for column in zip(*map(numbers, alone), strict=True)]
     assert numbers(found) == pytest.approx(best, abs=1e-6)
-
-
-def test_long_texts_are_cut_and_counted(scorer: Any) -> None:
-    long = " ".join(TEXTS)
-    found = scorer.score([long, f"{long} and more"], ["no", "no"])
-    assert scorer.truncated == 2
-    assert numbers(found[0]) == pytest.approx(numbers(found[1]), abs=1e-6)
-    exact = " ".join(["no"] * (LIMIT - 2))
-    scorer.score([exact], ["no"])
-    assert scorer.truncated == 0
 
 
 def test_wrong_input_is_named(bert: Path, scorer: Any, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.embedder import embedder_identity, open_embedder
 from tests.models.tiny_embedder import LIMIT, TEXTS, WIDTH, change_weights, make_bert, make_layout, write_json
-from tests.models.toy_texts import CASES, COMMIT
+from tests.models.toy_texts import CASES
 
 MEAN = {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False}
 LONG = " ".join(TEXTS)
@@ -179,15 +179,6 @@ def test_the_identity_names_what_decides_and_no_place(bert: Path, tmp_path: Path
         {"in_features": WIDTH, "out_features": 8, "activation_function": "torch.nn.modules.linear.Identity"},
     )
     assert embedder_identity(one)["layers"] != said["layers"]
-
-
-def test_a_repository_in_the_cache(bert: Path, hub_cache: Path) -> None:
-    snapshot = hub_cache / "models--clinic--tiny-llm" / "snapshots" / COMMIT
-    shutil.copytree(bert, snapshot, dirs_exist_ok=True)
-    identity = embedder_identity("clinic/tiny-llm")
-    assert (identity["model"], identity["revision"]) == ("clinic/tiny-llm", COMMIT)
-    with pytest.raises(MissingError, match="hf download some-org/other --local-dir models/other"):
-        embedder_identity("some-org/other")
 
 
 def test_what_is_not_here_or_no_encoder(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from medical_tasks.models.checkpoint import Checkpoint
 from medical_tasks.models.endpoint import EndpointModel, FolderTokens, open_endpoint
 from medical_tasks.models.server import ServedModel, open_served, vllm_context, writes_as_folder
 from medical_tasks.spec import Message
+from tests.case_tables import tabled
 from tests.fault_server import Fault
 from tests.models.local_runs import reference
 from tests.models.toy_server import ToyServer, model_at, program, together
@@ -192,14 +193,7 @@ def served(kind: str, folder: Path, tmp_path: Path, **options: str) -> ServedMod
     return model
 
 
-@pytest.mark.parametrize(
-    ("kind", "options", "context"),
-    [
-        ("vllm-server", {}, 4096),
-        ("vllm-server", {"flags": "--max-model-len 1k"}, 1000),
-        ("transformers-server", {}, 4096),
-    ],
-)
+@tabled("kind", "options", "context")
 def test_folder_of_the_model_tells_without_a_server(
     kind: str, options: dict[str, str], context: int, toy_model: Path, tmp_path: Path
 ) -> None:

@@ -19,6 +19,7 @@ from medical_tasks.models import ray_model
 from medical_tasks.models.base import Answer, Failure
 from medical_tasks.models.local_model import ChoicePrompt, LocalSetup, plan_texts
 from medical_tasks.models.opener import open_model
+from tests.case_tables import tabled
 from tests.models.choice_runs import CHOICES, choose
 from tests.models.local_runs import QUESTIONS, Opener, answers, results
 from tests.models.toy_texts import ask
@@ -99,15 +100,7 @@ def test_a_worker_tells_its_errors_in_one_line(toy_model: Path) -> None:
         ray_model._read(ray_model._written(KeyError("text")))
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"engine": "tgi"}, "engine must be one of hf, vllm, got 'tgi'"),
-        ({"batch_size": "auto"}, "batch_size must be a whole number from 1, got 'auto'"),
-        ({"gpus_per_worker": "-1"}, "gpus_per_worker must be a number from 0"),
-        ({"max_num_seqs": "4"}, "unknown model argument 'max_num_seqs' for ray/"),
-    ],
-)
+@tabled("options", "message")
 def test_wrong_arguments(
     options: dict[str, str], message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -23,6 +23,7 @@ from medical_tasks.report.page_data import ReportData, ReportTask
 from medical_tasks.report.texts import chat_text
 from medical_tasks.runs.results import RESULTS_FILE, item_of, read_items, read_results
 from medical_tasks.spec import Item, Message, MetricSpec, PromptSet
+from tests.case_tables import tabled
 from tests.fault_server import Call, FaultServer
 from tests.report.tiny_runs import built, ran
 
@@ -290,19 +291,7 @@ def test_questions_are_those_that_were_put(
 IDS = frozenset({"1", "DEMO/1", "DEMO/1/plan", "a b"})
 
 
-@pytest.mark.parametrize(
-    ("verdict", "owner"),
-    [
-        ("1", "1"),
-        ("DEMO/1/plan/recall/0", "DEMO/1/plan"),  # the longest
-        ("DEMO/1/plans/recall", "DEMO/1"),
-        ("a b/open", "a b"),
-        ("10/must/0", None),  # no part of a name is a name
-        ("DEMO", None),
-        ("", None),
-        ("/", None),
-    ],
-)
+@tabled("verdict", "owner")
 def test_a_verdict_belongs_to_the_longest_id_before_its_slash(verdict: str, owner: str | None) -> None:
     assert item_of(verdict, IDS) == owner
 

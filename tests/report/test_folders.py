@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import json
-import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.report.folders import MARK, read_run, report_places, short_names, without_repeats, write_report
+from tests.case_tables import tabled
 from tests.support import write_run
 
 
@@ -41,33 +41,16 @@ def test_a_run_is_read_by_task(tmp_path: Path) -> None:
     assert read_run(tmp_path / "r", "r", items=False).verdicts == {}
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        (lambda made: made.pop("metrics"), "toy lacks metrics"),
-        (lambda made: made["recipe"].pop("model"), "toy lacks recipe.model"),
-        (lambda made: made["coverage"].pop("scored"), "toy lacks coverage.scored"),
-        (lambda made: made.update(cut_at_length="x"), "toy has cut_at_length 'x', which must be a count"),
-        (lambda made: made.update(judge=[1]), r"toy has judge \[1\], which must be an object"),
-        (lambda made: made.update(judge={"name": "lexical"}), "toy lacks judge.check"),
-        (lambda made: made.update(shortened=2), "toy lacks recipe.truncation"),
-        (lambda made: made["metrics"]["accuracy"].pop("ci_low"), "toy lacks metrics.accuracy.ci_low"),
-        (
-            lambda made: made["metrics"]["accuracy"].update(value="high"),
-            "toy has metrics.accuracy.value 'high', which must be a number",
-        ),
-        (
-            lambda made: made["metrics"]["accuracy"].update(value=math.nan),
-            "toy has metrics.accuracy.value nan, which must be a number",
-        ),
-        (lambda made: made["breakdown"].update(kind=3), "toy has breakdown.kind 3, which must be an object"),
-    ],
-)
-def test_a_damaged_entry_is_told_with_its_file(tmp_path: Path, change: Callable[[Any], None], reason: str) -> None:
+@tabled("place", "value", "reason")
+def test_a_damaged_entry_is_told_with_its_file(tmp_path: Path, place: str, value: Any, reason: str) -> None:
     folder = written(tmp_path / "r", {"toy": entry()})
     file = folder / "results.json"
     told = json.loads(file.read_text())
-    change(told["tasks"]["toy"])
+    *above, last = place.split(".")
+    part = functools.reduce(dict.__getitem__, above, told["tasks"]["toy"])
+    part[last] = value
+    if value == "-":
+        del part[last]
     file.write_text(json.dumps(told))
     with pytest.raises(UsageError, match=rf"results\.json: damaged \({reason}\)\. Give the run's command again"):
         read_run(folder, "r")
@@ -115,18 +98,7 @@ def test_a_folder_that_is_given_twice_counts_once(tmp_path: Path) -> None:
     assert without_repeats(given) == (given[:2], given[2:])
 
 
-@pytest.mark.parametrize(
-    ("runs", "out", "wanted", "files"),
-    [
-        (1, None, None, ["run0/report.html", "run0/report.md"]),
-        (1, None, "html", ["run0/report.html"]),
-        (2, "page.html", None, ["page.html"]),
-        (2, "PAGE.HTM", "html", ["PAGE.HTM"]),
-        (1, "page.md", None, ["page.md"]),
-        (1, "v1.2", "markdown", ["v1.2/report.md"]),
-        (1, "there.html", None, ["there.html/report.html", "there.html/report.md"]),
-    ],
-)
+@tabled("runs", "out", "wanted", "files")
 def test_where_it_goes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runs: int, out: str | None, wanted: str | None, files: list[str]
 ) -> None:
@@ -137,15 +109,7 @@ def test_where_it_goes(
     assert [str(path) for path in places.values()] == files
 
 
-@pytest.mark.parametrize(
-    ("out", "wanted", "message"),
-    [
-        ("a.html", "markdown", "but --format is markdown"),
-        ("a.md", "html", "but --format is html"),
-        ("a.md", "both", "but --format is both"),
-        ("a.pdf", None, r"report is HTML \(.html\) or Markdown \(.md\), not .pdf. Give such a name"),
-    ],
-)
+@tabled("out", "wanted", "message")
 def test_a_suffix_and_a_format_must_agree(tmp_path: Path, out: str, wanted: str | None, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         report_places([tmp_path], tmp_path / out, wanted)

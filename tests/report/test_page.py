@@ -19,6 +19,7 @@ from medical_tasks.report.page import render_page, script_json
 from medical_tasks.report.page_data import ReportData, ReportItem, ReportVerdict
 from medical_tasks.report.published.figures import PublishedResult
 from medical_tasks.spec import Plot, PlotPoint
+from tests.case_tables import tabled
 from tests.report.page_reading import PageReader
 from tests.report.page_samples import calculation, credentialed, empty, judged, published, sample_report
 
@@ -284,16 +285,6 @@ def test_the_unseen_is_written_visibly_and_links_carry_no_referrer() -> None:
     assert link("a", "#task-x") == '<a href="#task-x">a</a>'
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        " javascript:alert(1)",
-        "data:text/html,<script>",
-        "//example.org",
-        "https://a b",
-        'https://a" onclick="x',
-        "#a b",
-    ],
-)
+@tabled("address")
 def test_only_the_web_and_the_page_itself_are_linked(address: str) -> None:
     assert link("<words>", address) == "&lt;words&gt;"

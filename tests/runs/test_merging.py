@@ -23,6 +23,7 @@ from medical_tasks.io.store import Store
 from medical_tasks.models.base import Answer, Failure, Length, OnResult, Request
 from medical_tasks.runs import evaluating
 from medical_tasks.runs.folder import existing_run_folder
+from tests.case_tables import tabled
 from tests.report.tiny_runs import built
 from tests.support import GeneratesOnly
 
@@ -174,14 +175,7 @@ def test_parts_that_disagree_are_named_with_their_items(tmp_path: Path, monkeypa
     assert answers(tmp_path / "merged") == answers(first)
 
 
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ({"max_new_tokens": 9}, r"max_new_tokens none and 9"),
-        ({"model_args": {"dtype": "x"}}, r"model_args nothing and none; model_args.dtype none and x"),
-        ({"max_samples": 13}, "max_samples 14 and 13"),
-    ],
-)
+@tabled("more", "message")
 def test_what_is_of_another_run_is_refused(more: dict[str, Any], message: str, tmp_path: Path) -> None:
     first = ran(tmp_path / "first", "1/2")
     with pytest.raises(UsageError, match=rf"not parts of one run \({message}\)"):

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.sandbox.execution import ALLOW, KILL, MACHINES, PROGRAM_PID, Machine, filter_program, refuse
+from tests.case_tables import tabled
 
 TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 
@@ -85,13 +86,7 @@ def test_calls_that_pass_with_some_arguments(machine: Machine) -> None:
     assert decide(machine, others["capset"]) == decide(machine, others["pivot_root"]) == EPERM
 
 
-@pytest.mark.parametrize(
-    ("name", "header", "prefixes"),
-    [
-        ("x86_64", "/usr/include/x86_64-linux-gnu/asm/unistd_64.h", ("__NR_",)),
-        ("aarch64", "/usr/include/asm-generic/unistd.h", ("__NR_", "__NR3264_")),
-    ],
-)
+@tabled("name", "header", "prefixes")
 def test_the_numbers_are_the_kernels(name: str, header: str, prefixes: tuple[str, ...]) -> None:
     path = Path(header)
     if not path.is_file():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import random
 from collections import Counter
@@ -31,7 +30,6 @@ from medical_tasks.scoring.agreement import (
     with_raters,
 )
 from medical_tasks.scoring.intervals import wilson_interval
-from tests.support import SHARED, needs_shared
 
 # Fleiss (1971), Psychol Bull 76:378, table 1: 30 patients, each put by 6 psychiatrists into one of 5 diagnoses (depression,
 # personality disorder, schizophrenia, neurosis, other).
@@ -203,33 +201,6 @@ def test_laws_of_many_raters(ratings: list[list[str]], chance: random.Random) ->
     for row in ratings:
         found, tally = majority(row), Counter(row)
         assert found is None or all(tally[found] > n for name, n in tally.items() if name != found)
-
-
-def physicians() -> tuple[list[list[str]], list[str]]:
-    with (SHARED / "data" / "kqa" / "NLI_medical_annotator.csv").open(newline="", encoding="utf-8") as stream:
-        rows = list(csv.DictReader(stream))
-    return [[row[f"label_{i}"] for i in range(3)] for row in rows], [row["Question"] + row["answer"] for row in rows]
-
-
-@pytest.mark.upstream
-@needs_shared
-def test_the_physicians_of_k_qa() -> None:
-    # 399 rows of the released file; the figures were computed on it independently, and stated in the project's issue.
-    ratings, answers = physicians()
-    classes = ("Entailment", "Neutral", "Contradiction")
-    counts = rating_counts(ratings, classes=classes)
-    assert counts.shape == (399, 3)
-    assert fleiss_kappa(counts) == pytest.approx(0.7189, abs=5e-5)
-    assert Counter(map(majority, ratings)) == {"Neutral": 234, "Entailment": 153, "Contradiction": 12}
-    assert sum(len(set(row)) == 1 for row in ratings) == 312
-    # 87 rows on which one differs: each of them is left out for the two others.
-    found = leave_one_out(ratings)
-    assert sum(399 - counted for counted in found.counted) == 2 * 87
-    # With statements of one answer together the interval is wider than with each alone.
-    together, alone = pairwise_interval(counts, clusters=answers), pairwise_interval(counts)
-    assert together.ci_high - together.ci_low > alone.ci_high - alone.ci_low
-    assert together.value == pytest.approx(0.8546, abs=5e-5)
-    assert together.ci_low < 0.8546 < together.ci_high
 
 
 CLASSES = ("correct", "incorrect")

@@ -60,15 +60,6 @@ def test_same_distribution_as_a_plain_loop(kind: str) -> None:
     assert ends(estimate) == pytest.approx(expected, abs=0.03 * width)
 
 
-def test_right_and_wrong_items_give_binomial_quantiles() -> None:
-    # The bootstrap of 30 right in 100 is Binomial(100, 0.3) / 100, whose quantiles are known.
-    stats = pytest.importorskip("scipy.stats")
-    level = expanded_level(100)
-    expected = [stats.binom.ppf(p, 100, 0.3) / 100 for p in (level, 1 - level)]
-    estimate = bootstrap_interval([1] * 30 + [0] * 70, resamples=20_000)
-    assert ends(estimate) == pytest.approx(expected, abs=0.0101)
-
-
 def test_few_clusters_and_other_scales_give_the_t_interval() -> None:
     # Four values: the bootstrap standard error is sd / sqrt(4), with the sd over n; freed of narrowness it is the
     # usual one, so the interval is the t interval, up to the draws' noise.

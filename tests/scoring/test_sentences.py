@@ -25,7 +25,6 @@ from medical_tasks.scoring.sentences import (
     sentence_spans,
     split_sentences,
 )
-from tests.support import SHARED, needs_shared
 
 CASES = json.loads(Path(__file__).with_name("cases").joinpath("sentences.json").read_text(encoding="utf-8"))
 
@@ -81,32 +80,14 @@ def test_white_space_around_a_text_plays_no_part(text: str) -> None:
     assert split_sentences(f" \n {text}\n ") == split_sentences(text)
 
 
-@pytest.mark.upstream
-@needs_shared
-def test_the_recorded_sentences() -> None:
-    file = SHARED / "fixtures" / "alignscore" / "expected.json"
-    cases = json.loads(file.read_text(encoding="utf-8"))["cases"]
-    assert len(cases) >= 11
-    for case in cases:
-        for rules in ("punkt", "medical"):  # these texts have no abbreviations: both agree
-            assert split_sentences(case["context"], rules=rules) == case["context_sentences"]
-            assert split_sentences(case["claim"], rules=rules) == case["claim_sentences"]
-
-
 def sentences(text: str, punkt: Punkt = UNTRAINED) -> list[str]:
     return [text[start:end] for start, end in punkt_spans(text, punkt)]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (" \n", []),
-        ("Dr. Lee came.", ["Dr.", "Lee came."]),  # untrained, it knows no abbreviation
-        ("J. Lee gave 5. mg today.", ["J. Lee gave 5. mg today."]),  # initials; numbers before small letters
-        ("Wait... No! Why?! Yes.", ["Wait... No!", "Why?!", "Yes."]),  # an ellipsis ends nothing
-        ("  He left.  ", ["  He left."]),
-    ],
-)
+# untrained, it knows no abbreviation
+# initials; numbers before small letters
+# an ellipsis ends nothing
+@pytest.mark.parametrize(("text", "expected"), CASES["untrained"])
 def test_untrained(text: str, expected: list[str]) -> None:
     assert sentences(text) == expected
 

@@ -27,12 +27,10 @@ from medical_tasks.benchmarks.archehr_qa.scoring import (
     model_metrics,
     notes_comparison,
     official_answer,
-    positives,
     question_comparison,
     relevance_values,
     word_metrics,
 )
-from medical_tasks.benchmarks.archehr_qa.spec import OFFICIAL, share_name
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.alignscore import open_alignscore
 from medical_tasks.models.bertscore import DISTILBERT_LAYER_4, open_bertscore
@@ -40,55 +38,6 @@ from medical_tasks.scoring.umls.index import Folding, build_index
 from tests.benchmarks.archehr_qa.asked_items import checked_items, demo_items, small_item
 from tests.models.tiny_alignscore import make_alignscore
 from tests.support import SHARED, needs_shared
-
-LABELS = {"1": "essential", "2": "supplementary", "3": "not-relevant", "4": "essential"}
-NAN = math.nan
-
-
-@pytest.mark.parametrize(
-    ("cited", "counts", "shares"),
-    [
-        (("1", "4"), (2, 0, 0), (1.0, 1.0, 1.0)),
-        (("4", "2", "9", "9"), (1, 2, 1), (1 / 3, 0.5, 0.4)),  # an unknown id is wrong; twice is once
-        (("3",), (0, 1, 2), (0.0, 0.0, 0.0)),
-        ((), (0, 0, 2), (NAN, 0.0, 0.0)),
-    ],
-)
-def test_by_hand(cited: tuple[str, ...], counts: tuple[int, int, int], shares: tuple[float, float, float]) -> None:
-    assert [positives(LABELS, lenient=lenient) for lenient in (False, True)] == [("1", "4"), ("1", "2", "4")]
-    found = count(cited, positives(LABELS, lenient=False))
-    assert found == Counts(*counts)
-    values, weights = factuality_values("cited", {"strict": found})
-    names = ("factuality_precision", "factuality_recall", "factuality")
-    assert [values[name] for name in names] == pytest.approx(shares, nan_ok=True)
-    hits, wrong, missed = counts
-    assert [weights[name] for name in names] == [hits + wrong, hits + missed, 2 * hits + wrong + missed]
-    macro = ("factuality_macro_precision", "factuality_macro_recall", "factuality_macro")
-    assert [values[name] for name in macro] == pytest.approx(shares, nan_ok=True)
-    assert not set(macro) & set(weights)
-
-
-@pytest.mark.parametrize(
-    ("kind", "counts", "ours", "theirs"),
-    [
-        ("cited", Counts(), (NAN, NAN, NAN), (0.0, 0.0, 0.0)),
-        ("evidence", Counts(), (NAN, NAN, NAN), (1.0, 1.0, 1.0)),  # nothing named where nothing is right
-        ("alignment", Counts(), (NAN, NAN, NAN), (0.0, 0.0, 0.0)),
-        ("evidence", Counts(wrong=2), (0.0, NAN, 0.0), (0.0, 0.0, 0.0)),
-        ("evidence", Counts(missed=2), (NAN, 0.0, 0.0), (0.0, 0.0, 0.0)),
-    ],
-)
-def test_where_there_is_nothing(kind: str, counts: Counts, ours: tuple[float, ...], theirs: tuple[float, ...]) -> None:
-    for official, wanted in ((False, ours), (True, theirs)):
-        values, weights = factuality_values(kind, {"strict": counts}, official=official)
-        for how in ("micro", "macro"):
-            names = [share_name(kind, "strict", how, part) for part in ("precision", "recall", "f1")]
-            found = [values[f"{name}{OFFICIAL if official else ''}"] for name in names]
-            assert found == pytest.approx(wanted, nan_ok=True)
-        assert set(weights) < set(values)
-    unknown, _ = factuality_values(kind, {"strict": None}, official=True)
-    assert all(map(math.isnan, unknown.values()))  # without a key nothing is right or wrong
-
 
 _SETS = st.frozensets(st.integers(0, 8))
 

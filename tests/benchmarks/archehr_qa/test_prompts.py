@@ -58,22 +58,13 @@ def test_a_question_is_one_message_that_ends_with_what_is_given(task: TaskSpec) 
 
 
 def test_what_the_forms_ask_for() -> None:
-    for name in ("together", "evidence_first"):
-        assert "at most 75 words" in asked(name)
-        assert "|3,4|" in asked(name)
-    assert "at most 75 words" in asked("answer_first")
     assert "|" not in asked("answer_first")
-    assert "at most 15 words" in asked("question")
-    assert asked("evidence").count("3,4,9") == 1
-    assert "Do not cite" in asked("answer")
     assert asked("alignment").endswith(
         "Answer:\n1: The fever came from a stone in the duct.\n2: The stone was taken out.\n3: Then the fever went away."
     )
     for name in ("together", "answer_first", "answer", "evidence"):
         assert "stone in the duct" not in asked(name)  # the clinician's answer stays out
-    text = question_text("cite", case(), answer=("One.", "Two."))
-    assert text.endswith("Answer:\nOne.\nTwo.")
-    assert "\n5: The fever was gone" in text
+    assert question_text("cite", case(), answer=("One.", "Two.")).endswith("Answer:\nOne.\nTwo.")
     # The example of the form is of the form.
     (line,) = re.findall(r"^.*\|3,4\|$", prompts.texts()["asked"]["together"]["form"], re.MULTILINE)
     assert read_answer(line, ("3", "4")).problems == ()

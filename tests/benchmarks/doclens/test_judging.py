@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -265,11 +265,7 @@ def test_questions_for_judges_of_entailment_and_without_an_answer(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("reference", "same", "claims", "reasons"),
-    [
-        ("What helps?", True, ((True,), (True,)), ()),
-        ("What helps now?", False, ((None,), (False,)), ("judge: http 500",)),
-    ],
+    ("reference", "same", "claims", "reasons"), cases("judging", "missing_on_a_question", tuples=True)
 )
 def test_a_missing_verdict_on_a_question_matters_only_where_it_can(
     tmp_path: Path, reference: str, same: bool, claims: Any, reasons: tuple[str, ...]
@@ -284,14 +280,7 @@ def test_a_missing_verdict_on_a_question_matters_only_where_it_can(
 # What is refused
 
 
-@pytest.mark.parametrize(
-    ("mode", "style", "message"),
-    [
-        ("batched", "cot", "style cot asks about one claim at a time, and cannot be batched. Give --judging single"),
-        ("batched", "plain", "cannot be batched"),
-        ("single", "yaml", "style must be one of json_cot, json, cot, plain; got 'yaml'"),
-    ],
-)
+@pytest.mark.parametrize(("mode", "style", "message"), cases("judging", "refused"))
 def test_combinations_are_refused_before_anybody_is_asked(mode: Any, style: str, message: str) -> None:
     table = TableJudge({})
     with pytest.raises(UsageError, match=message):
@@ -421,21 +410,6 @@ def test_claims_that_cannot_be_read_are_asked_for_again(tmp_path: Path, reply: s
     assert (never.one.section.reference_claims, never.one.reasons) == (None, (UNREADABLE,))
 
 
-# Planted verdicts
-
-
-# A server that fails
-
-
-# Recorded verdicts
-
-
-def record(folder: Path, rows: Sequence[Mapping[str, Any]]) -> RecordedJudge:
-    path = folder / "verdicts.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return RecordedJudge(path)
-
-
 @pytest.mark.parametrize(("values", "message"), cases("judging_faults", "recorded", tuples=True))
 def test_recorded_verdicts_of_another_kind_are_refused(values: dict[str, Any], message: str) -> None:
     known: dict[str, Any] = {
@@ -466,5 +440,7 @@ def test_what_a_private_run_keeps_holds_no_text_and_is_scored_again(tmp_path: Pa
     assert [redact_value(row["value"]) for row in made_too.session.rows[:2]] == ["", ""]
     done = judge(tmp_path, [one], perfect, **claims)
     rows = [{**row, "text": "", "value": redact_value(row["value"])} for row in done.session.rows]
-    judging = Judging(judge=record(tmp_path, rows), prompts=OWN, mode="batched")
+    kept = tmp_path / "verdicts.jsonl"
+    kept.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    judging = Judging(judge=RecordedJudge(kept), prompts=OWN, mode="batched")
     assert judge_units([one], judging, **claims) == done.verdicts

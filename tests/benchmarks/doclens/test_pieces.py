@@ -222,20 +222,6 @@ def test_markers_stand_where_they_say_and_go_with_spaces_beside_them_alone(text:
     assert left.count("\n") == text.count("\n")
 
 
-@pytest.mark.upstream
-@needs_shared
-def test_where_the_authors_remove_more_or_less() -> None:
-    cases = json.loads((SHARED / "fixtures" / "doclens" / "expected.json").read_text(encoding="utf-8"))[
-        "remove_citations"
-    ]
-    differing = {case["text"]: remove_citations(case["text"]) for case in cases}
-    assert len(differing) == 9
-    # Lists are whole markers, the space at the beginning goes with its marker, a bracket of the prose stays.
-    assert {
-        text for text, left in differing.items() if left != next(c for c in cases if c["text"] == text)["expected"]
-    } == {"List [1,2] y", " [4] lead", "keep ] bracket"}
-
-
 Read = tuple[tuple[str, tuple[int, ...]], ...]
 
 OUTPUTS = st.text(max_size=80) | st.lists(st.sampled_from(cases("citations")["outputs"]), max_size=25).map("".join)
@@ -274,17 +260,6 @@ def test_long_texts_are_read_whole() -> None:
     for part in (". ", "[1]", "[", "[1 ", "a. ", "PLAN:\n", "**a", "x"):
         text = part * 5000
         assert "".join(one.raw for one in read_sentences(text)) == text
-
-
-@pytest.mark.upstream
-@needs_shared
-@pytest.mark.parametrize(("name", "cited"), cases("citations", "sane", tuples=True))
-def test_the_fixture_outputs_read_sanely(name: str, cited: tuple[tuple[int, ...], ...]) -> None:
-    rows = json.loads((SHARED / "fixtures" / "doclens" / "generation.json").read_text(encoding="utf-8"))
-    assert len(rows) == 10
-    (row,) = [one for one in rows if one["example_id"] == name]
-    assert tuple(one.citations for one in read_sentences(row["output"])) == cited
-    assert list(read_sources(row["input"])) == list(range(12))
 
 
 @pytest.mark.upstream

@@ -41,7 +41,7 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import Item, PromptSet, TaskSpec
 from tests.benchmarks.doclens.task_items import BY_NAME, cases, exemplar_rows, items_of, own_rows, report, reports
 from tests.benchmarks.doclens.task_items import KINDS as NAMES
-from tests.support import SHARED, asked, needs_shared
+from tests.support import SHARED, asked, needs_shared, word_runs
 
 
 def prompts_of(task: TaskSpec, *, citations: str = "yes") -> PromptSet:
@@ -82,10 +82,8 @@ def test_every_form_whole(form: str) -> None:
 def test_what_is_said_of_citing() -> None:
     for form, said in texts.TEXTS.items():
         assert [marker.ids for marker in find_markers(said.citing)] == [(3,), (4,)]
-        assert "at least one, at most ten" in said.citing
         assert ("turns" if form in ("note", "section") else "sentences") in said.citing
         assert "cite" not in said.task
-    assert "15 words" in texts.TEXTS["question"].task
     assert numbered_source(items_of("aci_bench")[0]).startswith("[0][doctor] ")
     assert numbered_source(items_of("meqsum")[0]).startswith("[0] ")
 
@@ -94,20 +92,8 @@ def test_one_worked_example() -> None:
     task = BY_NAME["doclens_own"]
     one = replace(task, options={**task.options, "shots": "1"}, exemplars="train")
     prompts = load_prompts(one, exemplars=own_rows()[:1])
-    said = texts.TEXTS["text"]
-    assert asked(prompts, items_of("doclens_own")[1]) == "\n\n".join(
-        [
-            said.given,
-            said.task,
-            said.citing,
-            "Here is one done already.",
-            "Text:\n[0] Seen for gout.\n[1] Uric acid is 9.\n[2] Allopurinol was started.",
-            "Summary:\nGout [0]. Allopurinol started [2].",
-            "Now do this one.",
-            "Text:\n[0] x",
-            "Summary:",
-        ]
-    )
+    said = asked(prompts, items_of("doclens_own")[1])
+    assert "[2] Allopurinol was started.\n\nSummary:\nGout [0]. Allopurinol started [2].\n\nNow do this one." in said
     assert prompts.settings == {"citations": "yes", "seed": 17, "examples": ["a"]}
     bare = asked(
         load_prompts(one, arguments={"citations": "no"}, exemplars=own_rows()[1:2]), items_of("doclens_own")[0]
@@ -246,19 +232,16 @@ def test_gold_of_the_release() -> None:
 @pytest.mark.upstream
 def test_our_texts_are_not_the_authors() -> None:
     """No run of eight words of their prompts or their paper is in ours."""
-
-    def runs(text: str) -> set[tuple[str, ...]]:
-        words = re.findall(r"\w+", text.lower())
-        return {tuple(words[place : place + 8]) for place in range(len(words) - 7)}
-
     files = sorted((SHARED / "data" / "doclens" / "prompts" / "generation").glob("*.json"))
     assert len(files) == 12
-    theirs = runs((SHARED / "seeds" / "001_c45a0873f0615a1b.txt").read_text(encoding="utf-8"))
+    theirs = word_runs((SHARED / "seeds" / "001_c45a0873f0615a1b.txt").read_text(encoding="utf-8"))
     for file in files:
-        theirs |= {run for message in json.loads(file.read_text(encoding="utf-8")) for run in runs(message["content"])}
+        theirs |= {
+            run for message in json.loads(file.read_text(encoding="utf-8")) for run in word_runs(message["content"])
+        }
     assert len(theirs) > 15_000
     said = [part for each in texts.TEXTS.values() for part in (each.given, each.task, each.citing)]
-    ours = {run for text in (*said, *texts.SECTION_TASKS.values()) for run in runs(text)}
+    ours = {run for text in (*said, *texts.SECTION_TASKS.values()) for run in word_runs(text)}
     assert len(ours) > 250
     assert not ours & theirs
 
@@ -348,18 +331,6 @@ def test_a_kind_with_too_few_reports() -> None:
     kinds = r"of 6 kinds of reports \(modality and anatomy\), split train of mimic_rrs has 5"
     with pytest.raises(MissingError, match=kinds):
         ids("mimic_rrs_six_shot", [row for row in rows if row["id"] != "142"])
-
-
-@needs_shared
-@pytest.mark.upstream
-def test_the_examples_of_the_release() -> None:
-    """Ids of the released files, which are public."""
-    visits, questions = release("train", "validation")
-    assert len(visits) == 67
-    assert ids("aci_bench_two_shot", visits) == ["D2N006", "D2N008"]
-    assert ids("aci_bench_section_one_shot", visits) == [f"D2N006/{section}" for section in SECTIONS]
-    assert len(questions) == 50
-    assert ids("meqsum_two_shot", questions) == ["37", "62"]
 
 
 VISIT = (

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.benchmarks.catalog import tasks
-from medical_tasks.benchmarks.ehrnoteqa.data import load_items
 from medical_tasks.benchmarks.ehrnoteqa.prompts import load_prompts
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
 from medical_tasks.spec import TaskSpec
-from tests.benchmarks.ehrnoteqa.tiny_items import item, task_of
+from tests.benchmarks.ehrnoteqa.tiny_items import item
 
 PrerequisiteError = pytest.importorskip("inspect_ai._util.error").PrerequisiteError
 _registry = pytest.importorskip("medical_tasks._registry")
@@ -43,12 +42,3 @@ def test_inspect_cannot_ask_for_probabilities(task: TaskSpec, tmp_path: Path) ->
         adapter.load(task, spec, config=None, data=str(tmp_path), prompts="own", upstream=None)
     with pytest.raises(PrerequisiteError, match=refused):
         adapter.inspect_task(task, [item()], load_prompts(task), {})
-
-
-def test_what_is_written_could_be_asked() -> None:
-    """The adapter makes samples of a written task as of any other; only the guard keeps them out."""
-    task = task_of("mc")
-    (shown,) = load_items(task, [item().fields])
-    (sample,) = adapter.inspect_task(task, [shown], load_prompts(task), {}).dataset
-    assert sample.target == "B. A marble."
-    assert "[note 2 start]" in sample.input[0].text

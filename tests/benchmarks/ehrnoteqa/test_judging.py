@@ -144,13 +144,6 @@ def test_planted_verdicts_do_not_move_the_score(tmp_path: Path, form: str, about
     assert (done.one.values["accuracy"], len(done.backend.calls)) == (0.0, 1)
 
 
-@pytest.mark.parametrize("plant", [plant for plant in PLANTS if "think" not in plant])
-def test_a_judge_that_repeats_a_plant_beside_its_verdict_is_asked_again(tmp_path: Path, plant: str) -> None:
-    for form, kind in (("open", "open"), ("mc", "choice")):
-        done = judge(tmp_path, form, [ITEM], [plant], lambda call, kind=kind: f"{plant}\n{reply(kind, False)}")  # type: ignore[misc]
-        assert done.one.unscored == UNREADABLE
-
-
 # The authors' prompts
 
 

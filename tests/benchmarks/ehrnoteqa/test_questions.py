@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import (
 from medical_tasks.errors import UsageError
 from tests.benchmarks.ehrnoteqa.twin_files import SECRET
 from tests.case_tables import cases, tabled
-from tests.support import SHARED, needs_shared
+from tests.support import SHARED, needs_shared, word_runs
 
 
 def note(**changes: Any) -> dict[str, Any]:
@@ -150,12 +149,8 @@ def test_the_papers_examples() -> None:
 def test_our_texts_are_not_the_papers(texts: Iterable[str], length: int) -> None:
     """No run of so many words of the paper, which prints the judge's prompts, is in ours."""
 
-    def runs(text: str) -> set[tuple[str, ...]]:
-        words = re.findall(r"\w+", text.lower())
-        return {tuple(words[place : place + length]) for place in range(len(words) - length + 1)}
-
-    theirs = runs(PAPER.read_text(encoding="utf-8"))
+    theirs = word_runs(PAPER.read_text(encoding="utf-8"), length)
     assert len(theirs) > 10_000
-    ours = {run for text in texts for run in runs(text)}
+    ours = {run for text in texts for run in word_runs(text, length)}
     assert ours
     assert not ours & theirs

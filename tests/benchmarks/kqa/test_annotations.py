@@ -23,6 +23,7 @@ from medical_tasks.io.store import Store
 from medical_tasks.judges.base import JudgeOptions, JudgePrompts, Judging, Question, Unscored
 from medical_tasks.judges.session import JudgeSession
 from tests.benchmarks.kqa.physicians_csv import JUDGED, rows, said, write
+from tests.case_tables import tabled
 from tests.judges.scripted import ScriptedBackend, TableJudge
 from tests.support import SHARED, needs_shared
 
@@ -55,20 +56,7 @@ def test_where_the_file_is_looked_for(tmp_path: Path) -> None:
     assert find_annotations(tmp_path) == find_annotations(tmp_path / "dataset") == find_annotations(path) == path
 
 
-@pytest.mark.parametrize(
-    ("column", "value", "message"),
-    [
-        ("label_1", "Maybe", r"row 3, column 'label_1': must be Entailment, Neutral, Contradiction, got 'Maybe'"),
-        ("majority_label", "Neutral", r"row 3, column 'majority_label': 'Neutral' is not what at least two"),
-        (
-            "label_0",
-            "Contradiction",
-            r"'majority_label': 'Entailment' is not .* \(Contradiction, Entailment, Neutral\)",
-        ),
-        ("category_x", "Optional", r"row 3, column 'category_x': must be Must_have or Nice_to_have, got 'Optional'"),
-        ("claim", "  ", r"row 3, column 'claim': empty"),
-    ],
-)
+@tabled("column", "value", "message")
 def test_a_wrong_cell_is_named(tmp_path: Path, column: str, value: str, message: str) -> None:
     made = rows()
     made[1][column] = value

@@ -13,7 +13,7 @@ from medical_tasks.benchmarks.kqa.prompts import DOCUMENTS_VARIABLE, EXEMPLARS, 
 from medical_tasks.benchmarks.kqa.spec import BENCHMARK, KQA, KQA_ICL, KQA_ICL_RAG, KQA_RAG
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import Item, TaskSpec
-from tests.support import SHARED, asked, needs_shared
+from tests.support import SHARED, asked, needs_shared, word_runs
 
 ITEMS = load_items(KQA, demo_rows())
 MOLE = next(item for item in ITEMS if "mole" in item.fields["question"])
@@ -140,21 +140,15 @@ def test_gold_has_each_statement_on_its_own_line() -> None:
 def test_our_texts_are_not_the_authors() -> None:
     """No run of eight words of the release's judge prompts, answers or statements is in our prompts or examples."""
     import json
-    import re
 
     folder = SHARED / "data" / "kqa"
-
-    def runs(text: str) -> set[tuple[str, ...]]:
-        words = re.findall(r"\w+", text.lower())
-        return {tuple(words[place : place + 8]) for place in range(len(words) - 7)}
-
     theirs: set[tuple[str, ...]] = set()
     for path in sorted((folder / "prompts").glob("*.txt")):
-        theirs |= runs(path.read_text(encoding="utf-8"))
+        theirs |= word_runs(path.read_text(encoding="utf-8"))
     for line in (folder / "questions_w_answers.jsonl").read_text(encoding="utf-8").splitlines():
         values = json.loads(line)
         for text in (values["Question"], values["Free_form_answer"], *values["Must_have"], *values["Nice_to_have"]):
-            theirs |= runs(text)
+            theirs |= word_runs(text)
     assert len(theirs) > 10_000
 
     ours = [*TEXTS.values(), *(text for exemplar in EXEMPLARS for text in exemplar.values())]
@@ -163,4 +157,4 @@ def test_our_texts_are_not_the_authors() -> None:
         ours += [row["question"], row["answer"], *row["must_have"], *row["nice_to_have"]]
     assert len(ours) > 100
     for text in ours:
-        assert not runs(text) & theirs
+        assert not word_runs(text) & theirs

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import logging
 import math
 import os
 import subprocess
@@ -189,15 +188,6 @@ assert not {"jax", "numba", "datasets", "torch", "huggingface_hub"} & set(sys.mo
     assert said[0] == said[1]
     assert said[0].startswith("demo/fever-medicines#1 ")
     assert list(home.iterdir()) == []
-
-
-def test_what_is_kept_out_of_sight_comes_back() -> None:
-    before = {name: sys.modules.get(name) for name in ("json", "no_such_package")}
-    with module._out_of_sight(("json", "no_such_package")), pytest.raises(ImportError):
-        import json  # noqa: F401
-    assert {name: sys.modules.get(name) for name in before} == before
-    assert "no_such_package" not in sys.modules
-    assert logging.getLogger("bm25s").level == logging.WARNING
 
 
 @pytest.mark.parametrize(("text", "words"), cases("retrieval")["words"])

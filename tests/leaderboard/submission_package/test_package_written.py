@@ -17,7 +17,7 @@ from medical_tasks.leaderboard.submission_package.contents import answer_sha256,
 from medical_tasks.leaderboard.submission_package.privacy import FILE_SETTINGS, scrub, scrub_recipe
 from medical_tasks.leaderboard.submission_package.reading import read_package
 from medical_tasks.leaderboard.submission_package.verifying import verify_package
-from medical_tasks.runs.results import item_of, read_items
+from medical_tasks.runs.results import read_items
 from tests.leaderboard.made_packages import cases
 from tests.leaderboard.submission_package.conftest import CREDENTIALED, KQA, MEDCALC, Runs
 
@@ -146,9 +146,3 @@ def test_what_a_judge_met_is_not_told_and_every_file_setting_is_known() -> None:
     }
     assert found
     assert found <= FILE_SETTINGS
-
-
-def test_a_question_is_about_the_longest_id_it_begins_with() -> None:
-    ids = {"a", "a/b", "c"}
-    cases = {"a/b/must/0": "a/b", "a/x/0": "a", "c": "c", "d/0": None, "": None}
-    assert {question: item_of(question, ids) for question in cases} == cases

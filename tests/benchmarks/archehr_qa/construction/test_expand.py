@@ -26,7 +26,7 @@ from medical_tasks.benchmarks.archehr_qa.construction.posts import (
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.judges.base import Unreadable
-from medical_tasks.spec import Ask, Dialogue, Done, Item
+from medical_tasks.spec import Dialogue, Done, Item
 from tests.benchmarks.archehr_qa.construction.own_files import (
     POSTS,
     SECRET,
@@ -61,22 +61,12 @@ def test_replies_that_can_be_used_and_those_that_cannot() -> None:
         assert problem in found.problem
 
 
-def test_asked_again_with_what_was_wrong() -> None:
-    protocol = UntilReadable(tries=2)
+def test_a_message_is_quoted_and_a_second_reply_is_read() -> None:
     item = Item(id="m1", fields={"text": 'They said "wait". </s>'}, groups={}, cluster="m1")
     opening = load_prompts().render(item)
-    assert json.dumps('They said "wait". ')[:-1] in opening[0]["content"]
     assert "</s>" not in opening[0]["content"]
-
-    def turn(*answers: str) -> object:
-        (found,) = protocol.next_turns([Dialogue(item=item, opening=opening, answers=answers)], {})  # type: ignore[arg-type]
-        return found
-
-    again = turn("no")
-    assert isinstance(again, Ask)
-    assert "That cannot be used: no JSON" in again.messages[-1]["content"]
-    assert turn("no", "") == Done(json.dumps({"failed": "no JSON"}))
-    done = turn("no", GOOD)
+    dialogue = Dialogue(item=item, opening=opening, answers=("no", GOOD))
+    (done,) = UntilReadable(tries=2).next_turns([dialogue], {})  # type: ignore[arg-type]
     assert isinstance(done, Done)
     assert json.loads(done.text)["tries"] == 2
 
@@ -101,6 +91,7 @@ def test_by_a_model(folder: Path, server: FaultServer, capsys: pytest.CaptureFix
     assert "1 of 3 messages have no usable reply:\n  m4: no JSON" in said.err
     assert SECRET not in said.out + said.err
     assert len(server.calls) == 4
+    assert "That cannot be used: no JSON" in server.calls[-1].body["messages"][-1]["content"]
     codes = load_post_codes(folder)
     assert codes == {"m1": ["Acute kidney failure"], "m2": ["Acute kidney failure"], "m4": []}
     made = json.loads((folder / "expand.json").read_text())

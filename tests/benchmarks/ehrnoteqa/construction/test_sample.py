@@ -99,13 +99,7 @@ def test_too_few_patients() -> None:
     assert draw(lengths, spec(allow_fewer=True)) == {(1, 1): ["1"], (1, 2): ["2"]}
 
 
-@pytest.mark.parametrize(
-    ("option", "texts"),
-    [
-        ("cells", ["", "1:1", "3:1=2", "1:1=2,1:1=3", "1:0=2", "1:1=0", "1:1=2;1:2=2"]),
-        ("bounds", ["", "3000", "7000,3000", "0,5", "3000,3000", "a,b"]),
-    ],
-)
+@tabled("option", "texts")
 def test_cells_and_bounds_that_are_none(option: str, texts: list[str]) -> None:
     for text in texts:
         with pytest.raises(MedicalTasksError, match=f"--{option}"):
