@@ -266,7 +266,7 @@ _Dumper.add_representer(str, _text)
 
 def leaderboard_config(task: TaskSpec, spec: DatasetSpec) -> str:
     """Names the configuration that holds the task's questions and no others."""
-    level = f"level{task.options.get('level')}"
+    level = task.options.get("config") or f"level{task.options.get('level')}"
     return level if level in spec.configs else spec.default_config
 
 
@@ -285,6 +285,7 @@ def eval_text(
         if task.dataset == spec.name
         and spec.default_config != "own"
         and not task.baseline
+        and "config" not in task.options  # generated, by everybody with another seed
         and (built is None or set(split_names(task.split)) <= set(built.get(leaderboard_config(task, spec), ())))
     ]
     if not chosen:

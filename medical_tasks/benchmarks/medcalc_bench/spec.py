@@ -46,7 +46,7 @@ MEDCALC_BENCH = DatasetSpec(
   year      = {2024},
   url       = {https://arxiv.org/abs/2406.12036}
 }""",
-    configs=("v1.0", "v1.2", "verified", "own", "demo", "fresh"),
+    configs=("v1.0", "v1.2", "verified", "own", "demo", "fresh", "twins"),
     default_config="v1.0",
     how_to_get=(
         "medical-tasks build medcalc_bench --fetch (v1.0; v1.2 with --config v1.2), which fetches the official file",
@@ -57,7 +57,7 @@ MEDCALC_BENCH = DatasetSpec(
         "rows of your own, none of credentialed notes (CSV, XLSX): medical-tasks build medcalc_bench --source FILE --config own",
         "without any download: medical-tasks build medcalc_bench --config demo",
         "without any download, new questions for all 55 calculators: medical-tasks build medcalc_bench --config fresh --seed 7 "
-        "--n 1100",
+        "--n 1100 (families of notes that differ in one thing: --config twins)",
     ),
     version="1.1.0",
 )
@@ -87,6 +87,32 @@ METRICS = (
     ),
 )
 
+_PAIRED = "; over members whose base was asked too"
+TWIN_METRICS = (
+    MetricSpec(
+        name="accuracy",
+        kind="proportion",
+        description="Right replies to all members of the families: the answer, or the notice of what the note lacks or contradicts.",
+    ),
+    MetricSpec(
+        name="necessary_update",
+        kind="proportion",
+        description=f"Where the right reply changes, replies that are right and other than the one to the base{_PAIRED}.",
+    ),
+    MetricSpec(
+        name="unwarranted_change",
+        kind="proportion",
+        description=f"Where the right reply stays, replies other than the one to the base{_PAIRED}.",
+        higher_is_better=False,
+    ),
+    MetricSpec(
+        name="answer_without_evidence",
+        kind="proportion",
+        description="Where a needed value is not in the note, replies that give an answer all the same.",
+        higher_is_better=False,
+    ),
+)
+
 # The longest worked explanation of the benchmark (Caprini) is about 1,100 tokens; twice that leaves room to think.
 _COT_TOKENS = 2048
 _DIRECT_TOKENS = 128
@@ -102,6 +128,7 @@ class MedCalcBench(Benchmark):
         "errors": "medical_tasks.benchmarks.medcalc_bench.errors_verb",
     }
     title = "MedCalc-Bench"
+    mixed_rows = True
     paper = DATASET.paper
     datasets = (DATASET,)
 
@@ -114,6 +141,11 @@ class MedCalcBench(Benchmark):
         from medical_tasks.benchmarks.medcalc_bench.data import load_items
 
         return load_items(task, rows)
+
+    def keeps(self, task: TaskSpec, row: Mapping[str, Any]) -> bool:
+        from medical_tasks.benchmarks.medcalc_bench.data import keeps
+
+        return keeps(task, row)
 
     def load_prompts(
         self, task: TaskSpec, name: str = "own", upstream: Path | None = None, **settings: Any
@@ -156,20 +188,26 @@ class MedCalcBench(Benchmark):
 BENCHMARK = MedCalcBench()
 
 
-def _task(name: str, title: str, *, style: str, tokens: int, shots: int = 0, protocol: str = "") -> TaskSpec:
+def _task(
+    name: str, title: str, *, style: str, tokens: int, shots: int = 0, protocol: str = "", **more: Any
+) -> TaskSpec:
+    given: dict[str, Any] = {"metrics": METRICS, "version": "2-A", "groups": ("category", "calculator"), **more}
     return TaskSpec(
         name=name,
         title=title,
         benchmark=BENCHMARK,
         dataset=DATASET.name,
         split="test",
-        metrics=METRICS,
-        version="2-A",
         generation_size=tokens,
-        groups=("category", "calculator"),
         cluster="note",
-        options={"style": style, "shots": str(shots), "family": "medcalc" if style in ("cot", "one_shot") else name},
+        options={
+            "style": style,
+            "shots": str(shots),
+            "family": "medcalc" if style in ("cot", "one_shot") else name,
+            **({"config": "twins"} if style == "twins" else {}),
+        },
         protocol=protocol,
+        **given,
     )
 
 
@@ -197,5 +235,14 @@ MEDCALC_CODE = _task(
     tokens=_COT_TOKENS,
     protocol="code",
 )
+MEDCALC_TWINS = _task(
+    "medcalc_twins",
+    "MedCalc-Bench, families of notes that differ in one thing",
+    style="twins",
+    tokens=_COT_TOKENS,
+    metrics=TWIN_METRICS,
+    version="1-A",
+    groups=("kind", "category", "calculator"),
+)
 
-MedCalcBench.tasks = (MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT, MEDCALC_OPEN_BOOK, MEDCALC_CODE)
+MedCalcBench.tasks = (MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT, MEDCALC_OPEN_BOOK, MEDCALC_CODE, MEDCALC_TWINS)
