@@ -10,6 +10,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,7 +75,7 @@ COLUMNS = (
     ),
     Column(
         name="note_type",
-        description="Where the note is from: Extracted, Template, Handwritten; Synthetic in `demo` and `fresh`, Twin and its kind in `twins`",
+        description="Where the note is from: Extracted, Template, Handwritten; Synthetic in `demo`, `fresh`; Twin: KIND in `twins`",
     ),
     Column(name="patient_note", description="The note"),
     Column(name="question", description="What is to be calculated"),
@@ -267,29 +268,17 @@ def _is_answer(text: str, output_type: str) -> bool:
     return math.isfinite(number) and (output_type == "decimal" or number.is_integer())
 
 
-TWIN = "Twin: "
-"""What the note type of a twin begins with; its kind follows."""
-
-
-def keeps(task: TaskSpec, row: Mapping[str, Any]) -> bool:
-    """Whether a task asks a row: of twins without an answer only the task that says what to reply then, and of all others not that one."""
-    if task.options["style"] == "twins":  # rows of the demo are families of one
-        return str(row["note_type"]).startswith(TWIN) or str(row["note_id"]).startswith("demo-")
-    return row["note_type"] not in (f"{TWIN}missing", f"{TWIN}contradiction")
-
-
 def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
     """Makes one item a row."""
     items = []
     kinds: dict[tuple[str, ...], Mapping[str, str]] = {}  # one for all rows of a calculator
     twins = task.options["style"] == "twins"
-    for row in rows:
-        if not keeps(task, row):
-            continue
+    for row in filter(partial(task.benchmark.keeps, task), rows):
         category, name = row["category"], row["calculator_name"]
-        kind = {"kind": row["note_type"].removeprefix(TWIN) if row["note_type"].startswith(TWIN) else "base"}
-        groups = {**(kind if twins else {}), "category": category, "calculator": name}
-        groups = kinds.setdefault(tuple(groups.values()), groups)
+        made = {"category": category, "calculator": name}
+        if twins:
+            made = {"kind": row["note_type"].partition("Twin: ")[2] or "base", **made}
+        groups = kinds.setdefault(tuple(made.values()), made)
         cluster = str(row["note_id"])
         if cluster.isdigit():  # no Open-Patients id, which names one note: every calculator counts such notes from 1
             cluster = "note-" + hashlib.sha256(str(row["patient_note"]).encode()).hexdigest()[:16]

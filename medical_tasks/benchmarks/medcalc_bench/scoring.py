@@ -105,6 +105,7 @@ def decided(
     lower: str | float | None = None,
     upper: str | float | None = None,
 ) -> Decision:
+    """Decides on what a reply states; see `decide`."""
     if kind == "date":
         days = [each.value for each in dates(str(gold))]
         if len(days) != 1 or days[0] is None:
@@ -163,6 +164,7 @@ def _notes(stated: Sequence[Quantity], subject: Subject) -> tuple[str, ...]:
 
 @cache
 def subject_of(calculator_id: int, kind: AnswerKind) -> Subject:
+    """What replies about a calculator are searched for."""
     if kind == "date":
         return Subject(scan=dates)
     if kind == "gestational_age":

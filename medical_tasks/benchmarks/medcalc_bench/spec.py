@@ -92,7 +92,7 @@ TWIN_METRICS = (
     MetricSpec(
         name="accuracy",
         kind="proportion",
-        description="Right replies to all members of the families: the answer, or the notice of what the note lacks or contradicts.",
+        description="Right replies to all members: the answer, or the notice of what the note lacks or contradicts.",
     ),
     MetricSpec(
         name="necessary_update",
@@ -143,9 +143,9 @@ class MedCalcBench(Benchmark):
         return load_items(task, rows)
 
     def keeps(self, task: TaskSpec, row: Mapping[str, Any]) -> bool:
-        from medical_tasks.benchmarks.medcalc_bench.data import keeps
-
-        return keeps(task, row)
+        if task.options["style"] == "twins":  # rows of the demo are families of one
+            return str(row["note_type"]).startswith("Twin: ") or str(row["note_id"]).startswith("demo-")
+        return row["note_type"] not in ("Twin: missing", "Twin: contradiction")  # who is not told has no reply to them
 
     def load_prompts(
         self, task: TaskSpec, name: str = "own", upstream: Path | None = None, **settings: Any

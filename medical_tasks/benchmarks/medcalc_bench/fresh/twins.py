@@ -30,13 +30,10 @@ KINDS: Final = ("base", "threshold", "missing", "contradiction", "unit", "distra
 
 T = TypeVar("T")
 _TEXTS: Final = read_json("twins.json")
-_CASES: Final = read_json("cases.json")["cases"]
+_DATA: Final = read_json("cases.json")
 _AIM, _LONG_AIM = (80, 115), 190
-_SAME: Final = 0.01
-"""How far a value, and an answer, may move when a unit's printed steps round it."""
-_TRIES: Final = 100
-_TRIES_A_NUMBER: Final = 6
-_PLACES: Final = {"vitals": "exam", "labs": "tests", "gas": "tests"}
+_NEAR: Final = 0.01  # how far a unit's printed steps may move a value; printed thresholds lie as close
+_TRIES, _TRIES_A_NUMBER = 100, 6
 
 
 class _Exchanged(Draw):
@@ -46,14 +43,8 @@ class _Exchanged(Draw):
 
     def __init__(self, key: str, at: int = -1, instead: float = 0.0) -> None:
         super().__init__(key)
-        usual, self.drawn = self._next, 0
-
-        def exchanged() -> float:
-            self.drawn += 1
-            value = usual()
-            return instead if self.drawn - 1 == at else value
-
-        self._next = exchanged
+        usual, self.drawn = self._next, itertools.count()
+        self._next = lambda: (usual(), instead)[next(self.drawn) == at]
 
 
 class _Steady(Draw):
@@ -91,18 +82,18 @@ class _Subject:
     """The value that a family is about, and another one of it that changes the answer."""
 
     item: Input
-    old: object  # its entity
-    new: object
+    new: object  # the other entity
     spoken: str  # how a gold names it
     kind: str  # `vitals`, `labs` and `gas` for readings, `words`, `age`, or `finding` for one that the base leaves out
+    said: Any  # the other statement: a reading or a text
     place: tuple[str, Any, int] = ("", None, 0)  # attribute of the chart, key and place of its statement
-    said: tuple[Any, Any] = ("", "")  # the statement, old and new
     exchange: tuple[int, float] = (-1, 0.0)  # the random number exchanged
 
 
 @cache
-def _steps(calculator: AnyCalculator, method: str) -> tuple[tuple[Any, ...], ...]:
-    return tuple(tuple(step[1:]) for step in _CASES[CASE_OF[calculator.id]]["steps"] if step[0] == method)
+def _steps(calculator: AnyCalculator, method: str) -> tuple[list[str], ...]:
+    steps = _DATA["cases"][CASE_OF[calculator.id]]["steps"]
+    return tuple([part for part in step[1:] if isinstance(part, str)] for step in steps if step[0] == method)
 
 
 def twin_rows(seed: int, n: int) -> Iterator[dict[str, Any]]:
@@ -114,25 +105,18 @@ def twin_rows(seed: int, n: int) -> Iterator[dict[str, Any]]:
 
 def _family(seed: int, number: int) -> Iterator[dict[str, Any]]:
     calculator = CALCULATORS[(number - 1) % len(CALCULATORS)]
-    for attempt in range(_TRIES):
-        key = f"twin:{seed}:{number}:{attempt}"
-        chart = draw_chart(calculator, draw := _Exchanged(key))
-        subject = _subject(chart, key, draw.drawn) if _complete(chart) else None
-        if subject is not None:
-            break
-    else:
-        raise RuntimeError(f"no twins of {calculator.name} with seed {seed} in {_TRIES} draws")
-    draw = Draw(f"{key}:family")
-    question = draw.pick(QUESTIONS[calculator.id])
+    keys = (f"twin:{seed}:{number}:{attempt}" for attempt in range(_TRIES))
+    key, subject = next((key, found) for key in keys if (found := _subject(calculator, key)))
+    draw, chart = Draw(f"{key}:family"), draw_chart(calculator, Draw(key))
+    question, aim, result = draw.pick(QUESTIONS[calculator.id]), draw.whole(*_AIM), calculator.calculate(chart.entities)
     if calculator.slug == "steroid_conversion":
         source, target = chart.entities["input steroid"], chart.entities["target steroid"]
         question = question.replace("{source}", steroid_words(source[0])).replace("{target}", steroid_words(target))  # type: ignore[index, arg-type]
-    words, aim = len(note_text(_copy(chart)).split()), draw.whole(*_AIM)
-    result = calculator.calculate(chart.entities)
+    words = len(note_text(chart).split())
     for kind in KINDS:
         # Each member draws the patient anew, since a chart is changed by what is written into it.
         member = draw_chart(calculator, _Exchanged(key, *(subject.exchange if kind == "threshold" else ())))
-        gold = _MEMBERS[kind](member, subject, Draw(f"{key}:{kind}"), result)
+        gold = _member(kind, member, subject, Draw(f"{key}:{kind}"), result)
         if gold is None:
             continue
         again = ":again" if kind == "distractor" else ""
@@ -140,8 +124,8 @@ def _family(seed: int, number: int) -> Iterator[dict[str, Any]]:
         add_background(member, words, _LONG_AIM if again else aim)
         member.draw = _Steady(f"{key}:note{again}")
         asked = (note_text(member), question, dict(member.entities))
-        answered = gold if isinstance(gold, Result) else result
-        row = synthetic_row(0, f"twin-{seed}-{number}", calculator, asked, answered.answer_text, answered.explanation)
+        told = gold if isinstance(gold, Result) else result
+        row = synthetic_row(0, f"twin-{seed}-{number}", calculator, asked, told.answer_text, told.explanation)
         row["note_type"] = f"Twin: {kind}"
         if isinstance(gold, str):
             why = "is not in the note" if kind == "missing" else "has two values at the same time in the note"
@@ -150,34 +134,27 @@ def _family(seed: int, number: int) -> Iterator[dict[str, Any]]:
         yield row
 
 
-def _copy(chart: Chart) -> Chart:
-    """The chart with draws that leave those of the original alone."""
-    made = object.__new__(Chart)
-    made.__dict__.update(chart.__dict__, draw=_Steady("words"))
-    return made
+def _subject(calculator: AnyCalculator, key: str) -> _Subject | None:
+    """A value without which there is no answer, else one that may be missing, else a finding that the note leaves out.
 
-
-def _complete(chart: Chart) -> bool:
-    """Whether every value that the calculator takes when there is one is stated: no reader may call one of them missing."""
-    wanted = {step[1] for step in _steps(chart.calculator, "perhaps")} | {"cycle_length_days"}
-    return all(item.name in chart.entities for item in chart.calculator.inputs if item.parameter in wanted)
-
-
-def _subject(base: Chart, key: str, draws: int) -> _Subject | None:
-    """A value without which there is no answer, else one that may be missing, else a finding that the note leaves out."""
-    draw, before, second = Draw(f"{key}:subject"), base.calculator.calculate(base.entities), None
-    for exchange in draw.shuffled([(at, draw.between(0, 1)) for at in range(draws) for _ in range(_TRIES_A_NUMBER)]):
-        subject = _difference(base, draw_chart(base.calculator, _Exchanged(key, *exchange)))
-        if subject and _moved(before, base.calculator.calculate({**base.entities, subject.item.name: subject.new})):
+    None where the patient will not do: a value is left out that counts when it is there, so that a reader may call it missing.
+    """
+    base, draw, second = draw_chart(calculator, counted := _Exchanged(key)), Draw(f"{key}:subject"), None
+    wanted = {step[0] for step in _steps(calculator, "perhaps")} | {"cycle_length_days"}
+    if any(item.parameter in wanted and item.name not in base.entities for item in calculator.inputs):
+        return None
+    before = calculator.calculate(base.entities)
+    tries = [(at, draw.between(0, 1)) for at in range(next(counted.drawn)) for _ in range(_TRIES_A_NUMBER)]
+    for exchange in draw.shuffled(tries):
+        subject = _difference(base, draw_chart(calculator, _Exchanged(key, *exchange)))
+        if subject and _moved(before, calculator.calculate({**base.entities, subject.item.name: subject.new})):
             if subject.item.absent is REQUIRED:
                 return replace(subject, exchange=exchange)
             second = second or replace(subject, exchange=exchange)
-    if second is not None:
-        return second
-    for item, name in _unstated(base, draw):
-        if _moved(before, base.calculator.calculate({**base.entities, item.name: True})):
-            return _Subject(item=item, old=None, new=True, spoken=item.name, kind="finding", said=("", name))
-    return None
+    for item, name in [] if second else _unstated(base, draw):
+        if _moved(before, calculator.calculate({**base.entities, item.name: True})):
+            return _Subject(item=item, new=True, spoken=item.name, kind="finding", said=name)
+    return second
 
 
 def _moved(before: Result, after: Result) -> bool:
@@ -195,178 +172,129 @@ def _difference(one: Chart, other: Chart) -> _Subject | None:
     if len(names) != 1 or one.entities.keys() != other.entities.keys():
         return None
     item = next(item for item in one.calculator.inputs if item.name == names[0])
-    drugs = [str(chart.entities.get("input steroid")).split(",")[0] for chart in (one, other)]
-    alike = replace(other.person, age=one.person.age) == one.person and drugs[0] == drugs[1]
-    if not alike or isinstance(item, Flag) or item.parameter in ("sex", "target_steroid") or any(
-        getattr(one, name) != getattr(other, name) for name in ("setting", "reason", "story", "voice", "style", "side")
-    ):  # fmt: skip
-        return None  # drugs stand in the question too
-    said = [(*each, one_said, other_said) for *each, one_said, other_said in _statements(one, other) or ()]
-    given: dict[str, Any] = {"item": item, "old": one.entities[item.name], "new": other.entities[item.name]}
-    if one.person.age != other.person.age:
-        unit = "months" if one.person.months else "years"
-        ages = (f"{one.person.age} {unit}", f"{other.person.age} {unit}")
-        return _Subject(**given, spoken="age", kind="age", said=ages) if said == [] and item.name == "age" else None
-    if len(said) != 1:
+    drug, drug_then = (str(chart.entities.get("input steroid")).split(",")[0] for chart in (one, other))
+    # Drugs stand in the question too.
+    alike = replace(other.person, age=one.person.age) == one.person and drug == drug_then
+    same = ("setting", "reason", "story", "voice", "style", "side")
+    alike = alike and all(getattr(one, name) == getattr(other, name) for name in same)
+    if not alike or isinstance(item, Flag) or item.parameter in ("sex", "target_steroid"):
         return None
-    ((attribute, at, place, old, new),) = said
-    if (attribute == "values" and old.name != new.name) or (attribute == "phrases" and not at[1]):
-        return None
-    spoken = "blood pressure" if item.parameter.endswith("tolic_mm_hg") else item.name
-    if item.name == "input steroid":
-        spoken += f" ({steroid_words(given['old'][0])})"
-    kind = at if attribute == "values" else "words"
-    return _Subject(**given, spoken=spoken, kind=kind, place=(attribute, at, place), said=(old, new))
-
-
-def _statements(one: Chart, other: Chart) -> list[tuple[str, Any, int, Any, Any]] | None:
-    """The statements in which two charts of the same form differ; None where the form does."""
-    found = []
+    said = []
     for attribute in ("values", "sentences", "phrases"):
         ours, theirs = getattr(one, attribute), getattr(other, attribute)
         if {at: len(each) for at, each in ours.items()} != {at: len(each) for at, each in theirs.items()}:
             return None
         for at in ours:
             pairs = enumerate(zip(ours[at], theirs[at], strict=True))
-            found += [(attribute, at, place, old, new) for place, (old, new) in pairs if old != new]
-    return found
+            said += [((attribute, at, place), old, new) for place, (old, new) in pairs if old != new]
+    new = other.entities[item.name]
+    if item.name == "age" and not said:
+        text = f"{other.person.age} {'months' if one.person.months else 'years'}"
+        return _Subject(item=item, new=new, spoken="age", kind="age", said=text)
+    if len(said) != 1 or one.person != other.person:
+        return None
+    ((place, before, after),) = said
+    reading = place[0] == "values"
+    if (reading and before.name != after.name) or (place[0] == "phrases" and not place[1][1]):
+        return None
+    spoken = "blood pressure" if item.parameter.endswith("tolic_mm_hg") else item.name
+    spoken += f" ({steroid_words(drug[2:-1])})" if item.name == "input steroid" else ""
+    return _Subject(item=item, new=new, spoken=spoken, kind=place[1] if reading else "words", said=after, place=place)
 
 
 def _unstated(chart: Chart, draw: Draw) -> list[tuple[Input, str]]:
     """The findings that the calculator counts and the note leaves out, each with the name of its wordings."""
     inputs = {item.parameter: item for item in chart.calculator.inputs}
-    steps = [[part for part in step if isinstance(part, str)] for step in _steps(chart.calculator, "find")]
-    found = [(inputs[step[0]], step[-1]) for step in steps if inputs[step[0]].name not in chart.entities]
-    return draw.shuffled(found)
+    steps = _steps(chart.calculator, "find")
+    return draw.shuffled([(inputs[at[0]], at[-1]) for at in steps if inputs[at[0]].name not in chart.entities])
 
 
-Gold = Result | str | None
-"""The answer, or the notice that there is none; None where a family has no such member."""
-
-
-def _stays(chart: Chart, subject: _Subject, draw: Draw, result: Result) -> Gold:
+def _member(kind: str, chart: Chart, subject: _Subject, draw: Draw, result: Result) -> Result | str | None:
+    """Writes into a base's chart what makes it another member, whose gold it returns; None where the family has no such one."""
+    entities, name, finding = chart.entities, subject.item.name, subject.kind == "finding"
+    if kind == "threshold" and finding:
+        chart.state(FINDINGS[subject.said], there=True)
+        entities[name] = True
+    if kind == "threshold":
+        return chart.calculator.calculate(entities)
+    if kind == "unit":
+        return _rewrite(chart, draw, result)
+    if kind == "distractor" and not chart.brief:  # what a telegraphic note says is no prose
+        others = {*_DATA["settings"][chart.setting]["styles"]} - {chart.style, "telegraphic"}
+        chart.style = draw.pick(sorted(others)) if others else chart.style
+    if kind == "negated":
+        if not finding:
+            _say(chart, subject, draw.pick(_TEXTS["elsewhere"][subject.kind]))
+        for item, unstated in _unstated(chart, draw)[:1]:
+            chart.state(FINDINGS[unstated], there=False)
+            entities[item.name] = False
+    if kind in ("missing", "contradiction"):
+        if finding or (kind == "missing" and subject.item.absent is not REQUIRED):
+            return None
+        if kind == "contradiction":
+            _say(chart, subject, _TEXTS["brief_second" if chart.brief else "second"][subject.kind])
+        elif subject.kind == "age":
+            person = chart.person
+            chart.person = _Ageless(person.sex, person.age, person.months, person.initials)
+        else:
+            attribute, at, place = subject.place
+            statements = getattr(chart, attribute)
+            statements[at] = statements[at][:place] + statements[at][place + 1 :]
+            if not statements[at]:
+                del statements[at]
+        pressures = ("Diastolic Blood Pressure", "Systolic Blood Pressure")  # one statement
+        for each in pressures if name in pressures else (name,):
+            entities.pop(each, None)
+        return f"{kind}: {subject.spoken}"
     return result
 
 
-def _threshold(chart: Chart, subject: _Subject, draw: Draw, result: Result) -> Gold:
-    if subject.kind == "finding":
-        chart.state(FINDINGS[subject.said[1]], there=True)
-        chart.entities[subject.item.name] = True
-    return chart.calculator.calculate(chart.entities)
-
-
-def _missing(chart: Chart, subject: _Subject, draw: Draw, result: Result) -> Gold:
-    if subject.item.absent is not REQUIRED:
-        return None
-    if subject.kind == "age":
-        person = chart.person
-        chart.person = _Ageless(person.sex, person.age, person.months, person.initials)
-    else:
-        attribute, at, place = subject.place
-        statements = getattr(chart, attribute)
-        del statements[at][place]
-        if not statements[at]:
-            del statements[at]
-    del chart.entities[subject.item.name]
-    if subject.spoken == "blood pressure":  # its two values are one statement
-        chart.entities.pop("Diastolic Blood Pressure", None)
-        chart.entities.pop("Systolic Blood Pressure", None)
-    return f"missing: {subject.spoken}"
-
-
-def _contradiction(chart: Chart, subject: _Subject, draw: Draw, result: Result) -> Gold:
-    if subject.kind == "finding":
-        return None
-    _write(chart, subject, _TEXTS["brief_second" if chart.brief else "second"][subject.kind])
-    del chart.entities[subject.item.name]
-    return f"contradiction: {subject.spoken}"
-
-
-def _write(chart: Chart, subject: _Subject, frame: str, draw: Draw | None = None) -> None:
+def _say(chart: Chart, subject: _Subject, frame: str) -> None:
     """Writes the subject's other value into a sentence of the note."""
-    said = subject.said[1]
+    said, sibling = (
+        subject.said,
+        "brother" if chart.person.sex == "male" else "sister",
+    )  # for whom its pronouns are right
     if isinstance(said, Reading):
-        frame = frame.replace("{name}", said.name).replace("{short}", said.short).replace("{text}", said.text)
-    place: Any = _PLACES.get(subject.kind, "tests")
-    if subject.kind == "words" and subject.place[0] == "sentences":
-        place = subject.place[1]
-    sibling = "brother" if chart.person.sex == "male" else "sister"  # of the sex of the pronouns quoted
-    chart.say(place, frame.replace("{text}", str(said)).replace("{sibling}", sibling))
+        frame, said = frame.replace("{name}", said.name).replace("{short}", said.short), said.text
+    place: Any = (
+        subject.place[1] if subject.place[0] == "sentences" else "exam" if subject.kind == "vitals" else "tests"
+    )
+    chart.say(place, frame.replace("{text}", said).replace("{sibling}", sibling))
 
 
-def _unit(chart: Chart, subject: _Subject, draw: Draw, result: Result) -> Gold:
-    stated = [(at, place) for at, each in chart.values.items() for place in range(len(each))]
+def _rewrite(chart: Chart, draw: Draw, result: Result) -> Result | None:
+    """Writes a value in another unit, where the answer stays, also a little below and above it."""
     names = {id(entity): name for name, entity in chart.entities.items()}
-    for at, place in draw.shuffled(stated):
-        old = chart.values[at][place]
-        name = names.get(id(old.entity))
-        for new in _rewritten(old, draw) if name else ():
-            made = chart.calculator.calculate({**chart.entities, name: new.entity})
-            if _alike(result, made) and all(
-                _alike(result, chart.calculator.calculate({**chart.entities, name: each}))
-                for each in _beside(new.entity)
+    stated = [(each, place) for each in chart.values.values() for place in range(len(each))]
+    for readings, place in draw.shuffled([(each, at) for each, at in stated if id(each[at].entity) in names]):
+        name = names[id(readings[place].entity)]
+        for new in _other_units(readings[place], draw):
+            value: Any = new.entity
+            plain = isinstance(value, list) and len(value) == 2
+            near = [[value[0] * factor, value[1]] for factor in (1 - _NEAR, 1 + _NEAR)] if plain else []
+            made = [chart.calculator.calculate({**chart.entities, name: each}) for each in (value, *near)]
+            if all(
+                abs(result.answer - each.answer) <= 2 * _NEAR * abs(result.answer)
+                if isinstance(result.answer, float) and isinstance(each.answer, float)
+                else result.answer == each.answer
+                for each in made
             ):
-                chart.values[at][place] = new
-                chart.entities[name] = new.entity
-                return made
+                readings[place], chart.entities[name] = new, value
+                return made[0]
     return None
 
 
-def _alike(one: Result, other: Result) -> bool:
-    if isinstance(one.answer, float) and isinstance(other.answer, float):
-        return abs(one.answer - other.answer) <= 2 * _SAME * abs(one.answer)
-    return one.answer == other.answer
-
-
-def _beside(entity: object) -> list[object]:
-    """The value a little lower and higher: the unit's printed thresholds may lie there."""
-    if isinstance(entity, list) and len(entity) == 2 and not isinstance(entity[0], str):
-        return [[entity[0] * factor, entity[1]] for factor in (1 - _SAME, 1 + _SAME)]
-    return []
-
-
-def _rewritten(reading: Reading, draw: Draw) -> Iterator[Reading]:
-    """The same value in the other units that notes use for it."""
-    unit = reading.entity[-1] if isinstance(reading.entity, list) else ""
-    unit = "ft in" if isinstance(reading.entity, list) and len(reading.entity) == 4 else unit
+def _other_units(reading: Reading, draw: Draw) -> Iterator[Reading]:
+    entity: Any = reading.entity
+    unit = "" if not isinstance(entity, list) else "ft in" if len(entity) == 4 else entity[-1]
     for amount in AMOUNTS.values():
         own = [form for form in amount.forms if form.unit == unit and reading.name in (form.names or amount.names)]
         for form in draw.shuffled(amount.forms) if own else ():
             grid = form.grid(reading.base)
-            if form.unit != unit and abs(form.base(grid) / reading.base - 1) <= _SAME:
-                name = draw.pick(form.names or amount.names) if form.names or own[0].names else reading.name
-                short = draw.pick(form.short or amount.short) if form.short or own[0].short else reading.short
+            if form.unit != unit and abs(form.base(grid) / reading.base - 1) <= _NEAR:
+                # Urea and urea nitrogen are names of one amount by its units.
+                renamed = bool(form.names or own[0].names)
+                name = draw.pick(form.names or amount.names) if renamed else reading.name
+                short = draw.pick(form.short or amount.short) if renamed else reading.short
                 yield Reading(form.entity(grid), form.text(grid, draw), name, short, form.base(grid))
-
-
-def _distractor(chart: Chart, subject: _Subject, draw: Draw, result: Result) -> Gold:
-    """More distractors; sections of another kind of note, where there is one, and all within them in another order."""
-    styles = [style for style in _styles(chart) if style not in (chart.style, "telegraphic")]
-    if styles and not chart.brief:  # what a telegraphic note says is no prose
-        chart.style = draw.pick(styles)
-    return result
-
-
-def _styles(chart: Chart) -> list[Any]:
-    return list(read_json("cases.json")["settings"][chart.setting]["styles"])
-
-
-def _negated(chart: Chart, subject: _Subject, draw: Draw, result: Result) -> Gold:
-    """Denies a finding, or tells of a relative's, and states the subject's other value as another time's or person's."""
-    if subject.kind != "finding":
-        _write(chart, subject, draw.pick(_TEXTS["elsewhere"][subject.kind]))
-    for item, name in _unstated(chart, draw)[:1]:
-        chart.state(FINDINGS[name], there=False)
-        chart.entities[item.name] = False
-    return result
-
-
-_MEMBERS: Final = {
-    "base": _stays,
-    "threshold": _threshold,
-    "missing": _missing,
-    "contradiction": _contradiction,
-    "unit": _unit,
-    "distractor": _distractor,
-    "negated": _negated,
-}
