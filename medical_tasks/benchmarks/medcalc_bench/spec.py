@@ -144,8 +144,11 @@ class MedCalcBench(Benchmark):
 
     def keeps(self, task: TaskSpec, row: Mapping[str, Any]) -> bool:
         if task.options["style"] == "twins":  # rows of the demo are families of one
-            return str(row["note_type"]).startswith("Twin: ") or str(row["note_id"]).startswith("demo-")
-        return row["note_type"] not in ("Twin: missing", "Twin: contradiction")  # who is not told has no reply to them
+            return str(row.get("note_type")).startswith("Twin: ") or str(row["note_id"]).startswith("demo-")
+        return row.get("note_type") not in (
+            "Twin: missing",
+            "Twin: contradiction",
+        )  # who is not told has no reply to them
 
     def load_prompts(
         self, task: TaskSpec, name: str = "own", upstream: Path | None = None, **settings: Any

@@ -257,9 +257,8 @@ def _say(chart: Chart, subject: _Subject, frame: str) -> None:
     )  # for whom its pronouns are right
     if isinstance(said, Reading):
         frame, said = frame.replace("{name}", said.name).replace("{short}", said.short), said.text
-    place: Any = (
-        subject.place[1] if subject.place[0] == "sentences" else "exam" if subject.kind == "vitals" else "tests"
-    )
+    places: dict[str, Any] = {"vitals": "exam", "labs": "tests", "gas": "tests"}
+    place = subject.place[1] if subject.place[0] == "sentences" else places.get(subject.kind, "story")
     chart.say(place, frame.replace("{text}", said).replace("{sibling}", sibling))
 
 
