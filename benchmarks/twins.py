@@ -64,7 +64,8 @@ def by_family(rows: Sequence[Row]) -> dict[str, dict[str, Row]]:
 
 def read_back(row: Row) -> dict[str, Any]:
     """The entities with every measured value read from the note's text: None where the text does not give one."""
-    note, entities = SECOND.sub("", ELSEWHERE.sub("", row["patient_note"])), json.loads(row["relevant_entities"])
+    note = SECOND.sub("", ELSEWHERE.sub("", row["patient_note"]))
+    entities: dict[str, Any] = json.loads(row["relevant_entities"])
     for item in find(row["calculator_id"]).inputs:
         if not isinstance(item, Quantity) or item.name not in LEXICON["quantities"] or item.name not in entities:
             continue
@@ -130,7 +131,8 @@ def _random(item: Item, family: Family) -> str:
 
 
 def _copy(item: Item, family: Family) -> str:
-    return random.Random(item.id).choice(re.findall(r"\d+(?:\.\d+)?", item.fields["patient_note"]) or ["1"])
+    numbers: list[str] = re.findall(r"\d+(?:\.\d+)?", item.fields["patient_note"])
+    return random.Random(item.id).choice(numbers or ["1"])
 
 
 POLICIES: Final[Mapping[str, Callable[[Item, Family], str]]] = {

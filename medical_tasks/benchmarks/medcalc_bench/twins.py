@@ -38,14 +38,15 @@ Names: TypeAlias = frozenset[frozenset[str]]
 
 
 class _Reply(NamedTuple):
+    number: int  # of the calculator
+    kind: AnswerKind
     notice: tuple[str, Names] | None
     statement: Statement
-    exact: bool  # whether the answer is a score or a date
 
     def same(self, other: _Reply) -> bool:
         """Whether two replies of a model say the same."""
         ours, theirs = ([each.value for each in reply.statement.stated] for reply in (self, other))
-        if self.exact or len(ours) != len(theirs) or self.notice or other.notice:
+        if self.notice or other.notice or self.kind != "decimal" or len(ours) != len(theirs):
             return self.notice == other.notice and (self.notice is not None or ours == theirs)
         pairs: Any = zip(ours, theirs, strict=True)
         return all(math.isclose(one, two, rel_tol=_SAME) for one, two in pairs)
@@ -59,21 +60,19 @@ def score_twins(items: Sequence[Item], responses: Sequence[str]) -> list[ItemSco
 
 
 def _score(item: Item, reply: _Reply, base: _Reply | None) -> ItemScore:
-    row, member, number, text = item.fields, item.groups["kind"], _number(item), str(item.fields["ground_truth_answer"])
+    row, member, text = item.fields, item.groups["kind"], str(item.fields["ground_truth_answer"])
     gold, notes = _notice(text), list[str]()
     parsed = (
         reply.notice[0] + ": " + ", ".join(map(" ".join, sorted(map(sorted, reply.notice[1])))) if reply.notice else ""
     )
     if gold is None and reply.notice is None:
         limits = {"lower": row["lower_limit"], "upper": row["upper_limit"]}
-        decision = decided(reply.statement, _kind(item), number, gold=text, **limits)
+        decision = decided(reply.statement, reply.kind, reply.number, gold=text, **limits)
         correct, parsed, why = decision.correct, decision.parsed, decision.why
         notes += decision.notes
     else:
-        known = gold[1] | _known(number, text.partition(": ")[2]) if gold else frozenset()
-        correct = (
-            gold is not None and reply.notice is not None and gold[0] == reply.notice[0] and reply.notice[1] <= known
-        )
+        known = gold[1] | _known(reply.number, text.partition(": ")[2]) if gold else frozenset()
+        correct = bool(gold and reply.notice and gold[0] == reply.notice[0] and reply.notice[1] <= known)
         parsed = parsed or " or ".join(str(each.value) for each in reply.statement.stated)
         why = f"{parsed or 'nothing'} is {'' if correct else 'not '}{text}"
     values = dict.fromkeys(("necessary_update", "unwarranted_change", "answer_without_evidence"), math.nan)
@@ -90,16 +89,9 @@ def _score(item: Item, reply: _Reply, base: _Reply | None) -> ItemScore:
 
 
 def _read(item: Item, response: str) -> _Reply:
-    statement = read_answer(response, subject_of(_number(item), _kind(item)))
-    return _Reply(_notice(final_words(response)), statement, _kind(item) != "decimal")
-
-
-def _number(item: Item) -> int:
-    return int(item.fields["calculator_id"])
-
-
-def _kind(item: Item) -> AnswerKind:
-    return answer_kind(_number(item), item.fields.get("output_type"))
+    number = int(item.fields["calculator_id"])
+    kind = answer_kind(number, item.fields.get("output_type"))
+    return _Reply(number, kind, _notice(final_words(response)), read_answer(response, subject_of(number, kind)))
 
 
 def _notice(text: str) -> tuple[str, Names] | None:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final, TypeVar
 
-from medical_tasks.benchmarks.medcalc_bench.demo import decimal_limits, synthetic_row
+from medical_tasks.benchmarks.medcalc_bench.demo import synthetic_row
 from medical_tasks.benchmarks.medcalc_bench.fresh.cases import CASE_OF, draw_chart
 from medical_tasks.benchmarks.medcalc_bench.fresh.cases_measures import steroid_words
-from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Chart, Person, note_text
+from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Chart, note_text
 from medical_tasks.benchmarks.medcalc_bench.fresh.findings import FINDINGS
 from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import AMOUNTS, Draw, Reading, read_json
 from medical_tasks.benchmarks.medcalc_bench.fresh.rows import QUESTIONS, add_background
@@ -68,15 +69,6 @@ class _Steady(Draw):
         return sorted(choices, key=lambda each: self._share(each.name if isinstance(each, Reading) else str(each)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Ageless(Person):
-    """A patient whose age the note does not say."""
-
-    described = property(lambda self: self.noun)
-    article = property(lambda self: "A")
-    brief = property(lambda self: "M" if self.sex == "male" else "F")
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Subject:
     """The value that a family is about, and another one of it that changes the answer."""
@@ -123,7 +115,11 @@ def _family(seed: int, number: int) -> Iterator[dict[str, Any]]:
         member.draw = Draw(f"{key}:background")
         add_background(member, words, _LONG_AIM if again else aim)
         member.draw = _Steady(f"{key}:note{again}")
-        asked = (note_text(member), question, dict(member.entities))
+        note, person = note_text(member), member.person
+        if kind == "missing" and subject.kind == "age":
+            note = note.replace(f"{person.article} {person.described}", f"A {person.noun}")
+            note = note.replace(person.described, person.noun).replace(person.brief, person.brief[-1])
+        asked = (note, question, dict(member.entities))
         told = gold if isinstance(gold, Result) else result
         row = synthetic_row(0, f"twin-{seed}-{number}", calculator, asked, told.answer_text, told.explanation)
         row["note_type"] = f"Twin: {kind}"
@@ -143,27 +139,25 @@ def _subject(calculator: AnyCalculator, key: str) -> _Subject | None:
     wanted = {step[0] for step in _steps(calculator, "perhaps")} | {"cycle_length_days"}
     if any(item.parameter in wanted and item.name not in base.entities for item in calculator.inputs):
         return None
-    before = calculator.calculate(base.entities)
+    before = calculator.calculate(base.entities).answer
     tries = [(at, draw.between(0, 1)) for at in range(next(counted.drawn)) for _ in range(_TRIES_A_NUMBER)]
     for exchange in draw.shuffled(tries):
         subject = _difference(base, draw_chart(calculator, _Exchanged(key, *exchange)))
-        if subject and _moved(before, calculator.calculate({**base.entities, subject.item.name: subject.new})):
+        if subject and _moved(before, calculator.calculate({**base.entities, subject.item.name: subject.new}).answer):
             if subject.item.absent is REQUIRED:
                 return replace(subject, exchange=exchange)
             second = second or replace(subject, exchange=exchange)
     for item, name in [] if second else _unstated(base, draw):
-        if _moved(before, calculator.calculate({**base.entities, item.name: True})):
+        if _moved(before, calculator.calculate({**base.entities, item.name: True}).answer):
             return _Subject(item=item, new=True, spoken=item.name, kind="finding", said=name)
     return second
 
 
-def _moved(before: Result, after: Result) -> bool:
+def _moved(before: Any, after: Any) -> bool:
     """Whether no reply is right for both answers."""
-    if not isinstance(before.answer, float):
-        return before.answer != after.answer
-    ranges = [[float(end) for end in decimal_limits(each.answer_text)] for each in (before, after)]
-    (_, high), (low, _) = sorted(ranges)
-    return high < low
+    if isinstance(before, float):
+        return bool(abs(before - after) > 0.1 * max(abs(before), abs(after)))  # right is what is within 5 %
+    return bool(before != after)
 
 
 def _difference(one: Chart, other: Chart) -> _Subject | None:
@@ -212,10 +206,10 @@ def _unstated(chart: Chart, draw: Draw) -> list[tuple[Input, str]]:
 def _member(kind: str, chart: Chart, subject: _Subject, draw: Draw, result: Result) -> Result | str | None:
     """Writes into a base's chart what makes it another member, whose gold it returns; None where the family has no such one."""
     entities, name, finding = chart.entities, subject.item.name, subject.kind == "finding"
-    if kind == "threshold" and finding:
-        chart.state(FINDINGS[subject.said], there=True)
-        entities[name] = True
     if kind == "threshold":
+        if finding:
+            chart.state(FINDINGS[subject.said], there=True)
+            entities[name] = True
         return chart.calculator.calculate(entities)
     if kind == "unit":
         return _rewrite(chart, draw, result)
@@ -233,10 +227,7 @@ def _member(kind: str, chart: Chart, subject: _Subject, draw: Draw, result: Resu
             return None
         if kind == "contradiction":
             _say(chart, subject, _TEXTS["brief_second" if chart.brief else "second"][subject.kind])
-        elif subject.kind == "age":
-            person = chart.person
-            chart.person = _Ageless(person.sex, person.age, person.months, person.initials)
-        else:
+        elif subject.kind != "age":
             attribute, at, place = subject.place
             statements = getattr(chart, attribute)
             statements[at] = statements[at][:place] + statements[at][place + 1 :]
@@ -251,14 +242,12 @@ def _member(kind: str, chart: Chart, subject: _Subject, draw: Draw, result: Resu
 
 def _say(chart: Chart, subject: _Subject, frame: str) -> None:
     """Writes the subject's other value into a sentence of the note."""
-    said, sibling = (
-        subject.said,
-        "brother" if chart.person.sex == "male" else "sister",
-    )  # for whom its pronouns are right
+    said = subject.said
     if isinstance(said, Reading):
         frame, said = frame.replace("{name}", said.name).replace("{short}", said.short), said.text
     places: dict[str, Any] = {"vitals": "exam", "labs": "tests", "gas": "tests"}
     place = subject.place[1] if subject.place[0] == "sentences" else places.get(subject.kind, "story")
+    sibling = "brother" if chart.person.sex == "male" else "sister"  # one for whom the pronouns are right
     chart.say(place, frame.replace("{text}", said).replace("{sibling}", sibling))
 
 
@@ -273,12 +262,8 @@ def _rewrite(chart: Chart, draw: Draw, result: Result) -> Result | None:
             plain = isinstance(value, list) and len(value) == 2
             near = [[value[0] * factor, value[1]] for factor in (1 - _NEAR, 1 + _NEAR)] if plain else []
             made = [chart.calculator.calculate({**chart.entities, name: each}) for each in (value, *near)]
-            if all(
-                abs(result.answer - each.answer) <= 2 * _NEAR * abs(result.answer)
-                if isinstance(result.answer, float) and isinstance(each.answer, float)
-                else result.answer == each.answer
-                for each in made
-            ):
+            pairs: list[tuple[Any, Any]] = [(result.answer, each.answer) for each in made]
+            if all(a == b or (isinstance(a, float) and math.isclose(a, b, rel_tol=2 * _NEAR)) for a, b in pairs):
                 readings[place], chart.entities[name] = new, value
                 return made[0]
     return None
